@@ -10,6 +10,7 @@ import { IdFinder } from './id-finder.js'
 import type { Line } from './line.js'
 import type { FamiliarMembers } from './fast/familiar-members.js'
 import type { LongLine } from './fast/long-line.js'
+import { NamedMembers } from './fast/named-members.js'
 import { Members, membersAt } from './members.js'
 import { type RequestId, readId } from './request-id.js'
 import { MEMBERS_MAX, envelope, envelopeNames, indexOfName, metaNames, paramsNames } from './routed-names.js'
@@ -20,8 +21,8 @@ import { isKey, stringAt } from './text.js'
 export interface FrameLimits {
   readonly depthMax: number
   readonly methodBytesMax: number
-  /** Results are read with their members, since somebody looks at those of most of them. */
-  readonly resultMembers?: boolean
+  /** Members of results that somebody acts on. */
+  readonly resultNames?: readonly string[] | undefined
 }
 
 export const defaultFrameLimits: FrameLimits = { depthMax: 128, methodBytesMax: 256 }
@@ -55,8 +56,8 @@ export interface ResultFrame {
   readonly id: RequestId
   readonly idSpan: Span
   readonly result: Span
-  /** Where they were asked for, and it is an object. */
-  readonly members?: Members | undefined
+  /** Its members of those names, where they were asked for, and it is an object. */
+  readonly named?: NamedMembers | undefined
 }
 
 /** An error response; `id` is undefined when the peer could not read the request's. */
@@ -145,8 +146,8 @@ class FrameReader implements MemberSink {
   #error: Span | undefined
   /** The members of `params`; undefined where that is no object. */
   #paramsMembers: Members | undefined
-  /** Those of `result`, where somebody wants them. */
-  #resultMembers: Members | undefined
+  /** Those of `result` that somebody acts on. */
+  #named: NamedMembers | undefined
   #size = 0
   /** Whether a key is none of the six, or stands twice: then somebody has to look at all of them. */
   #isOdd = false
@@ -174,9 +175,10 @@ class FrameReader implements MemberSink {
       this.#paramsMembers = new Members(this.#line, paramsNames, undefined, this.#familiar)
       return this.#paramsMembers
     }
-    if (this.#limits.resultMembers !== true || !isKey(this.#line, key, keyEnd, 'result')) return undefined
-    this.#resultMembers = new Members(this.#line)
-    return this.#resultMembers
+    const { resultNames } = this.#limits
+    if (resultNames === undefined || !isKey(this.#line, key, keyEnd, 'result')) return undefined
+    this.#named = new NamedMembers(this.#line, resultNames)
+    return this.#named
   }
 
   add(key: number, keyEnd: number, start: number, end: number): boolean {
@@ -255,7 +257,7 @@ class FrameReader implements MemberSink {
     if (result === undefined) return this.#invalid("a message has a 'method', a 'result' or an 'error'")
     if (id === undefined || idSpan === undefined)
       return this.#invalid("a result names the 'id' of its request")
-    return { kind: 'result', line, multiline, id, idSpan, result, members: this.#resultMembers }
+    return { kind: 'result', line, multiline, id, idSpan, result, named: this.#named }
   }
 
   /** Some key is not a routed one, or stands twice. */

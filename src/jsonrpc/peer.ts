@@ -9,11 +9,9 @@ import type { Connection, FieldReader, MessageHead } from './connection.js'
 import { FrameError, TransportError } from './errors.js'
 import {
   type Frame,
-  type FrameLimits,
   type NotificationFrame,
   type RequestFrame,
   type ResponseFrame,
-  defaultFrameLimits,
   frameOrError,
 } from './frame.js'
 import { Forwarder } from './forwarder.js'
@@ -42,25 +40,18 @@ export class Peer<E extends object> {
   readonly #inflight: Inflight<E | OwnRequest>
   readonly #forwarder: Forwarder
   readonly #familiar = new FamiliarMembers()
-  #limits: FrameLimits | undefined
   #closed = false
 
   constructor(connection: Connection, owner: PeerOwner<E>, options: PeerOptions) {
     this.#connection = connection
     this.#owner = owner
     this.#options = options
-    this.#limits = options.frame
     this.#inflight = new Inflight(options.inflightMax)
     this.#forwarder = new Forwarder(options.forwarded, (cause) => this.#abort(cause))
   }
 
   get open(): boolean {
     return !this.#closed
-  }
-
-  /** From now on results are read with their members. */
-  readResultMembers(): void {
-    this.#limits = { ...(this.#limits ?? defaultFrameLimits), resultMembers: true }
   }
 
   /** Begins to deliver; the owner is told of nothing before. */
@@ -185,7 +176,7 @@ export class Peer<E extends object> {
     if (this.#closed) return
     try {
       if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
-      const frame = frameOrError(line, this.#limits, this.#familiar)
+      const frame = frameOrError(line, this.#options.frame, this.#familiar)
       if (frame instanceof FrameError) this.#unreadable(frame, line, during, bytes)
       else this.receive(frame, during)
     } catch (error) {

@@ -5,6 +5,15 @@ import type { ResultFrame } from '../jsonrpc/frame.js'
 /** The member that says that a result is all there is, as raw JSON. */
 export const COMPLETE = '"resultType":"complete"'
 
+/** The members of results that one era has and the other has not, or has in another form. */
+export const resultNames: readonly string[] = [
+  'resultType',
+  'ttlMs',
+  'cacheScope',
+  '_meta',
+  'structuredContent',
+]
+
 const FIRST = Buffer.from(`{${COMPLETE}`)
 
 /** Whether that stands first in a result: nearly always it does, and the rest, which may be long, is not looked at. */

@@ -255,3 +255,22 @@ test('one that can be asked nothing gets the place of whoever is idle, however s
   }
   await closed(it)
 })
+
+test('one that has made room for another is one more when it comes back, though it says the same on the same connection', async (t) => {
+  const guests = { ...limits.guests, guestsMax: 1, guestRestMs: 0 }
+  const { it, client, ask } = await stage(t, () => {}, { s: {} }, { limits: { ...limits, guests } })
+  const { client: other } = await it.attach()
+  const again = (): Promise<unknown> => ask({ name: 's__t' }, { capabilities: {}, client })
+  assert.equal(textOf(await again()), 'done')
+  const theirs = await ask({ name: 's__t' }, { client: other })
+  assert.equal(textAt(theirs, 'result', 'resultType'), 'input_required')
+  assert.equal(reasonOf(await again()), 'overloaded', 'the other waits, and keeps its place')
+  const back = {
+    name: 's__t',
+    requestState: at(theirs, 'result', 'requestState'),
+    inputResponses: { q1: accepted },
+  }
+  assert.equal(textOf(await ask(back, { client: other })), 'done')
+  assert.equal(textOf(await again()), 'done')
+  await closed(it)
+})

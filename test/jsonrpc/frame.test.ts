@@ -4,8 +4,8 @@ import { isBatch } from '../../src/jsonrpc/batch.js'
 import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/errors.js'
 import { type Frame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { membersAt } from '../../src/jsonrpc/members.js'
 import type { Span } from '../../src/jsonrpc/scan.js'
+import { rawAt } from '../../src/jsonrpc/text.js'
 
 function frameOf(text: string): Frame {
   return readFrame(toLine(text))
@@ -253,22 +253,55 @@ test('an object that is routed by has a limit of members, and one past it', () =
   frameOf(`{"jsonrpc":"2.0","id":7,"method":"m","params":{"arguments":{${many(5000)}}}}`)
 })
 
-const results = [
-  '{}',
-  '{"resultType":"complete","content":[{"a":1}],"_meta":{"b":{}}}',
-  '{ "a" : {"resultType":1} , "resultType":"x", "a":2}',
-  '[{"a":1}]',
-  'null',
+const names = ['type', '_meta', 'hint']
+
+const named: [title: string, result: string, found: [string, string][], isOdd: boolean][] = [
+  ['nothing', '{}', [], false],
+  ['other names, and these further inside', '{"types":{"type":1},"a":[{"hint":1}],"typ":2}', [], false],
+  [
+    'some of them',
+    '{ "type" : "x" , "a":1, "_meta":{"b":{}}}',
+    [
+      ['type', '"x"'],
+      ['_meta', '{"b":{}}'],
+    ],
+    false,
+  ],
+  [
+    'one twice',
+    '{"hint":1,"type":2,"hint":3}',
+    [
+      ['hint', '1'],
+      ['type', '2'],
+    ],
+    true,
+  ],
+  ['one that may be written with an escape', '{"\\u0074ype":1,"hint":2}', [['hint', '2']], true],
+  ['an escape in a value', '{"a":"\\u0074ype"}', [], false],
 ]
 
-test('a result is read with its own members where somebody looks at those, as if it had been read again for that', () => {
-  for (const result of results) {
+test('a result is read with its members of the names that somebody acts on', () => {
+  for (const [title, result, found, isOdd] of named) {
     const line = toLine(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
-    const frame = readFrame(line, { ...defaultFrameLimits, resultMembers: true })
-    assert(frame.kind === 'result')
-    assert.deepEqual([...(frame.members ?? [])], [...(membersAt(line, frame.result) ?? [])], result)
-    const plain = frameOf(line.toString())
-    assert(plain.kind === 'result' && plain.members === undefined)
+    const frame = readFrame(line, { ...defaultFrameLimits, resultNames: names })
+    assert(frame.kind === 'result' && frame.named !== undefined)
+    const shown = names.flatMap((name) => {
+      const span = frame.named?.span(name)
+      return span === undefined ? [] : [[name, rawAt(line, span)]]
+    })
+    assert.deepEqual(new Map(shown.map(([name, value]) => [name, value])), new Map(found), title)
+    assert.equal(frame.named.isOdd, isOdd, title)
+    assert.equal(frame.named.isEmpty, found.length === 0 && !isOdd, title)
+  }
+})
+
+test('no names are looked for where nobody wants them, or a result has no members', () => {
+  const plain = frameOf('{"jsonrpc":"2.0","id":7,"result":{"type":1}}')
+  assert(plain.kind === 'result' && plain.named === undefined)
+  for (const result of ['[{"type":1}]', 'null']) {
+    const line = toLine(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
+    const frame = readFrame(line, { ...defaultFrameLimits, resultNames: names })
+    assert(frame.kind === 'result' && frame.named === undefined, result)
   }
 })
 

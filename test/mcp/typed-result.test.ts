@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
+import { defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { lineAt, toLine } from '../../src/jsonrpc/line.js'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
@@ -11,6 +11,7 @@ import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { errorEdits, resultEdits, typedResult } from '../../src/mcp/eras/typed-result.js'
 import { staleHint } from '../../src/mcp/cache-hints.js'
 import { requests } from '../../src/mcp/methods.js'
+import { resultNames } from '../../src/mcp/result-type.js'
 
 const rowOf = (method: string): NonNullable<ReturnType<typeof requests.get>> => {
   const row = requests.get(method)
@@ -75,17 +76,26 @@ const cases: readonly (readonly [
     '{"resultType":"input_required","a":1,"resultType":7}',
     '{"resultType":"complete","a":1,"resultType":"complete"}',
   ],
+  [
+    'nor does one with an escape in its name',
+    'bare',
+    'tools/call',
+    '{"result\\u0054ype":"input_required","resultType":7}',
+    '{"result\\u0054ype":"complete","resultType":"complete"}',
+  ],
   ['what is no object is no result', 'bare', 'tools/call', '[1]', undefined],
 ]
 
 describe('a result of a server', () => {
   for (const [title, form, method, given, want] of cases)
     test(title, () => {
-      const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`))
-      assert(frame.kind === 'result')
-      const edits = resultEdits(frame, form, rowOf(method))
-      const said = edits && splice(frame.line, inOrder(edits)).toString()
-      assert.equal(said, want && `{"jsonrpc":"2.0","id":1,"result":${want}}`)
+      for (const limits of [defaultFrameLimits, { ...defaultFrameLimits, resultNames }]) {
+        const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`), limits)
+        assert(frame.kind === 'result')
+        const edits = resultEdits(frame, form, rowOf(method))
+        const said = edits && splice(frame.line, inOrder(edits)).toString()
+        assert.equal(said, want && `{"jsonrpc":"2.0","id":1,"result":${want}}`)
+      }
     })
 
   for (const word of ['"text":"x"', '"resultType":"mine"'])

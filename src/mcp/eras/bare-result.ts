@@ -5,6 +5,7 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import type { NamedMembers } from '../../jsonrpc/fast/named-members.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Call } from '../call.js'
@@ -12,8 +13,12 @@ import { internalError, notFoundInSession, numberIn, statelessRefusal } from '..
 import { cutNamed } from '../member-edits.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { toolFailure } from '../tool-failure.js'
-import { beginsAsComplete } from '../result-type.js'
+import { COMPLETE, beginsAsComplete } from '../result-type.js'
 import { wrapping } from '../structured-wrap.js'
+
+const COMMA = 0x2c
+const QUOTE = 0x22
+const NOTHING = new Uint8Array()
 
 const hints = ['ttlMs', 'cacheScope']
 const typed = ['resultType']
@@ -34,18 +39,39 @@ export function bareAnswer(call: Call, frame: ResponseFrame): BareAnswer {
 }
 
 function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): BareAnswer {
-  const members = frame.members ?? membersAt(frame.line, frame.result)
+  const isRead = row.route.to === 'uri'
+  const { named } = frame
+  const cut = isRead || named === undefined ? undefined : cutFirstType(frame, named)
+  if (named !== undefined && cut !== undefined) return withoutRest(frame, named, [cut], isWrapped)
+  const members = membersAt(frame.line, frame.result)
   if (members === undefined) return { kind: 'edited', edits: NO_EDITS }
-  const type = beginsAsComplete(frame) ? 'complete' : members.string('resultType')
+  const type = members.string('resultType')
   if (type !== undefined && type !== 'complete') {
     const what = `'${service ?? ''}' has given a result of the type '${type}', which does not pass this proxy`
     return { kind: 'error', error: internalError(what) }
   }
-  const own = untyped(members, row.route.to === 'uri')
+  return withoutRest(frame, members, untyped(members, isRead), isWrapped)
+}
+
+/** Nearly always the type stands first, and another member behind it. */
+function cutFirstType(frame: ResultFrame, { isOdd }: NamedMembers): Edit | undefined {
+  const { line, result } = frame
+  const end = result.start + COMPLETE.length + 2
+  if (isOdd || line[end - 1] !== COMMA || line[end] !== QUOTE || !beginsAsComplete(frame)) return undefined
+  return { start: result.start + 1, end, bytes: NOTHING, why: 'result-type' }
+}
+
+/** Without what stands further inside too, besides these edits. */
+function withoutRest(
+  { line }: ResultFrame,
+  members: Pick<Members, 'span'>,
+  own: readonly Edit[],
+  isWrapped: boolean,
+): BareAnswer {
   const metaSpan = members.span('_meta')
   const structured = isWrapped ? members.span('structuredContent') : undefined
   if (metaSpan === undefined && structured === undefined) return { kind: 'edited', edits: own }
-  const meta = membersAt(frame.line, metaSpan)
+  const meta = membersAt(line, metaSpan)
   const edits = [
     ...own,
     ...(meta === undefined ? NO_EDITS : cutNamed(meta, serverInfo, 'meta')),

@@ -68,9 +68,7 @@ export function resultEdits(
   if (byteAt(frame, frame.result.start) !== OPEN_OBJECT) return undefined
   if (form === 'typed') return isTask ? NO_EDITS : typeEdits(frame)
   const wanted = route.to === 'uri' ? stale : complete
-  // To look for the quotes too would take longer, since there are many.
-  const isThere = wanted.some((each) => mentions(frame, each))
-  const members = isThere ? membersAt(frame.line, frame.result) : undefined
+  const members = mayHave(frame, wanted) ? membersAt(frame.line, frame.result) : undefined
   if (members === undefined) return inserted(frame, wanted)
   // A word of the same name means something else in a result that knows no types; of two, a client may read either.
   const written = [...members].flatMap(({ key, value: span }): Edit[] => {
@@ -111,9 +109,14 @@ export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']):
   })
 }
 
-/** A long result is not joined, and a large one not read member by member, for what nearly none has. */
-function mentions(frame: ResultFrame, { name, key }: Given): boolean {
-  return frame.long === undefined ? frame.line.includes(key, frame.result.start) : frame.long.includes(name)
+/** Whether some of these members may stand in a result; nearly none has any, and then it is not looked at again. */
+function mayHave({ line, long, named, result }: ResultFrame, wanted: readonly Given[]): boolean {
+  if (named !== undefined)
+    return !named.isEmpty && (named.isOdd || wanted.some(({ name }) => named.span(name) !== undefined))
+  // To look for the quotes too would take longer, since there are many. A long result is not joined for it.
+  return wanted.some(({ name, key }) =>
+    long === undefined ? line.includes(key, result.start) : long.includes(name),
+  )
 }
 
 function isEmptyObject(frame: ResultFrame): boolean {

@@ -49,6 +49,7 @@ export class Guest implements RoutedClient, StatelessClient {
   readonly #isAskable: boolean
   readonly #parts: GuestParts
   readonly #routes: ClientRoutes
+  hasLeft = false
   #calls = 0
   /** Made for the first request that stays open. */
   #listens: Listens | undefined
@@ -112,6 +113,7 @@ export class Guest implements RoutedClient, StatelessClient {
   }
 
   leave(): Promise<unknown> | undefined {
+    this.hasLeft = true
     this.#parts.stateless.parked.left(this)
     return this.#routes.leave()
   }

@@ -6,6 +6,8 @@ import type { ServerDescription } from '../../mcp/eras/leg.js'
 
 /** All requests of one principal that can be asked the same. */
 export interface StatelessClient extends ClientPort {
+  /** It has made room for another one, or its principal has gone: who comes back is another client. */
+  readonly hasLeft: boolean
   /** Takes over a call of its own. */
   route(call: Call): void
   /** Takes over a request that stays open, by which the client hears of changes. */

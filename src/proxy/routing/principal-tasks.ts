@@ -42,7 +42,7 @@ export class PrincipalTasks implements TaskKeeper {
 
   /** A call of a tool may begin a task, where its client and its server have the extension. */
   begin(call: Call, lane: CallTarget): void {
-    if (relaysTasks(lane) && declaresTasks(call.context.capabilities)) call.keeper = this
+    if (declaresTasks(call.context.capabilities) && relaysTasks(lane)) call.keeper = this
   }
 
   keep(task: HeldTask): ErrorBody | undefined {

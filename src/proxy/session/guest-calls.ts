@@ -30,16 +30,22 @@ interface GuestSession {
   isOver(): boolean
 }
 
+/** What a request has said of its client, who that is, and what its call was given. */
+interface Latest {
+  readonly said: StatelessContext
+  readonly guest: StatelessClient
+  readonly heard: CallContext
+  readonly owner: CallOwner
+}
+
 /** Gives each to the client whose it is. */
 export class GuestCalls {
   readonly #parts: Pick<SessionParts, 'guests' | 'limits' | 'reports' | 'runtime'>
   readonly #hearer: CallHearer
   readonly #calls: SessionCalls
   readonly #session: GuestSession
-  /** What the latest request said of its client, and what its call was given: most requests say the same. */
-  #latest: ClientProfile | undefined
-  #heard: CallContext | undefined
-  readonly #owners = new WeakMap<StatelessClient, CallOwner>()
+  /** Of the latest request: most say the same of their client. */
+  #latest: Latest | undefined
 
   /** `hearer` is the connection, and `calls` are those that are not answered yet on it. */
   constructor(
@@ -56,7 +62,7 @@ export class GuestCalls {
 
   /** Who is on the connection, as far as anybody has said: in its session, or with requests of their own. */
   shown(profile: ClientProfile): ClientProfile {
-    return profile.info === undefined ? (this.#latest ?? profile) : profile
+    return profile.info === undefined ? (this.#latest?.said ?? profile) : profile
   }
 
   /** Takes a request over; gives why it cannot be. */
@@ -72,37 +78,38 @@ export class GuestCalls {
     request: GuestRequest & { readonly kind: 'stateless' | 'listen' },
     field: FieldReader | undefined,
   ): ErrorBody | undefined {
-    const { guests, limits, reports, runtime } = this.#parts
+    const { limits, reports, runtime } = this.#parts
     const { row, context } = request
-    const guest = this.#calls.size < limits.callsMax ? guests.of(context) : undefined
-    if (guest === undefined) return tooManyCalls()
+    const latest = this.#calls.size < limits.callsMax ? this.#clientOf(context) : undefined
+    if (latest === undefined) return tooManyCalls()
+    const { guest, heard, owner } = latest
     reports.attached(context)
-    const heard = this.#heardWith(context, field)
-    const call = new Call(frame, row, guest, new CallDeadline(runtime.now()), this.#ownerFor(guest), heard)
+    const withField = field === undefined ? heard : { ...heard, field }
+    const call = new Call(frame, row, guest, new CallDeadline(runtime.now()), owner, withField)
     this.#calls.add(call)
     if (request.kind === 'listen') guest.listen(call, request.filter)
     else guest.route(call)
     return undefined
   }
 
-  #heardWith(context: StatelessContext, field: FieldReader | undefined): CallContext {
-    if (context !== this.#latest || field !== undefined || this.#heard === undefined)
-      this.#heard = { ...context, hearer: this.#hearer, field }
-    this.#latest = context
-    return this.#heard
+  /** Undefined when there are too many. */
+  #clientOf(said: StatelessContext): Latest | undefined {
+    const latest = this.#latest
+    if (latest?.said === said && !latest.guest.hasLeft) return latest
+    const guest = this.#parts.guests.of(said)
+    if (guest === undefined) return undefined
+    const owner = latest?.guest === guest ? latest.owner : this.#ownerFor(guest)
+    this.#latest = { said, guest, heard: { ...said, hearer: this.#hearer }, owner }
+    return this.#latest
   }
 
   #ownerFor(guest: StatelessClient): CallOwner {
-    const known = this.#owners.get(guest)
-    if (known !== undefined) return known
-    const owner: CallOwner = {
+    return {
       settled: (call, outcome) => {
         guest.ended(call)
         this.#calls.ended(call, outcome)
       },
       needsInput: (call, needed) => guest.needsInput(call, needed),
     }
-    this.#owners.set(guest, owner)
-    return owner
   }
 }

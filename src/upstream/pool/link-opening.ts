@@ -19,7 +19,7 @@ export interface LinkOpeningParts {
   readonly leg: ServerLeg
   readonly own: OwnRequests
   readonly ending: Ending
-  readonly peer: { notify(method: string): void; readResultMembers(): void }
+  readonly peer: { notify(method: string): void }
 }
 
 /** Opens one link. */
@@ -49,8 +49,6 @@ export class LinkOpening {
     const opened = await leg.open(voice, declared, opening)
     switch (opened.kind) {
       case 'opened':
-        // Clients with a session are given the results of such a server without some of their members.
-        if (opened.facts.revision.form === 'typed') peer.readResultMembers()
         return opened
       case 'refused':
         throw unusable(parts, opened.why)

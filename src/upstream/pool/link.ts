@@ -12,6 +12,7 @@ import type { OpenedServer, ServerLeg } from '../../mcp/eras/leg.js'
 import { methodNotFound, notFollowed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
+import { resultNames } from '../../mcp/result-type.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
 import { Ending } from './ending.js'
 import { type UpstreamError, thatServer } from '../contracts/errors.js'
@@ -83,15 +84,14 @@ export class Link implements PeerOwner<InflightCall>, Asker {
 
   constructor(dialed: Dialed, parts: ServerParts, lane: LinkOwner, member: LinkMember) {
     const { limits, service } = parts
+    const leg = parts.leg()
     this.dialed = dialed
     this.service = service
-    const leg = parts.leg()
     this.#leg = leg
     this.#lane = lane
     this.#member = member
     this.#parts = parts
-    const { inflightMax, frame } = limits
-    const options = { inflightMax, frame, ...parts.watch(service) }
+    const options = { ...limits, frame: { ...limits.frame, resultNames }, ...parts.watch(service) }
     const peer = new Peer<InflightCall>(dialed.connection, this, options)
     this.#peer = peer
     const own = {

@@ -1,0 +1,77 @@
+// What becomes of the result of a server without a handshake on the way to a client of a session.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { inOrder, splice } from '../../src/jsonrpc/splice.js'
+import { Call } from '../../src/mcp/call.js'
+import { CallDeadline } from '../../src/mcp/call-deadline.js'
+import { bareAnswer } from '../../src/mcp/eras/bare-result.js'
+import { requests } from '../../src/mcp/methods.js'
+import { resultNames } from '../../src/mcp/result-type.js'
+import { nobody } from '../upstream/support/calls.js'
+
+const type = '"resultType":"complete"'
+const server = '"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}'
+
+interface Told {
+  readonly method?: string
+  readonly isWrapped?: boolean
+  readonly given: string
+  /** The result, or a part of the error. */
+  readonly want: string
+}
+
+const cases: readonly (readonly [title: string, told: Told])[] = [
+  ['the type goes', { given: `{${type},"content":[]}`, want: '{"content":[]}' }],
+  ['so it does alone', { given: `{${type}}`, want: '{}' }],
+  ['and among spaces', { given: `{${type} , "content":[ ]}`, want: '{"content":[ ]}' }],
+  ['and in another place', { given: `{"content":[],${type}}`, want: '{"content":[]}' }],
+  ['also where it stands twice', { given: `{${type},"a":1,${type}}`, want: '{"a":1}' }],
+  ['what has none passes', { given: '{"content":[]}', want: '{"content":[]}' }],
+  ['another type does not', { given: '{"resultType":"x","a":1}', want: "a result of the type 'x'" }],
+  ['the name of the server goes', { given: `{${type},"a":1,${server}}`, want: '{"a":1,"_meta":{}}' }],
+  [
+    'and no more of what stands beside it',
+    { given: `{${type},"_meta":{"b":1},"ttlMs":1}`, want: '{"_meta":{"b":1},"ttlMs":1}' },
+  ],
+  [
+    'hints go from what is read',
+    {
+      method: 'resources/read',
+      given: `{${type},"ttlMs":0,"cacheScope":"private","contents":[]}`,
+      want: '{"contents":[]}',
+    },
+  ],
+  [
+    'a value that is no object becomes a member of one',
+    {
+      isWrapped: true,
+      given: `{${type},"structuredContent":[1]}`,
+      want: '{"structuredContent":{"result":[1]}}',
+    },
+  ],
+  [
+    'but not where it should be one',
+    { given: `{${type},"structuredContent":{}}`, want: '{"structuredContent":{}}' },
+  ],
+]
+
+for (const [title, { method = 'tools/call', isWrapped = false, given, want }] of cases)
+  test(title, () => {
+    // Read with a note of these names, as a link reads, and without one, as it reads what is long.
+    for (const limits of [defaultFrameLimits, { ...defaultFrameLimits, resultNames }]) {
+      const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`), limits)
+      const asked = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}"}`))
+      const row = requests.get(method)
+      assert(frame.kind === 'result' && asked.kind === 'request' && row !== undefined)
+      const call = new Call(asked, row, nobody, new CallDeadline(0), { settled: () => {} })
+      call.isWrapped = isWrapped
+      const answer = bareAnswer(call, frame)
+      if (answer.kind === 'edited') {
+        const said = splice(frame.line, inOrder(answer.edits)).toString()
+        assert.equal(said, `{"jsonrpc":"2.0","id":1,"result":${want}}`)
+      } else assert(answer.kind === 'error' && answer.error.message.includes(want))
+    }
+  })
