@@ -46,7 +46,8 @@ export class Inflight<E> {
   mint(entry: E, own?: RequestId, wasLent = false): MintedId | undefined {
     if (this.#entries.size - (this.#own?.size ?? 0) >= this.#inflightMax) return undefined
     const lent = own !== undefined && !wasLent && this.#isFree(own) && isCanonical(own)
-    if (lent && Number(own) > this.#last && Number(own) < LENT_MAX) this.#last = Number(own)
+    const count = lent ? Number(own) : 0
+    if (count > this.#last && count < LENT_MAX) this.#last = count
     const id = lent ? own : own === undefined ? this.#next() : this.#aside()
     this.#entries.set(id, entry)
     return id

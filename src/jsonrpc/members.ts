@@ -1,6 +1,7 @@
 // The members of one object, as spans.
 
 import { OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
+import type { FamiliarText } from './fast/familiar-text.js'
 import type { LongLine } from './fast/long-line.js'
 import { MEMBERS_MAX, type RoutedNames, indexOfName } from './routed-names.js'
 import { type MemberSink, Scanner, type Span } from './scan.js'
@@ -22,8 +23,8 @@ export interface KnownMembers {
 /** Finds objects and strings that were read before. */
 export interface MembersMemory {
   at(bytes: Buffer, start: number): KnownMembers | undefined
-  /** As `stringAt` reads it. */
-  textAt(bytes: Buffer, span: Span | undefined): string | undefined
+  /** Of the text that was read last. */
+  readonly text: FamiliarText
 }
 
 const FIELDS = 4
@@ -117,7 +118,7 @@ export class Members implements MemberSink {
     if (this.#long === undefined || span === undefined)
       return this.#familiar === undefined
         ? stringAt(this.#bytes, span)
-        : this.#familiar.textAt(this.#bytes, span)
+        : this.#familiar.text.at(this.#bytes, span)
     return stringAt(this.#long.slice(span.start, span.end), { start: 0, end: span.end - span.start })
   }
 

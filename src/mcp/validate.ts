@@ -6,7 +6,9 @@
 // and the log says once why we did not.
 
 import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
+import type { RequestFrame } from '../jsonrpc/frame.js'
 import { LongValue, type RawValue, firstByte } from '../jsonrpc/fast/long-value.js'
+import type { Span } from '../jsonrpc/scan.js'
 import { loadAjv, nextTurn } from './validate/ajv-build.js'
 import { compileSchema, type CompiledSchema } from './validate/ajv-compile.js'
 import { type ArgumentFault, faultOf, notAnObject } from './validate/argument-fault.js'
@@ -70,14 +72,14 @@ export class ArgumentValidator {
   }
 
   /**
-   * Whether the arguments that begin at `start` of `bytes`, which are valid JSON, are seen to have no fault.
+   * Whether the arguments of a request, which stand at `span`, are seen to have no fault.
    *
    * Where they are not, `check` says whether they have one.
    */
-  plainlyFit(bytes: Buffer, start: number): boolean {
+  plainlyFit({ line, long }: RequestFrame, { start }: Span): boolean {
     const check = this.#check
-    if (check === undefined || check instanceof Promise || check.kind !== 'schema') return false
-    return check.plain?.fit(bytes, start) === true
+    if (long !== undefined || check === undefined || check instanceof Promise) return false
+    return check.kind === 'schema' && check.plain?.fit(line, start) === true
   }
 
   /**

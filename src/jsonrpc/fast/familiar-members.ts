@@ -19,7 +19,7 @@ const ONE_IN = 64
 /** Remembers of the latest message the object, its method, and the text that was read of its parameters: a tool's name. */
 export class FamiliarMembers implements MembersMemory {
   readonly method: FamiliarText = new FamiliarText()
-  readonly #text = new FamiliarText()
+  readonly text: FamiliarText = new FamiliarText()
   #known: KnownMembers | undefined
   #misses = 0
 
@@ -34,10 +34,6 @@ export class FamiliarMembers implements MembersMemory {
     if (bytes.compare(text, 0, text.length, start, end) !== 0) return undefined
     this.#misses = 0
     return known
-  }
-
-  textAt(bytes: Buffer, span: Span | undefined): string | undefined {
-    return this.#text.at(bytes, span)
   }
 
   /** Takes the object of a message that was found to be in order, and that has no line breaks. */

@@ -90,8 +90,9 @@ export class PlainRules implements MemberSink {
     return new PlainRules(rules, listOf(required), allowsOthers)
   }
 
-  /** Whether the object that begins at `start` of `bytes`, which is valid JSON, plainly fits. */
+  /** Whether the value that begins at `start` of `bytes`, which are valid JSON, plainly fits. */
   fit(bytes: Buffer, start: number): boolean {
+    if (bytes[start] !== OPEN_OBJECT) return false
     this.#bytes = bytes
     this.#seen = 0
     this.#isPlain = true

@@ -64,9 +64,12 @@ export class ArgumentChecks {
    * Else it is settled since its arguments do not fit, or `pass` is called in its turn when they do.
    */
   fits(call: Call, target: Target, pass: () => void): boolean {
+    const span = call.frame.params.members.span('arguments')
+    const isPlain =
+      span !== undefined && this.#validators.get(target.item)?.plainlyFit(call.frame, span) === true
+    if (isPlain && !this.#last.has(target.lane)) return true
     const { argumentErrors: mode, argumentChecks } = target.lane.config
     const isLenient = argumentChecks === 'lenient'
-    const span = call.frame.params.members.span('arguments')
     const first = span && byteAt(call.frame, span.start)
     const isObject = first === OPEN_OBJECT
     // Servers in Python take null for no arguments.
@@ -74,8 +77,8 @@ export class ArgumentChecks {
       call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
       return false
     }
-    const fault =
-      mode === 'off' ? undefined : this.#fault(target, call.frame, isObject ? span : undefined, isLenient)
+    const json = isObject && mode !== 'off' ? span && jsonAt(call.frame, span) : undefined
+    const fault = mode === 'off' || isPlain ? undefined : this.#fault(target, json, isLenient)
     if (fault === undefined && !this.#last.has(target.lane)) return true
     this.#takeTurn(call, target.lane, fault, pass)
     return false
@@ -104,18 +107,10 @@ export class ArgumentChecks {
   }
 
   /** Nearly always at once: only the first call waits for the validator, and each tool's first for its schema. */
-  #fault(
-    target: Target,
-    frame: RequestFrame,
-    span: Span | undefined,
-    isLenient: boolean,
-  ): Fault | Promise<Fault> {
+  #fault(target: Target, json: RawValue | undefined, isLenient: boolean): Fault | Promise<Fault> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const known = this.#validators.get(target.item)
-    if (span !== undefined && frame.long === undefined && known?.plainlyFit(frame.line, span.start) === true)
-      return undefined
-    const json = span && jsonAt(frame, span)
     if (known !== undefined) return known.check(json, isLenient)
     if (this.#make !== undefined) return this.#make(target, schemaSpan).check(json, isLenient)
     return this.#load().then((make) => make(target, schemaSpan).check(json, isLenient))
