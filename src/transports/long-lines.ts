@@ -54,9 +54,11 @@ export class LongLines {
   #memoryOf(head: readonly Buffer[]): MessageMemory | undefined {
     const reads = this.#reads
     if (reads === undefined) return undefined
-    const own = head.flatMap(({ buffer, length }) =>
-      buffer instanceof ArrayBuffer && buffer.byteLength === length ? [buffer] : [],
-    )
+    const own: ArrayBuffer[] = []
+    for (const part of head) {
+      const { buffer } = part
+      if (part.length === buffer.byteLength && buffer instanceof ArrayBuffer) own.push(buffer)
+    }
     return own.length === 0 ? undefined : new MessageMemory(() => reads.free(own))
   }
 

@@ -168,8 +168,8 @@ export class StringFinder {
     const memory = this.#memory
     const text = memory.subarray(TEXT_AT - this.#cut, end)
     const whole = wholeCharacters(text, text.length)
-    if (!isUtf8(text.subarray(0, whole))) this.#isUtf8 = false
+    if (!isUtf8(whole === text.length ? text : text.subarray(0, whole))) this.#isUtf8 = false
     this.#cut = text.length - whole
-    memory.copyWithin(TEXT_AT - this.#cut, end - this.#cut, end)
+    if (this.#cut > 0) memory.copyWithin(TEXT_AT - this.#cut, end - this.#cut, end)
   }
 }
