@@ -7,6 +7,7 @@ import { readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { parse, join } from 'node:path'
 import process from 'node:process'
+import { isPidFree } from '../runtime/process-table.js'
 
 /** Names that are tried for one process. */
 const NAMES_MAX = 100
@@ -72,12 +73,7 @@ function mayRun(found: string, mark: string): boolean {
   const [pid, , host] = found.trimEnd().split(' ')
   if (host !== hostname()) return true
   if (pid === String(process.pid)) return found === mark
-  try {
-    process.kill(Number(pid), 0)
-    return true
-  } catch (error) {
-    return codeOf(error) !== 'ESRCH'
-  }
+  return !isPidFree(Number(pid))
 }
 
 function release(lock: string, mark: string): void {

@@ -3,12 +3,12 @@
 // Numbers of processes are given again, and count in one namespace only. So an owner is told by its number, by when it
 // started, and by where the number counts.
 
-import { readFileSync, readlinkSync } from 'node:fs'
-import process from 'node:process'
+import { readlinkSync } from 'node:fs'
+import { isPidFree, readProcFile, readProcess } from '../runtime/process-table.js'
 
 /** The process, when it started, the boot of the machine, and the namespace of its number; of another process with the number it differs. */
 export function ownerOf(pid: number): string {
-  const boot = readNow('/proc/sys/kernel/random/boot_id').trim() || '-'
+  const boot = readProcFile('/proc/sys/kernel/random/boot_id').trim() || '-'
   return `${pid} ${startOf(pid) ?? exists(pid)} ${boot} ${namespaceOfPids()}`
 }
 
@@ -21,28 +21,17 @@ export function ownerInName(pid: number): string {
 export function hasOwnerEnded(owner: string): boolean {
   const [, pid, started, namespace] = /^(\d+)\.(\d+)\.(\d+)$/.exec(owner) ?? []
   if (namespace === undefined || namespace !== namespaceNumber()) return false
-  return (startOf(Number(pid)) ?? (isFree(Number(pid)) ? undefined : started)) !== started
+  return (startOf(Number(pid)) ?? (isPidFree(Number(pid)) ? undefined : started)) !== started
 }
 
 /** When a process started, as the kernel counts; undefined when that cannot be read. */
 export function startOf(pid: number): string | undefined {
-  const stat = readNow(`/proc/${pid}/stat`)
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20)[19]
+  return readProcess(pid)?.startedAt
 }
 
 /** Where processes have no `/proc`. */
 function exists(pid: number): string {
-  return isFree(pid) ? 'gone' : 'there'
-}
-
-/** Whether no process has the number; one of somebody else may be hidden, and is there. */
-function isFree(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return false
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH'
-  }
+  return isPidFree(pid) ? 'gone' : 'there'
 }
 
 function namespaceNumber(): string {
@@ -54,13 +43,5 @@ function namespaceOfPids(): string {
     return readlinkSync('/proc/self/ns/pid')
   } catch {
     return '-'
-  }
-}
-
-function readNow(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
   }
 }

@@ -4,7 +4,8 @@
 // descends from the child: who loses a parent gets the first process of the namespace for one.
 
 import type { Descendant } from '../../runtime/runtime.js'
-import { type ProcessRow, readProcess, readProcesses, residentBytes, shareBytes } from './proc.js'
+import { type ProcessRow, readProcess } from '../../runtime/process-table.js'
+import { readProcesses, residentBytes, shareBytes } from './proc.js'
 
 /** The process and all that descend from it, read in slices so that messages go on. */
 export async function descendantsOf(root: number): Promise<readonly Descendant[]> {

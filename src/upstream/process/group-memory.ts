@@ -3,7 +3,8 @@
 // Servers are looked at one by one, but all processes of the machine have to be
 // read for it; so those who ask at about the same time share one reading.
 
-import { type ProcessRow, readProcesses, residentBytes, shareBytes } from './proc.js'
+import type { ProcessRow } from '../../runtime/process-table.js'
+import { readProcesses, residentBytes, shareBytes } from './proc.js'
 import { residentByGroup } from './ps.js'
 
 /** How long one reading is good for. */

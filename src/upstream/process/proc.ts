@@ -1,21 +1,13 @@
 // Reads processes from `/proc`, on Linux.
 
-import { readFileSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { type ProcessRow, readProcFile, readProcess } from '../../runtime/process-table.js'
 
 /** Files that are read between two turns of the event loop: less than a millisecond. */
 const FILES_PER_TURN = 20
 
 const KiB = 1024
-
-/** A process, as it was when it was looked at. */
-export interface ProcessRow {
-  readonly pid: number
-  readonly parent: number
-  readonly group: number
-  /** With its number, what tells it from another one that gets the same number later. */
-  readonly startedAt: string
-}
 
 /** All processes, read in slices so that messages go on. */
 export async function readProcesses(): Promise<readonly ProcessRow[]> {
@@ -39,26 +31,14 @@ export function readProcessesNow(): readonly ProcessRow[] {
   return rows.filter((row) => row !== undefined)
 }
 
-/** One process; undefined when it is gone. */
-export function readProcess(pid: number): ProcessRow | undefined {
-  const stat = read(`/proc/${pid}/stat`)
-  if (stat === '') return undefined
-  // The name may hold anything, so it is what stands behind it that counts: state, parent, group, …
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20)
-  const [, parent, group] = fields.map(Number)
-  const startedAt = fields[19]
-  if (parent === undefined || group === undefined || startedAt === undefined) return undefined
-  return { pid, parent, group, startedAt }
-}
-
 /** Resident memory, in bytes; what is shared with others counts in each of them. */
 export function residentBytes(pid: number): number {
-  const status = read(`/proc/${pid}/status`)
+  const status = readProcFile(`/proc/${pid}/status`)
   const own = residentIn(status)
   if (own !== undefined || !/^State:\s+Z/m.test(status)) return own ?? 0
   // Its first thread has ended, and shows no memory; the others may go on.
   const threads = namesIn(`/proc/${pid}/task`).map((thread) =>
-    residentIn(read(`/proc/${pid}/task/${thread}/status`)),
+    residentIn(readProcFile(`/proc/${pid}/task/${thread}/status`)),
   )
   return threads.find((bytes) => bytes !== undefined) ?? 0
 }
@@ -79,15 +59,6 @@ export async function shareBytes(pid: number): Promise<number | undefined> {
 function kilobytes(text: string, pattern: RegExp): number | undefined {
   const found = pattern.exec(text)?.[1]
   return found === undefined ? undefined : Number(found) * KiB
-}
-
-/** Empty for a process that has ended meanwhile. */
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
-  }
 }
 
 function namesIn(path: string): string[] {

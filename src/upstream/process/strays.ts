@@ -3,7 +3,8 @@
 // A server that stops in order has had its chance to end them, and may have meant
 // them to stay. One that has to be ended has not: they would be nobody's.
 
-import { type ProcessRow, readProcess, readProcesses, readProcessesNow } from './proc.js'
+import { type ProcessRow, readProcess } from '../../runtime/process-table.js'
+import { readProcesses, readProcessesNow } from './proc.js'
 
 /** The strays of one process group, as they were found last. */
 export class Strays {
