@@ -8,7 +8,14 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { editReasons } from '../src/index.js'
-import { clockAssertions, errorNumbers, heirs, protocolWords, uncheckedClaims } from './source-rules.js'
+import {
+  clockAssertions,
+  errorNumbers,
+  heirs,
+  joiningPatterns,
+  protocolWords,
+  uncheckedClaims,
+} from './source-rules.js'
 import { readSource, readSources, root, topLevel } from './source-text.js'
 import type { SourceFile } from './source-text.js'
 
@@ -797,6 +804,13 @@ describe('every file', () => {
     )
   })
 
+  test('asks for the line of a message only where that is not long', () => {
+    assert.deepEqual(
+      sources.flatMap(({ path, bare }) => joiningPatterns(bare).map((found) => `${path}: ${found}`)),
+      [],
+    )
+  })
+
   test('says what a value is only where it looks at the value', () => {
     assert.deepEqual(
       sources.flatMap(({ path, bare }) => uncheckedClaims(bare).map((found) => `${path}: ${found}`)),
@@ -964,5 +978,16 @@ describe('the reader of sources', () => {
       ['class A<T extends B> implements C {}\nclass D extends Error {}\ninterface E extends F {}', []],
     ]
     for (const [code, found] of texts) assert.deepEqual(heirs(code), found)
+  })
+
+  test('finds patterns that join a long message', () => {
+    const texts: [string, string[]][] = [
+      ['function f({ line, long }: RequestFrame, at: number) {}', ['line, long']],
+      ['const { long, id, line } = call.frame', ['long, id, line']],
+      ['function f({ long, line, params: { meta } }: RequestFrame) {}', ['long, line, params: { meta }']],
+      ['const { long } = frame\nconst { line } = frame', []],
+      ['const a = { line: 1, long: 2 }', []],
+    ]
+    for (const [code, found] of texts) assert.deepEqual(joiningPatterns(code), found)
   })
 })

@@ -105,3 +105,11 @@ function withoutTypeArguments(text: string): string {
   const less = text.replaceAll(/<[^<>]*>/g, '')
   return less === text ? text : withoutTypeArguments(less)
 }
+
+/** Patterns that take the line out of a message that may be long: it is joined for that, also where it is not used. */
+export function joiningPatterns(bare: string): string[] {
+  const patterns = bare.matchAll(/[({]?\{([^;{}]*(?:\{[^{}]*\})?[^;{}]*)\}\s*(?::[^,)=]*Frame\b|=(?![=>]))/g)
+  return [...patterns].flatMap(([, names = '']) =>
+    /\bline\b/.test(names) && /\blong\b/.test(names) ? [names.trim()] : [],
+  )
+}

@@ -76,10 +76,11 @@ export class ArgumentValidator {
    *
    * Where they are not, `check` says whether they have one.
    */
-  plainlyFit({ line, long }: RequestFrame, { start }: Span): boolean {
+  plainlyFit(frame: RequestFrame, { start }: Span): boolean {
     const check = this.#check
-    if (long !== undefined || check === undefined || check instanceof Promise) return false
-    return check.kind === 'schema' && check.plain?.fit(line, start) === true
+    if (frame.long !== undefined || check === undefined || check instanceof Promise) return false
+    // Asked for no sooner: the line of a long request is joined for it.
+    return check.kind === 'schema' && check.plain?.fit(frame.line, start) === true
   }
 
   /**

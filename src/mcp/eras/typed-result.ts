@@ -110,12 +110,13 @@ export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']):
 }
 
 /** Whether some of these members may stand in a result; nearly none has any, and then it is not looked at again. */
-function mayHave({ line, long, named, result }: ResultFrame, wanted: readonly Given[]): boolean {
+function mayHave(frame: ResultFrame, wanted: readonly Given[]): boolean {
+  const { long, named, result } = frame
   if (named !== undefined)
     return !named.isEmpty && (named.isOdd || wanted.some(({ name }) => named.span(name) !== undefined))
   // To look for the quotes too would take longer, since there are many. A long result is not joined for it.
   return wanted.some(({ name, key }) =>
-    long === undefined ? line.includes(key, result.start) : long.includes(name),
+    long === undefined ? frame.line.includes(key, result.start) : long.includes(name),
   )
 }
 
