@@ -7,6 +7,7 @@ import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import { type RequestFrame, byteAt } from '../../jsonrpc/frame.js'
 import { LongValue, type RawValue } from '../../jsonrpc/fast/long-value.js'
 import type { Span } from '../../jsonrpc/scan.js'
+import type { Edit } from '../../jsonrpc/splice.js'
 import { toolFailure } from '../../mcp/tool-failure.js'
 import type { Call } from '../../mcp/call.js'
 import { invalidArguments, invalidParams } from '../../mcp/error-codes.js'
@@ -23,6 +24,9 @@ const PREPARE_DELAY_MS = 5
 const NULL = 0x6e
 
 type Fault = ArgumentFault | undefined
+
+/** Gives a call to its lane when its turn has come; one function for all calls of a client. */
+export type Pass = (call: Call, lane: CallTarget, edits: readonly Edit[]) => void
 
 type MakeValidator = (target: Target, schema: Span) => ArgumentValidator
 
@@ -63,7 +67,7 @@ export class ArgumentChecks {
    *
    * Else it is settled since its arguments do not fit, or `pass` is called in its turn when they do.
    */
-  fits(call: Call, target: Target, pass: () => void): boolean {
+  fits(call: Call, target: Target, edits: readonly Edit[], pass: Pass): boolean {
     const span = call.frame.params.members.span('arguments')
     const isPlain =
       span !== undefined && this.#validators.get(target.item)?.plainlyFit(call.frame, span) === true
@@ -80,20 +84,27 @@ export class ArgumentChecks {
     const json = isObject && mode !== 'off' ? span && jsonAt(call.frame, span) : undefined
     const fault = mode === 'off' || isPlain ? undefined : this.#fault(target, json, isLenient)
     if (fault === undefined && !this.#last.has(target.lane)) return true
-    this.#takeTurn(call, target.lane, fault, pass)
+    this.#takeTurn(call, target.lane, fault, edits, pass)
     return false
   }
 
   /** The same for a call with nothing to check, which leaves behind those that are being checked. */
-  isTurn(call: Call, lane: CallTarget, pass: () => void): boolean {
+  isTurn(call: Call, lane: CallTarget, edits: readonly Edit[], pass: Pass): boolean {
     if (!this.#last.has(lane)) return true
-    this.#takeTurn(call, lane, undefined, pass)
+    this.#takeTurn(call, lane, undefined, edits, pass)
     return false
   }
 
-  #takeTurn(call: Call, lane: CallTarget, fault: Fault | Promise<Fault>, pass: () => void): void {
+  #takeTurn(
+    call: Call,
+    lane: CallTarget,
+    fault: Fault | Promise<Fault>,
+    edits: readonly Edit[],
+    pass: Pass,
+  ): void {
     const before = this.#last.get(lane)
-    const end = (found: Fault): void => (found === undefined ? pass() : refuse(call, lane, found))
+    const end = (found: Fault): void =>
+      found === undefined ? pass(call, lane, edits) : refuse(call, lane, found)
     if (before === undefined && !(fault instanceof Promise)) return end(fault)
     call.keep()
     const turn = Promise.all([fault, before])

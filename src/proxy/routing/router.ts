@@ -1,6 +1,6 @@
 // From a call to the lane that answers it.
 
-import type { ArgumentChecks } from './arguments.js'
+import type { ArgumentChecks, Pass } from './arguments.js'
 import { type Catalog, type Target, nameEdits, readerOf } from './catalog.js'
 import { ClientTasks } from './client-tasks.js'
 import { fieldFault } from './field-fault.js'
@@ -163,7 +163,7 @@ export class Router {
     if (name === undefined) return call.fail(missing('name'))
     const target = this.#there(kind, name)
     if (target !== undefined) this.#send(call, kind, target, name)
-    else this.#awaitName(call, kind, name, (late) => this.#send(call, kind, late, name))
+    else this.#awaitName(call, kind, name)
   }
 
   /** Undefined also for a name that is only known from an earlier start: it may be gone, or want other arguments. */
@@ -174,7 +174,8 @@ export class Router {
   }
 
   /** Waits for the servers that may have the name, unless it is there: for one where that is known. */
-  #awaitName(call: Call, kind: 'tools' | 'prompts', name: string, found: (target: Target) => void): void {
+  #awaitName(call: Call, kind: 'tools' | 'prompts', name: string, use?: (target: Target) => void): void {
+    const found = use ?? ((late: Target): void => this.#send(call, kind, late, name))
     const there = this.#there(kind, name)
     if (there !== undefined) return found(there)
     const target = this.#catalog.named(kind, name)
@@ -216,18 +217,17 @@ export class Router {
     if (fault !== undefined) return call.fail(fault)
     call.times = target.times
     call.isWrapped = target.item.wrappedSpan !== undefined
-    const { lane } = target
-    if (this.#parts.checks.fits(call, target, () => this.#pass(call, lane, edits))) lane.call(call, edits)
+    if (this.#parts.checks.fits(call, target, edits, this.#pass)) target.lane.call(call, edits)
   }
 
   /** A call with nothing to check leaves behind those that are being checked. */
   #toLane(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
     call.service = lane.config.name
-    if (this.#parts.checks.isTurn(call, lane, () => this.#pass(call, lane, edits))) lane.call(call, edits)
+    if (this.#parts.checks.isTurn(call, lane, edits, this.#pass)) lane.call(call, edits)
   }
 
   /** While the call waited for its turn, another server may have taken the place of this one. */
-  #pass(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
+  readonly #pass: Pass = (call, lane, edits) => {
     if (lane.retired) this.#reroute(call)
     else lane.call(call, edits)
   }
