@@ -13,7 +13,15 @@ import type { LongLine } from './fast/long-line.js'
 import { NamedMembers } from './fast/named-members.js'
 import { Members, membersAt } from './members.js'
 import { type RequestId, readId } from './request-id.js'
-import { MEMBERS_MAX, envelope, envelopeNames, indexOfName, metaNames, paramsNames } from './routed-names.js'
+import {
+  MEMBERS_MAX,
+  type RoutedNames,
+  envelope,
+  envelopeNames,
+  indexOfName,
+  metaNames,
+  paramsNames,
+} from './routed-names.js'
 import { type MemberSink, Scanner, type Span } from './scan.js'
 import { isKey, stringAt } from './text.js'
 
@@ -22,7 +30,7 @@ export interface FrameLimits {
   readonly depthMax: number
   readonly methodBytesMax: number
   /** Members of results that somebody acts on. */
-  readonly resultNames?: readonly string[] | undefined
+  readonly resultNames?: RoutedNames | undefined
 }
 
 export const defaultFrameLimits: FrameLimits = { depthMax: 128, methodBytesMax: 256 }

@@ -1,18 +1,19 @@
 // The type of a result (MCP 2026-07-28, Overview: results).
 
 import type { ResultFrame } from '../jsonrpc/frame.js'
+import { type RoutedNames, routedNames } from '../jsonrpc/routed-names.js'
 
 /** The member that says that a result is all there is, as raw JSON. */
 export const COMPLETE = '"resultType":"complete"'
 
 /** The members of results that one era has and the other has not, or has in another form. */
-export const resultNames: readonly string[] = [
+export const resultNames: RoutedNames = routedNames([
   'resultType',
   'ttlMs',
   'cacheScope',
   '_meta',
   'structuredContent',
-]
+])
 
 const FIRST = Buffer.from(`{${COMPLETE}`)
 

@@ -27,10 +27,10 @@ export class ReadMemory {
   /** What was kept since something was freed. */
   #unfreed = 0
 
-  /** To be told of each read, `isKept`: of one that is to be freed. */
-  read(bytes: number, isKept: boolean): void {
-    if (isKept) this.#unfreed += bytes
-    if (!isKept || this.#unfreed > UNFREED_BYTES_MAX) hasRead(bytes)
+  /** To be told of each read that is to be freed; of any other `hasRead` is. */
+  keeps(bytes: number): void {
+    this.#unfreed += bytes
+    if (this.#unfreed > UNFREED_BYTES_MAX) hasRead(bytes)
   }
 
   /** Frees it; whatever refers to it is empty from now on. */

@@ -6,7 +6,7 @@ import { at, textAt } from '../integration/support/json.js'
 import { type Scope, type Servers, scratch } from '../integration/support/spawned.js'
 import { HANG_MS } from '../integration/support/waiting.js'
 import type { Scenario } from './scenario.js'
-import { HttpCaller, answerOf } from './support/http-caller.js'
+import { HttpCaller, type Posted, answerOf } from './support/http-caller.js'
 import { measured } from './support/measured.js'
 import { Random } from '../sim/random.js'
 import { type Findings, Promises, type Run } from './support/run.js'
@@ -22,6 +22,7 @@ const SERVERS = 24
 const ROOMY = 128
 const CALLS = 20
 const RECOVERY_MS = HANG_MS
+const SHOWN_LENGTH_MAX = 300
 
 export const emfile: Scenario = measured(
   'more clients and servers than descriptors: who is in is served, others are refused, and it recovers',
@@ -77,7 +78,10 @@ async function crowded({ scope, cli, descriptors, random, tally, promises }: Rou
   const visitors = Array.from({ length: descriptors }, () => visit(port))
   for (let turn = 0; turn < CALLS; turn++) {
     tally.calls++
-    if (!(await hit(inside, String(turn)))) tally.wrong++
+    const wrong = await missed(inside, String(turn))
+    if (wrong === undefined) continue
+    tally.wrong++
+    promises.hold(false, `call ${turn} of who was in: ${wrong}`)
   }
   // Servers that crash now are started again when there is room.
   const started = serversOf(proxy)
@@ -175,8 +179,24 @@ async function hitsOne(caller: HttpCaller, count: number): Promise<boolean> {
 }
 
 async function hit(caller: HttpCaller, nonce: string, server = 's0'): Promise<boolean> {
-  const posted = await caller.call(`${server}__hit`, { nonce }).catch(() => undefined)
-  return posted !== undefined && textAt(answerOf(posted), 'result', 'content', 0, 'text') === nonce
+  return (await missed(caller, nonce, server)) === undefined
+}
+
+/** What went wrong with a call; undefined when its answer is right. */
+async function missed(caller: HttpCaller, nonce: string, server = 's0'): Promise<string | undefined> {
+  const call = (): Promise<Posted> => caller.call(`${server}__hit`, { nonce })
+  try {
+    // A connection that rests between two requests may be closed for a new one: that request is sent again.
+    const posted = await call().catch((error: unknown) => (isReset(error) ? call() : Promise.reject(error)))
+    const isRight = textAt(answerOf(posted), 'result', 'content', 0, 'text') === nonce
+    return isRight ? undefined : `${posted.status} ${posted.body.slice(0, SHOWN_LENGTH_MAX)}`
+  } catch (error) {
+    return String(error)
+  }
+}
+
+function isReset(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
 }
 
 /** Tries until it is so, but not for ever. */

@@ -4,6 +4,7 @@ import { isBatch } from '../../src/jsonrpc/batch.js'
 import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/errors.js'
 import { type Frame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
+import { routedNames } from '../../src/jsonrpc/routed-names.js'
 import type { Span } from '../../src/jsonrpc/scan.js'
 import { rawAt } from '../../src/jsonrpc/text.js'
 
@@ -283,7 +284,7 @@ const named: [title: string, result: string, found: [string, string][], isOdd: b
 test('a result is read with its members of the names that somebody acts on', () => {
   for (const [title, result, found, isOdd] of named) {
     const line = toLine(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
-    const frame = readFrame(line, { ...defaultFrameLimits, resultNames: names })
+    const frame = readFrame(line, { ...defaultFrameLimits, resultNames: routedNames(names) })
     assert(frame.kind === 'result' && frame.named !== undefined)
     const shown = names.flatMap((name) => {
       const span = frame.named?.span(name)
@@ -300,7 +301,7 @@ test('no names are looked for where nobody wants them, or a result has no member
   assert(plain.kind === 'result' && plain.named === undefined)
   for (const result of ['[{"type":1}]', 'null']) {
     const line = toLine(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
-    const frame = readFrame(line, { ...defaultFrameLimits, resultNames: names })
+    const frame = readFrame(line, { ...defaultFrameLimits, resultNames: routedNames(names) })
     assert(frame.kind === 'result' && frame.named === undefined, result)
   }
 })

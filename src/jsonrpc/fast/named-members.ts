@@ -4,21 +4,24 @@
 // names, or to keep the places of all members.
 
 import { BACKSLASH } from '../ascii.js'
+import { type RoutedNames, indexOfName } from '../routed-names.js'
 import type { MemberSink, Span } from '../scan.js'
 import { isKey } from '../text.js'
+
+const FIELDS = 4
 
 /** Those of one object; spans count from the start of the message. */
 export class NamedMembers implements MemberSink {
   readonly #bytes: Buffer
-  readonly #names: readonly string[]
-  /** Of each that stands here, its place among the names, and where its value begins and ends. */
+  readonly #names: RoutedNames['exact']
+  /** Of each that stands here, its place among the names, where its key begins, and where its value begins and ends. */
   #found: number[] | undefined
   /** A name stands twice, or a key has escapes and may be any: then somebody has to look at all members. */
   isOdd = false
 
-  constructor(bytes: Buffer, names: readonly string[]) {
+  constructor(bytes: Buffer, { exact }: RoutedNames) {
     this.#bytes = bytes
-    this.#names = names
+    this.#names = exact
   }
 
   /** Whether none of the names stands here. */
@@ -31,9 +34,8 @@ export class NamedMembers implements MemberSink {
   }
 
   add(key: number, keyEnd: number, value: number, end: number): boolean {
-    const names = this.#names
-    for (let name = 0; name < names.length; name++)
-      if (isKey(this.#bytes, key, keyEnd, names[name] ?? '')) return this.#note(name, value, end)
+    const name = indexOfName(this.#bytes, key, keyEnd, this.#names)
+    if (name >= 0) return this.#note(name, key, value, end)
     for (let at = key; at < keyEnd; at++) if (this.#bytes[at] === BACKSLASH) this.isOdd = true
     return true
   }
@@ -42,17 +44,22 @@ export class NamedMembers implements MemberSink {
   span(name: string): Span | undefined {
     const found = this.#found
     if (found === undefined) return undefined
-    for (let i = 0; i < found.length; i += 3)
-      if (this.#names[found[i] ?? -1] === name) return { start: found[i + 1] ?? 0, end: found[i + 2] ?? 0 }
+    for (let i = 0; i < found.length; i += FIELDS)
+      if (this.#isKey(found[i + 1] ?? 0, this.#names[found[i] ?? 0]?.length, name))
+        return { start: found[i + 2] ?? 0, end: found[i + 3] ?? 0 }
     return undefined
   }
 
-  #note(name: number, value: number, end: number): true {
+  #isKey(key: number, length: number | undefined, name: string): boolean {
+    return length === name.length && isKey(this.#bytes, key, key + length + 2, name)
+  }
+
+  #note(name: number, key: number, value: number, end: number): true {
     const found = this.#found
-    if (found === undefined) this.#found = [name, value, end]
+    if (found === undefined) this.#found = [name, key, value, end]
     else {
-      for (let i = 0; i < found.length; i += 3) if (found[i] === name) this.isOdd = true
-      found.push(name, value, end)
+      for (let i = 0; i < found.length; i += FIELDS) if (found[i] === name) this.isOdd = true
+      found.push(name, key, value, end)
     }
     return true
   }

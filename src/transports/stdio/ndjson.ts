@@ -118,8 +118,8 @@ export class NdjsonConnection implements Connection {
       if (this.#closed || !this.#watch('in', chunk)) return
       this.#messages = 0
       const isKept = splitter.push(chunk)
-      if (reads === undefined) hasRead(chunk.length)
-      else reads.read(chunk.length, isKept)
+      if (reads !== undefined && isKept) reads.keeps(chunk.length)
+      else hasRead(chunk.length)
       this.#breath.worked(chunk.length, this.#messages)
     })
     this.#input.on('end', () => {
