@@ -101,3 +101,13 @@ export function canonical(id: RequestId): RequestId {
   const value: unknown = JSON.parse(id)
   return brand(JSON.stringify(value))
 }
+
+/** The id that `readId` reads, in the one text for all its spellings; undefined where the value is none. */
+export function canonicalAt(bytes: Buffer, start: number, end: number): RequestId | undefined {
+  try {
+    return canonical(readId(bytes, start, end))
+  } catch (error) {
+    if (error instanceof FrameError) return undefined
+    throw error
+  }
+}

@@ -3,6 +3,7 @@
 // Revisions before 2026-07-28 know no types of results, not for how long one may be kept, and not the numbers that it
 // reserves.
 
+import { COMMA, QUOTE } from '../../jsonrpc/ascii.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import type { NamedMembers } from '../../jsonrpc/fast/named-members.js'
@@ -16,8 +17,6 @@ import { toolFailure } from '../tool-failure.js'
 import { COMPLETE, beginsAsComplete } from '../result-type.js'
 import { wrapping } from '../structured-wrap.js'
 
-const COMMA = 0x2c
-const QUOTE = 0x22
 const NOTHING = new Uint8Array()
 
 const hints = ['ttlMs', 'cacheScope']

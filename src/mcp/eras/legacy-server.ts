@@ -104,15 +104,7 @@ function passedOn(frame: ResponseFrame): Outcome {
 }
 
 function moved(edits: readonly Edit[], by: number): readonly Edit[] {
-  const [first] = edits
-  // Nearly always all that is cut stands side by side.
-  return edits.length === 1 && first !== undefined
-    ? [movedEdit(first, by)]
-    : edits.map((edit) => movedEdit(edit, by))
-}
-
-function movedEdit({ start, end, bytes, why }: Edit, by: number): Edit {
-  return { start: start + by, end: end + by, bytes, why }
+  return edits.map(({ start, end, bytes, why }) => ({ start: start + by, end: end + by, bytes, why }))
 }
 
 function handshakeOf({ line, result }: ResultFrame): Line {

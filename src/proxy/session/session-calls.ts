@@ -3,8 +3,7 @@
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
-import { FrameError } from '../../jsonrpc/errors.js'
-import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
+import { type RequestId, canonicalAt } from '../../jsonrpc/request-id.js'
 import type { Call, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
 import { subscribed } from '../../mcp/subscriptions.js'
 import { type InputSurroundings, askClient } from '../input/input-rounds.js'
@@ -50,9 +49,10 @@ export class SessionCalls implements CallOwner {
     askClient(call, needed, this.#around)
   }
 
-  /** The call that a cancellation names is not wanted any more; gives the id, canonical. */
+  /** The call that a cancellation names is not wanted any more; gives the id, canonical (MCP, Utilities: cancellation). */
   cancel(frame: NotificationFrame): RequestId | undefined {
-    const id = cancelledId(frame)
+    const span = frame.params.members.span('requestId')
+    const id = span && canonicalAt(frame.line, span.start, span.end)
     if (id !== undefined) this.#calls.get(id)?.cancel(frame)
     return id
   }
@@ -77,16 +77,5 @@ export class SessionCalls implements CallOwner {
   /** The client is told that there will be no answers. */
   abandonAll(error: ErrorBody): void {
     for (const call of this.#calls.values()) call.abandon(error)
-  }
-}
-
-/** The request that a cancellation names, canonical; undefined where it names none (MCP, Utilities: cancellation). */
-function cancelledId({ line, params }: NotificationFrame): RequestId | undefined {
-  const span = params.members.span('requestId')
-  try {
-    return span && canonical(readId(line, span.start, span.end))
-  } catch (error) {
-    if (error instanceof FrameError) return undefined
-    throw error
   }
 }

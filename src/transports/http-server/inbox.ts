@@ -2,11 +2,11 @@
 
 import { Buffer } from 'node:buffer'
 import type { FieldReader, Sink } from '../../jsonrpc/connection.js'
-import { FrameError, TransportError } from '../../jsonrpc/errors.js'
+import { TransportError } from '../../jsonrpc/errors.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
+import { type RequestId, canonicalAt } from '../../jsonrpc/request-id.js'
 import { Congestion } from '../congestion.js'
 import type { HttpServerLimits } from './limits.js'
 
@@ -126,10 +126,5 @@ export class Inbox {
 export function cancelledBy(frame: Frame): RequestId | undefined {
   if (frame.kind !== 'notification' || frame.method !== 'notifications/cancelled') return undefined
   const span = frame.params.members.span('requestId')
-  try {
-    return span && canonical(readId(frame.line, span.start, span.end))
-  } catch (error) {
-    if (error instanceof FrameError) return undefined
-    throw error
-  }
+  return span && canonicalAt(frame.line, span.start, span.end)
 }
