@@ -24,6 +24,9 @@ const stateless: Script = (method) => {
   }
 }
 
+/** The same; its calls stay open. */
+const slow: Script = (method, ...said) => (method === 'tools/call' ? undefined : stateless(method, ...said))
+
 interface World {
   readonly runtime: FakeRuntime
   readonly children: readonly FakeChild[]
@@ -33,7 +36,12 @@ interface World {
 }
 
 /** A server that leaves the question which revisions it speaks unanswered. */
-async function worldOf(t: Scope, script: Script, files?: MemoryFiles): Promise<World> {
+async function worldOf(
+  t: Scope,
+  script: Script,
+  files?: MemoryFiles,
+  settings: Record<string, unknown> = {},
+): Promise<World> {
   const runtime = new FakeRuntime()
   if (files !== undefined) runtime.files = () => files
   runtime.script = (method, ...said) => (method === 'server/discover' ? undefined : script(method, ...said))
@@ -44,7 +52,7 @@ async function worldOf(t: Scope, script: Script, files?: MemoryFiles): Promise<W
   }
   const after = (end: () => void | Promise<void>): void => t.after(() => ended(end))
   const options = { runtime, keep: files !== undefined }
-  const { attach, proxy } = await libraryProxy({ after }, { s: { command: 's' } }, options)
+  const { attach, proxy } = await libraryProxy({ after }, { s: { command: 's', ...settings } }, options)
   return {
     runtime,
     children: runtime.children,
@@ -136,5 +144,26 @@ describe('a call that comes while a server is asked what it speaks', () => {
       calledIn(world.children).reduce((sum, each) => sum + each),
       1,
     )
+  })
+})
+
+describe('a server without sessions that all clients are to share', () => {
+  test('is one process for those who came before that was known and for those who come later', async (t) => {
+    const world = await worldOf(t, stateless, undefined, { isolation: 'shared' })
+    const early = await world.client()
+    answer(world, `"result":${description}`)
+    const late = await world.client()
+    for (const client of [early, late]) void client.call('s__t').catch(() => undefined)
+    await settled()
+    assert.deepEqual(calledIn(world.children), [2])
+  })
+
+  test('gets calls of several clients at once, since it asks nothing during them', async (t) => {
+    const world = await worldOf(t, slow, undefined, { isolation: 'shared' })
+    const clients = [await world.client(), await world.client()]
+    answer(world, `"result":${description}`)
+    for (const client of clients) void client.call('s__t').catch(() => undefined)
+    await settled()
+    assert.deepEqual(calledIn(world.children), [2])
   })
 })

@@ -135,8 +135,10 @@ export class Pool implements Upstream, LaneOwner {
   attach(client: ClientPort): Lane {
     const { isolation } = this.#parts
     const { profile, opening, serial } = client
-    // Nothing of a client is kept in a server without sessions.
-    const isOpen = this.config.protocol === 'stateless' || this.#era.form === 'typed'
+    // Nothing of a client is kept in a server without sessions. Where all share processes anyway, those who come after that
+    // was found out share them with those who came before.
+    const isFound = this.#era.form === 'typed' && isolation !== 'shared'
+    const isOpen = this.config.protocol === 'stateless' || isFound
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
     if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
     const yields = this.#parts.ownStart === 'with-call'

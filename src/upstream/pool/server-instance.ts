@@ -47,7 +47,8 @@ export class ServerInstance implements IdleProcess, LinkMember {
   readonly #freed: (() => void) | undefined
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
-  readonly #askable: Slots
+  readonly #isApart: boolean
+  #askable: Slots
   readonly #crowding: Crowding
   /** Calls that wait for the process itself, and those that wait for a slot. */
   readonly #arriving: CallQueue<Forward>
@@ -82,8 +83,8 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#withdraw = yields ? room.offer(this) : undefined
     // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
     // which one it asks about. With one slot in all, they wait for it like everybody else.
-    const isApart = concurrency > 1 && (sharing === 'shared' || holdsProcess(parts))
-    this.#askable = isApart ? new Slots(1, limits.queueMax) : this.#slots
+    this.#isApart = concurrency > 1 && (sharing === 'shared' || holdsProcess(parts))
+    this.#askable = this.#isApart ? new Slots(1, limits.queueMax) : this.#slots
     const calls = (): Call[] => this.supervisor.link?.inflight.calls ?? []
     const waiting = (): number => this.#askable.waiting
     this.#crowding = new Crowding({ waiting, calls }, limits.awayMsMax, parts.runtime)
@@ -236,6 +237,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
     const link = new Link(pool.take(), this.#parts, this.#lane, this)
     const ready = link.start(declared, opening).then((server) => {
       pool.connected()
+      this.#chooseSlots(link.isTyped)
       this.#lane.opened(link, server, this.#isFirst)
       // It is free from now on, and may rest before it has had a call.
       this.#usedAt = this.#parts.runtime.now()
@@ -244,6 +246,12 @@ export class ServerInstance implements IdleProcess, LinkMember {
     const isLeft = (): boolean => this.#lane.isClosed
     reports.used(link, { client, restarts: this.#starts++, isLeft }, ready)
     return { link, ready }
+  }
+
+  /** A server without sessions asks nothing of its own accord, so its calls need not run one at a time. */
+  #chooseSlots(isTyped: boolean): void {
+    if (!this.#isApart || !this.#slots.idle || !this.#askable.idle) return
+    this.#askable = isTyped ? this.#slots : new Slots(1, this.#parts.limits.queueMax)
   }
 
   #watchIdle(delayMs = this.#idleTimeoutMs): void {
