@@ -296,3 +296,52 @@ describe('kept events', () => {
       assert.equal(readEventId(text), undefined)
   })
 })
+
+describe('a question that belongs to no request that is known', () => {
+  const question = '{"jsonrpc":"2.0","id":7,"method":"roots/list"}'
+
+  test('comes on the latest response that is read, where the client does not listen', async (t) => {
+    const { port, sessions } = await front(t)
+    const headers = await handshake(port)
+    const [session] = sessions
+    assert.ok(session)
+    const called = []
+    const ids = []
+    for (const id of [1, 2, 3]) {
+      const before = session.received.length
+      called.push(open(port, { body: message('work', id), headers }))
+      await until(() => session.received.length > before)
+      ids.push(idOf(session, 'work'))
+    }
+    const [, second, third] = called
+    session.notify('notifications/work', ids[2])
+    assert.ok(second && third && ids[1])
+    const gone = new EventReader(await third)
+    gone.cut()
+    await until(() => gone.response.destroyed)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    session.say(question)
+    session.answer(ids[1], '{}')
+    const reader = new EventReader(await second)
+    assert.equal((await reader.next())?.data, question)
+    assert.match((await reader.next())?.data ?? '', /"result"/)
+    assert.equal(await reader.next(), undefined)
+  })
+
+  test('comes on the standalone stream, where the client listens', async (t) => {
+    const { port, sessions } = await front(t)
+    const headers = await handshake(port)
+    const [session] = sessions
+    assert.ok(session)
+    const listening = new EventReader(await open(port, { method: 'GET', headers: { ...headers, ...stream } }))
+    const called = open(port, { body: message('work', 1), headers })
+    await until(() => session.received.length > 1)
+    session.say(question)
+    assert.equal((await listening.next())?.data, question)
+    session.answer(idOf(session, 'work'), '{}')
+    const response = await called
+    assert.equal(response.headers['content-type'], 'application/json')
+    response.destroy()
+    listening.cut()
+  })
+})

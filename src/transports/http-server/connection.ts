@@ -149,7 +149,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
   #route(message: Wire, { kind, about }: MessageHead): void {
     const key = about === undefined ? undefined : canonical(about)
     const exchange = key === undefined ? undefined : this.#exchanges.get(key)
-    if (key === undefined) return this.#streams.aside(message)
+    if (key === undefined) return kind === 'request' ? this.#ask(message) : this.#streams.aside(message)
     const isAnswer = kind === 'result' || kind === 'error'
     if (exchange === undefined) {
       // The standalone stream carries no answers (MCP 2025-03-26, Transports, ListenState).
@@ -158,6 +158,17 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     }
     if (isAnswer) return this.#answer(exchange, key, message, kind === 'error')
     if (!exchange.during(message)) this.#streams.aside(message)
+  }
+
+  /**
+   * Asks what belongs to no request that is known. A client without the standalone stream would never read it there, so it
+   * is asked on the latest response that it waits for, which should relate to the question and need not (MCP 2025-03-26,
+   * Transports).
+   */
+  #ask(question: Wire): void {
+    const open = this.#streams.listens ? [] : [...this.#exchanges.values()]
+    const last = open.findLast((exchange) => exchange.isHeard)
+    if (last?.during(question) !== true) this.#streams.aside(question)
   }
 
   #answer(exchange: Exchange, key: RequestId, message: Wire, isError: boolean): void {

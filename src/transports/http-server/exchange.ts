@@ -78,6 +78,11 @@ export class Exchange implements Waiting {
     this.#finishIfDone()
   }
 
+  /** Whether its response can carry events, and is still read. */
+  get isHeard(): boolean {
+    return this.post.accepts.stream && (this.#stream?.attached ?? !this.post.response.isClosed)
+  }
+
   /** Says something before the answers; false when this client takes nothing but them. */
   during(message: Wire): boolean {
     if (!this.post.accepts.stream) return false

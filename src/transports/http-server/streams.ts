@@ -50,6 +50,11 @@ export class HttpStreams {
     return this.#sending.size > 0
   }
 
+  /** Whether the standalone stream is read. */
+  get listens(): boolean {
+    return this.#standalone.attached
+  }
+
   get backlogBytes(): number {
     if (!this.attached) return 0
     let bytes = 0
