@@ -2,6 +2,7 @@
 
 /** Names that are routed by, and the same names folded. */
 export interface RoutedNames {
+  readonly names: readonly string[]
   /** In the bytes that keys are compared with. */
   readonly exact: readonly Uint8Array[]
   readonly folded: ReadonlySet<string>
@@ -13,7 +14,12 @@ export interface RoutedNames {
 export const MEMBERS_MAX = 1024
 
 export function routedNames(exact: readonly string[], inner?: RoutedNames['inner']): RoutedNames {
-  return { exact: exact.map((name) => Buffer.from(name)), folded: new Set(exact.map(fold)), inner }
+  return {
+    names: exact,
+    exact: exact.map((name) => Buffer.from(name)),
+    folded: new Set(exact.map(fold)),
+    inner,
+  }
 }
 
 /** Which of `names` the key from `start` to `end` spells byte for byte, quotes included; -1 when none. */

@@ -1,7 +1,9 @@
 // The type of a result (MCP 2026-07-28, Overview: results).
 
 import type { ResultFrame } from '../jsonrpc/frame.js'
+import { membersAt } from '../jsonrpc/members.js'
 import { type RoutedNames, routedNames } from '../jsonrpc/routed-names.js'
+import { isKey, stringAt } from '../jsonrpc/text.js'
 
 /** The member that says that a result is all there is, as raw JSON. */
 export const COMPLETE = '"resultType":"complete"'
@@ -25,4 +27,15 @@ export function beginsAsComplete(frame: ResultFrame): boolean {
   const at = frame.long === undefined ? start : 0
   for (let i = 0; i < FIRST.length; i++) if (bytes[at + i] !== FIRST[i]) return false
   return true
+}
+
+/** The type that a result names; undefined where it names none, and empty where that is no text. */
+export function typeNamed(frame: ResultFrame): string | undefined {
+  if (beginsAsComplete(frame)) return 'complete'
+  const { named } = frame
+  const members = named === undefined || named.isOdd ? membersAt(frame.line, frame.result) : named
+  const span = members?.span('resultType')
+  if (span === undefined) return undefined
+  const { line } = frame
+  return isKey(line, span.start, span.end, 'complete') ? 'complete' : (stringAt(line, span) ?? '')
 }

@@ -67,6 +67,14 @@ const cases: readonly (readonly [
     '{"a":1,"resultType":"complete"}',
     '{"a":1,"resultType":"complete"}',
   ],
+  [
+    'so does one that spells it in another way',
+    'typed',
+    'tools/call',
+    '{"a":1,"resultType":"compl\\u0065te"}',
+    '{"a":1,"resultType":"compl\\u0065te"}',
+  ],
+  ['a type that is no text does not', 'typed', 'tools/call', '{"a":1,"resultType":7}', undefined],
   ['one that should be typed gets its type', 'typed', 'tools/call', '{"a":1}', `{${type},"a":1}`],
   ['one of another type does not pass', 'typed', 'tools/call', '{"resultType":"x"}', undefined],
   [

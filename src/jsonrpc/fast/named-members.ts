@@ -6,22 +6,21 @@
 import { BACKSLASH } from '../ascii.js'
 import { type RoutedNames, indexOfName } from '../routed-names.js'
 import type { MemberSink, Span } from '../scan.js'
-import { isKey } from '../text.js'
 
 const FIELDS = 4
 
 /** Those of one object; spans count from the start of the message. */
 export class NamedMembers implements MemberSink {
   readonly #bytes: Buffer
-  readonly #names: RoutedNames['exact']
+  readonly #routed: RoutedNames
   /** Of each that stands here, its place among the names, where its key begins, and where its value begins and ends. */
   #found: number[] | undefined
   /** A name stands twice, or a key has escapes and may be any: then somebody has to look at all members. */
   isOdd = false
 
-  constructor(bytes: Buffer, { exact }: RoutedNames) {
+  constructor(bytes: Buffer, routed: RoutedNames) {
     this.#bytes = bytes
-    this.#names = exact
+    this.#routed = routed
   }
 
   /** Whether none of the names stands here. */
@@ -34,7 +33,7 @@ export class NamedMembers implements MemberSink {
   }
 
   add(key: number, keyEnd: number, value: number, end: number): boolean {
-    const name = indexOfName(this.#bytes, key, keyEnd, this.#names)
+    const name = indexOfName(this.#bytes, key, keyEnd, this.#routed.exact)
     if (name >= 0) return this.#note(name, key, value, end)
     for (let at = key; at < keyEnd; at++) if (this.#bytes[at] === BACKSLASH) this.isOdd = true
     return true
@@ -42,16 +41,26 @@ export class NamedMembers implements MemberSink {
 
   /** The value of the member called `name`, which is one of the names. */
   span(name: string): Span | undefined {
+    const at = this.#find(name)
+    return at === undefined ? undefined : { start: this.#field(at + 2), end: this.#field(at + 3) }
+  }
+
+  /** Where its key begins. */
+  keyOf(name: string): number | undefined {
+    const at = this.#find(name)
+    return at === undefined ? undefined : this.#field(at + 1)
+  }
+
+  #find(name: string): number | undefined {
     const found = this.#found
     if (found === undefined) return undefined
-    for (let i = 0; i < found.length; i += FIELDS)
-      if (this.#isKey(found[i + 1] ?? 0, this.#names[found[i] ?? 0]?.length, name))
-        return { start: found[i + 2] ?? 0, end: found[i + 3] ?? 0 }
+    const { names } = this.#routed
+    for (let i = 0; i < found.length; i += FIELDS) if (names[found[i] ?? 0] === name) return i
     return undefined
   }
 
-  #isKey(key: number, length: number | undefined, name: string): boolean {
-    return length === name.length && isKey(this.#bytes, key, key + length + 2, name)
+  #field(at: number): number {
+    return this.#found?.[at] ?? 0
   }
 
   #note(name: number, key: number, value: number, end: number): true {

@@ -3,18 +3,18 @@
 // Revisions before 2026-07-28 know no types of results, not for how long one may be kept, and not the numbers that it
 // reserves.
 
-import { COMMA, QUOTE } from '../../jsonrpc/ascii.js'
+import { COMMA, QUOTE, isSpace } from '../../jsonrpc/ascii.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import type { NamedMembers } from '../../jsonrpc/fast/named-members.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
+import { isKey } from '../../jsonrpc/text.js'
 import type { Call } from '../call.js'
 import { internalError, notFoundInSession, numberIn, statelessRefusal } from '../error-codes.js'
 import { cutNamed } from '../member-edits.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { toolFailure } from '../tool-failure.js'
-import { COMPLETE, beginsAsComplete } from '../result-type.js'
 import { wrapping } from '../structured-wrap.js'
 
 const NOTHING = new Uint8Array()
@@ -40,7 +40,7 @@ export function bareAnswer(call: Call, frame: ResponseFrame): BareAnswer {
 function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): BareAnswer {
   const isRead = row.route.to === 'uri'
   const { named } = frame
-  const cut = isRead || named === undefined ? undefined : cutFirstType(frame, named)
+  const cut = isRead || named === undefined ? undefined : cutType(frame, named)
   if (named !== undefined && cut !== undefined) return withoutRest(frame, named, [cut], isWrapped)
   const members = membersAt(frame.line, frame.result)
   if (members === undefined) return { kind: 'edited', edits: NO_EDITS }
@@ -52,12 +52,17 @@ function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): Bare
   return withoutRest(frame, members, untyped(members, isRead), isWrapped)
 }
 
-/** Nearly always the type stands first, and another member behind it. */
-function cutFirstType(frame: ResultFrame, { isOdd }: NamedMembers): Edit | undefined {
-  const { line, result } = frame
-  const end = result.start + COMPLETE.length + 2
-  if (isOdd || line[end - 1] !== COMMA || line[end] !== QUOTE || !beginsAsComplete(frame)) return undefined
-  return { start: result.start + 1, end, bytes: NOTHING, why: 'result-type' }
+/** Nearly always the type stands first or last, and nothing but a comma between it and the next member. */
+function cutType({ line, result }: ResultFrame, named: NamedMembers): Edit | undefined {
+  const key = named.keyOf('resultType')
+  const value = named.span('resultType')
+  if (named.isOdd || key === undefined || value === undefined) return undefined
+  const { start, end } = value
+  if (!isKey(line, start, end, 'complete')) return undefined
+  if (key === result.start + 1 && line[end] === COMMA && line[end + 1] === QUOTE)
+    return { start: key, end: end + 1, bytes: NOTHING, why: 'result-type' }
+  const isBehind = line[key - 1] === COMMA && !isSpace(line[key - 2] ?? 0)
+  return isBehind ? { start: key - 1, end, bytes: NOTHING, why: 'result-type' } : undefined
 }
 
 /** Without what stands further inside too, besides these edits. */

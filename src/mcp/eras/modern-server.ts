@@ -13,7 +13,7 @@ import { type ClientCapabilities, capabilityEdits, serverCapabilities } from '..
 import { numberOfError, statelessRefusal } from '../error-codes.js'
 import { TASKS } from '../extensions.js'
 import { SERVER_INFO } from '../meta-keys.js'
-import { beginsAsComplete } from '../result-type.js'
+import { beginsAsComplete, typeNamed } from '../result-type.js'
 import { latestStateless } from '../revisions.js'
 import { Claims } from './claims.js'
 import { spokenIn } from './discover-answer.js'
@@ -90,10 +90,11 @@ export class ModernServerLeg implements ServerLeg {
 
 const WANTS_INPUT = 'input_required'
 
-/** Only a result that has the words somewhere is read for them. */
 function wantsInput(frame: ResultFrame): boolean {
-  if (beginsAsComplete(frame) || !(frame.long ?? frame.line).includes(WANTS_INPUT)) return false
-  return membersAt(frame.line, frame.result)?.string('resultType') === WANTS_INPUT
+  const { long } = frame
+  // A long result is joined to be read only where it has the words somewhere.
+  if (long !== undefined && (beginsAsComplete(frame) || !long.includes(WANTS_INPUT))) return false
+  return typeNamed(frame) === WANTS_INPUT
 }
 
 function membersOf(line: Line): Members | undefined {

@@ -9,7 +9,7 @@ import { stringAt } from '../../jsonrpc/text.js'
 import { type CacheHint, hintMembers } from '../cache-hints.js'
 import { numberIn, statelessErrorCode } from '../error-codes.js'
 import type { RequestRow } from '../methods/method-row.js'
-import { COMPLETE, beginsAsComplete } from '../result-type.js'
+import { COMPLETE, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions/revision.js'
 
 const CLOSE_OBJECT = 0x7d
@@ -82,10 +82,9 @@ export function resultEdits(
 
 /** The one type that every result may have is the one that a result without a type has. */
 function typeEdits(frame: ResultFrame): readonly Edit[] | undefined {
-  if (beginsAsComplete(frame)) return NO_EDITS
-  const members = membersAt(frame.line, frame.result)
-  if (members?.span('resultType') === undefined) return inserted(frame, complete)
-  return members.string('resultType') === 'complete' ? NO_EDITS : undefined
+  const type = typeNamed(frame)
+  if (type === undefined) return inserted(frame, complete)
+  return type === 'complete' ? NO_EDITS : undefined
 }
 
 function inserted(frame: ResultFrame, members: readonly Given[]): Edit[] {
