@@ -6,9 +6,7 @@
 // and the log says once why we did not.
 
 import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
-import type { RequestFrame } from '../jsonrpc/frame.js'
 import { LongValue, type RawValue, firstByte } from '../jsonrpc/fast/long-value.js'
-import type { Span } from '../jsonrpc/scan.js'
 import { loadAjv, nextTurn } from './validate/ajv-build.js'
 import { compileSchema, type CompiledSchema } from './validate/ajv-compile.js'
 import { type ArgumentFault, faultOf, notAnObject } from './validate/argument-fault.js'
@@ -53,7 +51,6 @@ type Check =
   | {
       readonly kind: 'schema'
       readonly compiled: CompiledSchema
-      readonly plain: PlainRules | undefined
       readonly judge: LenientJudge
       readonly budget: RunBudget
       readonly readsLongStrings: boolean
@@ -66,21 +63,11 @@ export class ArgumentValidator {
   /** Undefined until the first call, and a promise while that one waits for the compiler. */
   #check: Check | Promise<Check> | undefined
   #overruns = 0
+  /** Says of arguments as bytes that they have no fault; where it does not, `check` says whether they have one. Undefined before the first. */
+  plain: PlainRules | undefined
 
   constructor(options: ValidatorOptions) {
     this.#options = options
-  }
-
-  /**
-   * Whether the arguments of a request, which stand at `span`, are seen to have no fault.
-   *
-   * Where they are not, `check` says whether they have one.
-   */
-  plainlyFit(frame: RequestFrame, { start }: Span): boolean {
-    const check = this.#check
-    if (frame.long !== undefined || check === undefined || check instanceof Promise) return false
-    // Asked for no sooner: the line of a long request is joined for it.
-    return check.kind === 'schema' && check.plain?.fit(frame.line, start) === true
   }
 
   /**
@@ -116,8 +103,8 @@ export class ArgumentValidator {
       const judge = new LenientJudge(lenientRules, schema, compiled, budget)
       // Compiling and running each have a budget, and so a turn of the event loop, of their own.
       await nextTurn()
-      const plain = PlainRules.of(schema)
-      return (this.#check = { kind: 'schema', compiled, plain, judge, budget, readsLongStrings })
+      this.plain = PlainRules.of(schema)
+      return (this.#check = { kind: 'schema', compiled, judge, budget, readsLongStrings })
     } catch (error) {
       return (this.#check = this.#giveUp(`its schema cannot be compiled: ${messageOf(error)}`))
     }

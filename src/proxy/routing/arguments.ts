@@ -68,20 +68,23 @@ export class ArgumentChecks {
    * Else it is settled since its arguments do not fit, or `pass` is called in its turn when they do.
    */
   fits(call: Call, target: Target, edits: readonly Edit[], pass: Pass): boolean {
-    const span = call.frame.params.members.span('arguments')
+    const { frame } = call
+    const span = frame.params.members.span('arguments')
+    const plain = span === undefined ? undefined : this.#validators.get(target.item)?.plain
+    // The line of a long request is not joined for it.
     const isPlain =
-      span !== undefined && this.#validators.get(target.item)?.plainlyFit(call.frame, span) === true
+      span !== undefined && frame.long === undefined && plain?.fit(frame.line, span.start) === true
     if (isPlain && !this.#last.has(target.lane)) return true
     const { argumentErrors: mode, argumentChecks } = target.lane.config
     const isLenient = argumentChecks === 'lenient'
-    const first = span && byteAt(call.frame, span.start)
+    const first = span && byteAt(frame, span.start)
     const isObject = first === OPEN_OBJECT
     // Servers in Python take null for no arguments.
     if (first !== undefined && !isObject && !(isLenient && first === NULL)) {
       call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
       return false
     }
-    const json = isObject && mode !== 'off' ? span && jsonAt(call.frame, span) : undefined
+    const json = isObject && mode !== 'off' ? span && jsonAt(frame, span) : undefined
     const fault = mode === 'off' || isPlain ? undefined : this.#fault(target, json, isLenient)
     if (fault === undefined && !this.#last.has(target.lane)) return true
     this.#takeTurn(call, target.lane, fault, edits, pass)

@@ -34,26 +34,29 @@ export class NameWaits {
   readonly #lanes: () => readonly CallTarget[]
   readonly #lists: Pick<FirstLists, 'said'>
   readonly #runtime: Runtime
+  readonly #emptied: () => void
   readonly #named: CallQueue<NameWait>
   /** What lanes gave as `listed`, and whether that has come. */
   readonly #listings = new WeakMap<Promise<void>, Map<ListKind, { isOver: boolean }>>()
 
-  /** `lanes` gives them in configuration order; a reload changes them. */
+  /** `lanes` gives them in configuration order; a reload changes them. `emptied` is called when no call waits any more. */
   constructor(
     lanes: () => readonly CallTarget[],
     room: QueueRoom,
     lists: Pick<FirstLists, 'said'>,
-    runtime: Runtime,
+    { runtime }: { readonly runtime: Runtime },
+    emptied: () => void,
   ) {
     this.#lanes = lanes
     this.#lists = lists
     this.#runtime = runtime
+    this.#emptied = emptied
     this.#named = new CallQueue(room)
   }
 
   /** Calls of this kind that came before may be this lane's and wait still: what comes now must not overtake them. */
   has(lane: CallTarget, kind: Wanted['kind']): boolean {
-    if (this.#named.size === 0 || this.#isOver(lane, kind)) return false
+    if (this.#isOver(lane, kind)) return false
     for (const { value } of this.#named)
       if (value.wanted.kind === kind && concerns(value.wanted, lane)) return true
     return false
@@ -73,7 +76,10 @@ export class NameWaits {
     const leftMs = deadline.endsAt - this.#runtime.now()
     const expire = (): void => call.abandon(stillStarting(pending, wanted.name, patienceMs))
     const patience = setDeadline(this.#runtime, leftMs, expire, (to) => deadline.putOff(to))
-    this.#named.add(call, wait, () => patience.cancel())
+    this.#named.add(call, wait, () => {
+      patience.cancel()
+      if (this.#named.size === 0) this.#emptied()
+    })
   }
 
   /**

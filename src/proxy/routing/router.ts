@@ -53,7 +53,7 @@ export class Router {
   readonly #tasks: ClientTasks
   #lanes: readonly CallTarget[]
   #catalog: Catalog
-  /** Made for the first call that waits for a name. */
+  /** Only while calls wait for names. */
   #waiting: NameWaits | undefined
 
   /** `gave` hears of each list that the client has been given; `hasTasks` says whether calls of it may begin tasks. */
@@ -191,7 +191,8 @@ export class Router {
   }
 
   #whenKnown(call: Call, wanted: Wanted, then: () => void): void {
-    this.#waiting ??= new NameWaits(() => this.#lanes, this.#room, this.lists, this.#parts.runtime)
+    const emptied = (): void => void (this.#waiting = undefined)
+    this.#waiting ??= new NameWaits(() => this.#lanes, this.#room, this.lists, this.#parts, emptied)
     this.#waiting.known(call, wanted, then)
   }
 
@@ -261,9 +262,8 @@ export class Router {
     const about = referenceOf(call)
     if (about === undefined) return call.fail(missing('ref'))
     if (about.kind === 'resource') return this.#awaitReference(call, about.uri)
-    const { name, span } = about
-    this.#awaitName(call, 'prompts', name, (target) =>
-      complete(call, target.lane, nameEdits(span, name, target)),
+    this.#awaitName(call, 'prompts', about.name, (target) =>
+      complete(call, target.lane, nameEdits(about.span, about.name, target)),
     )
   }
 

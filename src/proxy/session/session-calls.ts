@@ -7,7 +7,6 @@ import { type RequestId, canonicalAt } from '../../jsonrpc/request-id.js'
 import type { Call, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
 import { subscribed } from '../../mcp/subscriptions.js'
 import { type InputSurroundings, askClient } from '../input/input-rounds.js'
-import { spendMemory } from './spent-memory.js'
 
 /** Hears what becomes of them. */
 export class SessionCalls implements CallOwner {
@@ -36,7 +35,11 @@ export class SessionCalls implements CallOwner {
 
   settled(call: Call, outcome: Outcome): void {
     this.ended(call, outcome)
-    spendMemory(call, outcome)
+    // Nobody looks at these bytes any more, but who writes the answer. The call of a task is kept with the task. Who has given
+    // up, or got an error, says nothing of who reads the call yet.
+    if (outcome.kind !== 'answered' || outcome.frame.kind === 'error' || outcome.isTask === true) return
+    call.frame.long?.memory?.done()
+    outcome.frame.long?.memory?.done()
   }
 
   /** A call is over of which something is kept, since its client may come back for it. */
