@@ -26,7 +26,7 @@ import { type PendingAnswer, OwnRequest, askOwn, endOwn } from './own-request.js
 import { isAnswer } from './peek.js'
 import type { PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
-import { type Outgoing, WireParts, joinedWire } from './fast/splice-parts.js'
+import { type Outgoing, WireParts } from './fast/splice-parts.js'
 import { type Edit, SplicedLine } from './splice.js'
 
 export type { PendingAnswer } from './own-request.js'
@@ -155,11 +155,12 @@ export class Peer<E extends object> {
   send(message: Outgoing, head: MessageHead): void {
     if (this.#closed) return
     const connection = this.#connection
-    if (message instanceof SplicedLine && connection.sendSpliced !== undefined)
+    if (message instanceof Uint8Array) void connection.send(message, head)
+    else if (message instanceof SplicedLine && connection.sendSpliced !== undefined)
       void connection.sendSpliced(message, head)
     else if (message instanceof WireParts && connection.sendParts !== undefined)
       void connection.sendParts(message, head)
-    else void connection.send(joinedWire(message), head)
+    else void connection.send(message.joined, head)
   }
 
   close(atOnce = false): Promise<void> {

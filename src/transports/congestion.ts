@@ -4,16 +4,15 @@ const DONE = Promise.resolve()
 
 /** Whether a connection is congested, and what its senders wait for. */
 export class Congestion {
+  /** Whether there is any. */
+  on = false
   /** Resolves when the congestion has ended; resolved where there is none. */
   relieved: Promise<void> = DONE
-  #relieve: (() => void) | undefined
-
-  get on(): boolean {
-    return this.#relieve !== undefined
-  }
+  #relieve: () => void = () => {}
 
   begin(): void {
     if (this.on) return
+    this.on = true
     this.relieved = new Promise((resolve) => {
       this.#relieve = resolve
     })
@@ -21,10 +20,10 @@ export class Congestion {
 
   /** Whether there was any. */
   end(): boolean {
-    if (this.#relieve === undefined) return false
+    if (!this.on) return false
+    this.on = false
     this.relieved = DONE
     this.#relieve()
-    this.#relieve = undefined
     return true
   }
 }

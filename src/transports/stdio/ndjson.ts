@@ -61,7 +61,9 @@ export class NdjsonConnection implements Connection {
       this.#flush()
     }
     this.#ending?.()
-    if (!this.#isWriting && this.#congestion.end() && !this.#closed) this.#sink?.drained()
+    if (this.#isWriting || !this.#congestion.on) return
+    this.#congestion.end()
+    if (!this.#closed) this.#sink?.drained()
   }
   /** Ends the output when nothing waits here any more. */
   #ending: (() => void) | undefined
