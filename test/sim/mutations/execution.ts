@@ -22,12 +22,12 @@ export const execution: readonly Mutation[] = [
   mutation('messages are written anew', 'altered', [
     'jsonrpc/peer',
     'this.send(this.#forwarder.message(frame, all), requestHead(id, frame.method, about));',
-    'this.send(Buffer.from(`${JSON.stringify(JSON.parse(joinedWire(this.#forwarder.message(frame, all)).toString()))}\\n`).subarray(0, -1), requestHead(id, frame.method, about));',
+    'this.send(Buffer.from(`${JSON.stringify(JSON.parse(((wire) => wire.joined ?? wire)(this.#forwarder.message(frame, all)).toString()))}\\n`).subarray(0, -1), requestHead(id, frame.method, about));',
   ]),
   mutation('messages are changed', 'invented', [
     'jsonrpc/peer',
     'this.send(this.#forwarder.message(frame, all), requestHead(id, frame.method, about));',
-    "this.send(Buffer.from(`${joinedWire(this.#forwarder.message(frame, all)).toString().replaceAll('n:c', 'n:z')}\\n`).subarray(0, -1), requestHead(id, frame.method, about));",
+    "this.send(Buffer.from(`${((wire) => wire.joined ?? wire)(this.#forwarder.message(frame, all)).toString().replaceAll('n:c', 'n:z')}\\n`).subarray(0, -1), requestHead(id, frame.method, about));",
   ]),
   mutation(
     'a cancel is not passed on',
