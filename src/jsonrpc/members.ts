@@ -39,9 +39,9 @@ export class Members implements MemberSink {
   readonly #long: LongLine | undefined
   /** What the inner members and the strings were in the message before. */
   readonly #familiar: MembersMemory | undefined
-  #offsets: number[] = []
+  readonly #offsets: number[]
   /** What is to be added to each of them. */
-  #base = 0
+  readonly #base: number
   /** The routed names that stand here, as bits. */
   #seen = 0
   /** Whether a key is no routed name, or stands twice: then somebody has to look at all of them. */
@@ -51,13 +51,25 @@ export class Members implements MemberSink {
   /** The object was read before; who has understood it then knows it by this. */
   known: KnownMembers | undefined
   /** Where it ends, if it was read before. */
-  end: number | undefined
+  readonly end: number | undefined
 
-  constructor(bytes: Buffer, routed?: RoutedNames, long?: LongLine, familiar?: MembersMemory) {
+  /** With `known` the object was read before; it stands at `start` here. */
+  constructor(
+    bytes: Buffer,
+    routed?: RoutedNames,
+    long?: LongLine,
+    familiar?: MembersMemory,
+    known?: KnownMembers,
+    start = 0,
+  ) {
     this.#bytes = bytes
     this.#routed = routed
     this.#long = long
     this.#familiar = familiar
+    this.known = known
+    this.end = known && start + known.text.length
+    this.#offsets = known === undefined ? [] : known.offsets
+    this.#base = known === undefined ? 0 : start
   }
 
   get bytes(): Buffer {
@@ -71,17 +83,9 @@ export class Members implements MemberSink {
   inside(key: number, keyEnd: number, value: number): MemberSink | undefined {
     const inner = this.#routed?.inner
     if (inner === undefined || !isKey(this.#bytes, key, keyEnd, inner.key)) return undefined
-    this.inner = new Members(this.#bytes, inner.names)
     const known = this.#familiar?.at(this.#bytes, value)
-    if (known !== undefined) this.inner.#recall(known, value)
+    this.inner = new Members(this.#bytes, inner.names, undefined, undefined, known, value)
     return this.inner
-  }
-
-  #recall(known: KnownMembers, start: number): void {
-    this.known = known
-    this.end = start + known.text.length
-    this.#offsets = known.offsets
-    this.#base = start
   }
 
   /** What another message may have in common with this one, of which the object is `text`, from `start` on. */

@@ -3,7 +3,7 @@
 import type { ResultFrame } from '../jsonrpc/frame.js'
 import { membersAt } from '../jsonrpc/members.js'
 import { type RoutedNames, routedNames } from '../jsonrpc/routed-names.js'
-import { isKey, stringAt } from '../jsonrpc/text.js'
+import { stringAt } from '../jsonrpc/text.js'
 
 /** The member that says that a result is all there is, as raw JSON. */
 export const COMPLETE = '"resultType":"complete"'
@@ -19,8 +19,8 @@ export const resultNames: RoutedNames = routedNames([
 
 const FIRST = Buffer.from(`{${COMPLETE}`)
 
-/** Whether that stands first in a result: nearly always it does, and the rest, which may be long, is not looked at. */
-export function beginsAsComplete(frame: ResultFrame): boolean {
+/** Whether that stands first in a result: often it does, and the rest, which may be long, is not looked at. */
+function beginsAsComplete(frame: ResultFrame): boolean {
   const { start } = frame.result
   // The line of a long result is not asked for, since it would be joined.
   const bytes = frame.long?.slice(start, start + FIRST.length) ?? frame.line
@@ -29,13 +29,16 @@ export function beginsAsComplete(frame: ResultFrame): boolean {
   return true
 }
 
+/** Whether a result plainly says that it is all there is, as nearly every one does. */
+export function isComplete(frame: ResultFrame): boolean {
+  return frame.named?.says('resultType', 'complete') ?? beginsAsComplete(frame)
+}
+
 /** The type that a result names; undefined where it names none, and empty where that is no text. */
 export function typeNamed(frame: ResultFrame): string | undefined {
-  if (beginsAsComplete(frame)) return 'complete'
+  if (isComplete(frame)) return 'complete'
   const { named } = frame
   const members = named === undefined || named.isOdd ? membersAt(frame.line, frame.result) : named
   const span = members?.span('resultType')
-  if (span === undefined) return undefined
-  const { line } = frame
-  return isKey(line, span.start, span.end, 'complete') ? 'complete' : (stringAt(line, span) ?? '')
+  return span && (stringAt(frame.line, span) ?? '')
 }

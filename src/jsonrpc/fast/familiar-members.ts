@@ -6,6 +6,7 @@
 import { CLOSE_OBJECT } from '../ascii.js'
 import type { KnownMembers, Members, MembersMemory } from '../members.js'
 import type { Span } from '../scan.js'
+import { ComparedText } from './compared-text.js'
 import { FamiliarText } from './familiar-text.js'
 
 /** What is scanned as fast as it is compared is not remembered. */
@@ -21,17 +22,16 @@ export class FamiliarMembers implements MembersMemory {
   readonly method: FamiliarText = new FamiliarText()
   readonly text: FamiliarText = new FamiliarText()
   #known: KnownMembers | undefined
+  #compared: ComparedText | undefined
   #misses = 0
 
   /** The object at `start`, where it is the one of the message before. */
   at(bytes: Buffer, start: number): KnownMembers | undefined {
     const known = this.#known
     if (known === undefined) return undefined
-    const { text } = known
-    const end = start + text.length
     // Most of those that differ differ in length.
-    if (bytes[end - 1] !== CLOSE_OBJECT) return undefined
-    if (bytes.compare(text, 0, text.length, start, end) !== 0) return undefined
+    if (bytes[start + known.text.length - 1] !== CLOSE_OBJECT) return undefined
+    if (this.#compared?.isAt(bytes, start) !== true) return undefined
     this.#misses = 0
     return known
   }
@@ -42,6 +42,8 @@ export class FamiliarMembers implements MembersMemory {
     if (members.known !== undefined || length < TEXT_BYTES_MIN || length > TEXT_BYTES_MAX) return
     this.#misses++
     if (this.#misses > MISSES_MAX && this.#misses % ONE_IN !== 0) return
-    this.#known = members.remembered(Buffer.from(bytes.subarray(start, end)), start)
+    const text = Buffer.from(bytes.subarray(start, end))
+    this.#known = members.remembered(text, start)
+    this.#compared = new ComparedText(text)
   }
 }

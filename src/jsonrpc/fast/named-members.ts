@@ -6,6 +6,7 @@
 import { BACKSLASH } from '../ascii.js'
 import { type RoutedNames, indexOfName } from '../routed-names.js'
 import type { MemberSink, Span } from '../scan.js'
+import { isKey } from '../text.js'
 
 const FIELDS = 4
 
@@ -43,6 +44,13 @@ export class NamedMembers implements MemberSink {
   span(name: string): Span | undefined {
     const at = this.#find(name)
     return at === undefined ? undefined : { start: this.#field(at + 2), end: this.#field(at + 3) }
+  }
+
+  /** Whether the member called `name` is this text, and there is no other of that name. */
+  says(name: string, text: string): boolean {
+    const at = this.#find(name)
+    if (at === undefined || this.isOdd) return false
+    return isKey(this.#bytes, this.#field(at + 2), this.#field(at + 3), text)
   }
 
   /** Where its key begins. */

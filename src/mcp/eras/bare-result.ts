@@ -9,7 +9,6 @@ import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame
 import type { NamedMembers } from '../../jsonrpc/fast/named-members.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
-import { isKey } from '../../jsonrpc/text.js'
 import type { Call } from '../call.js'
 import { internalError, notFoundInSession, numberIn, statelessRefusal } from '../error-codes.js'
 import { cutNamed } from '../member-edits.js'
@@ -56,9 +55,8 @@ function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): Bare
 function cutType({ line, result }: ResultFrame, named: NamedMembers): Edit | undefined {
   const key = named.keyOf('resultType')
   const value = named.span('resultType')
-  if (named.isOdd || key === undefined || value === undefined) return undefined
-  const { start, end } = value
-  if (!isKey(line, start, end, 'complete')) return undefined
+  if (key === undefined || value === undefined || !named.says('resultType', 'complete')) return undefined
+  const { end } = value
   if (key === result.start + 1 && line[end] === COMMA && line[end + 1] === QUOTE)
     return { start: key, end: end + 1, bytes: NOTHING, why: 'result-type' }
   const isBehind = line[key - 1] === COMMA && !isSpace(line[key - 2] ?? 0)

@@ -104,7 +104,10 @@ function passedOn(frame: ResponseFrame): Outcome {
 }
 
 function moved(edits: readonly Edit[], by: number): readonly Edit[] {
-  return edits.map(({ start, end, bytes, why }) => ({ start: start + by, end: end + by, bytes, why }))
+  const moves: Edit[] = []
+  // Nearly always it is one.
+  for (const { start, end, bytes, why } of edits) moves.push({ start: start + by, end: end + by, bytes, why })
+  return moves
 }
 
 function handshakeOf({ line, result }: ResultFrame): Line {

@@ -9,7 +9,7 @@ import { stringAt } from '../../jsonrpc/text.js'
 import { type CacheHint, hintMembers } from '../cache-hints.js'
 import { numberIn, statelessErrorCode } from '../error-codes.js'
 import type { RequestRow } from '../methods/method-row.js'
-import { COMPLETE, typeNamed } from '../result-type.js'
+import { COMPLETE, isComplete, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions/revision.js'
 
 const CLOSE_OBJECT = 0x7d
@@ -82,14 +82,19 @@ export function resultEdits(
 
 /** The one type that every result may have is the one that a result without a type has. */
 function typeEdits(frame: ResultFrame): readonly Edit[] | undefined {
+  if (isComplete(frame)) return NO_EDITS
   const type = typeNamed(frame)
   if (type === undefined) return inserted(frame, complete)
   return type === 'complete' ? NO_EDITS : undefined
 }
 
-function inserted(frame: ResultFrame, members: readonly Given[]): Edit[] {
+function inserted(frame: ResultFrame, members: readonly Given[]): readonly Edit[] {
   const at = frame.result.start + 1
   const isEmpty = isEmptyObject(frame)
+  const [only] = members
+  // Nearly every result gets its type, and nothing else.
+  if (only !== undefined && members.length === 1 && !isEmpty)
+    return [{ start: at, end: at, bytes: only.before, why: only.why }]
   return members.map(({ member, before, why }, index) => {
     const bytes = isEmpty ? Buffer.from(index > 0 ? `,${member}` : member) : before
     return { start: at, end: at, bytes, why }

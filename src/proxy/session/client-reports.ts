@@ -35,9 +35,9 @@ export class ClientReports {
 
   /** The client has said who it is, or calls without saying it. */
   attached({ info, revision }: ClientProfile): void {
-    const { events, schema, client, runtime } = this.#parts
     // One that was refused by its server may try again.
     if (this.#attachedAt !== undefined) return
+    const { events, schema, client, runtime } = this.#parts
     this.#attachedAt = runtime.now()
     this.#name = info?.name
     if (!events.heard('client')) return

@@ -65,6 +65,23 @@ for (const [what, meta] of others)
     assert.deepEqual(shown(params.meta), shown(paramsOf(meta, undefined).meta))
   })
 
+test('an object that differs in any one byte is read anew, wherever in memory it lies', () => {
+  // Each byte is another one in a comment that may hold any.
+  const filler = 'abcdefghijklmnopqrstuvwxyz0123456789'.repeat(3)
+  const long = `{${version},"comment":"${filler}"}`
+  const familiar = new FamiliarMembers()
+  paramsOf(long, familiar)
+  const from = long.indexOf(filler)
+  for (let at = from; at < from + filler.length; at++) {
+    const other = `${long.slice(0, at)}-${long.slice(at + 1)}`
+    // One in several of those that differ is remembered in its place.
+    const fresh = new FamiliarMembers()
+    paramsOf(long, fresh)
+    assert.equal(paramsOf(other, fresh, '1'.repeat(1 + (at % 9))).meta.known, undefined, `byte ${at}`)
+    assert.notEqual(paramsOf(long, familiar, '1'.repeat(1 + (at % 9))).meta.known, undefined)
+  }
+})
+
 const refused: readonly (readonly [what: string, meta: string])[] = [
   ['a name twice', `{${version},${client},${version}}`],
   ['a name in another case', `{${version},${client},"ProgressToken":1}`],
