@@ -23,6 +23,9 @@ export type EventListeners<Events> = { readonly [Name in keyof Events]?: EventLi
 export class Emitter<Events> implements EventSource<Events> {
   readonly #emitter = new EventEmitter<string>()
   readonly #log: LogSink
+  readonly #heard = new Set<keyof Events & string>()
+  /** The names that somebody listens to: an event that nobody hears need not be made. */
+  readonly heard: ReadonlySet<keyof Events & string> = this.#heard
 
   constructor(log: LogSink) {
     this.#log = log
@@ -31,7 +34,11 @@ export class Emitter<Events> implements EventSource<Events> {
   on<Name extends keyof Events & string>(name: Name, listener: EventListener<Events[Name]>): () => void {
     const guarded = (event: Events[Name]): void => this.#guard(name, () => listener(event))
     this.#emitter.on(name, guarded)
-    return () => void this.#emitter.off(name, guarded)
+    this.#heard.add(name)
+    return () => {
+      this.#emitter.off(name, guarded)
+      if (this.#emitter.listenerCount(name) === 0) this.#heard.delete(name)
+    }
   }
 
   /** All of them, until the end. */
@@ -40,11 +47,6 @@ export class Emitter<Events> implements EventSource<Events> {
       const listener = listeners[name]
       if (listener !== undefined) this.on(name, listener)
     }
-  }
-
-  /** Whether anybody listens: an event that nobody hears need not be made. */
-  heard(name: keyof Events & string): boolean {
-    return this.#emitter.listenerCount(name) > 0
   }
 
   emit<Name extends keyof Events & string>(name: Name, event: Events[Name]): void {

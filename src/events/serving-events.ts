@@ -37,13 +37,13 @@ export class SessionReports implements SessionWatch {
 
   opened(endpoint: string, transport: SessionTransport): number {
     const session = ++this.#opened
-    if (this.#events.heard('session'))
+    if (this.#events.heard.has('session'))
       this.#events.emit('session', { endpoint, session, transport, state: 'opened' })
     return session
   }
 
   ended(endpoint: string, transport: SessionTransport, session: number, ms: number): void {
-    if (this.#events.heard('session'))
+    if (this.#events.heard.has('session'))
       this.#events.emit('session', { endpoint, session, transport, state: 'ended', ms })
   }
 }

@@ -86,7 +86,7 @@ export class CallQueue<T> {
   add(call: Call, value: T, ended?: () => void): Queued<T> {
     call.keep()
     const queued = this.#add(new Queued(this, value, call, call.bytes, ended))
-    call.passTo(queued)
+    call.holder = queued
     return queued
   }
 

@@ -241,7 +241,8 @@ export class Call implements CallHolder {
   progress: number = Number.NEGATIVE_INFINITY
   /** What it was told in an earlier round; it hears of more than that only. */
   progressFloor: number = Number.NEGATIVE_INFINITY
-  #holder: CallHolder | undefined
+  /** Is told, once, when the answer is not wanted any more. */
+  holder: CallHolder | undefined
 
   constructor(
     frame: RequestFrame,
@@ -299,7 +300,7 @@ export class Call implements CallHolder {
     attempt.isWrapped = this.isWrapped
     attempt.#whole = this
     attempt.serial = this.serial
-    this.#holder = attempt
+    this.holder = attempt
     return attempt
   }
 
@@ -307,11 +308,6 @@ export class Call implements CallHolder {
   lacks(capabilities: string): void {
     this.missing ??= capabilities
     this.#whole?.lacks(capabilities)
-  }
-
-  /** From now on this one is told, once, when the answer is not wanted any more. */
-  passTo(holder: CallHolder): void {
-    this.#holder = holder
   }
 
   /** Copies the message out of the chunk it came in, which can go then; for calls that wait. */
@@ -325,7 +321,7 @@ export class Call implements CallHolder {
   settle(outcome: Outcome): boolean {
     if (this.#settled) return false
     this.#settled = true
-    this.#holder = undefined
+    this.holder = undefined
     this.#owner.settled(this, outcome)
     return true
   }
@@ -333,7 +329,7 @@ export class Call implements CallHolder {
   /** Its server wants to know more before it goes on; nobody holds the call until somebody resumes it. */
   needsInput(needed: InputNeeded): void {
     if (this.#settled) return
-    this.#holder = undefined
+    this.holder = undefined
     if (this.#owner.needsInput === undefined) this.fail(inputRefused(needed.service))
     else this.#owner.needsInput(this, needed)
   }
@@ -344,7 +340,7 @@ export class Call implements CallHolder {
 
   /** The proxy gives up for the client, and tells both sides. */
   abandon(error: ErrorBody): void {
-    const holder = this.#holder
+    const holder = this.holder
     this.fail(error)
     holder?.cancel(undefined)
   }
@@ -352,7 +348,7 @@ export class Call implements CallHolder {
   /** The client gives up; `frame` is its notification, if it sent one. */
   cancel(frame: NotificationFrame | undefined): void {
     if (this.#settled) return
-    const holder = this.#holder
+    const holder = this.holder
     this.settle({ kind: 'cancelled' })
     holder?.cancel(frame)
   }

@@ -95,7 +95,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     }
     this.#state = state
     this.#answers = []
-    this.#call.passTo(this)
+    this.#call.holder = this
     this.#call.deadline.pause(this.#runtime.now())
     if (asked.length === 0) this.#wait(this.#limits.againMs, () => this.#resume())
     else this.#ask(asked)

@@ -117,7 +117,7 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
     this.inner.context = { ...outer.context, hearer: this }
     if (responses === undefined) return
     this.#answered = { round: 0, responses, outcome: undefined }
-    outer.passTo(this)
+    outer.holder = this
   }
 
   /** Whether this server waits for an answer to a question here. */
@@ -265,7 +265,7 @@ export class ParkedCall implements CallOwner, CallHolder, CallHearer {
   #wait(retry: Call): void {
     this.#timer?.cancel()
     this.#waiting.push(retry)
-    retry.passTo(this)
+    retry.holder = this
   }
 
   #tell(outcome: Outcome): void {

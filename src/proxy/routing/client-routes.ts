@@ -194,7 +194,7 @@ export class ClientRoutes {
   /** A server that has taken the place of another has its resources too, as far as one can know before it has listed them. */
   #follow(uri: string, service: string): void {
     const heir = this.#lanes.find(({ config }) => config.name === service)
-    const lane = heir?.knows('resources') === false ? heir : (this.#catalog.resource(uri) ?? heir)
+    const lane = heir?.known.has('resources') === false ? heir : (this.#catalog.resource(uri) ?? heir)
     lane?.follow(this.#client, uri)
   }
 }

@@ -16,12 +16,12 @@ export function refusalOfAll(lanes: readonly CallTarget[], kind: ListKind): Erro
 }
 
 function cannotList(lane: CallTarget, kind: ListKind): boolean {
-  return !lane.knows(kind) && lane.view.items(kind).length === 0 && lane.view.failure !== undefined
+  return !lane.known.has(kind) && lane.view.items(kind).length === 0 && lane.view.failure !== undefined
 }
 
 /** A server that has never said what it has is down, even while it is being tried again. */
 export function isDown(lane: CallTarget, kind: ListKind): boolean {
-  return !lane.knows(kind) || (lane.view.state === 'error' && lane.view.failure?.body !== undefined)
+  return !lane.known.has(kind) || (lane.view.state === 'error' && lane.view.failure?.body !== undefined)
 }
 
 /** Why this server cannot be used. */

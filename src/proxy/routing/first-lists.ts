@@ -56,9 +56,9 @@ export class FirstLists {
     this.#wake(kinds, lanes)
     const expected = lanes.filter(({ view }) => view.expected)
     // A start that is put off begins now, as it does for a call; no other server is started for this.
-    for (const lane of expected) if (!kinds.every((kind) => lane.knows(kind))) lane.view.startNow()
+    for (const lane of expected) if (!kinds.every((kind) => lane.known.has(kind))) lane.view.startNow()
     const reading = expected.flatMap((lane) =>
-      kinds.flatMap((kind) => (lane.knows(kind) ? [] : (lane.view.reading(kind) ?? []))),
+      kinds.flatMap((kind) => (lane.known.has(kind) ? [] : (lane.view.reading(kind) ?? []))),
     )
     const whose = lanes.length === this.#lanes().length ? [] : lanes.map(({ config }) => config.name)
     this.#until(['said', ...kinds, ...whose].join(' '), reading, call, then)

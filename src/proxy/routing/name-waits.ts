@@ -101,7 +101,7 @@ export class NameWaits {
   #pending({ wanted, hurried }: NameWait): CallTarget[] {
     const lanes = this.#lanes().filter((lane) => concerns(wanted, lane))
     for (const lane of lanes) {
-      if (lane.knows(wanted.kind) || hurried.has(lane)) continue
+      if (lane.known.has(wanted.kind) || hurried.has(lane)) continue
       hurried.add(lane)
       lane.hurry()
     }
@@ -123,7 +123,7 @@ export class NameWaits {
       this.look()
     }
     // What could not be read is asked for again, and what is there need not wait for lists of other kinds.
-    void lane.view.reading(kind)?.then(() => lane.knows(kind) && end())
+    void lane.view.reading(kind)?.then(() => lane.known.has(kind) && end())
     void listed.then(end)
     return false
   }

@@ -136,7 +136,7 @@ export class Router {
     if (this.routeTo(service, call, more)) return
     const kind = call.row.route.to === 'name' ? call.row.route.list : 'resources'
     const lane = this.#laneOf(service)
-    if (lane === undefined || lane.knows(kind)) return refused()
+    if (lane === undefined || lane.known.has(kind)) return refused()
     const again = (): void => void (this.routeTo(service, call, more) || refused())
     if (kind === 'resources') return this.lists.said(call, ['resources', 'templates'], again)
     this.#whenKnown(call, { kind, name: call.frame.params.members.string('name') ?? '', lane }, again)
@@ -169,7 +169,7 @@ export class Router {
   /** Undefined also for a name that is only known from an earlier start: it may be gone, or want other arguments. */
   #there(kind: 'tools' | 'prompts', name: string): Target | undefined {
     const target = this.#catalog.named(kind, name)
-    const isThere = target?.lane.knows(kind) === true && this.#waiting?.has(target.lane, kind) !== true
+    const isThere = target?.lane.known.has(kind) === true && this.#waiting?.has(target.lane, kind) !== true
     return isThere ? target : undefined
   }
 
@@ -179,13 +179,13 @@ export class Router {
     const there = this.#there(kind, name)
     if (there !== undefined) return found(there)
     const target = this.#catalog.named(kind, name)
-    const remembered = target?.lane.knows(kind) === false ? target.lane : undefined
+    const remembered = target?.lane.known.has(kind) === false ? target.lane : undefined
     this.#whenKnown(call, { kind, name, lane: remembered }, () => {
       const late = this.#catalog.named(kind, name)
       if (late === undefined)
         return failUnknownName(call, { kind, name }, this.#lanes, this.#catalog.shown(kind))
       // Another server has taken the place of the one that it waited for, and is only known from an earlier start too.
-      if (late.lane !== remembered && !late.lane.knows(kind)) return this.route(call)
+      if (late.lane !== remembered && !late.lane.known.has(kind)) return this.route(call)
       found(late)
     })
   }

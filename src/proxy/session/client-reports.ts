@@ -40,21 +40,21 @@ export class ClientReports {
     const { events, schema, client, runtime } = this.#parts
     this.#attachedAt = runtime.now()
     this.#name = info?.name
-    if (!events.heard('client')) return
+    if (!events.heard.has('client')) return
     const { name, version } = info ?? { name: undefined, version: undefined }
     events.emit('client', { schema, client, name, state: 'attached', version, revision: revision.version })
   }
 
   gone(): void {
     const { events, schema, client, runtime } = this.#parts
-    if (this.#attachedAt === undefined || !events.heard('client')) return
+    if (this.#attachedAt === undefined || !events.heard.has('client')) return
     const ms = runtime.now() - this.#attachedAt
     events.emit('client', { schema, client, name: this.#name, state: 'gone', ms })
   }
 
   settled(call: Call, outcome: Outcome): void {
     const { events } = this.#parts
-    if (!events.heard('call') && !(hasFailed(outcome) && events.heard('failure'))) return
+    if (!events.heard.has('call') && !(events.heard.has('failure') && hasFailed(outcome))) return
     const { frame, service } = call
     this.#tell(frame, service, this.#parts.runtime.now() - call.deadline.arrivedAt, endOf(outcome))
   }
@@ -62,7 +62,8 @@ export class ClientReports {
   /** A request was refused before it became a call; gives the error that says so. */
   refused(frame: RequestFrame, error: ErrorBody): ErrorBody {
     const { events } = this.#parts
-    if (events.heard('call') || events.heard('failure')) this.#tell(frame, undefined, 0, endByError(error))
+    if (events.heard.has('call') || events.heard.has('failure'))
+      this.#tell(frame, undefined, 0, endByError(error))
     return error
   }
 

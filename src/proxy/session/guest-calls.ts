@@ -80,7 +80,7 @@ export class GuestCalls {
   ): ErrorBody | undefined {
     const { limits, reports, runtime } = this.#parts
     const { row, context } = request
-    const latest = this.#calls.size < limits.callsMax ? this.#clientOf(context) : undefined
+    const latest = this.#calls.open.size < limits.callsMax ? this.#clientOf(context) : undefined
     if (latest === undefined) return tooManyCalls()
     const { guest, heard, owner } = latest
     reports.attached(context)

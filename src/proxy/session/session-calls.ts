@@ -11,6 +11,8 @@ import { type InputSurroundings, askClient } from '../input/input-rounds.js'
 /** Hears what becomes of them. */
 export class SessionCalls implements CallOwner {
   readonly #calls = new BriefMap<RequestId, Call>()
+  /** By the ids of their client. */
+  readonly open: Pick<BriefMap<RequestId, Call>, 'has' | 'size'> = this.#calls
   readonly #around: InputSurroundings
   readonly #settled: (call: Call, outcome: Outcome) => void
   #last = 0
@@ -18,14 +20,6 @@ export class SessionCalls implements CallOwner {
   constructor(around: InputSurroundings, settled: (call: Call, outcome: Outcome) => void) {
     this.#around = around
     this.#settled = settled
-  }
-
-  get size(): number {
-    return this.#calls.size
-  }
-
-  has(key: RequestId): boolean {
-    return this.#calls.has(key)
   }
 
   add(call: Call): void {

@@ -85,7 +85,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   request(frame: RequestFrame, _during?: Question, field?: FieldReader): void {
-    if (this.#calls.has(canonical(frame.id))) return this.#answers.refuseTwin(frame.id)
+    if (this.#calls.open.has(canonical(frame.id))) return this.#answers.refuseTwin(frame.id)
     const received = this.#parts.leg.received(frame)
     switch (received.kind) {
       case 'call':
@@ -144,7 +144,7 @@ export class Session implements PeerOwner<Question> {
   }
 
   batch(line: Line): void {
-    receiveBatch(line, this.#parts, this.#answers, this.#calls, (frame) => this.#peer.receive(frame))
+    receiveBatch(line, this.#parts, this.#answers, this.#calls.open, (frame) => this.#peer.receive(frame))
   }
 
   failed(question: Question | undefined, error: TransportError): void {
@@ -256,8 +256,8 @@ export class Session implements PeerOwner<Question> {
     const { leg, limits, runtime } = this.#parts
     const call = new Call(frame, row, this.#port, new CallDeadline(runtime.now()), this.#calls, leg.profile)
     const isEarly = this.#intake === 'hold'
-    const isTooMuch = this.#calls.size >= limits.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
-    if (isTooMuch) return this.#refuse(frame, tooManyCalls())
+    const isFull = this.#calls.open.size >= limits.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
+    if (isFull) return this.#refuse(frame, tooManyCalls())
     this.#calls.add(call)
     const { router } = this.#routes ?? this.#reach()
     if (!isEarly) return router.route(call)

@@ -77,8 +77,8 @@ export interface CallTarget {
   readonly config: ServerConfig
   /** What is shown of it; another process than the one that takes the calls may have said it. */
   readonly view: ServerView
-  /** Whether this list has been read at least once of the server that takes the calls. */
-  knows(kind: ListKind): boolean
+  /** The lists that have been read at least once of the server that takes the calls, or that it does not have. */
+  readonly known: ReadonlySet<ListKind>
   /** Whether a task of a client can be that client's own. */
   readonly keepsTasks: boolean
   /** Whether it takes no new calls, since its server has left the configuration. */

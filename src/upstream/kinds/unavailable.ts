@@ -4,6 +4,7 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call } from '../../mcp/call.js'
 import { staleHint } from '../../mcp/cache-hints.js'
 import { authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
+import type { ListKind } from '../../mcp/methods/method-row.js'
 import { credentialsRefusal } from '../auth/credentials-leg.js'
 import { type ServerConfig, isRemote } from '../contracts/server-config.js'
 import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
@@ -37,6 +38,7 @@ class UnavailableUpstream implements Upstream, Lane {
   readonly keepsTasks = false
   readonly pids = NONE
   readonly retired = false
+  readonly known: ReadonlySet<ListKind> = new Set()
   readonly #refusal: ErrorBody
   /** Its state to whoever asks for the status. */
   readonly #shown: UpstreamState
@@ -89,7 +91,6 @@ class UnavailableUpstream implements Upstream, Lane {
   }
 
   readonly adopt = no
-  readonly knows = no
   readonly warm = nothing
   readonly hurry = nothing
   readonly level = nothing

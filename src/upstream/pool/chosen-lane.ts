@@ -79,8 +79,8 @@ export class ChosenLane implements Lane {
     return this.#lane.pids
   }
 
-  knows(kind: ListKind): boolean {
-    return this.#lane.knows(kind)
+  get known(): ReadonlySet<ListKind> {
+    return this.#lane.known
   }
 
   hurry(): void {

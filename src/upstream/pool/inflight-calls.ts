@@ -81,7 +81,7 @@ export class InflightCalls implements InflightOwner {
     flight.id = id
     flight.wasSent = true
     flight.nth = traffic?.given
-    call.passTo(flight)
+    call.holder = flight
   }
 
   answered(flight: InflightCall, frame: ResponseFrame): void {

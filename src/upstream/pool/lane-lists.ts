@@ -48,6 +48,9 @@ export class LaneLists {
   readonly #lists = new Map<ListKind, readonly ListItem[]>()
   /** Lists that were read at least once. */
   readonly #read = new Set<ListKind>()
+  readonly #known = new Set<ListKind>()
+  /** Those, and the ones that the server does not have. */
+  readonly known: ReadonlySet<ListKind> = this.#known
   /** How long lists hold of which the server says so, and since when. */
   readonly #holds = new Map<ListKind, CacheHint & { readonly readAtMs: number }>()
   /** Why a list could not be read the last time. */
@@ -92,14 +95,9 @@ export class LaneLists {
     if (this.#link !== undefined && old.length > 0) void this.#refresh(this.#link, old)
   }
 
-  /** Whether this list was read at least once, or is not there to be read. */
-  knows(kind: ListKind): boolean {
-    return this.#read.has(kind) || (this.#capabilities !== undefined && !offers(this.#capabilities, kind))
-  }
-
   /** Whether the names of tools and prompts have been read at least once. */
-  get known(): boolean {
-    return this.knows('tools') && this.knows('prompts')
+  get hasNames(): boolean {
+    return this.known.has('tools') && this.known.has('prompts')
   }
 
   /** Resolves when this list has been read that is being read now. */
@@ -122,6 +120,9 @@ export class LaneLists {
   opened(link: Link, capabilities: ServerCapabilities): Promise<void> {
     this.#link = link
     this.#capabilities = capabilities
+    for (const kind of listKinds)
+      if (this.#read.has(kind) || !offers(capabilities, kind)) this.#known.add(kind)
+      else this.#known.delete(kind)
     this.#retries = 0
     // One that has nothing now may not be done with its start.
     for (const [kind, items] of this.#lists) if (items.length > 0) this.#doubted.add(kind)
@@ -131,7 +132,7 @@ export class LaneLists {
   /** What could not be read is asked for now, and a few times more; resolves when some of it is there, or not to be had. */
   hurry(): Promise<void> {
     const missing = this.#failures.size
-    if (this.#link === undefined || this.known || missing === 0) return Promise.resolve()
+    if (this.#link === undefined || this.hasNames || missing === 0) return Promise.resolve()
     if (this.#hurried !== undefined) return this.#hurried.over
     const over = new Promise<void>((resolve) => {
       this.#endWait = resolve
@@ -232,6 +233,7 @@ export class LaneLists {
     const { items, hint } = await readList(this.#parts, link, kind, wasEmpty)
     this.#accept(kind, items)
     this.#read.add(kind)
+    this.#known.add(kind)
     this.#holds.delete(kind)
     if (hint !== undefined) this.#holds.set(kind, { ...hint, readAtMs: this.#parts.runtime.now() })
   }

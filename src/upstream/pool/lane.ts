@@ -25,6 +25,7 @@ export class PoolLane implements Lane, ServerView {
   retired = false
   readonly #parts: LaneParts
   readonly #left: () => void
+  readonly known: ReadonlySet<ListKind>
   readonly #lists: LaneLists
   readonly #links: LaneLinks
   readonly #members: ServerInstances
@@ -43,6 +44,7 @@ export class PoolLane implements Lane, ServerView {
     this.#left = left
     const announce = (kinds: readonly ListKind[]): void => this.#announce(kinds)
     this.#lists = new LaneLists(parts, announce, () => this.#keep())
+    this.known = this.#lists.known
     this.#links = new LaneLinks(parts, this.#lists)
     this.#recollection = new Recollection(parts.recollections, this.#lists, parts.declared, announce)
     const settled = (): void => this.#settle()
@@ -93,7 +95,7 @@ export class PoolLane implements Lane, ServerView {
 
   hurry(): void {
     this.#endDeferral()
-    if (this.#lists.known) return
+    if (this.#lists.hasNames) return
     // Trying again without other credentials gets nowhere, and may lock them out.
     const isRefused = this.#members.failure?.reason === 'unauthorized' && this.state !== 'starting'
     this.#members.hurry(isRefused)
@@ -109,7 +111,7 @@ export class PoolLane implements Lane, ServerView {
 
   pending(kind: ListKind): Promise<void> | undefined {
     const { isSilent } = this.#recollection
-    const isThere = this.knows(kind) || this.#recollection.has(kind) || isSilent
+    const isThere = this.known.has(kind) || this.#recollection.has(kind) || isSilent
     return isThere ? undefined : this.#members.reading(kind)
   }
 
@@ -130,7 +132,7 @@ export class PoolLane implements Lane, ServerView {
     const { facts } = this
     if (facts === undefined) return undefined
     const isCurrent = this.#links.facts !== undefined || this.#recollection.isCurrent
-    return { isCurrent, facts, lists: this.#known }
+    return { isCurrent, facts, lists: this.#describedLists }
   }
 
   get shared(): boolean {
@@ -144,12 +146,8 @@ export class PoolLane implements Lane, ServerView {
   get state(): UpstreamState {
     const { state } = this.#members
     // Nobody is to take a server for well that has not said yet what it has, or cannot.
-    if (state !== 'connected' || this.#lists.known) return state
+    if (state !== 'connected' || this.#lists.hasNames) return state
     return this.#lists.failure === undefined ? 'starting' : 'error'
-  }
-
-  knows(kind: ListKind): boolean {
-    return this.#lists.knows(kind)
   }
 
   /** Whether no call runs or waits here. */
@@ -187,7 +185,7 @@ export class PoolLane implements Lane, ServerView {
 
   /** What is only known from before, or of a server that is down, may be another with the next look. */
   hint(kind: ListKind): CacheHint {
-    if (!this.knows(kind) || this.state === 'error') return staleHint
+    if (!this.known.has(kind) || this.state === 'error') return staleHint
     const { listTtlMs } = this.config
     const isThere = this.#links.facts?.capabilities[kind === 'templates' ? 'resources' : kind] !== false
     return isThere ? (this.#lists.hint(kind) ?? { ttlMs: listTtlMs, isPublic: false }) : lastingHint
@@ -278,14 +276,17 @@ export class PoolLane implements Lane, ServerView {
   /** What the server has said of itself is kept for the next start. */
   #keep(): void {
     const { facts } = this.#links
-    if (facts !== undefined && !this.retired) this.#recollection.confirmed({ facts, lists: this.#known })
+    if (facts !== undefined && !this.retired)
+      this.#recollection.confirmed({ facts, lists: this.#describedLists })
   }
 
   /** The lists of which something is known; one that could not be read may stand as it was before. */
-  get #known(): Described['lists'] {
+  get #describedLists(): Described['lists'] {
     const lists = listKinds.map((kind) => [kind, this.items(kind)] as const)
     return new Map(
-      lists.filter(([kind, items]) => this.knows(kind) || this.#recollection.has(kind) || items.length > 0),
+      lists.filter(
+        ([kind, items]) => this.known.has(kind) || this.#recollection.has(kind) || items.length > 0,
+      ),
     )
   }
 

@@ -150,9 +150,9 @@ export class ServerInstance implements IdleProcess, LinkMember {
 
   ended(call: Call): void {
     const slots = call.row.askable ? this.#askable : this.#slots
-    if (!call.isAboutTask) slots.free()
+    const taken = call.isAboutTask ? slots.taken : slots.free()
     // Nobody asks for how long it has been unused while it is used.
-    if (this.#slots.taken + this.#askable.taken === 0) this.#usedAt = this.#parts.runtime.now()
+    if (taken === 0) this.#usedAt = this.#parts.runtime.now()
     if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
     if (call.row.askable) this.#freed?.()
   }

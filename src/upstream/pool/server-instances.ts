@@ -220,7 +220,7 @@ export class ServerInstances {
   async #insist(round: Round): Promise<void> {
     for (let restarts = 0; round.isAwaited; restarts++) {
       await this.#lists.hurry()
-      const isOver = this.#lists.known || this.firstLink !== undefined || !this.#wasUp
+      const isOver = this.#lists.hasNames || this.firstLink !== undefined || !this.#wasUp
       if (isOver || restarts === RESTARTS_MAX) return
       await this.#startFirst()
       await this.#links.reading

@@ -62,10 +62,11 @@ export class Slots {
     return () => void this.#line.delete(start)
   }
 
-  /** A call has ended. */
-  free(): void {
+  /** A call has ended; gives how many slots are taken still. */
+  free(): number {
     this.#taken--
     this.#onFree?.()
+    return this.#taken
   }
 
   #addTurn(): void {

@@ -16,7 +16,7 @@ export const execution: readonly Mutation[] = [
   mutation(
     'a call that waits is begun though it was cancelled',
     'begun-in-vain',
-    ['mcp/call-queue', 'call.passTo(queued);', ''],
+    ['mcp/call-queue', 'call.holder = queued;', ''],
     ['mcp/call-queue', 'queued.call?.settled === true ? undefined : queued.value', 'queued.value'],
   ),
   mutation('messages are written anew', 'altered', [

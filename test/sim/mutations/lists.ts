@@ -60,7 +60,7 @@ export const lists: readonly Mutation[] = [
   ]),
   mutation('a tool that was kept is called before its server has listed it', 'gone-tool', [
     'proxy/routing/router',
-    'target?.lane.knows(kind) === true && ',
+    'target?.lane.known.has(kind) === true && ',
     '',
   ]),
 ]

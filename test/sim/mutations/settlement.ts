@@ -55,8 +55,8 @@ export const settlement: readonly Mutation[] = [
   ]),
   mutation('one request at a time', 'needless-error', [
     'proxy/session/session',
-    'this.#calls.size >= limits.callsMax',
-    'this.#calls.size >= 1',
+    'this.#calls.open.size >= limits.callsMax',
+    'this.#calls.open.size >= 1',
   ]),
   mutation('the error of a deadline does not say which', 'bad-timeout', [
     'upstream/pool/call-timeout',
