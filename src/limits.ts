@@ -171,6 +171,8 @@ export const limits: Limits = {
     remoteEraMs: 3_600_000,
     // Nothing has to be found out for it.
     listenAckMs: 10_000,
+    // What was on its way on the stream of the first when the second was acknowledged has come by then.
+    listenOverlapMs: 1000,
     // Servers that do not know the question mostly say so at once; of the others some only say nothing.
     probeMs: 5000,
     // Long enough for whoever calls without a session again and again.

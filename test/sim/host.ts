@@ -145,7 +145,7 @@ export class Host implements Around {
     const stream: LogStream = {
       writableLength: 0,
       write: (text) => {
-        if (/[^\x20-\x7e\n]/.test(text)) this.ledger.fail('bad-log', text)
+        if (/[^\x20-\x7e\n\ufffd]/.test(text)) this.ledger.fail('bad-log', text)
         if (this.diskFull) throw systemError('ENOSPC', 'no space left on device')
         return true
       },

@@ -285,6 +285,39 @@ test('changes are listened for on a stream of their own, again when that breaks'
   assert.deepEqual(failure(await client.call('s__nothing'))[0], -32601)
 })
 
+test('what is said on the stream of one request when another has taken its place is heard, and then the stream is closed', async (t) => {
+  const streams: ServerResponse[] = []
+  const ids: unknown[] = []
+  const script = await scripted(
+    t,
+    stateless(
+      (seen, response) => {
+        if (seen.rpc !== 'subscriptions/listen') return json(response, answerOf(seen.id, DONE))
+        ids.push(seen.id)
+        streams.push(response)
+        const honoured = JSON.stringify(at(parsed(seen.body), 'params', 'notifications'))
+        return events(
+          response,
+          eventOf('subscriptions/acknowledged', seen.id, `"notifications":${honoured},`),
+        )
+      },
+      marked,
+      '{"tools":{"listChanged":true},"resources":{"subscribe":true}}',
+    ),
+    { isAsked: true },
+  )
+  const { client } = await proxyTo(t, script)
+  await client.request('tools/list')
+  await until(() => streams.length === 1)
+  await client.request('resources/subscribe', { uri: 'file:///a' })
+  await until(() => streams.length === 2)
+  const reads = posted(script, 'tools/list').length
+  streams[0]?.write(eventOf('tools/list_changed', ids[0]))
+  await until(() => posted(script, 'tools/list').length > reads)
+  await until(() => streams[0]?.destroyed === true)
+  assert.equal(streams[1]?.destroyed, false)
+})
+
 test('a request about a task names it in its fields, and the call that has begun it its tool', async (t) => {
   const task = '"taskId":"Nr. 1 ä","status":"working","createdAt":"","lastUpdatedAt":"","ttlMs":null'
   const script = await scripted(
@@ -315,3 +348,9 @@ test('a request about a task names it in its fields, and the call that has begun
     assert.deepEqual(said, capabilities)
   }
 })
+
+/** A notification on the stream of the request with that id, as an event. */
+function eventOf(name: string, id: unknown, params = ''): string {
+  const meta = JSON.stringify({ [key('subscriptionId')]: id })
+  return `data: {"jsonrpc":"2.0","method":"notifications/${name}","params":{${params}"_meta":${meta}}}\n\n`
+}

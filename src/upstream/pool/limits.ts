@@ -43,6 +43,8 @@ export interface UpstreamLimits {
   readonly remoteEraMs: number
   /** How long a server has to say what it will tell of. */
   readonly listenAckMs: number
+  /** How long it is heard by two requests, when one takes the place of another. */
+  readonly listenOverlapMs: number
   /** How long a server has for the question which revisions it speaks. */
   readonly probeMs: number
   /** How long a session with a remote server stays that nobody uses and no client is there for. */

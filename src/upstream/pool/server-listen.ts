@@ -1,7 +1,8 @@
 // What a server without sessions is listened to for: one request, whose answer comes when nobody listens any more.
 //
 // MCP 2026-07-28, Subscriptions; the extension Tasks: task status notifications. What is listened for cannot be changed: another request takes the place of the one
-// before, which is given up only once the server has acknowledged its successor, so that nothing is missed between.
+// before, which is given up only once the server has acknowledged its successor, so that nothing is missed between. Over HTTP each
+// has a stream of its own, on which something may still be on its way: there both are heard for a while.
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { itemsAt, membersAt } from '../../jsonrpc/members.js'
@@ -22,9 +23,13 @@ export interface ServerListenParts {
   readonly service: string
   readonly runtime: Runtime
   readonly log: LogSink
+  /** Over HTTP: each request has a stream of its own. */
+  readonly namesCalls: boolean
   readonly limits: {
     /** How long the server has to acknowledge. */
     readonly listenAckMs: number
+    /** How long what was listened to before is heard beside it. */
+    readonly listenOverlapMs: number
     readonly lists: { readonly retryMs: number; readonly retryMsMax: number }
   }
 }
@@ -76,6 +81,9 @@ export class ServerListen {
   #isClosed = false
   #waiting: Waiting[] = []
   #ack: Timer | undefined
+  /** The request that has a successor, and is given up soon. */
+  #last: Listening | undefined
+  #overlap: Timer | undefined
   #retry: Timer | undefined
   #failures = 0
 
@@ -148,7 +156,7 @@ export class ServerListen {
     const before = this.#current
     this.#current = next
     this.#next = undefined
-    if (before !== undefined) this.#owner.cancel(before.id)
+    if (before !== undefined) this.#replace(before)
     else this.#owner.heard(this.#isFirst)
     this.#isFirst = false
     this.#failures = 0
@@ -158,17 +166,32 @@ export class ServerListen {
     this.renew()
   }
 
+  #replace(before: Listening): void {
+    const { limits, namesCalls, runtime } = this.#parts
+    if (!namesCalls) return this.#owner.cancel(before.id)
+    this.#cancelLast()
+    this.#last = before
+    this.#overlap = runtime.setTimer(limits.listenOverlapMs, () => this.#cancelLast())
+  }
+
+  #cancelLast(): void {
+    this.#overlap?.cancel()
+    if (this.#last !== undefined) this.#owner.cancel(this.#last.id)
+    this.#last = undefined
+  }
+
   /** The server has given up one of our requests. */
   #cancelled({ line, params }: NotificationFrame): void {
     const span = params.members.span('requestId')
     const id = span === undefined ? '' : rawAt(line, span)
-    for (const one of [this.#current, this.#next])
+    for (const one of [this.#last, this.#current, this.#next])
       if (one !== undefined && isSame(id, one.id)) this.#ended(one)
   }
 
   close(): void {
     this.#isClosed = true
     this.#ack?.cancel()
+    this.#overlap?.cancel()
     this.#retry?.cancel()
     this.#refuse(() => true)
   }
@@ -188,6 +211,7 @@ export class ServerListen {
 
   /** Nothing is left to be heard. */
   #giveUp(): void {
+    this.#cancelLast()
     if (this.#current !== undefined) this.#owner.cancel(this.#current.id)
     this.#current = undefined
     this.#settle({ topics: topicsFrom(() => []), honoured: undefined })
@@ -206,6 +230,7 @@ export class ServerListen {
 
   /** A result means no more than a stream that breaks off: nothing comes any longer. */
   #ended(one: Listening): void {
+    if (one === this.#last) this.#last = undefined
     if (this.#isClosed || (one !== this.#current && one !== this.#next)) return
     if (one === this.#next) {
       this.#ack?.cancel()
