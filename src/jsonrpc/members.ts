@@ -17,7 +17,7 @@ export interface Member {
 export interface KnownMembers {
   readonly text: Buffer
   /** Of keys and values, from its brace on. */
-  readonly offsets: number[]
+  readonly places: number[]
 }
 
 /** Finds objects and strings that were read before. */
@@ -27,7 +27,11 @@ export interface MembersMemory {
   readonly text: FamiliarText
 }
 
+/** Of a member: where its key begins and ends, and its value. In place of a key's end may stand which routed name it is. */
 const FIELDS = 4
+const NO_NAME = -1
+/** The first of the routed names; the next ones are less. */
+const FIRST_NAME = -1
 const NOTHING = Buffer.alloc(0)
 
 /** An object's members in the order in which they are written; spans count from the start of the bytes. */
@@ -39,8 +43,8 @@ export class Members implements MemberSink {
   readonly #long: LongLine | undefined
   /** What the inner members and the strings were in the message before. */
   readonly #familiar: MembersMemory | undefined
-  readonly #offsets: number[]
-  /** What is to be added to each of them. */
+  readonly #places: number[]
+  /** What is to be added to each of the offsets. */
   readonly #base: number
   /** The routed names that stand here, as bits. */
   #seen = 0
@@ -68,7 +72,7 @@ export class Members implements MemberSink {
     this.#familiar = familiar
     this.known = known
     this.end = known && start + known.text.length
-    this.#offsets = known === undefined ? [] : known.offsets
+    this.#places = known === undefined ? [] : known.places
     this.#base = known === undefined ? 0 : start
   }
 
@@ -77,7 +81,7 @@ export class Members implements MemberSink {
   }
 
   get size(): number {
-    return this.#offsets.length / FIELDS
+    return this.#places.length / FIELDS
   }
 
   inside(key: number, keyEnd: number, value: number): MemberSink | undefined {
@@ -90,29 +94,25 @@ export class Members implements MemberSink {
 
   /** What another message may have in common with this one, of which the object is `text`, from `start` on. */
   remembered(text: Buffer, start: number): KnownMembers {
-    return { text, offsets: this.#offsets.map((offset) => offset - start) }
+    return { text, places: this.#moved((offset) => offset - start) }
   }
 
   add(key: number, keyEnd: number, value: number, end: number): boolean {
-    this.#offsets.push(key, keyEnd, value, end)
     const routed = this.#routed
+    const name = routed === undefined ? NO_NAME : indexOfName(this.#bytes, key, keyEnd, routed.exact)
+    this.#places.push(key, name === NO_NAME ? keyEnd : FIRST_NAME - name, value, end)
     if (routed === undefined) return true
-    const bit = 1 << indexOfName(this.#bytes, key, keyEnd, routed.exact)
+    const bit = 1 << name
     // No name is the thirty-second: a shift by -1 sets that bit.
     if (bit < 0 || (this.#seen & bit) !== 0) this.isOdd = true
     this.#seen |= bit
-    return this.#offsets.length <= MEMBERS_MAX * FIELDS
+    return this.#places.length <= MEMBERS_MAX * FIELDS
   }
 
   /** The value of the member called `name`, written without escapes. */
   span(name: string): Span | undefined {
-    const offsets = this.#offsets
-    const base = this.#base
-    for (let i = 0; i < offsets.length; i += FIELDS) {
-      const start = base + (offsets[i] ?? 0)
-      const end = base + (offsets[i + 1] ?? 0)
-      if (end - start === name.length + 2 && this.#isKey(start, end, name)) return this.#span(i + 2)
-    }
+    for (let at = 0; at < this.#places.length; at += FIELDS)
+      if (this.#isCalled(at, name)) return this.#span(at + 2)
     return undefined
   }
 
@@ -128,10 +128,7 @@ export class Members implements MemberSink {
 
   /** Whether the key of a member is one of these names, written without escapes. */
   isNamed(index: number, names: readonly string[]): boolean {
-    const start = this.#base + (this.#offsets[index * FIELDS] ?? 0)
-    const end = this.#base + (this.#offsets[index * FIELDS + 1] ?? 0)
-    for (const name of names)
-      if (end - start === name.length + 2 && this.#isKey(start, end, name)) return true
+    for (const name of names) if (this.#isCalled(index * FIELDS, name)) return true
     return false
   }
 
@@ -140,7 +137,11 @@ export class Members implements MemberSink {
   }
 
   key(index: number): Span {
-    return this.#span(index * FIELDS)
+    const at = index * FIELDS
+    const place = this.#places[at + 1] ?? 0
+    if (place > FIRST_NAME) return this.#span(at)
+    const start = this.#base + (this.#places[at] ?? 0)
+    return { start, end: start + 2 + (this.#routed?.names[FIRST_NAME - place] ?? '').length }
   }
 
   value(index: number): Span {
@@ -149,18 +150,22 @@ export class Members implements MemberSink {
 
   /** The same members in a message that is in parts. */
   movedInto(long: LongLine, move: (offset: number) => number): Members {
-    return this.#movedTo(new Members(NOTHING, undefined, long), move)
+    return this.#movedTo(new Members(NOTHING, this.#routed, long), move)
   }
 
   #movedTo(members: Members, move: (offset: number) => number): Members {
     if (this.#long === undefined && this.size === 0 && this.#bytes.length === 0) return this
-    for (const offset of this.#offsets) members.#offsets.push(move(this.#base + offset))
+    members.#places.push(...this.#moved((offset) => move(this.#base + offset)))
     return members
+  }
+
+  #moved(move: (offset: number) => number): number[] {
+    return this.#places.map((place) => (place <= FIRST_NAME ? place : move(place)))
   }
 
   /** The same members in a copy of the bytes. */
   copied(bytes: Buffer): Members {
-    const members = this.#movedTo(new Members(bytes), (offset) => offset)
+    const members = this.#movedTo(new Members(bytes, this.#routed), (offset) => offset)
     members.known = this.known
     return members
   }
@@ -169,14 +174,20 @@ export class Members implements MemberSink {
     for (let i = 0; i < this.size; i++) yield this.at(i)
   }
 
-  #isKey(start: number, end: number, name: string): boolean {
+  /** Whether the member whose places begin at `at` has this name: that of a routed one was compared when it was scanned. */
+  #isCalled(at: number, name: string): boolean {
+    const place = this.#places[at + 1] ?? 0
+    if (place <= FIRST_NAME) return this.#routed?.names[FIRST_NAME - place] === name
+    const start = this.#base + (this.#places[at] ?? 0)
+    const end = this.#base + place
+    if (end - start !== name.length + 2) return false
     if (this.#long === undefined) return isKey(this.#bytes, start, end, name)
     return isKey(this.#long.slice(start, end), 0, end - start, name)
   }
 
   #span(index: number): Span {
     const base = this.#base
-    return { start: base + (this.#offsets[index] ?? 0), end: base + (this.#offsets[index + 1] ?? 0) }
+    return { start: base + (this.#places[index] ?? 0), end: base + (this.#places[index + 1] ?? 0) }
   }
 }
 

@@ -22,9 +22,8 @@ export class ComparedText {
   constructor(text: Buffer) {
     const view = new DataView(text.buffer, text.byteOffset, text.length)
     this.#text = text
-    this.#numbers = Float64Array.from({ length: Math.floor(text.length / NUMBER_BYTES) }, (_, index) =>
-      view.getFloat64(index * NUMBER_BYTES, true),
-    )
+    this.#numbers = new Float64Array(Math.floor(text.length / NUMBER_BYTES))
+    for (let i = 0; i < this.#numbers.length; i++) this.#numbers[i] = view.getFloat64(i * NUMBER_BYTES, true)
   }
 
   /** Whether it stands in these bytes, of which there are enough, from `start` on. */

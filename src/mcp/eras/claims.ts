@@ -32,6 +32,8 @@ interface Claim {
   readonly members: string
   /** A `_meta` of these members, before another member. */
   readonly before: Uint8Array
+  /** The members, before another one. */
+  readonly inside: Uint8Array
 }
 
 /** Writes them; those of one client are written once. */
@@ -68,7 +70,8 @@ export class Claims {
     const said = capabilities === ownTasks ? ownTasks.json : declared(capabilities)
     const wanted = level === undefined ? '' : `,"${logLevel}":${quote(level)}`
     const members = `"${version}":${quote(latestStateless.version)},"${can}":${said},"${info}":${this.#info}${wanted}`
-    const claim = { level, members, before: Buffer.from(`"_meta":{${members}},`) }
+    const [before, inside] = [Buffer.from(`"_meta":{${members}},`), Buffer.from(`${members},`)]
+    const claim = { level, members, before, inside }
     this.#written.set(capabilities, claim)
     return claim
   }
@@ -98,8 +101,8 @@ function inserted(frame: RequestFrame, claim: Claim): readonly Edit[] {
     return [{ ...metaSpan, bytes: Buffer.from(`{${said}}`), why: 'meta' }]
   // Nothing that a client of a session says there has this meaning.
   const cuts = cutNamed(meta, keys, 'meta')
-  const behind = keepsSome(meta) ? ',' : ''
-  return [insertion(metaSpan.start + 1, `${said}${behind}`), ...cuts]
+  const first = metaSpan.start + 1
+  return [keepsSome(meta) ? at(first, claim.inside) : insertion(first, said), ...cuts]
 }
 
 function keepsSome(meta: Members): boolean {
