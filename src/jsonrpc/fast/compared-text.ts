@@ -8,6 +8,13 @@ const NO_MEMORY = new DataView(new ArrayBuffer(0))
 
 /** Compares one text, which is JSON. */
 export class ComparedText {
+  /**
+   * Of the memory in which the latest message lies: those that came with one read have it in common.
+   *
+   * One for all connections, so that each does not hold the memory of what it has read last.
+   */
+  static #view: DataView = NO_MEMORY
+
   readonly #text: Buffer
   /**
    * All of it but the few bytes at the end.
@@ -16,9 +23,6 @@ export class ComparedText {
    * characters there is neither.
    */
   readonly #numbers: Float64Array
-  /** Of the memory in which the latest message lies: those that came with one read have it in common. */
-  #view: DataView = NO_MEMORY
-
   constructor(text: Buffer) {
     const view = new DataView(text.buffer, text.byteOffset, text.length)
     this.#text = text
@@ -28,8 +32,8 @@ export class ComparedText {
 
   /** Whether it stands in these bytes, of which there are enough, from `start` on. */
   isAt(bytes: Buffer, start: number): boolean {
-    if (this.#view.buffer !== bytes.buffer) this.#view = new DataView(bytes.buffer)
-    const view = this.#view
+    if (ComparedText.#view.buffer !== bytes.buffer) ComparedText.#view = new DataView(bytes.buffer)
+    const view = ComparedText.#view
     const numbers = this.#numbers
     let at = bytes.byteOffset + start
     for (let i = 0; i < numbers.length; i++, at += NUMBER_BYTES)
