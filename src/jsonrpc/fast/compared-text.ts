@@ -4,17 +4,9 @@
 // than to compare the one or two hundred bytes that such a text has.
 
 const NUMBER_BYTES = 8
-const NO_MEMORY = new DataView(new ArrayBuffer(0))
 
 /** Compares one text, which is JSON. */
 export class ComparedText {
-  /**
-   * Of the memory in which the latest message lies: those that came with one read have it in common.
-   *
-   * One for all connections, so that each does not hold the memory of what it has read last.
-   */
-  static #view: DataView = NO_MEMORY
-
   readonly #text: Buffer
   /**
    * All of it but the few bytes at the end.
@@ -23,6 +15,9 @@ export class ComparedText {
    * characters there is neither.
    */
   readonly #numbers: Float64Array
+  /** Of the memory in which the latest message lies, which is not held for it: those that came with one read have it in common. */
+  #view: WeakRef<DataView> | undefined
+
   constructor(text: Buffer) {
     const view = new DataView(text.buffer, text.byteOffset, text.length)
     this.#text = text
@@ -32,8 +27,7 @@ export class ComparedText {
 
   /** Whether it stands in these bytes, of which there are enough, from `start` on. */
   isAt(bytes: Buffer, start: number): boolean {
-    if (ComparedText.#view.buffer !== bytes.buffer) ComparedText.#view = new DataView(bytes.buffer)
-    const view = ComparedText.#view
+    const view = this.#viewOf(bytes)
     const numbers = this.#numbers
     let at = bytes.byteOffset + start
     for (let i = 0; i < numbers.length; i++, at += NUMBER_BYTES)
@@ -42,5 +36,13 @@ export class ComparedText {
     for (let i = numbers.length * NUMBER_BYTES; i < text.length; i++)
       if (bytes[start + i] !== text[i]) return false
     return true
+  }
+
+  #viewOf({ buffer }: Buffer): DataView {
+    const known = this.#view?.deref()
+    if (known?.buffer === buffer) return known
+    const view = new DataView(buffer)
+    this.#view = new WeakRef(view)
+    return view
   }
 }

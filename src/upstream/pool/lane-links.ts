@@ -78,8 +78,8 @@ export class LaneLinks implements InstanceOwner {
       listen: (params, isAboutTasks) => link.listen(params, isAboutTasks),
       cancel: (id) => link.own.giveUp(id),
       heard: (isFirst) => {
-        // Lists that are being read for the first time were asked for behind it.
-        if (!isFirst || !this.#lists.busy) this.#lists.missed(link)
+        // Lists that are being read for the first time were asked for behind it; over HTTP they may have come before it.
+        if (!isFirst || this.#parts.namesCalls || !this.#lists.busy) this.#lists.missed(link)
       },
     })
     // It may have ended while it said what it is.
