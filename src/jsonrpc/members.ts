@@ -155,7 +155,7 @@ export class Members implements MemberSink {
 
   #movedTo(members: Members, move: (offset: number) => number): Members {
     if (this.#long === undefined && this.size === 0 && this.#bytes.length === 0) return this
-    members.#places.push(...this.#moved((offset) => move(this.#base + offset)))
+    for (const place of this.#moved((offset) => move(this.#base + offset))) members.#places.push(place)
     return members
   }
 
