@@ -17,8 +17,12 @@ export class OwnRequest {
     this.answer.catch(() => {})
   }
 
-  settle(outcome: ResponseFrame | TransportError): void {
-    this.#settle(outcome)
+  answered(frame: ResponseFrame): void {
+    this.#settle(frame)
+  }
+
+  failed(error: TransportError): void {
+    this.#settle(error)
   }
 }
 
@@ -31,7 +35,7 @@ export function endOwn<E extends object>(
   let error = cause
   for (const entry of entries) {
     if (!(entry instanceof OwnRequest)) others.push(entry)
-    else entry.settle((error ??= new TransportError('TRANSPORT_CLOSED', 'the connection is closed')))
+    else entry.failed((error ??= new TransportError('TRANSPORT_CLOSED', 'the connection is closed')))
   }
   return others
 }

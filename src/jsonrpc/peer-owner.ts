@@ -7,15 +7,19 @@ import type { Line } from './line.js'
 import type { RequestId } from './request-id.js'
 import type { Edit } from './splice.js'
 
-/** The owner of a peer: what arrives, and the end. */
+/** Who waits for the answer to a forwarded request. */
+export interface AnswerWaiter {
+  /** The answer has come; called once. */
+  answered(frame: ResponseFrame): void
+}
+
+/** The owner of a peer: what arrives, and the end. Answers go to who waits for them. */
 export interface PeerOwner<E> {
   /** `during` is our request on whose own stream it came, where the transport has such streams. */
   request(frame: RequestFrame, during: E | undefined, field?: FieldReader): void
   /** The other end does not want the answer to this request any more. */
   gaveUp?(key: RequestId): void
   notification(frame: NotificationFrame, during: E | undefined): void
-  /** An answer to a forwarded request. */
-  response(frame: ResponseFrame, entry: E): void
   /** An answer that nobody waits for: late, or made up. */
   stray(frame: ResponseFrame): void
   /** Several messages in one array. */

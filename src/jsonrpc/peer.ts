@@ -24,16 +24,16 @@ import { readLongFrame } from './fast/long-frame.js'
 import type { LongLine } from './fast/long-line.js'
 import { type PendingAnswer, OwnRequest, askOwn, endOwn } from './own-request.js'
 import { isAnswer } from './peek.js'
-import type { PeerOptions, PeerOwner } from './peer-owner.js'
+import type { AnswerWaiter, PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
 import { type Outgoing, WireParts } from './fast/splice-parts.js'
 import { type Edit, SplicedLine } from './splice.js'
 
 export type { PendingAnswer } from './own-request.js'
-export type { PeerOptions, PeerOwner } from './peer-owner.js'
+export type { AnswerWaiter, PeerOptions, PeerOwner } from './peer-owner.js'
 
-/** Reads, writes and matches the messages of one connection; `E` is what a forwarded request leaves behind. */
-export class Peer<E extends object> {
+/** Reads, writes and matches the messages of one connection; `E` waits for the answer to a forwarded request. */
+export class Peer<E extends AnswerWaiter> {
   readonly #connection: Connection
   readonly #owner: PeerOwner<E>
   readonly #options: PeerOptions
@@ -215,13 +215,12 @@ export class Peer<E extends object> {
   #response(frame: ResponseFrame): void {
     const entry = frame.id === undefined ? undefined : this.#inflight.take(frame.id)
     if (entry === undefined) this.#owner.stray(frame)
-    else if (entry instanceof OwnRequest) entry.settle(frame)
-    else this.#owner.response(frame, entry)
+    else entry.answered(frame)
   }
 
   #failed(id: RequestId | undefined, error: TransportError): void {
     const entry = id === undefined ? undefined : this.#inflight.take(id)
-    if (entry instanceof OwnRequest) entry.settle(error)
+    if (entry instanceof OwnRequest) entry.failed(error)
     else this.#owner.failed(entry, error)
   }
 
@@ -229,7 +228,7 @@ export class Peer<E extends object> {
     if (isCall || id === undefined) return this.#owner.oversize(id, undefined, bytes)
     const entry = this.#inflight.take(id)
     if (!(entry instanceof OwnRequest)) return this.#owner.oversize(undefined, entry, bytes)
-    entry.settle(new TransportError('TRANSPORT_IO', `the answer is longer than allowed (${bytes} bytes)`))
+    entry.failed(new TransportError('TRANSPORT_IO', `the answer is longer than allowed (${bytes} bytes)`))
   }
 
   #close(cause: TransportError | undefined): void {

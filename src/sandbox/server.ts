@@ -116,7 +116,6 @@ export class SandboxServer implements PeerOwner<never> {
     void this.#peer.close()
   }
 
-  response(): void {}
   stray(): void {}
   failed(): void {}
   oversize(): void {}

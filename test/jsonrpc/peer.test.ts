@@ -11,7 +11,13 @@ import {
   readFrame,
 } from '../../src/jsonrpc/frame.js'
 import { type Line, toLine } from '../../src/jsonrpc/line.js'
-import { type PendingAnswer, Peer, type PeerOptions, type PeerOwner } from '../../src/jsonrpc/peer.js'
+import {
+  type AnswerWaiter,
+  type PendingAnswer,
+  Peer,
+  type PeerOptions,
+  type PeerOwner,
+} from '../../src/jsonrpc/peer.js'
 import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
 import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
@@ -21,8 +27,18 @@ import { StringFinder } from '../../src/jsonrpc/fast/string-finder.js'
 import { memoryPair } from '../../src/transports/memory.js'
 import { headIn } from '../transports/support/sending.js'
 
-interface Entry {
+/** Who waits for an answer, and tells the diary of it. */
+class Entry implements AnswerWaiter {
   readonly name: string
+  diary: Diary | undefined
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  answered(frame: ResponseFrame): void {
+    this.diary?.answered(frame, this)
+  }
 }
 
 /** Keeps what a peer tells its owner, one line each. */
@@ -43,7 +59,7 @@ class Diary implements PeerOwner<Entry> {
     this.#add(`notification ${frame.method}${during === undefined ? '' : ` during ${during.name}`}`)
   }
 
-  response(frame: ResponseFrame, entry: Entry): void {
+  answered(frame: ResponseFrame, entry: Entry): void {
     this.responses.push(frame)
     this.#add(`${frame.kind} ${frame.id} for ${entry.name}`)
   }
@@ -137,6 +153,7 @@ interface Scene {
 function scene(options: Partial<PeerOptions> = {}): Scene {
   const script = new Script()
   const diary = new Diary()
+  entry.diary = diary
   const peer = new Peer(script, diary, { inflightMax: 3, ...options })
   peer.start()
   return { script, diary, peer }
@@ -162,7 +179,7 @@ function asked(peer: Peer<Entry>, method: string): PendingAnswer {
   return peer.ask(method) ?? assert.fail('nothing was asked')
 }
 
-const entry: Entry = { name: 'a' }
+const entry = new Entry('a')
 
 const arrivals: [title: string, text: string, events: string[]][] = [
   ['a request', '{"jsonrpc":"2.0","id":"x","method":"m"}', ['request "x" m']],
@@ -205,7 +222,7 @@ test("lends the sender's own id where it is free, and then changes no byte", () 
   const { script, peer } = scene()
   const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
   assert.equal(peer.forward(frame, [], entry, true), '"c"')
-  assert.equal(peer.forward(frame, [], { name: 'b' }, true), '1000000001')
+  assert.equal(peer.forward(frame, [], new Entry('b'), true), '1000000001')
   assert.deepEqual(script.sent, [
     '{"jsonrpc":"2.0","id":"c","method":"m"}',
     '{"jsonrpc":"2.0","id":1000000001,"method":"m"}',

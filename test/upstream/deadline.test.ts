@@ -34,7 +34,7 @@ function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
   const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): InflightCall => {
     const call = callOf(`${++last}`, clock.now())
     call.deadline.times = own ?? times
-    const flight = new InflightCall(call, [], { cancelled: () => undefined })
+    const flight = new InflightCall(call, [], { answered: () => undefined, cancelled: () => undefined })
     deadlines.start(call)
     flights.add(flight)
     return flight

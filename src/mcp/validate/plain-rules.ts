@@ -104,26 +104,22 @@ export class PlainRules implements MemberSink {
   inside(): undefined {}
 
   add(key: number, keyEnd: number, start: number, end: number): boolean {
-    const at = indexOfName(this.#bytes, key, keyEnd, this.#names)
-    this.#isPlain &&=
-      at < 0 ? this.#isOther(key, keyEnd) : this.#isFirst(at) && this.#isAllowed(at, start, end)
+    const bytes = this.#bytes
+    const at = indexOfName(bytes, key, keyEnd, this.#names)
+    if (at < 0) this.#isPlain &&= this.#isOther(key, keyEnd)
+    else {
+      const bit = 1 << at
+      // Of two members with one name, the last one counts.
+      this.#isPlain &&=
+        (this.#seen & bit) === 0 && (kindOf(bytes, start, end) & (this.#allowed[at] ?? 0)) !== 0
+      this.#seen |= bit
+    }
     return true
   }
 
   /** One with escapes may be another spelling of a name that has a rule. */
   #isOther(start: number, end: number): boolean {
     return this.#allowsOthers && !hasEscapes(this.#bytes, { start, end })
-  }
-
-  /** Of two members with one name, the last one counts. */
-  #isFirst(at: number): boolean {
-    const before = this.#seen
-    this.#seen |= 1 << at
-    return this.#seen !== before
-  }
-
-  #isAllowed(at: number, start: number, end: number): boolean {
-    return (kindOf(this.#bytes, start, end) & (this.#allowed[at] ?? 0)) !== 0
   }
 }
 

@@ -25,12 +25,15 @@ type End = Pick<CallEvent, 'outcome' | 'code' | 'message' | 'reason' | 'status'>
 
 /** Tells of one client. */
 export class ClientReports {
+  /** The names of events that somebody listens to. */
+  readonly heard: Emitter<ProxyEvents>['heard']
   readonly #parts: ClientReportsParts
   #attachedAt: number | undefined
   #name: string | undefined
 
   constructor(parts: ClientReportsParts) {
     this.#parts = parts
+    this.heard = parts.events.heard
   }
 
   /** The client has said who it is, or calls without saying it. */
@@ -40,29 +43,27 @@ export class ClientReports {
     const { events, schema, client, runtime } = this.#parts
     this.#attachedAt = runtime.now()
     this.#name = info?.name
-    if (!events.heard.has('client')) return
+    if (!this.heard.has('client')) return
     const { name, version } = info ?? { name: undefined, version: undefined }
     events.emit('client', { schema, client, name, state: 'attached', version, revision: revision.version })
   }
 
   gone(): void {
     const { events, schema, client, runtime } = this.#parts
-    if (this.#attachedAt === undefined || !events.heard.has('client')) return
+    if (this.#attachedAt === undefined || !this.heard.has('client')) return
     const ms = runtime.now() - this.#attachedAt
     events.emit('client', { schema, client, name: this.#name, state: 'gone', ms })
   }
 
   settled(call: Call, outcome: Outcome): void {
-    const { events } = this.#parts
-    if (!events.heard.has('call') && !(events.heard.has('failure') && hasFailed(outcome))) return
+    if (!this.heard.has('call') && !(this.heard.has('failure') && hasFailed(outcome))) return
     const { frame, service } = call
     this.#tell(frame, service, this.#parts.runtime.now() - call.deadline.arrivedAt, endOf(outcome))
   }
 
   /** A request was refused before it became a call; gives the error that says so. */
   refused(frame: RequestFrame, error: ErrorBody): ErrorBody {
-    const { events } = this.#parts
-    if (events.heard.has('call') || events.heard.has('failure'))
+    if (this.heard.has('call') || this.heard.has('failure'))
       this.#tell(frame, undefined, 0, endByError(error))
     return error
   }

@@ -4,21 +4,21 @@
 // has a limit, and calls above that are refused.
 
 import type { Connection } from '../../jsonrpc/connection.js'
-import type { Peer } from '../../jsonrpc/peer.js'
+import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
 import type { SessionParts } from './session-parts.js'
 import type { SlowReader } from './unread.js'
 
 /** What flows between one client and its servers, and how fast. */
 export class Flow implements SlowReader {
   readonly connection: Connection
-  readonly #peer: Pick<Peer<object>, 'close'>
+  readonly #peer: Pick<Peer<AnswerWaiter>, 'close'>
   readonly #parts: SessionParts
   readonly #readServers: (on: boolean) => void
 
   /** `readServers` stops or resumes reading what servers say to this client alone. */
   constructor(
     connection: Connection,
-    peer: Pick<Peer<object>, 'close'>,
+    peer: Pick<Peer<AnswerWaiter>, 'close'>,
     parts: SessionParts,
     readServers: (on: boolean) => void,
   ) {

@@ -7,19 +7,28 @@ import { type RequestId, canonicalAt } from '../../jsonrpc/request-id.js'
 import type { Call, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
 import { subscribed } from '../../mcp/subscriptions.js'
 import { type InputSurroundings, askClient } from '../input/input-rounds.js'
+import type { Answers } from './answers.js'
+import type { ClientReports } from './client-reports.js'
+
+/** What the end of a call leads to. */
+export interface SessionCallsOwner extends InputSurroundings {
+  readonly answers: Pick<Answers, 'settle'>
+  readonly reports: Pick<ClientReports, 'heard' | 'settled'>
+  /** A call has ended of a session that ends. */
+  rest(): void
+}
 
 /** Hears what becomes of them. */
 export class SessionCalls implements CallOwner {
   readonly #calls = new BriefMap<RequestId, Call>()
   /** By the ids of their client. */
   readonly open: Pick<BriefMap<RequestId, Call>, 'has' | 'size'> = this.#calls
-  readonly #around: InputSurroundings
-  readonly #settled: (call: Call, outcome: Outcome) => void
+  readonly #owner: SessionCallsOwner
   #last = 0
+  #isEnding = false
 
-  constructor(around: InputSurroundings, settled: (call: Call, outcome: Outcome) => void) {
-    this.#around = around
-    this.#settled = settled
+  constructor(owner: SessionCallsOwner) {
+    this.#owner = owner
   }
 
   add(call: Call): void {
@@ -38,12 +47,17 @@ export class SessionCalls implements CallOwner {
 
   /** A call is over of which something is kept, since its client may come back for it. */
   ended(call: Call, outcome: Outcome): void {
+    const { answers, reports } = this.#owner
     this.#calls.take(call.key)
-    this.#settled(call, outcome)
+    answers.settle(call, outcome)
+    // Nearly all are results, and nearly nobody hears of those.
+    const isResult = outcome.kind === 'answered' && outcome.frame.kind === 'result'
+    if (!isResult || reports.heard.has('call')) reports.settled(call, outcome)
+    if (this.#isEnding) this.#owner.rest()
   }
 
   needsInput(call: Call, needed: InputNeeded): void {
-    askClient(call, needed, this.#around)
+    askClient(call, needed, this.#owner)
   }
 
   /** The call that a cancellation names is not wanted any more; gives the id, canonical (MCP, Utilities: cancellation). */
@@ -61,6 +75,7 @@ export class SessionCalls implements CallOwner {
 
   /** Nothing new is begun: what stays open ends, and this says whether something else is not answered yet. */
   areRunning(): boolean {
+    this.#isEnding = true
     for (const call of this.#calls.values())
       if (call.row.stays === true) call.settle({ kind: 'result', result: subscribed(call.frame.id) })
     return this.#calls.size > 0

@@ -9,7 +9,7 @@ import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonr
 import { writing } from '../../jsonrpc/id-edit.js'
 import { Remembered } from '../../jsonrpc/lending.js'
 import type { Line } from '../../jsonrpc/line.js'
-import type { Peer } from '../../jsonrpc/peer.js'
+import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
@@ -29,7 +29,8 @@ import type { SessionParts } from './session-parts.js'
 const USED_MAX = 1024
 
 /** One question on its way to the client and back. */
-export class Question {
+export class Question implements AnswerWaiter {
+  readonly #port: Pick<SessionPort, 'answered'>
   readonly asker: Asker
   /** The server's own id. */
   readonly id: RequestId
@@ -44,12 +45,17 @@ export class Question {
   /** What the client knows the question as. */
   lentId: RequestId | undefined
 
-  constructor({ asker, frame, over }: ServerQuestion) {
+  constructor({ asker, frame, over }: ServerQuestion, port: Pick<SessionPort, 'answered'>) {
+    this.#port = port
     this.asker = asker
     this.over = over
     this.id = frame.id
     this.ownToken = textAt(frame, frame.params.meta.span('progressToken'))
     this.mayBeTask = frame.params.members.span('task') !== undefined
+  }
+
+  answered(frame: ResponseFrame): void {
+    this.#port.answered(frame, this)
   }
 }
 
@@ -118,7 +124,7 @@ export class SessionPort implements RoutedClient {
     if (!this.isReady) return this.#early.length < this.#parts.limits.earlyMax && this.#early.push(asked) > 0
     const { frame, during } = asked
     if (!this.profile.revision.serverRequests.some((method) => method === frame.method)) return false
-    const question = new Question(asked)
+    const question = new Question(asked, this)
     const edits = [...(asked.edits ?? []), ...this.#withToken(frame, question)]
     const id = canonical(frame.id)
     const wasUsed = this.#used.has(id)

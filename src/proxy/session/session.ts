@@ -59,11 +59,7 @@ export class Session implements PeerOwner<Question> {
     this.#port = new SessionPort(this.#peer, this.#flow, parts, (kinds) => this.#routes?.changed(kinds))
     this.#opening = new Opening(parts)
     this.#answers = new Answers(this.#peer, parts.leg, this.#flow, this.#opening)
-    this.#calls = new SessionCalls(parts, (call, outcome) => {
-      this.#answers.settle(call, outcome)
-      parts.reports.settled(call, outcome)
-      if (this.#intake === 'refuse') this.#rest()
-    })
+    this.#calls = new SessionCalls({ ...parts, answers: this.#answers, rest: () => this.#rest() })
     this.#guestCalls = new GuestCalls(parts, this.#port, this.#calls, {
       reply: (id, result) => this.#answers.reply(id, result),
       isOver: () => this.#intake === 'refuse',
@@ -133,10 +129,6 @@ export class Session implements PeerOwner<Question> {
 
   gaveUp(key: RequestId): void {
     this.#calls.giveUp(key)
-  }
-
-  response(frame: ResponseFrame, question: Question): void {
-    this.#port.answered(frame, question)
   }
 
   stray(frame: ResponseFrame): void {

@@ -16,7 +16,8 @@ export class Deadlines {
   readonly #flights: () => Iterable<InflightCall>
   readonly #expire: (flight: InflightCall) => void
   #timer: Timer | undefined
-  #looksAt = 0
+  /** When they are looked at next. A call with an earlier deadline has to be started here; the others are found then. */
+  looksAt: number = Infinity
 
   constructor(
     runtime: Pick<Runtime, 'now' | 'setTimer'>,
@@ -31,7 +32,7 @@ export class Deadlines {
   /** A call starts now, and its time has run since it came; false when that was over before. */
   start({ deadline: { endsAt } }: Call): boolean {
     this.#lookAt(endsAt)
-    return endsAt >= this.#looksAt
+    return endsAt >= this.looksAt
   }
 
   /** The server is at work. */
@@ -59,7 +60,7 @@ export class Deadlines {
 
   stop(): void {
     this.#timer?.cancel()
-    this.#timer = undefined
+    this.looksAt = Infinity
   }
 
   #resume({ call, ended }: InflightCall): void {
@@ -69,20 +70,17 @@ export class Deadlines {
   }
 
   #lookAt(deadline: number): void {
-    if (this.#timer === undefined || deadline < this.#looksAt) this.#arm(deadline)
-  }
-
-  #arm(at: number): void {
+    if (deadline >= this.looksAt) return
     this.#timer?.cancel()
     const now = this.#runtime.now()
-    this.#looksAt = Math.max(now, at)
-    this.#timer = this.#runtime.setTimer(this.#looksAt - now, () => this.#look())
+    this.looksAt = Math.max(now, deadline)
+    this.#timer = this.#runtime.setTimer(this.looksAt - now, () => this.#look())
   }
 
   #look(): void {
-    this.#timer = undefined
     const now = this.#runtime.now()
-    const grace = graceMs(now - this.#looksAt)
+    const grace = graceMs(now - this.looksAt)
+    this.looksAt = Infinity
     let earliest = Infinity
     for (const flight of this.#flights()) {
       const { deadline } = flight.call

@@ -2,16 +2,19 @@
 
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import type { NotificationFrame } from '../../jsonrpc/frame.js'
+import type { NotificationFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { AnswerWaiter } from '../../jsonrpc/peer.js'
 import type { Call, CallHolder } from '../../mcp/call.js'
 
-/** Who hears that nobody wants the answer of a call in flight any more. */
+/** Who hears what becomes of a call in flight. */
 export interface InflightOwner {
+  answered(flight: InflightCall, frame: ResponseFrame): void
+  /** Nobody wants the answer any more. */
   cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void
 }
 
 /** The entry of a call in its link. */
-export class InflightCall implements CallHolder {
+export class InflightCall implements CallHolder, AnswerWaiter {
   readonly #owner: InflightOwner
   readonly call: Call
   /** What it was to be sent with, should it have to be sent again. */
@@ -39,6 +42,10 @@ export class InflightCall implements CallHolder {
     this.call = call
     this.edits = edits
     this.id = call.frame.id
+  }
+
+  answered(frame: ResponseFrame): void {
+    this.#owner.answered(this, frame)
   }
 
   cancel(frame: NotificationFrame | undefined): void {

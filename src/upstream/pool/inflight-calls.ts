@@ -43,6 +43,8 @@ export class InflightCalls implements InflightOwner {
   readonly #abandoned: Abandoned
   /** Calls that came when the connection had ended, until it is known what is next. */
   readonly #unsent: InflightCall[] = []
+  /** How many have come. */
+  answers = 0
   /** A question was lost since it may have been about a call that was given up. */
   #hasLostQuestion = false
 
@@ -53,13 +55,10 @@ export class InflightCalls implements InflightOwner {
     this.#link = link
     this.asked = new AskedTasks(limits.askedTasksMax)
     this.#abandoned = new Abandoned(limits.abandoned, runtime)
-    this.#deadlines = new Deadlines(
-      runtime,
-      () => link.peer.waiting(),
-      (flight) => this.#expired(flight),
-    )
+    const flights = (): Iterable<InflightCall> => link.peer.waiting()
+    this.#deadlines = new Deadlines(runtime, flights, (flight) => this.#expired(flight))
     this.tasks = new LinkTasks(parts, {
-      flights: () => link.peer.waiting(),
+      flights,
       call: (call) => this.call(call, []),
       extend: (flight) => this.#deadlines.extend(flight),
       tokens: this.#tokens,
@@ -70,7 +69,8 @@ export class InflightCalls implements InflightOwner {
   call(call: Call, edits: readonly Edit[]): void {
     const { peer, traffic, leg } = this.#link
     const flight = new InflightCall(call, edits, this)
-    if (!this.#deadlines.start(call)) return this.#tooLate(flight)
+    if (call.deadline.endsAt < this.#deadlines.looksAt && !this.#deadlines.start(call))
+      return this.#tooLate(flight)
     if (call.row.subscribes !== undefined && this.#link.follows(call)) return this.#end(flight)
     const lend = this.#link.audience.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
@@ -85,6 +85,7 @@ export class InflightCalls implements InflightOwner {
   }
 
   answered(flight: InflightCall, frame: ResponseFrame): void {
+    this.answers++
     const outcome = this.#link.leg.outcome(flight.call, frame)
     if (outcome.kind === 'outdated') return this.#outdated(flight, outcome)
     if (outcome.kind === 'input-required') return this.#needsInput(flight, outcome.frame)
@@ -292,9 +293,9 @@ export class InflightCalls implements InflightOwner {
   /** Nobody wants the answer any more. */
   cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void {
     const { peer } = this.#link
+    const span = frame?.params.members.span('requestId')
     this.#abandon(flight)
     peer.retire(flight.id)
-    const span = frame?.params.members.span('requestId')
     if (frame === undefined || span === undefined) cancelRequest(peer, flight.id, 'the client is gone')
     else peer.pass(frame, writing(frame.line, span, flight.id, 'id'), { cancels: flight.id })
     this.#end(flight)

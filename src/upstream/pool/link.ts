@@ -79,8 +79,9 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   isTyped = false
   /** What such a server is listened to for; undefined of all but the first of a lane. */
   listening: ServerListen | undefined
+  /** Messages that are no answers to calls, and those of them that answer the proxy's own requests. */
   #messages = 0
-  #answers = 0
+  #ownAnswers = 0
 
   constructor(dialed: Dialed, parts: ServerParts, lane: LinkOwner, member: LinkMember) {
     const { limits, service } = parts
@@ -100,7 +101,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
       timedOut: () => this.#timedOut(),
       heard: () => {
         this.#messages++
-        this.#answers++
+        this.#ownAnswers++
       },
       explained: () => this.#ending.explained(),
     }
@@ -122,7 +123,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
     })
     this.#noise = new Noise(
       parts,
-      () => this.#messages,
+      () => this.#messages + this.inflight.answers,
       (what) => this.#giveUp(what),
     )
     void dialed.ended.then((end) => this.#end(end))
@@ -131,6 +132,10 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   /** More than the handshake was answered in this session, which is now forgotten: the server has not failed. */
   get isSpent(): boolean {
     return this.#ending.isForgotten && this.#answers > 1
+  }
+
+  get #answers(): number {
+    return this.#ownAnswers + this.inflight.answers
   }
 
   get isStopped(): boolean {
@@ -234,12 +239,6 @@ export class Link implements PeerOwner<InflightCall>, Asker {
     if (this.isTyped && this.listening?.told(frame, row) === true) return
     if (row?.does !== 'progress') this.#lane.told(frame, row, this, during?.call)
     else if (!this.inflight.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
-  }
-
-  response(frame: ResponseFrame, flight: InflightCall): void {
-    this.#messages++
-    this.#answers++
-    this.inflight.answered(flight, frame)
   }
 
   stray(frame: ResponseFrame): void {

@@ -9,9 +9,9 @@ export const settlement: readonly Mutation[] = [
     'this.#peer.send(answer, answerHead(kind, id)); this.#peer.send(answer, answerHead(kind, id));',
   ]),
   mutation('errors are not said', 'lost', [
-    'proxy/session/session',
-    'this.#answers.settle(call, outcome);',
-    "if (outcome.kind !== 'failed') this.#answers.settle(call, outcome);",
+    'proxy/session/session-calls',
+    'answers.settle(call, outcome);',
+    "if (outcome.kind !== 'failed') answers.settle(call, outcome);",
   ]),
   mutation('calls of a server that ends are forgotten', 'late', [
     'upstream/pool/inflight-calls',
