@@ -39,7 +39,7 @@ export interface Ends {
 export type OpenEnds = (cell: Cell, place: Place) => Promise<Ends>
 
 function configName(cell: Cell, way: string): string {
-  return `${way} ${cell.name} ${cell.isLarge ? 'large' : 'small'}`.replaceAll(/\W+/g, '-')
+  return `${way} ${cell.name} ${cell.extra}`.replaceAll(/\W+/g, '-')
 }
 
 function serverArgs({ isNewServer }: Cell): string[] {

@@ -18,12 +18,14 @@ export interface Cell {
   readonly name: string
   readonly isNewClient: boolean
   readonly isNewServer: boolean
-  /** `_meta` of 1 KiB, of which a part differs from call to call. */
-  readonly isLarge: boolean
+  readonly extra: Extra
 }
 
+/** What the calls have in `_meta` besides what they must: a progress token, or so much that it is 1 KiB, of which a part differs from call to call. */
+export type Extra = 'nothing' | 'token' | 'much'
+
 /** The first is what the others are compared with. */
-export const ERA_PAIRS: readonly Omit<Cell, 'isLarge'>[] = [
+export const ERA_PAIRS: readonly Omit<Cell, 'extra'>[] = [
   { name: 'old client, old server', isNewClient: false, isNewServer: false },
   { name: 'new client, new server', isNewClient: true, isNewServer: true },
   { name: 'new client, old server', isNewClient: true, isNewServer: false },
@@ -41,8 +43,9 @@ export function call(cell: Cell, id: number): string {
   return message(id, 'tools/call', `{"name":"${TOOL}","arguments":{"text":"packages/core/src"}${said}}`)
 }
 
-function metaOf({ isNewClient, isLarge }: Cell, id: number): string {
-  if (!isLarge) return isNewClient ? claims : ''
+function metaOf({ isNewClient, extra }: Cell, id: number): string {
+  if (extra === 'nothing') return isNewClient ? claims : ''
+  if (extra === 'token') return `"progressToken":${id}${isNewClient ? `,${claims}` : ''}`
   const trace = `"traceparent":"00-${String(id).padStart(32, '0')}-00f067aa0ba902b7-01"`
   const own = isNewClient ? `${claims},${trace}` : trace
   const room = LARGE_META_BYTES - own.length - ',"com.example/context":""'.length - '{}'.length

@@ -3,7 +3,7 @@
 // Only the proxy's own processor time counts, so client and servers are simple and parse. The proxies take turns after a
 // millisecond or two, hundreds of times in one round, so that what else the machine does meets all of them alike.
 
-import { type Cell, ERA_PAIRS } from './era-messages.js'
+import { type Cell, ERA_PAIRS, type Extra } from './era-messages.js'
 import { type Ends, type OpenEnds, openHttp, openLines } from './era-ends.js'
 import { type Figure, NOT_BUILT, type Settings, roundsOf } from './figures.js'
 import { cpuSeconds } from './process-facts.js'
@@ -13,8 +13,14 @@ import { proxySpec } from './subject.js'
 
 const AIM = atMost(1.15)
 
-const CELLS: readonly Cell[] = [false, true].flatMap((isLarge) =>
-  ERA_PAIRS.map((cell) => ({ ...cell, isLarge })),
+/** Each, and what its rows say of it. */
+const EXTRAS: Readonly<Record<Extra, string>> = {
+  nothing: '',
+  token: ', a progress token',
+  much: ', 1 KiB of _meta',
+}
+const CELLS: readonly Cell[] = (['nothing', 'token', 'much'] as const).flatMap((extra) =>
+  ERA_PAIRS.map((cell) => ({ ...cell, extra })),
 )
 
 /** How the calls of one figure are made. */
@@ -94,13 +100,13 @@ function shown(values: readonly number[]): string {
 
 function rowsOf(values: Values, figure: string): Row[] {
   return CELLS.filter((cell) => !isBetweenOldOnes(cell)).map((cell): Row => {
-    const base = CELLS.find((other) => isBetweenOldOnes(other) && other.isLarge === cell.isLarge)
+    const base = CELLS.find((other) => isBetweenOldOnes(other) && other.extra === cell.extra)
     const old = (base && values.get(base)) ?? []
     const own = values.get(cell) ?? []
     const ratios = own.map((value, round) => value / (old[round] ?? Number.NaN))
     return {
       figure,
-      way: `${cell.name}${cell.isLarge ? ', 1 KiB of _meta' : ''}`,
+      way: `${cell.name}${EXTRAS[cell.extra]}`,
       direct: '',
       relay: shown(old),
       own: shown(own),

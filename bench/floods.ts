@@ -26,7 +26,7 @@ const BEGIN_LIMIT_MS = 60_000
 /** What is closed is seen by then. */
 const REST_MS = 1_000
 
-const CLIENT: Cell = { name: 'good', isNewClient: true, isNewServer: false, isLarge: false }
+const CLIENT: Cell = { name: 'good', isNewClient: true, isNewServer: false, extra: 'nothing' }
 
 /** A client that does what clients do, on one connection. */
 class GoodClient {

@@ -209,7 +209,7 @@ try {
   tell('stdio -> stdio', await overStdio(folder), values.list)
   tell('HTTP -> HTTP', await overHttp(folder), values.list)
   for (const pair of ERA_PAIRS)
-    tell(`stdio, ${pair.name}`, await overStdio(folder, { ...pair, isLarge: false }), values.list)
+    tell(`stdio, ${pair.name}`, await overStdio(folder, { ...pair, extra: 'nothing' }), values.list)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

@@ -20,9 +20,25 @@ export interface KnownMembers {
   readonly places: number[]
 }
 
+/** What objects have in common that differ in the values of a few members: one for all of them. */
+export interface MembersPattern {
+  /** Which members these are. */
+  readonly varying: readonly number[]
+}
+
+/** An object that need not be scanned. */
+export interface FoundMembers {
+  readonly length: number
+  readonly places: number[]
+  /** Where it is the same as one before. */
+  readonly known: KnownMembers | undefined
+  /** Where it differs in a few values from one before. */
+  readonly pattern: MembersPattern | undefined
+}
+
 /** Finds objects and strings that were read before. */
 export interface MembersMemory {
-  at(bytes: Buffer, start: number): KnownMembers | undefined
+  at(bytes: Buffer, start: number): FoundMembers | undefined
   /** Of the text that was read last. */
   readonly text: FamiliarText
 }
@@ -54,26 +70,29 @@ export class Members implements MemberSink {
   inner: Members | undefined
   /** The object was read before; who has understood it then knows it by this. */
   known: KnownMembers | undefined
-  /** Where it ends, if it was read before. */
+  /** One with other values in a few places was read before. */
+  pattern: MembersPattern | undefined
+  /** Where it ends, if it need not be scanned. */
   readonly end: number | undefined
 
-  /** With `known` the object was read before; it stands at `start` here. */
+  /** With `found` the object need not be scanned; it stands at `start` here. */
   constructor(
     bytes: Buffer,
     routed?: RoutedNames,
     long?: LongLine,
     familiar?: MembersMemory,
-    known?: KnownMembers,
+    found?: FoundMembers,
     start = 0,
   ) {
     this.#bytes = bytes
     this.#routed = routed
     this.#long = long
     this.#familiar = familiar
-    this.known = known
-    this.end = known && start + known.text.length
-    this.#places = known === undefined ? [] : known.places
-    this.#base = known === undefined ? 0 : start
+    this.known = found?.known
+    this.pattern = found?.pattern
+    this.end = found && start + found.length
+    this.#places = found === undefined ? [] : found.places
+    this.#base = found === undefined ? 0 : start
   }
 
   get bytes(): Buffer {
@@ -87,8 +106,8 @@ export class Members implements MemberSink {
   inside(key: number, keyEnd: number, value: number): MemberSink | undefined {
     const inner = this.#routed?.inner
     if (inner === undefined || !isKey(this.#bytes, key, keyEnd, inner.key)) return undefined
-    const known = this.#familiar?.at(this.#bytes, value)
-    this.inner = new Members(this.#bytes, inner.names, undefined, undefined, known, value)
+    const found = this.#familiar?.at(this.#bytes, value)
+    this.inner = new Members(this.#bytes, inner.names, undefined, undefined, found, value)
     return this.inner
   }
 
@@ -167,6 +186,7 @@ export class Members implements MemberSink {
   copied(bytes: Buffer): Members {
     const members = this.#movedTo(new Members(bytes, this.#routed), (offset) => offset)
     members.known = this.known
+    members.pattern = this.pattern
     return members
   }
 

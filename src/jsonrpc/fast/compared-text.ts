@@ -25,16 +25,18 @@ export class ComparedText {
     for (let i = 0; i < this.#numbers.length; i++) this.#numbers[i] = view.getFloat64(i * NUMBER_BYTES, true)
   }
 
-  /** Whether it stands in these bytes, of which there are enough, from `start` on. */
-  isAt(bytes: Buffer, start: number): boolean {
+  /** Whether the part of it from `from` to `end` stands in these bytes, of which there are enough, at `start`. */
+  isAt(bytes: Buffer, start: number, from = 0, end: number = this.#text.length): boolean {
+    const text = this.#text
+    const ahead = start - from
+    let i = from
+    for (; i < end && i % NUMBER_BYTES !== 0; i++) if (bytes[ahead + i] !== text[i]) return false
     const view = this.#viewOf(bytes)
     const numbers = this.#numbers
-    let at = bytes.byteOffset + start
-    for (let i = 0; i < numbers.length; i++, at += NUMBER_BYTES)
-      if (view.getFloat64(at, true) !== numbers[i]) return false
-    const text = this.#text
-    for (let i = numbers.length * NUMBER_BYTES; i < text.length; i++)
-      if (bytes[start + i] !== text[i]) return false
+    const base = bytes.byteOffset + ahead
+    for (; i + NUMBER_BYTES <= end; i += NUMBER_BYTES)
+      if (view.getFloat64(base + i, true) !== numbers[i / NUMBER_BYTES]) return false
+    for (; i < end; i++) if (bytes[ahead + i] !== text[i]) return false
     return true
   }
 

@@ -4,7 +4,7 @@
 
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { type KnownMembers, membersAt } from '../../jsonrpc/members.js'
+import { type KnownMembers, type MembersPattern, membersAt } from '../../jsonrpc/members.js'
 import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { bothEdits } from '../../jsonrpc/splice.js'
 import { quote, rawAt, write } from '../../jsonrpc/text.js'
@@ -20,7 +20,7 @@ import { pagesToVisit, requiredForPages } from '../pages-to-visit.js'
 import { statelessRevisions } from '../revisions.js'
 import type { ServerIdentity } from './legacy-client.js'
 import type { ClientLeg, ClientVoice, Received, ServerDescription } from './leg.js'
-import { claimFault, saidIn, statelessContext, versionFault } from './request-context.js'
+import { claimFault, patternIn, saidIn, statelessContext, versionFault } from './request-context.js'
 import { errorEdits, resultEdits, typedResult } from './typed-result.js'
 
 const DISCOVER = 'server/discover'
@@ -35,8 +35,8 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
   /** What the latest request said of itself, and what that means. */
   #said: string | undefined
   #context: StatelessContext | undefined
-  /** The `_meta` that has said it, where requests have that in common. */
-  #meta: KnownMembers | undefined
+  /** The `_meta` that has said it, where requests have that in common, but for values that say nothing of the client. */
+  #meta: KnownMembers | MembersPattern | undefined
 
   /** `principal` is who sends the requests. */
   constructor(identity: ServerIdentity, principal: string) {
@@ -44,9 +44,10 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     this.#principal = principal
   }
 
-  /** Whether a request has the `_meta` of the latest one, which was found to be right. */
+  /** Whether a request says of itself in `_meta` what the latest one has said, which was found to be right. */
   knows({ params: { meta } }: RequestFrame): boolean {
-    return meta.known !== undefined && meta.known === this.#meta
+    const common = meta.known ?? meta.pattern
+    return common !== undefined && common === this.#meta
   }
 
   received(frame: RequestFrame): Received {
@@ -62,7 +63,7 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     const context = known ?? statelessContext(frame, this.#principal)
     this.#said = said
     this.#context = context
-    this.#meta = frame.params.meta.known
+    this.#meta = frame.params.meta.known ?? patternIn(frame)
     return row.stays === true ? listening(frame, row, context) : { kind: 'stateless', row, context }
   }
 

@@ -4,6 +4,7 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
+import type { MembersPattern } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { StatelessContext } from '../call.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
@@ -79,6 +80,13 @@ export function saidIn(frame: RequestFrame): string | undefined {
     } else first++
   }
   return said
+}
+
+/** What its `_meta` has in common with others that say the same of themselves: they differ in other members alone. */
+export function patternIn({ line, params: { meta } }: RequestFrame): MembersPattern | undefined {
+  const { pattern } = meta
+  const isSame = pattern?.varying.every((index) => !isReserved(line, meta.key(index).start)) === true
+  return isSame ? pattern : undefined
 }
 
 /** Whether a key begins as those do that say something of the request, and few others. */

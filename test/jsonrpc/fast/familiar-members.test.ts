@@ -119,6 +119,79 @@ test('what differed each time is known again soon after it does not any more', (
   assert.notEqual(paramsOf(claim, familiar).meta.known, undefined)
 })
 
+const trace = (n: number): string => `"traceparent":"00-${String(n).padStart(32, '0')}-00f067aa0ba902b7-01"`
+
+/** Objects that differ in some values, by a number. */
+const varied: readonly (readonly [what: string, meta: (n: number) => string])[] = [
+  ['a number in front', (n) => `{"progressToken":${n},${version},${client}}`],
+  ['a number behind', (n) => `{${version},${client},"progressToken":${n}}`],
+  ['a number with space about it', (n) => `{ "progressToken" : ${n} , ${version},${client} }`],
+  ['a string between', (n) => `{${version},${trace(n)},${client}}`],
+  ['two members', (n) => `{${version},"progressToken":"t${n}",${client},${trace(n * 7)}}`],
+  ['the kind of a value', (n) => `{"progressToken":${n % 2 ? n : `"${n}"`},${version},${client}}`],
+]
+
+for (const [what, meta] of varied)
+  test(`objects that differ in ${what} are read by what they have in common`, () => {
+    const familiar = new FamiliarMembers()
+    for (const [nth, n] of [98, 99, 0, 1, 10, 98, 100, 12_345, 7, 1_000_000].entries()) {
+      const params = paramsOf(meta(n), familiar, '1'.repeat(1 + nth))
+      const alone = paramsOf(meta(n), undefined, '1'.repeat(1 + nth))
+      assert.equal(params.meta.pattern !== undefined, nth > 1, `of ${n}`)
+      assert.deepEqual(params.metaSpan, alone.metaSpan)
+      assert.deepEqual(shown(params.meta), shown(alone.meta))
+      assert.deepEqual(shown(params.members), shown(alone.members))
+      assert.equal(params.meta.string('progressToken'), alone.meta.string('progressToken'))
+      const copied = params.meta.copied(toLine(params.meta.bytes))
+      assert.deepEqual(shown(copied), shown(alone.meta))
+      assert.equal(copied.pattern, params.meta.pattern)
+    }
+  })
+
+const odd = [
+  '-1',
+  '1.5',
+  '1e3',
+  'null',
+  '[1]',
+  '{"a":1}',
+  String.raw`"\u0061"`,
+  '"ü"',
+  '""',
+  `"${'a'.repeat(300)}"`,
+]
+const broken = ['', '01', '1 2', '+1', '"a', "'a'", '"a\tb"', '1,"a":2', '1}', '1"', 'x']
+
+test('a value that is not a whole number or a brief plain string is read as any other, or refused', () => {
+  for (const value of [...odd, ...broken]) {
+    const meta = (one: string): string => `{"progressToken":${one},${version},${client}}`
+    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":${meta(value)}}}`
+    const familiar = new FamiliarMembers()
+    for (const one of ['1', '2', '3']) paramsOf(meta(one), familiar)
+    const read = frameOrError(toLine(text), defaultFrameLimits, familiar)
+    const alone = frameOrError(toLine(text), defaultFrameLimits)
+    if (alone instanceof Error || read instanceof Error) {
+      assert(alone instanceof Error && read instanceof Error, value)
+      assert.equal(read.message, alone.message, value)
+    } else {
+      assert(alone.kind === 'request' && read.kind === 'request')
+      assert.deepEqual(shown(read.params.meta), shown(alone.params.meta), value)
+    }
+  }
+})
+
+function traced(n: number): string {
+  return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{${version},${trace(n)},${client}}}}`
+}
+
+test('a message that ends within what it has in common with others is refused', () => {
+  const familiar = new FamiliarMembers()
+  for (let n = 0; n < 3; n++) readFrame(toLine(traced(n)), defaultFrameLimits, familiar)
+  const bytes = toLine(traced(3))
+  for (let end = 1; end < bytes.length; end++)
+    assert(frameOrError(toLine(bytes.subarray(0, end)), defaultFrameLimits, familiar) instanceof Error)
+})
+
 test('each message has the method and the names that are written in it', () => {
   const familiar = new FamiliarMembers()
   const written = [

@@ -1,0 +1,61 @@
+// What a client of the stateless revisions says of itself is taken from the request that says it.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { FamiliarMembers } from '../../src/jsonrpc/fast/familiar-members.js'
+import { type RequestFrame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { ModernClientLeg } from '../../src/mcp/eras/modern-client.js'
+
+const PREFIX = 'io.modelcontextprotocol'
+
+interface Said {
+  readonly version?: string
+  readonly level?: string
+  readonly token?: string
+}
+
+/** Reads the requests of one connection. */
+function reader(): (said: Said) => RequestFrame {
+  const familiar = new FamiliarMembers()
+  return ({ version = '2026-07-28', level = 'error', token = '1' }) => {
+    const meta = `{"progressToken":${token},"${PREFIX}/protocolVersion":"${version}","${PREFIX}/clientCapabilities":{},"${PREFIX}/logLevel":"${level}"}`
+    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":${meta}}}`
+    const frame = readFrame(toLine(text), defaultFrameLimits, familiar)
+    assert(frame.kind === 'request')
+    return frame
+  }
+}
+
+const leg = (): ModernClientLeg => new ModernClientLeg({ name: 'p', version: '1' }, 'somebody')
+
+test('requests that differ in a progress token are known to say the same', () => {
+  const [read, client] = [reader(), leg()]
+  const contexts = ['1', '2', '3', '40', '"a"'].map((token) => {
+    const frame = read({ token })
+    const isKnown = client.knows(frame)
+    const received = client.received(frame)
+    assert(received.kind === 'stateless')
+    assert.equal(isKnown, frame.params.meta.pattern !== undefined && token !== '3', token)
+    assert.equal(frame.params.meta.string('progressToken'), token === '"a"' ? 'a' : undefined)
+    return received.context
+  })
+  assert.equal(new Set(contexts).size, 1)
+})
+
+test('requests that differ in what they say of themselves are taken at their word', () => {
+  const [read, client] = [reader(), leg()]
+  for (const level of ['debug', 'info', 'error', 'alert', 'error', 'debug']) {
+    const frame = read({ level })
+    assert.equal(client.knows(frame), false, level)
+    const received = client.received(frame)
+    assert(received.kind === 'stateless')
+    assert.equal(received.context.logLevel, level)
+  }
+})
+
+test('a revision that is none is refused among others that differ in it', () => {
+  const [read, client] = [reader(), leg()]
+  for (const version of ['2026-07-28', '2026-07-29', '2026-07-27', '2026-07-28', '2026-07-26'])
+    assert.equal(client.received(read({ version })).kind === 'stateless', version === '2026-07-28', version)
+})
