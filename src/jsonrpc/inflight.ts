@@ -78,12 +78,14 @@ export class Inflight<E> {
     return this.#entries.get(id) ?? this.#entries.get(canonical(id))
   }
 
-  /** Stops waiting for an answer that may still come. */
-  retire(id: RequestId): void {
-    if (this.#entries.take(id) === undefined) return
+  /** Stops waiting for an answer that may still come; gives who waited. */
+  retire(id: RequestId): E | undefined {
+    const entry = this.#entries.take(id)
+    if (entry === undefined) return undefined
     this.#own?.delete(id)
     this.#retired ??= new Remembered(RETIRED_MAX)
     this.#retired.add(id)
+    return entry
   }
 
   values(): IterableIterator<E> {

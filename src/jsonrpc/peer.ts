@@ -219,7 +219,8 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   #failed(id: RequestId | undefined, error: TransportError): void {
-    const entry = id === undefined ? undefined : this.#inflight.take(id)
+    // The other end may have it all the same: the id is no other request's for a while.
+    const entry = id === undefined ? undefined : this.#inflight.retire(id)
     if (entry instanceof OwnRequest) entry.failed(error)
     else this.#owner.failed(entry, error)
   }

@@ -496,6 +496,14 @@ test('a request over the limit settles nothing, though its id is one that we len
   assert.equal(peer.entry(id('1')), entry)
 })
 
+test('the id of a request that did not get through is lent to no other', () => {
+  const { script, peer } = scene()
+  const frame = request('{"jsonrpc":"2.0","id":7,"method":"m"}')
+  assert.equal(peer.forward(frame, [], entry, true), '7')
+  script.sink?.failed?.(id('7'), new TransportError('TRANSPORT_IO', 'no'))
+  assert.notEqual(peer.forward(frame, [], entry, true), '7')
+})
+
 test('a message that did not get through settles its request, and the rest goes on', async () => {
   const { script, diary, peer } = scene()
   peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)

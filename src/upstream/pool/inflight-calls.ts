@@ -21,6 +21,7 @@ import { claimedIds } from './claimed-ids.js'
 import { cancelRequest } from './cancel-request.js'
 import { type UpstreamError, fromTransport } from '../contracts/errors.js'
 import { Deadlines } from './deadlines.js'
+import { mayGoOn } from './may-go-on.js'
 import { InflightCall, type InflightOwner } from './inflight-call.js'
 import type { InflightCallsOwner } from './inflight-calls-owner.js'
 import { LinkTasks } from './link-tasks.js'
@@ -70,7 +71,7 @@ export class InflightCalls implements InflightOwner {
     const { peer, traffic, leg } = this.#link
     const flight = new InflightCall(call, edits, this)
     if (call.deadline.endsAt < this.#deadlines.looksAt && !this.#deadlines.start(call))
-      return this.#tooLate(flight)
+      return this.#refuse(flight, callTimeout(this.#service, call, 'no turn'))
     if (call.row.subscribes !== undefined && this.#link.follows(call)) return this.#end(flight)
     const lend = this.#link.audience.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
@@ -109,10 +110,9 @@ export class InflightCalls implements InflightOwner {
   /** The call waits for its client and holds no slot; it comes back in the same bytes. */
   #needsInput(flight: InflightCall, frame: ResultFrame): void {
     this.#end(flight)
-    const { member } = this.#link
     const resume = (again: Call, more: readonly Edit[]): void => {
       again.wasAnswered = true
-      member.call(again, [...flight.edits, ...more])
+      this.#link.member.call(again, [...flight.edits, ...more])
     }
     flight.call.needsInput({ frame, service: this.#service, resume })
   }
@@ -171,8 +171,7 @@ export class InflightCalls implements InflightOwner {
   /** Gives each token back as its client wrote it; false when nobody waits for this progress. */
   progressed(frame: NotificationFrame): boolean {
     const span = frame.params.members.span('progressToken')
-    const token = span === undefined ? '' : rawAt(frame.line, span)
-    const flight = this.#tokens.find(token)
+    const flight = this.#tokens.find(span === undefined ? '' : rawAt(frame.line, span))
     if (flight instanceof ServerTask) return this.tasks.progressed(flight, frame)
     const own = flight?.call.frame.params.meta.span('progressToken')
     if (flight === undefined || own === undefined || span === undefined) return false
@@ -190,6 +189,7 @@ export class InflightCalls implements InflightOwner {
 
   /** The call did not get through, or its answer will not come; the transport says why. */
   failed(flight: InflightCall, error: TransportError): void {
+    if (mayGoOn(error)) this.#abandon(flight)
     this.#end(flight)
     if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight.call, error)) this.#repeat(flight)
     else flight.call.fail(fromTransport(this.#service, error).body)
@@ -204,12 +204,16 @@ export class InflightCalls implements InflightOwner {
   drain(unanswered: readonly InflightCall[], failure: () => UpstreamError): void {
     this.#deadlines.stop()
     this.tasks.lost(failure)
-    for (const flight of [...unanswered, ...this.#unsent.splice(0)]) {
+    const left = this.#unsent
+    left.unshift(...unanswered)
+    // The end of one makes room for another, which may come here too: then it stands at the end of these.
+    for (const flight of left) {
       if (flight.wasSent) this.#link.peer.retire(flight.id)
       this.#end(flight)
       if (this.#mayRepeat(flight)) this.#repeat(flight)
       else flight.call.fail(failure().body)
     }
+    left.length = 0
   }
 
   /** The server is being stopped, so what has not left never will: the next one has it before what comes later. */
@@ -225,8 +229,7 @@ export class InflightCalls implements InflightOwner {
   /** A connection that has just ended takes nothing, and why is about to be known. */
   #notSent(flight: InflightCall): void {
     if (!this.#link.peer.open) return void this.#unsent.push(flight)
-    flight.call.fail(this.#link.refusal().body)
-    this.#end(flight)
+    this.#refuse(flight, this.#link.refusal().body)
   }
 
   /**
@@ -278,14 +281,12 @@ export class InflightCalls implements InflightOwner {
     if (!call.isAboutTask) this.#link.timedOut()
   }
 
-  /** It has waited elsewhere for longer than it may take: nothing is begun that nobody waits for. */
-  #tooLate(flight: InflightCall): void {
-    flight.call.fail(callTimeout(this.#service, flight.call, 'no turn'))
-    this.#end(flight)
-  }
-
   #giveUp(flight: InflightCall, error: ErrorBody): void {
     this.#link.peer.retire(flight.id)
+    this.#refuse(flight, error)
+  }
+
+  #refuse(flight: InflightCall, error: ErrorBody): void {
     flight.call.fail(error)
     this.#end(flight)
   }
