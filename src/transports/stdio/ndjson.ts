@@ -117,7 +117,7 @@ export class NdjsonConnection implements Connection {
     const reads = this.#options.ownsInput === true && sink.wire === undefined ? new ReadMemory() : undefined
     const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax, reads)
     this.#input.on('data', (chunk: Buffer) => {
-      if (this.#closed || !this.#watch('in', chunk)) return
+      if (this.#closed || (sink.wire !== undefined && !this.#watch('in', chunk))) return
       this.#messages = 0
       const isKept = splitter.push(chunk)
       if (reads !== undefined && isKept) reads.keeps(chunk.length)
@@ -217,7 +217,7 @@ export class NdjsonConnection implements Connection {
     this.#options.writes?.()
     const last = buffers.at(-1)
     for (const buffer of buffers) {
-      if (!this.#watch('out', buffer)) return
+      if (this.#sink?.wire !== undefined && !this.#watch('out', buffer)) return
       if (buffer === last) this.#output.write(buffer, this.#written)
       else this.#output.write(buffer)
     }
