@@ -1,4 +1,4 @@
-// Calls that were cancelled or timed out, and that the server may still be processing.
+// Calls that were cancelled, timed out or cut from their answers, and that the server may still be processing.
 
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Call, ClientPort } from '../../mcp/call.js'

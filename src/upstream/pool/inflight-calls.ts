@@ -21,10 +21,10 @@ import { claimedIds } from './claimed-ids.js'
 import { cancelRequest } from './cancel-request.js'
 import { type UpstreamError, fromTransport } from '../contracts/errors.js'
 import { Deadlines } from './deadlines.js'
-import { mayGoOn } from './may-go-on.js'
 import { InflightCall, type InflightOwner } from './inflight-call.js'
 import type { InflightCallsOwner } from './inflight-calls-owner.js'
 import { LinkTasks } from './link-tasks.js'
+import { mayGoOn } from './may-go-on.js'
 import type { ServerParts } from './pool-parts.js'
 import { theOne } from './the-one.js'
 import { ServerTask } from './server-task.js'
@@ -204,16 +204,15 @@ export class InflightCalls implements InflightOwner {
   drain(unanswered: readonly InflightCall[], failure: () => UpstreamError): void {
     this.#deadlines.stop()
     this.tasks.lost(failure)
-    const left = this.#unsent
-    left.unshift(...unanswered)
-    // The end of one makes room for another, which may come here too: then it stands at the end of these.
+    const left = [...unanswered, ...this.#unsent.splice(0)]
     for (const flight of left) {
       if (flight.wasSent) this.#link.peer.retire(flight.id)
       this.#end(flight)
+      // Its end makes room for another call, which may have come here too.
+      left.push(...this.#unsent.splice(0))
       if (this.#mayRepeat(flight)) this.#repeat(flight)
       else flight.call.fail(failure().body)
     }
-    left.length = 0
   }
 
   /** The server is being stopped, so what has not left never will: the next one has it before what comes later. */

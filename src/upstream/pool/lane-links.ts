@@ -142,7 +142,7 @@ export class LaneLinks implements InstanceOwner {
   #refuse({ id, method }: RequestFrame, link: Link): void {
     link.refused(id, methodNotFound(method))
     if (isOfSeveral(this.#parts.sharing) && link.inflight.questionLost())
-      this.#log('warn', `${method} was refused: it may be about a call that another client has given up`)
+      this.#log('warn', `${method} was refused: it may be about a call that nobody waits for any more`)
     else this.#log('debug', `${method} was refused: no client to ask`)
   }
 
