@@ -83,10 +83,13 @@ export function saidIn(frame: RequestFrame): string | undefined {
 }
 
 /** What its `_meta` has in common with others that say the same of themselves: they differ in other members alone. */
-export function patternIn({ line, params: { meta } }: RequestFrame): MembersPattern | undefined {
+export function patternIn(frame: RequestFrame): MembersPattern | undefined {
+  const { meta } = frame.params
   const { pattern } = meta
-  const isSame = pattern?.varying.every((index) => !isReserved(line, meta.key(index).start)) === true
-  return isSame ? pattern : undefined
+  if (pattern === undefined) return undefined
+  // That of a long message has no pattern, so none is joined here.
+  const { line } = frame
+  return pattern.varying.some((index) => isReserved(line, meta.key(index).start)) ? undefined : pattern
 }
 
 /** Whether a key begins as those do that say something of the request, and few others. */
