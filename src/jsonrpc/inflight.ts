@@ -113,7 +113,8 @@ export class Inflight<E> {
   }
 
   #isFree(id: RequestId): boolean {
-    return !this.#entries.has(id) && this.#retired?.has(id) !== true && this.#minted?.has(id) !== true
+    if (this.#entries.has(id)) return false
+    return this.#retired?.all.has(id) !== true && this.#minted?.all.has(id) !== true
   }
 
   #next(): MintedId {

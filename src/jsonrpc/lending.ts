@@ -19,13 +19,10 @@ export const LENT_MAX: number = 2 ** 48
 export class Remembered<T> {
   readonly #max: number
   readonly #ones = new Set<T>()
+  readonly all: ReadonlySet<T> = this.#ones
 
   constructor(max: number) {
     this.#max = max
-  }
-
-  has(one: T): boolean {
-    return this.#ones.has(one)
   }
 
   add(one: T): void {

@@ -57,7 +57,7 @@ export class ProgressTokens<E> {
   }
 
   #isFree(token: string): boolean {
-    return !this.#entries.has(token) && this.#retired?.has(token) !== true
+    return !this.#entries.has(token) && this.#retired?.all.has(token) !== true
   }
 
   #next(): string {

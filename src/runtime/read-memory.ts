@@ -3,7 +3,7 @@
 // Node reads into memory outside the heap, and makes one small object for each read. Long messages thus bring much
 // memory and few objects: the space of young objects fills slowly, and before its collection comes, what lies outside
 // has started one of the whole heap. That was up to half of the processor time of messages of 50 KB to 5 MB
-// (`npm run bench -- results-1mb`). With a young object for each read, a quarter as long, the cheap one comes first.
+// (`npm run bench -- results-1mb`). With a young object for each long read, a quarter as long, the cheap one comes first.
 
 /** Young memory for each byte that was read. With an eighth the large collections come back; more only costs more. */
 const SHARE = 1 / 4
@@ -12,7 +12,10 @@ const ELEMENT_BYTES = 8
 /** What is copied: a quarter of the longest read of Node, which is 64 KiB. */
 const pattern: readonly number[] = Array.from({ length: 2048 }, () => 0)
 
-/** To be told of each read of a stream. Makes the object, which nobody keeps. */
+/** Who works on a shorter read makes as many young objects without this. */
+export const LONG_READ_BYTES: number = 4 * 1024
+
+/** To be told of each long read of a stream. Makes the object, which nobody keeps. */
 export function hasRead(bytes: number): void {
   pattern.slice(0, (bytes * SHARE) / ELEMENT_BYTES)
 }

@@ -3,12 +3,12 @@
 // Node reads a stream up to 32 times in one turn as long as every read fills its
 // buffer, and two megabytes of small messages keep everybody else waiting. So after
 // some work the stream is not read for the rest of the turn. A read that does not
-// fill the buffer ends the turn by itself, and costs nothing here.
+// fill the buffer ends the turn by itself, and nobody is told of it.
 
 import type { Readable } from 'node:stream'
 
 /** What Node reads at once. */
-const READ_BYTES = 64 * 1024
+export const FULL_READ_BYTES: number = 64 * 1024
 
 /** Work of one turn, in reads; large messages cost little for each byte. */
 const READS_MAX = 4
@@ -34,21 +34,20 @@ export class ReadThrottle {
     else if (!this.#isHeld) this.#input.resume()
   }
 
-  /** A read has been worked off; `messages` came out of it. */
-  worked(bytes: number, messages: number): void {
-    if (bytes < READ_BYTES) this.#work = 0
-    else this.#add(1 + messages / MESSAGES_A_READ)
-  }
-
-  #add(work: number): void {
-    this.#work += work
+  /** A full read has been worked off; `messages` came out of it. */
+  worked(messages: number): void {
+    if (this.#work === 0) setImmediate(this.#turn)
+    this.#work += 1 + messages / MESSAGES_A_READ
     if (this.#work < READS_MAX || this.#isHeld) return
     this.#isHeld = true
     this.#input.pause()
-    setImmediate(() => {
-      this.#work = 0
-      this.#isHeld = false
-      if (this.#wanted) this.#input.resume()
-    })
+  }
+
+  /** Everybody has had a turn. */
+  readonly #turn = (): void => {
+    this.#work = 0
+    if (!this.#isHeld) return
+    this.#isHeld = false
+    if (this.#wanted) this.#input.resume()
   }
 }

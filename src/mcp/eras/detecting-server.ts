@@ -4,19 +4,17 @@
 // second process, since a server may hold a lock. What is found out holds for the connections that follow.
 
 import type { ResponseFrame } from '../../jsonrpc/frame.js'
-import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call, Outcome } from '../call.js'
+import type { Call } from '../call.js'
 import type { ClientCapabilities } from '../capabilities.js'
 import { spokenIn } from './discover-answer.js'
 import type {
   EraEvidence,
   EraMemory,
-  InputRequired,
   Opened,
-  Outdated,
   Probed,
   ServerFacts,
   ServerLeg,
+  ServerSpeech,
   ServerVoice,
 } from './leg.js'
 import type { LegacyServerLeg } from './legacy-server.js'
@@ -40,16 +38,16 @@ type Doubt = () => Promise<ResponseFrame | undefined>
 
 const noDoubt: Doubt = () => Promise.resolve(undefined)
 
-/** Speaks to one server as its era does, once that is known. */
+/** Opens one server, which is then spoken to as its era does. */
 export class DetectingServerLeg implements ServerLeg {
+  speech: ServerSpeech
   readonly #legs: ServerLegs
   readonly #memory: EraMemory
-  #chosen: ServerLeg
 
   constructor(legs: ServerLegs, memory: EraMemory) {
     this.#legs = legs
     this.#memory = memory
-    this.#chosen = legs.legacy
+    this.speech = legs.legacy.speech
   }
 
   open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened> {
@@ -63,20 +61,6 @@ export class DetectingServerLeg implements ServerLeg {
 
   recall(handshake: Uint8Array): ServerFacts | undefined {
     return this.#legs.legacy.recall(handshake) ?? this.#legs.modern.recall(handshake)
-  }
-
-  edits(call: Call): readonly Edit[] {
-    return this.#chosen.edits(call)
-  }
-
-  params(own: string, isAboutTasks?: boolean): string {
-    return this.#chosen.params(own, isAboutTasks)
-  }
-
-  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {
-    const outcome = this.#chosen.outcome(call, frame)
-    if (outcome.kind === 'outdated' && outcome.what === 'era') this.#memory.forgot()
-    return outcome
   }
 
   async #detect(attempt: Attempt): Promise<Opened> {
@@ -115,7 +99,7 @@ export class DetectingServerLeg implements ServerLeg {
    */
   async #openTyped({ voice, opening }: Attempt, description?: ResponseFrame): Promise<Opened> {
     const { modern } = this.#legs
-    this.#chosen = modern
+    this.speech = modern.speech
     this.#memory.forgot()
     const opened = modern.opened(description ?? (await modern.discover(voice)), opening)
     if (opened.kind !== 'opened') return opened
@@ -126,7 +110,7 @@ export class DetectingServerLeg implements ServerLeg {
   /** `doubt` is asked when the server refuses the handshake, though it never said that it wants one. */
   async #shakeHands(attempt: Attempt, evidence: EraEvidence, doubt: Doubt): Promise<Opened> {
     const { voice, declared, opening } = attempt
-    this.#chosen = this.#legs.legacy
+    this.speech = this.#legs.legacy.speech
     const opened = await this.#legs.legacy.open(voice, declared, opening)
     if (opened.kind !== 'opened') {
       const answer = await doubt()

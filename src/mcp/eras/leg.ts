@@ -168,8 +168,10 @@ export interface EraMemory {
   forgot(): void
 }
 
-/** How one server of an era is spoken to. */
+/** How one server of an era is opened. */
 export interface ServerLeg {
+  /** How it is spoken to, as it was opened. */
+  readonly speech: ServerSpeech
   /**
    * Makes the server ready for calls, declaring what its clients can be asked.
    *
@@ -179,6 +181,10 @@ export interface ServerLeg {
   open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened>
   /** What a server said of itself in an earlier start; undefined when this cannot be read. */
   recall(handshake: Uint8Array): ServerFacts | undefined
+}
+
+/** How a server of an era is spoken to. */
+export interface ServerSpeech {
   /**
    * What of the request this server must not see, or has to see besides, as edits of what the client has written.
    *

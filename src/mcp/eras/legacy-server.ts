@@ -15,13 +15,14 @@ import { requestMetaKeys } from '../meta-keys.js'
 import { handshakeRevisions, latestHandshake } from '../revisions.js'
 import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { ServerIdentity } from './legacy-client.js'
-import type { Opened, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
+import type { Opened, ServerFacts, ServerLeg, ServerSpeech, ServerVoice } from './leg.js'
 
 /** Answers to questions of a stateless server. */
 const inputMembers = ['inputResponses', 'requestState']
 
 /** Speaks to one server; what it learns is in the facts. */
-export class LegacyServerLeg implements ServerLeg {
+export class LegacyServerLeg implements ServerLeg, ServerSpeech {
+  readonly speech: ServerSpeech = this
   readonly #identity: ServerIdentity
   /** What is cut out of `_meta` that requests have in common, counted from its brace on. */
   readonly #cuts = new WeakMap<KnownMembers, readonly Edit[]>()

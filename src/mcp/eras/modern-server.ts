@@ -18,18 +18,31 @@ import { latestStateless } from '../revisions.js'
 import { Claims } from './claims.js'
 import { spokenIn } from './discover-answer.js'
 import type { ServerIdentity } from './legacy-client.js'
-import type { InputRequired, Opened, Outdated, Probed, ServerFacts, ServerLeg, ServerVoice } from './leg.js'
+import type {
+  InputRequired,
+  Opened,
+  Outdated,
+  Probed,
+  ServerFacts,
+  ServerLeg,
+  ServerSpeech,
+  ServerVoice,
+} from './leg.js'
 
 const DISCOVER = 'server/discover'
 
 /** Speaks to one server; what it learns is in the facts. */
-export class ModernServerLeg implements ServerLeg {
+export class ModernServerLeg implements ServerLeg, ServerSpeech {
+  readonly speech: ServerSpeech = this
   readonly #claims: Claims
+  readonly #hasChanged: () => void
   /** Whether the server has the extension Tasks. */
   #hasTasks = false
 
-  constructor(identity: ServerIdentity) {
+  /** `hasChanged` hears when the server refuses the revision that it spoke before. */
+  constructor(identity: ServerIdentity, hasChanged = (): void => {}) {
     this.#claims = new Claims(identity)
+    this.#hasChanged = hasChanged
   }
 
   async open(voice: ServerVoice, _declared: ClientCapabilities, opening?: Call): Promise<Opened> {
@@ -80,6 +93,7 @@ export class ModernServerLeg implements ServerLeg {
       case 'header':
         return { kind: 'outdated', what: 'lists', outcome }
       case 'version':
+        this.#hasChanged()
         return { kind: 'outdated', what: 'era', outcome }
       case 'capability':
       case undefined:

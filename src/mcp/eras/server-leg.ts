@@ -19,7 +19,10 @@ export function serverLeg(
       return new ModernServerLeg(identity)
     case 'auto':
       return new DetectingServerLeg(
-        { legacy: new LegacyServerLeg(identity), modern: new ModernServerLeg(identity) },
+        {
+          legacy: new LegacyServerLeg(identity),
+          modern: new ModernServerLeg(identity, () => memory.forgot()),
+        },
         memory,
       )
   }

@@ -127,7 +127,7 @@ export class SessionPort implements RoutedClient {
     const question = new Question(asked, this)
     const edits = [...(asked.edits ?? []), ...this.#withToken(frame, question)]
     const id = canonical(frame.id)
-    const wasUsed = this.#used.has(id)
+    const wasUsed = this.#used.all.has(id)
     this.#used.add(id)
     question.lentId = this.#peer.forward(frame, edits, question, true, during?.frame.id, wasUsed)
     if (question.lentId === undefined) {

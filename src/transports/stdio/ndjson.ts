@@ -7,8 +7,8 @@ import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Outgoing, WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { SplicedLine } from '../../jsonrpc/splice.js'
-import { ReadMemory, hasRead } from '../../runtime/read-memory.js'
-import { ReadThrottle } from '../../runtime/read-throttle.js'
+import { LONG_READ_BYTES, ReadMemory, hasRead } from '../../runtime/read-memory.js'
+import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { Congestion } from '../congestion.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
 import { type LastWaits, realLastWaits } from '../../runtime/last-waits.js'
@@ -44,7 +44,7 @@ export class NdjsonConnection implements Connection {
   readonly #timers: LastWaits
   readonly #outbox = new Outbox()
   readonly #congestion = new Congestion()
-  readonly #breath: ReadThrottle
+  readonly #throttle: ReadThrottle
   #sink: Sink | undefined
   #flushScheduled = false
   /** In the chunk that is being worked off. */
@@ -85,7 +85,7 @@ export class NdjsonConnection implements Connection {
     this.#input = input
     this.#output = output
     this.#options = options
-    this.#breath = new ReadThrottle(input)
+    this.#throttle = new ReadThrottle(input)
     this.#timers = timers
     // From the first moment: an 'error' that nobody hears would end the process.
     input.on('error', (error) => this.#end(streamFailure(error)))
@@ -121,8 +121,8 @@ export class NdjsonConnection implements Connection {
       this.#messages = 0
       const isKept = splitter.push(chunk)
       if (reads !== undefined && isKept) reads.keeps(chunk.length)
-      else hasRead(chunk.length)
-      this.#breath.worked(chunk.length, this.#messages)
+      else if (chunk.length >= LONG_READ_BYTES) hasRead(chunk.length)
+      if (chunk.length >= FULL_READ_BYTES) this.#throttle.worked(this.#messages)
     })
     this.#input.on('end', () => {
       splitter.end()
@@ -155,8 +155,9 @@ export class NdjsonConnection implements Connection {
     this.#traffic.given++
     if (this.#outputGone) return Promise.resolve()
     this.#outbox.add(message)
-    if (this.#isWriting) this.#watchBacklog()
-    else if (!this.#flushScheduled) {
+    if (this.#isWriting) {
+      if (this.backlogBytes > this.#options.backlogBytesHigh) this.#congestion.begin()
+    } else if (!this.#flushScheduled) {
       this.#flushScheduled = true
       setImmediate(this.#flush)
     }
@@ -164,7 +165,7 @@ export class NdjsonConnection implements Connection {
   }
 
   read(on: boolean): void {
-    this.#breath.want(on)
+    this.#throttle.want(on)
   }
 
   close(atOnce = false): Promise<void> {
@@ -222,11 +223,7 @@ export class NdjsonConnection implements Connection {
       else this.#output.write(buffer)
     }
     if (buffers.length > 1) this.#output.uncork()
-    this.#watchBacklog()
-  }
-
-  #watchBacklog(): void {
-    if (this.backlogBytes > this.#options.backlogBytesHigh) this.#congestion.begin()
+    if (this.#output.writableLength > this.#options.backlogBytesHigh) this.#congestion.begin()
   }
 
   #endInput(): void {

@@ -14,6 +14,7 @@ import type {
   Outdated,
   ServerFacts,
   ServerLeg,
+  ServerSpeech,
   ServerVoice,
 } from '../../mcp/eras/leg.js'
 import { type GoogleAuth, googleAuthOf } from './google-auth.js'
@@ -27,7 +28,8 @@ const isErrorMember = /"isError"\s*:\s*true/
 const saysNoKey = /MCP error -401\b|Api key not found/
 
 /** Speaks to a server as its era does, and hears what it says about credentials. */
-export class CredentialsLeg implements ServerLeg {
+export class CredentialsLeg implements ServerLeg, ServerSpeech {
+  readonly speech: ServerSpeech = this
   readonly #config: HttpServerConfig
   readonly #leg: ServerLeg
 
@@ -45,15 +47,15 @@ export class CredentialsLeg implements ServerLeg {
   }
 
   edits(call: Call): readonly Edit[] {
-    return this.#leg.edits(call)
+    return this.#leg.speech.edits(call)
   }
 
   params(own: string, isAboutTasks?: boolean): string {
-    return this.#leg.params(own, isAboutTasks)
+    return this.#leg.speech.params(own, isAboutTasks)
   }
 
   outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {
-    if (!saysUnauthorized(frame)) return this.#leg.outcome(call, frame)
+    if (!saysUnauthorized(frame)) return this.#leg.speech.outcome(call, frame)
     const { name } = this.#config
     const message = credentialsRefusal(this.#config).message
     return { kind: 'failed', error: authenticationFailed(name, message) }

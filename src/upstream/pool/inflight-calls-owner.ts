@@ -12,7 +12,7 @@ import type { InflightCall } from './inflight-call.js'
 /** What the calls of one link need of it. */
 export interface InflightCallsOwner {
   readonly peer: Peer<InflightCall>
-  readonly leg: Pick<ServerLeg, 'edits' | 'outcome'>
+  readonly leg: Pick<ServerLeg, 'speech'>
   /** Of the connection, where it counts. */
   readonly traffic: Traffic | undefined
   /** Its clients; the ids and tokens of one alone may stay as they are. */

@@ -75,7 +75,7 @@ export class InflightCalls implements InflightOwner {
     if (call.row.subscribes !== undefined && this.#link.follows(call)) return this.#end(flight)
     const lend = this.#link.audience.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
-    const inWords = bothEdits(edits, leg.edits(call))
+    const inWords = bothEdits(edits, leg.speech.edits(call))
     const all = own === undefined ? inWords : this.#withToken(inWords, flight, own, lend)
     const id = peer.forward(call.frame, all, flight, lend, undefined, call.wasAnswered)
     if (id === undefined) return this.#notSent(flight)
@@ -87,7 +87,7 @@ export class InflightCalls implements InflightOwner {
 
   answered(flight: InflightCall, frame: ResponseFrame): void {
     this.answers++
-    const outcome = this.#link.leg.outcome(flight.call, frame)
+    const outcome = this.#link.leg.speech.outcome(flight.call, frame)
     if (outcome.kind === 'outdated') return this.#outdated(flight, outcome)
     if (outcome.kind === 'input-required') return this.#needsInput(flight, outcome.frame)
     const { keeper, row } = flight.call

@@ -161,7 +161,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
 
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
   ask(method: string, params: string, patience?: Patience): Promise<ResponseFrame> {
-    const own = this.#leg.params(params, method === 'tasks/cancel')
+    const own = this.#leg.speech.params(params, method === 'tasks/cancel')
     return this.own.ask(method, own, patience ?? this.own.patience('timeoutMs'))
   }
 
@@ -182,7 +182,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
 
   /** A request whose answer comes when nobody wants to hear of changes any more; undefined when too many are out. */
   listen(params: string, isAboutTasks: boolean): PendingAnswer | undefined {
-    return this.#peer.ask('subscriptions/listen', this.#leg.params(params, isAboutTasks))
+    return this.#peer.ask('subscriptions/listen', this.#leg.speech.params(params, isAboutTasks))
   }
 
   /** Finds out whether its session is still known: what every server answers tells, and begins another one. */

@@ -51,11 +51,7 @@ export const execution: readonly Mutation[] = [
   mutation(
     'ids are lent whether or not they are free',
     'id-reused',
-    [
-      'jsonrpc/inflight',
-      'return !this.#entries.has(id) && this.#retired?.has(id) !== true && this.#minted?.has(id) !== true;',
-      'return true;',
-    ],
+    ['jsonrpc/inflight', 'if (this.#entries.has(id))', 'return true; if (this.#entries.has(id))'],
     [
       'upstream/pool/inflight-calls',
       'const lend = this.#link.audience.only !== undefined;',

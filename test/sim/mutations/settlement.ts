@@ -44,8 +44,8 @@ export const settlement: readonly Mutation[] = [
     ['foreign', 'wrong-answer'],
     [
       'upstream/pool/inflight-calls',
-      'const outcome = this.#link.leg.outcome(flight.call, frame);',
-      'const kept = this.kept ?? frame; this.kept = frame; const outcome = this.#link.leg.outcome(flight.call, kept);',
+      'const outcome = this.#link.leg.speech.outcome(flight.call, frame);',
+      'const kept = this.kept ?? frame; this.kept = frame; const outcome = this.#link.leg.speech.outcome(flight.call, kept);',
     ],
   ),
   mutation('a result is made up', 'made-up', [

@@ -18,8 +18,8 @@ import {
   frameCost,
 } from '../../frames.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
-import { hasRead } from '../../../runtime/read-memory.js'
-import { ReadThrottle } from '../../../runtime/read-throttle.js'
+import { LONG_READ_BYTES, hasRead } from '../../../runtime/read-memory.js'
+import { FULL_READ_BYTES, ReadThrottle } from '../../../runtime/read-throttle.js'
 import { GuestChannel } from './guest-channel.js'
 import { type AcceptConnection, GuestConnections } from './guest-connections.js'
 
@@ -85,7 +85,7 @@ export class AgentLink {
     streams.input.on('error', () => undefined)
     streams.output.on('error', () => undefined)
     streams.output.on('data', (chunk: Buffer) => {
-      hasRead(chunk.length)
+      if (chunk.length >= LONG_READ_BYTES) hasRead(chunk.length)
       this.#read(chunk)
     })
   }
@@ -157,7 +157,7 @@ export class AgentLink {
     const frames = this.#reader.push(chunk)
     if (frames === undefined) return this.#break('a frame is too long')
     this.#takeAll(frames)
-    this.#throttle.worked(chunk.length, frames.length)
+    if (chunk.length >= FULL_READ_BYTES) this.#throttle.worked(frames.length)
   }
 
   /** In their order. An open too many for this turn waits for the next, and with it everything that comes after it. */
