@@ -1,7 +1,7 @@
 // Runs in which something was found about requests without a session.
 
 import type { Askable } from './claim.js'
-import { plainClient, plainPlan, plainServer, whole } from './plain-plan.js'
+import { overHttp, plainClient, plainPlan, plainServer, whole } from './plain-plan.js'
 import type { Op } from './plan.js'
 import type { Regression } from './regressions.js'
 import type { Deed } from './work.js'
@@ -880,6 +880,31 @@ export const eraRegressions: readonly Regression[] = [
         { gapMs: 100, kind: 'level', client: 0 },
         { gapMs: 0, kind: 'level', client: 1 },
         ...Array.from({ length: 8 }, loggedThenGivenUp).flat(),
+      ],
+    }),
+  },
+  {
+    what: 'who began to listen heard nothing, since the unsubscription for one that had left overtook it',
+    plan: plainPlan({
+      seed: 11,
+      front: { answerWaitMs: 250, eventsMax: 1024 },
+      servers: [
+        plainServer('h0', {
+          offers: ['resources'],
+          faulty: false,
+          events: true,
+          standalone: true,
+          total: 1000,
+          stdin: { ...whole, delayMsMax: 20 },
+          stdout: { ...whole, delayMsMax: 20 },
+        }),
+      ],
+      clients: [plainClient('c0', { http: { ...overHttp, session: false } }), plainClient('c1')],
+      ops: [
+        { gapMs: 0, kind: 'attach', client: 0 },
+        { gapMs: 0, kind: 'attach', client: 1 },
+        { gapMs: 500, kind: 'subscribe', client: 0, server: 0, on: true },
+        { gapMs: 30, kind: 'listen', client: 1, can: [], followed: [0], hasTools: false },
       ],
     }),
   },

@@ -122,13 +122,17 @@ export class Resubscriptions {
     return asking
   }
 
-  /** Over HTTP messages overtake each other: who has begun to follow meanwhile may have been unsubscribed with it. */
   #leaving(call: Call, uri: string, link: () => Link | undefined): Call {
     return call.attempt((outcome) => {
       call.settle(outcome)
       const told = link()
-      if (told !== undefined && this.#audience.isFollowedAt(uri)) void this.#subscribe(told, uri)
+      if (told !== undefined) void this.#unsubscribed(told, uri)
     })
+  }
+
+  /** Over HTTP messages overtake each other: who has begun to follow meanwhile may have been unsubscribed with it. */
+  async #unsubscribed(link: Link, uri: string): Promise<void> {
+    if (this.#audience.isFollowedAt(uri)) await this.#subscribe(link, uri)
   }
 
   /** The client follows what it followed elsewhere before. */
@@ -145,8 +149,9 @@ export class Resubscriptions {
     if (link === undefined || uris.length === 0) return
     if (link.isTyped) return link.listening?.renew()
     void inTurns(uris, async (uri) => {
-      if (!this.#audience.isFollowedAt(uri))
-        await this.#tell(link, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
+      if (this.#audience.isFollowedAt(uri)) return
+      await this.#tell(link, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
+      await this.#unsubscribed(link, uri)
     })
   }
 
