@@ -146,7 +146,7 @@ function tries(world: World, client: SimClient): Try[] {
     const heard = (): string => entry?.answers[0]?.text ?? 'nothing'
     const isWell = (): boolean =>
       entry !== undefined &&
-      (entry.answers[0]?.ok === true || isStartTooLong(facts, entry) || isHeldUp(client, entry))
+      (entry.answers[0]?.ok === true || isStartTooLong(facts, entry) || isHeldUp(world, client, entry))
     return { what: () => `${client.name} called ${name} (${entry?.nonce}) and heard ${heard()}`, isWell }
   })
   // Where calls may not wait, those of several clients must not come together, nor before a server has started.
@@ -166,10 +166,12 @@ function isStartTooLong({ plan, starts }: ServerFacts, { answers, heardAt }: Ent
   return isTimeout && starts.some((at) => at >= heardAt && at <= heardAt + timeoutMs / 12)
 }
 
-/** A question was lost with the response of its call, which has the process of this client until its whole time is over. */
-function isHeldUp({ ears }: SimClient, { answers }: Entry): boolean {
-  const lost = ears.waiting.some(({ entry }) => entry.excused && entry.mayStandStill)
-  return lost && /no turn for tool '|too many calls waiting/.test(answers[0]?.text ?? '')
+/** Questions were lost with the responses of their calls, which have the process of this client until their whole time is over. */
+function isHeldUp({ plan }: World, { ears }: SimClient, { answers }: Entry): boolean {
+  const lost = ears.waiting.filter(({ entry }) => entry.excused && entry.mayStandStill)
+  const text = answers[0]?.text ?? ''
+  if (2 * lost.length >= plan.limits.callsMax && text.includes('Too many requests in flight')) return true
+  return lost.length > 0 && /no turn for tool '|too many calls waiting/.test(text)
 }
 
 /** The tools that a client was last told of are those that there are. */
