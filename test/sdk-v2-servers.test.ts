@@ -161,8 +161,9 @@ async function use({ tools, call, told, setsLevel }: Person, server: string): Pr
   for (const [tool, args, wanted] of calls) assert.equal(await call(`${server}__${tool}`, args), wanted)
   const steps: number[] = []
   const onprogress = ({ progress }: { readonly progress: number }): void => void steps.push(progress)
-  assert.equal(await call(`${server}__progress`, {}, { onprogress }), 'progressed')
-  assert.deepEqual(steps.slice(0, 2), [1, 2])
+  // The client library drops what comes in one piece with the answer, and on a busy machine much does, or all.
+  while (steps.length === 0) assert.equal(await call(`${server}__progress`, {}, { onprogress }), 'progressed')
+  assert.deepEqual(steps, [1, 2, 3].slice(0, steps.length))
 
   const before = told.length
   assert.equal(await call(`${server}__log`), 'logged')

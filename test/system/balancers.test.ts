@@ -237,8 +237,9 @@ const operations: readonly (readonly [string, Operation])[] = [
       const progress: number[] = []
       const named = { name: 'trigger-long-running-operation', arguments: { duration: 0.5, steps: 5 } }
       const options = { onprogress: (each: { progress: number }): unknown => progress.push(each.progress) }
-      assert.match(JSON.stringify(await client.callTool(named, undefined, options)), /completed/)
-      assert.ok(progress.length > 0)
+      // The client library drops what comes in one piece with the answer, and on a busy machine much does, or all.
+      while (progress.length === 0)
+        assert.match(JSON.stringify(await client.callTool(named, undefined, options)), /completed/)
     },
   ],
   [
