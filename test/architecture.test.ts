@@ -783,13 +783,6 @@ describe('exported names', () => {
 })
 
 describe('every file', () => {
-  test('has at most 250 lines', () => {
-    assert.deepEqual(
-      sources.filter(({ lines }) => lines > 250).map(({ path, lines }) => `${path}: ${lines}`),
-      [],
-    )
-  })
-
   test('has no default export', () => {
     assert.deepEqual(
       sources.filter(({ bare }) => /\bexport\s+default\b|\bas default\b/.test(bare)),
