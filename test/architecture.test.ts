@@ -64,12 +64,18 @@ const layers: readonly Layer[] = [
   },
   {
     files: ['src/upstream/contracts/'],
-    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/transports/http-client/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/text/', 'src/transports/http-client/'],
     modules: ['node:stream'],
   },
   {
     files: ['src/upstream/process/'],
-    project: ['src/jsonrpc/', 'src/runtime/', 'src/transports/stdio/', 'src/upstream/contracts/'],
+    project: [
+      'src/jsonrpc/',
+      'src/runtime/',
+      'src/text/',
+      'src/transports/stdio/',
+      'src/upstream/contracts/',
+    ],
     types: ['src/transports/http-client/'],
     modules: ['node:child_process', 'node:fs', 'node:fs/promises', 'node:net', 'node:stream'],
   },
@@ -79,6 +85,7 @@ const layers: readonly Layer[] = [
       'src/jsonrpc/',
       'src/mcp/',
       'src/runtime/',
+      'src/text/',
       'src/transports/http-client/',
       'src/upstream/contracts/',
     ],
@@ -86,7 +93,7 @@ const layers: readonly Layer[] = [
   },
   {
     files: ['src/upstream/pool/'],
-    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/upstream/contracts/'],
+    project: ['src/jsonrpc/', 'src/mcp/', 'src/runtime/', 'src/text/', 'src/upstream/contracts/'],
     types: ['src/transports/', 'src/upstream/process/'],
     modules: ['p-queue'],
   },
@@ -96,6 +103,7 @@ const layers: readonly Layer[] = [
       'src/jsonrpc/',
       'src/mcp/',
       'src/runtime/',
+      'src/text/',
       'src/transports/http-client/',
       'src/upstream/auth/',
       'src/upstream/contracts/',
@@ -106,7 +114,14 @@ const layers: readonly Layer[] = [
   {
     files: ['src/upstream/kinds/'],
     // The sandbox is loaded by the first connection to it.
-    project: ['src/jsonrpc/', 'src/mcp/', 'src/sandbox/service.ts', 'src/transports/', 'src/upstream/'],
+    project: [
+      'src/jsonrpc/',
+      'src/mcp/',
+      'src/sandbox/service.ts',
+      'src/text/',
+      'src/transports/',
+      'src/upstream/',
+    ],
     modules: [],
   },
   // Programs inside a machine, which share nothing with the proxy but the format of what they say to it.

@@ -23,6 +23,9 @@ const causes: Readonly<Record<Extract<ServerEvent, { state: 'stopped' }>['cause'
   closing: 'the proxy is closing',
 }
 
+/** Longest message of a server that a log line repeats, in UTF-16 units: such a message may be a whole page. */
+const messageLengthMax = 500
+
 /** Logs what happens. */
 export class Feedback {
   /** For what is served, from its start on. */
@@ -55,7 +58,7 @@ export class Feedback {
     if (!this.#logger.isVerbose) {
       this.#endCalls?.()
       this.#endCalls = undefined
-    } else this.#endCalls ??= this.#source?.on('call', (event) => this.#logger.sink(recordOf('debug', event)))
+    } else this.#endCalls ??= this.#source?.on('call', (event) => this.#call(event))
   }
 
   close(): void {
@@ -87,7 +90,30 @@ export class Feedback {
   #failure(event: CallEvent): void {
     const { schema, server, outcome, reason, code } = event
     const kind = [schema, server, outcome, reason ?? code].join(' ')
-    this.#limited.take(kind, recordOf('warn', event))
+    const record = this.#recordOf('warn', event)
+    if (this.#logger.isVerbose) this.#logger.sink(record)
+    else this.#limited.take(kind, record)
+  }
+
+  /** A failed call is logged by its event `failure`. */
+  #call(event: CallEvent): void {
+    if (event.outcome === 'answered' || event.outcome === 'cancelled')
+      this.#logger.sink(this.#recordOf('debug', event))
+  }
+
+  #recordOf(level: LogLevel, event: CallEvent): LogRecord {
+    const { server, method, name, outcome, ms, message, client, reason, code, status } = event
+    const what = name === undefined ? method : `${method} '${name}'`
+    const why = message === undefined ? '' : `: ${this.#logger.clean(message, messageLengthMax)}`
+    const details = Object.entries({ client, reason, code, status }).filter(
+      ([, value]) => value !== undefined,
+    )
+    return {
+      level,
+      message: `${what} ${outcome} after ${inTime(ms)}${why}`,
+      ...(server !== undefined && { service: server }),
+      details: Object.fromEntries(details),
+    }
   }
 }
 
@@ -107,19 +133,6 @@ function wordsOf(event: ServerEvent): string | undefined {
       return undefined
     case 'stopped':
       return `stopped: ${causes[event.cause]}`
-  }
-}
-
-function recordOf(level: LogLevel, event: CallEvent): LogRecord {
-  const { server, method, name, outcome, ms, message, client, reason, code, status } = event
-  const what = name === undefined ? method : `${method} '${name}'`
-  const why = message === undefined ? '' : `: ${message}`
-  const details = Object.entries({ client, reason, code, status }).filter(([, value]) => value !== undefined)
-  return {
-    level,
-    message: `${what} ${outcome} after ${inTime(ms)}${why}`,
-    ...(server !== undefined && { service: server }),
-    details: Object.fromEntries(details),
   }
 }
 

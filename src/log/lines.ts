@@ -5,7 +5,7 @@ import { escapeJson, escapeText } from '../text/escape.js'
 import type { Paint } from './paint.js'
 import { plain, plainText } from './plain.js'
 import type { Plain } from './plain.js'
-import type { Redactor } from './redact.js'
+import type { Redactor } from '../text/redactor.js'
 
 /** Longest line, in UTF-16 units; a record of many long values keeps its beginning. */
 const lineLengthMax = 64 * 1024

@@ -8,7 +8,7 @@
 import { jsonLine, plainRecord, readableLine } from './lines.js'
 import { noPaint } from './paint.js'
 import type { Paint } from './paint.js'
-import { Redactor } from './redact.js'
+import { Redactor } from '../text/redactor.js'
 import { RotatingFile } from './rotating-file.js'
 import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
 
@@ -84,12 +84,12 @@ export class Logger {
 
   /** Values that are replaced wherever they would be logged. */
   addSecrets(values: Iterable<string>): void {
-    this.#redactor.add(values)
+    this.#redactor.add(...values)
   }
 
-  /** The text without them. */
-  clean(text: string): string {
-    return this.#redactor.clean(text)
+  /** The text without secrets, cut after about `lengthMax` UTF-16 units. */
+  clean(text: string, lengthMax: number = Infinity): string {
+    return this.#redactor.shown(text, lengthMax)
   }
 
   /** Resolves when the file has what was logged so far. */

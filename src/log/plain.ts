@@ -4,7 +4,7 @@
 // cyclic, huge, or throw when they are looked at. What comes out is bounded in
 // depth, in members and in text, has no secret in it, and is only data.
 
-import type { Redactor } from './redact.js'
+import type { Redactor } from '../text/redactor.js'
 
 /** Longest text of one value, in UTF-16 units; the rest is counted, not shown. */
 const logTextLengthMax: number = 8 * 1024
@@ -42,16 +42,16 @@ function plainOf(value: unknown, redactor: Redactor, depth: number): Plain {
   return plainMembers(value, redactor, depth)
 }
 
-/** Without secrets and no longer than the limit; redacted before it is cut, or half a secret could stay. */
+/** Without secrets and no longer than the limit. */
 export function plainText(text: string, redactor: Redactor): string {
-  if (text.length <= logTextLengthMax) return redactor.clean(text)
-  const clean = redactor.clean(text.slice(0, logTextLengthMax + redactor.lengthMax))
-  return `${clean.slice(0, logTextLengthMax)}… (${text.length} characters)`
+  const shown = redactor.shown(text, logTextLengthMax)
+  return text.length <= logTextLengthMax ? shown : `${shown}… (${text.length} characters)`
 }
 
 function plainBytes(bytes: Uint8Array, redactor: Redactor): string {
-  const shown = bytes.subarray(0, 4 * (logTextLengthMax + redactor.lengthMax))
-  return plainText(new TextDecoder().decode(shown), redactor)
+  const text = new TextDecoder().decode(bytes.subarray(0, logTextLengthMax))
+  if (bytes.length <= logTextLengthMax) return redactor.clean(text)
+  return `${redactor.beginning(text)}… (${bytes.length} bytes)`
 }
 
 function plainList(values: readonly unknown[], redactor: Redactor, depth: number): Plain {

@@ -13,7 +13,7 @@ import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import { refusesRequest } from '../mcp/error-codes.js'
 import { requestFields } from '../mcp/request-fields.js'
-import { ServerRedactor } from '../transports/http-client/redactor.js'
+import { Redactor } from '../text/redactor.js'
 import { RemoteConnection } from '../transports/http-client/remote-connection.js'
 import { HttpClientConnection } from '../transports/http-client/http-client.js'
 import { HttpAgent } from '../transports/http-client/agent.js'
@@ -107,7 +107,7 @@ function targetOf({ url, headers, runtime, timeoutMs }: HttpReplayOptions): Http
     headers,
     credentials: undefined,
     // Whoever replays a transcript wrote what it sends.
-    discretion: new ServerRedactor([]),
+    discretion: new Redactor([]),
     retries: 0,
     retryDelayMs: 0,
     reconnectMs: 1000,

@@ -8,7 +8,7 @@ import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
 import type { Limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
-import { ServerRedactor } from '../../src/transports/http-client/redactor.js'
+import { Redactor } from '../../src/text/redactor.js'
 import { StackTraces } from '../../src/upstream/process/stack-traces.js'
 import { StderrLog } from '../../src/upstream/process/stderr-log.js'
 import { type RawClient, failure, said } from './support/client.js'
@@ -198,7 +198,7 @@ describe('limits of a server', () => {
     const clock = { now: () => 5000 }
     const sink = (record: LogRecord): void => void log.push(record)
     const stderr = { lineBytesMax: 4, linesPerSecondMax: 2 }
-    const discretion = new ServerRedactor([])
+    const discretion = new Redactor([])
     new StderrLog({
       service: 's',
       discretion,

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { type Socket, createServer, connect as netConnect } from 'node:net'
 import { test } from 'node:test'
 import { at, parsed } from '../integration/support/json.js'
-import { ServerRedactor } from '../../src/transports/http-client/redactor.js'
+import { Redactor } from '../../src/text/redactor.js'
 import { HttpClientConnection } from '../../src/transports/http-client/http-client.js'
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import { retryAfterMs } from '../../src/transports/http-client/pause.js'
@@ -68,7 +68,7 @@ test('an answer that is compressed is told without what only the server and we k
       .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'hunter-22-x' })
       .end('{}')
   })
-  const { heard, request } = connect(t, server.url, { discretion: new ServerRedactor(['hunter-22-x']) })
+  const { heard, request } = connect(t, server.url, { discretion: new Redactor(['hunter-22-x']) })
   request(1, 'work')
   await heard.until(() => heard.failures.length === 1)
   assert.match(String(heard.failures[0]?.error.message), /compressed \(\[redacted\]\)/)

@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { FrameError } from '../../src/jsonrpc/errors.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
-import { ServerRedactor } from '../../src/transports/http-client/redactor.js'
+import { Redactor } from '../../src/text/redactor.js'
 import { Noise } from '../../src/upstream/pool/noise.js'
 
 const secret = 'sk-live-Q7ZpQ7ZpQ7Zp'
@@ -18,7 +18,7 @@ function listener() {
   let messages = 0
   const runtime = { now: () => clock.now }
   const tooMuch = (what: string): void => void ends.push(what)
-  const discretion = new ServerRedactor([secret])
+  const discretion = new Redactor([secret])
   const sink = (record: LogRecord): void => void log.push(record)
   const parts = { service: 's', discretion, limits: { noise: limits }, runtime, log: sink }
   const noise = new Noise(parts, () => messages, tooMuch)

@@ -12,7 +12,7 @@ import { limits } from '../../src/limits.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import type { DialEnd } from '../../src/upstream/contracts/dial.js'
 import type { Child, ChildExit, LogRecord } from '../../src/runtime/runtime.js'
-import { ServerRedactor } from '../../src/transports/http-client/redactor.js'
+import { Redactor } from '../../src/text/redactor.js'
 import { StackTraces } from '../../src/upstream/process/stack-traces.js'
 import { ServerProcess } from '../../src/upstream/process/process.js'
 import type { StdioServerConfig } from '../../src/upstream/contracts/server-config.js'
@@ -66,7 +66,7 @@ function started(
   const server = new ServerProcess(configOf(overrides), {
     runtime: spawn === undefined ? runtime : { ...runtime, spawn },
     log: (record) => log.push(record),
-    discretion: new ServerRedactor([]),
+    discretion: new Redactor([]),
     marks: {},
     traces: new StackTraces(),
     memoryWatchMs: 50,

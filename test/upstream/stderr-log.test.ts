@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { ServerRedactor } from '../../src/transports/http-client/redactor.js'
+import { Redactor } from '../../src/text/redactor.js'
 import { StackTraces } from '../../src/upstream/process/stack-traces.js'
 import { StderrLog } from '../../src/upstream/process/stderr-log.js'
 
@@ -16,7 +16,7 @@ async function logged(...processes: readonly string[]): Promise<string[][]> {
     const stream = new PassThrough()
     new StderrLog({
       service: 's',
-      discretion: new ServerRedactor([]),
+      discretion: new Redactor([]),
       runtime: { now: () => 0 },
       log: ({ message }) => void lines.push(message),
       limits: { lineBytesMax: 1000, linesPerSecondMax: 100 },

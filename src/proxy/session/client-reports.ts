@@ -9,9 +9,6 @@ import type { Call, ClientProfile, Outcome } from '../../mcp/call.js'
 import type { CallEvent, ProxyEvents } from '../../events/proxy-events.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
-/** Messages of servers may be whole pages. */
-const MESSAGE_LENGTH_MAX = 500
-
 export interface ClientReportsParts {
   readonly events: Emitter<ProxyEvents>
   readonly schema: string
@@ -106,7 +103,7 @@ function endByServer(frame: ResponseFrame): End {
   const members = membersAt(line, error)
   const span = members?.span('code')
   const code = span === undefined ? undefined : Number(parse(rawAt(line, span)))
-  return { outcome: 'error', code, message: members?.string('message')?.slice(0, MESSAGE_LENGTH_MAX) }
+  return { outcome: 'error', code, message: members?.string('message') }
 }
 
 /** The proxy's own error; one that names a server is about what the server did. */

@@ -3,7 +3,7 @@
 import type { Line } from '../../jsonrpc/line.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { HttpCredentials } from './credentials.js'
-import type { ServerRedactor } from './redactor.js'
+import type { Redactor } from '../../text/redactor.js'
 import type { SseLimits } from '../sse/parser.js'
 import type { ListRefusals } from './list-refusals.js'
 import type { HttpPause } from './pause.js'
@@ -66,7 +66,7 @@ export interface HttpTarget {
   readonly headers: Readonly<Record<string, string>>
   readonly credentials: HttpCredentials | undefined
   /** Knows what must not be repeated, though the server may say it: values of headers, keys in the address, cookies. */
-  readonly discretion: ServerRedactor
+  readonly discretion: Redactor
   /** How often a message is sent again that provably was not taken, or may safely be taken twice. */
   readonly retries: number
   readonly retryDelayMs: number

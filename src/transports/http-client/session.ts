@@ -84,7 +84,7 @@ export class HttpSession {
       endless: new Waits(limits.endlessMs, timers),
     }
     const login = basicLogin(url)
-    if (login !== undefined) target.discretion.learn(login.slice('Basic '.length))
+    if (login !== undefined) target.discretion.add(login.slice('Basic '.length))
   }
 
   /** Undefined where the server keeps no sessions. */
@@ -102,7 +102,7 @@ export class HttpSession {
     this.target.pause.learn(answer)
     const id = answer.get('mcp-session-id')
     if (!isOpening || id === undefined) return
-    this.target.discretion.learn(id)
+    this.target.discretion.add(id)
     if (sessionId.test(id)) this.#id = id
     else
       this.target.log('warn', 'its session id is ignored: it must be visible ASCII, 1024 characters at most')
@@ -114,7 +114,7 @@ export class HttpSession {
     const { cookiesMax, cookieBytesMax } = this.target.limits
     this.#cookies ??= new CookieJar(cookiesMax, cookieBytesMax)
     this.#cookies.take(cookies, { url, date: answer.get('date') })
-    for (const value of this.#cookies.values) this.target.discretion.learn(value.replaceAll('"', ''))
+    for (const value of this.#cookies.values) this.target.discretion.add(value.replaceAll('"', ''))
   }
 
   /** Of what belongs to the session, which a message that says by itself what it is does not. */
@@ -138,7 +138,7 @@ export class HttpSession {
    */
   headOf(ask: HttpAsk, url: URL, credential: Credential | undefined): string {
     if (credential !== undefined && credential !== this.#credential)
-      this.target.discretion.learn(credential.secret)
+      this.target.discretion.add(credential.secret)
     this.#credential = credential
     this.#fixed ??= fixedFields(this.target)
     let head = `${ask.method} ${url.pathname}${url.search} HTTP/1.1\r\n${this.#fixed}Accept: ${ask.accept}\r\n`

@@ -6,7 +6,7 @@
 // hold, and without anything that looks like a token.
 
 import { TransportError } from '../../jsonrpc/errors.js'
-import { ServerRedactor } from '../../transports/http-client/redactor.js'
+import { Redactor } from '../../text/redactor.js'
 
 export const noCredentials =
   'No credentials found. Please run "gcloud auth application-default login" or set the GOOGLE_APPLICATION_CREDENTIALS environment variable.'
@@ -107,7 +107,7 @@ function withoutSecrets(said: string, credentials: unknown): string {
     .replaceAll(/<[^>]{0,1000}>/g, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim()
-  const clean = new ServerRedactor(secretsIn(credentials)).clean(line).replaceAll(tokenLike, '[redacted]')
+  const clean = new Redactor(secretsIn(credentials)).clean(line).replaceAll(tokenLike, '[redacted]')
   return clean.slice(0, SHOWN_LENGTH_MAX)
 }
 

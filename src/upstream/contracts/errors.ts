@@ -1,6 +1,6 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { TransportError, TransportErrorCode } from '../../jsonrpc/errors.js'
-import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import type { Redactor } from '../../text/redactor.js'
 import { type FailureReason, authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 
 export interface UpstreamErrorOptions extends ErrorOptions {
@@ -38,7 +38,7 @@ const SHOWN_LENGTH_MAX = 500
 
 /** A server that was reached and does not open; `why` may be its own words. */
 export function unusable(
-  { service, discretion }: { readonly service: string; readonly discretion: ServerRedactor },
+  { service, discretion }: { readonly service: string; readonly discretion: Redactor },
   why: string,
 ): UpstreamError {
   return thatServer(service, 'handshake-failed', `cannot be used: ${discretion.shown(why, SHOWN_LENGTH_MAX)}`)

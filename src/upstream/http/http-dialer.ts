@@ -4,7 +4,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import { refusesRequest } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
 import { requestFields } from '../../mcp/request-fields.js'
-import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import type { Redactor } from '../../text/redactor.js'
 import type { RemoteWays } from '../../transports/http-client/remote-connection.js'
 import { HttpClientConnection } from '../../transports/http-client/http-client.js'
 import { HttpAgent } from '../../transports/http-client/agent.js'
@@ -55,13 +55,13 @@ export class HttpDialer {
   static async of(
     config: HttpServerConfig,
     around: PoolSurroundings,
-    discretion: ServerRedactor,
+    discretion: Redactor,
     known: KnownServer,
   ): Promise<HttpDialer> {
     const url = new URL(config.url)
     const { env, connect: given } = around.runtime
     const proxy = proxyFor(url, { own: config.proxy, env })
-    for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) discretion.learn(secret)
+    for (const secret of proxy === undefined ? [] : loginSecrets(proxy)) discretion.add(secret)
     if (typeof config.proxy === 'string' && isNearby(url.hostname))
       around.log({
         level: 'warn',
@@ -76,7 +76,7 @@ export class HttpDialer {
   private constructor(
     config: HttpServerConfig,
     { runtime, log, verbose, limits: own }: PoolSurroundings,
-    discretion: ServerRedactor,
+    discretion: Redactor,
     { connect, via, known }: WayThere,
   ) {
     const url = new URL(config.url)

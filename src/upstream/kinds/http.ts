@@ -4,7 +4,7 @@
 // when the first connection is made, so that a start without such servers does
 // not pay for it.
 
-import { ServerRedactor } from '../../transports/http-client/redactor.js'
+import { Redactor } from '../../text/redactor.js'
 import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
 import type { DialEnd, Dialed, KnownServer } from '../contracts/dial.js'
 import { fromTransport } from '../contracts/errors.js'
@@ -17,7 +17,7 @@ import type { HttpServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 
 export function openHttp(config: HttpServerConfig, proxy: PoolSurroundings): Upstream {
-  const discretion = new ServerRedactor(config.secrets)
+  const discretion = new Redactor(config.secrets)
   const around = { ...proxy, log: redactedLog(proxy.log, discretion) }
   let dialer: Promise<HttpDialer> | undefined
   const dial = (known: KnownServer): Dialed => {
@@ -59,7 +59,7 @@ export function openHttp(config: HttpServerConfig, proxy: PoolSurroundings): Ups
  * Methods, ids and errors are its own words, and cookies and session ids are no part
  * of a configuration, so that the log itself does not know them.
  */
-function redactedLog(log: PoolSurroundings['log'], discretion: ServerRedactor): PoolSurroundings['log'] {
+function redactedLog(log: PoolSurroundings['log'], discretion: Redactor): PoolSurroundings['log'] {
   const clean = (value: unknown): unknown => (typeof value === 'string' ? discretion.clean(value) : value)
   return ({ details, ...record }) => {
     const members = Object.entries(details ?? {}).map(([key, value]) => [key, clean(value)] as const)

@@ -3,7 +3,7 @@
 // Its lanes are connections in memory to one service, which has the sessions. The service and everything below it is
 // loaded when the first connection is made, so that a start without a sandbox does not pay for it.
 
-import { ServerRedactor } from '../../transports/http-client/redactor.js'
+import { Redactor } from '../../text/redactor.js'
 import { memoryPair } from '../../transports/memory.js'
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
@@ -37,7 +37,7 @@ function poolOf(
 ): Pool {
   const pooling = {
     dial: () => new SandboxDialed(config.name, service, owner),
-    discretion: new ServerRedactor(config.secrets),
+    discretion: new Redactor(config.secrets),
     isolation: 'auto',
     concurrency: CONCURRENCY,
     processes: 1,

@@ -1,6 +1,6 @@
 // The kind `stdio`: servers that run as child processes.
 
-import { ServerRedactor } from '../../transports/http-client/redactor.js'
+import { Redactor } from '../../text/redactor.js'
 import { Pool } from '../pool/pool.js'
 import type { PoolSurroundings } from '../pool/pool-parts.js'
 import { ServerProcess } from '../process/process.js'
@@ -16,7 +16,7 @@ export interface StdioSurroundings extends PoolSurroundings {
 
 export function openStdio(config: StdioServerConfig, around: StdioSurroundings): Upstream {
   const { runtime, log, limits, marks } = around
-  const discretion = new ServerRedactor(config.secrets)
+  const discretion = new Redactor(config.secrets)
   const traces = new StackTraces()
   const surroundings = { ...limits, runtime, log, discretion, marks, traces }
   const pooling = {

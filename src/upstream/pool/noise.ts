@@ -6,7 +6,7 @@
 
 import type { FrameError } from '../../jsonrpc/errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import type { Redactor } from '../../text/redactor.js'
 import type { LogRecord, Runtime } from '../../runtime/runtime.js'
 
 export interface NoiseLimits {
@@ -22,7 +22,7 @@ export interface NoiseLimits {
 
 export interface NoiseParts {
   readonly service: string
-  readonly discretion: ServerRedactor
+  readonly discretion: Redactor
   readonly limits: { readonly noise: NoiseLimits }
   readonly runtime: Pick<Runtime, 'now'>
   readonly log: (record: LogRecord) => void

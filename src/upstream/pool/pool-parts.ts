@@ -2,7 +2,7 @@
 
 import type { PeerOptions } from '../../jsonrpc/peer.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
-import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import type { Redactor } from '../../text/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { KeptServers } from '../contracts/kept.js'
@@ -43,7 +43,7 @@ export interface PoolSurroundings {
 /** How a server of one kind is pooled. */
 export interface Pooling {
   /** For what the server says that people are shown. */
-  readonly discretion: ServerRedactor
+  readonly discretion: Redactor
   readonly dial: Dial
   /** Takes one that runs already, where servers are processes. */
   readonly adopt?: (running: RunningProcess) => Dialed

@@ -2,7 +2,7 @@
 
 import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import type { Redactor } from '../../text/redactor.js'
 import { NdjsonConnection, type NdjsonOptions } from '../../transports/stdio/ndjson.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
 import { MemoryWatch } from './memory-watch.js'
@@ -27,7 +27,7 @@ export interface ProcessSurroundings {
   readonly runtime: Runtime
   readonly log: LogSink
   /** For what the server says on stderr. */
-  readonly discretion: ServerRedactor
+  readonly discretion: Redactor
   /** Variables that every server of this proxy gets, whatever its configuration says. */
   readonly marks: Readonly<Record<string, string>>
   readonly ladder: StopLadder

@@ -1,7 +1,7 @@
 // A child's stderr: always drained, line by line into the log, never faster than anyone reads.
 
 import type { Readable } from 'node:stream'
-import type { ServerRedactor } from '../../transports/http-client/redactor.js'
+import type { Redactor } from '../../text/redactor.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { StackTraces } from './stack-traces.js'
 
@@ -16,7 +16,7 @@ export interface StderrLimits {
 
 export interface StderrLogParts {
   readonly service: string
-  readonly discretion: ServerRedactor
+  readonly discretion: Redactor
   readonly runtime: Pick<Runtime, 'now'>
   readonly log: LogSink
   readonly limits: StderrLimits
@@ -82,8 +82,8 @@ export class StderrLog {
     // A flood costs little: what is not logged is not even read.
     if (!this.#mayLog()) return
     const said = Buffer.concat(line).toString('utf8')
-    // The log knows a secret as a whole only.
-    const text = (isCut ? this.#parts.discretion.beginning(said) : said).trimEnd()
+    const { discretion } = this.#parts
+    const text = (isCut ? discretion.beginning(said) : discretion.clean(said)).trimEnd()
     if (text !== '' && !this.#isRepeated(text)) this.#say(text)
   }
 

@@ -15,7 +15,7 @@ import type { TransportError } from '../../../src/jsonrpc/errors.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { type WireBytes, wireBytes } from '../../../src/jsonrpc/splice.js'
 import { refusesRequest } from '../../../src/mcp/error-codes.js'
-import { ServerRedactor } from '../../../src/transports/http-client/redactor.js'
+import { Redactor } from '../../../src/text/redactor.js'
 import { HttpClientConnection } from '../../../src/transports/http-client/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
 import { connectPlain } from '../../../src/transports/http-client/connect.js'
@@ -183,7 +183,7 @@ export function target(url: URL, more: Partial<HttpTarget> = {}): HttpTarget {
     url,
     headers: {},
     credentials: undefined,
-    discretion: new ServerRedactor([]),
+    discretion: new Redactor([]),
     retries: 2,
     retryDelayMs: 5,
     reconnectMs: 5,

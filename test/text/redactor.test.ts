@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { ServerRedactor } from '../../src/transports/http-client/redactor.js'
+import { Redactor } from '../../src/text/redactor.js'
 
 const key = 'sk-live-0123456789'
 const pem = `-----BEGIN KEY-----\n${'a'.repeat(20)}\n${'b'.repeat(20)}\n-----END KEY-----`
@@ -18,11 +18,11 @@ test('no secret is shown, in whatever form, and nothing of two that overlap', ()
     ['too short to look for', ['abc', ''], 'abc', 'abc'],
   ] as const
   for (const [title, secrets, text, wanted] of cases)
-    assert.equal(new ServerRedactor(secrets).clean(text), wanted, title)
+    assert.equal(new Redactor(secrets).clean(text), wanted, title)
 })
 
 test('wherever a text is cut, no part of a secret is left that tells anything', () => {
-  const discretion = new ServerRedactor([key, `${key}-and-more`, pem])
+  const discretion = new Redactor([key, `${key}-and-more`, pem])
   const text = `it said ${key}-and-more and then ${key} and ${pem} and more of it`
   for (let length = 0; length <= text.length; length++) {
     const shown = discretion.shown(text, length)
@@ -32,21 +32,21 @@ test('wherever a text is cut, no part of a secret is left that tells anything', 
 })
 
 test('the end of a secret that ends like it begins is no part of the next one', () => {
-  const discretion = new ServerRedactor(['abcd-efgh-abcd'])
+  const discretion = new Redactor(['abcd-efgh-abcd'])
   assert.equal(discretion.beginning('key abcd-efgh-abcd'), 'key [redacted]')
 })
 
 test('a character that is cut shows no part either', () => {
-  const discretion = new ServerRedactor(['sëcret-ключ-ключ'])
+  const discretion = new Redactor(['sëcret-ключ-ключ'])
   const bytes = Buffer.from('got sëcret-ключ-ключ')
   for (let length = 10; length < bytes.length; length++)
     assert.equal(discretion.beginning(bytes.toString('utf8', 0, length)), 'got [redacted]')
 })
 
 test('what is learnt on the way is a secret from then on, and so many are remembered', () => {
-  const discretion = new ServerRedactor(['first-secret'])
+  const discretion = new Redactor(['first-secret'])
   assert.equal(discretion.clean('first-secret learnt-00000'), '[redacted] learnt-00000')
-  for (let nth = 0; nth <= 1000; nth++) discretion.learn(`learnt-${String(nth).padStart(5, '0')}`)
+  for (let nth = 0; nth <= 1000; nth++) discretion.add(`learnt-${String(nth).padStart(5, '0')}`)
   assert.equal(
     discretion.clean('first-secret learnt-00000 learnt-00001 learnt-01000'),
     '[redacted] learnt-00000 [redacted] [redacted]',

@@ -1,0 +1,137 @@
+// Takes secrets out of text before the text is shown, logged or cut.
+//
+// Servers repeat credentials, cookies and session ids, in error messages above all. A text is redacted first and cut
+// afterwards. Where somebody else has cut it already, `beginning` also removes the first part of a secret at its end.
+
+import { quote } from '../jsonrpc/text.js'
+
+/** What replaces a secret. */
+export const REDACTED = '[redacted]'
+
+/** Shorter values are not looked for: blanking them would blank half of every text. */
+const SECRET_LENGTH_MIN = 6
+
+/** A line of a secret with several lines (a private key) counts by itself from this length on. */
+const LINE_LENGTH_MIN = 16
+
+/** At a cut, fewer characters of a secret tell nothing. */
+const PART_LENGTH_MIN = 4
+
+/** Most values that are added after the start, such as cookies, session ids and the secrets of reloaded files. */
+const ADDED_MAX = 1000
+
+const bearer = /\b(Bearer\s+)[\w.~+/=-]{20,}/gi
+const userInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}@/g
+/** The same two where a cut has left only their beginnings. */
+const cutBearer = /\b(Bearer\s+)[\w.~+/=-]+$/i
+const cutUserInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}$/
+
+interface Range {
+  readonly start: number
+  readonly end: number
+}
+
+/** Knows the secrets of one server, or of everything that a log may mention. */
+export class Redactor {
+  readonly #given: readonly string[]
+  /** Each added secret with its forms; the one that was added longest ago comes first. */
+  readonly #added = new Map<string, readonly string[]>()
+  /** Undefined after something was added. */
+  #all: readonly string[] | undefined
+
+  /** The given secrets are never forgotten. */
+  constructor(secrets: Iterable<string> = []) {
+    this.#given = [...secrets].flatMap(secretForms)
+  }
+
+  /** Adds secrets; beyond a thousand, those that were added longest ago are forgotten. */
+  add(...secrets: readonly string[]): void {
+    if (secrets.every((secret) => this.#added.has(secret))) return
+    for (const secret of secrets) {
+      this.#added.delete(secret)
+      this.#added.set(secret, secretForms(secret))
+    }
+    this.#all = undefined
+    let excess = this.#added.size - Math.max(ADDED_MAX, secrets.length)
+    for (const oldest of this.#added.keys()) {
+      if (excess-- <= 0) return
+      this.#added.delete(oldest)
+    }
+  }
+
+  /** The text without secrets, cut after about `lengthMax` UTF-16 units. */
+  shown(text: string, lengthMax: number): string {
+    return text.length > lengthMax ? this.beginning(text.slice(0, lengthMax)) : this.clean(text)
+  }
+
+  /** A whole text without secrets. */
+  clean(text: string): string {
+    return withoutCredentials(masked(text, this.#rangesIn(text)))
+  }
+
+  /** A text that has been cut, without secrets and without the first part of one at its end. */
+  beginning(cut: string): string {
+    // The cut may also have split a character of several bytes.
+    const text = cut.replace(/\uFFFD{1,3}$/, '')
+    const partLength = Math.max(0, ...this.#secrets.map((secret) => partAtEnd(text, secret)))
+    const part = { start: text.length - partLength, end: text.length }
+    const ranges = this.#rangesIn(text)
+    const clean = masked(text, partLength > 0 ? [...ranges, part] : ranges)
+    return withoutCredentials(clean).replace(cutBearer, `$1${REDACTED}`).replace(cutUserInfo, `$1${REDACTED}`)
+  }
+
+  get #secrets(): readonly string[] {
+    this.#all ??= [...new Set([...this.#given, ...[...this.#added.values()].flat()])]
+    return this.#all
+  }
+
+  #rangesIn(text: string): Range[] {
+    return this.#secrets.flatMap((secret) => rangesOf(text, secret))
+  }
+}
+
+/** The value as it is, as in a URL, as in JSON, and line by line. */
+function secretForms(value: string): string[] {
+  const lines = value.split(/\r?\n/).filter((line) => line.length >= LINE_LENGTH_MIN)
+  const forms = [value, value.trim(), inUrl(value), quote(value).slice(1, -1), ...lines]
+  return forms.filter((form) => form.length >= SECRET_LENGTH_MIN)
+}
+
+/** Empty for text that no URL can carry (a lone surrogate). */
+function inUrl(value: string): string {
+  try {
+    return encodeURIComponent(value)
+  } catch {
+    return ''
+  }
+}
+
+/** Also removes credentials that no configuration names. */
+function withoutCredentials(text: string): string {
+  return text.replaceAll(bearer, `$1${REDACTED}`).replaceAll(userInfo, `$1${REDACTED}@`)
+}
+
+function rangesOf(text: string, secret: string): Range[] {
+  const found: Range[] = []
+  for (let start = text.indexOf(secret); start >= 0; start = text.indexOf(secret, start + 1))
+    found.push({ start, end: start + secret.length })
+  return found
+}
+
+/** How many of the secret's first characters stand at the end. */
+function partAtEnd(text: string, secret: string): number {
+  for (let length = Math.min(secret.length - 1, text.length); length >= PART_LENGTH_MIN; length--)
+    if (text.endsWith(secret.slice(0, length))) return length
+  return 0
+}
+
+/** Replaces the ranges, which may overlap. */
+function masked(text: string, ranges: readonly Range[]): string {
+  let shown = ''
+  let at = 0
+  for (const { start, end } of ranges.toSorted((a, b) => a.start - b.start)) {
+    if (start >= at) shown += text.slice(at, start) + REDACTED
+    at = Math.max(at, end)
+  }
+  return shown + text.slice(at)
+}

@@ -1,0 +1,64 @@
+// The command's log of servers, clients and calls.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { Feedback } from '../../src/cli/feedback.js'
+import { Screen } from '../../src/cli/screen.js'
+import { Emitter } from '../../src/events/emitter.js'
+import type { CallEvent, ProxyEvents } from '../../src/events/proxy-events.js'
+import { createLogger } from '../../src/log/log.js'
+import type { LogLevel } from '../../src/runtime/runtime.js'
+
+/** The lines of a log at this level, as level and message. */
+function feedbackAt(level: LogLevel): { feedback: Feedback; lines: () => string[] } {
+  let written = ''
+  const stream = {
+    writableLength: 0,
+    write: (text: string): boolean => {
+      written += text
+      return true
+    },
+  }
+  const logger = createLogger({ level, console: { stream, format: 'json' } })
+  const runtime = { setTimer: () => ({ cancel: (): void => undefined }) }
+  const lines = (): string[] =>
+    written
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line))
+      .map(({ level: said, message }) => `${said} ${message}`)
+  return { feedback: new Feedback(logger, new Screen(stream, false), runtime), lines }
+}
+
+const call = { schema: 'default', client: 1, method: 'tools/call', name: 'a', server: 's', ms: 7 } as const
+const answered: CallEvent = { ...call, outcome: 'answered' }
+const failed: CallEvent = { ...call, outcome: 'error', code: -32000, message: 'no' }
+
+function emit(feedback: Feedback, events: readonly CallEvent[]): void {
+  const source = new Emitter<ProxyEvents>(() => assert.fail('a listener failed'))
+  source.add(feedback.listeners)
+  feedback.watchCalls(source)
+  for (const event of events) {
+    source.emit('call', event)
+    if (event.outcome === 'error') source.emit('failure', event)
+  }
+}
+
+test('a verbose log has each call once, also one that failed, however many fail', () => {
+  const { feedback, lines } = feedbackAt('debug')
+  emit(feedback, [answered, ...Array.from({ length: 7 }, () => failed)])
+  const failure = "warn tools/call 'a' error after 7 ms: no"
+  assert.deepEqual(lines(), [
+    "debug tools/call 'a' answered after 7 ms",
+    ...Array.from({ length: 7 }, () => failure),
+  ])
+})
+
+test('otherwise the log has failed calls only, and the first five of a kind within a minute', () => {
+  const { feedback, lines } = feedbackAt('info')
+  emit(feedback, [answered, ...Array.from({ length: 7 }, () => failed)])
+  assert.deepEqual(
+    lines(),
+    Array.from({ length: 5 }, () => "warn tools/call 'a' error after 7 ms: no"),
+  )
+})

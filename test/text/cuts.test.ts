@@ -1,0 +1,118 @@
+// A secret is moved over every place at which a text is cut: no part of it is left there.
+
+import { strict as assert } from 'node:assert'
+import { PassThrough } from 'node:stream'
+import { describe, test } from 'node:test'
+import { Feedback } from '../../src/cli/feedback.js'
+import { Screen } from '../../src/cli/screen.js'
+import { FrameError } from '../../src/jsonrpc/errors.js'
+import { createLogger } from '../../src/log/log.js'
+import type { LogRecord } from '../../src/runtime/runtime.js'
+import { Redactor } from '../../src/text/redactor.js'
+import { unusable } from '../../src/upstream/contracts/errors.js'
+import { Noise } from '../../src/upstream/pool/noise.js'
+import { StackTraces } from '../../src/upstream/process/stack-traces.js'
+import { StderrLog } from '../../src/upstream/process/stderr-log.js'
+
+const secret = 'K7fQz9Wm2Yt4Ub6Vn8Xp3Cs5Dr1Eg0Ha7Jl2Mo9'
+const runtime = { now: (): number => 0, setTimer: () => ({ cancel: (): void => undefined }) }
+const discretion = new Redactor([secret])
+
+function loggerTo(lines: string[]): ReturnType<typeof createLogger> {
+  const stream = { writableLength: 0, write: (text: string) => lines.push(text) > 0 }
+  const logger = createLogger({ level: 'info', console: { stream, format: 'json' } })
+  logger.addSecrets([secret])
+  return logger
+}
+
+function loggedRecord(record: LogRecord): string {
+  const lines: string[] = []
+  loggerTo(lines).sink(record)
+  return lines.join('')
+}
+
+/** The log line of a call that failed with this message of its server. */
+function loggedFailure(message: string): string {
+  const lines: string[] = []
+  const feedback = new Feedback(
+    loggerTo(lines),
+    new Screen({ writableLength: 0, write: () => true }, false),
+    runtime,
+  )
+  const call = { schema: 'default', client: 1, method: 'tools/call', name: 'a', server: 's', ms: 1 }
+  feedback.listeners.failure?.({ ...call, outcome: 'error', code: -32000, message })
+  feedback.close()
+  return lines.join('')
+}
+
+async function stderrLine(text: string): Promise<string> {
+  const lines: string[] = []
+  const stream = new PassThrough()
+  const log = ({ message }: LogRecord): void => void lines.push(message)
+  const limits = { lineBytesMax: 1000, linesPerSecondMax: 100 }
+  const traces = new StackTraces()
+  new StderrLog({ service: 's', discretion, runtime, log, limits, traces }).drain(stream)
+  stream.end(`${text}\n`)
+  await new Promise((resolve) => stream.once('close', resolve))
+  return lines.join('\n')
+}
+
+function noiseLine(text: string): string {
+  const lines: string[] = []
+  const noise = {
+    linesMax: 5,
+    bytesBeforeFirstMax: 1e6,
+    bytesMax: 1e6,
+    oversizeMax: 3,
+    oversizeWindowMs: 100,
+  }
+  const log = ({ message }: LogRecord): void => void lines.push(message)
+  const parts = { service: 's', discretion, limits: { noise }, runtime, log }
+  const bytes = Buffer.from(text)
+  new Noise(
+    parts,
+    () => 0,
+    () => undefined,
+  ).line(bytes, bytes.length, new FrameError('FRAME_SYNTAX', 'no JSON', 0))
+  return lines.join('\n')
+}
+
+const cuts: readonly [title: string, cutAt: number, show: (text: string) => string | Promise<string>][] = [
+  ['the message of a failed call', 500, loggedFailure],
+  ['the message of a log record', 8192, (message) => loggedRecord({ level: 'warn', message })],
+  ['a detail', 8192, (text) => loggedRecord({ level: 'warn', message: 'm', details: { text } })],
+  [
+    'an error',
+    8192,
+    (text) => loggedRecord({ level: 'warn', message: 'm', details: { error: new Error(text) } }),
+  ],
+  [
+    'bytes',
+    8192,
+    (text) => loggedRecord({ level: 'warn', message: 'm', details: { bytes: Buffer.from(text) } }),
+  ],
+  ['a line of stderr', 1000, stderrLine],
+  ['a line that is no message', 200, noiseLine],
+  [
+    'the status and the error of a server that does not open',
+    500,
+    (why) => unusable({ service: 's', discretion }, why).message,
+  ],
+]
+
+describe('a secret over the cut of', () => {
+  for (const [title, cutAt, show] of cuts)
+    test(title, async () => {
+      const parts = Array.from({ length: secret.length - 3 }, (_, at) => secret.slice(at, at + 4))
+      // Marks are shorter than this secret, so earlier ones move the text behind them towards the beginning.
+      for (const before of ['', `${secret} ${secret} ${secret} `])
+        for (let at = cutAt - secret.length - 2; at <= cutAt + 2; at++) {
+          const shown = await show(`${before}${'-'.repeat(at - before.length)}${secret}${'-'.repeat(9000)}`)
+          assert.equal(
+            parts.find((part) => shown.includes(part)),
+            undefined,
+            `at ${at}: ${shown}`,
+          )
+        }
+    })
+})
