@@ -20,26 +20,17 @@ export interface Import {
   readonly specifier: string
   /** The source file it names, from the root (`src/jsonrpc/scan.ts`); undefined for packages and builtins. */
   readonly file: string | undefined
-  /** `static` runs when the file is loaded, `dynamic` later, `type` never. */
-  readonly kind: 'static' | 'dynamic' | 'type'
-  /** `export … from`. */
-  readonly isExport: boolean
+  readonly isType: boolean
 }
 
 export interface SourceFile {
   /** From the root, with `/`. */
   readonly path: string
   readonly text: string
-  /** Of code: neither blank nor comments. */
-  readonly lines: number
   /** Without comments. */
   readonly code: string
-  /** Without comments and without what stands between quotes. */
+  /** Without comments and without the insides of texts and regular expressions. */
   readonly bare: string
-  /** What stands between quotes, without the specifiers of imports. */
-  readonly strings: readonly string[]
-  /** Regular expressions, with their slashes and flags. */
-  readonly regexps: readonly string[]
   readonly imports: readonly Import[]
 }
 
@@ -61,19 +52,7 @@ export function readSource(path: string, text: string): SourceFile {
   const parts = takeApart(text)
   const code = parts.map((part) => (part.kind === 'comment' ? ' ' : part.text)).join('')
   const bare = parts.map((part) => (part.kind === 'code' ? part.text : part.kind === 'comment' ? ' ' : "''"))
-  const imports = importsOf(path, code)
-  const specifiers = new Set(imports.map(({ specifier }) => specifier))
-  const strings = parts.flatMap((part) => (part.kind === 'string' ? [part.text] : []))
-  return {
-    path,
-    text,
-    lines: code.split('\n').filter((line) => line.trim() !== '').length,
-    code,
-    bare: bare.join(''),
-    strings: strings.filter((string) => !specifiers.has(string.slice(1, -1))),
-    regexps: parts.flatMap((part) => (part.kind === 'regexp' ? [part.text] : [])),
-    imports,
-  }
+  return { path, text, code, bare: bare.join(''), imports: importsOf(path, code) }
 }
 
 /** A statement that names a module begins a line; only an `import()` may stand anywhere. */
@@ -82,14 +61,12 @@ const statement =
 
 function importsOf(path: string, code: string): Import[] {
   return [...code.matchAll(statement)].map((match) => {
-    const [, word, type, , named, typeOf, , called] = match
+    const [, , type, , named, typeOf, , called] = match
     const specifier = named ?? called ?? ''
-    const isType = type !== undefined || typeOf !== undefined
     return {
       specifier,
       file: specifier.startsWith('.') ? resolve(path, specifier) : undefined,
-      kind: isType ? 'type' : called === undefined ? 'static' : 'dynamic',
-      isExport: word === 'export',
+      isType: type !== undefined || typeOf !== undefined,
     }
   })
 }
@@ -188,4 +165,40 @@ export function topLevel(bare: string): string {
     if (char === '{') depth++
   }
   return kept
+}
+
+export interface ClassShape {
+  readonly name: string
+  /** The names of its public members, the static ones too; the constructor is not among them. */
+  readonly members: readonly string[]
+  /** Of its constructor. */
+  readonly parameters: number
+}
+
+/** The classes at the top level of a module, by the indentation that the formatter gives them. */
+export function classesOf(bare: string): ClassShape[] {
+  return [...bare.matchAll(/^(?:export )?(?:abstract )?class (\w+)[^\n]*\{\n([^]*?)^\}/gm)].map(
+    ([, name = '', body = '']) => {
+      const named = body.matchAll(
+        /^ {2}(?:(?:static|readonly|async|get|set|override|public) )*\*?(\w+)\??[(<:= ]/gm,
+      )
+      const members = new Set([...named].map(([, member = '']) => member))
+      for (const word of ['constructor', 'private', 'protected']) members.delete(word)
+      return { name, members: [...members], parameters: parametersOf(body) }
+    },
+  )
+}
+
+function parametersOf(body: string): number {
+  const start = /^ {2}(?:private )?constructor\(/m.exec(body)
+  if (start === null) return 0
+  let depth = 0
+  let parameters = ''
+  for (const char of body.slice(start.index + start[0].length)) {
+    if (char === ')' && depth === 0) break
+    if (')]}>'.includes(char)) depth--
+    if (depth === 0) parameters += char
+    if ('([{<'.includes(char)) depth++
+  }
+  return parameters.split(',').filter((each) => each.trim() !== '').length
 }
