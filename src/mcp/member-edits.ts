@@ -1,5 +1,6 @@
 // Edits of single members of an object that is forwarded.
 
+import type { NamedMember } from '../jsonrpc/fast/named-members.js'
 import type { Members } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, type EditReason, NO_EDITS } from '../jsonrpc/splice.js'
@@ -53,6 +54,29 @@ export function cutMembers(
     // Neighbours go with one edit.
     if (edits !== undefined && last?.end === start) edits[edits.length - 1] = { ...last, end }
     else (edits ??= []).push({ start, end, bytes: NOTHING, why })
+  }
+  return edits ?? NO_EDITS
+}
+
+/**
+ * The edits that cut members out of an object, of which the proxy knows the named ones alone; each goes with one comma.
+ *
+ * `whyOf` gives undefined for a member that stays.
+ */
+export function cutFound(
+  found: readonly NamedMember[],
+  whyOf: (member: NamedMember) => EditReason | undefined,
+): readonly Edit[] {
+  let edits: Edit[] | undefined
+  for (const member of found) {
+    const why = whyOf(member)
+    if (why === undefined) continue
+    edits ??= []
+    // All members before it that are not cut are kept, whatever their names.
+    const hasKept = member.index > edits.length
+    const { before, key, value, next } = member
+    const start = hasKept ? before : key
+    edits.push({ start, end: hasKept ? value.end : (next ?? value.end), bytes: NOTHING, why })
   }
   return edits ?? NO_EDITS
 }

@@ -7,6 +7,7 @@ import { type Members, itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { parse, rawAt, stringAt } from '../jsonrpc/text.js'
 import { RELATED_TASK } from './meta-keys.js'
+import { resultMembers, typeNamed } from './result-type.js'
 import type { Revision } from './revisions/revision.js'
 
 /** A task as its server tells of it. */
@@ -35,12 +36,12 @@ const TASK_TYPE = 'task'
 
 /** The task by which a call was answered; undefined where it was answered by its result. */
 export function createdTask(frame: ResultFrame, form: Revision['form']): TaskState | undefined {
-  // Only a result that has the word somewhere is read for it.
-  if (!(frame.long ?? frame.line).includes(`"${TASK_TYPE}"`)) return undefined
-  const { line, result } = frame
-  const members = membersAt(line, result)
-  if (form === 'bare') return taskIn(line, membersAt(line, members?.span('task')), 'ttl')
-  return members?.string('resultType') === TASK_TYPE ? taskIn(line, members, 'ttlMs') : undefined
+  if (form === 'typed')
+    return typeNamed(frame) === TASK_TYPE
+      ? taskIn(frame.line, membersAt(frame.line, frame.result), 'ttlMs')
+      : undefined
+  const task = resultMembers(frame).named('task')
+  return task && taskIn(frame.line, membersAt(frame.line, task.value), 'ttl')
 }
 
 /** The task in an answer that is one. */

@@ -121,11 +121,14 @@ function answerTable(cell: Cell, { method }: Case, direct: unknown): string[] {
       if (code === -32021) return ['- error', '+ result']
       if (isError) return isRead ? ['~ error|code'] : []
       const info = key('serverInfo')
+      const isAlone = Object.keys(Object(at(direct, 'result', '_meta'))).length === 1
       const has = (name: string): boolean => at(direct, 'result', name) !== undefined
       return [
         '- result|resultType',
         ...(isRead ? ['- result|ttlMs', '- result|cacheScope'] : []),
-        ...(at(direct, 'result', '_meta', info) === undefined ? [] : [`- result|_meta|${info}`]),
+        ...(at(direct, 'result', '_meta', info) === undefined
+          ? []
+          : [`- result|_meta${isAlone ? '' : `|${info}`}`]),
         ...(has('structuredContent') ? ['~ result|structuredContent'] : []),
       ]
     }

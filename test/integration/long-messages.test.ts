@@ -13,8 +13,8 @@ import { itEcho, itServer } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
 
 /** A client on two byte streams, as one on stdin and stdout is. */
-async function streamClient(scope: Scope): Promise<RawClient> {
-  const { proxy } = await libraryProxy(scope, { e: itEcho(), s: itServer() })
+async function streamClient(scope: Scope, env: Readonly<Record<string, string>> = {}): Promise<RawClient> {
+  const { proxy } = await libraryProxy(scope, { e: itEcho(env), s: itServer() })
   const [input, output] = [new PassThrough(), new PassThrough()]
   const client = new RawClient((line) => void input.write(`${line}\n`))
   createInterface({ input: output }).on('line', (line) => client.take(line))
@@ -28,28 +28,45 @@ const claim = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
+const eras = ['old', 'new'] as const
+const orders = ['first', 'last'] as const
+const serverInfo = { 'io.modelcontextprotocol/serverInfo': { name: 'it-echo', version: '1' } }
+
 describe('a long call and its long result are not joined', () => {
-  const clients = [
-    ['of a session', {}],
-    ['without a session', claim],
-  ] as const
-  for (const [who, meta] of clients)
-    test(who, async (t) => {
-      const client = await streamClient(t)
-      await client.open()
-      // A call that waits until names are known is copied.
-      await client.call('e__take')
-      const joins = t.mock.getter(LongLine.prototype, 'line')
-      const text = 'ä\\n'.repeat(100_000)
-      const b64 = Buffer.from(JSON.stringify({ content: [{ type: 'text', text }] })).toString('base64')
-      const params = { name: 'e__give', arguments: { b64 }, _meta: { ...meta, note: 'n' } }
-      for (let round = 0; round < 5; round++) {
-        const answers = [1, 2, 3].map(() => client.request('tools/call', params))
-        for (const { value } of await Promise.all(answers))
-          assert.equal(textAt(value, 'result', 'content', 0, 'text'), text)
-      }
-      assert.equal(joins.mock.callCount(), 0)
-    })
+  for (const clientEra of eras)
+    for (const serverEra of eras)
+      for (const order of orders)
+        test(`${clientEra} client, ${serverEra} server, id ${order}`, async (t) => {
+          const client = await streamClient(t, serverEra === 'new' ? { IT_STATELESS: '1' } : {})
+          if (clientEra === 'old') await client.open()
+          const meta = clientEra === 'old' ? {} : claim
+          // A call that waits until names are known is copied.
+          await client.call('e__take', {}, meta)
+          const joins = t.mock.getter(LongLine.prototype, 'line')
+          const text = 'ä\\n'.repeat(100_000)
+          const content = [{ type: 'text', text }]
+          const said =
+            serverEra === 'old'
+              ? { content }
+              : { resultType: 'complete', content, isError: false, _meta: serverInfo }
+          const result = JSON.stringify(said)
+          const line =
+            order === 'first'
+              ? `{"jsonrpc":"2.0","id":$ID,"result":${result}}`
+              : `{"jsonrpc":"2.0","result":${result},"id":$ID}`
+          const b64 = Buffer.from(line).toString('base64')
+          const params = { name: 'e__give', arguments: { as: 'line', b64 }, _meta: { ...meta, note: 'n' } }
+          for (let round = 0; round < 5; round++) {
+            const answers = [1, 2, 3].map(() => client.request('tools/call', params))
+            for (const { value } of await Promise.all(answers)) {
+              assert.equal(textAt(value, 'result', 'content', 0, 'text'), text)
+              assert.equal(at(value, 'result', 'resultType'), clientEra === 'new' ? 'complete' : undefined)
+              const isNamed = clientEra === 'new' && serverEra === 'new'
+              assert.deepEqual(at(value, 'result', '_meta'), isNamed ? serverInfo : undefined)
+            }
+          }
+          assert.equal(joins.mock.callCount(), 0)
+        })
 })
 
 test('a long answer is kept for a client that comes for it again', async (t) => {

@@ -256,9 +256,9 @@ test('an object that is routed by has a limit of members, and one past it', () =
 
 const names = ['type', '_meta', 'hint']
 
-const named: [title: string, result: string, found: [string, string][], isOdd: boolean][] = [
-  ['nothing', '{}', [], false],
-  ['other names, and these further inside', '{"types":{"type":1},"a":[{"hint":1}],"typ":2}', [], false],
+const named: [title: string, result: string, found: [string, string][]][] = [
+  ['nothing', '{}', []],
+  ['other names, and these further inside', '{"types":{"type":1},"a":[{"hint":1}],"typ":2}', []],
   [
     'some of them',
     '{ "type" : "x" , "a":1, "_meta":{"b":{}}}',
@@ -266,7 +266,6 @@ const named: [title: string, result: string, found: [string, string][], isOdd: b
       ['type', '"x"'],
       ['_meta', '{"b":{}}'],
     ],
-    false,
   ],
   [
     'one twice',
@@ -274,26 +273,41 @@ const named: [title: string, result: string, found: [string, string][], isOdd: b
     [
       ['hint', '1'],
       ['type', '2'],
+      ['hint', '3'],
     ],
-    true,
   ],
-  ['one that may be written with an escape', '{"\\u0074ype":1,"hint":2}', [['hint', '2']], true],
-  ['an escape in a value', '{"a":"\\u0074ype"}', [], false],
+  [
+    'one with an escape in its key',
+    '{"\\u0074ype":1,"hint":2}',
+    [
+      ['type', '1'],
+      ['hint', '2'],
+    ],
+  ],
+  ['an escape in another key or in a value', '{"a\\n":"\\u0074ype"}', []],
 ]
 
-test('a result is read with its members of the names that somebody acts on', () => {
-  for (const [title, result, found, isOdd] of named) {
+test('a result is read with its members of the names that the proxy acts on', () => {
+  for (const [title, result, found] of named) {
     const line = toLine(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
     const frame = readFrame(line, { ...defaultFrameLimits, resultNames: routedNames(names) })
     assert(frame.kind === 'result' && frame.named !== undefined)
-    const shown = names.flatMap((name) => {
-      const span = frame.named?.span(name)
-      return span === undefined ? [] : [[name, rawAt(line, span)]]
-    })
-    assert.deepEqual(new Map(shown.map(([name, value]) => [name, value])), new Map(found), title)
-    assert.equal(frame.named.isOdd, isOdd, title)
-    assert.equal(frame.named.isEmpty, found.length === 0 && !isOdd, title)
+    const shown = frame.named.found.map(({ name, value }) => [name, rawAt(line, value)])
+    assert.deepEqual(shown, found, title)
+    for (const [name] of found) {
+      const last = found.findLast((each) => each[0] === name)
+      assert.equal(rawAt(line, frame.named.named(name)?.value ?? { start: 0, end: 0 }), last?.[1], title)
+    }
   }
+})
+
+const repeated = (count: number): string =>
+  `{"jsonrpc":"2.0","id":7,"result":{${'"type":1,'.repeat(count)}"a":1}}`
+
+test('a result has a limit of members with such names, and one past it', () => {
+  const limits = { ...defaultFrameLimits, resultNames: routedNames(names) }
+  readFrame(toLine(repeated(1024)), limits)
+  assert.throws(() => readFrame(toLine(repeated(1025)), limits), { code: 'FRAME_TOO_LARGE' })
 })
 
 test('no names are looked for where nobody wants them, or a result has no members', () => {

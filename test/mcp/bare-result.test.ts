@@ -35,7 +35,14 @@ const cases: readonly (readonly [title: string, told: Told])[] = [
   ['also where it stands twice', { given: `{${type},"a":1,${type}}`, want: '{"a":1}' }],
   ['what has none passes', { given: '{"content":[]}', want: '{"content":[]}' }],
   ['another type does not', { given: '{"resultType":"x","a":1}', want: "a result of the type 'x'" }],
-  ['the name of the server goes', { given: `{${type},"a":1,${server}}`, want: '{"a":1,"_meta":{}}' }],
+  ['the name of the server goes', { given: `{${type},"a":1,${server}}`, want: '{"a":1}' }],
+  ['and between others', { given: `{${server}, "a":1,${type}}`, want: '{"a":1}' }],
+  ['where nothing else is said', { given: `{${type},${server}}`, want: '{}' }],
+  [
+    'but not what stands beside it in _meta',
+    { given: `{${server.replace('{', '{"b":1,')},"a":1,${type}}`, want: '{"_meta":{"b":1},"a":1}' },
+  ],
+  ['nor an empty _meta of its own', { given: `{${type},"_meta":{}}`, want: '{"_meta":{}}' }],
   [
     'and no more of what stands beside it',
     { given: `{${type},"_meta":{"b":1},"ttlMs":1}`, want: '{"_meta":{"b":1},"ttlMs":1}' },

@@ -3,7 +3,7 @@
 // The tool `take` answers with the bytes of the whole line it got, as base64;
 // `give` answers with the bytes it was told, as base64 in `arguments.b64`, as its
 // result (`arguments.as` says otherwise: `error`, `notification`, `line`).
-// The list of tools is that of the file IT_LIST, if there is one.
+// The list of tools is that of the file IT_LIST, if there is one. With IT_STATELESS it speaks 2026-07-28.
 
 import { readFileSync } from 'node:fs'
 
@@ -30,18 +30,25 @@ function give(id, { b64, as }) {
   return result(id, bytes)
 }
 
-const taken = (line) => `{"content":[{"type":"text","text":"${line.toString('base64')}"}]}`
+const isStateless = process.env.IT_STATELESS !== undefined
+const type = isStateless ? '"resultType":"complete",' : ''
+const hints = isStateless ? '"ttlMs":0,"cacheScope":"private",' : ''
+
+const taken = (line) => `{${type}"content":[{"type":"text","text":"${line.toString('base64')}"}]}`
 
 function message(line) {
   const { id, method, params } = JSON.parse(line.toString())
   if (id === undefined || method === undefined) return
   const own = JSON.stringify(id)
-  if (method === 'initialize') {
+  if (isStateless && method === 'server/discover')
+    result(own, `{${type}"supportedVersions":["2026-07-28"],${capabilities},${hints}"instructions":""}`)
+  else if (method === 'initialize') {
     const version = JSON.stringify(params.protocolVersion)
     result(own, `{"protocolVersion":${version},${capabilities},${info}}`)
-  } else if (method === 'tools/list') result(own, `{"tools":${bytesOf(list)}}`)
-  else if (method === 'prompts/list') result(own, '{"prompts":[{"name":"take"}]}')
-  else if (method === 'resources/list') result(own, '{"resources":[{"name":"r","uri":"it://r"}]}')
+  } else if (method === 'tools/list') result(own, `{${type}${hints}"tools":${bytesOf(list)}}`)
+  else if (method === 'prompts/list') result(own, `{${type}${hints}"prompts":[{"name":"take"}]}`)
+  else if (method === 'resources/list')
+    result(own, `{${type}${hints}"resources":[{"name":"r","uri":"it://r"}]}`)
   else if (method === 'tools/call' && params.name === 'give') give(own, params.arguments)
   else result(own, taken(line))
 }

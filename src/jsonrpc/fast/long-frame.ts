@@ -7,6 +7,7 @@ import { FrameError } from '../errors.js'
 import { frameOrError, type Params, type RequestFrame, type ResultFrame, type FrameLimits } from '../frame.js'
 import type { Line } from '../line.js'
 import type { LongLine } from './long-line.js'
+import type { NamedMembers } from './named-members.js'
 import type { RequestId } from '../request-id.js'
 import type { Span } from '../scan.js'
 import { Skeleton } from './skeleton.js'
@@ -21,7 +22,8 @@ export function readLongFrame(long: LongLine, limits?: FrameLimits): RequestFram
   const isIdWhole = idSpan.end - idSpan.start === frame.idSpan.end - frame.idSpan.start
   if (!isIdWhole) return undefined
   if (frame.kind === 'request') return requestOf(frame, idSpan, long, skeleton)
-  return new LongResult(frame, long, idSpan, origin(skeleton, frame.result))
+  const named = frame.named?.movedInto(long, (at) => skeleton.origin(at))
+  return new LongResult(frame, long, idSpan, origin(skeleton, frame.result), named)
 }
 
 function requestOf(
@@ -73,7 +75,6 @@ class LongRequest implements RequestFrame {
   }
 }
 
-/** Likewise. */
 class LongResult implements ResultFrame {
   readonly kind = 'result'
   readonly long: LongLine
@@ -81,13 +82,21 @@ class LongResult implements ResultFrame {
   readonly id: RequestId
   readonly idSpan: Span
   readonly result: Span
+  readonly named: NamedMembers | undefined
 
-  constructor({ multiline, id }: ResultFrame, long: LongLine, idSpan: Span, result: Span) {
+  constructor(
+    { multiline, id }: ResultFrame,
+    long: LongLine,
+    idSpan: Span,
+    result: Span,
+    named: NamedMembers | undefined,
+  ) {
     this.long = long
     this.multiline = multiline
     this.id = id
     this.idSpan = idSpan
     this.result = result
+    this.named = named
   }
 
   get line(): Line {

@@ -56,17 +56,6 @@ export class LongLine {
     return Buffer.concat(views)
   }
 
-  /** Whether this text of ASCII stands in it, without joining it. */
-  includes(text: string): boolean {
-    if (this.#line !== undefined) return this.#line.includes(text)
-    let end = 0
-    return this.parts.some((part) => {
-      end += part.length
-      const across = this.slice(Math.max(0, end - text.length), Math.min(end + text.length, this.length))
-      return part.includes(text) || across.includes(text)
-    })
-  }
-
   /** Its beginning, where that shows that it is no JSON at all; undefined when it may be. */
   get noise(): Line | undefined {
     const [first = this.last] = this.head

@@ -1,83 +1,143 @@
-// Which members of an object have names that somebody acts on.
+// Which members of a result have names that the proxy acts on, and where they stand.
 //
-// Nearly every object has none or one of them. To be told while it is scanned costs less than to search its bytes for the
-// names, or to keep the places of all members.
+// They are found in the scan that reads the message, so that no result is scanned a second time, and a result in parts
+// is not joined.
 
-import { BACKSLASH } from '../ascii.js'
-import { type RoutedNames, indexOfName } from '../routed-names.js'
-import type { MemberSink, Span } from '../scan.js'
-import { isKey } from '../text.js'
+import { BACKSLASH, OPEN_OBJECT } from '../ascii.js'
+import { MEMBERS_MAX, type RoutedNames, indexOfName } from '../routed-names.js'
+import { type MemberSink, Scanner, type Span } from '../scan.js'
+import { isKey, stringAt } from '../text.js'
+import type { LongLine } from './long-line.js'
 
-const FIELDS = 4
+/** One of them. */
+export interface NamedMember {
+  readonly name: string
+  /** How many members the object has before it. */
+  readonly index: number
+  /** Where the member before it ends. */
+  readonly before: number
+  /** Where its key begins. */
+  readonly key: number
+  readonly value: Span
+  /** Where the key of the next member begins; undefined for the last member. */
+  readonly next: number | undefined
+}
+
+const NONE: readonly NamedMember[] = []
+const NOTHING = Buffer.alloc(0)
 
 /** Those of one object; spans count from the start of the message. */
 export class NamedMembers implements MemberSink {
   readonly #bytes: Buffer
   readonly #routed: RoutedNames
-  /** Of each that stands here, its place among the names, where its key begins, and where its value begins and ends. */
-  #found: number[] | undefined
-  /** A name stands twice, or a key has escapes and may be any: then somebody has to look at all members. */
-  isOdd = false
+  /** The message, where it is in parts. */
+  readonly #long: LongLine | undefined
+  #found: NamedMember[] | undefined
+  #end = 0
+  /** How many members the object has, whatever their names. */
+  size = 0
+  /** Those of the member whose own members have such names too; of several, the last. */
+  inner: NamedMembers | undefined
 
-  constructor(bytes: Buffer, routed: RoutedNames) {
+  constructor(bytes: Buffer, routed: RoutedNames, long?: LongLine) {
     this.#bytes = bytes
     this.#routed = routed
+    this.#long = long
   }
 
-  /** Whether none of the names stands here. */
-  get isEmpty(): boolean {
-    return this.#found === undefined && !this.isOdd
+  /** In the order in which they are written. */
+  get found(): readonly NamedMember[] {
+    return this.#found ?? NONE
   }
 
-  inside(): undefined {
-    return undefined
+  inside(key: number, keyEnd: number): MemberSink | undefined {
+    const inner = this.#routed.inner
+    if (inner === undefined || !isKey(this.#bytes, key, keyEnd, inner.key)) return undefined
+    this.inner = new NamedMembers(this.#bytes, inner.names)
+    return this.inner
   }
 
-  add(key: number, keyEnd: number, value: number, end: number): boolean {
-    const name = indexOfName(this.#bytes, key, keyEnd, this.#routed.exact)
-    if (name >= 0) return this.#note(name, key, value, end)
-    for (let at = key; at < keyEnd; at++) if (this.#bytes[at] === BACKSLASH) this.isOdd = true
-    return true
+  add(key: number, keyEnd: number, start: number, end: number): boolean {
+    const found = this.#found
+    if (found !== undefined) {
+      const last = found[found.length - 1]
+      if (last !== undefined && last.index === this.size - 1) found[found.length - 1] = { ...last, next: key }
+    }
+    const name = this.#nameOf(key, keyEnd)
+    if (name !== undefined) {
+      const member = {
+        name,
+        index: this.size,
+        before: this.#end,
+        key,
+        value: { start, end },
+        next: undefined,
+      }
+      if (found === undefined) this.#found = [member]
+      else found.push(member)
+    }
+    this.size++
+    this.#end = end
+    return (this.#found?.length ?? 0) <= MEMBERS_MAX
   }
 
-  /** The value of the member called `name`, which is one of the names. */
-  span(name: string): Span | undefined {
-    const at = this.#find(name)
-    return at === undefined ? undefined : { start: this.#field(at + 2), end: this.#field(at + 3) }
-  }
-
-  /** Whether the member called `name` is this text, and there is no other of that name. */
-  says(name: string, text: string): boolean {
-    const at = this.#find(name)
-    if (at === undefined || this.isOdd) return false
-    return isKey(this.#bytes, this.#field(at + 2), this.#field(at + 3), text)
-  }
-
-  /** Where its key begins. */
-  keyOf(name: string): number | undefined {
-    const at = this.#find(name)
-    return at === undefined ? undefined : this.#field(at + 1)
-  }
-
-  #find(name: string): number | undefined {
+  /** The member called `name`: the last of several, as `JSON.parse` reads them. */
+  named(name: string): NamedMember | undefined {
     const found = this.#found
     if (found === undefined) return undefined
-    const { names } = this.#routed
-    for (let i = 0; i < found.length; i += FIELDS) if (names[found[i] ?? 0] === name) return i
+    for (let i = found.length - 1; i >= 0; i--) if (found[i]?.name === name) return found[i]
     return undefined
   }
 
-  #field(at: number): number {
-    return this.#found?.[at] ?? 0
-  }
-
-  #note(name: number, key: number, value: number, end: number): true {
-    const found = this.#found
-    if (found === undefined) this.#found = [name, key, value, end]
-    else {
-      for (let i = 0; i < found.length; i += FIELDS) if (found[i] === name) this.isOdd = true
-      found.push(name, key, value, end)
-    }
+  /** Whether the value of a member is this text without escapes, quotes included where it is a string. */
+  isWritten({ value: { start, end } }: NamedMember, raw: string): boolean {
+    if (end - start !== raw.length) return false
+    const bytes = this.#long === undefined ? this.#bytes : this.#long.slice(start, end)
+    const at = this.#long === undefined ? start : 0
+    for (let i = 0; i < raw.length; i++) if (bytes[at + i] !== raw.charCodeAt(i)) return false
     return true
   }
+
+  /** The text of the value of a member; undefined where that is no string. */
+  text({ value: { start, end } }: NamedMember): string | undefined {
+    if (this.#long === undefined) return stringAt(this.#bytes, { start, end })
+    return stringAt(this.#long.slice(start, end), { start: 0, end: end - start })
+  }
+
+  /** The same members in a message that is in parts; `move` gives where a byte of this one stands in that one. */
+  movedInto(long: LongLine, move: (offset: number) => number): NamedMembers {
+    const moved = new NamedMembers(NOTHING, this.#routed, long)
+    moved.size = this.size
+    moved.inner = this.inner?.movedInto(long, move)
+    moved.#found = this.#found?.map(({ name, index, before, key, value, next }) => ({
+      name,
+      index,
+      before: move(before),
+      key: move(key),
+      value: { start: move(value.start), end: move(value.end) },
+      next: next === undefined ? undefined : move(next),
+    }))
+    return moved
+  }
+
+  /** A key with escapes is compared as what it spells. */
+  #nameOf(key: number, keyEnd: number): string | undefined {
+    const { names, exact } = this.#routed
+    const index = indexOfName(this.#bytes, key, keyEnd, exact)
+    if (index >= 0) return names[index]
+    for (let at = key; at < keyEnd; at++)
+      if (this.#bytes[at] === BACKSLASH) {
+        const spelled = stringAt(this.#bytes, { start: key, end: keyEnd })
+        return names.find((name) => name === spelled)
+      }
+    return undefined
+  }
+}
+
+/** Those of the object at `span` of one JSON text that was read before; none where that is no object. */
+export function namedAt(bytes: Buffer, { start, end }: Span, names: RoutedNames): NamedMembers {
+  const members = new NamedMembers(bytes, names)
+  if (bytes[start] === OPEN_OBJECT)
+    new Scanner(bytes.subarray(0, end), Number.MAX_SAFE_INTEGER).object(start, 1, members)
+  return members
 }

@@ -4,7 +4,7 @@
 
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { type KnownMembers, type MembersPattern, membersAt } from '../../jsonrpc/members.js'
+import type { KnownMembers, MembersPattern } from '../../jsonrpc/members.js'
 import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { bothEdits } from '../../jsonrpc/splice.js'
 import { quote, rawAt, write } from '../../jsonrpc/text.js'
@@ -17,6 +17,7 @@ import { isFilter, readFilter } from '../subscriptions.js'
 import { statelessRequests } from '../methods.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { pagesToVisit, requiredForPages } from '../pages-to-visit.js'
+import { resultMembers } from '../result-type.js'
 import { statelessRevisions } from '../revisions.js'
 import type { ServerIdentity } from './legacy-client.js'
 import type { ClientLeg, ClientVoice, Received, ServerDescription } from './leg.js'
@@ -107,10 +108,10 @@ function missingIn({ missing }: Call, frame: ResponseFrame): ErrorBody | undefin
     return required === undefined ? undefined : missingCapability(required, rawAt(frame.line, frame.error))
   }
   if (missing === undefined) return undefined
-  const { line } = frame
-  const isError = membersAt(line, frame.result)?.span('isError')
-  const hasFailed = isError !== undefined && rawAt(line, isError) === 'true'
-  return hasFailed ? missingCapability(missing, rawAt(line, frame.result)) : undefined
+  const members = resultMembers(frame)
+  const isError = members.named('isError')
+  const hasFailed = isError !== undefined && members.isWritten(isError, 'true')
+  return hasFailed ? missingCapability(missing, rawAt(frame.line, frame.result)) : undefined
 }
 
 function unable(missing: string, { code, message }: ErrorBody): ErrorBody {

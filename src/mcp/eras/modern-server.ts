@@ -13,7 +13,7 @@ import { type ClientCapabilities, capabilityEdits, serverCapabilities } from '..
 import { numberOfError, statelessRefusal } from '../error-codes.js'
 import { TASKS } from '../extensions.js'
 import { SERVER_INFO } from '../meta-keys.js'
-import { isComplete, typeNamed } from '../result-type.js'
+import { typeNamed } from '../result-type.js'
 import { latestStateless } from '../revisions.js'
 import { Claims } from './claims.js'
 import { spokenIn } from './discover-answer.js'
@@ -105,8 +105,6 @@ export class ModernServerLeg implements ServerLeg, ServerSpeech {
 const WANTS_INPUT = 'input_required'
 
 function wantsInput(frame: ResultFrame): boolean {
-  // A long result is joined to be read only where it has the words somewhere.
-  if (isComplete(frame) || frame.long?.includes(WANTS_INPUT) === false) return false
   return typeNamed(frame) === WANTS_INPUT
 }
 

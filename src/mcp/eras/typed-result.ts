@@ -2,19 +2,15 @@
 //
 // MCP 2026-07-28, Overview: results, and Utilities: caching.
 
-import { type ErrorFrame, type ResultFrame, byteAt } from '../../jsonrpc/frame.js'
+import type { ErrorFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type Edit, type EditReason, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import { type CacheHint, hintMembers } from '../cache-hints.js'
 import { numberIn, statelessErrorCode } from '../error-codes.js'
 import type { RequestRow } from '../methods/method-row.js'
-import { COMPLETE, isComplete, typeNamed } from '../result-type.js'
+import { COMPLETE, isObject, resultMembers, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions/revision.js'
-
-const CLOSE_OBJECT = 0x7d
-const SPACE = 0x20
-const OPEN_OBJECT = 0x7b
 
 /** A result of the proxy's own, which is raw JSON, with its type, and how long it holds where it may be kept. */
 export function typedResult(result: string | Uint8Array, hint: CacheHint | undefined): string | Uint8Array {
@@ -26,8 +22,6 @@ export function typedResult(result: string | Uint8Array, hint: CacheHint | undef
 /** A member that a result gets. */
 interface Given {
   readonly name: string
-  /** The name as bytes. */
-  readonly key: Buffer
   readonly value: Uint8Array
   /** Raw JSON of the whole member. */
   readonly member: string
@@ -41,7 +35,6 @@ function given(name: string, value: string, why: EditReason): Given {
   const member = `"${name}":${value}`
   return {
     name,
-    key: Buffer.from(name),
     value: Buffer.from(value),
     member,
     before: Buffer.from(`${member},`),
@@ -65,37 +58,35 @@ export function resultEdits(
   { route }: RequestRow,
   isTask = false,
 ): readonly Edit[] | undefined {
-  if (byteAt(frame, frame.result.start) !== OPEN_OBJECT) return undefined
+  if (!isObject(frame)) return undefined
   if (form === 'typed') return isTask ? NO_EDITS : typeEdits(frame)
   const wanted = route.to === 'uri' ? stale : complete
-  const members = mayHave(frame, wanted) ? membersAt(frame.line, frame.result) : undefined
-  if (members === undefined) return inserted(frame, wanted)
+  const members = resultMembers(frame)
+  if (members.found.length === 0) return inserted(frame, wanted)
   // A word of the same name means something else in a result that knows no types; of two, a client may read either.
-  const written = [...members].flatMap(({ key, value: span }): Edit[] => {
-    const name = stringAt(frame.line, key)
+  const written = members.found.flatMap(({ name, value }): Edit[] => {
     const one = wanted.find((each) => each.name === name)
-    return one === undefined ? [] : [{ ...span, bytes: one.value, why: one.why }]
+    return one === undefined ? [] : [{ ...value, bytes: one.value, why: one.why }]
   })
-  const missing = wanted.filter(({ name }) => members.span(name) === undefined)
+  const missing = wanted.filter(({ name }) => members.named(name) === undefined)
   return [...inserted(frame, missing), ...written]
 }
 
 /** The one type that every result may have is the one that a result without a type has. */
 function typeEdits(frame: ResultFrame): readonly Edit[] | undefined {
-  if (isComplete(frame)) return NO_EDITS
   const type = typeNamed(frame)
   if (type === undefined) return inserted(frame, complete)
   return type === 'complete' ? NO_EDITS : undefined
 }
 
-function inserted(frame: ResultFrame, members: readonly Given[]): readonly Edit[] {
+function inserted(frame: ResultFrame, given: readonly Given[]): readonly Edit[] {
   const at = frame.result.start + 1
-  const isEmpty = isEmptyObject(frame)
-  const [only] = members
+  const isEmpty = resultMembers(frame).size === 0
+  const [only] = given
   // Nearly every result gets its type, and nothing else.
-  if (only !== undefined && members.length === 1 && !isEmpty)
+  if (only !== undefined && given.length === 1 && !isEmpty)
     return [{ start: at, end: at, bytes: only.before, why: only.why }]
-  return members.map(({ member, before, why }, index) => {
+  return given.map(({ member, before, why }, index) => {
     const bytes = isEmpty ? Buffer.from(index > 0 ? `,${member}` : member) : before
     return { start: at, end: at, bytes, why }
   })
@@ -111,22 +102,4 @@ export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']):
     // What is no number means nothing, and stays.
     return Object.is(known, code) ? [] : [{ ...value, bytes: Buffer.from(String(known)), why: 'error-code' }]
   })
-}
-
-/** Whether some of these members may stand in a result; nearly none has any, and then it is not looked at again. */
-function mayHave(frame: ResultFrame, wanted: readonly Given[]): boolean {
-  const { long, named, result } = frame
-  if (named !== undefined)
-    return !named.isEmpty && (named.isOdd || wanted.some(({ name }) => named.span(name) !== undefined))
-  // To look for the quotes too would take longer, since there are many. A long result is not joined for it.
-  return wanted.some(({ name, key }) =>
-    long === undefined ? frame.line.includes(key, result.start) : long.includes(name),
-  )
-}
-
-function isEmptyObject(frame: ResultFrame): boolean {
-  if (frame.long !== undefined) return false
-  let at = frame.result.start + 1
-  while ((frame.line[at] ?? CLOSE_OBJECT) <= SPACE) at++
-  return frame.line[at] === CLOSE_OBJECT
 }

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
-import { type Frame, readFrame } from '../../../src/jsonrpc/frame.js'
+import { type Frame, defaultFrameLimits, readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { readLongFrame } from '../../../src/jsonrpc/fast/long-frame.js'
+import type { NamedMembers } from '../../../src/jsonrpc/fast/named-members.js'
+import { routedNames } from '../../../src/jsonrpc/routed-names.js'
 import { LongLine } from '../../../src/jsonrpc/fast/long-line.js'
 import { rawAt } from '../../../src/jsonrpc/text.js'
 import { StringFinder } from '../../../src/jsonrpc/fast/string-finder.js'
 
+const resultNames = routedNames(['type', '_meta'], { key: '_meta', names: routedNames(['mine']) })
+const limits = { ...defaultFrameLimits, resultNames }
 const long = 'x\\n"'.slice(0, 3).repeat(1000)
 
 /** A long line that has come in parts of `size`. */
@@ -30,10 +34,18 @@ function facts(frame: Frame): unknown {
   // While it is in parts, and once it has been joined.
   const named = [namesOf(frame), frame.line.length, namesOf(frame)]
   const line = frame.line.toString()
-  if (frame.kind === 'result') return { kind, multiline, id, idSpan, line, result: frame.result }
+  if (frame.kind === 'result')
+    return { kind, multiline, id, idSpan, line, result: frame.result, members: membersOf(frame.named) }
   const { span, members, metaSpan, meta } = frame.params
   const params = { span, members: [...members], metaSpan, meta: [...meta], bytes: members.bytes.toString() }
   return { kind, multiline, id, idSpan, line, method: frame.method, params, named }
+}
+
+/** The named members of a result, and those of the one inside. */
+function membersOf(named: NamedMembers | undefined): unknown {
+  if (named === undefined) return undefined
+  const texts = named.found.map((member) => [named.text(member), named.isWritten(member, '"typed"')])
+  return { found: named.found, size: named.size, texts, inner: membersOf(named.inner) }
 }
 
 function namesOf(frame: Frame): unknown {
@@ -49,6 +61,10 @@ const good: [title: string, text: string][] = [
   ['a result before its id', `{"result":["${long}",1,"${long}"],"jsonrpc":"2.0","id":"a"}`],
   ['a result on several lines', `{\n"jsonrpc": "2.0",\r\n"id": 1, "result": "${long}"\n}`],
   [
+    'a result with members that the proxy acts on',
+    `{"result":{"type":"typed","a":"${long}","_meta":{"mine":"${long}","b":1},"type":"${long}","c":"${long}"},"id":1,"jsonrpc":"2.0"}`,
+  ],
+  [
     'a request',
     `{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"progressToken":"${long}","a":1},"name":"n","arguments":{"a":"${long}"}}}`,
   ],
@@ -58,9 +74,9 @@ const good: [title: string, text: string][] = [
 
 for (const [title, text] of good) {
   test(`reads ${title} as if it were short`, () => {
-    const whole = readFrame(toLine(text))
+    const whole = readFrame(toLine(text), limits)
     for (const size of [1, 7, 100, 1000, 100_000]) {
-      const read = readLongFrame(lineOf(text, size))
+      const read = readLongFrame(lineOf(text, size), limits)
       assert.ok(read !== undefined)
       assert.deepEqual(facts(read), facts(whole))
     }
