@@ -12,7 +12,6 @@ import {
   type Way,
   directSpec,
   otherSpec,
-  parseRelaySpec,
   proxySpec,
   relaySpec,
 } from './subject.js'
@@ -37,7 +36,6 @@ export interface Settings {
   readonly quick: boolean
   /** Undefined leaves it to the figure. */
   readonly rounds: number | undefined
-  readonly withParse: boolean
 }
 
 export type Figure = (settings: Settings) => Promise<Row[]>
@@ -53,7 +51,6 @@ function specsOf(settings: Settings): SubjectSpec[] {
   }
   const other = otherSpec(place)
   if (other !== undefined) specs.push(other)
-  if (settings.withParse) specs.push(parseRelaySpec(place))
   return specs
 }
 

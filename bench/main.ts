@@ -1,8 +1,8 @@
-// npm run bench -- [figure…] [--rounds N] [--quick] [--with-parse] [--parsing-ends]
+// npm run bench -- [figure…] [--rounds N] [--quick] [--parsing-ends]
 //                  [--payload text|plain|wide] [--id first|last] [--proxy FILE] [--against FILE]
 //
-// Prints every figure as a ratio measured in one alternating run; progress goes
-// to stderr, the table to stdout. README.md says what the figures mean.
+// Without names it measures what the page with the figures shows, and prints the tables of that page last. Progress goes
+// to stderr. README.md defines the figures.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, loadavg, tmpdir } from 'node:os'
@@ -21,19 +21,17 @@ import {
 } from './figures.js'
 import { eras, httpEras } from './eras.js'
 import { firstCall } from './first-call.js'
-import { firstList } from './first-list.js'
-import { floods } from './floods.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
 import { httpMemory, httpStart } from './http-start.js'
 import { many } from './many.js'
-import { parked } from './parked.js'
+import { onPage, pageTables } from './page-tables.js'
 import { type Row, markdown } from './report.js'
 import { sandbox } from './sandbox.js'
 import { sizes } from './sizes.js'
 import { memory, start } from './start.js'
 import { ENVELOPES, type Envelope, PAYLOADS, type Payload, payloadNamed } from './wire.js'
 
-/** What each is, and how it is made. */
+/** Each has a line in the usage and a name; the page shows those that are in `page-tables.ts`. */
 const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['calls', ['small calls over stdio, many at a time: throughput and processor time', calls]],
   ['latency', ['small calls over stdio, one at a time', latency]],
@@ -43,15 +41,10 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['arguments', ['arguments of 1 MB over stdio', arguments1]],
   ['mixed', ['small calls beside long results over stdio', mixed]],
   ['start', ['from the command to the first answer', start]],
-  [
-    'first-list',
-    ['from the command to the first tools/list, with and without a copy that is asked before', firstList],
-  ],
   ['memory', ['resident memory at rest', memory]],
   ['first-call', ['the first call of a process that has just started', firstCall]],
   ['many', ['many servers behind one proxy', many]],
   ['eras', ['small calls where clients and servers speak different revisions', eras]],
-  ['parked', ['memory of calls that wait for clients without a session', parked]],
   ['sandbox', ['code and commands in sandboxes, set against the programs alone', sandbox]],
   ['http-calls', ['small calls over HTTP on 32 connections', httpCalls]],
   ['http-latency', ['small calls over HTTP, one at a time', httpLatency]],
@@ -59,17 +52,16 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['http-10mb', ['results of 10 MB over HTTP', http10]],
   ['http-sessions', ['whole sessions over HTTP: initialize, one call, DELETE', httpSessions]],
   ['http-eras', ['small calls over HTTP where clients and servers speak different revisions', httpEras]],
-  ['floods', ['p99 of small calls over HTTP beside a client that asks for more than there is', floods]],
   ['http-start', ['from the command to the first answer over HTTP', httpStart]],
   ['http-memory', ['resident memory at rest of the HTTP front', httpMemory]],
 ])
 
 const ROUNDS_MAX = 1_000
 
-const usage = `usage: npm run bench -- [figure…] [--rounds N] [--quick] [--with-parse]
+const usage = `usage: npm run bench -- [figure…] [--rounds N] [--quick]
        [--parsing-ends] [--payload text|plain|wide] [--id first|last] [--proxy FILE] [--against FILE]
 
-figures, all of them without a name:
+figures; without a name, those of the page:
 ${[...FIGURES].map(([name, [says]]) => `  ${name.padEnd(14)} ${says}`).join('\n')}\n`
 
 interface CommandLine {
@@ -89,7 +81,6 @@ function readCommandLine(): CommandLine | 'help' {
     options: {
       rounds: { type: 'string' },
       quick: { type: 'boolean', default: false },
-      'with-parse': { type: 'boolean', default: false },
       'parsing-ends': { type: 'boolean', default: false },
       payload: { type: 'string', default: 'text' },
       id: { type: 'string' },
@@ -110,8 +101,8 @@ function readCommandLine(): CommandLine | 'help' {
   const unknown = positionals.find((name) => !FIGURES.has(name))
   if (unknown !== undefined) throw new Error(`no figure '${unknown}'`)
   return {
-    names: positionals.length === 0 ? [...FIGURES.keys()] : positionals,
-    settings: { quick: values.quick, rounds, withParse: values['with-parse'] },
+    names: positionals.length === 0 ? onPage : positionals,
+    settings: { quick: values.quick, rounds },
     payload,
     envelopes,
     cli: resolve(values.proxy),
@@ -141,7 +132,7 @@ async function run(folder: string): Promise<void> {
     process.stderr.write(`${name}: ${((performance.now() - began) / 1000).toFixed(1)} s\n`)
   }
   process.stdout.write(
-    `${markdown(rows)}\n\nafter: ${machine()}, payload ${place.payload}${parsingEnds ? ', parsing ends' : ''}\n`,
+    `${markdown(rows)}\n\nafter: ${machine()}, payload ${place.payload}${parsingEnds ? ', parsing ends' : ''}\n\n${pageTables(rows)}`,
   )
 }
 

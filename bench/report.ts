@@ -151,7 +151,7 @@ export function emptyRow(figure: string, way: string, aim: Aim | undefined, note
   }
 }
 
-function digits(value: number): string {
+export function digits(value: number): string {
   return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(2)
 }
 
@@ -162,7 +162,7 @@ function showSpread(row: Row): string {
   return `**${digits(middle)}**${unit} (${digits(min)}..${digits(max)}, n=${count})${row.aside}`
 }
 
-function showAim(aim: Aim | undefined): string {
+export function showAim(aim: Aim | undefined): string {
   if (aim === undefined) return ''
   return `${aim.kind === 'at least' ? '>=' : '<='} ${aim.value}${aim.unit === '' ? '' : ` ${aim.unit}`}`
 }

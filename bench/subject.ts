@@ -37,7 +37,6 @@ export type Way =
   | 'forwarder'
   | 'proxy'
   | 'proxy, prefix: false'
-  | 'parse relay'
   | 'other build'
   | 'proxy, 1 server'
   | 'proxy, 200 servers'
@@ -103,11 +102,6 @@ export function directSpec(place: Place): SubjectSpec {
 export function relaySpec(place: Place): SubjectSpec {
   const argv = [process.execPath, program('relay.js'), ...serverArgv(place, TOOLS)]
   return { way: 'relay', argv, toolPrefix: '', toolCount: TOOLS, payload: place.payload }
-}
-
-export function parseRelaySpec(place: Place): SubjectSpec {
-  const argv = [process.execPath, program('parse-relay.js'), ...serverArgv(place, TOOLS)]
-  return { way: 'parse relay', argv, toolPrefix: '', toolCount: TOOLS, payload: place.payload }
 }
 
 /** The proxy in front of the bench server alone; undefined while it is not built. */
