@@ -25,7 +25,7 @@ export function isBatch(line: Uint8Array): boolean {
  */
 export function splitBatch(line: Line, limits: FrameLimits = defaultFrameLimits): Line[] {
   const span = scanText(line, limits.depthMax)
-  const items = itemsAt(line, span)
+  const items = itemsAt(line, span, BATCH_MAX)
   if (items.length === 0) throw new FrameError('FRAME_ENVELOPE', 'a batch is not empty', span.start)
   if (items.length > BATCH_MAX) {
     throw new FrameError('FRAME_TOO_LARGE', `a batch holds at most ${BATCH_MAX} messages`, span.start)

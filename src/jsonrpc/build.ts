@@ -1,10 +1,11 @@
 // The few messages that the proxy says itself.
 
 import { Buffer } from 'node:buffer'
-import { joinLine, toLine } from './line.js'
+import { joinLine } from './line.js'
+import { toOneLine } from './line-safe.js'
 import type { RequestId } from './request-id.js'
 import { type WireBytes, wireBytes } from './splice.js'
-import { onOneLine, quote } from './text.js'
+import { quote } from './text.js'
 
 const CLOSING = Buffer.from('}')
 const OPENING_BATCH = Buffer.from('[')
@@ -67,7 +68,7 @@ function paramsMember(params: string | undefined): string {
   return params === undefined ? '' : `,"params":${params}`
 }
 
-/** What was taken out of another message may stand on several lines there. */
+/** A part that was taken out of another message may stand on several lines. */
 function said(text: string): WireBytes {
-  return wireBytes(toLine(onOneLine(text)))
+  return wireBytes(toOneLine(text))
 }

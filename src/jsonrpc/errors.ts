@@ -28,11 +28,12 @@ export class FrameError extends Error {
   readonly id: RequestId | undefined
 
   constructor(code: FrameErrorCode, message: string, offset: number, id?: RequestId) {
-    // What is wrong is in the bytes. A stack is the dearest part of an error, and a server that floods makes many.
+    // No stack: it is the costly part, it says nothing about bad input, and a flooding server makes many of these.
+    // Where the intrinsics are frozen the limit cannot be set, and the error has a stack.
     const { stackTraceLimit } = Error
-    Error.stackTraceLimit = 0
+    Reflect.set(Error, 'stackTraceLimit', 0)
     super(message)
-    Error.stackTraceLimit = stackTraceLimit
+    Reflect.set(Error, 'stackTraceLimit', stackTraceLimit)
     this.code = code
     this.offset = offset
     this.id = id

@@ -3,7 +3,7 @@
 import { TransportError } from './errors.js'
 import type { Frame } from './frame.js'
 import type { Line } from './line.js'
-import { hasLineBreaks, lineSafe } from './line-safe.js'
+import { hasLineBreaks, lineBreakEdits, toOneLine } from './line-safe.js'
 import { type Outgoing, spliceParts } from './fast/splice-parts.js'
 import { type Edit, SplicedLine, type WireBytes, inOrder, splice } from './splice.js'
 
@@ -23,30 +23,35 @@ export class Forwarder {
   }
 
   message(frame: Frame, edits: readonly Edit[]): Outgoing {
-    if (this.#tap !== undefined || frame.multiline)
-      return this.#spliced(frame.line, frame.multiline ? lineSafe(frame.line, edits) : edits)
+    if (this.#tap !== undefined) return this.#tapped(frame.line, edits, frame.multiline)
+    if (frame.multiline) return spliced(toOneLine(frame.line), edits)
     const long = frame.kind === 'result' || frame.kind === 'request' ? frame.long : undefined
     if (long !== undefined) return spliceParts(long.head, long.last, inOrder(edits), long.memory)
-    const { line } = frame
-    if (edits.length === 0) return splice(line, edits)
-    return line.length > COPIED_BYTES_MAX
-      ? spliceParts([], line, inOrder(edits))
-      : new SplicedLine(line, inOrder(edits))
+    return spliced(frame.line, edits)
   }
 
   /** One item of a list. */
   item(line: Line, edits: readonly Edit[]): WireBytes {
-    return this.#spliced(line, hasLineBreaks(line) ? lineSafe(line, edits) : edits)
+    const hasBreaks = hasLineBreaks(line)
+    if (this.#tap !== undefined) return this.#tapped(line, edits, hasBreaks)
+    return splice(hasBreaks ? toOneLine(line) : line, inOrder(edits))
   }
 
-  #spliced(line: Line, edits: readonly Edit[]): WireBytes {
-    const ordered = inOrder(edits)
-    const output = splice(line, ordered)
+  #tapped(line: Line, edits: readonly Edit[], hasBreaks: boolean): WireBytes {
+    const all = hasBreaks ? lineBreakEdits(line, edits) : inOrder(edits)
+    const output = splice(line, all)
     try {
-      this.#tap?.(line, ordered, output)
+      this.#tap?.(line, all, output)
     } catch (error) {
       this.#fail(new TransportError('TRANSPORT_TAP', 'the forward tap failed', { cause: error }))
     }
     return output
   }
+}
+
+function spliced(line: Line, edits: readonly Edit[]): Outgoing {
+  if (edits.length === 0) return splice(line, edits)
+  return line.length > COPIED_BYTES_MAX
+    ? spliceParts([], line, inOrder(edits))
+    : new SplicedLine(line, inOrder(edits))
 }

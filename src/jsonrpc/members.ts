@@ -1,6 +1,7 @@
 // The members of one object, as spans.
 
 import { OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
+import { FrameError } from './errors.js'
 import type { FamiliarText } from './fast/familiar-text.js'
 import type { LongLine } from './fast/long-line.js'
 import { MEMBERS_MAX, type RoutedNames, indexOfName } from './routed-names.js'
@@ -49,6 +50,12 @@ const NO_NAME = -1
 /** The first of the routed names; the next ones are less. */
 const FIRST_NAME = -1
 const NOTHING = Buffer.alloc(0)
+
+/** How many members of an object that is not routed by are kept: more than any real object has, and less than a megabyte of offsets. */
+export const UNROUTED_MEMBERS_MAX = 10_000
+
+/** How many items of an array are kept where the caller names no limit, for the same reason. */
+const ITEMS_MAX = 10_000
 
 /** An object's members in the order in which they are written; spans count from the start of the bytes. */
 export class Members implements MemberSink {
@@ -116,11 +123,12 @@ export class Members implements MemberSink {
     return { text, places: this.#moved((offset) => offset - start) }
   }
 
+  /** Gives false when the object has more members than are kept. */
   add(key: number, keyEnd: number, value: number, end: number): boolean {
     const routed = this.#routed
     const name = routed === undefined ? NO_NAME : indexOfName(this.#bytes, key, keyEnd, routed.exact)
     this.#places.push(key, name === NO_NAME ? keyEnd : FIRST_NAME - name, value, end)
-    if (routed === undefined) return true
+    if (routed === undefined) return this.#places.length <= UNROUTED_MEMBERS_MAX * FIELDS
     const bit = 1 << name
     // No name is the thirty-second: a shift by -1 sets that bit.
     if (bit < 0 || (this.#seen & bit) !== 0) this.isOdd = true
@@ -211,19 +219,29 @@ export class Members implements MemberSink {
   }
 }
 
-/** The members of the object at `span` of one JSON text, or undefined when there is no object. */
+/** The members of the object at `span` of one JSON text; undefined when there is no object, or one with more than 10,000 members. */
 export function membersAt(bytes: Buffer, span: Span | undefined): Members | undefined {
   if (span === undefined || bytes[span.start] !== OPEN_OBJECT) return undefined
   const members = new Members(bytes)
-  scannerOf(bytes, span).object(span.start, 1, members)
+  try {
+    scannerOf(bytes, span).object(span.start, 1, members)
+  } catch (error) {
+    if (error instanceof FrameError && error.code === 'FRAME_TOO_LARGE') return undefined
+    throw error
+  }
   return members
 }
 
-/** The items of the array at `span` of one JSON text, in order; empty when there is no array. */
-export function itemsAt(bytes: Buffer, span: Span | undefined): Span[] {
+/**
+ * The items of the array at `span` of one JSON text, in order; empty when there is no array.
+ *
+ * Of an array with more than `itemsMax` items only the first `itemsMax + 1` are given: a caller that has a limit sees
+ * that it is exceeded, and the rest costs nothing.
+ */
+export function itemsAt(bytes: Buffer, span: Span | undefined, itemsMax: number = ITEMS_MAX): Span[] {
   const items: Span[] = []
   if (span === undefined || bytes[span.start] !== OPEN_ARRAY) return items
-  scannerOf(bytes, span).array(span.start, 1, items)
+  scannerOf(bytes, span).array(span.start, 1, items, itemsMax)
   return items
 }
 

@@ -45,4 +45,9 @@ export interface PeerOptions {
   readonly frame?: FrameLimits
   readonly wire?: (direction: 'in' | 'out', bytes: Uint8Array, whole: boolean) => void
   readonly forwarded?: (input: Uint8Array, edits: readonly Edit[], output: Uint8Array) => void
+  /** Is given what the owner throws at the end of the connection, where nothing else can report it. */
+  readonly onFault?: (error: unknown) => void
 }
+
+/** The options that observe a connection. */
+export type PeerWatch = Pick<PeerOptions, 'wire' | 'forwarded' | 'onFault'>

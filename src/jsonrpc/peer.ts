@@ -30,7 +30,7 @@ import { type Outgoing, WireParts } from './fast/splice-parts.js'
 import { type Edit, SplicedLine } from './splice.js'
 
 export type { PendingAnswer } from './own-request.js'
-export type { AnswerWaiter, PeerOptions, PeerOwner } from './peer-owner.js'
+export type { AnswerWaiter, PeerOptions, PeerOwner, PeerWatch } from './peer-owner.js'
 
 /** Reads, writes and matches the messages of one connection; `E` waits for the answer to a forwarded request. */
 export class Peer<E extends AnswerWaiter> {
@@ -238,8 +238,9 @@ export class Peer<E extends AnswerWaiter> {
     const unanswered = endOwn(this.#inflight.drain(), cause)
     try {
       this.#owner.closed(unanswered, cause)
-    } catch {
-      // The connection has ended already, and nobody is left to be told.
+    } catch (error) {
+      // The connection has ended already, so a second end would tell nobody.
+      this.#options.onFault?.(error)
     }
   }
 

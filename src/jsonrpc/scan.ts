@@ -152,15 +152,22 @@ export class Scanner {
     }
   }
 
-  /** Skips the array whose bracket is at `at`; `depth` counts it too. */
-  array(at: number, depth: number, into?: Span[]): number {
+  /**
+   * Skips the array whose bracket is at `at`; `depth` counts it too.
+   *
+   * Collects items in `into` until there are more than `itemsMax`, and stops there: the offset is then that of the last item's end.
+   */
+  array(at: number, depth: number, into?: Span[], itemsMax: number = Number.POSITIVE_INFINITY): number {
     const bytes = this.#bytes
     if (depth > this.#depthMax) this.#tooDeep(at)
     let i = (bytes[at + 1] ?? END) > SPACE ? at + 1 : this.skipSpace(at + 1)
     if (bytes[i] === CLOSE_ARRAY) return i + 1
     for (;;) {
       const end = this.value(i, depth)
-      into?.push({ start: i, end })
+      if (into !== undefined) {
+        into.push({ start: i, end })
+        if (into.length > itemsMax) return end
+      }
       i = (bytes[end] ?? END) > SPACE ? end : this.skipSpace(end)
       if (bytes[i] === CLOSE_ARRAY) return i + 1
       if (bytes[i] !== COMMA) this.#fail(i, "expected ',' or ']'")

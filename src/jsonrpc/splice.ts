@@ -76,8 +76,9 @@ export class SplicedLine {
   readonly #ahead: number
   readonly length: number
 
-  /** The edits are in order and do not overlap. */
+  /** The edits are in order and do not overlap. They are checked here, so that `writeTo` cannot fail halfway. */
   constructor(input: Line, edits: readonly Edit<string>[]) {
+    checkOrder(edits, input.length)
     let growth = 0
     let greatest = 0
     for (const { bytes, start, end } of edits) {
@@ -115,8 +116,6 @@ export class SplicedLine {
     let from = 0
     let to = start
     for (const edit of this.#edits) {
-      const isInOrder = edit.start >= from && edit.end >= edit.start && edit.end <= size
-      if (!isInOrder) throw fault('edits lie in the input, in order, and do not overlap')
       move(memory, to, input + from, input + edit.start)
       to += edit.start - from
       put(edit.bytes, memory, to)
@@ -127,6 +126,16 @@ export class SplicedLine {
     to += size - from
     memory[to] = LF
     return to
+  }
+}
+
+/** @throws Error when the edits do not lie in the `length` bytes of the input, are out of order, or overlap */
+export function checkOrder(edits: readonly Span[], length: number): void {
+  let from = 0
+  for (const { start, end } of edits) {
+    const isInOrder = start >= from && end >= start && end <= length
+    if (!isInOrder) throw fault('edits lie in the input, in order, and do not overlap')
+    from = end
   }
 }
 

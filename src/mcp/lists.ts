@@ -76,14 +76,24 @@ export interface Page {
   readonly hint: CacheHint | undefined
 }
 
-/** The items of one page, without those that have no name; undefined when the result is no such list. */
-export function readPage(frame: ResultFrame, kind: ListKind): Page | undefined {
+/**
+ * The items of one page, without those that have no name; undefined when the result is no such list.
+ *
+ * Of a page with more than `itemsMax` items nothing is read.
+ */
+export function readPage(
+  frame: ResultFrame,
+  kind: ListKind,
+  itemsMax: number,
+): Page | 'too-long' | undefined {
   const shape = listShapes[kind]
   const members = membersAt(frame.line, frame.result)
   const span = members?.span(shape.items)
   if (members === undefined || span === undefined || frame.line[span.start] !== 0x5b) return undefined
+  const spans = itemsAt(frame.line, span, itemsMax)
+  if (spans.length > itemsMax) return 'too-long'
   const items: ListItem[] = []
-  for (const item of itemsAt(frame.line, span)) {
+  for (const item of spans) {
     const read = readItem(toLine(frame.line.subarray(item.start, item.end)), shape.key)
     if (read !== undefined) items.push(read)
   }

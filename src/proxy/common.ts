@@ -43,7 +43,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     runtime,
     log,
     limits,
-    taps: new Taps(tap, runtime),
+    taps: new Taps(tap, runtime, log),
     room: new ProcessRoom(upstream.processesMax, upstream.awayMsMax),
     unread: new Unread(session.unreadBytesMax),
     events,

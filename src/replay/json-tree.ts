@@ -62,7 +62,7 @@ function nodeAt(bytes: Buffer, { start, end }: Span): JsonNode {
   if (first === OPEN_OBJECT)
     return { kind: 'object', start, end, members: memberNodes(bytes, { start, end }) }
   if (first === OPEN_ARRAY) {
-    const items = itemsAt(bytes, { start, end }).map((item) => nodeAt(bytes, item))
+    const items = itemsAt(bytes, { start, end }, Number.POSITIVE_INFINITY).map((item) => nodeAt(bytes, item))
     return { kind: 'array', start, end, items }
   }
   const string = stringAt(bytes, { start, end })

@@ -1,8 +1,6 @@
 // A server that a transcript is replayed against: a child process on stdin and stdout.
 
-import { lineSafe } from '../jsonrpc/line-safe.js'
-import { toLine } from '../jsonrpc/line.js'
-import { splice } from '../jsonrpc/splice.js'
+import { toOneLine } from '../jsonrpc/line-safe.js'
 import { LineSplitter } from '../transports/stdio/line-splitter.js'
 import type { Child, ChildExit, Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { within } from '../runtime/within.js'
@@ -49,9 +47,7 @@ export class ReplayProcess implements Server {
   }
 
   send({ bytes, lineEnd, whole }: Pick<Sent, 'bytes' | 'lineEnd' | 'whole'>): void {
-    const line = toLine(bytes)
-    const sent = whole ? splice(line, lineSafe(line, [])) : line
-    this.#child.stdin.write(Buffer.concat([sent, Buffer.from(lineEnd)]))
+    this.#child.stdin.write(Buffer.concat([whole ? toOneLine(bytes) : bytes, Buffer.from(lineEnd)]))
   }
 
   closeInput(): void {

@@ -10,7 +10,7 @@ export class CoalescedChanges<T, R> {
     this.#make = make
   }
 
-  /** Resolves with what the last change did that this one has become. */
+  /** Resolves or rejects as the newest change does, which replaces this one if it comes before the end of this one. */
   take(value: T): Promise<R> {
     this.#next = { value }
     this.#making ??= this.#makeAll(value)
@@ -21,9 +21,15 @@ export class CoalescedChanges<T, R> {
     // Whatever else is asked for in this turn of the event loop is one change.
     await Promise.resolve()
     try {
-      let made = await this.#makeNext(first)
-      while (this.#next !== undefined) made = await this.#makeNext(this.#next.value)
-      return made
+      for (;;) {
+        try {
+          const made = await this.#makeNext(first)
+          if (this.#next === undefined) return made
+        } catch (error) {
+          // A change that failed must not swallow the newer one.
+          if (this.#next === undefined) throw error
+        }
+      }
     } finally {
       this.#making = undefined
     }

@@ -88,12 +88,16 @@ export class Waits {
     })
   }
 
+  /** A `waited` that throws ends this turn of the timer, and no wait behind it: those are looked at in the next. */
   #look(nowMs: number): void {
-    for (let wait = this.#first; wait !== undefined && wait.endsAtMs <= nowMs; wait = this.#first) {
-      this.cancel(wait)
-      wait.waiting.waited()
+    try {
+      for (let wait = this.#first; wait !== undefined && wait.endsAtMs <= nowMs; wait = this.#first) {
+        this.cancel(wait)
+        wait.waiting.waited()
+      }
+    } finally {
+      this.#timer = undefined
+      if (this.#first !== undefined && !this.#isStopped) this.#lookAt(this.#first.endsAtMs)
     }
-    this.#timer = undefined
-    if (this.#first !== undefined) this.#lookAt(this.#first.endsAtMs)
   }
 }

@@ -26,6 +26,8 @@ class MemoryEnd implements MemoryConnection {
   #scheduled = false
   #otherClosed = false
   #closed = false
+  /** Why it has closed. */
+  #cause: TransportError | undefined
 
   get congested(): boolean {
     return this.#congestion.on
@@ -45,7 +47,7 @@ class MemoryEnd implements MemoryConnection {
 
   start(sink: Sink): void {
     this.#sink = sink
-    if (this.#closed) setImmediate(() => sink.closed(undefined))
+    if (this.#closed) setImmediate(() => sink.closed(this.#cause))
     else this.#schedule()
   }
 
@@ -119,6 +121,7 @@ class MemoryEnd implements MemoryConnection {
   #end(cause: TransportError | undefined): void {
     if (this.#closed) return
     this.#closed = true
+    this.#cause = cause
     this.#queue = []
     this.#queuedBytes = 0
     this.#congestion.end()

@@ -69,3 +69,20 @@ test('a key is compared byte for byte', () => {
   assert.equal(isKey(bytes, 0, 6, 'name'), true)
   for (const other of ['nam', 'names', 'Name', 'nama', '']) assert.equal(isKey(bytes, 0, 6, other), false)
 })
+
+test('of a list that is too long as many items are given as show that, and an object with too many members is none', () => {
+  const list = `[${'1,'.repeat(10_000)}1]`
+  const bytes = toLine(list)
+  const span = { start: 0, end: list.length }
+  assert.equal(itemsAt(bytes, span).length, 10_001)
+  assert.equal(itemsAt(bytes, span, 10).length, 11)
+  assert.equal(itemsAt(bytes, span, 20_000).length, 10_001)
+
+  for (const [size, kept] of [
+    [10_000, 10_000],
+    [10_001, undefined],
+  ] as const) {
+    const object = `{${Array.from({ length: size }, () => '"a":1').join(',')}}`
+    assert.equal(membersAt(toLine(object), { start: 0, end: object.length })?.size, kept)
+  }
+})

@@ -292,7 +292,7 @@ test('no line break leaves, so nothing can hide behind one', () => {
   ])
   assert.deepEqual(
     forwards.map(({ edits }) => edits),
-    [['line-safe', 'line-safe'], ['line-safe'], ['line-safe'], ['id', 'line-safe', 'line-safe']],
+    [['line-safe', 'line-safe'], ['line-safe'], ['line-safe'], ['id', 'line-safe']],
   )
 })
 
@@ -600,13 +600,15 @@ test("an exception in an owner's callback ends its connection and goes no furthe
   }
 })
 
-test('an exception while hearing of the end goes no further either', () => {
-  const { script, diary } = scene()
+test('an exception while hearing of the end goes no further either, and is reported', () => {
+  const faults: unknown[] = []
+  const { script, diary } = scene({ onFault: (error) => faults.push(error) })
   diary.on = () => {
     throw new Error('a fault')
   }
   script.sink?.closed(undefined)
   assert.equal(diary.closes, 1)
+  assert.match(String(faults), /a fault/)
 })
 
 test('two peers talk over a pair', async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { lineSafe } from '../../src/jsonrpc/line-safe.js'
-import { type Edit, inOrder, splice } from '../../src/jsonrpc/splice.js'
+import { lineBreakEdits, toOneLine } from '../../src/jsonrpc/line-safe.js'
+import { type Edit, SplicedLine, inOrder, splice } from '../../src/jsonrpc/splice.js'
 
 function edit(start: number, end: number, text: string): Edit {
   return { start, end, bytes: Buffer.from(text), why: 'id' }
@@ -51,6 +51,11 @@ const faults: [title: string, edits: Edit[]][] = [
   ['removing everything', [edit(0, 6, '')]],
 ]
 
+test('edits that cannot be applied are refused before anything is written', () => {
+  for (const [title, edits] of faults)
+    assert.throws(() => new SplicedLine(toLine('abcdef'), edits), /does not hold/, title)
+})
+
 test('edits that cannot be applied are a programming error', () => {
   for (const [title, edits] of faults) {
     assert.throws(() => splice(toLine('abcdef'), edits), /does not hold|RangeError/, title)
@@ -71,16 +76,29 @@ const multiline: [input: string, output: string][] = [
 test('a line break between tokens becomes a space', () => {
   for (const [input, output] of multiline) {
     const line = toLine(input)
-    assert.equal(splice(line, lineSafe(line, [])).toString(), output)
+    assert.equal(splice(line, lineBreakEdits(line, [])).toString(), output)
+    assert.equal(toOneLine(line).toString(), output)
+    assert.equal(line.toString(), input, 'the input stays as it was')
   }
 })
 
 test('a line break that another edit takes away is left to it', () => {
   const line = toLine('{\n"id":\n1,\n"x":2}')
-  const edits = lineSafe(line, [{ start: 7, end: 9, bytes: Buffer.from('7'), why: 'id' }])
+  const edits = lineBreakEdits(line, [{ start: 7, end: 9, bytes: Buffer.from('7'), why: 'id' }])
   assert.equal(splice(line, edits).toString(), '{ "id":7, "x":2}')
   assert.deepEqual(
     edits.map(({ why }) => why),
     ['line-safe', 'id', 'line-safe'],
   )
+})
+
+test('a message with a million line breaks has a few hundred edits, and they say what leaves', () => {
+  const texts = [`{"a":${'\r'.repeat(1_000_000)}1}`, `[${'1,\r\n'.repeat(250_000)}1]`]
+  const counts = [1, 257]
+  for (const [i, text] of texts.entries()) {
+    const line = toLine(text)
+    const edits = lineBreakEdits(line, [])
+    assert.equal(edits.length, counts[i])
+    assert.equal(splice(line, edits).compare(toOneLine(line)), 0)
+  }
 })

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { hasLineBreaks, lineSafe } from '../../src/jsonrpc/line-safe.js'
+import { hasLineBreaks, lineBreakEdits } from '../../src/jsonrpc/line-safe.js'
 import { type Edit, inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { numRuns } from './runs.js'
 
@@ -75,7 +75,7 @@ test('no line break is left where no edit put one, and nothing else changes', ()
         bytes: Buffer.from('NEW'),
         why: 'name',
       }
-      const output = splice(line, lineSafe(line, [edit]))
+      const output = splice(line, lineBreakEdits(line, [edit]))
       assert.equal(hasLineBreaks(output), false)
       assert.equal(output.toString(), naive(Buffer.from(input.replace(/[\r\n]/g, ' ')), [edit]).toString())
     }),

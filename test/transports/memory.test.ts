@@ -109,3 +109,18 @@ test('a queue of many messages is delivered in linear time', async () => {
   right.read(true)
   await all
 })
+
+test('who starts after a tap has failed is told why the connection ended', async () => {
+  const [left, right] = memoryPair()
+  const far = new Recorder()
+  far.wire = () => {
+    throw new Error('no room')
+  }
+  right.start(far)
+  void left.send(message('1'))
+  await far.seen('closed')
+  const late = new Recorder()
+  right.start(late)
+  await late.seen('closed')
+  assert.deepEqual(late.events, ['closed TRANSPORT_TAP'])
+})

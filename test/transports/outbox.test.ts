@@ -69,3 +69,14 @@ test('it is empty afterwards', () => {
   assert.equal(outbox.bytes, 0)
   assert.deepEqual(outbox.take(), [])
 })
+
+test('a message that cannot be spliced leaves nothing behind for the one after it', () => {
+  const outbox = new Outbox()
+  const wrong: Edit[] = [
+    { start: 3, end: 6, bytes: Buffer.from('abc'), why: 'id' },
+    { start: 4, end: 7, bytes: Buffer.from('defg'), why: 'name' },
+  ]
+  assert.throws(() => outbox.add(new SplicedLine(toLine('{"jsonrpc":"2.0"}'), wrong)), /does not hold/)
+  outbox.add(splice(toLine('{"next":1}'), []))
+  assert.equal(Buffer.concat(outbox.take()).toString(), '{"next":1}\n')
+})

@@ -83,3 +83,20 @@ test('nobody is told once it has stopped', () => {
   clock.to(1000)
   assert.deepEqual([ended, clock.isIdle], [[], true])
 })
+
+test('a wait whose owner throws does not keep the others from ending', () => {
+  const { clock, waits, ended, begin } = scene()
+  begin('a')
+  waits.begin({
+    waited: () => {
+      throw new Error('not today')
+    },
+  })
+  begin('c')
+  assert.throws(() => clock.to(1000), /not today/)
+  clock.to(1000)
+  assert.deepEqual(ended, ['a at 250', 'c at 250'])
+  begin('d')
+  clock.to(2000)
+  assert.equal(ended.at(-1), 'd at 1250')
+})

@@ -1,10 +1,9 @@
 // Splicing a long message: what no edit touches stays where it lies.
 
-import { fault } from '../errors.js'
 import { type Line, joinLine, lengthOf, toLine } from '../line.js'
 import type { MessageMemory } from './message-memory.js'
 import { PartReader } from './part-reader.js'
-import { type Edit, type SplicedLine, type WireBytes, wireBytes } from '../splice.js'
+import { type Edit, type SplicedLine, type WireBytes, checkOrder, wireBytes } from '../splice.js'
 
 /** A long message that may be sent, in parts; a line feed lies behind the last. */
 export class WireParts {
@@ -53,11 +52,10 @@ export function spliceParts<Why extends string>(
   if (head.length === 0 && edits.length === 0) return wireBytes(last)
   const reader = new PartReader([...head, last])
   const length = lengthOf(head) + last.length
+  checkOrder(edits, length)
   const parts: Uint8Array[] = []
   let from = 0
   for (const edit of edits) {
-    const isInOrder = edit.start >= from && edit.end >= edit.start && edit.end <= length
-    if (!isInOrder) throw fault('edits lie in the input, in order, and do not overlap')
     reader.read(from, edit.start, parts)
     parts.push(edit.bytes)
     from = edit.end

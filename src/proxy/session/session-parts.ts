@@ -1,7 +1,7 @@
 // What a session is made of, besides its connection.
 
 import type { ClientReports } from './client-reports.js'
-import type { PeerOptions } from '../../jsonrpc/peer.js'
+import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { SessionLimits } from '../../limits.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
@@ -23,7 +23,7 @@ export interface SessionParts {
   readonly unread: Unread
   readonly log: LogSink
   readonly reports: ClientReports
-  readonly watch: Pick<PeerOptions, 'wire' | 'forwarded'>
+  readonly watch: PeerWatch
   /** Whose requests are that say by themselves what their client is. */
   readonly guests: GuestList
   /** What the client reaches, once it has said who it is. */

@@ -41,6 +41,8 @@ export class HttpMessages {
   readonly #congestion = new Congestion()
   #sink: Sink | undefined
   #closed = false
+  /** Why it has closed. */
+  #cause: TransportError | undefined
   #reading = true
   #last = 0
   #unsentBytes = 0
@@ -82,7 +84,7 @@ export class HttpMessages {
 
   start(sink: Sink): void {
     this.#sink = sink
-    if (this.#closed) setImmediate(() => sink.closed(undefined))
+    if (this.#closed) setImmediate(() => sink.closed(this.#cause))
   }
 
   read(on: boolean): void {
@@ -93,6 +95,7 @@ export class HttpMessages {
   close(cause: TransportError | undefined): void {
     if (this.#closed) return
     this.#closed = true
+    this.#cause = cause
     this.#sink?.closed(cause)
   }
 

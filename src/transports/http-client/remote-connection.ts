@@ -46,6 +46,8 @@ export class RemoteConnection implements Connection {
   #waiting: Sent[] = []
   #reading = true
   #closed = false
+  /** Why it has closed. */
+  #cause: TransportError | undefined
   #closing: Promise<void> | undefined
   #resolve: (cause: TransportError | undefined) => void = () => {}
 
@@ -69,7 +71,7 @@ export class RemoteConnection implements Connection {
 
   start(sink: Sink): void {
     this.#sink = sink
-    if (this.#closed) setImmediate(() => sink.closed(undefined))
+    if (this.#closed) setImmediate(() => sink.closed(this.#cause))
     else this.#startCurrent()
   }
 
@@ -159,6 +161,7 @@ export class RemoteConnection implements Connection {
   #end(cause: TransportError | undefined): void {
     if (this.#closed) return
     this.#closed = true
+    this.#cause = cause
     this.#waiting = []
     this.#resolve(cause)
     this.#sink?.closed(cause)

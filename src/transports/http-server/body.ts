@@ -199,7 +199,7 @@ export function isJson(contentType: string | undefined): boolean {
  * other body ends with its response.
  */
 export class BodyReservation {
-  readonly #release: () => void
+  #release: (() => void) | undefined
   #isAnswering = false
   #isClosed = false
 
@@ -207,7 +207,7 @@ export class BodyReservation {
     this.#release = release
     response.whenClosed(() => {
       this.#isClosed = true
-      if (!this.#isAnswering) this.#release()
+      if (!this.#isAnswering) this.#giveBack()
     })
   }
 
@@ -220,6 +220,11 @@ export class BodyReservation {
   end(): void {
     if (!this.#isAnswering) return
     this.#isAnswering = false
-    if (this.#isClosed) this.#release()
+    if (this.#isClosed) this.#giveBack()
+  }
+
+  #giveBack(): void {
+    this.#release?.()
+    this.#release = undefined
   }
 }

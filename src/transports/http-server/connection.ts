@@ -112,6 +112,8 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
   /** Takes what a POST brought, and answers its requests on its response. */
   post(post: Post, frames: readonly Frame[]): undefined {
     const { message, response, opens } = post
+    // A client without a session has given up its request by closing the response (MCP 2026-07-28, Utilities: cancellation).
+    if (this.#parts.stays === true && response.isClosed) return
     if (message.keys.length > 0) {
       const exchange = new Exchange(post, this.#streams, this.#parts.waits, this.#forget)
       message.hold?.begin()

@@ -160,6 +160,8 @@ export class EventPair {
     const { refusals } = this.#parts
     if (incoming.head.method !== 'GET')
       return refusals.plain(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
+    // The client may have left while its token was examined.
+    if (incoming.response.isClosed) return undefined
     const owner = { endpoint, principal: incoming.principal }
     const id = this.#sessions.admit(owner)
     if (id === undefined) return refusals.crowded()

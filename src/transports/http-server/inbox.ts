@@ -22,6 +22,8 @@ export class Inbox {
   /** On while the client leaves too much unread. */
   readonly #congestion = new Congestion()
   #closed = false
+  /** Why it has closed. */
+  #cause: TransportError | undefined
 
   /** `tapFailed` closes the connection: an audit that fails must not pass traffic. */
   constructor(limits: HttpServerLimits, tapFailed: (cause: TransportError) => void) {
@@ -39,7 +41,7 @@ export class Inbox {
 
   start(sink: Sink): void {
     this.#sink = sink
-    if (this.#closed) setImmediate(() => sink.closed(undefined))
+    if (this.#closed) setImmediate(() => sink.closed(this.#cause))
   }
 
   /** Resolves when the next body may be read; undefined when it may be now. */
@@ -101,6 +103,7 @@ export class Inbox {
   close(cause: TransportError | undefined, before: () => void): void {
     if (this.#closed) return
     this.#closed = true
+    this.#cause = cause
     this.#held.length = 0
     this.#pause.end()
     before()

@@ -124,8 +124,9 @@ export class HttpResponse {
     if (!this.#isClosed) this.#wire.cut()
   }
 
-  /** Calls `closed` once, when the system has taken all of it or the client is gone. */
+  /** Calls `closed` once, when the system has taken all of it or the client is gone; at once where that has happened. */
   whenClosed(closed: () => void): void {
+    if (this.#isClosed) return closed()
     if (this.#closers === undefined) this.#closers = [closed]
     else this.#closers.push(closed)
   }

@@ -1,6 +1,6 @@
 // What a pool is made of.
 
-import type { PeerOptions } from '../../jsonrpc/peer.js'
+import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
 import type { Redactor } from '../../text/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
@@ -26,7 +26,7 @@ export interface PoolSurroundings {
   /** For one connection to a server that is configured so; `memory` is the server's. */
   readonly leg: (protocol: ServerProtocol, memory: EraMemory) => ServerLeg
   /** The taps of a new connection to this server. */
-  readonly watch: (service: string) => Pick<PeerOptions, 'wire' | 'forwarded'>
+  readonly watch: (service: string) => PeerWatch
   readonly kept: KeptServers
   /** Whether a process that only one client uses starts with its first call instead of with the client. */
   readonly ownStart: 'with-client' | 'with-call'

@@ -38,11 +38,12 @@ export async function readList(
       const why = frame.line.toString('utf8', frame.error.start, frame.error.end)
       throw broken(discretion.shown(why, SHOWN_LENGTH_MAX))
     }
-    const page = readPage(frame, kind)
+    const page = readPage(frame, kind, itemsMax)
     if (page === undefined) throw broken('the answer holds no list')
+    if (page === 'too-long' || items.length + page.items.length > itemsMax)
+      throw broken(`more than ${itemsMax} items`)
     for (const item of page.items) items.push(item)
     if (page.hint !== undefined) hints.push(page.hint)
-    if (items.length > itemsMax) throw broken(`more than ${itemsMax} items`)
     const { cursor } = page
     if (cursor === undefined) {
       const isMarked = kind === 'tools' && mirrors && link.isTyped
