@@ -97,7 +97,11 @@ export class LaneLinks implements InstanceOwner {
     const { audience } = this
     if (this.#parts.yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
     const isAttended = this.#parts.staysForClients && audience.size > 0
-    return audience.followedCount > 0 || audience.tasks.size > 0 || isAttended || this.isAtWork
+    return this.isFollowed || isAttended || this.isAtWork
+  }
+
+  get isFollowed(): boolean {
+    return this.audience.followedCount > 0 || this.audience.tasks.size > 0
   }
 
   /** What a process has begun besides calls is not over. */

@@ -6,7 +6,7 @@ import type { AbandonedLimits } from './abandoned.js'
 import type { NoiseLimits } from './noise.js'
 import type { StopLadder } from '../process/process.js'
 import type { StderrLimits } from '../process/stderr-log.js'
-import type { RestartPolicy } from './crashes.js'
+import type { RestartPolicy } from './restarts.js'
 
 /** How much of a list is read before the server is taken to be broken. */
 interface ListLimits {

@@ -142,6 +142,11 @@ export class Link implements PeerOwner<InflightCall>, Asker {
     return this.#ending.isStopped
   }
 
+  /** Whether the connection takes calls. */
+  get isOpen(): boolean {
+    return this.#peer.open && !this.#ending.isKnown
+  }
+
   /** Why the link ended, for whoever asks afterwards. */
   get failure(): UpstreamError {
     return this.#ending.failure

@@ -10,6 +10,7 @@ import type { MarkedTools } from './marked-tools.js'
 import type { UpstreamLimits } from './limits.js'
 import type { UpstreamNews } from './news.js'
 import type { ProcessRoom } from './process-room.js'
+import type { Restarts } from './restarts.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import type { ServerConfig, ServerProtocol, ServerTimes } from '../contracts/server-config.js'
 import type { InnerService } from '../contracts/inner-service.js'
@@ -76,6 +77,7 @@ export interface ServerParts extends Omit<PoolSurroundings, 'leg'>, Pooling {
   readonly leg: () => ServerLeg
   /** As they were listed by a server over the network. */
   readonly marked: MarkedTools
+  readonly restarts: Restarts
   readonly kind: ServerConfig['kind']
   readonly times: ServerTimes
 }

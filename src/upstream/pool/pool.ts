@@ -20,6 +20,7 @@ import type { LaneOwner, LaneUse } from './lane-parts.js'
 import type { PoolSurroundings, Pooling, ServerParts } from './pool-parts.js'
 import type { StopCause } from './news.js'
 import { Recollections } from './recollection.js'
+import { Restarts } from './restarts.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import { ServerEra } from './server-era.js'
@@ -72,7 +73,13 @@ export class Pool implements Upstream, LaneOwner {
     }
     const leg = (): ServerLeg => around.leg(config.protocol, era)
     const { name: service, kind } = config
-    this.#parts = { ...around, ...pooling, service, kind, times: config, leg, marked }
+    const restarts = new Restarts(
+      around.limits.restart,
+      pooling.restartDelayMs,
+      around.runtime,
+      kept?.isDescribed === true,
+    )
+    this.#parts = { ...around, ...pooling, service, kind, times: config, leg, marked, restarts }
     this.#recollections = new Recollections(kept, era, (said) => leg().recall(said))
     this.#reports = new ServerReports(this.#parts, () => this.#stopping)
   }

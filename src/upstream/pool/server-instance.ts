@@ -20,6 +20,8 @@ import { type OpeningLink, Supervisor } from './supervisor.js'
 export interface InstanceOwner extends LinkOwner {
   /** What its servers say by themselves matters to somebody, so that none may rest. */
   readonly isNeeded: boolean
+  /** Its clients follow resources or tasks of the server. */
+  readonly isFollowed: boolean
   /** Lists are being read, or a server waits for the answer of a client. */
   readonly isAtWork: boolean
   /** Nobody uses the lane any more. */
@@ -71,10 +73,12 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#isFirst = isFirst
     const { concurrency, idleTimeoutMs, limits, principal, room, runtime, sharing, yields } = parts
     this.principal = principal
-    const makeRoom = (): Promise<void> | undefined =>
-      parts.pool.hasSpare ? undefined : room.free({ principal, nowMs: runtime.now() })
-    const begin = (): Promise<void> | undefined => parts.verdict?.()?.then(makeRoom) ?? makeRoom()
-    this.supervisor = new Supervisor(parts, begin, () => this.#openLink())
+    this.supervisor = new Supervisor(parts, {
+      known: () => parts.verdict?.(),
+      room: () => (parts.pool.hasSpare ? undefined : room.free({ principal, nowMs: runtime.now() })),
+      isWanted: () => !yields || lane.isFollowed || this.#arriving.size > 0,
+      open: () => this.#openLink(),
+    })
     this.#idleTimeoutMs = yields ? shortest(idleTimeoutMs, parts.sessionIdleMs) : idleTimeoutMs
     const bytes = new QueueRoom(limits.outgoingBytesMax)
     this.#arriving = new CallQueue(bytes, concurrency + limits.queueMax)

@@ -1,18 +1,17 @@
-// Keeps one link to a server alive: started once however many ask, started again
-// after a crash with growing delays, and left alone for a while when it keeps
-// crashing.
+// Keeps one link to a server alive: started once however many calls wait for it, started again after a crash with the
+// delays of the server, and left alone while the server keeps crashing.
 //
-// The breaker: after several crashes in a short time, or one before a link that
-// came back has stayed up for a while, calls fail at once. When the hold is
-// over one attempt is made, whether anybody calls or not, since clients wait for
-// the news that a server is back. Calls fail at once until it has succeeded.
+// The breaker belongs to the server: after several crashes in a short time, or one before a process that came back has
+// stayed up for a while, calls fail at once. When the hold is over one attempt is made. A process that every client may
+// use makes it without a call, since clients wait for the news that the server is back; the process of one client that
+// nothing is wanted of stays down until its next call.
 
 import type { FailureReason } from '../../mcp/error-codes.js'
-import { Crashes } from './crashes.js'
 import { type UpstreamError as Failure, asUpstreamError, thatServer } from '../contracts/errors.js'
 import type { LogRecord, Timer } from '../../runtime/runtime.js'
 import type { Link } from './link.js'
-import type { ServerParts } from './pool-parts.js'
+import type { LaneParts } from './lane-parts.js'
+import type { Start } from './restarts.js'
 import { within } from '../../runtime/within.js'
 
 /** A link that is being opened; `ready` rejects with UpstreamError. */
@@ -26,8 +25,11 @@ const REST_WAIT_SHARE = 12
 
 /** One attempt to open a link. */
 interface Attempt {
-  /** `probing` is the one that may close the breaker: whoever asks meanwhile is told that the server is down. */
-  readonly kind: 'starting' | 'probing'
+  readonly kind: 'starting'
+  /** It may close the breaker: calls that come meanwhile fail. */
+  readonly isProbe: boolean
+  /** Whether a call waits for it; one that nobody waits for ends no other process to have its place. */
+  isCalled: boolean
   made: Promise<Link>
   /** As soon as it is being opened. */
   link: Link | undefined
@@ -35,41 +37,49 @@ interface Attempt {
 
 type State =
   | { readonly kind: 'stopped' | 'closed' }
-  | { readonly kind: 'ready'; readonly link: Link }
+  | { readonly kind: 'ready'; readonly link: Link; readonly startedAt: number; readonly readyAt: number }
   | Attempt
-  /** It starts when `timer` runs out, where there is one, or somebody asks. */
+  /** It starts when `timer` runs out, where there is one, or for a call. */
   | { readonly kind: 'waiting'; readonly timer: Timer | undefined }
-  /** The breaker is open until `timer` runs out. */
-  | { readonly kind: 'broken'; readonly timer: Timer }
+
+/** What a process needs to start. */
+export interface StartConditions {
+  /** Resolves when it is known that the process is needed; undefined when that is known. */
+  known(): Promise<void> | undefined
+  /** Makes room for one more process; undefined when there is some. */
+  room(): Promise<void> | undefined
+  /** Whether the process is wanted without a call. */
+  isWanted(): boolean
+  open(): OpeningLink
+}
 
 /** Opens links, one at a time. */
 export class Supervisor {
-  readonly #parts: ServerParts
-  readonly #room: () => Promise<void> | undefined
-  readonly #open: () => OpeningLink
-  readonly #crashes: Crashes
+  readonly #parts: LaneParts
+  readonly #conditions: StartConditions
   /** Changed by `#to` only. */
   #state: State = { kind: 'stopped' }
   /** The link, when calls can start at once. */
   link: Link | undefined
   #failure: Failure | undefined
+  #hasCrashed = false
+  /** Starts in a row that were refused for want of room. */
+  #refusals = 0
   /** Links that are being stopped. */
   readonly #stopping = new Set<Promise<void>>()
   /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
   #resting: Promise<void> | undefined
 
-  /** `room` makes room for one more link, when it is known that one is needed; it gives nothing when there is some. */
-  constructor(parts: ServerParts, room: () => Promise<void> | undefined, open: () => OpeningLink) {
+  constructor(parts: LaneParts, conditions: StartConditions) {
     this.#parts = parts
-    this.#room = room
-    this.#open = open
-    this.#crashes = new Crashes(parts.limits.restart, parts.restartDelayMs, parts.runtime)
+    this.#conditions = conditions
   }
 
-  /** `broken` also while it is being probed. */
-  get state(): Exclude<State['kind'], 'probing'> {
+  /** `broken` while the breaker is open and this process is down. */
+  get state(): State['kind'] | 'broken' {
     const { kind } = this.#state
-    return kind === 'probing' ? 'broken' : kind
+    const isDown = kind === 'starting' || kind === 'waiting'
+    return isDown && this.#parts.restarts.isBroken ? 'broken' : kind
   }
 
   /** Why the last link ended or could not be opened. */
@@ -77,43 +87,45 @@ export class Supervisor {
     return this.#failure
   }
 
-  /** The link, started if it is not there. @throws UpstreamError */
+  /** The link, started for a call if it is not there. @throws UpstreamError */
   ready(): Promise<Link> {
     const state = this.#state
     switch (state.kind) {
       case 'ready':
         return Promise.resolve(state.link)
       case 'starting':
+        if (state.isProbe) return Promise.reject(this.#down('unavailable', 'is down'))
+        state.isCalled = true
         return state.made
       case 'closed':
         return Promise.reject(this.#down('shutting-down', 'is stopped'))
-      case 'broken':
-      case 'probing':
-        return Promise.reject(this.#down('unavailable', 'is down'))
       case 'stopped':
       case 'waiting':
-        return !this.#parts.restart && this.#crashes.any
-          ? Promise.reject(this.#down('unavailable', 'is down and not restarted'))
-          : this.#start('starting')
+        if (!this.#parts.restart && this.#hasCrashed)
+          return Promise.reject(this.#down('unavailable', 'is down and not restarted'))
+        if (this.#parts.restarts.isHeld) return Promise.reject(this.#down('unavailable', 'is down'))
+        return this.#start(true)
     }
   }
 
   /** The link has ended by itself. */
   lost(link: Link): void {
-    if (this.link !== link) return
-    if (link.isSpent) return this.#renew(link)
+    const state = this.#state
+    if (state.kind !== 'ready' || state.link !== link) return
     this.#failure = link.failure
-    this.#crashes.wasUp()
+    if (link.isSpent) return this.#renew(link)
     this.#log('error', link.failure.message)
-    this.#crashed()
+    this.#parts.restarts.wasUp(state.readyAt)
+    this.#crashed(this.#parts.restarts.crashed(state.startedAt, link.failure))
   }
 
-  /** Stops the link until somebody asks for it again; `why` is what the calls on it are told. */
+  /** Stops the link until a call comes; `why` is what the calls on it are told. */
   async rest(why?: string): Promise<void> {
-    const { link } = this
-    if (link === undefined) return
+    const state = this.#state
+    if (state.kind !== 'ready') return
+    const { link, readyAt } = state
     this.#to({ kind: 'stopped' })
-    this.#crashes.wasUp()
+    this.#parts.restarts.wasUp(readyAt)
     const stopped = this.#stop(link, why)
     if (link.dialed.pid !== undefined) this.#resting = stopped
     link.inflight.takeBack()
@@ -125,7 +137,7 @@ export class Supervisor {
     if (this.link !== link) return
     this.#log('warn', `restarting: ${why}`)
     await this.rest(why)
-    if (this.#state.kind === 'stopped') await this.ready().catch(() => {})
+    if (this.#state.kind === 'stopped') this.#startIfWanted()
   }
 
   async close(): Promise<void> {
@@ -144,46 +156,75 @@ export class Supervisor {
     return stopped
   }
 
-  /** The next one begins at once, and what went before is forgiven: whoever serves is no crashing server. */
+  /** The next one begins at once where it is wanted, and earlier crashes are forgiven: the server has served. */
   #renew(link: Link): void {
     this.#log('warn', `${link.failure.message}; opening another one`)
-    this.#crashes.forgive()
-    this.#start('starting').catch(() => {})
+    this.#parts.restarts.forgive()
+    this.#to({ kind: 'stopped' })
+    this.#startIfWanted()
   }
 
-  #start(kind: Attempt['kind']): Promise<Link> {
-    const attempt: Attempt = { kind, link: undefined, made: new Promise(() => {}) }
+  #startIfWanted(): void {
+    if (this.#conditions.isWanted() && !this.#parts.restarts.isHeld) this.#start(false).catch(() => {})
+  }
+
+  #start(isCalled: boolean): Promise<Link> {
+    const { isBroken } = this.#parts.restarts
+    const attempt: Attempt = {
+      kind: 'starting',
+      isProbe: isBroken,
+      isCalled,
+      link: undefined,
+      made: new Promise(() => {}),
+    }
     this.#to(attempt)
     attempt.made = this.#attempt(attempt)
     return attempt.made
   }
 
   async #attempt(attempt: Attempt): Promise<Link> {
+    let start: Start | undefined
     try {
       if (this.#resting !== undefined) await this.#rested(this.#resting)
-      // Who need not wait takes the place in the turn in which it was there.
-      const room = this.#room()
+      const known = this.#conditions.known()
+      if (known !== undefined) await known
+      await this.#tried(attempt)
+      start = this.#parts.restarts.begin()
+      // A start that need not wait takes the place in the turn in which it was there.
+      const room = attempt.isCalled ? this.#conditions.room() : undefined
       if (room !== undefined) await room
       // A server that has ended on a question is started once more, and not asked.
       const link = (await this.#opened(attempt)) ?? (await this.#opened(attempt))
       this.#expect(attempt)
       if (link === undefined) throw this.#down('closed', 'ends whenever it is started')
-      this.#to({ kind: 'ready', link })
+      if (!link.isOpen) throw link.failure
+      this.#to({ kind: 'ready', link, startedAt: start.startedAt, readyAt: this.#parts.runtime.now() })
+      start.succeeded()
       this.#failure = undefined
-      this.#crashes.isUp()
+      this.#refusals = 0
       return link
     } catch (error) {
       if (attempt.link !== undefined) void this.#stop(attempt.link)
       const failure = asUpstreamError(this.#parts.service, error)
-      if (this.#state === attempt) this.#failedToStart(failure)
+      this.#ended(attempt, start, failure)
       throw failure
+    }
+  }
+
+  /** Waits while another start tries the server. @throws UpstreamError what that has failed with */
+  async #tried(attempt: Attempt): Promise<void> {
+    const { restarts } = this.#parts
+    for (let { trial } = restarts; trial !== undefined; trial = restarts.trial) {
+      const failure = await trial
+      this.#expect(attempt)
+      if (failure !== undefined) throw failure
     }
   }
 
   /** Undefined when the server has ended on the question which revisions it speaks; then it is gone, with what it held. */
   async #opened(attempt: Attempt): Promise<Link | undefined> {
     this.#expect(attempt)
-    const { link, ready } = this.#open()
+    const { link, ready } = this.#conditions.open()
     attempt.link = link
     try {
       await ready
@@ -209,39 +250,47 @@ export class Supervisor {
     if (this.#state !== attempt) throw this.#down('shutting-down', 'is stopped')
   }
 
-  #failedToStart(failure: Failure): void {
+  /** The attempt has failed: by itself, with the start of another process, or since there was no room. */
+  #ended(attempt: Attempt, start: Start | undefined, failure: Failure): void {
+    const isOver = this.#state !== attempt
+    const isCrash = !isOver && start !== undefined && failure.reason !== 'overloaded'
+    const wasBroken = this.#parts.restarts.isBroken
+    start?.failed(isCrash ? failure : undefined)
+    if (isOver) return
     this.#failure = failure
-    this.#log('error', failure.message)
-    this.#crashed()
+    if (isCrash || failure.reason === 'overloaded') this.#log('error', failure.message)
+    if (failure.reason === 'overloaded') this.#refused()
+    else this.#crashed(isCrash && (!wasBroken || attempt.isProbe) && this.#parts.restarts.isBroken)
   }
 
-  #crashed(): void {
-    const opens = this.#crashes.add()
-    // Who only waits for room among the processes is no crashing server, however often it is tried.
-    const hasRoom = this.#failure?.reason !== 'overloaded'
-    if (!this.#parts.restart) this.#to({ kind: 'waiting', timer: undefined })
-    else if (opens && hasRoom) this.#hold()
-    // Somebody has to mend credentials first, and a server may lock out whoever tries too often.
-    else if (this.#failure?.reason === 'unauthorized') this.#wait(this.#parts.limits.restart.delayMsMax)
-    else this.#wait(this.#crashes.delayMs)
+  /** The server has crashed, this process of it or the one that was started first. */
+  #crashed(opens: boolean): void {
+    const { limits, restart, restarts } = this.#parts
+    this.#hasCrashed = true
+    if (opens) {
+      const seconds = Math.round(limits.restart.holdMs / 1000)
+      this.#log('error', `it keeps crashing: left alone for ${seconds} s`)
+    }
+    this.#wait(restart ? restarts.waitMs : undefined)
   }
 
-  #wait(delayMs: number): void {
-    this.#to({ kind: 'waiting', timer: this.#after(delayMs, 'starting') })
+  /** There is no room for another process: the server has not failed, and is tried again less and less often. */
+  #refused(): void {
+    const { limits, restartDelayMs } = this.#parts
+    this.#wait(Math.min(restartDelayMs * 2 ** this.#refusals++, limits.restart.delayMsMax))
   }
 
-  #hold(): void {
-    const { holdMs } = this.#parts.limits.restart
-    this.#log('error', `it keeps crashing: left alone for ${Math.round(holdMs / 1000)} s`)
-    this.#to({ kind: 'broken', timer: this.#after(holdMs, 'probing') })
+  #wait(delayMs: number | undefined): void {
+    const isTimed = delayMs !== undefined && this.#conditions.isWanted()
+    const timer = isTimed ? this.#parts.runtime.setTimer(delayMs, () => this.#retry()) : undefined
+    this.#to({ kind: 'waiting', timer })
   }
 
-  /** Servers that crashed together do not come back together. */
-  #after(delayMs: number, kind: Attempt['kind']): Timer {
-    const { runtime } = this.#parts
-    return runtime.setTimer(delayMs * (0.8 + 0.4 * runtime.random()), () => {
-      this.#start(kind).catch(() => {})
-    })
+  /** The delay is over; the crash of another process may have begun a longer one. */
+  #retry(): void {
+    const { restarts } = this.#parts
+    if (restarts.waitMs > 0) this.#wait(restarts.waitMs)
+    else this.#start(false).catch(() => {})
   }
 
   #to(state: State): void {
@@ -251,8 +300,9 @@ export class Supervisor {
   }
 
   #down(reason: FailureReason, what: string): Failure {
-    if (this.#failure?.reason === 'unauthorized') return this.#failure
-    const why = this.#failure === undefined ? '' : `: ${this.#failure.message}`
+    const failure = this.#failure ?? this.#parts.restarts.failure
+    if (failure?.reason === 'unauthorized') return failure
+    const why = failure === undefined ? '' : `: ${failure.message}`
     return thatServer(this.#parts.service, reason, `${what}${why}`)
   }
 

@@ -26,12 +26,12 @@ export const bounds: readonly Mutation[] = [
   mutation(
     'every call that waits starts a process',
     'needless-process',
-    ['upstream/pool/supervisor', 'return state.made;', "return this.#start('starting');"],
+    ['upstream/pool/supervisor', 'return state.made;', 'return this.#start(true);'],
     ['upstream/pool/server-instance', 'if (!this.#isOpening)', 'if (true)'],
   ),
   mutation('no delay and no breaker', 'start-storm', [
-    'upstream/pool/supervisor',
-    'const opens = this.#crashes.add();',
+    'upstream/pool/restarts',
+    'const opens = this.#onTrial || this.#recent.length >= crashesMax;',
     'const opens = false;',
   ]),
 ]

@@ -6,7 +6,7 @@ export const recovery: readonly Mutation[] = [
   mutation(
     'an open breaker stays open',
     ['not-recovered', 'not-ready'],
-    ['upstream/pool/supervisor', 'this.#after(holdMs,', 'this.#after(2 ** 30,'],
+    ['upstream/pool/restarts', 'opens ? holdMs', 'opens ? 2 ** 30'],
   ),
   mutation('closing waits for ever', 'not-closed', [
     'proxy/proxy',

@@ -1,0 +1,156 @@
+// The crashes of one server, whichever of its processes they happen to, and when the server may be started again.
+//
+// While no process has come up since the last crash, one start at a time tries it for all: the others wait for the
+// result, and fail with it. So the number of clients does not multiply the starts of a broken server.
+
+import type { Runtime } from '../../runtime/runtime.js'
+import type { UpstreamError } from '../contracts/errors.js'
+
+/** How crashes are answered. */
+export interface RestartPolicy {
+  /** The delay before a restart doubles with every crash, up to this. */
+  readonly delayMsMax: number
+  /** Crashes within the window that open the breaker. */
+  readonly crashesMax: number
+  readonly windowMs: number
+  /** How long the open breaker fails calls at once, before the one attempt that may close it. */
+  readonly holdMs: number
+  /** Uptime after which crashes are forgotten; a start that succeeds says little. */
+  readonly healthyMs: number
+}
+
+/** One start of one process. */
+export interface Start {
+  /** In monotonic milliseconds. */
+  readonly startedAt: number
+  /** The process is ready. */
+  succeeded(): void
+  /** The process did not become ready; undefined when that says nothing of the server. */
+  failed(failure: UpstreamError | undefined): void
+}
+
+/** A start that tries the server for all its processes. */
+class Trial {
+  readonly over: Promise<UpstreamError | undefined>
+  end: (failure: UpstreamError | undefined) => void = () => {}
+
+  constructor() {
+    this.over = new Promise((resolve) => {
+      this.end = resolve
+    })
+  }
+}
+
+/** The history of one server, shared by all its processes. */
+export class Restarts {
+  readonly #policy: RestartPolicy
+  readonly #firstDelayMs: number
+  readonly #runtime: Pick<Runtime, 'now' | 'random'>
+  /** When the latest crashes were. */
+  #recent: number[] = []
+  #inARow = 0
+  /** The breaker has opened, and one crash opens it again. */
+  #onTrial = false
+  /** The breaker is open: no start has succeeded since. */
+  isBroken = false
+  /** Of the latest crash. */
+  failure: UpstreamError | undefined
+  #nextAt = -Infinity
+  #crashedAt = -Infinity
+  /** A process has come up since the last crash. */
+  #isProven: boolean
+  #trial: Trial | undefined
+
+  /** `wasWell` says that the server came up in an earlier run of the proxy. */
+  constructor(
+    policy: RestartPolicy,
+    firstDelayMs: number,
+    runtime: Pick<Runtime, 'now' | 'random'>,
+    wasWell: boolean = false,
+  ) {
+    this.#isProven = wasWell
+    this.#policy = policy
+    this.#firstDelayMs = firstDelayMs
+    this.#runtime = runtime
+  }
+
+  /** How long to wait before a start that no call waits for. */
+  get waitMs(): number {
+    return Math.max(0, this.#nextAt - this.#runtime.now())
+  }
+
+  /** Whether calls fail at once: the breaker is open, and this is not the time of the attempt that may close it. */
+  get isHeld(): boolean {
+    return this.isBroken && (this.waitMs > 0 || this.#trial !== undefined)
+  }
+
+  /** Resolves with the result of the start that has to end before another one may begin; undefined when one may begin. */
+  get trial(): Promise<UpstreamError | undefined> | undefined {
+    return this.#isProven ? undefined : this.#trial?.over
+  }
+
+  begin(): Start {
+    const startedAt = this.#runtime.now()
+    const trial = this.#isProven ? undefined : new Trial()
+    this.#trial = trial ?? this.#trial
+    const over = (failure: UpstreamError | undefined): void => {
+      if (this.#trial === trial) this.#trial = undefined
+      trial?.end(failure)
+    }
+    return {
+      startedAt,
+      succeeded: () => {
+        // A process that was started before the last crash does not show that another start would succeed.
+        if (startedAt >= this.#crashedAt) {
+          this.#isProven = true
+          this.isBroken = false
+        }
+        over(undefined)
+      },
+      failed: (failure) => {
+        if (failure !== undefined) this.crashed(startedAt, failure)
+        over(failure)
+      },
+    }
+  }
+
+  /**
+   * A process that was started then has crashed; whether that has opened the breaker.
+   *
+   * Processes that were started before the last crash and end after it tell nothing new: they may have ended together.
+   */
+  crashed(startedAt: number, failure: UpstreamError): boolean {
+    if (startedAt < this.#crashedAt) return false
+    const { crashesMax, windowMs, delayMsMax, holdMs } = this.#policy
+    const now = this.#runtime.now()
+    this.failure = failure
+    this.#crashedAt = now
+    this.#isProven = false
+    this.#recent = [...this.#recent.filter((at) => now - at < windowMs), now]
+    this.#inARow++
+    const opens = this.#onTrial || this.#recent.length >= crashesMax
+    if (opens) {
+      this.#onTrial = true
+      this.isBroken = true
+    }
+    const delayMs = Math.min(this.#firstDelayMs * 2 ** (this.#inARow - 1), delayMsMax)
+    // Somebody has to mend credentials first, and a server may lock out who tries too often.
+    const waitMs = opens ? holdMs : failure.reason === 'unauthorized' ? delayMsMax : delayMs
+    // Servers that crashed together do not come back together.
+    this.#nextAt = now + waitMs * (0.8 + 0.4 * this.#runtime.random())
+    return opens
+  }
+
+  /** A process has ended that was ready since then: whether the crashes before it are forgiven is decided now. */
+  wasUp(readyAt: number): void {
+    if (this.#runtime.now() - readyAt >= this.#policy.healthyMs) this.forgive()
+  }
+
+  forgive(): void {
+    this.#recent = []
+    this.#inARow = 0
+    this.#onTrial = false
+    this.isBroken = false
+    this.#nextAt = -Infinity
+  }
+}

@@ -1,0 +1,131 @@
+// When a server of many clients is started again, in a time that the tests make.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { type ServerEvent, limits } from '../../src/index.js'
+import { type RawClient, failure } from '../integration/support/client.js'
+import { libraryProxy } from '../integration/support/library.js'
+import type { Scope } from '../integration/support/spawned.js'
+import { FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+
+const dead: Script = (_method, _params, child) => {
+  child.end(1)
+  return undefined
+}
+
+const mute: Script = (method, ...rest) => (method === 'tools/call' ? undefined : polite(method, ...rest))
+
+interface Run {
+  readonly runtime: FakeRuntime
+  /** A client that can be asked something, so that it has a process of its own. */
+  readonly client: () => Promise<RawClient>
+  readonly events: ServerEvent[]
+}
+
+async function run(t: Scope, script: Script, processesMax: number = 1000): Promise<Run> {
+  const runtime = new FakeRuntime()
+  runtime.script = script
+  const events: ServerEvent[] = []
+  const { attach } = await libraryProxy(
+    t,
+    { s: { command: 'x', protocol: 'legacy', isolation: 'session' } },
+    {
+      runtime,
+      ownStart: 'with-call',
+      limits: { ...limits, upstream: { ...limits.upstream, processesMax } },
+      on: { server: (event) => events.push(event) },
+    },
+  )
+  const client = async (): Promise<RawClient> => {
+    const { client: one } = await attach()
+    const opening = one.open({ elicitation: {} })
+    await settled()
+    await runtime.pass(1000)
+    await opening
+    return one
+  }
+  return { runtime, client, events }
+}
+
+const clientsOf = async ({ client }: Run, count: number): Promise<RawClient[]> => {
+  const clients: RawClient[] = []
+  while (clients.length < count) clients.push(await client())
+  return clients
+}
+
+describe('the clients of a broken server', () => {
+  test('start it as often as one client would, and not at all when they call no more', async (t) => {
+    const world = await run(t, dead)
+    const clients = await clientsOf(world, 40)
+    for (let second = 0; second < 60; second++) {
+      const answers = clients.map((client) => client.call('s__t'))
+      await settled()
+      for (const heard of await Promise.all(answers))
+        assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
+      await world.runtime.pass(1000)
+    }
+    const { length } = world.runtime.children
+    assert(length >= 5 && length <= 10, `${length} starts`)
+    await world.runtime.pass(600_000)
+    assert.equal(world.runtime.children.length, length)
+  })
+
+  test('all get the process that has come back, though they called at once', async (t) => {
+    const world = await run(t, dead)
+    const clients = await clientsOf(world, 3)
+    await clients[0]?.call('s__t')
+    world.runtime.script = polite
+    const answers = await Promise.all(clients.map((client) => client.call('s__t')))
+    for (const { value } of answers) assert.equal(JSON.stringify(value).includes('"content":[]'), true)
+  })
+})
+
+describe('a process that was refused for want of room', () => {
+  test('ends no idle process of another client when nobody calls any more', async (t) => {
+    const world = await run(t, polite, 1)
+    const [one, two] = await clientsOf(world, 2)
+    world.runtime.script = mute
+    const running = one?.call('s__t')
+    await settled()
+    const refused = await two?.call('s__t')
+    assert.deepEqual(refused && failure(refused), [-32603, 's', 'overloaded'])
+    const [child] = world.runtime.children
+    child?.say(`{"jsonrpc":"2.0","id":${child.lastId},"result":{"content":[]}}`)
+    await running
+    await world.runtime.pass(60_000)
+    assert.equal(world.runtime.children.length, 1)
+    assert.equal(child?.stdin.destroyed, false)
+  })
+
+  test('is no crash: the first crash after it does not open the breaker', async (t) => {
+    const world = await run(t, polite, 1)
+    const [one, two] = await clientsOf(world, 2)
+    world.runtime.script = (method, ...rest) =>
+      method === 'tools/call' ? undefined : polite(method, ...rest)
+    const running = one?.call('s__t')
+    await settled()
+    for (let refused = 0; refused < 6; refused++) await two?.call('s__t')
+    world.runtime.children[0]?.end(1)
+    await running
+    world.runtime.script = polite
+    for (let times = 0; times < 2; times++) {
+      const after = await two?.call('s__t')
+      assert.equal(after?.text.includes('"content":[]'), true)
+      world.runtime.children.at(-1)?.end(1)
+      await settled()
+    }
+  })
+})
+
+test('processes that end together are one crash', async (t) => {
+  const world = await run(t, polite)
+  const clients = await clientsOf(world, 8)
+  for (const client of clients) {
+    await client.call('s__t')
+    await world.runtime.pass(10)
+  }
+  for (const child of world.runtime.children) child.end(1)
+  await settled()
+  const answers = await Promise.all(clients.map((client) => client.call('s__t')))
+  for (const { text } of answers) assert.equal(text.includes('"content":[]'), true)
+})
