@@ -38,11 +38,11 @@ export interface Ends {
 /** How to make them for a cell. */
 export type OpenEnds = (cell: Cell, place: Place) => Promise<Ends>
 
-function configName(cell: Cell, way: string): string {
+export function configName(cell: Cell, way: string): string {
   return `${way} ${cell.name} ${cell.extra}`.replaceAll(/\W+/g, '-')
 }
 
-function serverArgs({ isNewServer }: Cell): string[] {
+export function serverArgs({ isNewServer }: Cell): string[] {
   return [program('era-server.js'), ...(isNewServer ? ['--stateless'] : [])]
 }
 
@@ -125,7 +125,7 @@ function initialize(id: number): string {
 }
 
 /** What a server on HTTP, and the bench, have of each other. */
-class RemoteServer {
+export class RemoteServer {
   readonly url: string
   readonly #child: ChildProcess
 
@@ -210,22 +210,29 @@ class HttpEnds implements Ends {
   }
 
   async #post(connection: Connection, body: string): Promise<HttpAnswer> {
-    const request = `${this.#head(connection)}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+    const head = postHead(this.cell, this.#proxy.port, connection, TOOL)
+    const request = `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
     const answer = await new Promise<HttpAnswer>((resolve, reject) => {
       connection.send(request, true, resolve, reject)
     })
     if (answer.status < 300) return answer
     throw new Error(`${answer.status}: ${answer.body.toString('utf8', 0, 300)}`)
   }
+}
 
-  #head({ session }: Connection): string {
-    const host = `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${this.#proxy.port}\r\n`
-    const types = 'Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n'
-    if (this.cell.isNewClient)
-      return `${host}${types}MCP-Protocol-Version: ${STATELESS_REVISION}\r\nMcp-Method: tools/call\r\nMcp-Name: ${TOOL}\r\n`
-    const own = `Mcp-Session-Id: ${session}\r\nMCP-Protocol-Version: ${SESSION_REVISION}\r\n`
-    return `${host}${types}${session === '' ? '' : own}`
-  }
+/** The head of a call of `tool`, up to its length. */
+export function postHead(
+  { isNewClient }: Cell,
+  port: number,
+  { session }: Pick<Connection, 'session'>,
+  tool: string,
+): string {
+  const host = `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`
+  const types = 'Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n'
+  if (isNewClient)
+    return `${host}${types}MCP-Protocol-Version: ${STATELESS_REVISION}\r\nMcp-Method: tools/call\r\nMcp-Name: ${tool}\r\n`
+  const own = `Mcp-Session-Id: ${session}\r\nMCP-Protocol-Version: ${SESSION_REVISION}\r\n`
+  return `${host}${types}${session === '' ? '' : own}`
 }
 
 export const openHttp: OpenEnds = async (cell, place) => {

@@ -1,11 +1,14 @@
 // What clients of either era say in the figures that compare them.
 
+import type { Envelope } from './wire.js'
+
 const PREFIX = 'io.modelcontextprotocol'
 export const STATELESS_REVISION = '2026-07-28'
 export const SESSION_REVISION = '2025-11-25'
 /** A word of every result of the tool. */
 export const RESULT_MARK = 'connection-state'
 export const TOOL = 'era__echo'
+export const BLOB_TOOL = 'era__blob'
 const LARGE_META_BYTES = 1024
 
 const claims = `"${PREFIX}/protocolVersion":"${STATELESS_REVISION}","${PREFIX}/clientInfo":{"name":"bench","version":"1"},"${PREFIX}/clientCapabilities":{}`
@@ -41,6 +44,14 @@ export function call(cell: Cell, id: number): string {
   const meta = metaOf(cell, id)
   const said = meta === '' ? '' : `,"_meta":{${meta}}`
   return message(id, 'tools/call', `{"name":"${TOOL}","arguments":{"text":"packages/core/src"}${said}}`)
+}
+
+/** A call for a result of so many bytes, which says where the id of that is to stand. */
+export function blobCall(cell: Cell, id: number, tool: string, bytes: number, envelope: Envelope): string {
+  const meta = metaOf(cell, id)
+  const said = meta === '' ? '' : `,"_meta":{${meta}}`
+  const args = `{"bytes":${bytes},"envelope":"${envelope}"}`
+  return message(id, 'tools/call', `{"name":"${tool}","arguments":${args}${said}}`)
 }
 
 function metaOf({ isNewClient, extra }: Cell, id: number): string {

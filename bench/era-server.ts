@@ -2,23 +2,30 @@
 //
 //   node era-server.js [--stateless]            on stdio; what one read has brought is answered with one write
 //   node era-server.js [--stateless] --http     over HTTP, on a port that it prints
+//
+// The tool `blob` answers with `bytes` of source text, its id first or last.
 
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { parseArgs } from 'node:util'
 
 import { exitWithStdin } from './http-ends.js'
+import { stringBody } from './wire.js'
 
 const { values: flags } = parseArgs({
   options: { stateless: { type: 'boolean', default: false }, http: { type: 'boolean', default: false } },
 })
 const hints = flags.stateless ? '"resultType":"complete","ttlMs":3600000,"cacheScope":"public",' : ''
 const complete = flags.stateless ? '"resultType":"complete",' : ''
-const tools = `{${hints}"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`
+const tools = `{${hints}"tools":[{"name":"echo","inputSchema":{"type":"object"}},{"name":"blob","inputSchema":{"type":"object"}}]}`
 const discovered = `{${hints}"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`
 const initialized =
   '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"era","version":"1"}}'
 const called = `{${complete}"content":[{"type":"text","text":"packages/core/src/transport/connection-state.tsx"}]}`
+/** As the official SDK writes it. */
+const serverInfo = flags.stateless
+  ? ',"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"era","version":"1"}}'
+  : ''
 const refused = '{"code":-32601,"message":"Method not found"}'
 
 function resultOf(method: string): string | undefined {
@@ -46,6 +53,29 @@ interface Answer {
   readonly text: string
 }
 
+/** The results of `blob`, by how many bytes of text they have. */
+const blobs = new Map<number, Buffer>()
+
+function blobOf(bytes: number): Buffer {
+  const known = blobs.get(bytes)
+  if (known !== undefined) return known
+  const head = Buffer.from(`{${complete}"content":[{"type":"text","text":"`)
+  const blob = Buffer.concat([head, stringBody(bytes, 'text'), Buffer.from(`"}]${serverInfo}}`)])
+  blobs.set(bytes, blob)
+  return blob
+}
+
+/** The answer to a call of `blob`, in parts; undefined for every other message. */
+function blobAnswer(text: string): readonly Buffer[] | undefined {
+  const [, bytes, envelope] = /"arguments":\{"bytes":(\d+),"envelope":"(id \w+)"/.exec(text) ?? []
+  const id = /^\{"jsonrpc":"2.0","id":(\d+)/.exec(text)?.[1]
+  if (bytes === undefined || id === undefined) return undefined
+  const result = blobOf(Number(bytes))
+  return envelope === 'id first'
+    ? [Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":`), result, Buffer.from('}')]
+    : [Buffer.from('{"result":'), result, Buffer.from(`,"jsonrpc":"2.0","id":${id}}`)]
+}
+
 /** Undefined where nothing was asked. */
 function answerTo(text: string): Answer | undefined {
   const message: unknown = JSON.parse(text)
@@ -65,21 +95,43 @@ function serveLines(): void {
   process.stdin.setEncoding('utf8').on('data', (chunk: string) => {
     const lines = (rest + chunk).split('\n')
     rest = lines.pop() ?? ''
+    const [first = ''] = lines
+    if (blobAnswer(first) !== undefined) {
+      for (const line of lines) sendBlob(line)
+      return
+    }
     const answers = lines.flatMap((line) => answerTo(line)?.text ?? [])
     if (answers.length > 0) process.stdout.write(`${answers.join('\n')}\n`)
   })
+}
+
+function sendBlob(line: string): void {
+  process.stdout.cork()
+  for (const part of blobAnswer(line) ?? []) process.stdout.write(part)
+  process.stdout.write('\n')
+  process.stdout.uncork()
 }
 
 async function servePost(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(Buffer.from(chunk))
   if (request.method !== 'POST') return void response.writeHead(405).end()
-  const answer = answerTo(Buffer.concat(chunks).toString())
+  const body = Buffer.concat(chunks).toString()
+  const blob = blobAnswer(body)
+  if (blob !== undefined) return respondBlob(response, blob)
+  const answer = answerTo(body)
   if (answer === undefined) return void response.writeHead(202).end()
   const { method, isRefused, text } = answer
   const session = method === 'initialize' && !isRefused ? { 'mcp-session-id': randomUUID() } : {}
   const head = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), ...session }
   response.writeHead(isRefused ? 400 : 200, head).end(text)
+}
+
+function respondBlob(response: ServerResponse, parts: readonly Buffer[]): void {
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': length })
+  for (const part of parts) response.write(part)
+  response.end()
 }
 
 function serveHttp(): void {

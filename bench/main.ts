@@ -19,6 +19,7 @@ import {
   results1,
   results10,
 } from './figures.js'
+import { eraSizes, httpEraSizes } from './era-sizes.js'
 import { eras, httpEras } from './eras.js'
 import { firstCall } from './first-call.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
@@ -45,6 +46,7 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['first-call', ['the first call of a process that has just started', firstCall]],
   ['many', ['many servers behind one proxy', many]],
   ['eras', ['small calls where clients and servers speak different revisions', eras]],
+  ['era-sizes', ['results of 0.25 to 16 MB where clients and servers speak different revisions', eraSizes]],
   ['sandbox', ['code and commands in sandboxes, set against the programs alone', sandbox]],
   ['http-calls', ['small calls over HTTP on 32 connections', httpCalls]],
   ['http-latency', ['small calls over HTTP, one at a time', httpLatency]],
@@ -52,6 +54,7 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['http-10mb', ['results of 10 MB over HTTP', http10]],
   ['http-sessions', ['whole sessions over HTTP: initialize, one call, DELETE', httpSessions]],
   ['http-eras', ['small calls over HTTP where clients and servers speak different revisions', httpEras]],
+  ['http-era-sizes', ['the same results over HTTP', httpEraSizes]],
   ['http-start', ['from the command to the first answer over HTTP', httpStart]],
   ['http-memory', ['resident memory at rest of the HTTP front', httpMemory]],
 ])

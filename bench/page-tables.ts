@@ -2,7 +2,7 @@
 
 import { type Row, digits, showAim } from './report.js'
 
-/** The figures that the tables are made of, by the names of `main.ts`. */
+/** The figures that the tables are made of, and the sweep over eras, by the names of `main.ts`. */
 export const onPage: readonly string[] = [
   'calls',
   'latency',
@@ -14,12 +14,14 @@ export const onPage: readonly string[] = [
   'first-call',
   'memory',
   'eras',
+  'era-sizes',
   'many',
   'http-calls',
   'http-latency',
   'http-1mb',
   'http-10mb',
   'http-sessions',
+  'http-era-sizes',
   'http-start',
   'http-memory',
 ]

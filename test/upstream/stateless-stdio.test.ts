@@ -137,7 +137,7 @@ describe('a client of a session sees', () => {
     const { open } = await behind(t)
     const client = await open()
     const read = result(await client.request('resources/read', { uri: 'it://a' }))
-    assert.deepEqual(read, { contents: [{ uri: 'it://a', text: 'a' }], _meta: {} })
+    assert.deepEqual(read, { contents: [{ uri: 'it://a', text: 'a' }] })
     const got = result(await client.request('prompts/get', { name: 's__p' }))
     assert.deepEqual(Object.keys(Object(got)), ['messages', '_meta'])
   })

@@ -1,0 +1,344 @@
+// What results of 0.25 to 16 MB cost the proxy in each combination of client and server era, id first and id last.
+//
+// Each combination, and the relay or forwarder between old ends, makes the same calls in turn. A result that is joined or
+// scanned a second time on one of these ways costs several times the processor time of one between old ends.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+import { RemoteServer, configName, postHead, serverArgs } from './era-ends.js'
+import {
+  BLOB_TOOL,
+  type Cell,
+  DISCOVER_PARAMS,
+  ERA_PAIRS,
+  INITIALIZE_PARAMS,
+  blobCall,
+  message,
+} from './era-messages.js'
+import { type Figure, MB, NOT_BUILT, type Settings, roundsOf } from './figures.js'
+import { Connection, type HttpAnswer, field } from './http-client.js'
+import { HttpProcess, freePort } from './http-subject.js'
+import { cpuSeconds } from './process-facts.js'
+import { type Row, atLeast, atMost, emptyRow } from './report.js'
+import { median, roundOrder, spread } from './statistics.js'
+import { type Place, emptyHome, exited, program, proxySpec, writeConfig } from './subject.js'
+import type { Envelope } from './wire.js'
+
+const SIZES = [250_000, 500_000, MB, 1_200_000, 4 * MB, 16 * MB]
+const CPU_AIM = atMost(1.6)
+const THROUGHPUT_AIM = atLeast(0.6)
+/** Moved for one sample. */
+const SAMPLE_BYTES = 32 * MB
+const CALLS_MIN = 4
+const INFLIGHT_BYTES = 8 * MB
+const INFLIGHT_MAX = 4
+/** Results of 250 KB and of 4 MB before anything is measured, of each envelope. */
+const WARM_UPS = [
+  [SIZES[0] ?? MB, 100],
+  [4 * MB, 8],
+] as const
+const EXIT_LIMIT_MS = 3_000
+const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+/** A way to the server: the proxy in one combination, or the relay between old ends. */
+interface Ends {
+  readonly name: string
+  readonly isRelay: boolean
+  readonly pid: number
+  /** Makes so many calls for results of `bytes`. */
+  calls(bytes: number, envelope: Envelope, count: number): Promise<void>
+  close(): Promise<void>
+}
+
+const inflightOf = (bytes: number): number =>
+  Math.max(2, Math.min(INFLIGHT_MAX, Math.floor(INFLIGHT_BYTES / bytes)))
+
+const cells: readonly Cell[] = ERA_PAIRS.map((pair) => ({ ...pair, extra: 'nothing' }))
+const oldEnds: Cell = { name: 'relay', isNewClient: false, isNewServer: false, extra: 'nothing' }
+const OLD_ENDS = ERA_PAIRS[0]?.name ?? ''
+
+const LF = 10
+
+/** Client and server on pipes; answers are counted by their line ends. */
+class LineEnds implements Ends {
+  readonly name: string
+  readonly isRelay: boolean
+  readonly pid: number
+  readonly #cell: Cell
+  readonly #tool: string
+  readonly #child: ChildProcess
+  #nextId = 1
+  #bytes = 0
+  #onAnswers: (count: number) => void = () => {}
+  #onExit: (error: Error) => void = () => {}
+
+  constructor(cell: Cell, argv: readonly string[], tool: string, place: Place) {
+    this.name = cell.name
+    this.isRelay = cell === oldEnds
+    this.#cell = cell
+    this.#tool = tool
+    const [command = '', ...args] = argv
+    this.#child = spawn(command, args, { env: emptyHome(place), stdio: ['pipe', 'pipe', 'inherit'] })
+    this.pid = this.#child.pid ?? 0
+    this.#child.once('exit', () => this.#onExit(new Error(`${this.name} has ended`)))
+    this.#child.stdout?.on('data', (chunk: Buffer) => this.#receive(chunk))
+  }
+
+  static async open(cell: Cell, place: Place): Promise<LineEnds> {
+    const server = [process.execPath, ...serverArgs(cell)]
+    const [command, ...args] = server
+    const config = writeConfig(place, configName(cell, 'era-sizes'), { era: { command, args } })
+    const proxy = [process.execPath, place.cli, '--stdio', '--silent', '--no-kept-lists', '--config', config]
+    const ends =
+      cell === oldEnds
+        ? new LineEnds(cell, [process.execPath, program('relay.js'), ...server], 'blob', place)
+        : new LineEnds(cell, proxy, BLOB_TOOL, place)
+    await ends.#handshake()
+    return ends
+  }
+
+  async calls(bytes: number, envelope: Envelope, count: number): Promise<void> {
+    this.#bytes = 0
+    const call = (): string => blobCall(this.#cell, this.#nextId++, this.#tool, bytes, envelope)
+    await this.#exchange(call, count, inflightOf(bytes))
+    if (this.#bytes < bytes * count) throw new Error(`${this.name}: results of ${this.#bytes} bytes`)
+  }
+
+  async close(): Promise<void> {
+    this.#onExit = () => {}
+    this.#child.stdin?.end()
+    if (await exited(this.#child, EXIT_LIMIT_MS)) return
+    this.#child.kill('SIGKILL')
+    await once(this.#child, 'exit')
+  }
+
+  async #handshake(): Promise<void> {
+    const { isNewClient } = this.#cell
+    const first = isNewClient
+      ? message(0, 'server/discover', DISCOVER_PARAMS)
+      : message(0, 'initialize', INITIALIZE_PARAMS)
+    await this.#exchange(() => first, 1, 1)
+    if (!isNewClient) this.#child.stdin?.write(`${INITIALIZED}\n`)
+  }
+
+  #exchange(next: () => string, count: number, inflight: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let sent = 0
+      let answered = 0
+      const send = (): void => {
+        for (; sent < Math.min(count, answered + inflight); sent++) this.#child.stdin?.write(`${next()}\n`)
+      }
+      this.#onExit = reject
+      this.#onAnswers = (more) => {
+        answered += more
+        if (answered >= count) resolve()
+        else send()
+      }
+      send()
+    })
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    let count = 0
+    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, end + 1)) count++
+    if (count > 0) this.#onAnswers(count)
+  }
+}
+
+/** Client and server over HTTP: one call at a time on each connection. */
+class HttpEnds implements Ends {
+  readonly name: string
+  readonly isRelay: boolean
+  readonly #cell: Cell
+  readonly #server: RemoteServer
+  readonly #process: HttpProcess
+  readonly #tool: string
+  readonly #connections: Connection[] = []
+  #nextId = 1
+
+  private constructor(cell: Cell, server: RemoteServer, running: HttpProcess, tool: string) {
+    this.name = cell.name
+    this.isRelay = cell === oldEnds
+    this.#cell = cell
+    this.#server = server
+    this.#process = running
+    this.#tool = tool
+  }
+
+  static async open(cell: Cell, place: Place): Promise<HttpEnds> {
+    const server = await RemoteServer.start(cell)
+    const config = writeConfig(place, configName(cell, 'era-http-sizes'), {
+      era: { type: 'http', url: server.url },
+    })
+    const proxy = ['--http', '--silent', '--no-kept-lists', '--config', config, '--port']
+    const argv = (port: number): string[] =>
+      cell === oldEnds
+        ? [process.execPath, program('http-forwarder.js'), '--to', server.url, '--port', String(port)]
+        : [process.execPath, place.cli, ...proxy, String(port)]
+    const running = HttpProcess.start(argv, place, await freePort())
+    const ends = new HttpEnds(cell, server, running, cell === oldEnds ? 'blob' : BLOB_TOOL)
+    try {
+      await running.healthy()
+      return ends
+    } catch (error) {
+      await ends.close()
+      throw new Error(running.explain(error), { cause: error })
+    }
+  }
+
+  get pid(): number {
+    return this.#process.pid
+  }
+
+  async calls(bytes: number, envelope: Envelope, count: number): Promise<void> {
+    const connections = await this.#opened(inflightOf(bytes))
+    let left = count
+    const callAgain = async (connection: Connection): Promise<void> => {
+      while (left-- > 0) {
+        const call = blobCall(this.#cell, this.#nextId++, this.#tool, bytes, envelope)
+        const { bodyBytes } = await this.#post(connection, call, false)
+        if (bodyBytes < bytes) throw new Error(`${this.name}: a result of ${bodyBytes} bytes`)
+      }
+    }
+    await Promise.all(connections.map(callAgain))
+  }
+
+  async close(): Promise<void> {
+    for (const connection of this.#connections) connection.close()
+    await this.#process.close()
+    await this.#server.close()
+  }
+
+  /** The front closes connections that rest while other ways have their turn. */
+  async #opened(count: number): Promise<Connection[]> {
+    for (let at = 0; at < count; at += 1) {
+      const known = this.#connections[at]
+      if (known?.closed === false) continue
+      const connection = await Connection.open(this.#process.port)
+      this.#connections[at] = connection
+      if (known !== undefined) connection.session = known.session
+      else if (!this.#cell.isNewClient) await this.#beginSession(connection)
+    }
+    return this.#connections.slice(0, count)
+  }
+
+  async #beginSession(connection: Connection): Promise<void> {
+    const { head } = await this.#post(connection, message(0, 'initialize', INITIALIZE_PARAMS), true)
+    connection.session = field(head, 'mcp-session-id') ?? ''
+    await this.#post(connection, INITIALIZED, true)
+  }
+
+  async #post(connection: Connection, body: string, keep: boolean): Promise<HttpAnswer> {
+    const head = postHead(this.#cell, this.#process.port, connection, this.#tool)
+    const request = `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+    const answer = await new Promise<HttpAnswer>((resolve, reject) => {
+      connection.send(request, keep, resolve, reject)
+    })
+    if (answer.status < 300) return answer
+    throw new Error(`${this.name}: ${answer.status} ${answer.body.toString('utf8', 0, 300)}`)
+  }
+}
+
+/** What one way took for the results of one size and envelope, by round. */
+interface Sample {
+  readonly cpuPerMb: number[]
+  readonly seconds: number[]
+}
+
+type Samples = ReadonlyMap<string, Sample>
+
+const keyOf = (name: string, bytes: number, envelope: Envelope): string => `${name} ${bytes} ${envelope}`
+
+async function measured(settings: Settings, all: readonly Ends[], rounds: number): Promise<Samples> {
+  const samples = new Map<string, Sample>()
+  const { envelopes } = settings.place
+  for (const ends of all)
+    for (const envelope of envelopes)
+      for (const [bytes, count] of WARM_UPS) await ends.calls(bytes, envelope, count)
+  for (let round = 0; round < rounds; round += 1)
+    for (const bytes of SIZES)
+      for (const envelope of envelopes)
+        for (const ends of roundOrder(all, round)) {
+          const count = Math.max(CALLS_MIN, Math.round(SAMPLE_BYTES / bytes))
+          const [began, before] = [performance.now(), cpuSeconds(ends.pid) ?? Number.NaN]
+          await ends.calls(bytes, envelope, count)
+          const seconds = (performance.now() - began) / 1000
+          const cpu = (cpuSeconds(ends.pid) ?? Number.NaN) - before
+          const key = keyOf(ends.name, bytes, envelope)
+          const sample = samples.get(key) ?? { cpuPerMb: [], seconds: [] }
+          sample.cpuPerMb.push((cpu * 1e3) / ((count * bytes) / MB))
+          sample.seconds.push(seconds)
+          samples.set(key, sample)
+        }
+  return samples
+}
+
+/** `one` over `other`, round by round. */
+function ratios(one: readonly number[] = [], other: readonly number[] = []): number[] {
+  return one.map((value, round) => value / (other[round] ?? Number.NaN))
+}
+
+const blank = { direct: '', spreadUnit: '', aside: '', note: '' }
+
+/** The combination and envelope that cost most over old ends, of one size. */
+function cpuRow({ place }: Settings, way: string, samples: Samples, bytes: number): Row {
+  const each = place.envelopes.flatMap((envelope) => {
+    const old = samples.get(keyOf(OLD_ENDS, bytes, envelope))?.cpuPerMb ?? []
+    return cells.slice(1).map(({ name }) => {
+      const own = samples.get(keyOf(name, bytes, envelope))?.cpuPerMb ?? []
+      return { title: `${name}, ${envelope}`, old, own, over: ratios(own, old) }
+    })
+  })
+  const worst = each.toSorted((a, b) => median(b.over) - median(a.over))[0]
+  return {
+    ...blank,
+    figure: `CPU per MB, results of ${bytes / MB} MB, worst of eras and envelopes / old ends`,
+    way: `${way}: ${worst?.title ?? ''}`,
+    relay: `${median(worst?.old ?? []).toFixed(2)} ms`,
+    own: `${median(worst?.own ?? []).toFixed(2)} ms`,
+    spread: spread(worst?.over ?? []),
+    aim: CPU_AIM,
+  }
+}
+
+const perSecond = (seconds: readonly number[]): string =>
+  `${(SAMPLE_BYTES / MB / median(seconds)).toFixed(0)} MB/s`
+
+function throughputRow({ place }: Settings, way: string, samples: Samples, { name }: Cell): Row {
+  const all = place.envelopes.map((envelope) => ({
+    own: samples.get(keyOf(name, MB, envelope))?.seconds ?? [],
+    relay: samples.get(keyOf(oldEnds.name, MB, envelope))?.seconds ?? [],
+  }))
+  return {
+    ...blank,
+    figure: 'results of 1 MB, throughput over the relay between old ends',
+    way: `${way}: ${name}`,
+    relay: perSecond(all.flatMap(({ relay }) => relay)),
+    own: perSecond(all.flatMap(({ own }) => own)),
+    spread: spread(all.flatMap(({ own, relay }) => ratios(relay, own))),
+    aim: THROUGHPUT_AIM,
+  }
+}
+
+function figureOf(way: string, open: (cell: Cell, place: Place) => Promise<Ends>): Figure {
+  return async (settings) => {
+    if (proxySpec(settings.place, true) === undefined)
+      return [emptyRow('large results in each era', way, CPU_AIM, NOT_BUILT)]
+    const all: Ends[] = []
+    try {
+      for (const cell of [...cells, oldEnds]) all.push(await open(cell, settings.place))
+      const samples = await measured(settings, all, roundsOf(settings, 5, 2))
+      return [
+        ...SIZES.map((bytes) => cpuRow(settings, way, samples, bytes)),
+        ...cells.map((cell) => throughputRow(settings, way, samples, cell)),
+      ]
+    } finally {
+      await Promise.all(all.map((ends) => ends.close()))
+    }
+  }
+}
+
+export const eraSizes: Figure = figureOf('stdio', (cell, place) => LineEnds.open(cell, place))
+export const httpEraSizes: Figure = figureOf('HTTP', (cell, place) => HttpEnds.open(cell, place))
