@@ -139,7 +139,7 @@ describe('a client of a session sees', () => {
     const read = result(await client.request('resources/read', { uri: 'it://a' }))
     assert.deepEqual(read, { contents: [{ uri: 'it://a', text: 'a' }] })
     const got = result(await client.request('prompts/get', { name: 's__p' }))
-    assert.deepEqual(Object.keys(Object(got)), ['messages', '_meta'])
+    assert.deepEqual(Object.keys(Object(got)), ['messages'])
   })
 
   test('structured results that are no objects as a member of one, and their schema so', async (t) => {
