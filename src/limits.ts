@@ -150,8 +150,8 @@ export const limits: Limits = {
     },
     // Enough for a stack trace; what says more in a second is a flood.
     stderr: { lineBytesMax: 8 * 1024, linesPerSecondMax: 100 },
-    // A server reads a cancel between two steps of its work.
-    abandoned: { max: 1024, graceMs: 5000 },
+    // A server reads a cancel between two steps of its work. The official SDK answers no call that was cancelled.
+    abandoned: { max: 1024, logMs: 5000, askMs: 60_000 },
     // All processes of the machine are read for it.
     memoryWatchMs: 2000,
     // A server that has not listed anything after five minutes waits for somebody to mend it.

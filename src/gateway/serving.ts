@@ -128,7 +128,8 @@ class Schemas implements RouteParts {
     if (known !== undefined) return known
     const endpoint: HttpEndpoint = {
       name,
-      attach: (connection, caller) => proxy.attach(connection, caller),
+      // Everybody who shows the token is one principal, and so is everybody where no token is asked for.
+      attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true }),
       status: () => shown({ schema: name, ...schemaStatus(proxy), ...sandboxStatus(proxy, version) }),
     }
     this.#byProxy.set(proxy, endpoint)

@@ -27,6 +27,8 @@ export interface ClientOrigin {
   readonly version?: string | undefined
   /** Who it is to the front that has let it in: the same word on every instance, and never a secret. */
   readonly principal?: string | undefined
+  /** Whether several clients may share the principal, as those do that show one token. */
+  readonly isSeveral?: boolean
 }
 
 /** What is known of a client when it makes a call. */
@@ -45,6 +47,8 @@ export interface CallContext {
 /** The context of a request that says by itself what its client is. */
 export interface StatelessContext extends CallContext {
   readonly principal: string
+  /** Whether several clients may share the principal. */
+  readonly isSeveral: boolean
   /** As the client says of itself. */
   readonly info: ClientInfo | undefined
 }
@@ -138,6 +142,8 @@ export interface ClientPort {
   readonly opening?: Call | undefined
   /** It has no session: what is said to it goes to the connection of the call that it is about. */
   readonly isStateless?: true
+  /** Several clients may send its requests, since they share a principal. */
+  readonly isSeveral?: boolean
   /** It only makes servers start, so that nothing they say later can be about its business. */
   readonly asksNothing?: true
   /** A server asks; false when this client cannot be asked that. */

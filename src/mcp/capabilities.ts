@@ -20,10 +20,10 @@ export interface ClientCapabilities {
 
 export const noCapabilities: ClientCapabilities = { json: '{}', names: new Set() }
 
-/** Everything that a server may ask a client for; that somebody's roots have changed says nothing to who serves several. */
-export const everyCapability: ClientCapabilities = {
-  json: '{"roots":{},"sampling":{},"elicitation":{}}',
-  names: new Set(['roots', 'sampling', 'elicitation']),
+/** What is declared to a server whose process several clients share. Servers remember roots, so these belong to one client. */
+export const sharedCapabilities: ClientCapabilities = {
+  json: '{"sampling":{},"elicitation":{}}',
+  names: new Set(['sampling', 'elicitation']),
 }
 
 /** Passes only between those whose revisions have it; the rest passes as it was written. */
@@ -108,9 +108,16 @@ export function capabilitySet(capabilities: ClientCapabilities): string {
   return [...asked, ...(capabilities.names.has('tasks') ? ['tasks'] : [])].join(' ')
 }
 
-/** Of what a client declares, what a server can ask it for, in one spelling. */
-export function askableCapabilities(capabilities: ClientCapabilities): ClientCapabilities {
-  const asked = askedOf(capabilities)
+/**
+ * Of what a client declares, what a server can ask it for, in one spelling.
+ *
+ * Of requests that several clients may send, `roots` is left out: a server remembers the first answer for all of them.
+ */
+export function askableCapabilities(
+  capabilities: ClientCapabilities,
+  isSeveral: boolean = false,
+): ClientCapabilities {
+  const asked = askedOf(capabilities).filter(({ name }) => !isSeveral || name !== 'roots')
   if (asked.length === 0) return noCapabilities
   const members = asked.map(
     ({ name, parts }) => `"${name}":{${parts.map((part) => `"${part}":{}`).join(',')}}`,

@@ -128,7 +128,8 @@ class PooledProxy implements McpProxy {
     const { runtime, log, unread, events, taps } = this.#common
     const principal = origin.principal ?? this.#principals.of(serial)
     const legacy = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
-    const leg = new AnyClientLeg(legacy, new ModernClientLeg(this.#identity, principal))
+    const { isSeveral = false } = origin
+    const leg = new AnyClientLeg(legacy, new ModernClientLeg(this.#identity, { principal, isSeveral }))
     const session = new Session(connection, {
       serial,
       connectedAtMs: runtime.wallNow(),

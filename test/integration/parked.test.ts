@@ -263,33 +263,6 @@ describe('a server that asks a client without a session', () => {
     await closed(it)
   })
 
-  test('asks nobody what may be about a call that was given up', async (t) => {
-    const { it, server, client } = await stage(t, (asking) => {
-      asking.rounds = []
-      asking.finishes = false
-    })
-    const send = (id: string): void => {
-      const params = { name: 's__t', _meta: claim(forms) }
-      client.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }))
-    }
-    send('given up')
-    await it.runtime.pass(3000, 10)
-    client.notify('notifications/cancelled', { requestId: 'given up' })
-    await settled()
-    const answer = client.answer('other')
-    send('other')
-    await it.runtime.pass(100, 10)
-    const { child } = server
-    assert(child !== undefined)
-    child.answered = (message) => void server.answers.push(message)
-    server.say(`${elicitation.slice(0, -1)},"id":"late"}`)
-    await it.runtime.pass(100, 10)
-    assert.equal(numberAt(server.answers[0], 'error', 'code'), -32601)
-    server.finish()
-    assert.equal(textOf((await answer).value), 'done')
-    await closed(it)
-  })
-
   test('stops when its client cancels, before it was asked and when it has come back', async (t) => {
     for (const isBack of [false, true]) {
       const { it, server, client, begin } = await stage(t, (asking) => {

@@ -27,7 +27,8 @@ function reader(): (said: Said) => RequestFrame {
   }
 }
 
-const leg = (): ModernClientLeg => new ModernClientLeg({ name: 'p', version: '1' }, 'somebody')
+const leg = (): ModernClientLeg =>
+  new ModernClientLeg({ name: 'p', version: '1' }, { principal: 'somebody', isSeveral: false })
 
 test('requests that differ in a progress token are known to say the same', () => {
   const [read, client] = [reader(), leg()]

@@ -32,17 +32,17 @@ const DESCRIPTION_TTL_MS = 60_000
 /** Reads the requests of one client, and writes its answers; what it keeps of a request saves the reading of the next. */
 export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
   readonly #identity: ServerIdentity
-  readonly #principal: string
+  readonly #sender: Pick<StatelessContext, 'principal' | 'isSeveral'>
   /** What the latest request said of itself, and what that means. */
   #said: string | undefined
   #context: StatelessContext | undefined
   /** The `_meta` that has said it, where requests have that in common, but for values that say nothing of the client. */
   #meta: KnownMembers | MembersPattern | undefined
 
-  /** `principal` is who sends the requests. */
-  constructor(identity: ServerIdentity, principal: string) {
+  /** `sender` is who sends the requests. */
+  constructor(identity: ServerIdentity, sender: Pick<StatelessContext, 'principal' | 'isSeveral'>) {
     this.#identity = identity
-    this.#principal = principal
+    this.#sender = sender
   }
 
   /** Whether a request says of itself in `_meta` what the latest one has said, which was found to be right. */
@@ -61,7 +61,7 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
     if (frame.method === DISCOVER)
       return { kind: 'discover', reply: (description) => this.#discovered(description) }
-    const context = known ?? statelessContext(frame, this.#principal)
+    const context = known ?? statelessContext(frame, this.#sender)
     this.#said = said
     this.#context = context
     this.#meta = frame.params.meta.known ?? patternIn(frame)

@@ -44,13 +44,17 @@ export function methodFault({ method }: RequestFrame): ErrorBody | undefined {
 }
 
 /** The context that a request without a fault brings. */
-export function statelessContext(frame: RequestFrame, principal: string): StatelessContext {
+export function statelessContext(
+  frame: RequestFrame,
+  { principal, isSeveral }: Pick<StatelessContext, 'principal' | 'isSeveral'>,
+): StatelessContext {
   const { meta } = frame.params
   const revision = statelessRevision(claimedVersion(frame)) ?? latestStateless
   const capabilities = bytesOf(frame, requestMeta.capabilities)
   const info = bytesOf(frame, requestMeta.info)
   return {
     principal,
+    isSeveral,
     revision,
     capabilities:
       capabilities === undefined

@@ -25,6 +25,8 @@ import type { RoutedClient } from '../routing/routed-client.js'
 
 export interface GuestParts {
   readonly serial: number
+  /** Whether several clients may be its principal. */
+  readonly isSeveral: boolean
   readonly profile: ClientProfile
   /** Of its principal. */
   readonly tasks: PrincipalTasks
@@ -45,6 +47,7 @@ export class Guest implements RoutedClient, StatelessClient {
   readonly profile: ClientProfile
   readonly isReady = false
   readonly isStateless = true
+  readonly isSeveral: boolean
   readonly tasks: PrincipalTasks
   readonly #isAskable: boolean
   readonly #parts: GuestParts
@@ -63,6 +66,7 @@ export class Guest implements RoutedClient, StatelessClient {
   constructor(parts: GuestParts) {
     this.#parts = parts
     this.serial = parts.serial
+    this.isSeveral = parts.isSeveral
     this.profile = parts.profile
     this.tasks = parts.tasks
     this.#isAskable = isAskable(parts.profile.capabilities)

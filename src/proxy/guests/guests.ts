@@ -64,12 +64,13 @@ export class Guests implements GuestList {
     const key = this.#keyOf(context)
     const known = this.#guests.get(key)
     if (known !== undefined) return known
-    const { principal, capabilities } = context
-    const askable = askableCapabilities(capabilities)
+    const { principal, isSeveral, capabilities } = context
+    const askable = askableCapabilities(capabilities, isSeveral)
     if (!this.#makesRoom(principal, isAskable(askable))) return undefined
     this.#stateless ??= this.#parts.stateless()
     const guest = new Guest({
       serial: this.#parts.nextSerial(),
+      isSeveral,
       profile: { principal, revision: latestStateless, capabilities: askable },
       tasks: this.#principals.tasksOf(principal),
       stateless: this.#stateless,
@@ -102,7 +103,8 @@ export class Guests implements GuestList {
   #keyOf(context: StatelessContext): string {
     const known = this.#keys.get(context)
     if (known !== undefined) return known
-    const key = `${context.principal}\n${askableCapabilities(context.capabilities).json}`
+    const { principal, isSeveral, capabilities } = context
+    const key = `${principal}\n${askableCapabilities(capabilities, isSeveral).json}`
     this.#keys.set(context, key)
     return key
   }

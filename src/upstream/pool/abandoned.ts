@@ -5,22 +5,24 @@ import type { Call, ClientPort } from '../../mcp/call.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 export interface AbandonedLimits {
-  /** Calls that are remembered one by one; beyond them nothing is certain. */
+  /** Calls that are remembered at the same time; the oldest is forgotten first. */
   readonly max: number
-  /** How long a server may take to notice that a call was cancelled. */
-  readonly graceMs: number
+  /** How long a server may log for such a call. */
+  readonly logMs: number
+  /** How long a server may ask for such a call, unless it answers the call before. */
+  readonly askMs: number
 }
 
-/** What a server may still say on account of such a call. */
-export type Aftermath = 'question' | 'log'
-
+/** The client is remembered by its number, so that a client that has left can be collected. */
 interface AbandonedCall {
-  readonly client: ClientPort
+  readonly client: number
+  readonly isOfSeveral: boolean
   readonly at: number
-  readonly says: Readonly<Record<Aftermath, boolean>>
+  readonly mayAsk: boolean
+  readonly mayLog: boolean
 }
 
-/** Whose they were, and since when. */
+/** The abandoned calls of one connection to a server. */
 export class Abandoned {
   readonly #limits: AbandonedLimits
   readonly #runtime: Pick<Runtime, 'now'>
@@ -32,33 +34,44 @@ export class Abandoned {
   }
 
   add(id: RequestId, { client, row, context }: Call): void {
-    const says = { question: row.askable, log: context.logLevel !== undefined }
-    const isSilent = !says.question && !says.log
-    if (!this.#isFull && !isSilent) this.#calls.set(id, { client, at: this.#runtime.now(), says })
+    const [mayAsk, mayLog] = [row.askable, context.logLevel !== undefined]
+    if (!mayAsk && !mayLog) return
+    const [oldest] = this.#calls.keys()
+    if (oldest !== undefined && this.#calls.size >= this.#limits.max) this.#calls.delete(oldest)
+    const isOfSeveral = client.isSeveral === true
+    this.#calls.set(id, { client: client.serial, isOfSeveral, at: this.#runtime.now(), mayAsk, mayLog })
   }
 
-  /** The server has answered after all: it is done with this one. */
+  /** The server has answered the call after all, so it is done with it. */
   answered(id: RequestId): void {
-    if (!this.#isFull) this.#calls.delete(id)
+    this.#calls.delete(id)
   }
 
-  /** Whether what a server says may be about a call of anybody but this client. */
-  mayBeOfOthers(client: ClientPort | undefined, what: Aftermath): boolean {
-    return this.#isFull || this.#saying(what).some((call) => call.client !== client)
+  /** Whether the server may still ask for a call of another client than this one. */
+  mayAskOthers(client: ClientPort): boolean {
+    if (this.#calls.size === 0) return false
+    return this.#within(this.#limits.askMs).some((call) => call.mayAsk && isOfOther(call, client))
   }
 
-  /** Whether the server has had time enough to ask nothing more, and it is not known that it will not. */
-  get isInDoubt(): boolean {
-    const now = this.#runtime.now()
-    return this.#saying('question').some(({ at }) => now - at >= this.#limits.graceMs)
+  /** Whether the server may still log for a call of another client than this one. */
+  mayLogForOthers(client: ClientPort): boolean {
+    if (this.#calls.size === 0) return false
+    return this.#within(this.#limits.logMs).some((call) => call.mayLog && isOfOther(call, client))
   }
 
-  #saying(what: Aftermath): AbandonedCall[] {
-    return [...this.#calls.values()].filter(({ says }) => says[what])
+  /** Calls are in the order in which they were abandoned. */
+  #within(ms: number): AbandonedCall[] {
+    const since = this.#runtime.now() - ms
+    const expired = this.#runtime.now() - Math.max(this.#limits.askMs, this.#limits.logMs)
+    for (const [id, { at }] of this.#calls) {
+      if (at > expired) break
+      this.#calls.delete(id)
+    }
+    return [...this.#calls.values()].filter(({ at }) => at > since)
   }
+}
 
-  /** Some were not even remembered. */
-  get #isFull(): boolean {
-    return this.#calls.size >= this.#limits.max
-  }
+/** Requests without a session that share a principal have one number, and may come from several clients. */
+function isOfOther(call: AbandonedCall, client: ClientPort): boolean {
+  return call.isOfSeveral || call.client !== client.serial
 }

@@ -28,8 +28,6 @@ export class InflightCall implements CallHolder, AnswerWaiter {
   nth: number | undefined
   /** The id that the server knows it by. */
   id: RequestId
-  /** It was given up, and the server may go on with it. */
-  isAbandoned = false
   /** Nobody waits for it any more, and its slot is free. */
   ended = false
   /** Raw JSON of the progress token that the server was given. */

@@ -34,6 +34,4 @@ export interface InflightCallsOwner {
   again(call: Call, edits: readonly Edit[]): void
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
   ask(method: string, params: string): Promise<ResponseFrame>
-  /** The server is to be started anew. */
-  replace(why: string): void
 }

@@ -34,7 +34,6 @@ export class InflightCalls implements InflightOwner {
   readonly #service: string
   readonly #link: InflightCallsOwner
   readonly #deadlines: Deadlines
-  readonly #namesCalls: boolean
   readonly #tokens = new ProgressTokens<InflightCall | ServerTask>()
   /** What calls have begun that goes on behind their answers. */
   readonly tasks: LinkTasks
@@ -46,13 +45,12 @@ export class InflightCalls implements InflightOwner {
   readonly #unsent: InflightCall[] = []
   /** How many have come. */
   answers = 0
-  /** A question was lost since it may have been about a call that was given up. */
-  #hasLostQuestion = false
+  /** Called once when no call is left in flight. */
+  #onIdle: (() => void) | undefined
 
   constructor(parts: ServerParts, link: InflightCallsOwner) {
-    const { service, limits, runtime, namesCalls } = parts
+    const { service, limits, runtime } = parts
     this.#service = service
-    this.#namesCalls = namesCalls
     this.#link = link
     this.asked = new AskedTasks(limits.askedTasksMax)
     this.#abandoned = new Abandoned(limits.abandoned, runtime)
@@ -127,21 +125,35 @@ export class InflightCalls implements InflightOwner {
     this.#abandoned.answered(id)
   }
 
-  /**
-   * The call that the server asks about, where only one can be meant, and it cannot be about one that somebody else
-   * has given up.
-   */
-  get askable(): Call | undefined {
-    const found = theOne(this.#link.peer.waiting(), ({ row }) => row.askable)
-    // Those who speak without a session may be several, even where they are one client.
-    const own = found?.context.hearer === undefined ? found?.client : undefined
-    return this.#abandoned.mayBeOfOthers(own, 'question') ? undefined : found
+  /** The one askable call in flight; undefined where there are several. */
+  get oneAskable(): Call | undefined {
+    return theOne(this.#link.peer.waiting(), ({ row }) => row.askable)
   }
 
-  /** The same for a log message, which only some of them want. */
+  /** The call that the server asks for, where it can only be one. */
+  get askable(): Call | undefined {
+    const found = this.oneAskable
+    return found === undefined || this.mayAskOthers(found.client) ? undefined : found
+  }
+
+  /** Whether the server may ask for an abandoned call of another client than this one. */
+  mayAskOthers(client: ClientPort): boolean {
+    const isAlone = this.#link.audience.only === client && client.isSeveral !== true
+    return !isAlone && this.#abandoned.mayAskOthers(client)
+  }
+
+  /** The call that a log message is about, where it can only be one. */
   get logging(): Call | undefined {
     const found = theOne(this.#link.peer.waiting(), ({ context }) => context.logLevel !== undefined)
-    return this.#abandoned.mayBeOfOthers(found?.client, 'log') ? undefined : found
+    return found === undefined || this.#abandoned.mayLogForOthers(found.client) ? undefined : found
+  }
+
+  /** Resolves when no call is in flight. */
+  idle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onIdle = resolve
+      this.#checkIdle()
+    })
   }
 
   /** The one call in flight; undefined where there are several. */
@@ -159,13 +171,6 @@ export class InflightCalls implements InflightOwner {
     const flights = [...this.#link.peer.waiting()].filter(({ call }) => isThat(call))
     if (isAtWork) for (const flight of flights) this.#deadlines.extend(flight)
     return this.#deadlines.pause(flights)
-  }
-
-  /** A question was refused; whether a call that was given up a while ago kept it from being tied to one that runs. */
-  questionLost(): boolean {
-    const isInDoubt = this.#abandoned.isInDoubt
-    this.#hasLostQuestion ||= isInDoubt
-    return isInDoubt
   }
 
   /** Gives each token back as its client wrote it; false when nobody waits for this progress. */
@@ -303,7 +308,6 @@ export class InflightCalls implements InflightOwner {
 
   /** The server may go on with it, tell of progress, and even ask. */
   #abandon(flight: InflightCall): void {
-    flight.isAbandoned = true
     this.#tokens.retire(flight.token)
     this.#abandoned.add(flight.id, flight.call)
   }
@@ -314,17 +318,12 @@ export class InflightCalls implements InflightOwner {
     flight.ended = true
     if (flight.isPaused) this.#deadlines.end(flight)
     if (flight.token !== undefined && !flight.isHanded) this.#tokens.release(flight.token)
-    // Before its slot is taken by a call that is to find the next server.
-    if (flight.isAbandoned || this.#hasLostQuestion) this.#relieve(flight)
     this.#link.member.ended(flight.call)
+    if (this.#onIdle !== undefined) this.#checkIdle()
   }
 
-  /** The server is replaced when it may ask about this call, whose client has gone, while another one runs. */
-  #relieve({ call, isAbandoned }: InflightCall): void {
-    const isAsking = isAbandoned && call.wasAsked && !this.#namesCalls
-    // Of calls that can be asked about, one ran at a time.
-    if (!isAsking && !(this.#hasLostQuestion && call.row.askable)) return
-    this.#hasLostQuestion = false
-    this.#link.replace('it may still be at work on a call that was given up')
+  #checkIdle(): void {
+    const [next] = this.#link.peer.waiting()
+    if (next === undefined) this.#onIdle?.()
   }
 }

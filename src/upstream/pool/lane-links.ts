@@ -3,16 +3,13 @@
 // Everything that a server says without naming a client is decided here. What
 // cannot be tied to one client is refused or logged, never broadcast.
 //
-// On stdio a request of a server does not name its call. It is refused when it may belong to a call that another
-// client has cancelled. A server that is told of a cancel owes no answer, so it may never be known whether
-// it has stopped. After a while, the first request that is refused for this reason has the process replaced as
-// soon as the call that caused it has ended: one cancelled call costs one request, and nothing when the server
-// never asks.
+// On stdio a request of a server does not name its call, so one askable call runs at a time in a process that several
+// clients share. `ServerInstance` replaces a process that may still ask for a call of a client that has cancelled it.
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Call } from '../../mcp/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/leg.js'
-import type { ServerCapabilities, TaskCapabilities } from '../../mcp/capabilities.js'
+import type { ClientCapabilities, ServerCapabilities, TaskCapabilities } from '../../mcp/capabilities.js'
 import { questionOf, requiredCapabilities } from '../../mcp/input-requests.js'
 import { methodNotFound } from '../../mcp/error-codes.js'
 import { TASKS } from '../../mcp/extensions.js'
@@ -22,7 +19,6 @@ import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/
 import { LaneClients } from './lane-clients.js'
 import type { LaneLists } from './lane-lists.js'
 import type { LaneParts } from './lane-parts.js'
-import { isOfSeveral } from './sharing.js'
 import type { Link } from './link.js'
 import type { InstanceOwner } from './server-instance.js'
 import { Resubscriptions } from './resubscriptions.js'
@@ -126,16 +122,23 @@ export class LaneLinks implements InstanceOwner {
       during ?? (sharing === 'plain' ? undefined : (inflight.tasks.waitingFor(frame) ?? inflight.askable))
     // On a lane of its own a client can be asked at any time.
     const client = sharing === 'own' ? this.audience.only : call?.client
-    const names = (call?.context ?? client?.profile)?.capabilities.names
-    const isDeclared = row.capability !== undefined && names?.has(row.capability)
-    if (isDeclared !== true) (call ?? inflight.askable)?.lacks(requiredCapabilities(questionOf(frame)))
-    if (isDeclared !== true || client === undefined) return this.#refuse(frame, link)
+    const isDeclared = this.#isDeclared(row, (call?.context ?? client?.profile)?.capabilities)
+    const caller = call ?? inflight.oneAskable
+    if (!isDeclared && caller !== undefined && !this.#isDeclared(row, caller.context.capabilities))
+      caller.lacks(requiredCapabilities(questionOf(frame)))
+    // A server that several clients share is not told of all that each of them can do.
+    const isTold = sharing === 'own' || this.#isDeclared(row, this.#parts.declared)
+    if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, link)
     // A server that asks again and again how a task is waits for its client all the same.
     const over = inflight.pause(client, call, row.capability === 'tasks')
     const edits = this.#asksTasks ? [] : cutNamed(frame.params.members, ['task'], 'task')
     if (client.ask({ frame, asker: link, during: call, over, edits })) return
     over()
     this.#refuse(frame, link)
+  }
+
+  #isDeclared({ capability }: ServerRequestRow, capabilities: ClientCapabilities | undefined): boolean {
+    return capability !== undefined && capabilities?.names.has(capability) === true
   }
 
   /** Whether a server may have what it asks answered later: it knows whom it asks, and that the client can do so. */
@@ -145,9 +148,7 @@ export class LaneLinks implements InstanceOwner {
 
   #refuse({ id, method }: RequestFrame, link: Link): void {
     link.refused(id, methodNotFound(method))
-    if (isOfSeveral(this.#parts.sharing) && link.inflight.questionLost())
-      this.#log('warn', `${method} was refused: it may be about a call that nobody waits for any more`)
-    else this.#log('debug', `${method} was refused: no client to ask`)
+    this.#log('debug', `${method} was refused: no client to ask`)
   }
 
   told(

@@ -117,7 +117,6 @@ export class Link implements PeerOwner<InflightCall>, Asker {
       member,
       again: (call, edits) => member.again(call, edits, this),
       ask: (method, params) => this.ask(method, params),
-      replace: (why) => member.replace(this, why),
       follows: (call) => this.#follows(call),
       renew: (what) => this.#renew(what),
     })

@@ -6,7 +6,7 @@
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../mcp/call.js'
-import { everyCapability, noCapabilities } from '../../mcp/capabilities.js'
+import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
 import { crossing } from '../../mcp/eras/crossing.js'
 import type { ServerLeg } from '../../mcp/eras/leg.js'
 import { Adopted } from './adopted.js'
@@ -178,7 +178,7 @@ export class Pool implements Upstream, LaneOwner {
   #commonLane(sharing: 'plain' | 'shared'): PoolLane {
     const known = this.#common.get(sharing)
     if (known !== undefined) return known
-    const declared = sharing === 'plain' ? noCapabilities : everyCapability
+    const declared = sharing === 'plain' ? noCapabilities : sharedCapabilities
     const nobody = { opening: undefined, client: undefined, principal: undefined }
     const lane = this.#newLane({ sharing, declared, ...nobody, yields: false })
     if (!this.#closed) this.#common.set(sharing, lane)

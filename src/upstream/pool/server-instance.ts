@@ -50,6 +50,8 @@ export class ServerInstance implements IdleProcess, LinkMember {
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
   readonly #isApart: boolean
+  /** Whether a question of the server cannot be told from one for a call that another client has abandoned. */
+  readonly #isOfSeveral: boolean
   #askable: Slots
   readonly #crowding: Crowding
   /** Calls that wait for the process itself, and those that wait for a slot. */
@@ -89,6 +91,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
     // which one it asks about. With one slot in all, they wait for it like everybody else.
     this.#isApart = concurrency > 1 && (sharing === 'shared' || holdsProcess(parts))
     this.#askable = this.#isApart ? new Slots(1, limits.queueMax) : this.#slots
+    this.#isOfSeveral = !parts.namesCalls && (sharing === 'shared' || sharing === 'guest')
     const calls = (): Call[] => this.supervisor.link?.inflight.calls ?? []
     const waiting = (): number => this.#askable.waiting
     this.#crowding = new Crowding({ waiting, calls }, limits.awayMsMax, parts.runtime)
@@ -122,11 +125,26 @@ export class ServerInstance implements IdleProcess, LinkMember {
     call.deadline.times = call.times ?? this.#parts.times
     if (link === undefined) return this.#awaitLink(call, edits)
     if (call.settled) return
+    if (this.#isInDoubt(call, link)) {
+      const why = 'it may still ask for a call that another client has cancelled'
+      this.supervisor.succeed(link, why, this.#parts.sharing === 'shared')
+      return this.#awaitLink(call, edits)
+    }
     if (link.dialed.connection.backlogBytes > this.#parts.limits.outgoingBytesMax)
       return this.#refuse(call, 'reads too slowly')
     const slots = call.row.askable ? this.#askable : this.#slots
     if (slots.take()) link.inflight.call(call, edits)
     else this.#awaitSlot(call, edits, slots)
+  }
+
+  /** Whether the process may ask for an abandoned call of another client, so that it takes no new call that it may ask for. */
+  isInDoubt(call: Call): boolean {
+    const { link } = this.supervisor
+    return link !== undefined && this.#isInDoubt(call, link)
+  }
+
+  #isInDoubt({ row, client }: Call, link: Link): boolean {
+    return this.#isOfSeveral && row.askable && link.inflight.mayAskOthers(client)
   }
 
   get idleSince(): number | undefined {
@@ -227,9 +245,10 @@ export class ServerInstance implements IdleProcess, LinkMember {
   /** The link may have gone while the call waited; what never left waits for the next one. */
   #start(call: Call, edits: readonly Edit[]): boolean {
     const { link } = this.supervisor
-    if (link === undefined) this.call(call, edits)
-    else link.inflight.call(call, edits)
-    return link !== undefined
+    const isTaken = link !== undefined && !this.#isInDoubt(call, link)
+    if (isTaken) link.inflight.call(call, edits)
+    else this.call(call, edits)
+    return isTaken
   }
 
   #refuse(call: Call, what: string): void {

@@ -119,8 +119,9 @@ export class ServerInstances {
   /** What can be asked about may run anywhere; the rest has to find what it left behind. */
   pick(call: Call): ServerInstance {
     if (!call.row.askable || this.#membersMax < 2) return this.#first
-    const free = this.#members.find((member) => member.room > 0)
-    if (free !== undefined) return free
+    const free = this.#members.filter((member) => member.room > 0)
+    const [first] = free
+    if (first !== undefined) return free.find((member) => !member.isInDoubt(call)) ?? first
     if (this.#members.length < this.#membersMax) return this.#add()
     return this.#members.reduce((best, member) => (isSooner(member, best) ? member : best))
   }

@@ -55,11 +55,6 @@ export function useOf({ isolation, namesCalls }: PooledUse): ServerUse {
   return { namesCalls, keepsTasks: isolation !== 'shared' }
 }
 
-/** Whether calls of several people may run at once, during which a server may ask. */
-export function isOfSeveral(sharing: Sharing): boolean {
-  return sharing === 'shared' || sharing === 'guest'
-}
-
 /** Whose processes a lane has, and whether its server says which call it asks about. */
 interface Shared {
   readonly sharing: Sharing

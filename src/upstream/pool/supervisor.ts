@@ -67,6 +67,8 @@ export class Supervisor {
   #refusals = 0
   /** Links that are being stopped. */
   readonly #stopping = new Set<Promise<void>>()
+  /** Links whose calls still run, and that get no more. */
+  readonly #retired = new Set<Link>()
   /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
   #resting: Promise<void> | undefined
 
@@ -127,7 +129,7 @@ export class Supervisor {
     this.#to({ kind: 'stopped' })
     this.#parts.restarts.wasUp(readyAt)
     const stopped = this.#stop(link, why)
-    if (link.dialed.pid !== undefined) this.#resting = stopped
+    if (link.dialed.pid !== undefined) this.#startBehind(stopped)
     link.inflight.takeBack()
     await stopped
   }
@@ -140,17 +142,43 @@ export class Supervisor {
     if (this.#state.kind === 'stopped') this.#startIfWanted()
   }
 
+  /**
+   * Ends the link when its calls have ended; whoever asks meanwhile gets another one.
+   *
+   * A server of which one process runs at a time may hold a lock, so its next process waits for the end of this one.
+   */
+  succeed(link: Link, why: string, isAlone: boolean): void {
+    const state = this.#state
+    if (state.kind !== 'ready' || state.link !== link) return
+    this.#log('debug', `its next call gets another process: ${why}`)
+    this.#to({ kind: 'stopped' })
+    this.#parts.restarts.wasUp(state.readyAt)
+    this.#retired.add(link)
+    const stopped = link.inflight
+      .idle()
+      .then(() => (this.#retired.delete(link) ? this.#stop(link) : undefined))
+    if (isAlone) this.#startBehind(stopped)
+  }
+
+  #startBehind(stopped: Promise<void>): void {
+    const resting = stopped.then(() => {
+      if (this.#resting === resting) this.#resting = undefined
+    })
+    this.#resting = resting
+  }
+
   async close(): Promise<void> {
     const link = 'link' in this.#state ? this.#state.link : undefined
     this.#to({ kind: 'closed' })
     if (link !== undefined) void this.#stop(link)
+    for (const retired of this.#retired) void this.#stop(retired)
+    this.#retired.clear()
     await Promise.all(this.#stopping)
   }
 
   #stop(link: Link, why?: string): Promise<void> {
     const stopped = link.stop(why).finally(() => {
       this.#stopping.delete(stopped)
-      if (this.#resting === stopped) this.#resting = undefined
     })
     this.#stopping.add(stopped)
     return stopped
