@@ -6,7 +6,6 @@ import { accessSync, constants, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { configJsonSchema } from '../src/config/json-schema.js'
 import { version } from '../src/index.js'
 import { readSources, root } from './source-text.js'
 
@@ -80,14 +79,6 @@ describe('the package', () => {
     assert.match(read('dist/cli.js'), /^#!\/usr\/bin\/env node\n/)
     const { stdout } = await run(process.execPath, [join(root, 'dist/cli.js'), '--version'])
     assert.equal(stdout, `${version}\n`)
-  })
-
-  test('ships the schema of the configuration as it is', () => {
-    assert.deepEqual(
-      readJson('config.schema.json'),
-      JSON.parse(JSON.stringify(configJsonSchema())),
-      'npm run schema',
-    )
   })
 
   test('depends at run time on what the sources import, and on nothing else', () => {

@@ -6,7 +6,7 @@
 import { quote } from '../jsonrpc/text.js'
 
 /** What replaces a secret. */
-export const REDACTED = '[redacted]'
+const REDACTED = '[redacted]'
 
 /** Shorter values are not looked for: blanking them would blank half of every text. */
 const SECRET_LENGTH_MIN = 6

@@ -1,5 +1,5 @@
 // Every load run in which the calls are the fault, with few of them, and those of a machine that has no more to give;
-// `npm run faults -- NAME` causes as many as it takes.
+// `node build/test/faults/main.js NAME` causes as many as it takes.
 
 import { loadRuns } from './support/load-runs.js'
 

@@ -1,4 +1,4 @@
-// Every load run in which processes end, with few faults; `npm run faults -- NAME` causes as many as it takes.
+// Every load run in which processes end, with few faults; `node build/test/faults/main.js NAME` causes as many as it takes.
 
 import { loadRuns } from './support/load-runs.js'
 

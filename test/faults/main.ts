@@ -1,4 +1,4 @@
-// npm run faults -- SCENARIO [COUNT] [--seed N] [--proxy FILE]
+// node build/test/faults/main.js SCENARIO [COUNT] [--seed N] [--proxy FILE]
 //
 // Causes one fault COUNT times while the proxy works, and says in its last line
 // what came of it. Exit code 0: the promise holds; 1: it does not.
@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import type { Scenario } from './scenario.js'
 import { scenarios } from './scenarios.js'
 
-const usage = `usage: npm run faults -- SCENARIO [COUNT] [--seed N] [--proxy FILE]
+const usage = `usage: node build/test/faults/main.js SCENARIO [COUNT] [--seed N] [--proxy FILE]
 
 scenarios, with the count that each has normally:
 ${[...scenarios].map(([name, { promise, countDefault }]) => `  ${name} (${countDefault})  ${promise}`).join('\n')}\n`

@@ -1,4 +1,4 @@
-// The scenarios of `npm run faults`, by name.
+// The scenarios of `test/faults/main.ts`, by name.
 
 import { cancelRaces } from './cancel-races.js'
 import { clockJumps } from './clock-jumps.js'

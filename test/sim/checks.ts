@@ -70,7 +70,3 @@ export const checks = {
 } as const
 
 export type Check = keyof typeof checks
-
-export function isCheck(name: string): name is Check {
-  return Object.hasOwn(checks, name)
-}

@@ -10,7 +10,7 @@ import type { RunKind } from './draw-kind.js'
 import type { Mutation, Replacement } from './mutations/mutation.js'
 
 /** Where the compiled tree is: `build`. */
-export const compiled: string = fileURLToPath(new URL('../..', import.meta.url))
+const compiled: string = fileURLToPath(new URL('../..', import.meta.url))
 
 /** How a mutant ended. */
 export interface Hunt {

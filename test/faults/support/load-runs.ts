@@ -1,4 +1,4 @@
-// Load runs of `npm run faults` as tests, with few faults.
+// Load runs of `test/faults/main.ts` as tests, with few faults.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'

@@ -48,6 +48,6 @@ export class HandClock {
 }
 
 /** Resolves when no promise has anything left to do. */
-export function settled(): Promise<void> {
+function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

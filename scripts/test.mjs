@@ -1,0 +1,110 @@
+// Runs tests.
+//
+// usage: node scripts/test.mjs fast          everything that is neither slow nor needs programs of the system
+//        node scripts/test.mjs slow          the simulator's seeds and the load runs
+//        node scripts/test.mjs system        what needs nginx, HAProxy, bubblewrap or Podman
+//        node scripts/test.mjs FILE…         files whose path ends so: test/cli/args.test.ts, cli/args
+//
+// Named files run without a check of types, with what has changed translated since the last time: in seconds. Options
+// of `node --test`, as --test-name-pattern=WORDS, may stand before them.
+
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { build } from 'esbuild'
+
+const root = resolve(import.meta.dirname, '..')
+const fileTimeoutMs = 600_000
+const filesAtOnce = 4
+
+const sets = {
+  fast: (path) => !isSlow(path) && !isOfSystem(path),
+  slow: isSlow,
+  system: isOfSystem,
+}
+
+function isSlow(path) {
+  return /^test\/(?:faults|sim)\//.test(path)
+}
+
+function isOfSystem(path) {
+  return path.startsWith('test/system/')
+}
+
+function sourcesBelow(folder) {
+  return readdirSync(join(root, folder), { recursive: true })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name))
+    .toSorted()
+}
+
+function changedAt(path) {
+  return statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
+
+function compiled(path) {
+  return join('build', path.replace(/\.ts$/, '.js'))
+}
+
+function run(...args) {
+  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' })
+  return status ?? 1
+}
+
+/** Brings `build` up to date as far as running needs it. */
+async function translate() {
+  const all = ['src', 'test', 'bench', 'examples'].flatMap(sourcesBelow)
+  const changed = all.filter((path) => changedAt(path) > changedAt(compiled(path)))
+  // It is no longer what the compiler made.
+  if (changed.length > 0) rmSync(join(root, 'build/.inputs'), { force: true })
+  await build({
+    entryPoints: changed.map((path) => join(root, path)),
+    outdir: join(root, 'build'),
+    outbase: root,
+    format: 'esm',
+    target: 'node20.19',
+    logLevel: 'warning',
+  })
+  const newest = Math.max(...sourcesBelow('src').map(changedAt))
+  if (newest < changedAt('build/program/cli.js')) return
+  for (const step of [['scripts/guests.mjs', 'build/src'], ['scripts/test-programs.mjs']])
+    if (run(...step) !== 0) process.exit(1)
+}
+
+/** Whether a test starts the command as it is shipped. */
+function needsPackage(path) {
+  return isOfSystem(path) || /dist\/cli\.js|'dist'/.test(readFileSync(join(root, path), 'utf8'))
+}
+
+const args = process.argv.slice(2)
+const names = args.filter((arg) => !arg.startsWith('-'))
+const options = args.filter((arg) => arg.startsWith('-'))
+const tests = sourcesBelow('test').filter((path) => path.endsWith('.test.ts'))
+const set = names.length === 1 ? sets[names[0]] : undefined
+const chosen =
+  set === undefined
+    ? names.flatMap((name) => {
+        const found = tests.filter((path) => path.replace(/\.test\.ts$/, '').endsWith(nameOf(name)))
+        if (found.length === 0) throw new Error(`no test file ends in ${name}`)
+        return found
+      })
+    : tests.filter(set)
+if (chosen.length === 0) throw new Error('usage: node scripts/test.mjs fast|slow|system|FILE…')
+
+function nameOf(file) {
+  return file.replace(/^build\//, '').replace(/(?:\.test)?(?:\.[jt]s)?$/, '')
+}
+
+if (set === undefined) {
+  mkdirSync(join(root, 'build'), { recursive: true })
+  await translate()
+  if (chosen.some(needsPackage)) run('scripts/make.mjs', 'dist')
+}
+process.exitCode = run(
+  '--test',
+  `--test-reporter=${join(root, 'scripts/test-times.mjs')}`,
+  `--test-concurrency=${filesAtOnce}`,
+  `--test-timeout=${fileTimeoutMs}`,
+  ...options,
+  ...chosen.map(compiled),
+)
