@@ -83,7 +83,7 @@ class Service {
 }
 
 /** What a round measures, in milliseconds. */
-type Measured = 'python' | 'bwrap' | 'first' | 'spare' | 'warm' | 'true'
+type Measured = 'python' | 'bwrap' | 'first' | 'warm' | 'true'
 type Round = Map<Measured, number>
 
 async function milliseconds(work: () => Promise<unknown>): Promise<number> {
@@ -112,20 +112,14 @@ async function firstResult(service: Service, name: string): Promise<number> {
   return ms
 }
 
-/** Resolves when the machine that is kept ready has its interpreter. */
-async function spareIsReady({ pid }: Service): Promise<void> {
-  while (!descendantsOf(pid).some(({ name }) => name.startsWith('python'))) await settled()
-}
-
 const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
 
-async function oneRound({ service, ahead }: Services, round: number): Promise<Round> {
+async function oneRound(service: Service, round: number): Promise<Round> {
   const kept = { session_id: 'kept' }
   const ways: readonly (readonly [Measured, () => Promise<number>])[] = [
     ['python', () => milliseconds(() => run(PYTHON))],
     ['bwrap', () => milliseconds(() => run([...BWRAP, ...PYTHON]))],
     ['first', () => firstResult(service, `new-${round}`)],
-    ['spare', () => firstResult(ahead, `new-${round}`)],
     [
       'warm',
       () => medianOf(WARM_CALLS, () => service.call('execute_code', { ...kept, code: '6 * 7' }, '42\n')),
@@ -134,7 +128,6 @@ async function oneRound({ service, ahead }: Services, round: number): Promise<Ro
   ]
   const measured: Round = new Map()
   for (const [name, measure] of roundOrder(ways, round)) {
-    await spareIsReady(ahead)
     await settled()
     measured.set(name, await measure())
   }
@@ -195,7 +188,6 @@ interface RatioPlan {
 
 const ratios: readonly RatioPlan[] = [
   { figure: 'first result of a new session / python3 -c', own: 'first', base: 'python', aim: atMost(8) },
-  { figure: 'the same with a spare machine / python3 -c', own: 'spare', base: 'python', aim: atMost(1.2) },
   { figure: 'warm execute_code / python3 -c', own: 'warm', base: 'python', aim: atMost(0.15) },
   { figure: 'execute_command true / python3 in a bare bwrap', own: 'true', base: 'bwrap', aim: atMost(0.3) },
 ]
@@ -250,33 +242,23 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** The one that is measured, and one that keeps a machine ready. */
-interface Services {
-  readonly service: Service
-  readonly ahead: Service
-}
-
-function serviceWith({ place }: Settings, name: string, spare: number): Service {
-  const box = { type: 'sandbox', runtime: 'bubblewrap', maxSessions: SESSIONS + 2, spare }
-  return new Service(place, writeConfig(place, name, { box }))
-}
-
 export const sandbox: Figure = async (settings) => {
   const why = obstacle(settings)
   if (why !== undefined) return ratios.map(({ figure, aim }) => emptyRow(figure, 'sandbox', aim, why))
-  const service = serviceWith(settings, 'sandbox', 0)
-  const ahead = serviceWith(settings, 'sandbox-spare', 1)
+  const { place } = settings
+  const box = { type: 'sandbox', runtime: 'bubblewrap', maxSessions: SESSIONS + 2 }
+  const service = new Service(place, writeConfig(place, 'sandbox', { box }))
   const calls = settings.quick ? QUICK_CALLS : CALLS
   const rounds: Round[] = []
   const crowds: Crowd[] = []
   try {
-    await Promise.all([service.open(), ahead.open()])
-    await oneRound({ service, ahead }, 0)
+    await service.open()
+    await oneRound(service, 0)
     for (let round = 0; round < roundsOf(settings, 20, 4); round++)
-      rounds.push(await oneRound({ service, ahead }, round))
+      rounds.push(await oneRound(service, round))
     for (let round = 0; round < (settings.quick ? 1 : 3); round++) crowds.push(await crowd(service, calls))
   } finally {
-    await Promise.all([service.close(), ahead.close()])
+    await service.close()
   }
   return [...ratios.map((plan) => ratioRow(rounds, plan)), ...crowdRows(crowds, calls)]
 }

@@ -67,8 +67,6 @@ await bundle(['src/index.ts', 'src/jsonrpc/index.ts'], ['src/jsonrpc/index.ts', 
 await bundle(['src/servers/time.ts'], [])
 // Enters a machine as one file.
 await bundle(['src/sandbox/guest/agent.ts'], [])
-// Processes of their own, with packages that are not always there.
-await bundle(['src/sandbox/wasm/python-host.ts', 'src/sandbox/wasm/quickjs-host.ts'], [])
 await writeFile(
   join(to, 'licenses.txt'),
   (

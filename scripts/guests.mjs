@@ -11,24 +11,16 @@ const from = join(root, 'src/sandbox/guest')
 const to = resolve(process.argv[2] ?? 'dist', 'sandbox/guest')
 
 const bundled = ['node-driver.ts']
-/** For engines that are not Node. */
-const scripts = ['quickjs-console.ts']
 const copied = ['python-driver.py']
 
 await mkdir(to, { recursive: true })
-const shared = { outdir: to, bundle: true, logLevel: 'warning' }
 await build({
-  ...shared,
+  outdir: to,
+  bundle: true,
+  logLevel: 'warning',
   entryPoints: bundled.map((name) => join(from, name)),
   platform: 'node',
   format: 'esm',
   target: 'node20.19',
-})
-await build({
-  ...shared,
-  entryPoints: scripts.map((name) => join(from, name)),
-  platform: 'neutral',
-  format: 'iife',
-  target: 'es2022',
 })
 await Promise.all(copied.map((name) => copyFile(join(from, name), join(to, name))))

@@ -37,7 +37,7 @@ const rooms = table(`
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ upstream/ sandbox
   limits                 | jsonrpc | proxy/ transports/ upstream/
   real-runtime           | upstream/process | runtime
-  config                 | folder mcp text | runtime upstream/
+  config                 | folder mcp text upstream/contracts | runtime upstream/
   log                    | text | runtime
   record                 | jsonrpc runtime text config
   events                 | | runtime transports/ upstream/
@@ -52,10 +52,9 @@ const rooms = table(`
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
   cli                    | index runtime text config folder gateway log proxy/ real-runtime record replay sandbox upstream/ version
   servers
-  sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version sandbox/egress | upstream/
+  sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version sandbox/egress upstream/contracts | upstream/
   sandbox/egress         | runtime text transports
   sandbox/guest          | sandbox
-  sandbox/wasm           | sandbox/guest
 `)
 
 /** Packages, and the builtins that reach outside of the process, with the rooms that use them. */
@@ -68,10 +67,6 @@ const users = table(`
   jsonc-parser           | config
   mri                    | cli
   p-queue                | upstream/
-  @bjorn3                | sandbox/
-  @jitl                  | sandbox/
-  quickjs-emscripten-core| sandbox/
-  microsandbox           | sandbox
   node:child_process     | upstream/process sandbox/
   node:crypto            | gateway kept proxy/ upstream/kept sandbox
   node:dns               | sandbox/

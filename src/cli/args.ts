@@ -67,15 +67,7 @@ export type Command =
 
 const subCommands: readonly string[] = ['stdio', 'http', 'replay', 'sandbox']
 const PORT_MAX = 65_535
-const runtimeNames = [
-  'auto',
-  'microsandbox-server',
-  'microsandbox',
-  'bubblewrap',
-  'container',
-  'wasm',
-  'unsafe-local',
-] as const
+const runtimeNames = ['auto', 'bubblewrap', 'container', 'microsandbox-server'] as const
 
 export function parseArguments(argv: readonly string[]): Command {
   const tokens = readTokens(argv)

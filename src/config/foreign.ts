@@ -8,6 +8,8 @@ export const serverKeyHints: ReadonlyMap<string, string> = new Map([
   ...['trust', 'alwaysAllow', 'autoApprove', 'alwaysLoad'].map(
     (key) => [key, 'clients decide that for themselves, so take it out'] as const,
   ),
+  ['spare', 'a session starts in a tenth of a second, so that no machine is kept ready; take it out'],
+  ['pins', 'files outlive a session in a folder of "volumes"; take it out'],
   ['oauth', 'there is no OAuth here; write "headers" or "auth"'],
 ])
 

@@ -13,13 +13,12 @@ export interface SandboxValues {
   readonly serverUrl: string | undefined
   readonly apiKey: string | undefined
   readonly sessionTimeout: number
-  readonly cleanupInterval: number
+  readonly cleanupInterval: number | undefined
   readonly orphanCleanupInterval: number
   readonly maxSessions: number
   readonly enableLruEviction: boolean
   readonly maxTotalMemoryMb: number | undefined
   readonly defaultFlavor: SandboxFlavor
-  readonly spare: number
   readonly sandboxStartTimeout: number
   readonly executionTimeout: number
   readonly maxTimeout: number | undefined
@@ -27,7 +26,6 @@ export interface SandboxValues {
   readonly runAs: string | undefined
   readonly network: NetworkValue
   readonly files: boolean
-  readonly pins: boolean
   readonly outputMax: number
   readonly sessions: 'shared' | 'client' | undefined
 }
@@ -37,9 +35,9 @@ const volumePattern = '^[^:\\u0000]+:/[^:\\u0000]*(:r[ow])?$'
 
 export const sandboxFields: FieldsOf<SandboxValues> = {
   runtime: field(
-    choice('auto', 'microsandbox-server', 'microsandbox', 'bubblewrap', 'container', 'wasm', 'unsafe-local'),
+    choice('auto', 'bubblewrap', 'container', 'microsandbox-server'),
     'auto',
-    'What runs the code; auto takes the first that isolates and can be used here.',
+    'What runs the code; auto takes bubblewrap, else container, whichever can be used here.',
   ),
   serverUrl: optional(
     text({
@@ -47,11 +45,14 @@ export const sandboxFields: FieldsOf<SandboxValues> = {
       secret: true,
       wanted: 'an http:// or https:// address',
     }),
-    'Address of a microsandbox server, which then runs the code. ${VAR} is expanded.',
+    'Address of a microsandbox server, for the runtime of that name. ${VAR} is expanded.',
   ),
   apiKey: optional(text({ secret: true }), 'Key for the microsandbox server. ${VAR} is expanded.'),
   sessionTimeout: field(integer(1, 30 * day), 1800, 'Seconds after which a session ends that nobody uses.'),
-  cleanupInterval: field(integer(1, day), 60, 'Seconds between two looks for such sessions.'),
+  cleanupInterval: optional(
+    integer(1, day),
+    'Seconds between two looks for such sessions. Absent: 60, or sessionTimeout where that is shorter.',
+  ),
   orphanCleanupInterval: field(
     integer(1, day),
     600,
@@ -71,11 +72,6 @@ export const sandboxFields: FieldsOf<SandboxValues> = {
     choice('small', 'medium', 'large'),
     'small',
     'What a session gets that names no flavor: small is 1 CPU and 1024 MiB, medium twice, large four times that.',
-  ),
-  spare: field(
-    integer(0, 100),
-    0,
-    'Machines of the template python and the default flavor that are kept ready for new sessions; they count as sessions.',
   ),
   sandboxStartTimeout: field(integer(1, 3600), 180, 'Longest time for the start of a session, in seconds.'),
   executionTimeout: field(integer(1, day), 300, 'Longest time for a call that names none, in seconds.'),
@@ -101,11 +97,6 @@ export const sandboxFields: FieldsOf<SandboxValues> = {
     'What code may reach: nothing, the hosts that are named, or all that this machine can.',
   ),
   files: field(boolean(), true, 'Whether clients can read and write files of their sessions.'),
-  pins: field(
-    boolean(),
-    false,
-    'Whether clients can pin sessions, which then do not expire, and whose files survive restarts.',
-  ),
   outputMax: field(
     size(1024, 16 * 1024 ** 2),
     64 * 1024,

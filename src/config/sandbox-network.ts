@@ -3,6 +3,7 @@
 import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 import { type Kind, isObject, list, text } from './kinds.js'
 import { whatItIs } from './problems.js'
+import type { SandboxValues } from './sandbox-fields.js'
 import { type FieldsOf, Section, field } from './section.js'
 
 /** As it stands in a file. */
@@ -28,7 +29,7 @@ const allowFields: FieldsOf<AllowedNetwork> = {
       }),
     ),
     [],
-    'Hosts that code reaches over https:// and http://; "*." stands for every name below. Without a port: 443 and 80.',
+    'Hosts that code reaches over https://; "*." stands for every name below. Without a port: 443.',
   ),
 }
 
@@ -64,7 +65,21 @@ export const networkKind: Kind<NetworkValue> = {
   },
 }
 
-export function sandboxNetwork(section: Section, network: NetworkValue): SandboxNetwork {
+/** What the server's own configuration decides cannot be promised here. */
+export function sandboxNetwork(
+  section: Section,
+  { network, runtime, volumes }: Pick<SandboxValues, 'network' | 'runtime' | 'volumes'>,
+): SandboxNetwork {
+  if (runtime === 'microsandbox-server') {
+    if (section.has('network') && network === 'none')
+      section.problem(
+        'network',
+        'is "none"',
+        'is not held by a microsandbox server: its own configuration decides; take the key out, or use another runtime',
+      )
+    if (volumes.length > 0)
+      section.warn('volumes', 'are handed to the microsandbox server unchecked: it opens them by itself')
+  }
   if (network === 'host')
     section.warn('network', 'is "host": code of a session reaches whatever this machine can reach')
   return typeof network === 'string' ? { kind: network } : { kind: 'allow', hosts: network.allow }

@@ -2,7 +2,12 @@
 
 import { resolve } from 'node:path'
 import type { SandboxServerConfig, ServerCommon } from '../upstream/contracts/server-config.js'
-import type { SandboxSettings, SandboxTemplate, SandboxVolume } from '../upstream/contracts/sandbox-config.js'
+import {
+  type SandboxSettings,
+  type SandboxTemplate,
+  type SandboxVolume,
+  sandboxFlavors,
+} from '../upstream/contracts/sandbox-config.js'
 import type { Environment } from './configuration.js'
 import type { Expanded, Expansion } from './expand.js'
 import { type PathBase, absolute } from './paths.js'
@@ -26,6 +31,9 @@ const olderNames = new Map([['get_volume_mappings', 'get_volume_path']])
 
 /** What a call may take besides the start of a session and the code. */
 const marginMs = 10_000
+
+/** Seconds between two looks for sessions that have expired. */
+const cleanupIntervalDefault = 60
 
 /** What a call may name in seconds, unless the configuration says otherwise. */
 const maxTimeoutDefault = 300
@@ -75,22 +83,20 @@ function settingsOf(
     serverUrl: expanded(values.serverUrl, expansion),
     apiKey: expanded(values.apiKey, expansion),
     sessionTimeoutMs: values.sessionTimeout * 1000,
-    cleanupIntervalMs: values.cleanupInterval * 1000,
+    cleanupIntervalMs: cleanupIntervalOf(section, values) * 1000,
     orphanCleanupIntervalMs: values.orphanCleanupInterval * 1000,
     sessionsMax: values.maxSessions,
     evictsIdle: values.enableLruEviction,
-    memoryMiBMax: values.maxTotalMemoryMb,
+    memoryMiBMax: memoryMaxOf(section, values),
     defaultFlavor: values.defaultFlavor,
-    spareCount: spareOf(section, values),
     machineStartTimeoutMs: values.sandboxStartTimeout * 1000,
     executionTimeoutMs: values.executionTimeout * 1000,
     executionTimeoutMsMax,
     volumes: values.volumes.map((written) => volumeOf(expansion.text(written), context)),
     runAs: values.runAs,
-    network: sandboxNetwork(section, values.network),
+    network: sandboxNetwork(section, values),
     templates: readTemplates(section, expansion, context),
     files: values.files,
-    pins: values.pins,
     outputBytesMax: values.outputMax,
     sessions: values.sessions ?? (context.isGuarded ? 'client' : 'shared'),
   }
@@ -111,10 +117,30 @@ function maxTimeoutOf(section: Section, { executionTimeout, maxTimeout }: Sandbo
   return most
 }
 
-function spareOf(section: Section, { spare, maxSessions }: SandboxValues): number {
-  if (spare > maxSessions)
-    section.problem('spare', `is ${spare}`, `must not be more than maxSessions, which is ${maxSessions}`)
-  return spare
+/** Sessions are looked at at least as often as they may expire; the default follows a shorter time. */
+function cleanupIntervalOf(section: Section, { cleanupInterval, sessionTimeout }: SandboxValues): number {
+  if (cleanupInterval === undefined) return Math.min(cleanupIntervalDefault, sessionTimeout)
+  if (cleanupInterval > sessionTimeout)
+    section.problem(
+      'cleanupInterval',
+      `is ${cleanupInterval}`,
+      `must not be more than sessionTimeout, which is ${sessionTimeout}`,
+    )
+  return cleanupInterval
+}
+
+function memoryMaxOf(
+  section: Section,
+  { maxTotalMemoryMb, defaultFlavor }: SandboxValues,
+): number | undefined {
+  const { memoryMiB } = sandboxFlavors[defaultFlavor]
+  if (maxTotalMemoryMb !== undefined && maxTotalMemoryMb < memoryMiB)
+    section.problem(
+      'maxTotalMemoryMb',
+      `is ${maxTotalMemoryMb}`,
+      `must be at least ${memoryMiB}, the memory of one session of the flavor ${defaultFlavor}`,
+    )
+  return maxTotalMemoryMb
 }
 
 /** `host:guest`, `host:guest:ro`. */

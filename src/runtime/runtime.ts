@@ -36,6 +36,8 @@ export interface SpawnSpec {
   readonly identity?: { readonly uid: number; readonly gid: number }
   /** How many pipes the child gets besides its standard streams, from descriptor 3 on. */
   readonly pipes?: number
+  /** Open descriptors that the child gets behind its pipes. */
+  readonly descriptors?: readonly number[]
   /** The child gets `env` and nothing else: no mark by which the guardian finds who has left its group. */
   readonly isUnmarked?: boolean
 }
@@ -65,21 +67,6 @@ export interface Child {
   survey?(): Promise<void>
   /** The same before it returns, where there will be no later. @throws when the system does not say */
   surveyNow?(): void
-  /** The child and all that descend from it now; absent where the system does not tell. */
-  descendants?(): Promise<readonly Descendant[]>
-  /** SIGKILL to one of them, if it still is who it was. */
-  endDescendant?(one: Pick<Descendant, 'pid' | 'startedAt'>): void
-}
-
-/** A process that descends from a child. */
-export interface Descendant {
-  readonly pid: number
-  /** With its number, what tells it from another one that gets the same number later. */
-  readonly startedAt: string
-  /** Resident memory, with what it shares with others. */
-  readonly residentBytes: number
-  /** Its fair share of that; read when it is asked for, since it takes the kernel long. Undefined when it is not told. */
-  shareBytes(): Promise<number | undefined>
 }
 
 /** A file that was kept, as the folder lists it. */

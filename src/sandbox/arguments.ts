@@ -22,13 +22,6 @@ export class Arguments {
     throw wrongArgument(`Parameter '${name}' must be a string`, name)
   }
 
-  /** False when it is absent. */
-  flag(name: string): boolean {
-    const value = this.#given(name) ?? false
-    if (typeof value === 'boolean') return value
-    throw wrongArgument(`Parameter '${name}' must be true or false`, name)
-  }
-
   texts(name: string): readonly string[] | undefined {
     const value = this.#given(name)
     if (value === undefined) return undefined

@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/deadline.js'
 import { within } from '../runtime/within.js'
 import type { CallOutput } from './call-output.js'
 import { type SandboxError, executionFailed } from './errors.js'
-import type { GuestExit, Interpreter, Machine } from './runtime.js'
+import type { GuestExit, Machine } from './runtime.js'
 import { endInWords } from './session-machine.js'
 
 /** What was called. */
@@ -60,18 +60,12 @@ export class CallFailures {
   }
 
   /** The program or the interpreter has ended by itself, or was not started. */
-  async gone(
-    called: Called,
-    machine: Machine | Interpreter,
-    exit: GuestExit,
-    output: CallOutput,
-  ): Promise<SandboxError> {
+  async gone(called: Called, machine: Machine, exit: GuestExit, output: CallOutput): Promise<SandboxError> {
     if (this.#stopped.aborted) return this.cancelled(called)
-    const isMachine = machine.kind === 'machine'
-    const ended = isMachine ? await within(machine.ended, MACHINE_END_WAIT_MS, this.#clock) : undefined
+    const ended = await within(machine.ended, MACHINE_END_WAIT_MS, this.#clock)
     const who = called === 'Code' ? 'the interpreter' : 'the program'
     const why = (ended && endInWords(ended)) ?? exitInWords(who, exit)
-    const variables = called === 'Code' ? keptInWords[isMachine ? 'files' : 'nothing'] : ''
+    const variables = called === 'Code' ? keptInWords.files : ''
     const context = { session_id: this.#sessionId }
     return executionFailed(called, `${why}${variables}${until(output)}`, context)
   }

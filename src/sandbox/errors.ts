@@ -62,28 +62,6 @@ export function noSuchSession(sessionId: string): SandboxError {
   })
 }
 
-/** `names` are those there are. */
-export function noSuchPin(name: string, names: readonly string[]): SandboxError {
-  const there = names.length === 0 ? 'there is none' : `there are: ${names.join(', ')}`
-  return refused('arguments', `Pinned sandbox not found: ${name}; ${there}`, {
-    error_code: 'PINNED_SANDBOX_NOT_FOUND',
-    category: 'session',
-    severity: 'low',
-    recovery_suggestions: ['Use the name that pin_sandbox was called with'],
-    context: { pinned_name: name },
-  })
-}
-
-export function pinFailed(why: string): SandboxError {
-  return refused('failed', `Pinned sandbox: ${why}`, {
-    error_code: 'PIN_FAILED',
-    category: 'session',
-    severity: 'medium',
-    recovery_suggestions: ['Use a new session'],
-    context: {},
-  })
-}
-
 export function templateMismatch(sessionId: string, has: string, wanted: string): SandboxError {
   const message = `Session ${sessionId} has the template '${has}' and not '${wanted}'`
   return refused('arguments', message, {

@@ -1,16 +1,23 @@
-// A program of the host that says something short and ends.
+// Programs of the host: where they are, and what those say that end soon.
 
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { within } from '../runtime/within.js'
+
+/** Where programs of the system are; a PATH may name scripts before them that look for another program. */
+export const systemFolders: readonly string[] = ['/usr/bin', '/usr/local/bin', '/bin']
 
 export interface ProgramOutput {
   readonly stdout: string
   readonly stderr: string
   readonly code: number | undefined
+  /** It took too long, and was ended. */
+  readonly isLate: boolean
 }
 
-/** What it says; one that takes longer is ended. Never rejects. */
+/** What a program says; one that takes longer is ended. Never rejects. */
 export async function programOutput(
   runtime: Runtime,
   spec: SpawnSpec,
@@ -22,9 +29,22 @@ export async function programOutput(
   const done = await within(all, timeoutMs, runtime)
   if (done === undefined) child.signal('SIGKILL')
   const [stdout, stderr, { code, signal, spawnError }] = done ?? (await all)
-  const how =
-    done === undefined
-      ? `it took longer than ${timeoutMs} ms`
-      : `it ended with ${code ?? signal ?? 'nothing'}`
-  return { stdout, stderr: stderr || (spawnError ?? how), code }
+  const isLate = done === undefined
+  const how = isLate ? `it took longer than ${timeoutMs} ms` : `it ended with ${code ?? signal ?? 'nothing'}`
+  return { stdout, stderr: stderr || (spawnError ?? how), code, isLate }
+}
+
+/** The first in the PATH, or where the system has its programs. */
+export function findProgram(name: string, env: Runtime['env']): string | undefined {
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((path) => path !== '')
+  return [...folders, ...systemFolders].map((folder) => join(folder, name)).find((path) => isProgram(path))
+}
+
+export function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -7,7 +7,7 @@ import {
   NoRuntimeError,
   type ProbedRuntime,
   type RuntimeSurroundings,
-  isolatingRuntimeIds,
+  automaticRuntimeIds,
   probedRuntime,
   runtimeIds,
 } from './runtimes.js'
@@ -47,7 +47,7 @@ export async function runtimeReport(
   const used = isUsable
     ? `${settings.runtime}: ${prepared.facts.runtime} is used, network ${networkText(prepared.facts, settings)}`
     : prepared
-  return { text: `sandbox runtimes, in the order of auto:\n${lines.join('\n')}\n${used}\n`, isUsable }
+  return { text: `sandbox runtimes:\n${lines.join('\n')}\n${used}\n`, isUsable }
 }
 
 async function probedOnce(
@@ -66,7 +66,7 @@ function networkText({ network }: InnerService['facts'], settings: SandboxSettin
 function lineOf({ runtime: { id, isolation }, probe }: ProbedRuntime): string {
   const name = `  ${id.padEnd(NAME_WIDTH)}`
   if (probe.kind === 'unusable') return `${name} not usable: ${probe.why}; ${probe.remedy}`
-  const named = isolatingRuntimeIds.some((each) => each === id) ? '' : '; used only when it is named'
+  const named = automaticRuntimeIds.some((each) => each === id) ? '' : '; used only when it is named'
   return `${name} usable: isolation ${isolation}, limits by ${probe.limits}${named}`
 }
 

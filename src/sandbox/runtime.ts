@@ -1,14 +1,14 @@
 // The interface between the sandbox service and what isolates.
 //
 // Above it are sessions, tools, interpreters with their variables, and time limits. Below it is one
-// runtime for each way to run foreign code. A runtime either starts machines, in which the service
-// runs programs, or interpreters, which run code and no programs, or evaluators, which answer when code has ended.
+// runtime for each way to run foreign code. A runtime starts machines, in which the service
+// runs programs, or evaluators, which answer when code has ended.
 
 import type { Readable, Writable } from 'node:stream'
-import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
+import type { FlavorLimits, SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 
 /** What stands between the code of a session and the host. */
-export type SandboxIsolation = 'vm' | 'container' | 'namespaces' | 'wasm' | 'none'
+export type SandboxIsolation = 'vm' | 'container' | 'namespaces' | 'none'
 
 /** Whether a runtime can be used on this host. */
 export type RuntimeProbe =
@@ -40,10 +40,8 @@ export interface SandboxRuntime {
    *
    * @throws MachineStartError
    */
-  start(spec: MachineSpec): Promise<Machine | Interpreter | Evaluator>
-  /** Files of sessions that outlive the service; absent where a runtime has none. */
-  readonly pinned?: PinnedFiles
-  /** Removes the files of a session whose machine has ended; those of a pinned one stay for whoever attaches them. */
+  start(spec: MachineSpec): Promise<Machine | Evaluator>
+  /** Removes the files of a session whose machine has ended. */
   discard(sessionId: string): Promise<void>
   /** Removes what dead owners have left: folders, cgroups, processes. */
   sweep(): Promise<void>
@@ -51,39 +49,12 @@ export interface SandboxRuntime {
   close(): Promise<void>
 }
 
-/** What is known of a session that is pinned. */
-export interface Pin {
-  /** Which sandbox has it: others do not see it. */
-  readonly sandbox: string
-  /** Whose it is there. */
-  readonly owner: string
-  readonly name: string
-  readonly template: string
-  readonly flavor: string
-}
-
-/** A pin on the disk, and which service has its files at work. */
-export interface FoundPin extends Pin {
-  readonly key: string
-  readonly holder: 'us' | 'another' | 'nobody'
-}
-
-/** The pins of all services; rejects when the file system refuses. */
-export interface PinnedFiles {
-  list(): Promise<readonly FoundPin[]>
-  /** Keeps the files of a session that has had a machine; again, gives the pin another name. */
-  pin(sessionId: string, pin: Pin): Promise<void>
-  unpin(sessionId: string): Promise<void>
-  /** Gives the files of a pin that nobody has to a session without a machine; false when somebody was faster. */
-  attach(sessionId: string, key: string): Promise<boolean>
-}
-
 /** What a machine is started with. */
 export interface MachineSpec {
   /** Names the session among all sessions of its runtime; any text. */
   readonly sessionId: string
-  /** What clients call it, for lines of the log; undefined while the machine is a spare one. */
-  readonly sessionName: () => string | undefined
+  /** What clients call it, for lines of the log. */
+  readonly sessionName: string
   readonly language: SandboxLanguage
   /** A path on the host; undefined: the runtime finds the interpreter. */
   readonly interpreter: string | undefined
@@ -91,21 +62,13 @@ export interface MachineSpec {
   readonly image: string | undefined
   /** Variables for every program of the machine. */
   readonly env: Readonly<Record<string, string>>
-  readonly flavor: MachineFlavor
+  readonly flavor: FlavorLimits
   readonly volumes: readonly MachineVolume[]
   readonly network: SandboxNetwork
   readonly startTimeoutMs: number
 }
 
 export type SandboxLanguage = 'python' | 'node'
-
-/** What all processes of a machine may use together. */
-export interface MachineFlavor {
-  readonly cpus: number
-  readonly memoryMiB: number
-  readonly pids: number
-  readonly diskGiB: number
-}
 
 /** A folder of the host inside a machine. */
 export interface MachineVolume {
@@ -175,15 +138,6 @@ export interface GuestExit {
   readonly limit?: string
   /** Why it was not started, or why its end is not known. */
   readonly failure?: string
-}
-
-/** A running interpreter of a runtime that has no programs; variables and files end with it. */
-export interface Interpreter {
-  readonly kind: 'interpreter'
-  /** Reads requests and marks its output as the drivers in `guest/` do. */
-  readonly process: GuestProcess
-  stop(): Promise<void>
-  readonly ended: Promise<MachineEnd>
 }
 
 /** A running session elsewhere, which runs code and commands and says how they ended; its files end with it. */

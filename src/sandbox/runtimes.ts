@@ -1,7 +1,6 @@
 // The runtimes there are, and which of them is used.
 //
-// `auto` takes the first that can be used, and never the one without isolation: where nothing can isolate,
-// the service does not start, and says what would mend each runtime.
+// `auto` takes the first that can be used. Where none can, the service does not start, and says what would mend each.
 
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -16,9 +15,6 @@ import { hostIdentity } from './run-as.js'
 import { MicrosandboxServerRuntime } from './runtimes/microsandbox-server.js'
 import type { TemplateImage } from './images.js'
 import { ContainerRuntime } from './runtimes/container/container.js'
-import { MicrosandboxRuntime } from './runtimes/microsandbox/microsandbox.js'
-import { UnsafeLocalRuntime } from './runtimes/unsafe-local.js'
-import { WasmRuntime } from './runtimes/wasm.js'
 import { StateFolder } from './state-folder.js'
 
 /** What every runtime is made of. */
@@ -31,8 +27,6 @@ export interface RuntimeSurroundings {
   readonly runAs?: string | undefined
   /** The images of templates, for runtimes that have images. */
   readonly images?: readonly TemplateImage[]
-  /** Whether files of sessions have to outlive the service. */
-  readonly pins?: boolean
   /** What programs are to reach; undefined: nothing. */
   readonly network?: SandboxNetwork
   /** A microsandbox server, and what it asks for. */
@@ -42,19 +36,12 @@ export interface RuntimeSurroundings {
   readonly programFolder?: string
 }
 
-/** In the order of `auto`, without the one that is used only when it is named. */
-export const isolatingRuntimeIds: readonly RuntimeId[] = [
-  'microsandbox-server',
-  'microsandbox',
-  'bubblewrap',
-  'container',
-  'wasm',
-]
+/** In the order of `auto`. */
+export const automaticRuntimeIds: readonly RuntimeId[] = ['bubblewrap', 'container']
 
-export const runtimeIds: readonly RuntimeId[] = [...isolatingRuntimeIds, 'unsafe-local']
+export const runtimeIds: readonly RuntimeId[] = [...automaticRuntimeIds, 'microsandbox-server']
 
-export type RuntimeId =
-  'microsandbox-server' | 'microsandbox' | 'bubblewrap' | 'container' | 'wasm' | 'unsafe-local'
+export type RuntimeId = 'bubblewrap' | 'container' | 'microsandbox-server'
 
 /** A runtime, and what its probe has found. */
 export interface ProbedRuntime {
@@ -83,7 +70,7 @@ export async function chooseRuntime(
   around: RuntimeSurroundings,
 ): Promise<ProbedRuntime> {
   const probes: ProbedRuntime[] = []
-  for (const candidate of id === 'auto' ? isolatingRuntimeIds : [id]) {
+  for (const candidate of id === 'auto' ? automaticRuntimeIds : [id]) {
     const probed = await probedRuntime(candidate, around)
     if (probed.probe.kind === 'usable') return probed
     probes.push(probed)
@@ -91,42 +78,31 @@ export async function chooseRuntime(
   throw new NoRuntimeError(probes)
 }
 
-const keepsNothing: RuntimeProbe = {
-  kind: 'unusable',
-  why: 'it keeps no files of sessions, and pins is true',
-  remedy: 'set pins to false, or runtime to bubblewrap, container or microsandbox',
-}
-
 /** A runtime of its own, with what it says of this host. */
 export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings): Promise<ProbedRuntime> {
   const identity = around.runAs === undefined ? undefined : hostIdentity(around.runAs)
   if (typeof identity !== 'string') {
     const runtime = makeRuntime(id, around, identity)
-    const lack = networkLack(runtime, around.network) ?? filesLack(runtime, around.pins)
-    return { runtime, probe: lack ?? (await runtime.probe()) }
+    return { runtime, probe: networkLack(runtime, around.network) ?? (await runtime.probe()) }
   }
   const remedy = 'set runAs to the owner of the volumes, or leave it out'
   const probe: RuntimeProbe = { kind: 'unusable', why: `runAs ${identity}`, remedy }
   return { runtime: makeRuntime(id, around, undefined), probe }
 }
 
-function filesLack({ pinned }: SandboxRuntime, pins = false): RuntimeProbe | undefined {
-  return pins && pinned === undefined ? keepsNothing : undefined
-}
-
 /** Why a runtime cannot give programs what they are to reach: they would reach more, or nothing. */
 function networkLack(
-  { id, networks }: SandboxRuntime,
+  { networks }: SandboxRuntime,
   { kind }: SandboxNetwork = { kind: 'none' },
 ): RuntimeProbe | undefined {
   if (networks.includes(kind)) return undefined
-  return kind === 'allow'
-    ? {
-        kind: 'unusable',
-        why: 'it cannot hold programs to the hosts of network.allow',
-        remedy: 'use the runtime bubblewrap, or set network to "none"',
-      }
-    : { kind: 'unusable', why: `the runtime ${id} has no network`, remedy: 'set network to "none"' }
+  const remedy =
+    kind === 'allow' ? 'use the runtime bubblewrap, or set network to "none"' : 'set network to "host"'
+  const why =
+    kind === 'allow'
+      ? 'it cannot hold programs to the hosts of network.allow'
+      : 'its server decides what programs reach, so that network "none" is not held'
+  return { kind: 'unusable', why, remedy }
 }
 
 function makeRuntime(
@@ -134,38 +110,23 @@ function makeRuntime(
   around: RuntimeSurroundings,
   runAs: HostIdentity | undefined,
 ): SandboxRuntime {
-  const { runtime, stateFolder, programFolder: program = programFolder } = around
+  const { runtime, log, stateFolder, programFolder: program = programFolder } = around
   const folder = new StateFolder(stateFolder ?? defaultStateFolder(), runtime)
   switch (id) {
-    case 'microsandbox-server':
-      return new MicrosandboxServerRuntime({
-        serverUrl: around.serverUrl,
-        apiKey: around.apiKey,
-        runtime,
-        log: around.log,
-      })
-    case 'microsandbox':
-      return new MicrosandboxRuntime({
-        runtime,
-        folder,
-        images: around.images ?? [],
-        load: () => import('microsandbox'),
-        nodeVersion: process.versions.node,
-      })
+    case 'microsandbox-server': {
+      const { serverUrl, apiKey } = around
+      return new MicrosandboxServerRuntime({ serverUrl, apiKey, runtime, log })
+    }
     case 'bubblewrap':
       return new BubblewrapRuntime({
         runtime,
-        log: around.log,
+        log,
         folder,
         runAs,
         agentFile: join(program, 'sandbox/guest/agent.js'),
       })
     case 'container':
       return new ContainerRuntime({ runtime, folder, runAs, images: around.images ?? [] })
-    case 'wasm':
-      return new WasmRuntime(runtime, program, runAs)
-    case 'unsafe-local':
-      return new UnsafeLocalRuntime(runtime, folder, runAs)
   }
 }
 

@@ -9,18 +9,10 @@ import { type Artifact, Artifacts } from './artifacts.js'
 import { CallFailures, type Called } from './call-failures.js'
 import type { CallOutput } from './call-output.js'
 import { withEither } from './either-signal.js'
-import { executionFailed, resourceLimit } from './errors.js'
+import { resourceLimit } from './errors.js'
 import { programEnd } from './program-end.js'
 import type { Repl } from './repl.js'
-import type {
-  Evaluation,
-  EvaluationTerms,
-  Evaluator,
-  GuestExit,
-  GuestProcess,
-  Interpreter,
-  Machine,
-} from './runtime.js'
+import type { Evaluation, EvaluationTerms, Evaluator, GuestExit, GuestProcess, Machine } from './runtime.js'
 import type { SessionMachine, Started } from './session-machine.js'
 import { Turns } from './turns.js'
 import { runWatched } from './watched-run.js'
@@ -67,8 +59,6 @@ export type SessionState = 'creating' | 'ready' | 'processing' | 'error' | 'stop
 export class SandboxSession {
   readonly facts: SessionFacts
   lastAccessedMs: number
-  /** Under which name it is kept. */
-  pinnedName: string | undefined
   readonly #machine: SessionMachine
   readonly #clock: Clock
   readonly #failures: CallFailures
@@ -83,7 +73,6 @@ export class SandboxSession {
     this.facts = facts
     this.lastAccessedMs = facts.createdAtMs
     this.#machine = machine
-    machine.sessionName = facts.id
     this.#clock = clock
     this.#failures = new CallFailures(facts.id, this.#stopping.signal, clock)
   }
@@ -91,16 +80,6 @@ export class SandboxSession {
   /** Whether nothing runs in it. */
   get isIdle(): boolean {
     return this.#calls === 0
-  }
-
-  /** Whether it may be ended for want of use or room. */
-  get mayGo(): boolean {
-    return this.isIdle && this.pinnedName === undefined
-  }
-
-  /** Names its machine among all machines of the runtime. */
-  get machineId(): string {
-    return this.#machine.id
   }
 
   get state(): SessionState {
@@ -122,14 +101,9 @@ export class SandboxSession {
   runCommand(program: string, args: readonly string[], terms: CallTerms): Promise<CallResult> {
     return this.#inTurn('Command', this.#commands, terms, async (own) => {
       const machine = await this.#started()
-      switch (machine.kind) {
-        case 'machine':
-          return this.#execute(machine, machine.run({ program, args }), own)
-        case 'interpreter':
-          throw executionFailed('Command', 'this runtime runs code and no commands', {}, 'Call execute_code')
-        case 'evaluator':
-          return this.#evaluate('Command', machine, own, (how) => machine.command(program, args, how))
-      }
+      return machine.kind === 'machine'
+        ? this.#execute(machine, machine.run({ program, args }), own)
+        : this.#evaluate('Command', machine, own, (how) => machine.command(program, args, how))
     })
   }
 
@@ -189,24 +163,18 @@ export class SandboxSession {
     }
   }
 
-  async #interpret(
-    machine: Machine | Interpreter,
-    repl: Repl,
-    code: string,
-    terms: CallTerms,
-  ): Promise<CallResult> {
+  async #interpret(machine: Machine, repl: Repl, code: string, terms: CallTerms): Promise<CallResult> {
     const output = heard(repl.output, terms)
     const end = await runWatched(repl.evaluate(code), endable(repl, machine), this.#watch(terms))
     await output.end()
     const { kind, value } = end
     if (kind === 'cancelled') throw this.#failures.cancelled('Code')
-    const kept = value?.kind === 'done' ? 'variables' : keptBy(machine)
+    const kept = value?.kind === 'done' ? 'variables' : 'files'
     if (kind === 'timeout') throw this.#failures.timedOut('Code', terms.timeoutMs, output, kept)
     if (value.kind === 'gone') throw await this.#failures.gone('Code', machine, value.exit, output)
     const { isSuccess } = value
     const exitCode = isSuccess ? 0 : 1
-    // Without programs nobody reads them.
-    const artifacts = machine.kind === 'machine' ? this.#artifacts.fresh(value.artifacts) : []
+    const artifacts = this.#artifacts.fresh(value.artifacts)
     return this.#result(output, { isSuccess, exitCode, artifacts })
   }
 
@@ -274,14 +242,9 @@ function heard(output: CallOutput, terms: CallTerms): CallOutput {
   return output
 }
 
-/** What is left of a session whose interpreter has ended. */
-function keptBy({ kind }: Machine | Interpreter): 'files' | 'nothing' {
-  return kind === 'machine' ? 'files' : 'nothing'
-}
-
 function endable(
   what: Pick<GuestProcess, 'interrupt' | 'kill'>,
-  machine: Machine | Interpreter,
+  machine: Machine,
 ): Parameters<typeof runWatched>[1] {
   return {
     interrupt: () => what.interrupt(),

@@ -1,6 +1,5 @@
 // The MCP server of a sandbox on one connection.
 
-import process from 'node:process'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { FrameError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
@@ -13,7 +12,6 @@ import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 import { version } from '../version.js'
 import { Arguments } from './arguments.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
-import { nodeProxyHint } from './egress/node-proxy.js'
 import { SandboxError, asSandboxError } from './errors.js'
 import { OutputProgress } from './progress.js'
 import { readResource } from './resource-read.js'
@@ -188,7 +186,7 @@ export class SandboxServer implements PeerOwner<never> {
 function networkHint(network: SandboxNetwork): string {
   if (network.kind !== 'allow') return ''
   const { shown } = new AllowedHosts(network.hosts)
-  return ` Of the network, programs reach these hosts alone, over https:// and http:// through the proxy that their variables name: ${shown}.${nodeProxyHint(process.version)}`
+  return ` Of the network, programs reach these hosts alone, over https:// through the proxy that their variables name: ${shown}.`
 }
 
 function resultText({ content, isError, facts, shown }: ToolResult): string {

@@ -9,8 +9,7 @@ import type { InnerService } from '../upstream/contracts/inner-service.js'
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import type { SandboxSettings } from '../upstream/contracts/sandbox-config.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
-import { type RuntimeSurroundings, chooseRuntime } from './runtimes.js'
-import { Pins } from './pins.js'
+import { type ProbedRuntime, type RuntimeSurroundings, chooseRuntime } from './runtimes.js'
 import { SandboxServer, type ServedSandbox } from './server.js'
 import { Sessions } from './sessions.js'
 import { toolsOf } from './tools/tools.js'
@@ -33,17 +32,21 @@ export interface ServiceParts {
  *
  * @throws NoRuntimeError
  */
-export async function openService(parts: ServiceParts): Promise<SandboxService> {
-  const found = await chooseRuntime(parts.settings.runtime, surroundingsOf(parts.settings, parts))
+export async function openService(
+  parts: ServiceParts,
+  choose: () => Promise<ProbedRuntime> = () =>
+    chooseRuntime(parts.settings.runtime, surroundingsOf(parts.settings, parts)),
+): Promise<SandboxService> {
+  const found = await choose()
   await found.runtime.sweep()
   return new SandboxService(parts, found.runtime, found.probe)
 }
 
 export function surroundingsOf(
-  { serverUrl, apiKey, runAs, pins, network, templates: images }: SandboxSettings,
+  { serverUrl, apiKey, runAs, network, templates: images }: SandboxSettings,
   { runtime, log, stateFolder }: Omit<ServiceParts, 'name' | 'settings'>,
 ): RuntimeSurroundings {
-  return { runtime, log, stateFolder, serverUrl, apiKey, runAs, pins, network, images }
+  return { runtime, log, stateFolder, serverUrl, apiKey, runAs, network, images }
 }
 
 /** Serves connections until it is closed. */
@@ -56,7 +59,7 @@ export class SandboxService implements InnerService {
   readonly #log: LogSink
   #closing: Promise<void> | undefined
 
-  constructor({ name, settings, runtime, log }: ServiceParts, sandbox: SandboxRuntime, probe: RuntimeProbe) {
+  constructor({ settings, runtime, log }: ServiceParts, sandbox: SandboxRuntime, probe: RuntimeProbe) {
     const secret = runtime.secret ?? randomBytes
     const tools = toolsOf(settings)
     const { id, isolation } = sandbox
@@ -72,8 +75,7 @@ export class SandboxService implements InnerService {
       newId: () => uuid(secret),
       nonce: () => secret(NONCE_BYTES).toString('hex'),
     })
-    const pins = new Pins({ name, settings, sandbox, sessions })
-    this.#served = { settings, sessions, pins, runtime, isolation, tools }
+    this.#served = { settings, sessions, runtime, isolation, tools }
     this.#every(settings.cleanupIntervalMs, () => sessions.endExpired())
     this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())
     const limits = probe.kind === 'usable' ? `, limits by ${probe.limits}` : ''

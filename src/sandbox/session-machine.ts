@@ -8,7 +8,6 @@ import { OutputFile } from './output-file.js'
 import { Repl } from './repl.js'
 import {
   type Evaluator,
-  type Interpreter,
   type Machine,
   type MachineEnd,
   type MachineSpec,
@@ -16,11 +15,11 @@ import {
 } from './runtime.js'
 
 /** What runs a session. */
-export type Started = Machine | Interpreter | Evaluator
+export type Started = Machine | Evaluator
 
 export interface MachineParts {
   readonly runtime: SandboxRuntime
-  readonly spec: Omit<MachineSpec, 'sessionName'>
+  readonly spec: MachineSpec
   readonly clock: Clock
   readonly nonce: () => string
   readonly outputBytesMax: number
@@ -28,8 +27,6 @@ export interface MachineParts {
 
 /** Holds one machine or evaluator at a time. */
 export class SessionMachine {
-  /** What clients call the session; undefined while the machine is a spare one. */
-  sessionName: string | undefined
   readonly #parts: MachineParts
   #starting: Promise<Started> | undefined
   #repl: Repl | undefined
@@ -39,10 +36,6 @@ export class SessionMachine {
 
   constructor(parts: MachineParts) {
     this.#parts = parts
-  }
-
-  get id(): string {
-    return this.#parts.spec.sessionId
   }
 
   /** Whether variables were lost since this was last asked. */
@@ -63,12 +56,13 @@ export class SessionMachine {
   }
 
   /** The interpreter, with the variables that there are. */
-  repl(machine: Machine | Interpreter): Repl {
+  repl(machine: Machine): Repl {
     if (this.#repl !== undefined && !this.#repl.isOver) return this.#repl
     const { spec, nonce } = this.#parts
-    const interpreter =
-      machine.kind === 'machine' ? startInterpreter(spec.language, machine) : machine.process
-    const repl = new Repl(interpreter, { nonce, output: () => this.output(machine) })
+    const repl = new Repl(startInterpreter(spec.language, machine), {
+      nonce,
+      output: () => this.output(machine),
+    })
     this.#repl = repl
     void repl.ended.then(() => {
       this.#hasLost = true
@@ -98,7 +92,7 @@ export class SessionMachine {
   async #start(): Promise<Started> {
     const { runtime, spec } = this.#parts
     try {
-      return await runtime.start({ ...spec, sessionName: () => this.sessionName })
+      return await runtime.start(spec)
     } catch (error) {
       if (error instanceof SandboxError) throw error
       const why = error instanceof Error ? error.message : String(error)

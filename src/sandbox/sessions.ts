@@ -1,13 +1,16 @@
 // The sessions there are: who finds which, who has to go, and when.
 
 import type { LogSink, Runtime } from '../runtime/runtime.js'
-import type { SandboxFlavor, SandboxSettings, SandboxTemplate } from '../upstream/contracts/sandbox-config.js'
+import {
+  type SandboxFlavor,
+  type SandboxSettings,
+  type SandboxTemplate,
+  sandboxFlavors,
+} from '../upstream/contracts/sandbox-config.js'
 import { resourceLimit, templateMismatch, wrongArgument } from './errors.js'
-import { flavors } from './flavors.js'
 import type { SandboxRuntime } from './runtime.js'
 import { SandboxSession } from './sandbox-session.js'
 import { SessionMachine } from './session-machine.js'
-import { Spares } from './spares.js'
 
 export interface SessionsParts {
   readonly settings: SandboxSettings
@@ -26,11 +29,9 @@ export interface SessionRequest {
   readonly id: string | undefined
   readonly template: string | undefined
   readonly flavor: SandboxFlavor | undefined
-  /** It begins with files that are there already, and so with no machine that was started before. */
-  readonly hasFiles?: boolean
 }
 
-/** What a caller may name a session, or a pin. @throws SandboxError */
+/** What a caller may name a session. @throws SandboxError */
 export function assertName(name: string, parameter: string): void {
   if (/^[A-Za-z0-9._-]{1,128}$/.test(name)) return
   const wanted = "must be 1 to 128 letters, digits, '.', '_' or '-'"
@@ -43,18 +44,9 @@ export class Sessions {
   /** The one that was used last is the last. */
   readonly #sessions = new Map<string, SandboxSession>()
   readonly #stopping = new Set<Promise<void>>()
-  readonly #spares: Spares
 
   constructor(parts: SessionsParts) {
-    const { settings, runtime, log } = parts
     this.#parts = parts
-    this.#spares = new Spares({
-      count: settings.spareCount,
-      runtime,
-      log,
-      make: () => this.#machine(...this.#usual),
-      hasRoom: () => this.#shortage(flavors[settings.defaultFlavor].memoryMiB) === undefined,
-    })
   }
 
   /** The session of that name, or a new one. @throws SandboxError */
@@ -101,55 +93,49 @@ export class Sessions {
   /** Ends those that nobody uses any more. */
   endExpired(): void {
     for (const [key, session] of this.#sessions) if (this.#isExpired(session)) void this.#end(key, session)
-    this.#spares.refill()
   }
 
   async close(): Promise<void> {
     for (const [key, session] of this.#sessions) void this.#end(key, session)
-    await Promise.all([this.#spares.close(), ...this.#stopping])
+    await Promise.all(this.#stopping)
   }
 
-  #isExpired({ mayGo, lastAccessedMs }: SandboxSession): boolean {
+  #isExpired({ isIdle, lastAccessedMs }: SandboxSession): boolean {
     const { settings, runtime } = this.#parts
-    return mayGo && runtime.wallNow() - lastAccessedMs > settings.sessionTimeoutMs
+    return isIdle && runtime.wallNow() - lastAccessedMs > settings.sessionTimeoutMs
   }
 
-  #create({ id, owner, template: name, flavor: wanted, hasFiles }: SessionRequest): SandboxSession {
+  #create({ id, owner, template: name, flavor: wanted }: SessionRequest): SandboxSession {
     const { settings, runtime, newId } = this.#parts
-    const [usual, usualFlavor] = this.#usual
-    const template = settings.templates.find((each) => each.name === name) ?? usual
-    const flavor = wanted ?? usualFlavor
-    const { memoryMiB } = flavors[flavor]
+    const template = settings.templates.find((each) => each.name === name) ?? settings.templates[0]
+    if (template === undefined) throw new Error('there is no template')
+    const flavor = wanted ?? settings.defaultFlavor
+    const { memoryMiB } = sandboxFlavors[flavor]
     this.endExpired()
-    const isUsual = hasFiles !== true && template === usual && flavor === usualFlavor
-    const spare = isUsual ? this.#spares.take() : undefined
-    if (spare === undefined) this.#makeRoom(memoryMiB)
+    this.#makeRoom(memoryMiB)
     const createdAtMs = runtime.wallNow()
     const facts = { id: id ?? newId(), owner, template: template.name, flavor, memoryMiB, createdAtMs }
-    const session = new SandboxSession(facts, spare ?? this.#machine(template, flavor), runtime)
+    const session = new SandboxSession(facts, this.#machine(template, flavor, facts.id), runtime)
     this.#sessions.set(keyOf(facts.id, owner), session)
     return session
   }
 
-  /** What a session gets that asks for nothing else; spare machines are such. */
-  get #usual(): readonly [SandboxTemplate, SandboxFlavor] {
-    const { templates, defaultFlavor } = this.#parts.settings
-    const [template] = templates
-    if (template === undefined) throw new Error('there is no template')
-    return [template, defaultFlavor]
-  }
-
   /** No other session has the files of this one, whatever it is called. */
-  #machine({ language, interpreter, image, env }: SandboxTemplate, flavor: SandboxFlavor): SessionMachine {
+  #machine(
+    { language, interpreter, image, env }: SandboxTemplate,
+    flavor: SandboxFlavor,
+    sessionName: string,
+  ): SessionMachine {
     const { settings, sandbox, runtime: clock, newId, nonce } = this.#parts
     const { volumes, network, machineStartTimeoutMs: startTimeoutMs, outputBytesMax } = settings
     const spec = {
       sessionId: newId(),
+      sessionName,
       language,
       interpreter,
       image,
       env,
-      flavor: flavors[flavor],
+      flavor: sandboxFlavors[flavor],
       volumes,
       network,
       startTimeoutMs,
@@ -157,28 +143,25 @@ export class Sessions {
     return new SessionMachine({ runtime: sandbox, spec, clock, nonce, outputBytesMax })
   }
 
-  /** Spare machines go first. */
   #makeRoom(memoryMiB: number): void {
     for (let why = this.#shortage(memoryMiB); why !== undefined; why = this.#shortage(memoryMiB))
-      if (!this.#spares.giveUp()) this.#evict(why)
+      this.#evict(why)
   }
 
   /** Which limit one more machine would exceed. */
   #shortage(memoryMiB: number): string | undefined {
-    const { sessionsMax, memoryMiBMax = Infinity, defaultFlavor } = this.#parts.settings
-    const spares = this.#spares.size
-    const count = this.#sessions.size + spares
+    const { sessionsMax, memoryMiBMax = Infinity } = this.#parts.settings
+    const count = this.#sessions.size
     if (count >= sessionsMax) return `Sessions limit exceeded: ${count} >= ${sessionsMax}`
     const used = [...this.#sessions.values()].map(({ facts }) => facts.memoryMiB)
-    const spareMiB = spares * flavors[defaultFlavor].memoryMiB
-    const needed = used.reduce((sum, each) => sum + each, spareMiB) + memoryMiB
+    const needed = used.reduce((sum, each) => sum + each, 0) + memoryMiB
     return needed > memoryMiBMax ? `Memory limit exceeded: ${needed} MB > ${memoryMiBMax} MB` : undefined
   }
 
   /** The idle session that was not used for longest. */
   #evict(why: string): void {
     const { settings, log } = this.#parts
-    const [key, session] = (settings.evictsIdle && [...this.#sessions].find(([, each]) => each.mayGo)) || []
+    const [key, session] = (settings.evictsIdle && [...this.#sessions].find(([, each]) => each.isIdle)) || []
     if (key === undefined || session === undefined)
       throw resourceLimit(
         why,
@@ -196,10 +179,7 @@ export class Sessions {
       log({ level: 'error', message: `session ${session.facts.id} could not be stopped`, details: { error } })
     })
     this.#stopping.add(ended)
-    return ended.finally(() => {
-      this.#stopping.delete(ended)
-      this.#spares.refill()
-    })
+    return ended.finally(() => this.#stopping.delete(ended))
   }
 }
 

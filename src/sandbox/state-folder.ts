@@ -1,25 +1,32 @@
 // The folder on the host in which sandbox services keep the files of their sessions.
 //
 // Every running service has a folder of its own in it, with one folder for each session. Machines see the path of
-// theirs, so no name says anything. A service that was killed leaves its folder behind; the next one finds that its
-// owner is gone, and removes it.
+// theirs, so the names are random. A child of the service holds a lock on a file of the folder, and ends with the service. A
+// folder whose lock is free belongs to a dead service, and the next service removes it. The kernel or the file server
+// answers for the lock, whatever boot, container or host the other service runs in.
 
 import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync } from 'node:fs'
-import { lstat, mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readdir, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import process from 'node:process'
-import type { Runtime } from '../runtime/runtime.js'
-import { PinnedFolders } from './pinned-folders.js'
-import { ownerOf } from './process-owner.js'
-import { MachineStartError, type PinnedFiles } from './runtime.js'
+import type { Child, Runtime } from '../runtime/runtime.js'
+import { findProgram, programOutput } from './host-program.js'
+import { MachineStartError } from './runtime.js'
 import { covers } from './volumes.js'
 
-/** Who has a folder: process, its start, the boot, and the namespace in which the number of the process counts. */
-const OWNER_FILE = 'owner'
+const LOCK_FILE = 'lock'
 
-/** The owner of a folder in another namespace is not seen; it touches its folder at every sweep. */
-const SILENT_MS_MAX = 24 * 3600 * 1000
+/** `flock` of Linux, `lockf` of macOS and BSD: code when another process holds the lock. */
+const HELD = 75
+
+/** A service that has made its folder and not yet its lock. */
+const UNLOCKED_MS_MAX = 3_600_000
+
+const LOCK_MS = 20_000
+
+/** Of a whole session, which may be very many files. */
+const REMOVE_MS = 600_000
 
 const random = (): string => randomBytes(8).toString('hex')
 
@@ -35,13 +42,11 @@ export class StateFolder {
   readonly #runtime: Runtime
   readonly #name = random()
   readonly #sessions = new Map<string, string>()
-  readonly #pins: PinnedFolders
-  #made: Promise<void> | undefined
+  #made: Promise<Child> | undefined
 
   constructor(root: string, runtime: Runtime) {
     this.#root = root
     this.#runtime = runtime
-    this.#pins = new PinnedFolders(root, this.#name)
   }
 
   /** Of the service in the state folder. */
@@ -79,7 +84,7 @@ export class StateFolder {
       this.#made ??= this.#make()
       await this.#made
       await mkdir(path, { mode: 0o700 })
-      // Nobody else has got there yet.
+      // No other process knows the path yet.
       if (owner !== undefined) chownSync(path, owner.uid, owner.gid)
     } catch (error) {
       this.#made = undefined
@@ -89,69 +94,57 @@ export class StateFolder {
     return path
   }
 
-  /** Removes the files of a session, unless they are pinned; its processes have ended. */
+  /** Removes the files of a session; its processes have ended. */
   async discard(sessionId: string): Promise<void> {
     const path = this.#sessions.get(sessionId)
     this.#sessions.delete(sessionId)
-    if (path !== undefined && !(await this.#pins.rest(path))) await this.#remove(path)
+    if (path !== undefined) await this.#remove(path)
   }
 
-  /** Files that outlive this service; `ownerOf` is whose the folder of a session has to be, as in `session`. */
-  pinned(ownerOf: (sessionId: string) => FolderOwner | undefined): PinnedFiles {
-    return {
-      list: () => this.#pins.list(),
-      pin: (sessionId, pin) => this.#pins.add(this.#known(sessionId), pin),
-      unpin: (sessionId) => this.#pins.remove(this.#known(sessionId)),
-      attach: (sessionId, key) => this.#attach(sessionId, key, ownerOf(sessionId)),
-    }
-  }
-
-  /** Removes all that this service has, and what is pinned stays for the next one. */
+  /** Removes all that this service has. */
   async close(): Promise<void> {
     this.#sessions.clear()
-    if (this.#made !== undefined && (await this.#pins.restAll(this.#name))) await this.#remove(this.#instance)
+    const lock = await this.#made?.catch(() => undefined)
     this.#made = undefined
+    if (lock === undefined) return
+    await this.#remove(this.#instance)
+    lock.stdin.end()
+    await lock.exited
   }
 
-  /** Removes what dead services have left, and gives their names. */
-  async sweep(): Promise<ReadonlySet<string>> {
-    if (this.#made !== undefined) await touch(this.#instance, this.#runtime.wallNow())
-    const dead = new Set(await this.dead())
-    for (const name of dead) if (await this.#pins.restAll(name)) await this.#remove(join(this.#root, name))
-    return dead
+  /** Removes what dead services have left. */
+  async sweep(): Promise<void> {
+    for (const name of await this.dead()) await this.#remove(join(this.#root, name))
   }
 
   /** The names of services that have left their folders behind. */
   async dead(): Promise<string[]> {
     const dead: string[] = []
-    for (const name of await this.#others())
-      if (!(await isAlive(join(this.#root, name), this.#runtime.wallNow()))) dead.push(name)
+    const names = await readdir(this.#root).catch(() => [])
+    for (const name of names)
+      if (name !== this.#name && /^[\da-f]{16}$/.test(name) && (await this.#isDead(name))) dead.push(name)
     return dead
   }
 
-  async #others(): Promise<string[]> {
-    const names = await namesIn(this.#root)
-    return names.filter((name) => name !== this.#name && /^[\da-f]{16}$/.test(name))
+  async #isDead(name: string): Promise<boolean> {
+    const folder = join(this.#root, name)
+    const lock = join(folder, LOCK_FILE)
+    const isLockable = (await lstat(lock).catch(() => undefined)) !== undefined
+    if (!isLockable) {
+      const made = await lstat(folder).catch(() => undefined)
+      return made !== undefined && this.#runtime.wallNow() - made.mtimeMs > UNLOCKED_MS_MAX
+    }
+    const [command, ...args] = this.#locked(lock, 0, ['true'])
+    if (command === undefined) return false
+    return (await programOutput(this.#runtime, { command, args, cwd: '/', env: {} }, LOCK_MS)).code === 0
   }
 
-  #known(sessionId: string): string {
-    const path = this.#sessions.get(sessionId)
-    if (path === undefined) throw new Error('the session has no files')
-    return path
-  }
-
-  /** Sessions of an earlier service had other users. */
-  async #attach(sessionId: string, key: string, owner: FolderOwner | undefined): Promise<boolean> {
-    if (this.#sessions.has(sessionId)) throw new Error('the session has files of its own')
-    this.#made ??= this.#make()
-    await this.#made
-    const path = await this.#pins.take(key)
-    if (path === undefined) return false
-    this.#sessions.set(sessionId, path)
-    if (owner === undefined || (await lstat(path)).uid === owner.uid) return true
-    const user = `${owner.uid}:${owner.gid}`
-    if ((await this.#run('chown', ['-R', '-h', user, '--', path])) === 0) return true
-    throw new Error(`its files cannot be given to the user ${user}`)
+  /** The command that runs another one while it holds a lock; empty where the system has none. */
+  #locked(file: string, waitS: number, command: readonly string[]): string[] {
+    const flock = findProgram('flock', this.#runtime.env)
+    if (flock !== undefined) return [flock, '-w', String(waitS), '-E', String(HELD), file, ...command]
+    const lockf = findProgram('lockf', this.#runtime.env)
+    return lockf === undefined ? [] : [lockf, '-k', '-s', '-t', String(waitS), file, ...command]
   }
 
   /** The first folder on the way to the sessions through which only its owner may pass. */
@@ -165,13 +158,33 @@ export class StateFolder {
     return undefined
   }
 
-  async #make(): Promise<void> {
+  async #make(): Promise<Child> {
     const isRoot = process.getuid?.() === 0
     await mkdir(this.#root, { recursive: true, mode: isRoot ? 0o711 : 0o700 })
     await mkdir(this.#instance, { mode: 0o700 })
     // Users of sessions pass through it, and see nothing. The mask of this process may have taken more away.
     if (isRoot) chmodSync(this.#instance, 0o711)
-    await writeFile(join(this.#instance, OWNER_FILE), ownerOf(process.pid), { mode: 0o600 })
+    return this.#lock()
+  }
+
+  /** A child that holds the lock until its stdin ends, with this process at the latest. */
+  async #lock(): Promise<Child> {
+    const waiting = ['/bin/sh', '-c', 'umask 077; echo; exec cat >/dev/null']
+    const [command = '/bin/sh', ...args] = this.#locked(join(this.#instance, LOCK_FILE), 10, waiting)
+    const child = this.#runtime.spawn({
+      command,
+      args: args.length > 0 ? args : waiting.slice(1),
+      cwd: '/',
+      env: { PATH: '/usr/bin:/bin' },
+    })
+    child.stdin.on('error', () => undefined)
+    child.stderr.resume()
+    const isHeld = new Promise<boolean>((resolve) => {
+      child.stdout.once('data', () => resolve(true)).on('error', () => undefined)
+      void child.exited.then(() => resolve(false))
+    })
+    if (await isHeld) return child
+    throw new Error('its lock is held by another process')
   }
 
   /** By the program of the system: a tree may be deeper than Node can follow, and folders may be closed to their owner. */
@@ -183,53 +196,6 @@ export class StateFolder {
 
   async #run(command: string, args: readonly string[]): Promise<number | undefined> {
     const env = { PATH: this.#runtime.env['PATH'] ?? '/usr/bin:/bin' }
-    const child = this.#runtime.spawn({ command, args, cwd: '/', env })
-    child.stdin.on('error', () => undefined).end()
-    child.stdout.resume()
-    child.stderr.resume()
-    return (await child.exited).code
-  }
-}
-
-async function isAlive(path: string, now: number): Promise<boolean> {
-  const owner = await textOf(join(path, OWNER_FILE))
-  const pid = Number(owner.split(' ', 1)[0])
-  if (owner === '' || !Number.isInteger(pid)) return (await ageOf(path, now)) < SILENT_MS_MAX
-  const [, , boot, namespace] = owner.split(' ')
-  const [, , ownBoot, ownNamespace] = ownerOf(process.pid).split(' ')
-  if (boot !== ownBoot) return false
-  if (namespace !== ownNamespace) return (await ageOf(path, now)) < SILENT_MS_MAX
-  return ownerOf(pid) === owner
-}
-
-async function textOf(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'latin1')
-  } catch {
-    return ''
-  }
-}
-
-async function ageOf(path: string, now: number): Promise<number> {
-  try {
-    return now - (await lstat(path)).mtimeMs
-  } catch {
-    return Infinity
-  }
-}
-
-async function touch(path: string, now: number): Promise<void> {
-  try {
-    await utimes(path, new Date(now), new Date(now))
-  } catch {
-    // It was removed; the sessions will tell.
-  }
-}
-
-async function namesIn(path: string): Promise<string[]> {
-  try {
-    return await readdir(path)
-  } catch {
-    return []
+    return (await programOutput(this.#runtime, { command, args, cwd: '/', env }, REMOVE_MS)).code
   }
 }

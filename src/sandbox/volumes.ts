@@ -1,23 +1,25 @@
 // Which folders of the host may be seen inside, and that they stay the ones that were configured.
+//
+// A volume is opened once, at its first use, and bubblewrap mounts the open folder: what is put at its path later is not
+// mounted. A socket or a named pipe below a volume leads to a program of the host, which no namespace and no read-only
+// mount prevents, so that a volume with one is refused.
 
+import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { lstat, readdir, realpath } from 'node:fs/promises'
-import { dirname, join, normalize, sep } from 'node:path'
-import type { MachineVolume } from './runtime.js'
+import { dirname, normalize, sep } from 'node:path'
+import process from 'node:process'
+import type { Runtime } from '../runtime/runtime.js'
+import { programOutput } from './host-program.js'
+import { type MachineVolume, MachineStartError } from './runtime.js'
+import type { HostIdentity } from './runtimes/bubblewrap/identities.js'
+import type { StateFolder } from './state-folder.js'
 
-/** A folder of the host as it was when the service started. */
-export interface CheckedVolume extends MachineVolume {
-  readonly device: number
-  readonly inode: number
+/** A volume with an open descriptor of its folder, for as long as the service runs. */
+export interface OpenVolume extends MachineVolume {
+  readonly descriptor: number
 }
 
-/** What is wrong with a volume, and what would be right. */
-export interface VolumeProblem {
-  readonly volume: MachineVolume
-  readonly problem: string
-}
-
-/** They are the system's, or give control of the host to whoever may write there. */
+/** They are the system's, or give control of the host to programs that may write there. */
 const FORBIDDEN_ON_HOST = ['/proc', '/sys', '/dev', '/run', '/var/run', '/etc', '/boot']
 
 /** They are the machine's own; in its workspace a program could put a link where the volume belongs. */
@@ -37,33 +39,107 @@ const TAKEN_INSIDE = [
   '/workspace',
 ]
 
-/** The volumes that may be used, and what is wrong with the others. */
-export async function checkVolumes(
-  volumes: readonly MachineVolume[],
-): Promise<{ readonly checked: readonly CheckedVolume[]; readonly problems: readonly VolumeProblem[] }> {
-  const checked: CheckedVolume[] = []
-  const problems: VolumeProblem[] = []
-  for (const volume of volumes) {
-    const found = inside(volume, volumes) ?? (await onHost(volume, volumes))
-    if (typeof found === 'string') problems.push({ volume, problem: found })
-    else checked.push(found)
+/** `open(2)` of Linux: names a folder, and reads nothing. Elsewhere the folder is opened for reading. */
+const O_PATH = process.platform === 'linux' ? 0o10000000 : 0
+
+/** For the search through a volume. */
+const SEARCH_MS = 20_000
+
+/** The volumes of all machines of a service. */
+export class Volumes {
+  readonly #runtime: Runtime
+  readonly #folder: StateFolder
+  readonly #runAs: HostIdentity | undefined
+  readonly #open = new Map<string, number>()
+
+  constructor(runtime: Runtime, folder: StateFolder, runAs: HostIdentity | undefined) {
+    this.#runtime = runtime
+    this.#folder = folder
+    this.#runAs = runAs
   }
-  return { checked, problems }
+
+  /** Checks them before the start of a machine. @throws MachineStartError */
+  async of(volumes: readonly MachineVolume[]): Promise<OpenVolume[]> {
+    const opened: OpenVolume[] = []
+    for (const volume of volumes) {
+      const problem = insideProblem(volume, volumes) ?? hostProblem(volume, volumes) ?? this.#problem(volume)
+      if (problem !== undefined) throw new MachineStartError(problem)
+      const descriptor = this.#descriptor(volume)
+      await this.#assertNoSockets(volume)
+      opened.push({ ...volume, descriptor })
+    }
+    return opened
+  }
+
+  close(): void {
+    for (const descriptor of this.#open.values()) closeSync(descriptor)
+    this.#open.clear()
+  }
+
+  #problem({ hostPath, isReadOnly }: MachineVolume): string | undefined {
+    if (this.#folder.overlaps(hostPath))
+      return `${hostPath} and the state folder of the sandbox lie in each other`
+    return !isReadOnly && process.getuid?.() === 0 && this.#runAs === undefined
+      ? `${hostPath} can be written to by no session, as each has a user of its own: add :ro, or set runAs to its owner`
+      : undefined
+  }
+
+  /** That of its first use, where the path still leads to the same folder. */
+  #descriptor({ hostPath }: MachineVolume): number {
+    const known = this.#open.get(hostPath)
+    const descriptor = known ?? openFolder(hostPath)
+    if (known === undefined) this.#open.set(hostPath, descriptor)
+    const [is, was] = [lstatSync(hostPath, { throwIfNoEntry: false }), fstatSync(descriptor)]
+    if (is?.ino !== was.ino || is.dev !== was.dev)
+      throw new MachineStartError(`${hostPath} is not the folder that it was when the service started`)
+    return descriptor
+  }
+
+  async #assertNoSockets({ hostPath }: MachineVolume): Promise<void> {
+    const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
+    const args = [hostPath, '(', '-type', 's', '-o', '-type', 'p', ')', '-print', '-quit']
+    const spec = { command: 'find', args, cwd: '/', env }
+    const { stdout, isLate } = await programOutput(this.#runtime, spec, SEARCH_MS)
+    const [found = ''] = stdout.split('\n', 1)
+    if (found !== '')
+      throw new MachineStartError(
+        `${hostPath} holds the socket or pipe '${found.slice(hostPath.length + 1)}', through which the host could be reached: remove it, or choose a folder without one`,
+      )
+    if (isLate)
+      throw new MachineStartError(
+        `${hostPath} has too many files to be searched for sockets: choose a smaller folder`,
+      )
+  }
 }
 
-/** What has become of a volume since it was checked; undefined when it is what it was. */
-export async function changedVolume(volume: CheckedVolume): Promise<string | undefined> {
-  const found = await onHost(volume, [])
-  const isSame = typeof found !== 'string' && found.device === volume.device && found.inode === volume.inode
-  return isSame ? undefined : notTheSame(volume.hostPath)
+/** No link is followed on the way. @throws MachineStartError */
+function openFolder(hostPath: string): number {
+  let descriptor: number
+  try {
+    descriptor = openSync(hostPath, O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  } catch (error) {
+    const isLink = lstatSync(hostPath, { throwIfNoEntry: false })?.isSymbolicLink() === true
+    throw new MachineStartError(
+      isLink ? behindLink(hostPath) : `${hostPath} cannot be used: ${codeOf(error)}`,
+    )
+  }
+  const real = O_PATH === 0 ? realpathSync(hostPath) : readlinkSync(`/proc/self/fd/${descriptor}`)
+  if (real === hostPath) return descriptor
+  closeSync(descriptor)
+  throw new MachineStartError(behindLink(hostPath))
 }
 
-/** Clients read it: what stands in its place now is nothing of theirs. */
-export function notTheSame(hostPath: string): string {
-  return `${hostPath} is not the folder that it was when the service started`
+/** Clients read it, and need not know where a link leads. */
+function behindLink(hostPath: string): string {
+  return `${hostPath} is a link, or lies behind one: write the path that realpath ${hostPath} shows`
 }
 
-function inside(volume: MachineVolume, all: readonly MachineVolume[]): string | undefined {
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+  return code === 'ENOTDIR' ? 'it is no folder' : code
+}
+
+function insideProblem(volume: MachineVolume, all: readonly MachineVolume[]): string | undefined {
   const { guestPath } = volume
   if (!guestPath.startsWith('/') || normalize(guestPath) !== guestPath || guestPath.endsWith('/'))
     return `${guestPath} is no plain absolute path inside: write it without '..', '//' and an ending '/'`
@@ -73,44 +149,25 @@ function inside(volume: MachineVolume, all: readonly MachineVolume[]): string | 
   return other === undefined ? undefined : `${guestPath} and ${other.guestPath} lie in each other`
 }
 
-async function onHost(volume: MachineVolume, all: readonly MachineVolume[]): Promise<CheckedVolume | string> {
+function hostProblem(volume: MachineVolume, all: readonly MachineVolume[]): string | undefined {
   const { hostPath } = volume
-  if (FORBIDDEN_ON_HOST.some((path) => covers(path, hostPath)) || isAbove(hostPath))
+  if (isTooWide(hostPath))
     return `${hostPath} would give the machine control of the host: choose a folder that holds nothing but what the machine needs`
   const other = all.find((each) => each !== volume && overlap(each.hostPath, hostPath))
-  if (other !== undefined) return `${hostPath} and ${other.hostPath} lie in each other`
-  try {
-    const real = await realpath(hostPath)
-    // Clients read it, and need not know where a link leads.
-    if (real !== hostPath)
-      return `${hostPath} is a link, or lies behind one: write the path that realpath ${hostPath} shows`
-    const stats = await lstat(hostPath)
-    if (!stats.isDirectory()) return `${hostPath} is no folder`
-    const socket = await socketIn(hostPath)
-    if (socket !== undefined)
-      return `${hostPath} holds the socket '${socket}', through which the host could be reached`
-    return { ...volume, device: stats.dev, inode: stats.ino }
-  } catch (error) {
-    return `${hostPath} cannot be used: ${error instanceof Error ? error.message : String(error)}`
-  }
+  return other === undefined ? undefined : `${hostPath} and ${other.hostPath} lie in each other`
 }
 
-/** The root, a home itself, or whatever has one of the forbidden places in it. */
-function isAbove(path: string): boolean {
-  const home = homedir()
-  if (path === '/' || covers(path, home)) return true
+/** The root, a home itself, a place of the system, or a folder that has one of them in it. */
+export function isTooWide(path: string): boolean {
+  if (path === '/' || covers(path, homedir())) return true
   if (['/home', '/root', '/Users'].includes(path) || dirname(path) === '/home') return true
-  return [...FORBIDDEN_ON_HOST, '/usr'].some((forbidden) => covers(path, forbidden))
+  return (
+    FORBIDDEN_ON_HOST.some((forbidden) => covers(forbidden, path) || covers(path, forbidden)) ||
+    covers(path, '/usr')
+  )
 }
 
-async function socketIn(path: string): Promise<string | undefined> {
-  for (const name of await readdir(path)) {
-    if ((await lstat(join(path, name))).isSocket()) return name
-  }
-  return undefined
-}
-
-function overlap(one: string, other: string): boolean {
+export function overlap(one: string, other: string): boolean {
   return covers(one, other) || covers(other, one)
 }
 

@@ -60,7 +60,6 @@ describe('a sandbox', () => {
       evictsIdle: true,
       memoryMiBMax: undefined,
       defaultFlavor: 'small',
-      spareCount: 0,
       machineStartTimeoutMs: 180_000,
       executionTimeoutMs: 300_000,
       executionTimeoutMsMax: 300_000,
@@ -71,7 +70,6 @@ describe('a sandbox', () => {
         return { name, language: name, interpreter: undefined, image: undefined, env: {} }
       }),
       files: true,
-      pins: false,
       outputBytesMax: 65_536,
       sessions: 'shared',
     })
@@ -82,10 +80,10 @@ describe('a sandbox', () => {
 
   test('takes from the environment what the file leaves out', () => {
     const env = {
-      MSB_RUNTIME: 'unsafe-local',
+      MSB_RUNTIME: 'microsandbox-server',
       MSB_SERVER_URL: 'http://127.0.0.1:5555',
       MSB_API_KEY: 'msb_1234567',
-      MSB_SESSION_TIMEOUT: '7',
+      MSB_SESSION_TIMEOUT: '70',
       MSB_CLEANUP_INTERVAL: '8',
       MSB_ORPHAN_CLEANUP_INTERVAL: '9',
       MSB_MAX_SESSIONS: '11',
@@ -114,10 +112,10 @@ describe('a sandbox', () => {
         settings.executionTimeoutMsMax,
       ],
       [
-        'unsafe-local',
+        'microsandbox-server',
         'http://127.0.0.1:5555',
         'msb_1234567',
-        7000,
+        70_000,
         8000,
         9000,
         2,
@@ -177,9 +175,25 @@ describe('a sandbox', () => {
       [{ runAs: 'a b' }, {}, 'mcpServers.s.runAs is "a b"; must be like "ann", "ann:staff" or "1000:1000"'],
       [{ volumes: ['/a'] }, {}, 'mcpServers.s.volumes[0] is "/a"; must be like "/srv/data:/data"'],
       [
-        { maxSessions: 2, spare: 3 },
+        { defaultFlavor: 'medium', maxTotalMemoryMb: 2047 },
         {},
-        'mcpServers.s.spare is 3; must not be more than maxSessions, which is 2',
+        'mcpServers.s.maxTotalMemoryMb is 2047; must be at least 2048, the memory of one session of the flavor medium',
+      ],
+      [{}, { MSB_MAX_TOTAL_MEMORY_MB: '512' }, 'mcpServers.s.maxTotalMemoryMb is 512; must be at least 1024'],
+      [
+        { cleanupInterval: 10, sessionTimeout: 9 },
+        {},
+        'mcpServers.s.cleanupInterval is 10; must not be more than sessionTimeout, which is 9',
+      ],
+      [
+        {},
+        { MSB_CLEANUP_INTERVAL: '100', MSB_SESSION_TIMEOUT: '60' },
+        'mcpServers.s.cleanupInterval is 100; must not be more than sessionTimeout, which is 60',
+      ],
+      [
+        { runtime: 'microsandbox-server', network: 'none' },
+        {},
+        'mcpServers.s.network is "none"; is not held by a microsandbox server',
       ],
       [{ executionTimeout: 9, maxTimeout: 5 }, {}, 'mcpServers.s.maxTimeout is 5; must not be less than'],
       [

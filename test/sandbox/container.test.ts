@@ -155,25 +155,11 @@ describe('a container engine', () => {
     })
   })
 
-  test('has files of pinned sessions bound again by the next service', async (t) => {
-    const engine = new FakeEngine(t)
-    const { runtime: first } = await engine.probed()
-    await ran(await startedMachine(first, { image }), shell('echo kept > file'))
-    const pin = { sandbox: 'box', owner: '', name: 'n', template: 'python', flavor: 'small' }
-    await first.pinned?.pin(plainSpec.sessionId, pin)
-    await first.close()
-    const { runtime: next } = await engine.probed()
-    const [found] = (await next.pinned?.list()) ?? []
-    assert.equal(await next.pinned?.attach('later', found?.key ?? ''), true)
-    const later = await startedMachine(next, { image, sessionId: 'later' })
-    assert.equal((await ran(later, shell('cat file'))).stdout, 'kept\n')
-  })
-
   test('is asked to remove containers of dead services of this state folder, and no others', async (t) => {
     const engine = new FakeEngine(t)
     const [dead, stranger] = ['0123456789abcdef', 'fedcba9876543210']
     mkdirSync(join(engine.state, dead), { recursive: true })
-    writeFileSync(join(engine.state, dead, 'owner'), '999999999 1 boot namespace')
+    writeFileSync(join(engine.state, dead, 'lock'), '')
     engine.set('names', `mcps-sandbox-${dead}-1\nmcps-sandbox-${stranger}-1\nmcps-sandbox-other\ndatabase\n`)
     const { runtime } = await engine.probed()
     await runtime.sweep()

@@ -1,10 +1,12 @@
-// What a runtime does on the host: folders of sessions, volumes, users, and the walk over what is on the disk.
+// What a runtime does on the host: folders of sessions, volumes, interpreters, users, limits.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -21,16 +23,17 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
 import { probeBubblewrap } from '../../src/sandbox/runtimes/bubblewrap/bubblewrap-probe.js'
-import { findCgroupPlaces } from '../../src/sandbox/runtimes/bubblewrap/cgroup-places.js'
-import { diskUse } from '../../src/sandbox/runtimes/bubblewrap/disk-use.js'
-import { startMachine } from '../../src/sandbox/runtimes/bubblewrap/machine-start.js'
+import {
+  type WantedInterpreter,
+  findInterpreter,
+} from '../../src/sandbox/runtimes/bubblewrap/guest-interpreter.js'
+import { findScopes, scopeCommand } from '../../src/sandbox/runtimes/bubblewrap/scope.js'
+import { DiskWatch, type WatchedMachine } from '../../src/sandbox/runtimes/disk-watch.js'
 import { Identities } from '../../src/sandbox/runtimes/bubblewrap/identities.js'
-import { processors } from '../../src/sandbox/runtimes/bubblewrap/system-calls.js'
 import { hostIdentity } from '../../src/sandbox/run-as.js'
-import { MachineVolumes } from '../../src/sandbox/machine-volumes.js'
 import { StateFolder } from '../../src/sandbox/state-folder.js'
-import { plainSpec } from './machine-contract.js'
-import { changedVolume, checkVolumes } from '../../src/sandbox/volumes.js'
+import { Volumes } from '../../src/sandbox/volumes.js'
+import type { MachineVolume } from '../../src/sandbox/runtime.js'
 
 const skip = process.platform !== 'linux'
 const folder = mkdtempSync(join(tmpdir(), 'mcps-host-side-'))
@@ -52,38 +55,108 @@ function written(name: string, text: string): string {
   return path
 }
 
+function at(hostPath: string, guestPath = '/data', isReadOnly = true): MachineVolume {
+  return { hostPath, guestPath, isReadOnly }
+}
+
+function wanted(interpreter: string, ...volumes: MachineVolume[]): WantedInterpreter {
+  return { language: 'python', interpreter, volumes }
+}
+
+/** A virtual environment, of which the program is a link. */
+function environment(name: string): string {
+  const root = made(`${name}/.venv`)
+  made(`${name}/.venv/bin`)
+  writeFileSync(join(root, 'pyvenv.cfg'), 'home = /usr/bin\nversion = 3.11\n')
+  symlinkSync('/bin/true', join(root, 'bin/python'))
+  return join(root, 'bin/python')
+}
+
+/** What a machine in this folder is ended with, and undefined when it is not within a few looks. */
+async function ended(path: string, machine: Partial<WatchedMachine>, looks = 3): Promise<string | undefined> {
+  let now = 0
+  const timers: (() => void)[] = []
+  const watch = new DiskWatch({
+    ...runtime,
+    now: () => now,
+    setTimer: (delayMs, fire) => {
+      if (delayMs > 2000) return runtime.setTimer(delayMs, fire)
+      timers.push(fire)
+      return { cancel: () => undefined }
+    },
+  })
+  const reached: string[] = []
+  const stop = watch.add({
+    folder: path,
+    diskGiB: 0.001,
+    isBusy: () => true,
+    written: () => undefined,
+    memoryFolders: [],
+    full: (limit) => void reached.push(limit),
+    ...machine,
+  })
+  for (let look = 0; look < looks && reached.length === 0; look++) {
+    const before = timers.length
+    now += 2000
+    timers.at(-1)?.()
+    while (timers.length === before && reached.length === 0) await new Promise(setImmediate)
+    if (look === 0) writeFileSync(join(path, 'later'), Buffer.alloc(3_000_000, 1))
+  }
+  stop()
+  return reached[0]
+}
+
+/** A systemd-run that says which limits it was asked for. */
+function systemd(answer: string): typeof runtime {
+  made('systemd')
+  written('systemd/systemd-run', `#!/bin/sh\necho "$@" >> ${folder}/systemd/asked\n${answer}\n`)
+  chmodSync(join(folder, 'systemd/systemd-run'), 0o755)
+  return {
+    ...runtime,
+    env: { PATH: `${join(folder, 'systemd')}:/usr/bin:/bin`, XDG_RUNTIME_DIR: '/run/user/1' },
+  }
+}
+
 describe('a state folder', { skip }, () => {
   test('removes what dead services have left, and nothing else', async () => {
     const root = made('state')
-    const own = new StateFolder(root, runtime)
-    const beside = new StateFolder(root, runtime)
+    const [own, beside] = [new StateFolder(root, runtime), new StateFolder(root, runtime)]
     await own.session('a')
     await beside.session('a')
-    const [name = ''] = readdirSync(root)
-    const owner = readFileSync(join(root, name, 'owner'), 'latin1')
-    const ended = String(spawnSync('true').pid)
-    const cases: readonly (readonly [name: string, owner: string, isOld: boolean, isLeft: boolean])[] = [
-      ['00000000000000d0', owner.replace(/^\d+/, ended), false, false],
-      ['00000000000000d1', owner.replace(/^(\d+) \S+/, '$1 1'), false, false],
-      ['00000000000000d2', owner.replace(/^(\d+ \S+) \S+/, '$1 another-boot'), false, false],
-      ['00000000000000d3', owner.replace(/\S+$/, 'pid:[1]'), false, true],
-      ['00000000000000d4', owner.replace(/\S+$/, 'pid:[1]'), true, false],
-      ['00000000000000d5', '', false, true],
-      ['00000000000000d6', '', true, false],
-      ['not-ours', '', true, true],
+    const cases: readonly (readonly [name: string, hasLock: boolean, isOld: boolean, isLeft: boolean])[] = [
+      ['00000000000000d0', true, false, false],
+      ['00000000000000d1', false, false, true],
+      ['00000000000000d2', false, true, false],
+      ['not-ours', true, true, true],
     ]
-    for (const [each, text, isOld] of cases) {
+    for (const [each, hasLock, isOld] of cases) {
       mkdirSync(join(root, each, 'session/deep'), { recursive: true })
-      writeFileSync(join(root, each, 'owner'), text)
+      if (hasLock) writeFileSync(join(root, each, 'lock'), '')
       if (isOld) utimesSync(join(root, each), 0, 0)
     }
-    const dead = await own.sweep()
-    const removed = cases.filter(([, , , isLeft]) => !isLeft).map(([each]) => each)
-    assert.deepEqual([...dead].sort(), removed)
+    await own.sweep()
     const left = cases.filter(([, , , isLeft]) => isLeft).map(([each]) => each)
     assert.deepEqual(readdirSync(root).sort(), [own.name, beside.name, ...left].sort())
     await Promise.all([own.close(), beside.close()])
     assert.deepEqual(readdirSync(root).sort(), left.sort())
+  })
+
+  // A15: another host, container or boot does not count; the lock does.
+  test('is kept as long as the lock is held, whatever is known of its service', async () => {
+    const root = made('shared')
+    const live = join(root, '00000000000000e0')
+    mkdirSync(live)
+    utimesSync(live, 0, 0)
+    writeFileSync(join(live, 'owner'), '1 1 another-boot pid:[1]')
+    const held = spawn('flock', [join(live, 'lock'), 'sh', '-c', 'echo; exec cat'])
+    await once(held.stdout, 'data')
+    const own = new StateFolder(root, runtime)
+    await own.sweep()
+    assert.deepEqual(readdirSync(root), ['00000000000000e0'])
+    held.stdin.end()
+    await once(held, 'exit')
+    await own.sweep()
+    assert.deepEqual(readdirSync(root), [])
   })
 
   test('gives a session one folder, whatever its name is, until it is discarded', async () => {
@@ -104,6 +177,14 @@ describe('a state folder', { skip }, () => {
 })
 
 describe('a volume', { skip }, () => {
+  const volumes = (): Volumes =>
+    new Volumes(runtime, new StateFolder(join(folder, 'no-state'), runtime), { uid: 1, gid: 1 })
+  const problem = async (...all: readonly MachineVolume[]): Promise<string> => {
+    const error: unknown = await volumes()
+      .of(all)
+      .catch((reason: unknown) => reason)
+    return error instanceof Error ? error.message : ''
+  }
   const cases: readonly (readonly [hostPath: string, guestPath: string, problem: RegExp])[] = [
     ['/', '/data', /control of the host/],
     ['/proc', '/data', /control of the host/],
@@ -112,19 +193,16 @@ describe('a volume', { skip }, () => {
     [homedir(), '/data', /control of the host/],
     ['/home', '/data', /control of the host/],
     [join(folder, 'nothing'), '/data', /ENOENT/],
+    [written('plain', ''), '/data', /it is no folder/],
     ['relative', '/data', /ENOENT|is a link/],
     [made('good'), 'data', /no plain absolute path/],
     [made('good'), '/data/../etc', /no plain absolute path/],
     [made('good'), '/workspace/data', /belongs to the machine/],
     [made('good'), '/usr/local', /belongs to the machine/],
   ]
-  for (const [hostPath, guestPath, problem] of cases) {
-    test(`${hostPath} at ${guestPath} is refused`, async () => {
-      const { checked, problems } = await checkVolumes([{ hostPath, guestPath, isReadOnly: true }])
-      assert.deepEqual(checked, [])
-      assert.match(problems[0]?.problem ?? '', problem)
-    })
-  }
+  for (const [hostPath, guestPath, why] of cases)
+    test(`${hostPath} at ${guestPath} is refused`, async () =>
+      assert.match(await problem(at(hostPath, guestPath)), why))
 
   test('that is a home, or above it, is refused wherever homes are', async (t) => {
     const home = made('homes/ann')
@@ -133,135 +211,135 @@ describe('a volume', { skip }, () => {
       process.env['HOME'] = HOME
     })
     process.env['HOME'] = home
-    for (const hostPath of [home, join(folder, 'homes')]) {
-      const { problems } = await checkVolumes([{ hostPath, guestPath: '/data', isReadOnly: true }])
-      assert.match(problems[0]?.problem ?? '', /control of the host/)
-    }
+    for (const hostPath of [home, join(folder, 'homes')])
+      assert.match(await problem(at(hostPath)), /control of the host/)
   })
 
   test('in the state folder, or above it, is refused', async () => {
     const state = made('of-services/state')
-    const volumes = new MachineVolumes(new StateFolder(state, runtime), { uid: 1, gid: 1 })
-    for (const hostPath of [state, made('of-services/state/in'), join(folder, 'of-services')]) {
-      const spec = { ...plainSpec, volumes: [{ hostPath, guestPath: '/data', isReadOnly: true }] }
-      await assert.rejects(volumes.of(spec), /state folder of the sandbox lie in each other/)
-    }
+    const own = new Volumes(runtime, new StateFolder(state, runtime), { uid: 1, gid: 1 })
+    for (const hostPath of [state, made('of-services/state/in'), join(folder, 'of-services')])
+      await assert.rejects(own.of([at(hostPath)]), /state folder of the sandbox lie in each other/)
   })
 
   test('through a link is refused, and where that leads is not told', async () => {
-    const target = made('target')
-    symlinkSync(target, join(folder, 'link'))
-    const { problems } = await checkVolumes([
-      { hostPath: join(folder, 'link'), guestPath: '/data', isReadOnly: true },
-    ])
-    const { problem = '' } = problems[0] ?? {}
-    assert.match(problem, /is a link, or lies behind one: write the path that realpath .*link shows$/)
-    assert(!problem.includes(target), problem)
+    const target = made('target/within')
+    symlinkSync(join(folder, 'target'), join(folder, 'link'))
+    for (const path of ['link', 'link/within']) {
+      const why = await problem(at(join(folder, path)))
+      assert.match(why, /is a link, or lies behind one: write the path that realpath .* shows$/)
+      assert(!why.includes(target), why)
+    }
   })
 
-  test('with a socket is refused', async () => {
-    const path = made('sockets')
-    const server = createServer().listen(join(path, 'docker.sock'))
-    await new Promise((resolve) => server.once('listening', resolve))
-    const { problems } = await checkVolumes([{ hostPath: path, guestPath: '/data', isReadOnly: true }])
-    server.close()
-    assert.match(problems[0]?.problem ?? '', /docker\.sock/)
+  // A5: a read-only mount does not keep a program from connecting.
+  for (const isReadOnly of [true, false])
+    test(`with a socket, however deep, is refused${isReadOnly ? ', to read only too' : ''}`, async (t) => {
+      const path = made(`sockets-${isReadOnly}`)
+      made(`sockets-${isReadOnly}/a/b`)
+      const server = createServer().listen(join(path, 'a/b/s'))
+      t.after(() => server.close())
+      await once(server, 'listening')
+      assert.match(await problem(at(path, '/data', isReadOnly)), /holds the socket or pipe 'a\/b\/s'/)
+    })
+
+  test('with a named pipe is refused, which can be written to through a read-only mount', async () => {
+    const path = made('pipes/a')
+    spawnSync('mkfifo', [join(path, 'p')])
+    assert.match(await problem(at(join(folder, 'pipes'))), /holds the socket or pipe 'a\/p'/)
   })
 
   test('in another one is refused, on either side', async () => {
     const [outer, inner, other] = [made('outer'), made('outer/inner'), made('other')]
-    const nested = await checkVolumes([
-      { hostPath: outer, guestPath: '/one', isReadOnly: true },
-      { hostPath: inner, guestPath: '/two', isReadOnly: true },
-    ])
-    assert.equal(nested.problems.length, 2)
-    const inside = await checkVolumes([
-      { hostPath: outer, guestPath: '/one', isReadOnly: true },
-      { hostPath: other, guestPath: '/one/two', isReadOnly: true },
-    ])
-    assert.equal(inside.problems.length, 2)
+    assert.match(await problem(at(outer, '/one'), at(inner, '/two')), /lie in each other/)
+    assert.match(await problem(at(outer, '/one'), at(other, '/one/two')), /lie in each other/)
   })
 
-  test('that is another folder by now is noticed', async () => {
+  test('is opened once, and refused when its path leads to another folder', async () => {
     const hostPath = made('changing')
-    const { checked } = await checkVolumes([{ hostPath, guestPath: '/data', isReadOnly: false }])
-    const [volume] = checked
-    assert(volume !== undefined)
-    assert.equal(await changedVolume(volume), undefined)
-    assert.match((await changedVolume({ ...volume, inode: volume.inode + 1 })) ?? '', /not the folder/)
+    const own = volumes()
+    const [first] = await own.of([at(hostPath)])
+    const [again] = await own.of([at(hostPath)])
+    assert.equal(first?.descriptor, again?.descriptor)
     rmSync(hostPath, { recursive: true })
     symlinkSync(made('elsewhere'), hostPath)
-    assert.match((await changedVolume(volume)) ?? '', /^\S+changing is not the folder that it was/)
+    await assert.rejects(
+      own.of([at(hostPath)]),
+      /^MachineStartError: \S+changing is not the folder that it was/,
+    )
+    own.close()
   })
 })
 
-describe('the start of a machine', { skip }, () => {
-  test('starts nothing when a volume is another folder by now', async () => {
-    const { checked } = await checkVolumes([
-      { hostPath: made('late'), guestPath: '/data', isReadOnly: false },
-    ])
-    const starting = startMachine({
-      runtime: { ...runtime, spawn: () => assert.fail('something was started') },
-      log: () => undefined,
-      host: {
-        bwrap: '/none',
-        prlimit: '/none',
-        calls: processors['x64'] ?? assert.fail(),
-        places: undefined,
-        agent: Buffer.alloc(0),
-      },
-      spec: plainSpec,
-      volumes: checked.map((volume) => ({ ...volume, inode: volume.inode + 1 })),
-      folder,
-      identity: undefined,
-      interpreter: { program: '/none', paths: [] },
-      name: 'none',
+describe('an interpreter', { skip }, () => {
+  const marker = join(folder, 'proof')
+  const binary = readFileSync('/bin/true')
+
+  // A1: it is looked at, and never executed on the host.
+  test('that is a script is refused, and not executed', () => {
+    const path = written('evil', `#!/bin/sh\nid > ${marker}\n`)
+    chmodSync(path, 0o755)
+    assert.throws(() => findInterpreter(wanted(path), {}), /no script that starts it/)
+    assert.equal(existsSync(marker), false)
+  })
+
+  test('in a volume is refused, and what was put there is not executed', () => {
+    const path = environment('volume')
+    rmSync(path)
+    writeFileSync(path, binary)
+    chmodSync(path, 0o755)
+    const volume = { hostPath: join(folder, 'volume'), guestPath: '/p', isReadOnly: false }
+    assert.throws(() => findInterpreter(wanted(path, volume), {}), /lies in the volume .*volume, where code/)
+    const inside = { ...volume, hostPath: join(folder, 'volume/.venv/bin') }
+    assert.throws(() => findInterpreter(wanted(path, inside), {}), /lies in the volume/)
+  })
+
+  test('of a virtual environment is started by its own path, with its packages', () => {
+    const path = environment('project')
+    assert.deepEqual(findInterpreter(wanted(path), {}), {
+      program: path,
+      paths: [join(folder, 'project/.venv')],
     })
-    await assert.rejects(starting, /late is not the folder that it was/)
+  })
+
+  test('elsewhere brings its folder, unless that has more in it', () => {
+    const path = join(made('opt/python/bin'), 'python3')
+    writeFileSync(path, binary)
+    chmodSync(path, 0o755)
+    assert.deepEqual(findInterpreter(wanted(path), {}), {
+      program: path,
+      paths: [join(folder, 'opt/python')],
+    })
+    const root = join(made('root/bin'), 'python3')
+    writeFileSync(root, binary)
+    chmodSync(root, 0o755)
+    const { HOME } = process.env
+    process.env['HOME'] = join(folder, 'root')
+    try {
+      assert.throws(() => findInterpreter(wanted(root), {}), /in no folder of its own/)
+    } finally {
+      process.env['HOME'] = HOME
+    }
   })
 })
 
-describe('what is on the disk', { skip }, () => {
+describe('the watch on the disk', { skip }, () => {
+  test('ends a machine whose files are too large, and lets stay what was there', async () => {
+    const path = made('disk-full')
+    assert.match((await ended(path, {})) ?? '', /^the disk limit of 0\.001 GiB$/)
+    assert.equal(await ended(path, { diskGiB: 1 }), undefined)
+    assert.equal(await ended(path, {}), undefined, 'a session that is full may remove files')
+  })
+
   test('counts files once, and nothing behind a link', async () => {
     const path = made('disk')
-    writeFileSync(join(path, 'file'), Buffer.alloc(1_000_000, 1))
-    spawnSync('ln', [join(path, 'file'), join(path, 'again')])
+    writeFileSync(join(path, 'later'), Buffer.alloc(3_000_000, 1))
+    spawnSync('ln', [join(path, 'later'), join(path, 'again')])
     symlinkSync('/', join(path, 'root'))
     symlinkSync('.', join(path, 'circle'))
     spawnSync('mkfifo', [join(path, 'fifo')])
-    writeFileSync(join(path, 'hole'), '')
-    truncateSync(join(path, 'hole'), 1e12)
-    const { bytes, tooMany } = await diskUse(path, [])
-    assert.equal(tooMany, undefined)
-    assert(bytes >= 1_000_000 && bytes < 1_200_000, String(bytes))
-  })
-
-  test('of a tree that is too deep is told, and leaves no descriptor open', async () => {
-    const path = made('deep')
-    mkdirSync(join(path, 'd/'.repeat(300)), { recursive: true })
-    const before = readdirSync('/proc/self/fd').length
-    assert.match((await diskUse(path, [])).tooMany ?? '', /folders in each other/)
-    assert.equal(readdirSync('/proc/self/fd').length, before)
-  })
-
-  test('of too many files is told', async () => {
-    const path = made('many/d')
-    for (const name of ['a', 'b', 'c']) writeFileSync(join(path, name), '')
-    const of = [await diskUse(join(folder, 'many'), [], 4), await diskUse(join(folder, 'many'), [], 3)]
-    assert.deepEqual(
-      of.map(({ tooMany }) => tooMany),
-      [undefined, 'the limit of 3 files'],
-    )
-  })
-
-  test('of a folder in whose place there is a link is nothing', async () => {
-    writeFileSync(join(made('linked'), 'file'), 'x'.repeat(100_000))
-    symlinkSync(join(folder, 'linked'), join(folder, 'in-its-place'))
-    assert.equal((await diskUse(join(folder, 'in-its-place'), [])).bytes, 0)
-  })
-
-  test('of a folder that is gone is nothing', async () => {
-    assert.deepEqual(await diskUse(join(folder, 'never'), [process.pid]), { bytes: 0, tooMany: undefined })
+    truncateSync(written('disk/hole', ''), 1e12)
+    assert.equal(await ended(path, { diskGiB: 0.004 }), undefined)
   })
 })
 
@@ -346,25 +424,26 @@ describe('a bwrap that cannot be used', { skip }, () => {
   }
 })
 
-describe('control groups', () => {
-  test('are made below the own one, where that can be', async () => {
-    const point = made('cgroup1')
-    const own = made('cgroup1/unit')
-    // What the kernel would make in a new group cannot be made here, so the file is no part of the group.
-    const mountinfo = written(
-      'mountinfo-1',
-      `31 23 0:28 / /sys rw - tmpfs tmpfs rw\n35 31 0:32 / ${point} rw,relatime shared:9 - cgroup cgroup rw,memory\n`,
+describe('a scope of systemd', { skip }, () => {
+  const flavor = { cpus: 2, memoryMiB: 512, pids: 100, diskGiB: 1 }
+
+  test('is used where the kernel holds what was asked for', async () => {
+    const scopes = await findScopes(systemd('printf "67108864\\n64\\n"'), 'probe')
+    assert.equal(scopes?.env['XDG_RUNTIME_DIR'], '/run/user/1')
+    const user = process.getuid?.() === 0 ? [] : ['--user']
+    assert.deepEqual(
+      scopeCommand(scopes, 'n', flavor),
+      [
+        join(folder, 'systemd/systemd-run'),
+        ...user,
+        '--scope --quiet --collect --unit=n'.split(' '),
+        '--property MemoryMax=512M --property MemorySwapMax=0'.split(' '),
+        '--property TasksMax=124 --property CPUQuota=200% --'.split(' '),
+      ].flat(),
     )
-    const places = await findCgroupPlaces('probe', {
-      mountinfo,
-      own: written('own-1', '4:memory:/unit\n0::/\n'),
-    })
-    assert.equal(places, undefined, 'a plain folder is no control group')
-    assert.deepEqual(readdirSync(own), [])
   })
 
-  test('are none where the system has none', async () => {
-    const none = { mountinfo: written('mountinfo-2', 'nonsense\n\n- - -\n'), own: join(folder, 'not-there') }
-    assert.equal(await findCgroupPlaces('probe', none), undefined)
-  })
+  for (const answer of ['exit 1', 'printf "max\\nmax\\n"', 'echo Failed to connect to bus >&2; exit 1'])
+    test(`is not used where it answers ${answer}`, async () =>
+      assert.equal(await findScopes(systemd(answer), 'probe'), undefined))
 })

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LogRecord } from '../../src/index.js'
 import { realRuntime } from '../../src/index.js'
 import { runtimeReport } from '../../src/sandbox/readiness.js'
 import { NoRuntimeError, chooseRuntime, runtimeIds } from '../../src/sandbox/runtimes.js'
+import { FakeMicrosandbox } from './support/fake-microsandbox.js'
 import { settingsOf } from './support/sandbox.js'
 
 const network = { kind: 'allow', hosts: ['a.example'] } as const
@@ -22,22 +22,17 @@ for (const id of runtimeIds.filter((each) => each !== 'bubblewrap'))
     )
   })
 
-test('wasm does not start with the network of the host', async (t) => {
-  const runtime = realRuntime()
-  t.after(() => runtime.close())
-  const around = { runtime, log: () => undefined, stateFolder: undefined, network: { kind: 'host' } } as const
-  await assert.rejects(chooseRuntime('wasm', around), /has no network; set network to "none"/)
-})
-
 test('--check names the network of what is used', async (t) => {
   const runtime = realRuntime()
   t.after(() => runtime.close())
-  const log: LogRecord[] = []
-  const around = { name: 's', runtime, log: (record: LogRecord): void => void log.push(record) }
-  const { text } = await runtimeReport(settingsOf({ runtime: 'unsafe-local' }), around)
-  assert.match(text, /unsafe-local: unsafe-local is used, network host\n$/)
-  const named = settingsOf({ runtime: 'unsafe-local', network: { allow: ['a.example'] } })
+  const fake = new FakeMicrosandbox()
+  t.after(() => fake.close())
+  const around = { name: 's', runtime, log: (): void => undefined }
+  const section = { runtime: 'microsandbox-server', serverUrl: await fake.listen() }
+  const { text } = await runtimeReport(settingsOf(section), around)
+  assert.match(text, /microsandbox-server: microsandbox-server is used, network as its server has it\n$/)
+  const named = settingsOf({ ...section, network: { allow: ['a.example'] } })
   const { text: refused, isUsable } = await runtimeReport(named, around)
-  assert.match(refused, /unsafe-local +not usable: it cannot hold programs/)
+  assert.match(refused, /microsandbox-server +not usable: it cannot hold programs/)
   assert.equal(isUsable, false)
 })

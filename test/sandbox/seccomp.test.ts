@@ -107,7 +107,7 @@ for (const [index, name] of (['x64', 'arm64'] as const).entries()) {
   assert(calls !== undefined)
   const other = processors[name === 'x64' ? 'arm64' : 'x64']?.audit ?? 0
   describe(`the filter for ${name}`, () => {
-    const filter = seccompFilter(calls, { isMemoryWatched: false })
+    const filter = seccompFilter(calls)
 
     for (const [title, numbers, args, want] of cases) {
       test(title, () => assert.equal(judged(filter, calls.audit, numbers[index] ?? -1, args), want))
@@ -120,12 +120,6 @@ for (const [index, name] of (['x64', 'arm64'] as const).entries()) {
 
     test('comes to an answer for every number', () => {
       for (let number = 0; number < 600; number++) judged(filter, calls.audit, number, [~0n & (HIGH - 1n)])
-    })
-
-    test('refuses memory without an owner where memory is only watched', () => {
-      const watched = seccompFilter(calls, { isMemoryWatched: true })
-      assert.equal(judged(watched, calls.audit, calls.memfdCreate), ENOSYS)
-      assert.equal(judged(watched, calls.audit, numbersOf('read', index)), ALLOW)
     })
 
     test('is no longer than the kernel takes', () => assert(filter.length / 8 <= 4096))
@@ -142,7 +136,7 @@ const older: readonly (readonly [title: string, number: number, args: readonly b
 describe('the calls that only x64 has', () => {
   const { x64 } = processors
   assert(x64 !== undefined)
-  const filter = seccompFilter(x64, { isMemoryWatched: false })
+  const filter = seccompFilter(x64)
   for (const [title, number, args] of older)
     test(`${title} makes no file with set-user-id`, () => {
       assert.equal(judged(filter, x64.audit, number, args), EPERM)

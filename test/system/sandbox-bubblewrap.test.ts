@@ -53,12 +53,4 @@ describe('runAs', { skip: process.getuid?.() !== 0 && 'only root gives sessions 
       (error) => error instanceof NoRuntimeError && /never runs as root/.test(error.message),
     )
   })
-
-  test('holds for the runtime without isolation too', async () => {
-    const { runtime } = await chooseRuntime('unsafe-local', { ...scene.around, runAs: '65533:65532' })
-    const machine = await startedMachine(runtime)
-    const { stdout } = await ran(machine, shell('id -u; id -G; touch file; stat -c %u file'))
-    assert.equal(stdout, '65533\n65532\n65533\n')
-    await runtime.close()
-  })
 })

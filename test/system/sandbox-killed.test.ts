@@ -2,25 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
-import { ownerInName } from '../../src/sandbox/process-owner.js'
 import { chooseRuntime } from '../../src/sandbox/runtimes.js'
-import { findCgroupPlaces } from '../../src/sandbox/runtimes/bubblewrap/cgroup-places.js'
 import { until } from '../integration/support/waiting.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-'))
@@ -67,48 +54,3 @@ for (const as of ['root', 'user'] as const) {
     await next.close()
   })
 }
-
-test('a sweep leaves the empty group of another living service to its first process, and takes that of a dead one', async (t) => {
-  const places = await findCgroupPlaces(`mcps-sandbox-look-${process.pid}`)
-  if (places === undefined) return t.skip('no control groups can be made')
-  const other = spawn('sleep', ['1000'])
-  t.after(() => other.kill('SIGKILL'))
-  const owner = ownerInName(other.pid ?? 0)
-  const group = join(
-    places.kind === 'v1' ? places.memory : places.folder,
-    `mcps-sandbox-${'ab'.repeat(8)}-${owner}-1`,
-  )
-  mkdirSync(group)
-
-  let waits = 0
-  const counting: typeof runtime = {
-    ...runtime,
-    setTimer: (...asked) => {
-      waits++
-      return runtime.setTimer(...asked)
-    },
-  }
-  const around = { runtime: counting, log: () => undefined, stateFolder: join(folder, 'other') }
-  const { runtime: service } = await chooseRuntime('bubblewrap', around)
-  waits = 0
-  await service.sweep()
-  writeFileSync(join(group, 'cgroup.procs'), String(other.pid))
-  await service.sweep()
-  assert.deepEqual([waits, existsSync(group)], [0, true])
-
-  const busy = group.replace(/-[\d.]+-1$/, `-${owner.replace(/\.\d+\./, '.1.')}-1`)
-  mkdirSync(busy)
-  writeFileSync(join(busy, 'cgroup.procs'), String(other.pid))
-  await service.sweep()
-  assert.deepEqual(
-    [waits, existsSync(busy)],
-    [5, true],
-    'a busy one of a dead service is left for the next sweep',
-  )
-
-  other.kill('SIGKILL')
-  await once(other, 'exit')
-  await service.sweep()
-  assert.deepEqual([existsSync(group), existsSync(busy)], [false, false])
-  await service.close()
-})

@@ -6,8 +6,6 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { at } from '../integration/support/json.js'
 import { gone, until } from '../integration/support/waiting.js'
-import { findCgroupPlaces } from '../../src/sandbox/runtimes/bubblewrap/cgroup-places.js'
-import { neighbouringGroups } from '../../src/sandbox/runtimes/bubblewrap/machine-group.js'
 import {
   SandboxCommands,
   type Served,
@@ -22,21 +20,6 @@ const FLOODS_MAX = 3
 const WARM_CALLS = 500
 const PAUSE_MS = 50
 
-/** Processes that want more memory together than a session may have. */
-const memoryBomb = `
-import os, time
-children = []
-for _ in range(4):
-    pid = os.fork()
-    if pid == 0:
-        hold = bytearray(b"x") * (400 << 20)
-        time.sleep(1000)
-        os._exit(0)
-    children.append(pid)
-raise SystemExit(9 if os.waitstatus_to_exitcode(os.wait()[1]) == -9 else 0)
-`
-
-// It stays full until the processes have been looked at, which is rarer on a busy machine.
 const forkBomb = `
 import os, time
 try:
@@ -45,7 +28,6 @@ try:
             time.sleep(1000)
 except OSError as error:
     print(error.strerror, flush=True)
-    time.sleep(8)
     raise SystemExit(1)
 `
 
@@ -57,21 +39,13 @@ print("filled", flush=True)
 time.sleep(1000)
 `
 
-const deepTree = `
-import os, time
-for _ in range(600):
-    os.mkdir("d"); os.chdir("d")
-time.sleep(1000)
-`
-
 const inPython = (source: string): object => ({ command: '/usr/bin/python3', args: ['-c', source] })
 
 /** Each attack, and what its answer names. */
 const attacks: readonly (readonly [title: string, source: string, limit: RegExp])[] = [
   ['full disk', diskFill, /the disk limit of 1 GiB/],
-  ['deep tree', deepTree, /the limit of 100 folders in each other/],
-  ['memory bomb', memoryBomb, /the memory limit of 1024 MiB/],
-  ['fork bomb', forkBomb, /the limit of 256 processes/],
+  ['memory bomb', 'bytearray(2 << 30)', /MemoryError/],
+  ['fork bomb', forkBomb, /Resource temporarily unavailable/],
 ]
 
 for (const as of ['root', 'user'] as const) {
@@ -80,7 +54,7 @@ for (const as of ['root', 'user'] as const) {
     const commands = new SandboxCommands(scope, as)
 
     test('killed in the middle of 20 calls leaves nobody, and nothing after the next start', async (t) => {
-      const { spawned, client, pid } = await commands.serve(t, { spare: 1, maxSessions: 11 })
+      const { spawned, client, pid } = await commands.serve(t)
       const mark = `${2_000_000 + pid}`
       const escape = `(env -i setsid sleep ${mark} &)`
       const code = `import os, time\nos.system("${escape}")\nprint("go", flush=True)\ntime.sleep(1000)`
@@ -108,11 +82,6 @@ for (const as of ['root', 'user'] as const) {
       const next = await commands.serve(t)
       assert.equal((await next.client.code('6 * 7')).text, '42\n')
       assert.deepEqual(commands.foldersOf(pid), [])
-      const groups = await groupNames()
-      assert.deepEqual(
-        groups.filter((name) => folders.some((folder) => name.includes(folder))),
-        [],
-      )
       next.spawned.end()
       assert.equal(await next.spawned.exited, 0)
       assert.deepEqual(commands.foldersOf(next.pid), [], 'whoever ends by himself leaves nothing at once')
@@ -165,12 +134,12 @@ for (const as of ['root', 'user'] as const) {
     })
 
     test('is tried by --check --start, and says what it has', async (t) => {
-      const config = commands.config('checked.json', { spare: 1, pins: true })
+      const config = commands.config('checked.json', {})
       const checked = commands.start(t, ['--check', config, '--start'])
       let said = ''
       checked.child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
       assert.equal(await checked.exited, 0, checked.stderr)
-      assert.match(said, /box.*10 tools/)
+      assert.match(said, /box.*8 tools/)
       assert.deepEqual(commands.foldersOf(checked.child.pid ?? 0), [])
       const wrong = commands.config('wrong.json', { runtime: 'microsandbox-server' })
       const refused = commands.start(t, ['--check', wrong, '--start'])
@@ -181,7 +150,7 @@ for (const as of ['root', 'user'] as const) {
     })
 
     test('changes with its file: the old sessions end with their files, the new ones follow the new keys', async (t) => {
-      const config = commands.config('changing.json', { spare: 1 })
+      const config = commands.config('changing.json', {})
       const spawned = commands.start(t, ['--stdio', '--silent', '--config', config])
       const pid = spawned.child.pid ?? 0
       const { client } = spawned
@@ -191,14 +160,14 @@ for (const as of ['root', 'user'] as const) {
       await call('execute_code', { code: 'x = 1', session_id: 's' })
       // Who has never asked for a list hears nothing of its changes.
       await client.request('tools/list')
-      await until(() => machinesOf(pid) === 2)
+      await until(() => machinesOf(pid) === 1)
       const [before] = commands.foldersOf(pid)
       const changed = client.notification('notifications/tools/list_changed')
-      commands.config('changing.json', { spare: 2, files: false })
+      commands.config('changing.json', { files: false })
       await changed
       const anew = await call('execute_code', { code: '"x" in globals()', session_id: 's' })
       assert.deepEqual([at(anew, 'content', 0, 'text'), at(anew, 'session_created')], ['False\n', true])
-      await until(() => machinesOf(pid) === 3)
+      await until(() => machinesOf(pid) === 1)
       const [now, ...others] = commands.foldersOf(pid)
       assert.deepEqual(others, [])
       assert.notEqual(now, before)
@@ -291,9 +260,4 @@ function machinesOf(pid: number): number {
       return false
     }
   }).length
-}
-
-async function groupNames(): Promise<string[]> {
-  const places = await findCgroupPlaces(`mcps-sandbox-look-${process.pid}`)
-  return places === undefined ? [] : (await neighbouringGroups(places)).map(({ name }) => name)
 }

@@ -2,8 +2,8 @@
 
 import { hostName } from './host-name.js'
 
-/** Of a host that is named without a port: HTTPS and HTTP. */
-const USUAL_PORTS: readonly number[] = [443, 80]
+/** Of a host that is named without a port: HTTPS. */
+const USUAL_PORT = 443
 
 /** Of the list, in what a program is told. */
 const SHOWN_LENGTH_MAX = 1000
@@ -12,7 +12,7 @@ interface AllowedHost {
   readonly name: string
   /** Whether it is what stands before the name that is allowed. */
   readonly isSuffix: boolean
-  readonly ports: readonly number[]
+  readonly port: number
 }
 
 /** `example.com`, `*.example.com`, `api.example.com:8443`. */
@@ -31,8 +31,8 @@ export class AllowedHosts {
   /** `host` as `hostName` gives it. */
   allows(host: string, port: number): boolean {
     return this.#hosts.some(
-      ({ name, isSuffix, ports }) =>
-        (isSuffix ? host.endsWith(`.${name}`) : host === name) && ports.includes(port),
+      ({ name, isSuffix, port: allowed }) =>
+        (isSuffix ? host.endsWith(`.${name}`) : host === name) && port === allowed,
     )
   }
 }
@@ -43,5 +43,5 @@ function allowedHost(written: string): AllowedHost | undefined {
   const name = hostName(isSuffix ? host.slice(2) : host)
   return name === undefined
     ? undefined
-    : { name, isSuffix, ports: port === undefined ? USUAL_PORTS : [Number(port)] }
+    : { name, isSuffix, port: port === undefined ? USUAL_PORT : Number(port) }
 }

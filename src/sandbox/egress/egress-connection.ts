@@ -1,12 +1,7 @@
-// One connection of a program inside to the proxy, and what it leads to.
-//
-// It carries one tunnel or one request. Nothing that comes behind a request reaches the server: another one could be
-// meant for somebody else.
+// One connection of a program inside to the proxy, and the tunnel of TLS that it becomes.
 
 import { Buffer } from 'node:buffer'
 import type { Duplex, Readable, Writable } from 'node:stream'
-import { BodyReader } from '../../transports/http1/body-reader.js'
-import type { Framing } from '../../transports/http1/framing.js'
 import { HeadReader } from '../../transports/http1/head-reader.js'
 import { HttpSyntaxError } from '../../transports/http1/syntax-error.js'
 import { within } from '../../runtime/within.js'
@@ -15,7 +10,7 @@ import { HelloReader } from './client-hello.js'
 import { type EgressRuntime, dial } from './dial.js'
 import { hostName } from './host-name.js'
 import { IdleWatch } from './idle-watch.js'
-import { type ProxyRequest, proxyRequest } from './proxy-request.js'
+import { type TunnelRequest, proxyRequest } from './proxy-request.js'
 import { readUntil } from './read-until.js'
 import { type Destination, type EgressRefusal, refusal, refusalResponse } from './refusal.js'
 
@@ -24,13 +19,8 @@ const HEAD_BYTES_MAX = 16 * 1024
 /** A program that has connected says what it wants, and then who it is, at once. */
 const ASK_MS = 30_000
 
-/** A program that sends a request hears that it is refused when it has sent all of it, unless that takes long. */
-const REFUSED_BODY_MS = 10_000
-
 /** Without a byte in either direction. */
 const IDLE_MS = 300_000
-
-const NOTHING = Buffer.alloc(0)
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 
@@ -76,16 +66,16 @@ export class EgressConnection {
       const request = await this.#asked()
       if (this.#life.signal.aborted) return
       if (request.kind === 'refusal') return this.#refuse(request)
-      const server = await this.#reached(request.to)
-      if ('kind' in server) return this.#life.signal.aborted ? undefined : this.#refuse(server, request)
-      if (!this.#attach(server)) return
-      await (request.kind === 'tunnel' ? this.#tunnel(server, request.to) : this.#forward(server, request))
+      const { to } = request
+      const server = await this.#reached(to)
+      if ('kind' in server) return this.#life.signal.aborted ? undefined : this.#refuse(server)
+      if (this.#attach(server)) await this.#tunnel(server, to)
     } catch {
       this.close()
     }
   }
 
-  /** Nobody's socket is left. */
+  /** Ends both sides; idempotent. */
   close(): void {
     if (this.#life.signal.aborted) return
     this.#life.abort()
@@ -94,7 +84,7 @@ export class EgressConnection {
     this.#program.drop()
   }
 
-  async #asked(): Promise<ProxyRequest | EgressRefusal> {
+  async #asked(): Promise<TunnelRequest | EgressRefusal> {
     const reader = new HeadReader(HEAD_BYTES_MAX)
     const look = (chunk: Buffer): { readonly found: string; readonly rest: Buffer } | undefined => {
       const head = reader.take(chunk)
@@ -152,26 +142,7 @@ export class EgressConnection {
     this.#answer(server)
   }
 
-  async #forward(
-    server: Duplex,
-    { head, framing }: ProxyRequest & { readonly kind: 'forward' },
-  ): Promise<void> {
-    server.write(head, 'latin1')
-    const body = new RequestBody(framing)
-    const { input } = this.#program
-    input.on('data', (chunk: Buffer) => {
-      this.#idle.touch()
-      const part = body.take(chunk)
-      if (part === undefined) return this.close()
-      if (part.length === 0 || server.write(part)) return
-      input.pause()
-      server.once('drain', () => input.resume())
-    })
-    input.resume()
-    this.#answer(server)
-  }
-
-  /** When the server has said everything it is over, whatever the program would still say. */
+  /** The end of the server's output ends the connection, whatever the program still sends. */
   #answer(server: Duplex): void {
     const { output } = this.#program
     server.on('data', () => this.#idle.touch())
@@ -179,56 +150,17 @@ export class EgressConnection {
     output.once('finish', () => this.close())
   }
 
-  #refuse(refused: EgressRefusal, request?: ProxyRequest): void {
+  #refuse(refused: EgressRefusal): void {
     this.#terms.refused(refused)
-    const body = request?.kind === 'forward' ? request.framing : undefined
-    this.#endWith(refusalResponse(refused, this.#terms.allowed), body)
+    this.#endWith(refusalResponse(refused, this.#terms.allowed))
   }
 
-  /** Who is still sending a body hears it too: many programs read nothing before. */
-  #endWith(last: string | Buffer, body?: Framing): void {
+  #endWith(last: string | Buffer): void {
     const { input, output } = this.#program
     this.#server?.destroy()
-    const sent = wholeBody(input, body)
-    output.once('finish', () => {
-      void within(sent, REFUSED_BODY_MS, this.#terms.runtime).then(() => this.close())
-    })
+    // A program that still writes must not be reset before it has read the reason.
+    input.resume()
+    output.once('finish', () => this.close())
     output.end(last)
-  }
-}
-
-/** Resolves when all of a body has come, or what cannot be one. */
-async function wholeBody(input: Readable, framing: Framing | undefined): Promise<void> {
-  if (framing === undefined) return void input.resume()
-  const body = new RequestBody(framing)
-  if (body.isOver) return void input.resume()
-  await readUntil(input, (chunk) =>
-    body.take(chunk) === undefined || body.isOver ? { found: true, rest: NOTHING } : undefined,
-  )
-}
-
-/** What belongs to a request, out of all that comes behind its head. */
-class RequestBody {
-  readonly #reader = new BodyReader()
-
-  constructor(framing: Framing | undefined) {
-    this.#reader.begin(framing ?? { kind: 'length', bytes: 0 })
-  }
-
-  get isOver(): boolean {
-    return this.#reader.isOver
-  }
-
-  /** The part of the bytes that is still body, as it came; undefined when it is none. */
-  take(chunk: Buffer): Buffer | undefined {
-    let rest = chunk
-    try {
-      while (rest.length > 0 && !this.#reader.isOver)
-        rest = this.#reader.take(rest, { data: () => undefined })
-    } catch (error) {
-      if (error instanceof HttpSyntaxError) return undefined
-      throw error
-    }
-    return chunk.subarray(0, chunk.length - rest.length)
   }
 }

@@ -17,8 +17,8 @@ const LINES_MS = 60_000
 export interface EgressParts {
   /** As they are configured. */
   readonly hosts: readonly string[]
-  /** What clients call the session that has the machine now; undefined while it is nobody's. */
-  readonly sessionName: () => string | undefined
+  /** What clients call the session. */
+  readonly sessionName: string
   readonly runtime: EgressRuntime
   readonly log: LogSink
 }
@@ -58,11 +58,11 @@ export class Egress {
 class RefusalLog {
   readonly #log: LogSink
   readonly #clock: Pick<EgressRuntime, 'now'>
-  readonly #sessionName: EgressParts['sessionName']
+  readonly #sessionName: string
   #sinceMs = -Infinity
   #lines = 0
 
-  constructor(log: LogSink, clock: Pick<EgressRuntime, 'now'>, sessionName: EgressParts['sessionName']) {
+  constructor(log: LogSink, clock: Pick<EgressRuntime, 'now'>, sessionName: string) {
     this.#log = log
     this.#clock = clock
     this.#sessionName = sessionName
@@ -91,7 +91,6 @@ class RefusalLog {
   }
 
   get #who(): string {
-    const name = this.#sessionName()
-    return name === undefined ? 'a spare machine' : `session ${name}`
+    return `session ${this.#sessionName}`
   }
 }

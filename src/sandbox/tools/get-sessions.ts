@@ -36,7 +36,7 @@ export const getSessions: SandboxTool = {
       {
         sessions: {
           type: 'array',
-          items: objectSchema({ ...sessionSchema, pinned_name: text }, Object.keys(sessionSchema)),
+          items: objectSchema(sessionSchema, Object.keys(sessionSchema)),
         },
       },
       ['sessions'],
@@ -56,12 +56,7 @@ export const getSessions: SandboxTool = {
   },
 }
 
-function shownSession({
-  facts,
-  lastAccessedMs,
-  state,
-  pinnedName,
-}: SandboxSession): Readonly<Record<string, string>> {
+function shownSession({ facts, lastAccessedMs, state }: SandboxSession): Readonly<Record<string, string>> {
   const { id, template, flavor, createdAtMs } = facts
   return {
     session_id: id,
@@ -72,6 +67,5 @@ function shownSession({
     status: state,
     namespace: 'default',
     sandbox_name: `session-${id.slice(0, NAME_LENGTH)}`,
-    ...(pinnedName !== undefined && { pinned_name: pinnedName }),
   }
 }

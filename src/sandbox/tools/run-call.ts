@@ -5,7 +5,7 @@ import type { CallResult, CallTerms, SandboxSession } from '../sandbox-session.j
 import type { Arguments } from '../arguments.js'
 import { type Ran } from './run-result.js'
 import type { ToolCall } from './sandbox-tool.js'
-import { flavorNames } from '../flavors.js'
+import { flavorNames } from '../../upstream/contracts/sandbox-config.js'
 
 /** Other names of a template, as older clients write them. */
 const aliases: ReadonlyMap<string, string> = new Map([

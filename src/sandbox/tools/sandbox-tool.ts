@@ -4,7 +4,6 @@ import type { Runtime } from '../../runtime/runtime.js'
 import type { SandboxSettings } from '../../upstream/contracts/sandbox-config.js'
 import type { Arguments } from '../arguments.js'
 import type { SandboxIsolation } from '../runtime.js'
-import type { Pins } from '../pins.js'
 import type { Sessions } from '../sessions.js'
 
 /** A JSON Schema. */
@@ -44,7 +43,6 @@ export interface ToolResult {
 export interface ToolAround {
   readonly settings: SandboxSettings
   readonly sessions: Sessions
-  readonly pins: Pins
   readonly runtime: Runtime
   readonly isolation: SandboxIsolation
 }

@@ -1,7 +1,7 @@
 // Pieces of the schemas that several tools have.
 
 import type { SandboxSettings } from '../../upstream/contracts/sandbox-config.js'
-import { flavorNames } from '../flavors.js'
+import { flavorNames } from '../../upstream/contracts/sandbox-config.js'
 import type { ToolSchema } from './sandbox-tool.js'
 
 /** The members of both tools that run something. */

@@ -1,19 +1,17 @@
 // The tools that there are, in the order in which they are listed.
 
 import type { SandboxSettings } from '../../upstream/contracts/sandbox-config.js'
-import { attachSandbox } from './attach-sandbox.js'
 import { executeCode } from './execute-code.js'
 import { executeCommand } from './execute-command.js'
 import { getSessions } from './get-sessions.js'
 import { getVolumePath } from './get-volume-path.js'
 import { listFilesTool } from './list-files.js'
-import { pinSandbox } from './pin-sandbox.js'
 import { readFileTool } from './read-file.js'
 import type { SandboxTool } from './sandbox-tool.js'
 import { stopSession } from './stop-session.js'
 import { writeFileTool } from './write-file.js'
 
-export function toolsOf({ files, pins }: SandboxSettings): readonly SandboxTool[] {
+export function toolsOf({ files }: SandboxSettings): readonly SandboxTool[] {
   return [
     executeCode,
     executeCommand,
@@ -21,7 +19,6 @@ export function toolsOf({ files, pins }: SandboxSettings): readonly SandboxTool[
     stopSession,
     getVolumePath,
     ...(files ? [readFileTool, writeFileTool, listFilesTool] : []),
-    ...(pins ? [pinSandbox, attachSandbox] : []),
   ]
 }
 

@@ -1,11 +1,26 @@
 // The settings of a sandbox, after reading, defaulting and expansion.
 
-/** What may be named to run foreign code with; `auto` takes the first that isolates and can be used. */
-export type SandboxRuntimeName =
-  'auto' | 'microsandbox-server' | 'microsandbox' | 'bubblewrap' | 'container' | 'wasm' | 'unsafe-local'
+/** What runs foreign code; `auto` takes the first of bubblewrap and container that can be used. */
+export type SandboxRuntimeName = 'auto' | 'bubblewrap' | 'container' | 'microsandbox-server'
 
 /** How much of the machine a session gets. */
 export type SandboxFlavor = 'small' | 'medium' | 'large'
+
+/** What all processes of a session may use together. */
+export interface FlavorLimits {
+  readonly cpus: number
+  readonly memoryMiB: number
+  readonly pids: number
+  readonly diskGiB: number
+}
+
+export const flavorNames: readonly SandboxFlavor[] = ['small', 'medium', 'large']
+
+export const sandboxFlavors: Readonly<Record<SandboxFlavor, FlavorLimits>> = {
+  small: { cpus: 1, memoryMiB: 1024, pids: 256, diskGiB: 1 },
+  medium: { cpus: 2, memoryMiB: 2048, pids: 512, diskGiB: 2 },
+  large: { cpus: 4, memoryMiB: 4096, pids: 1024, diskGiB: 4 },
+}
 
 /** What a session begins with. */
 export interface SandboxTemplate {
@@ -21,7 +36,7 @@ export interface SandboxTemplate {
 /** What programs of sessions reach: nothing, the hosts that are named, or all that the host can. */
 export type SandboxNetwork =
   | { readonly kind: 'none' | 'host' }
-  /** `example.com`, `*.example.com`, each with `:port` behind it where it is not 443 and 80. */
+  /** `example.com`, `*.example.com`, each with `:port` behind it where it is not 443. */
   | { readonly kind: 'allow'; readonly hosts: readonly string[] }
 
 /** A folder of the host that sessions see. */
@@ -48,8 +63,6 @@ export interface SandboxSettings {
   /** Of all sessions together, by their flavors; undefined for no limit. */
   readonly memoryMiBMax: number | undefined
   readonly defaultFlavor: SandboxFlavor
-  /** Machines of the first template and the default flavor that are started before a session needs them; they count as sessions. */
-  readonly spareCount: number
   readonly machineStartTimeoutMs: number
   readonly executionTimeoutMs: number
   /** What a call may ask for. */
@@ -62,8 +75,6 @@ export interface SandboxSettings {
   readonly templates: readonly SandboxTemplate[]
   /** Whether clients can read and write files of their sessions. */
   readonly files: boolean
-  /** Whether clients can keep sessions under names of their own. */
-  readonly pins: boolean
   /** Of one stream of one call; beyond it the middle is left out. */
   readonly outputBytesMax: number
   /** Who sees a session: everybody, or only the client that has opened it. */

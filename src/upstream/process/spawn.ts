@@ -7,7 +7,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Duplex, Readable, Writable } from 'node:stream'
 import type { DataLimit } from './data-limit.js'
-import { descendantsOf, endDescendant } from './descendants.js'
 import { hasDescriptors } from './descriptors.js'
 import type { Guardian } from './guardian.js'
 import type { Child, ChildExit, SpawnSpec } from '../../runtime/runtime.js'
@@ -31,7 +30,10 @@ export function spawnChild(spec: SpawnSpec, groups: GroupWatch, data?: DataLimit
     const child = spawn(spec.command, [...spec.args], {
       cwd: spec.cwd,
       env: hasGroups && spec.isUnmarked !== true ? { ...spec.env, [serverMark]: mark } : { ...spec.env },
-      stdio: Array.from({ length: STANDARD_STREAMS + (spec.pipes ?? 0) }, () => 'pipe'),
+      stdio: [
+        ...Array.from({ length: STANDARD_STREAMS + (spec.pipes ?? 0) }, () => 'pipe' as const),
+        ...(spec.descriptors ?? []),
+      ],
       ...spec.identity,
       detached: hasGroups,
       shell: false,
@@ -85,11 +87,6 @@ function started(child: ChildProcess, groups: GroupWatch): Child {
     interrupt: () => void child.kill('SIGINT'),
     survey: () => strays.find(),
     surveyNow: () => strays.findNow(),
-    ...(pid !== undefined &&
-      process.platform === 'linux' && {
-        descendants: () => descendantsOf(pid),
-        endDescendant: (one) => endDescendant(pid, one),
-      }),
   }
 }
 

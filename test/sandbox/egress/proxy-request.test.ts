@@ -80,91 +80,10 @@ test('a user in the name of a tunnel is told, and not shown', () => {
   )
 })
 
-describe('a request that is passed on', () => {
-  const host = 'Host: good.example'
-
-  test('is written anew for its server', () => {
-    const said = proxyRequest(
-      lines(
-        'POST http://Good.Example:80?q=1 HTTP/1.1',
-        'User-Agent: x',
-        'Host: GOOD.example',
-        'Content-Length: 5',
-        'Proxy-Connection: keep-alive',
-        'Proxy-Authorization: Basic eA==',
-        'Connection: X-Own, Content-Length, Host, Upgrade',
-        'X-Own: y',
-        'Upgrade: websocket',
-        'TE: trailers',
-        'Accept: */*',
-      ),
-    )
-    assert.deepEqual(said, {
-      kind: 'forward',
-      to: { host: 'good.example', port: 80 },
-      head: lines(
-        'POST /?q=1 HTTP/1.1',
-        'host: good.example',
-        'user-agent: x',
-        'accept: */*',
-        'content-length: 5',
-        'connection: close',
-        '',
-        '',
-      ),
-      framing: { kind: 'length', bytes: 5 },
-    })
-  })
-
-  test('names a port that is not the usual one', () => {
-    const said = proxyRequest(lines('GET HTTP://good.example:8080/a HTTP/1.1', 'Host: good.example.:8080'))
-    assert(said.kind === 'forward')
-    assert.equal(said.head, 'GET /a HTTP/1.1\r\nhost: good.example:8080\r\nconnection: close\r\n\r\n')
-  })
-
-  test('of HTTP/1.0 gets the host that it need not name', () => {
-    const said = proxyRequest('GET http://good.example/ HTTP/1.0')
-    assert(said.kind === 'forward')
-    assert.equal(said.head, 'GET / HTTP/1.0\r\nhost: good.example\r\nconnection: close\r\n\r\n')
-  })
-
+describe('what is no tunnel', () => {
   const refusals: readonly (readonly [request: string, status: number, why: RegExp])[] = [
-    ['GET http://good.example/ HTTP/1.1', 400, /no field Host/],
-    [lines('GET http://good.example/ HTTP/1.1', 'Host: other.example'), 400, /another host/],
-    [lines('GET http://good.example/ HTTP/1.1', 'Host: good.example:81'), 400, /another host/],
-    [lines('GET http://good.example/ HTTP/1.1', 'Host:'), 400, /another host/],
-    [lines('GET http://good.example/ HTTP/1.1', 'Host: good.example, other.example'), 400, /another host/],
-    [lines('GET http://good.example/ HTTP/1.1', host, host), 400, /more than one/],
-    [lines('GET http://good.example/ HTTP/1.1', host, 'HOST: other.example'), 400, /more than one/],
-    [lines('GET / HTTP/1.1', host), 400, /a proxy is asked/],
-    [lines('GET * HTTP/1.1', host), 400, /a proxy is asked/],
-    [lines('GET https://good.example/ HTTP/1.1', host), 400, /CONNECT/],
-    [lines('GET ftp://good.example/ HTTP/1.1', host), 400, /a proxy is asked/],
-    [lines('GET http://user@good.example/ HTTP/1.1', host), 400, /a proxy is asked/],
-    [lines('GET http://good.example@other.example/ HTTP/1.1', host), 400, /a proxy is asked/],
-    [lines('GET http://good.example#@other.example/ HTTP/1.1', host), 400, /a proxy is asked/],
-    [lines('GET http://good.example\\@other.example/ HTTP/1.1', host), 400, /a proxy is asked/],
-    [lines('GET http://good.example\\.other.example/ HTTP/1.1', host), 403, /by their names/],
-    [lines('GET http:///good.example/ HTTP/1.1', host), 400, /a proxy is asked/],
-    [lines('GET http://127.0.0.1/ HTTP/1.1', host), 403, /by their names/],
-    [lines('GET http://[::ffff:127.0.0.1]/ HTTP/1.1', host), 403, /by their names/],
-    [
-      lines('GET http://good.example/ HTTP/1.1', host, 'Content-Length: 1', 'Content-Length: 2'),
-      400,
-      /no length/,
-    ],
-    [lines('GET http://good.example/ HTTP/1.1', host, 'Content-Length: +1'), 400, /no length/],
-    [
-      lines('POST http://good.example/ HTTP/1.1', host, 'Content-Length: 1', 'Transfer-Encoding: chunked'),
-      400,
-      /both/,
-    ],
-    [
-      lines('POST http://good.example/ HTTP/1.1', host, 'Transfer-Encoding: x, chunked'),
-      400,
-      /not asked for/,
-    ],
-    [lines('POST http://good.example/ HTTP/1.1', host, 'Transfer-Encoding:\x0bchunked'), 400, /control/],
+    [lines('GET http://good.example/ HTTP/1.1', 'Host: good.example'), 403, /use https:/],
+    [lines('GET / HTTP/1.1', 'Host: good.example'), 403, /use https:/],
     [lines('PRI * HTTP/2.0'), 400, /this is a proxy/],
     ['\x05\x01\x00', 400, /this is a proxy/],
     ['GET http://good.example/\u00e4 HTTP/1.1', 400, /this is a proxy/],

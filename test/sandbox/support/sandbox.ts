@@ -7,10 +7,12 @@ import { join } from 'node:path'
 import { resolveConfig } from '../../../src/config/config.js'
 import { type LogRecord, type Runtime, memoryPair, realRuntime } from '../../../src/index.js'
 import { type SandboxService, openService } from '../../../src/sandbox/service.js'
+import { StateFolder } from '../../../src/sandbox/state-folder.js'
 import type { SandboxSettings } from '../../../src/upstream/contracts/sandbox-config.js'
 import { RawClient } from '../../integration/support/client.js'
 import { clientOf } from '../../integration/support/library.js'
 import { at } from '../../integration/support/json.js'
+import { LocalRuntime } from './local-runtime.js'
 
 /** Of a test. */
 export interface SandboxScope {
@@ -81,7 +83,7 @@ export interface TestSandbox {
   readonly client: (owner?: string) => SandboxClient
 }
 
-/** A service on the runtime without isolation unless the section names another one; its files are removed at the end. */
+/** A service on a runtime without isolation unless the section names another one; its files are removed at the end. */
 export async function openSandbox(
   scope: SandboxScope,
   section: object = {},
@@ -90,14 +92,20 @@ export async function openSandbox(
   const log: LogRecord[] = []
   const real = realRuntime()
   const stateFolder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-'))
-  const settings = settingsOf({ runtime: 'unsafe-local', ...section })
-  const opening = openService({
+  const settings = settingsOf(section)
+  const runtime = change(real)
+  const parts = {
     name: 's',
     settings,
-    runtime: change(real),
-    log: (record) => void log.push(record),
+    runtime,
+    log: (record: LogRecord) => void log.push(record),
     stateFolder,
-  })
+  }
+  const local = new LocalRuntime(runtime, new StateFolder(stateFolder, runtime))
+  const opening =
+    settings.runtime === 'auto'
+      ? openService(parts, async () => ({ runtime: local, probe: await local.probe() }))
+      : openService(parts)
   scope.after(async () => {
     const opened = await opening.catch(() => undefined)
     await opened?.close()

@@ -2,7 +2,8 @@
 //
 // They are read from a descriptor, so that no list of processes shows them, on the host or inside.
 
-import type { MachineSpec, MachineVolume } from '../../runtime.js'
+import type { MachineSpec } from '../../runtime.js'
+import type { OpenVolume } from '../../volumes.js'
 
 /** Where the folder of the session is inside. */
 export const WORKSPACE = '/workspace'
@@ -10,13 +11,16 @@ export const WORKSPACE = '/workspace'
 /** Where the agent is inside, whoever it is read from. */
 export const AGENT_PATH = '/.agent.mjs'
 
+/** The first process inside, which waits for the others. */
+export const FIRST_PATH = '/.first'
+
 /** The user inside, whatever it is on the host. */
 const GUEST_ID = '1000'
 
 const MiB = 1024 * 1024
 
 /** Descriptors of the child, from 3 on, by what is read or written there. */
-export const descriptors = { args: 3, info: 4, block: 5, seccomp: 6, agent: 7, firstFile: 8 } as const
+export const descriptors = { args: 3, info: 4, seccomp: 5, agent: 6, first: 7, firstFile: 8 } as const
 
 /** What the name service and the tools of the system need to be told. */
 export const guestFiles: readonly (readonly [path: string, content: string])[] = [
@@ -55,7 +59,7 @@ export interface BwrapTerms {
   readonly sessionFolder: string
   readonly memoryMiB: number
   readonly network: MachineSpec['network']
-  readonly volumes: readonly MachineVolume[]
+  readonly volumes: readonly OpenVolume[]
   /** Paths of the host that programs inside need at the same place. */
   readonly readOnlyPaths: readonly string[]
   /** A link at the root of the host that is one inside too, or a folder: `/lib`, `/bin`. */
@@ -80,10 +84,10 @@ function namespaces({ network }: BwrapTerms): string[] {
   return [
     ['user', 'ipc', 'pid', 'uts', 'cgroup'].map((name) => `--unshare-${name}`),
     network.kind === 'host' ? [] : ['--unshare-net'],
-    ['--disable-userns', '--die-with-parent', '--new-session'],
+    ['--disable-userns', '--die-with-parent', '--new-session', '--as-pid-1'],
     ['--uid', GUEST_ID, '--gid', GUEST_ID, '--hostname', 'sandbox'],
     ['--cap-drop', 'ALL'],
-    ['--info-fd', String(descriptors.info), '--block-fd', String(descriptors.block)],
+    ['--info-fd', String(descriptors.info)],
     ['--seccomp', String(descriptors.seccomp)],
   ].flat()
 }
@@ -108,12 +112,14 @@ function own({ sessionFolder, memoryMiB, volumes }: BwrapTerms): string[] {
     ['--perms', '1777', '--size', bytes, '--tmpfs', '/dev/shm'],
     ['--perms', '1777', '--size', bytes, '--tmpfs', '/tmp'],
     ['--bind', sessionFolder, WORKSPACE],
-    volumes.flatMap(({ hostPath, guestPath, isReadOnly }) => [
-      isReadOnly ? '--ro-bind' : '--bind',
-      hostPath,
+    volumes.flatMap(({ guestPath, isReadOnly }, index) => [
+      isReadOnly ? '--ro-bind-fd' : '--bind-fd',
+      String(descriptors.firstFile + guestFiles.length + index),
       guestPath,
     ]),
     ['--ro-bind-data', String(descriptors.agent), AGENT_PATH],
+    // A program that its user cannot read becomes a process whose memory this user can neither read nor write.
+    ['--perms', '0111', '--ro-bind-data', String(descriptors.first), FIRST_PATH],
     // Both are in memory, and no limit holds for them.
     ['--remount-ro', '/dev', '--remount-ro', '/'],
     ['--chdir', WORKSPACE],

@@ -3,12 +3,11 @@
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 import type { Runtime } from '../../../runtime/runtime.js'
-import { type ProgramOutput, programOutput } from '../../host-program.js'
+import { type ProgramOutput, findProgram, programOutput } from '../../host-program.js'
 import type { RuntimeProbe } from '../../runtime.js'
-import { findCgroupPlaces } from './cgroup-places.js'
-import { findProgram } from './guest-interpreter.js'
 import type { HostIdentity } from './identities.js'
 import type { BubblewrapHost } from './machine-start.js'
+import { findScopes } from './scope.js'
 import { processors } from './system-calls.js'
 
 /** What was found; a host only when bubblewrap can be used. */
@@ -21,7 +20,7 @@ export interface ProbeParts {
   readonly runtime: Runtime
   /** The bundle of the agent. */
   readonly agentFile: string
-  /** A name that no other control group has. */
+  /** A name that no other scope has. */
   readonly name: string
   /** The user of a machine, when it is not that of this process. */
   readonly identity: HostIdentity | undefined
@@ -37,8 +36,7 @@ const install = 'install it: apt-get install bubblewrap (dnf, apk: bubblewrap)'
 
 export async function probeBubblewrap(parts: ProbeParts): Promise<BubblewrapFindings> {
   const { runtime, identity } = parts
-  if (process.platform !== 'linux')
-    return unusable('it runs on Linux only', 'name another runtime, such as wasm')
+  if (process.platform !== 'linux') return unusable('it runs on Linux only', 'use the runtime container')
   const calls = processors[process.arch]
   if (calls === undefined)
     return unusable(`there is no filter of system calls for ${process.arch}`, 'use x64 or arm64')
@@ -66,10 +64,13 @@ export async function probeBubblewrap(parts: ProbeParts): Promise<BubblewrapFind
       `${parts.agentFile} cannot be read`,
       'install mcps-proxy again, or build it: npm run build',
     )
-  const places = await findCgroupPlaces(parts.name)
+  const shell = await readFile('/bin/sh')
+  const scopes = await findScopes(runtime, parts.name)
   const limits =
-    places === undefined ? 'rlimits, and a watch on memory' : `rlimits, and cgroup ${places.kind}`
-  return { probe: { kind: 'usable', limits }, host: { bwrap, prlimit, calls, places, agent } }
+    scopes === undefined
+      ? 'rlimits of each process; the memory of all programs of a session together is not limited (no systemd with cgroup v2)'
+      : 'rlimits, and a scope of systemd (cgroup v2)'
+  return { probe: { kind: 'usable', limits }, host: { bwrap, prlimit, calls, scopes, agent, shell } }
 }
 
 const trialArguments = [

@@ -1,23 +1,23 @@
 // The runtime that needs nothing but bubblewrap: namespaces of Linux, a filter of system calls, and limits.
 
+import { randomBytes } from 'node:crypto'
 import process from 'node:process'
 import type { LogSink, Runtime } from '../../../runtime/runtime.js'
 import {
   type Machine,
   type MachineSpec,
   MachineStartError,
-  type PinnedFiles,
   type RuntimeProbe,
   type SandboxRuntime,
 } from '../../runtime.js'
-import { MachineVolumes } from '../../machine-volumes.js'
+import { Volumes } from '../../volumes.js'
 import type { StateFolder } from '../../state-folder.js'
 import { LivingMachines } from '../living-machines.js'
 import { type BubblewrapFindings, probeBubblewrap } from './bubblewrap-probe.js'
 import { findInterpreter } from './guest-interpreter.js'
 import { type HostIdentity, Identities } from './identities.js'
 import { type BubblewrapHost, startMachine } from './machine-start.js'
-import { machineGroupName, sweepGroups } from './machine-groups.js'
+import { DiskWatch } from '../disk-watch.js'
 
 export interface BubblewrapParts {
   readonly runtime: Runtime
@@ -33,19 +33,18 @@ export class BubblewrapRuntime implements SandboxRuntime {
   readonly id = 'bubblewrap'
   readonly isolation = 'namespaces'
   readonly networks = ['none', 'allow', 'host'] as const
-  readonly pinned: PinnedFiles
   readonly #parts: BubblewrapParts
   readonly #identities: Identities
   readonly #machines = new LivingMachines()
-  readonly #volumes: MachineVolumes
+  readonly #volumes: Volumes
+  readonly #disk: DiskWatch
   #findings: Promise<BubblewrapFindings> | undefined
-  #starts = 0
 
   constructor(parts: BubblewrapParts) {
     this.#parts = parts
-    this.#volumes = new MachineVolumes(parts.folder, parts.runAs)
+    this.#volumes = new Volumes(parts.runtime, parts.folder, parts.runAs)
+    this.#disk = new DiskWatch(parts.runtime)
     this.#identities = new Identities(process.getuid?.() === 0, parts.runAs, parts.runtime)
-    this.pinned = parts.folder.pinned((sessionId) => this.#identities.of(sessionId))
   }
 
   async probe(): Promise<RuntimeProbe> {
@@ -54,42 +53,41 @@ export class BubblewrapRuntime implements SandboxRuntime {
 
   async start(spec: MachineSpec): Promise<Machine> {
     const host = await this.#host()
-    const volumes = await this.#volumes.of(spec)
     const { runtime, log, folder } = this.#parts
-    const interpreter = await findInterpreter(spec.language, spec.interpreter, runtime)
-    if (interpreter === undefined) throw new MachineStartError(noInterpreter(spec))
+    const interpreter = findInterpreter(spec, runtime.env)
+    const volumes = await this.#volumes.of(spec.volumes)
     const identity = this.#identities.of(spec.sessionId)
     const machine = await startMachine({
       runtime,
       log,
       host,
+      disk: this.#disk,
       spec,
       volumes,
       identity,
       interpreter,
       folder: await folder.session(spec.sessionId, identity),
-      name: machineGroupName(folder.name, ++this.#starts),
+      name: scopeName(),
     })
     this.#machines.add(machine, spec.sessionId)
     return machine
   }
 
-  /** While a program runs its files would come again. */
+  /** Stops the machine first: a running program could make files while they are removed. */
   async discard(sessionId: string): Promise<void> {
     await this.#machines.stopOf(sessionId)
     await this.#parts.folder.discard(sessionId)
     this.#identities.forget(sessionId)
   }
 
-  /** A dead service's machines have died with it; its folders and control groups have not. */
+  /** A dead service's machines and scopes have ended with it; its folders are left. */
   async sweep(): Promise<void> {
-    const dead = await this.#parts.folder.sweep()
-    const { host } = await this.#found()
-    if (host?.places !== undefined) await sweepGroups(host.places, dead, this.#parts.runtime)
+    await this.#parts.folder.sweep()
   }
 
   async close(): Promise<void> {
     await this.#machines.stopAll()
+    this.#volumes.close()
     await this.#parts.folder.close()
   }
 
@@ -102,18 +100,18 @@ export class BubblewrapRuntime implements SandboxRuntime {
   }
 
   #found(): Promise<BubblewrapFindings> {
-    const { runtime, agentFile, folder } = this.#parts
+    const { runtime, agentFile } = this.#parts
     this.#findings ??= probeBubblewrap({
       runtime,
       agentFile,
-      name: machineGroupName(folder.name, 0),
+      name: scopeName(),
       identity: this.#identities.of(''),
     })
     return this.#findings
   }
 }
 
-function noInterpreter({ language, interpreter }: MachineSpec): string {
-  if (interpreter !== undefined) return `${interpreter} is no ${language} that can be run`
-  return `there is no ${language} on this host: install it (apt-get install ${language === 'python' ? 'python3' : 'nodejs'})`
+/** It is seen inside, so that it says nothing of the service. */
+function scopeName(): string {
+  return `mcps-sandbox-${randomBytes(8).toString('hex')}`
 }

@@ -1,47 +1,59 @@
 // The interpreters of a machine: where they are on the host, and what else has to be bound for them.
+//
+// No interpreter runs on the host, since code of a session may have written to what it loads. Its files are looked at, and
+// none is taken from a volume.
 
-import { accessSync, constants, lstatSync, readlinkSync, realpathSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
-import { delimiter, join, sep } from 'node:path'
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  readlinkSync,
+  realpathSync,
+} from 'node:fs'
+import { Buffer } from 'node:buffer'
+import { basename, delimiter, dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Runtime } from '../../../runtime/runtime.js'
-import type { SandboxLanguage } from '../../runtime.js'
+import { isProgram, systemFolders } from '../../host-program.js'
+import { type MachineVolume, MachineStartError, type SandboxLanguage } from '../../runtime.js'
+import { isTooWide, overlap } from '../../volumes.js'
 import type { RootEntry } from './arguments.js'
 
 /** An interpreter that can be run inside. */
 export interface GuestInterpreter {
   readonly program: string
-  /** Folders of the host that it needs besides `/usr`. */
+  /** Files and folders of the host that it needs besides `/usr`. */
   readonly paths: readonly string[]
 }
 
-/** Where programs of the system are; what a PATH has before them may be a script that looks for another one. */
-const SYSTEM_FOLDERS = ['/usr/bin', '/usr/local/bin', '/bin']
+/** What a machine is to run. */
+export interface WantedInterpreter {
+  readonly language: SandboxLanguage
+  /** A path on the host; undefined: that of the system. */
+  readonly interpreter: string | undefined
+  readonly volumes: readonly MachineVolume[]
+}
 
-/** Undefined when there is none; `configured` is a path. */
-export async function findInterpreter(
-  language: SandboxLanguage,
-  configured: string | undefined,
-  runtime: Runtime,
-): Promise<GuestInterpreter | undefined> {
-  if (configured !== undefined) return located(configured, language, runtime)
-  if (language === 'node') return nodeItself()
-  const system = SYSTEM_FOLDERS.map((folder) => join(folder, 'python3')).find((path) => isProgram(path))
-  if (system !== undefined) return { program: system, paths: [] }
-  const found = findProgram('python3', runtime.env)
-  return found === undefined ? undefined : located(found, language, runtime)
+/** @throws MachineStartError */
+export function findInterpreter(wanted: WantedInterpreter, env: Runtime['env']): GuestInterpreter {
+  const { language, interpreter, volumes } = wanted
+  const found = located(interpreter ?? usual(language, env), language)
+  for (const path of [found.program, ...found.paths]) {
+    const volume = volumes.find(({ hostPath }) => overlap(hostPath, path))
+    if (volume !== undefined)
+      throw new MachineStartError(
+        `the interpreter ${found.program} lies in the volume ${volume.hostPath}, where code of sessions could replace it: move it out`,
+      )
+  }
+  return found
 }
 
 /** The Node that runs the service; it runs the agent too. */
 export function nodeItself(): GuestInterpreter {
-  const program = realpathSync(process.execPath)
-  return { program, paths: isInSystem(program) ? [] : [program] }
-}
-
-/** The first in the PATH. */
-export function findProgram(name: string, env: Runtime['env']): string | undefined {
-  const folders = [...(env['PATH'] ?? '').split(delimiter).filter((path) => path !== ''), ...SYSTEM_FOLDERS]
-  return folders.map((folder) => join(folder, name)).find((path) => isProgram(path))
+  return located(process.execPath, 'node')
 }
 
 /** What stands at the root of the host for programs: links to `/usr`, or folders beside it. */
@@ -53,44 +65,60 @@ export function rootEntries(): RootEntry[] {
   })
 }
 
-/** An interpreter elsewhere needs its libraries: Python tells where they are, Node has none. */
-async function located(
-  path: string,
-  language: SandboxLanguage,
-  runtime: Runtime,
-): Promise<GuestInterpreter | undefined> {
-  if (!isProgram(path)) return undefined
-  if (language === 'node') {
-    const program = realpathSync(path)
-    return { program, paths: isInSystem(program) ? [] : [program] }
-  }
-  const [executable, prefix] = await pythonPlaces(path, runtime)
-  if (executable === undefined || prefix === undefined) return undefined
-  const program = realpathSync(executable)
-  const folders = [realpathSync(prefix)].filter((folder) => !isInSystem(folder) && folder !== sep)
-  const isCovered = isInSystem(program) || folders.some((folder) => program.startsWith(`${folder}${sep}`))
-  return { program, paths: isCovered ? folders : [...folders, program] }
+function usual(language: SandboxLanguage, env: Runtime['env']): string {
+  if (language === 'node') return process.execPath
+  const folders = [...systemFolders, ...(env['PATH'] ?? '').split(delimiter).filter((path) => path !== '')]
+  const found = folders.map((folder) => join(folder, 'python3')).find((path) => isBinary(path))
+  if (found !== undefined) return found
+  throw new MachineStartError('there is no python on this host: install it (apt-get install python3)')
 }
 
-async function pythonPlaces(path: string, runtime: Runtime): Promise<string[]> {
-  const script = 'import sys; print(sys.executable); print(sys.base_prefix)'
-  const env = { PATH: runtime.env['PATH'] ?? '', HOME: runtime.env['HOME'] ?? '/' }
-  const child = runtime.spawn({ command: path, args: ['-c', script], cwd: '/', env })
-  child.stdin.on('error', () => undefined).end()
-  child.stderr.resume()
-  const output = await text(child.stdout)
-  return (await child.exited).code === 0 ? output.trim().split('\n') : []
+function located(path: string, language: SandboxLanguage): GuestInterpreter {
+  if (!isBinary(path))
+    throw new MachineStartError(
+      `${path} is no ${language} that can be run: name the program itself, and no script that starts it`,
+    )
+  const real = realpathSync(path)
+  if (language === 'node') return { program: real, paths: isInSystem(real) ? [] : [real] }
+  // In a virtual environment the path by which Python is started decides which packages it has.
+  const program = join(realpathSync(dirname(path)), basename(path))
+  const environment = dirname(dirname(program))
+  const base = baseOf(environment)
+  const folders = [prefixOf(real), ...(base === undefined ? [] : [environment, prefixOf(base)])]
+  const paths = [...new Set(folders)].filter((folder) => !isInSystem(folder))
+  const wide = paths.find((folder) => isTooWide(folder))
+  if (wide === undefined) return { program: base === undefined ? real : program, paths }
+  throw new MachineStartError(`${path} is in no folder of its own: all of ${wide} would be seen by sessions`)
+}
+
+/** Where the base of a virtual environment has its programs; undefined for a folder that is none. */
+function baseOf(environment: string): string | undefined {
+  const file = join(environment, 'pyvenv.cfg')
+  if (!existsSync(file)) return undefined
+  const [, home] = /^home\s*=\s*(\/.*?)\s*$/m.exec(readFileSync(file, 'utf8')) ?? []
+  return home === undefined ? undefined : join(home, 'python3')
+}
+
+/** `/opt/python` of `/opt/python/bin/python3`. */
+function prefixOf(program: string): string {
+  const folder = dirname(program)
+  return dirname(existsSync(folder) ? realpathSync(folder) : folder)
 }
 
 function isInSystem(path: string): boolean {
-  return path.startsWith('/usr/')
+  return path === '/usr' || path.startsWith('/usr/')
 }
 
-function isProgram(path: string): boolean {
+/** A program that is not a script. */
+function isBinary(path: string): boolean {
+  if (!isProgram(path)) return false
+  const start = Buffer.alloc(2)
   try {
-    accessSync(path, constants.X_OK)
-    return true
+    const descriptor = openSync(path, 'r')
+    readSync(descriptor, start)
+    closeSync(descriptor)
   } catch {
     return false
   }
+  return start.toString('latin1') !== '#!'
 }

@@ -1,22 +1,21 @@
-// Starting one machine: bwrap, what it reads, and its place in the control groups.
+// Starting one machine: bwrap, what it reads, and the limits around it.
 
+import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
 import { Buffer } from 'node:buffer'
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { Duplex, Readable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/within.js'
 import { Egress } from '../../egress/egress.js'
-import { startOf } from '../../process-owner.js'
-import { type MachineFlavor, type MachineSpec, MachineStartError } from '../../runtime.js'
-import { changedVolume, type CheckedVolume, notTheSame } from '../../volumes.js'
-import { AGENT_PATH, WORKSPACE, bwrapArguments, descriptors, guestFiles } from './arguments.js'
-import type { CgroupPlaces } from './cgroup-places.js'
+import { StderrHead } from '../stderr-head.js'
+import type { DiskWatch } from '../disk-watch.js'
+import { type MachineSpec, MachineStartError } from '../../runtime.js'
+import type { OpenVolume } from '../../volumes.js'
+import { AGENT_PATH, FIRST_PATH, WORKSPACE, bwrapArguments, descriptors, guestFiles } from './arguments.js'
 import { type GuestInterpreter, nodeItself, rootEntries } from './guest-interpreter.js'
 import type { HostIdentity } from './identities.js'
 import { BubblewrapMachine } from './machine.js'
-import { MachineGroup, OWN_PROCESSES } from './machine-group.js'
 import { PROXY_PORT, proxyVariables } from './proxy-variables.js'
+import { MachineGroup, OWN_PROCESSES, type Scopes, scopeCommand } from './scope.js'
 import { seccompFilter } from './seccomp.js'
 import type { ProcessorCalls } from './system-calls.js'
 
@@ -25,26 +24,27 @@ export interface BubblewrapHost {
   readonly bwrap: string
   readonly prlimit: string
   readonly calls: ProcessorCalls
-  readonly places: CgroupPlaces | undefined
+  /** Undefined where the memory of all programs of a machine cannot be limited. */
+  readonly scopes: Scopes | undefined
   /** The bundle of the agent. */
   readonly agent: Buffer
+  /** A shell, which is the first process of each machine. */
+  readonly shell: Buffer
 }
 
 export interface StartParts {
   readonly runtime: Runtime
   readonly log: LogSink
   readonly host: BubblewrapHost
+  readonly disk: DiskWatch
   readonly spec: MachineSpec
-  readonly volumes: readonly CheckedVolume[]
+  readonly volumes: readonly OpenVolume[]
   readonly folder: string
   readonly identity: HostIdentity | undefined
   readonly interpreter: GuestInterpreter
-  /** No other machine has it; of its control group. */
+  /** No other machine has it; of its scope. It is seen inside, and says nothing. */
   readonly name: string
 }
-
-/** What bwrap says when it cannot start something. */
-const COMPLAINT_LENGTH_MAX = 2000
 
 /** The agent is small; every program may have more. */
 const AGENT_FLAGS = [
@@ -54,120 +54,116 @@ const AGENT_FLAGS = [
   '--no-warnings',
 ]
 
+/** When memory runs out, programs of machines are ended before those of the host. The environment is none of the service's. */
+const OUTSIDE = 'echo 1000 >/proc/self/oom_score_adj; exec /usr/bin/env -i "$@"'
+
+/** The first process of a machine: it waits for processes without parents, and ends with the agent, and all others with it. */
+const FIRST = 'exec 3<&0 </dev/null; "$@" <&3 3<&- & exec 3<&- >/dev/null 2>&1; wait'
+
 const MiB = 1024 * 1024
 const GiB = 1024 * MiB
 
 /** @throws MachineStartError */
 export async function startMachine(parts: StartParts): Promise<BubblewrapMachine> {
-  await assertVolumes(parts.volumes)
-  const group = await madeGroup(parts)
   const child = spawned(parts)
-  const complaint = new Complaint(child.stderr)
+  const stderr = new StderrHead(child.stderr)
   try {
-    const first = await begun(parts, child, group)
+    const first = await begun(parts, child)
+    const { spec, runtime } = parts
     const machine = new BubblewrapMachine({
       ...parts,
       child,
       first,
-      group,
-      flavor: parts.spec.flavor,
+      group: parts.host.scopes && (await MachineGroup.of(child.pid ?? 0)),
+      flavor: spec.flavor,
       interpreter: [parts.interpreter.program],
-      env: variables(parts.spec),
+      env: variables(spec),
       egress: egressOf(parts),
     })
-    const isReady = await within(
-      Promise.race([machine.ready.then(() => true), machine.ended.then(() => false)]),
-      parts.spec.startTimeoutMs,
-      parts.runtime,
+    const started = Promise.race([machine.ready.then(() => true), machine.ended.then(() => false)])
+    const isReady = await within(started, spec.startTimeoutMs, runtime)
+    if (isReady === true) return machine
+    await machine.stop()
+    throw new MachineStartError(
+      isReady === undefined ? `it took longer than ${spec.startTimeoutMs} ms` : 'its agent did not start',
     )
-    if (isReady !== true) await machine.stop()
-    if (isReady === undefined)
-      throw new MachineStartError(`it took longer than ${parts.spec.startTimeoutMs} ms`)
-    if (!isReady) throw new MachineStartError('its agent did not start')
-    await assertBound(parts.volumes, first.pid, machine)
-    return machine
   } catch (error) {
     child.signal('SIGKILL')
     await child.exited
-    await group?.remove()
-    throw new MachineStartError(complaint.with(error))
+    const message = error instanceof Error ? error.message : String(error)
+    throw new MachineStartError(`the machine could not be started: ${message}${stderr.shown}`)
   }
 }
 
-/** Gives bwrap what it reads, and lets it go on once it has its limits. */
-async function begun(
-  { runtime, host, spec, ...parts }: StartParts,
-  child: Child,
-  group: MachineGroup | undefined,
-): Promise<{ readonly pid: number; readonly startedAt: string }> {
-  const filter = seccompFilter(host.calls, { isMemoryWatched: group === undefined })
-  give(child, descriptors.args, texts(bwrapArguments(termsOf({ runtime, host, spec, ...parts }))))
-  give(child, descriptors.seccomp, filter)
+/** Gives bwrap what it reads, and gives the number of the first process on the host. */
+async function begun({ runtime, host, ...parts }: StartParts, child: Child): Promise<number> {
+  const options = bwrapArguments(termsOf(parts))
+  give(child, descriptors.args, Buffer.from(options.map((option) => `${option}\0`).join('')))
+  give(child, descriptors.seccomp, seccompFilter(host.calls))
   give(child, descriptors.agent, host.agent)
+  give(child, descriptors.first, host.shell)
   for (const [index, [, content]] of guestFiles.entries()) give(child, descriptors.firstFile + index, content)
   const pid = await within(
     Promise.race([firstProcess(pipe(child, descriptors.info)), child.exited.then(() => undefined)]),
-    spec.startTimeoutMs,
+    parts.spec.startTimeoutMs,
     runtime,
   )
   if (pid === undefined) throw new MachineStartError('bwrap did not start it')
-  try {
-    await group?.add([child.pid ?? 0, pid])
-  } catch (error) {
-    // They are gone when bwrap has found something amiss; it says what.
-    throw new MachineStartError(`it could not be put into its control group (${String(error)})`)
-  }
-  give(child, descriptors.block, '.')
-  return { pid, startedAt: startOf(pid) ?? '' }
+  return pid
 }
 
-function spawned({ runtime, host, spec, identity }: StartParts): Child {
-  const port = spec.network.kind === 'allow' ? [String(PROXY_PORT)] : []
-  const agent = [nodeItself().program, ...AGENT_FLAGS, AGENT_PATH, ...port]
-  return runtime.spawn({
-    command: host.prlimit,
-    // The filter keeps it as it is from here on.
-    args: [
-      '--core=1',
-      '--',
-      host.bwrap,
-      '--args',
-      String(descriptors.args),
-      '--',
-      ...limited(host.prlimit, spec.flavor),
-      ...agent,
-    ],
-    cwd: '/',
-    // Inside, it can be read: bwrap is the first process there.
-    env: {},
-    isUnmarked: true,
-    pipes: descriptors.firstFile - descriptors.args + guestFiles.length,
-    ...(identity !== undefined && { identity }),
-  })
-}
-
-function termsOf({ spec, folder, volumes, interpreter }: StartParts): Parameters<typeof bwrapArguments>[0] {
-  const node = nodeItself()
+function termsOf({
+  spec,
+  volumes,
+  folder,
+  interpreter,
+}: Pick<StartParts, 'spec' | 'volumes' | 'folder' | 'interpreter'>): Parameters<typeof bwrapArguments>[0] {
   return {
     sessionFolder: folder,
     memoryMiB: spec.flavor.memoryMiB,
     network: spec.network,
     volumes,
-    readOnlyPaths: [...new Set([...node.paths, ...interpreter.paths])],
+    readOnlyPaths: [...new Set([...nodeItself().paths, ...interpreter.paths])],
     rootEntries: rootEntries(),
   }
 }
 
-/** What the kernel holds for each process, and how many there may be; programs can only lower it. */
-function limited(prlimit: string, { memoryMiB, pids, diskGiB }: MachineFlavor): string[] {
+function spawned({ runtime, host, spec, identity, name, volumes }: StartParts): Child {
+  const port = spec.network.kind === 'allow' ? [String(PROXY_PORT)] : []
+  const agent = [nodeItself().program, ...AGENT_FLAGS, AGENT_PATH, ...port]
+  const inside = [FIRST_PATH, '-c', FIRST, 'sh', ...agent]
+  const limited = [
+    [host.prlimit, ...limits(spec.flavor), '--', host.bwrap, '--args', String(descriptors.args), '--'],
+    // Counted for each user namespace, so that it is set inside.
+    [host.prlimit, `--nproc=${spec.flavor.pids + OWN_PROCESSES}`, '--', ...inside],
+  ].flat()
+  // Only root speaks to the systemd of the system, and becomes the user of the session after that.
+  const user =
+    host.scopes === undefined || identity === undefined
+      ? []
+      : ['setpriv', '--reuid', String(identity.uid), '--regid', String(identity.gid), '--clear-groups', '--']
+  const scope = host.scopes === undefined ? [] : [...scopeCommand(host.scopes, name, spec.flavor), ...user]
+  const [command = '', ...args] = [...scope, '/bin/sh', '-c', OUTSIDE, 'sh', ...limited]
+  return runtime.spawn({
+    command,
+    args,
+    cwd: '/',
+    env: host.scopes?.env ?? {},
+    isUnmarked: true,
+    pipes: descriptors.firstFile - descriptors.args + guestFiles.length,
+    descriptors: volumes.map(({ descriptor }) => descriptor),
+    ...(host.scopes === undefined && identity !== undefined && { identity }),
+  })
+}
+
+/** Of every process of a machine, the first one included. A core limit of one byte is kept by the filter of system calls. */
+function limits({ memoryMiB, diskGiB }: FlavorLimits): string[] {
   return [
-    prlimit,
-    `--nproc=${pids + OWN_PROCESSES}`,
+    '--core=1',
     `--data=${memoryMiB * MiB}`,
     `--fsize=${Math.floor(diskGiB * GiB)}`,
     '--nofile=1024',
     '--memlock=65536',
-    '--',
   ]
 }
 
@@ -194,39 +190,6 @@ function egressOf({ runtime, log, spec: { network, sessionName } }: StartParts):
     : undefined
 }
 
-async function madeGroup({ runtime, host, spec, name }: StartParts): Promise<MachineGroup | undefined> {
-  if (host.places === undefined) return undefined
-  const group = new MachineGroup(host.places, name, runtime)
-  try {
-    await group.make(spec.flavor)
-    return group
-  } catch (error) {
-    await group.remove()
-    throw new MachineStartError(`its control group could not be made: ${String(error)}`)
-  }
-}
-
-async function assertVolumes(volumes: readonly CheckedVolume[]): Promise<void> {
-  for (const volume of volumes) {
-    const changed = await changedVolume(volume)
-    if (changed !== undefined) throw new MachineStartError(changed)
-  }
-}
-
-/** Between the look at a volume and its mount somebody may have put a link in its way. */
-async function assertBound(
-  volumes: readonly CheckedVolume[],
-  pid: number,
-  machine: BubblewrapMachine,
-): Promise<void> {
-  for (const { hostPath, guestPath, device, inode } of volumes) {
-    const { dev, ino } = await stat(join(`/proc/${pid}/root`, guestPath))
-    if (dev === device && ino === inode) continue
-    await machine.stop()
-    throw new MachineStartError(notTheSame(hostPath))
-  }
-}
-
 function pipe(child: Child, descriptor: number): Duplex | undefined {
   return child.pipes?.[descriptor - descriptors.args]
 }
@@ -237,10 +200,6 @@ function give(child: Child, descriptor: number, content: string | Uint8Array): v
     ?.on('error', () => undefined)
     .resume()
     .end(content)
-}
-
-function texts(list: readonly string[]): Buffer {
-  return Buffer.from(list.map((text) => `${text}\0`).join(''))
 }
 
 /** What bwrap tells as soon as there is a first process. */
@@ -254,29 +213,4 @@ function firstProcess(info: Duplex | undefined): Promise<number> {
       if (pid !== undefined) resolve(Number(pid))
     })
   })
-}
-
-/** An honest agent writes no errors; whoever writes so much there is cut off. */
-const ERROR_BYTES_MAX = 256 * 1024
-
-/** The beginning of what bwrap writes; what the agent writes later is read and forgotten, up to a limit. */
-class Complaint {
-  #text = ''
-  #bytes = 0
-
-  constructor(stderr: Readable) {
-    stderr.on('error', () => undefined)
-    stderr.on('data', (chunk: Buffer) => {
-      this.#bytes += chunk.length
-      if (this.#bytes > ERROR_BYTES_MAX) stderr.destroy()
-      if (this.#text.length < COMPLAINT_LENGTH_MAX)
-        this.#text += chunk.toString().slice(0, COMPLAINT_LENGTH_MAX)
-    })
-  }
-
-  with(error: unknown): string {
-    const message = error instanceof Error ? error.message : String(error)
-    const said = this.#text.trim()
-    return `the machine could not be started: ${message}${said === '' ? '' : `: ${said}`}`
-  }
 }

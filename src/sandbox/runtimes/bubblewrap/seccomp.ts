@@ -24,10 +24,11 @@ const KILL_PROCESS = 0x80000000
 const errno = (number: number): number => 0x00050000 | number
 const EPERM = errno(1)
 const ENOSYS = errno(38)
+const EPROTONOSUPPORT = errno(93)
 const EAFNOSUPPORT = errno(97)
 
 /** The call is not made, and whoever made it is told that it was. */
-const PRETEND = errno(0)
+const FAKE_SUCCESS = errno(0)
 
 /** `CLONE_NEWNS`, `NEWCGROUP`, `NEWUTS`, `NEWIPC`, `NEWUSER`, `NEWPID`, `NEWNET`. */
 const NEW_NAMESPACES = 0x7e020000
@@ -36,14 +37,16 @@ const NEW_NAMESPACES = 0x7e020000
 const TIOCSTI = 0x5412
 const TIOCLINUX = 0x541c
 
-/** `AF_UNIX`, `AF_INET`, `AF_INET6`. */
-const FAMILIES = [1, 2, 10]
+/** `AF_INET`, `AF_INET6`, and what they may carry: the usual protocol, TCP, UDP. Others would load modules of the kernel. */
+const INTERNET_FAMILIES = [2, 10]
+const INTERNET_PROTOCOLS = [0, 6, 17]
+const AF_UNIX = 1
 const AF_NETLINK = 16
 const NETLINK_ROUTE = 0
 
 /**
- * A limit of one byte keeps the kernel from starting the host's own program for crashes, which runs as root; none
- * at all does not. So it must stay.
+ * With a limit of 1 the kernel skips a piped core handler (`core_pattern` with `|`), which runs as root on the host; with a
+ * limit of 0 it does not. The filter pretends to set the limit, so that programs cannot lower it to 0.
  */
 const RLIMIT_CORE = 4
 
@@ -56,19 +59,17 @@ const SET_USER_ID = 0o4000
 /** `O_CREAT`, `__O_TMPFILE`: without them the mode is nothing. */
 const CREATES = 0o20000100
 
+/** Pages of a pool of the host that no group is charged for. */
+const MAP_HUGETLB = 0x40000
+const MFD_HUGETLB = 4
+
 /** Linux itself, and the question which one it is. */
 const PERSONALITIES = [0, 0xffffffff]
 
 type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number]
 
-export interface SeccompOptions {
-  /** No memory without a process that has it mapped: what is found by looking at processes must be all. */
-  readonly isMemoryWatched: boolean
-}
-
 /** The filter as `bwrap --seccomp` reads it. */
-export function seccompFilter(calls: ProcessorCalls, { isMemoryWatched }: SeccompOptions): Buffer {
-  const unknown = isMemoryWatched ? [...calls.unknown, calls.memfdCreate] : calls.unknown
+export function seccompFilter(calls: ProcessorCalls): Buffer {
   return assembled([
     [LOAD, 0, 0, AT_AUDIT],
     [JUMP_EQUAL, 1, 0, calls.audit],
@@ -77,7 +78,7 @@ export function seccompFilter(calls: ProcessorCalls, { isMemoryWatched }: Seccom
     // The numbers of x32 are above it too.
     [JUMP_GREATER, 0, 1, LAST_CALL],
     [RETURN, 0, 0, ENOSYS],
-    ...unknown.flatMap((call) => answer(call, ENOSYS)),
+    ...calls.unknown.flatMap((call) => answer(call, ENOSYS)),
     ...calls.refused.flatMap((call) => answer(call, EPERM)),
     ...whenCalled(calls.clone, [
       [LOAD, 0, 0, atArgument(0)],
@@ -88,22 +89,30 @@ export function seccompFilter(calls: ProcessorCalls, { isMemoryWatched }: Seccom
     ]),
     ...whenCalled(calls.socket, sockets),
     ...whenCalled(calls.socketpair, sockets),
-    ...whenCalled(calls.ioctl, unlessArgument(1, [TIOCSTI, TIOCLINUX], EPERM, ALLOW)),
-    ...whenCalled(calls.setrlimit, unlessArgument(0, [RLIMIT_CORE], PRETEND, ALLOW)),
+    ...whenCalled(calls.ioctl, switchOnArgument(1, [TIOCSTI, TIOCLINUX], EPERM, ALLOW)),
+    ...whenCalled(calls.setrlimit, switchOnArgument(0, [RLIMIT_CORE], FAKE_SUCCESS, ALLOW)),
     ...whenCalled(calls.prlimit, coreLimit),
     ...calls.modes.flatMap((each) => whenCalled(each.call, unlessSetUserId(each))),
-    ...whenCalled(calls.personality, unlessArgument(0, PERSONALITIES, ALLOW, EPERM)),
+    ...whenCalled(calls.mmap, whenAny(3, MAP_HUGETLB)),
+    ...whenCalled(calls.memfdCreate, whenAny(1, MFD_HUGETLB)),
+    ...whenCalled(calls.personality, switchOnArgument(0, PERSONALITIES, ALLOW, EPERM)),
     [RETURN, 0, 0, ALLOW],
   ])
 }
 
 const sockets: readonly Instruction[] = [
-  [LOAD, 0, 0, atArgument(0)],
-  ...FAMILIES.flatMap((family) => answer(family, ALLOW)),
-  [JUMP_EQUAL, 1, 0, AF_NETLINK],
+  ...whenFamily(AF_UNIX, [[RETURN, 0, 0, ALLOW]]),
+  ...INTERNET_FAMILIES.flatMap((family) =>
+    whenFamily(family, switchOnArgument(2, INTERNET_PROTOCOLS, ALLOW, EPROTONOSUPPORT)),
+  ),
+  ...whenFamily(AF_NETLINK, switchOnArgument(2, [NETLINK_ROUTE], ALLOW, EAFNOSUPPORT)),
   [RETURN, 0, 0, EAFNOSUPPORT],
-  ...unlessArgument(2, [NETLINK_ROUTE], ALLOW, EAFNOSUPPORT),
 ]
+
+/** The last of these instructions returns. */
+function whenFamily(family: number, then: readonly Instruction[]): Instruction[] {
+  return [[LOAD, 0, 0, atArgument(0)], [JUMP_EQUAL, 0, then.length, family], ...then]
+}
 
 /** Its third argument is the new limit, or a null pointer in a question for the old one. */
 const coreLimit: readonly Instruction[] = [
@@ -115,7 +124,7 @@ const coreLimit: readonly Instruction[] = [
   [LOAD, 0, 0, atArgument(2) + 4],
   [JUMP_EQUAL, 0, 1, 0],
   [RETURN, 0, 0, ALLOW],
-  [RETURN, 0, 0, PRETEND],
+  [RETURN, 0, 0, FAKE_SUCCESS],
 ]
 
 function unlessSetUserId({ mode, flags }: ModeCall): Instruction[] {
@@ -124,6 +133,11 @@ function unlessSetUserId({ mode, flags }: ModeCall): Instruction[] {
     ...whenNone(mode, SET_USER_ID),
     [RETURN, 0, 0, EPERM],
   ]
+}
+
+/** Refuses the call when the argument has one of these bits. */
+function whenAny(index: number, bits: number): Instruction[] {
+  return [...whenNone(index, bits), [RETURN, 0, 0, EPERM]]
 }
 
 /** Allows the call when the argument has none of these bits. */
@@ -145,7 +159,7 @@ function whenCalled(call: number, then: readonly Instruction[]): Instruction[] {
 }
 
 /** Returns `then` when the argument is one of these, else `otherwise`; the kernel reads 32 bits of it too. */
-function unlessArgument(
+function switchOnArgument(
   index: number,
   values: readonly number[],
   then: number,

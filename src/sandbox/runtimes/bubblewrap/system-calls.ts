@@ -15,6 +15,7 @@ export interface ProcessorCalls {
   readonly ioctl: number
   readonly personality: number
   readonly memfdCreate: number
+  readonly mmap: number
   readonly setrlimit: number
   readonly prlimit: number
   /** They give a file its mode. */
@@ -102,11 +103,16 @@ const refusedCalls: readonly (readonly [string, number, number])[] = [
   ['ustat', 136, -1],
   ['sysfs', 139, -1],
   ['_sysctl', 156, -1],
-  // Memory of the kernel that belongs to no process, so that it is found by no watch.
+  // Memory of the kernel that belongs to no process.
   ['shmget', 29, 194],
   ['semget', 64, 190],
   ['msgget', 68, 186],
   ['memfd_secret', 447, 447],
+  // Counters of the whole host, and where memory lies.
+  ['io_setup', 206, 0],
+  ['mbind', 237, 235],
+  ['set_mempolicy', 238, 237],
+  ['set_mempolicy_home_node', 450, 450],
 ]
 
 /** Name, number on x86-64, number on arm64, arguments. */
@@ -129,20 +135,21 @@ const modeCalls: readonly (readonly [
 ]
 
 /** What they are to do is behind a pointer, where no filter can see it: `clone3`, `openat2`. */
-const HIDDEN = [435, 437]
+const POINTER_ARGUMENT_CALLS = [435, 437]
 
 /** By `process.arch`. */
 export const processors: Readonly<Record<string, ProcessorCalls>> = {
   x64: {
     audit: 0xc000003e,
     refused: refusedCalls.map(([, x64]) => x64).filter((number) => number >= 0),
-    unknown: HIDDEN,
+    unknown: POINTER_ARGUMENT_CALLS,
     clone: 56,
     socket: 41,
     socketpair: 53,
     ioctl: 16,
     personality: 135,
     memfdCreate: 319,
+    mmap: 9,
     setrlimit: 160,
     prlimit: 302,
     modes: modeCalls.flatMap(([, call, , mode, flags]) => (call < 0 ? [] : [{ call, mode, flags }])),
@@ -150,13 +157,14 @@ export const processors: Readonly<Record<string, ProcessorCalls>> = {
   arm64: {
     audit: 0xc00000b7,
     refused: refusedCalls.map(([, , arm64]) => arm64).filter((number) => number >= 0),
-    unknown: HIDDEN,
+    unknown: POINTER_ARGUMENT_CALLS,
     clone: 220,
     socket: 198,
     socketpair: 199,
     ioctl: 29,
     personality: 92,
     memfdCreate: 279,
+    mmap: 222,
     setrlimit: 164,
     prlimit: 261,
     modes: modeCalls.flatMap(([, , call, mode, flags]) => (call < 0 ? [] : [{ call, mode, flags }])),

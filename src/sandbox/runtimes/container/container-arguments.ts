@@ -2,7 +2,8 @@
 //
 // They are those that Docker and Podman both document.
 
-import type { MachineFlavor, MachineSpec, MachineVolume } from '../../runtime.js'
+import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
+import type { MachineSpec, MachineVolume } from '../../runtime.js'
 import type { HostIdentity } from '../bubblewrap/identities.js'
 
 /** Where the folder of the session is inside. */
@@ -72,7 +73,7 @@ export function execArguments(
 }
 
 /** No limits of single processes: an engine that is given one forgets those of its own configuration. */
-function limits({ cpus, memoryMiB, pids }: MachineFlavor): string[] {
+function limits({ cpus, memoryMiB, pids }: FlavorLimits): string[] {
   return [
     ['--memory', `${memoryMiB}m`, '--memory-swap', `${memoryMiB}m`, '--cpus', String(cpus)],
     ['--pids-limit', String(pids + OWN_PROCESSES)],

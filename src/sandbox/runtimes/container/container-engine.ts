@@ -2,8 +2,7 @@
 
 import process from 'node:process'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
-import { type ProgramOutput, programOutput } from '../../host-program.js'
-import { findProgram } from '../bubblewrap/guest-interpreter.js'
+import { type ProgramOutput, findProgram, programOutput } from '../../host-program.js'
 
 /** Which engine is used where both are there: the first that answers. */
 const programs = ['docker', 'podman'] as const

@@ -3,6 +3,7 @@
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/within.js'
 import type { GuestCommand, GuestExit, GuestProcess, Machine, MachineEnd } from '../../runtime.js'
+import type { DiskWatch } from '../disk-watch.js'
 import { ShellStart, commandMark, interruptCommand, killCommand, startCommand } from '../shell-start.js'
 import { CONTAINER_WORKSPACE, execArguments } from './container-arguments.js'
 import type { ContainerEngine } from './container-engine.js'
@@ -18,6 +19,10 @@ export interface ContainerMachineParts {
   readonly child: Child
   readonly interpreter: string
   readonly env: Readonly<Record<string, string>>
+  readonly disk: DiskWatch
+  /** Of the session, on the host. */
+  readonly folder: string
+  readonly diskGiB: number
 }
 
 /** A container that has said that it is ready. */
@@ -29,11 +34,14 @@ export class ContainerMachine implements Machine {
   readonly #parts: ContainerMachineParts
   readonly #programs = new Set<ContainerProcess>()
   #calls = 0
+  readonly #unwatch: () => void
   #isStopped = false
+  #full: string | undefined
 
   constructor(parts: ContainerMachineParts) {
     this.#parts = parts
     this.interpreter = [parts.interpreter]
+    this.#unwatch = this.#watchDisk()
     this.ended = parts.child.exited.then(() => this.#finish())
   }
 
@@ -65,12 +73,29 @@ export class ContainerMachine implements Machine {
 
   /** The commands of programs may not hear of the end of their container. */
   #finish(): MachineEnd {
-    const isStopped = this.#isStopped
+    const isStopped = this.#isStopped && this.#full === undefined
+    this.#unwatch()
     this.#isStopped = true
     for (const program of this.#programs) program.abandon()
+    if (this.#full !== undefined) return { reason: 'disk', message: `${this.#full} was reached` }
     return isStopped
       ? { reason: 'stopped', message: 'the session was stopped' }
       : { reason: 'died', message: 'its container has ended' }
+  }
+
+  #watchDisk(): () => void {
+    const { disk, folder, diskGiB } = this.#parts
+    return disk.add({
+      folder,
+      diskGiB,
+      isBusy: () => this.#programs.size > 0,
+      written: () => undefined,
+      memoryFolders: [],
+      full: (limit) => {
+        this.#full ??= limit
+        void this.stop()
+      },
+    })
   }
 
   #inside(command: readonly string[]): void {

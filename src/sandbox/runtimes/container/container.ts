@@ -4,17 +4,18 @@ import process from 'node:process'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/within.js'
 import { type TemplateImage, imageOf, imagesOf, interpreterIn } from '../../images.js'
-import { MachineVolumes } from '../../machine-volumes.js'
+import { Volumes } from '../../volumes.js'
 import {
   type Machine,
   type MachineSpec,
   MachineStartError,
-  type PinnedFiles,
   type RuntimeProbe,
   type SandboxRuntime,
 } from '../../runtime.js'
 import type { StateFolder } from '../../state-folder.js'
+import { DiskWatch } from '../disk-watch.js'
 import { LivingMachines } from '../living-machines.js'
+import { StderrHead } from '../stderr-head.js'
 import { type HostIdentity, Identities } from '../bubblewrap/identities.js'
 import { LABEL, CONTAINER_WORKSPACE, runArguments } from './container-arguments.js'
 import { type ContainerEngine, findEngine, reasonIn } from './container-engine.js'
@@ -28,17 +29,15 @@ export interface ContainerParts {
   readonly images: readonly TemplateImage[]
 }
 
-const COMPLAINT_LENGTH_MAX = 2000
-
 /** Machines that are containers. */
 export class ContainerRuntime implements SandboxRuntime {
   readonly id = 'container'
   readonly isolation = 'container'
   readonly networks = ['none', 'host'] as const
-  readonly pinned: PinnedFiles
   readonly #parts: ContainerParts
   readonly #identities: Identities
-  readonly #volumes: MachineVolumes
+  readonly #volumes: Volumes
+  readonly #disk: DiskWatch
   readonly #machines = new LivingMachines()
   #engine: Promise<ContainerEngine | string> | undefined
   #starts = 0
@@ -46,8 +45,8 @@ export class ContainerRuntime implements SandboxRuntime {
   constructor(parts: ContainerParts) {
     this.#parts = parts
     this.#identities = new Identities(process.getuid?.() === 0, parts.runAs, parts.runtime)
-    this.#volumes = new MachineVolumes(parts.folder, parts.runAs)
-    this.pinned = parts.folder.pinned((sessionId) => this.#identities.of(sessionId))
+    this.#volumes = new Volumes(parts.runtime, parts.folder, parts.runAs)
+    this.#disk = new DiskWatch(parts.runtime)
   }
 
   async probe(): Promise<RuntimeProbe> {
@@ -100,26 +99,28 @@ export class ContainerRuntime implements SandboxRuntime {
 
   async close(): Promise<void> {
     await this.#machines.stopAll()
+    this.#volumes.close()
     await this.#parts.folder.close()
   }
 
   async #started(engine: ContainerEngine, image: string, spec: MachineSpec): Promise<ContainerMachine> {
     const { runtime, folder } = this.#parts
     const identity = this.#identities.of(spec.sessionId)
+    const sessionFolder = await folder.session(spec.sessionId, identity)
     const name = `${LABEL}-${folder.name}-${++this.#starts}`
     const args = runArguments({
       name,
       owner: folder.name,
       image,
-      sessionFolder: await folder.session(spec.sessionId, identity),
+      sessionFolder,
       identity: identity ?? { uid: process.getuid?.() ?? 1000, gid: process.getgid?.() ?? 1000 },
       keepsUser: engine.keepsUser,
       spec,
-      volumes: await this.#volumes.of(spec),
+      volumes: await this.#volumes.of(spec.volumes),
     })
     const child = engine.spawn(args, {})
     child.stdin.on('error', () => undefined)
-    const complaint = new Complaint(child)
+    const stderr = new StderrHead(child.stderr)
     const isReady = await within(
       Promise.race([readiness(child), child.exited.then(() => false)]),
       spec.startTimeoutMs,
@@ -127,11 +128,21 @@ export class ContainerRuntime implements SandboxRuntime {
     )
     const env = { HOME: CONTAINER_WORKSPACE, ...spec.env }
     const interpreter = interpreterIn(spec.language)
-    const machine = new ContainerMachine({ runtime, engine, name, child, interpreter, env })
+    const machine = new ContainerMachine({
+      runtime,
+      engine,
+      name,
+      child,
+      interpreter,
+      env,
+      disk: this.#disk,
+      folder: sessionFolder,
+      diskGiB: spec.flavor.diskGiB,
+    })
     if (isReady === true) return machine
     await machine.stop()
     if (isReady === undefined) throw new MachineStartError(`it took longer than ${spec.startTimeoutMs} ms`)
-    throw new MachineStartError(`${engine.kind} did not start it: ${reasonIn(complaint.text)}`)
+    throw new MachineStartError(`${engine.kind} did not start it: ${reasonIn(stderr.text)}`)
   }
 
   #found(): Promise<ContainerEngine | string> {
@@ -151,16 +162,4 @@ function readiness({ stdout }: Child): Promise<boolean> {
     stdout.once('data', () => resolve(true))
     stdout.resume()
   })
-}
-
-/** What the command says of why there is no container; what comes later is read and forgotten. */
-class Complaint {
-  text = ''
-
-  constructor({ stderr }: Child) {
-    stderr.on('error', () => undefined)
-    stderr.on('data', (chunk: Buffer) => {
-      if (this.text.length < COMPLAINT_LENGTH_MAX) this.text += chunk.toString()
-    })
-  }
 }

@@ -1,8 +1,8 @@
 // A child of the service as a program of a session.
 
 import { existsSync } from 'node:fs'
-import type { Child } from '../../runtime/runtime.js'
-import type { GuestExit, GuestProcess } from '../runtime.js'
+import type { Child } from '../../../src/runtime/runtime.js'
+import type { GuestExit, GuestProcess } from '../../../src/sandbox/runtime.js'
 
 /** A program that runs as a child of this process. */
 export class LocalProcess implements GuestProcess {

@@ -1,9 +1,9 @@
 // Programs of a session as plain children of this process, with all that its user may do.
 //
-// It isolates nothing, and is used only when it is named: for trying the service where nothing else runs.
+// It isolates nothing. Tests run the service above what isolates on it.
 
 import process from 'node:process'
-import type { Runtime } from '../../runtime/runtime.js'
+import type { Runtime } from '../../../src/runtime/runtime.js'
 import type {
   GuestCommand,
   GuestExit,
@@ -11,25 +11,23 @@ import type {
   Machine,
   MachineEnd,
   MachineSpec,
-  PinnedFiles,
   RuntimeProbe,
   SandboxLanguage,
   SandboxRuntime,
-} from '../runtime.js'
-import type { StateFolder } from '../state-folder.js'
-import type { HostIdentity } from './bubblewrap/identities.js'
+} from '../../../src/sandbox/runtime.js'
+import type { StateFolder } from '../../../src/sandbox/state-folder.js'
+import type { HostIdentity } from '../../../src/sandbox/runtimes/bubblewrap/identities.js'
 import { LocalProcess } from './local-process.js'
 
 /** Variables of this process that programs need in order to be found and to write text. */
 const PASSED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR', 'SystemRoot', 'TEMP', 'TMP']
 
 /** The runtime without isolation. */
-export class UnsafeLocalRuntime implements SandboxRuntime {
-  readonly id = 'unsafe-local'
+export class LocalRuntime implements SandboxRuntime {
+  readonly id = 'local'
   readonly isolation = 'none'
   readonly networks = ['none', 'host'] as const
   readonly fixedNetwork = 'host'
-  readonly pinned: PinnedFiles
   readonly #runtime: Runtime
   readonly #folder: StateFolder
   readonly #runAs: HostIdentity | undefined
@@ -40,7 +38,6 @@ export class UnsafeLocalRuntime implements SandboxRuntime {
     this.#runtime = runtime
     this.#folder = folder
     this.#runAs = runAs
-    this.pinned = folder.pinned(() => runAs)
   }
 
   async probe(): Promise<RuntimeProbe> {

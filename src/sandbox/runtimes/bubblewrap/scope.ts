@@ -1,0 +1,114 @@
+// The limits of a machine as a whole: a scope of systemd, which is a control group of version 2.
+//
+// `systemd-run --scope` asks the manager of the system, or that of the user, for a group with limits, moves itself into
+// it, and becomes the command. So the limits hold for ordinary users too, and a machine stays inside the unit of its service.
+
+import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
+import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import type { Runtime } from '../../../runtime/runtime.js'
+import { findProgram, programOutput } from '../../host-program.js'
+
+const CGROUPS = '/sys/fs/cgroup'
+
+/** bwrap, the first process inside and the threads of the agent, which are not programs of the session. */
+export const OWN_PROCESSES = 24
+
+const PROBE_MS = 10_000
+
+/** With it a user's own systemd is found. */
+const BUS_VARIABLES = ['XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS'] as const
+
+const probeFlavor: FlavorLimits = { cpus: 1, memoryMiB: 64, pids: 40, diskGiB: 1 }
+
+/** Prints what the kernel holds for the group in which it runs. */
+const PROBE_SCRIPT = `group=${CGROUPS}$(sed -n 's/^0:://p' /proc/self/cgroup); cat "$group/memory.max" "$group/pids.max"`
+
+/** How scopes are made on this host. */
+export interface Scopes {
+  readonly program: string
+  /** What systemd-run reads of the environment. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** How often each limit was reached since the machine began. */
+export interface LimitCounts {
+  readonly memory: number
+  readonly processes: number
+}
+
+/** Undefined where systemd makes no scopes, or the kernel does not hold their limits. */
+export async function findScopes(runtime: Runtime, name: string): Promise<Scopes | undefined> {
+  const program = findProgram('systemd-run', runtime.env)
+  if (program === undefined) return undefined
+  const env = Object.fromEntries(
+    BUS_VARIABLES.flatMap((each) => {
+      const value = runtime.env[each]
+      return value === undefined ? [] : [[each, value]]
+    }),
+  )
+  const scopes = { program, env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env } }
+  const [command, ...args] = scopeCommand(scopes, name, probeFlavor)
+  const { code, stdout } = await programOutput(
+    runtime,
+    { command, args: [...args, 'sh', '-c', PROBE_SCRIPT], cwd: '/', env: scopes.env },
+    PROBE_MS,
+  )
+  const held = `${probeFlavor.memoryMiB * 1024 * 1024}\n${probeFlavor.pids + OWN_PROCESSES}\n`
+  return code === 0 && stdout === held ? scopes : undefined
+}
+
+/** The command and its arguments before those of what is to be limited. */
+export function scopeCommand({ program }: Scopes, name: string, flavor: FlavorLimits): [string, ...string[]] {
+  const properties = [
+    `MemoryMax=${flavor.memoryMiB}M`,
+    'MemorySwapMax=0',
+    `TasksMax=${flavor.pids + OWN_PROCESSES}`,
+    `CPUQuota=${flavor.cpus * 100}%`,
+  ]
+  return [
+    program,
+    ...(process.getuid?.() === 0 ? [] : ['--user']),
+    '--scope',
+    '--quiet',
+    '--collect',
+    `--unit=${name}`,
+    ...properties.flatMap((property) => ['--property', property]),
+    '--',
+  ]
+}
+
+/** The group of one machine. */
+export class MachineGroup {
+  readonly #folder: string
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** That of a process which systemd-run has become; undefined where it is in none of its own. */
+  static async of(pid: number): Promise<MachineGroup | undefined> {
+    const groups = await readFile(`/proc/${pid}/cgroup`, 'latin1').catch(() => '')
+    const [, path] = /^0::(\/.*\.scope)$/m.exec(groups) ?? []
+    return path === undefined ? undefined : new MachineGroup(join(CGROUPS, path))
+  }
+
+  counts(): LimitCounts {
+    return {
+      memory: counted(join(this.#folder, 'memory.events'), 'oom_kill'),
+      processes: counted(join(this.#folder, 'pids.events'), 'max'),
+    }
+  }
+}
+
+/** A line `name number` of a file; 0 where the group is gone. */
+function counted(path: string, name: string): number {
+  try {
+    const [, count] = new RegExp(`^${name} (\\d+)$`, 'm').exec(readFileSync(path, 'latin1')) ?? []
+    return Number(count ?? 0)
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,162 @@
+// How much machines have on the disk.
+//
+// `du` looks, as a child with low priority, at one folder at a time for all machines: it follows no links, and its time and
+// memory are not those of the service. Removed files that a program still holds are in no folder. So there is a reserve:
+// when the disk of the host is nearly full, the machine that has written most is ended.
+
+import { statfs } from 'node:fs/promises'
+import type { Runtime, Timer } from '../../runtime/runtime.js'
+import { programOutput } from '../host-program.js'
+
+/** Between two rounds. */
+const LOOK_MS = 2000
+
+/** Rounds after which folders are looked at whose machines run nothing. */
+const IDLE_ROUNDS = 5
+
+/** A folder that takes longer has more files than a session may have. */
+const DU_MS_MAX = 30_000
+
+/** Each takes an inode of the host, however small it is. */
+const FILES_MAX = 250_000
+
+const MiB = 1024 * 1024
+const GiB = 1024 * MiB
+
+/** Of the disk of the host, what sessions leave free: this part, and at most so much. */
+const RESERVE_SHARE = 1 / 20
+const RESERVE_BYTES_MAX = 2 * GiB
+
+/** A machine that has written less since it began does not fill the disk. */
+const WRITTEN_BYTES_MIN = 16 * MiB
+
+/** A machine that is watched. */
+export interface WatchedMachine {
+  /** The folder of the session, on the host. */
+  readonly folder: string
+  readonly diskGiB: number
+  /** Whether programs run that a call waits for. */
+  isBusy(): boolean
+  /** Bytes that its processes have written; undefined where that is not known. */
+  written(): number | undefined
+  /** Folders in memory, whose size does not bound how many empty files are in them. */
+  readonly memoryFolders: readonly string[]
+  /** A limit was reached, in words; the machine has to end. */
+  full(limit: string): void
+}
+
+interface Watched {
+  readonly machine: WatchedMachine
+  /** What was there at the start may stay, so that a full session can remove files. */
+  bytesMax: number
+  /** Undefined before the first look. */
+  bytes: number | undefined
+}
+
+/** Watches all machines of a service. */
+export class DiskWatch {
+  readonly #runtime: Runtime
+  readonly #machines = new Set<Watched>()
+  #timer: Timer | undefined
+  #round = 0
+  #isLooking = false
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  /** Gives what ends the watch. */
+  add(machine: WatchedMachine): () => void {
+    const watched: Watched = { machine, bytesMax: machine.diskGiB * GiB, bytes: undefined }
+    this.#machines.add(watched)
+    this.#later()
+    return () => {
+      this.#machines.delete(watched)
+      if (this.#machines.size > 0) return
+      this.#timer?.cancel()
+      this.#timer = undefined
+    }
+  }
+
+  #later(): void {
+    if (this.#timer !== undefined || this.#isLooking || this.#machines.size === 0) return
+    this.#timer = this.#runtime.setTimer(LOOK_MS, () => {
+      this.#timer = undefined
+      void this.#look()
+    })
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true
+    try {
+      const isWhole = this.#round++ % IDLE_ROUNDS === 0
+      for (const watched of this.#machines) {
+        await this.#keepReserve()
+        if (isWhole || watched.bytes === undefined || watched.machine.isBusy()) await this.#lookAt(watched)
+      }
+    } finally {
+      this.#isLooking = false
+      this.#later()
+    }
+  }
+
+  async #lookAt(watched: Watched): Promise<void> {
+    const { folder, diskGiB, memoryFolders } = watched.machine
+    const kibibytes = await this.#du(['-skx'], folder)
+    const files = await this.#du(['-sx', '--inodes'], folder)
+    const inMemory = await Promise.all(memoryFolders.map(filesOn))
+    const bytes = (kibibytes ?? 0) * 1024
+    if (watched.bytes === undefined) watched.bytesMax = Math.max(watched.bytesMax, bytes)
+    watched.bytes = bytes
+    if (bytes > watched.bytesMax) this.#end(watched, `the disk limit of ${diskGiB} GiB`)
+    else if (Math.max(files ?? 0, ...inMemory) > FILES_MAX)
+      this.#end(watched, `the limit of ${FILES_MAX} files`)
+  }
+
+  /** The number that it prints; undefined where the folder is gone, Infinity where there are too many files to count. */
+  async #du(options: readonly string[], folder: string): Promise<number | undefined> {
+    const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
+    const spec = { command: 'nice', args: ['du', ...options, '--', folder], cwd: '/', env }
+    const { stdout, isLate } = await programOutput(this.#runtime, spec, DU_MS_MAX)
+    if (isLate) return Infinity
+    const [, number] = /^(\d+)\s/.exec(stdout) ?? []
+    return number === undefined ? undefined : Number(number)
+  }
+
+  async #keepReserve(): Promise<void> {
+    const [any] = this.#machines
+    if (any === undefined || !(await isNearlyFull(any.machine.folder))) return
+    const [most] = Array.from(this.#machines).toSorted((one, other) => written(other) - written(one))
+    if (most !== undefined && written(most) > WRITTEN_BYTES_MIN)
+      this.#end(most, 'the reserve of free disk space on the host')
+  }
+
+  #end(watched: Watched, limit: string): void {
+    if (this.#machines.delete(watched)) watched.machine.full(limit)
+  }
+}
+
+function written({ machine, bytes = 0 }: Watched): number {
+  return machine.written() ?? bytes
+}
+
+async function isNearlyFull(folder: string): Promise<boolean> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(folder)
+    return bavail * bsize < Math.min(blocks * bsize * RESERVE_SHARE, RESERVE_BYTES_MAX)
+  } catch {
+    // The folder was removed meanwhile.
+    return false
+  }
+}
+
+/** How many files there are on the file system that is mounted there. */
+async function filesOn(folder: string): Promise<number> {
+  try {
+    const { files, ffree } = await statfs(folder)
+    return files - ffree
+  } catch {
+    // The machine has ended.
+    return 0
+  }
+}
