@@ -43,16 +43,11 @@ export interface SessionLimits {
 
 /** The limits of kept facts. */
 export interface KeptLimits {
-  /** Of one server: sets of capabilities of its clients. */
-  readonly setsMax: number
-  /** In memory. */
+  /** Servers in memory, and in the file of one configuration; the one that was not used for longest goes first. */
   readonly serversMax: number
-  /** The file of one server; more is not written. */
+  /** The file of one configuration. */
   readonly fileBytesMax: number
-  /** All files of all configurations; the one that was not used for longest goes first. */
-  readonly filesMax: number
-  readonly folderBytesMax: number
-  /** How long a file stays that nobody uses. */
+  /** How long an entry stays that nobody uses, and a file. */
   readonly unusedMsMax: number
 }
 
@@ -187,13 +182,9 @@ export const limits: Limits = {
     restart: { delayMsMax: 30_000, crashesMax: 5, windowMs: 60_000, holdMs: 30_000, healthyMs: 60_000 },
   },
   kept: {
-    // Clients differ in what they can be asked, and there are not many kinds of them.
-    setsMax: 16,
     serversMax: 1024,
     // The largest server of 31 had a tenth of a megabyte.
-    fileBytesMax: 8 * MiB,
-    filesMax: 512,
-    folderBytesMax: 64 * MiB,
+    fileBytesMax: 32 * MiB,
     unusedMsMax: 30 * 24 * 3_600_000,
   },
 }

@@ -1,17 +1,27 @@
 // Files that are kept in a folder of the real file system.
 //
-// What lies there decides what clients are shown, so nothing is used that somebody else may have
-// written: no file or folder of another user, none that others may write, and no symbolic link.
-// Windows has no such modes; there the profile of a user is the user's own.
+// The files decide which lists clients are shown. A file or folder of another user, one that others may write, and a
+// symbolic link are not used. Windows has no such modes; there the profile of a user belongs to that user alone.
 
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
-import { lstat, mkdir, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  type Stats,
+} from 'node:fs'
+import { lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import type { KeptFileContent, KeptFileEntry, KeptFiles } from '../runtime/runtime.js'
-import { temporaryEnding } from './tidy.js'
+import type { KeptFileContent, KeptFiles } from '../runtime/runtime.js'
 
-/** So many names of temporary files may be taken, by another process with the same number in another container. */
+/** Files of today, of the form before, and those that a process did not finish. */
+const OURS = /\.json$|\.lock$|\.kept$|^key$|\.tmp$/
+
+/** A process with the same number in another container may have taken the names of temporary files. */
 const ATTEMPTS_MAX = 100
 
 /** One folder; it is made before the first write. */
@@ -42,37 +52,24 @@ export class FolderFiles implements KeptFiles {
     }
   }
 
-  async write(name: string, bytes: Uint8Array): Promise<void> {
+  async write(name: string, bytes: Uint8Array, before: string | undefined): Promise<boolean> {
     this.#assertTrusted()
-    const temporary = join(this.folder, `.${name}.${process.pid}`)
-    const path = await this.#writeNew(temporary, bytes)
+    const path = join(this.folder, name)
+    const temporary = await this.#writeNew(join(this.folder, `.${name}.${process.pid}`), bytes)
     try {
-      await rename(path, join(this.folder, name))
-    } catch (error) {
-      await rm(path, { force: true })
-      throw error
+      // Both in one turn, so that hardly anything can come between them.
+      if (versionAt(path) !== before) return false
+      renameSync(temporary, path)
+      return true
+    } finally {
+      await rm(temporary, { force: true })
     }
   }
 
-  async create(name: string, bytes: Uint8Array): Promise<void> {
-    this.#assertTrusted()
-    await writeFile(join(this.folder, name), bytes, { mode: 0o600, flag: 'wx' })
-  }
-
-  async touch(name: string, modifiedMs: number): Promise<void> {
-    const at = new Date(modifiedMs)
-    await utimes(join(this.folder, name), at, at)
-  }
-
-  async remove(name: string): Promise<void> {
-    await rm(join(this.folder, name), { force: true })
-  }
-
-  async list(): Promise<KeptFileEntry[]> {
-    if (this.#mistrust() !== undefined) return []
-    const names = await readdir(this.folder)
-    const entries = await Promise.all(names.map((name) => entryOf(this.folder, name)))
-    return entries.flatMap((entry) => entry ?? [])
+  async removeUnused(sinceMs: number): Promise<void> {
+    if (this.#mistrust() !== undefined) return
+    const names = (await readdir(this.folder)).filter((name) => OURS.test(name))
+    await Promise.all(names.map((name) => removeOld(join(this.folder, name), sinceMs)))
   }
 
   #assertTrusted(): void {
@@ -80,16 +77,16 @@ export class FolderFiles implements KeptFiles {
     if (mistrust !== undefined) throw new Error(`${this.folder} ${mistrust}`)
   }
 
-  /** Why nothing in the folder is to be believed; undefined when all is well. @throws when it is not there */
+  /** Why the folder is not used; undefined when it is. @throws when there is none */
   #mistrust(): string | undefined {
     const found = lstatSync(this.folder)
     return found.isDirectory() ? whoElseWrites(found) : 'is not a folder; a link to one is not followed'
   }
 
-  /** What is half written has a name of its own, which no other write has. */
+  /** Each write has a temporary file, whose name no other write has. */
   async #writeNew(beginning: string, bytes: Uint8Array): Promise<string> {
     for (let attempt = 1; ; attempt++) {
-      const path = `${beginning}.${++this.#temporary}${temporaryEnding}`
+      const path = `${beginning}.${++this.#temporary}.tmp`
       try {
         await writeFile(path, bytes, { mode: 0o600, flag: 'wx' })
         return path
@@ -101,7 +98,7 @@ export class FolderFiles implements KeptFiles {
   }
 }
 
-/** As it is where it is there already, also on a file system that cannot be written. */
+/** Leaves an existing folder unchanged, also on a file system that cannot be written. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 })
@@ -111,16 +108,16 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** Without following a link, and without waiting for whoever writes into a named pipe. */
+/** Follows no link, and does not wait for the writer of a named pipe. */
 function readOwn(path: string, bytesMax: number): KeptFileContent | undefined {
   // Windows has neither of the last two.
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
   const fd = openSync(path, O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0))
   try {
     const found = fstatSync(fd)
-    if (!found.isFile() || found.size > bytesMax || whoElseWrites(found) !== undefined) return undefined
-    const bytes = Buffer.allocUnsafeSlow(found.size)
-    return { bytes: bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0)), modifiedMs: found.mtimeMs }
+    if (!isTrusted(found)) return undefined
+    const bytes = Buffer.allocUnsafeSlow(found.size > bytesMax ? 0 : found.size)
+    return { bytes: bytes.subarray(0, readSync(fd, bytes, 0, bytes.length, 0)), version: versionOf(found) }
   } finally {
     closeSync(fd)
   }
@@ -133,10 +130,24 @@ function whoElseWrites({ uid, mode }: Stats): string | undefined {
   return (mode & 0o022) === 0 ? undefined : 'may be written by others; run chmod go-w on it'
 }
 
-/** Undefined for what is gone meanwhile, and for what is no file. */
-async function entryOf(folder: string, name: string): Promise<KeptFileEntry | undefined> {
-  const found = await lstat(join(folder, name)).catch(() => undefined)
-  return found?.isFile() === true ? { name, bytes: found.size, modifiedMs: found.mtimeMs } : undefined
+/** Each write makes another file. */
+function versionOf({ ino, mtimeMs, size }: Stats): string {
+  return `${ino} ${mtimeMs} ${size}`
+}
+
+/** Undefined where there is none, or one that is not read and may be replaced. */
+function versionAt(path: string): string | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  return found !== undefined && isTrusted(found) ? versionOf(found) : undefined
+}
+
+function isTrusted(found: Stats): boolean {
+  return found.isFile() && whoElseWrites(found) === undefined
+}
+
+async function removeOld(path: string, sinceMs: number): Promise<void> {
+  const found = await lstat(path).catch(() => undefined)
+  if (found?.isFile() === true && found.mtimeMs < sinceMs) await rm(path, { force: true })
 }
 
 function codeOf(error: unknown): unknown {

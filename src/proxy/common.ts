@@ -2,7 +2,6 @@
 
 import { type Configuration, keptFolder } from '../config/config.js'
 import { Emitter } from '../events/emitter.js'
-import { KeptDisk } from '../kept/disk.js'
 import { FolderFiles } from '../kept/folder-files.js'
 import { KeptStore } from '../kept/store.js'
 import { type Limits, limits as defaultLimits } from '../limits.js'
@@ -57,16 +56,14 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
 
 /** The store of kept facts: in memory, and on disk where the options ask for it. */
 export function openKept(
-  { source, schemas }: Configuration,
+  { source }: Configuration,
   { keep = false, limits = defaultLimits, log = () => {} }: ProxyOptions,
   runtime: Runtime,
 ): KeptStore {
   if (keep === false) return new KeptStore(limits.kept)
-  const servers = [...schemas.values()].flatMap((schema) => schema.servers)
   const folder = keep === true ? keptFolder(runtime.env) : keep.folder
   const files = runtime.files?.(folder) ?? new FolderFiles(folder)
-  const disk = new KeptDisk({ files, limits: limits.kept, runtime, log, source, servers })
-  return new KeptStore(limits.kept, disk)
+  return new KeptStore(limits.kept, { files, runtime, log, source })
 }
 
 /** Limits that the configuration sets. They are those of the start: the calls and processes that run were counted by them. */

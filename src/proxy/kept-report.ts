@@ -2,19 +2,20 @@
 
 import { type Configuration, type Environment, keptFolder } from '../config/config.js'
 import { FolderFiles } from '../kept/folder-files.js'
-import { readNames } from '../kept/names.js'
-import { keptInWords } from '../kept/summary.js'
+import { KeptStore } from '../kept/store.js'
 import { limits } from '../limits.js'
+import { listKinds } from '../mcp/lists.js'
+import type { KeptFacts } from '../upstream/contracts/kept.js'
 
-/** The folder, and what is kept of each server; the folder alone where that is nothing. */
+/** The folder, and what is kept of each server in words, without text of the server; the folder alone where that is nothing. */
 export function keptReport(config: Configuration, env: Environment): string[] {
   const files = new FolderFiles(keptFolder(env))
-  const place = { files, limits: limits.kept, names: readNames(files, config.source) }
+  const store = new KeptStore(limits.kept, { files, runtime: reader, log: () => {}, source: config.source })
   const isOne = config.schemas.size === 1
   const rows = [...config.schemas.values()].flatMap((schema) =>
     schema.servers.map((server) => ({
       label: isOne ? server.name : `${schema.name}: ${server.name}`,
-      words: server.keep ? keptInWords(server, place) : 'nothing, since "keep" is false',
+      words: server.keep ? inWords(store.of(server).facts) : 'nothing, since "keep" is false',
     })),
   )
   const isKept = rows.some(({ words }) => words !== undefined)
@@ -22,4 +23,22 @@ export function keptReport(config: Configuration, env: Environment): string[] {
   return isKept
     ? [`kept lists in ${files.folder}:`, ...lines]
     : [`kept lists in ${files.folder}: none of these servers`]
+}
+
+/** At whose time no entry is old, so that reading one does not write that it was used. */
+const reader = { wallNow: () => 0, setTimer: () => ({ cancel: () => {} }) }
+
+function inWords(facts: KeptFacts | undefined): string | undefined {
+  if (facts === undefined) return undefined
+  const failed = facts.failure === undefined ? [] : 'failed at its last start'
+  return [failed, facts.description === undefined ? 'no lists' : counts(facts.description)].flat().join(', ')
+}
+
+function counts({ lists }: NonNullable<KeptFacts['description']>): string[] {
+  return listKinds.flatMap((kind) => {
+    const count = lists.get(kind)?.length ?? 0
+    if (count === 0 && kind !== 'tools') return []
+    const one = kind === 'templates' ? 'resource template' : kind.slice(0, -1)
+    return [`${count} ${one}${count === 1 ? '' : 's'}`]
+  })
 }

@@ -69,34 +69,27 @@ export interface Child {
   surveyNow?(): void
 }
 
-/** A file that was kept, as the folder lists it. */
-export interface KeptFileEntry {
-  readonly name: string
-  readonly bytes: number
-  /** When it was written or touched last, in milliseconds since 1970. */
-  readonly modifiedMs: number
-}
-
 /** Files in one folder that outlive the process; several processes may use it at once. */
 export interface KeptFiles {
   readonly folder: string
   /** Makes the folder where there is none; gives why there can be none. */
   prepare(): Promise<string | undefined>
-  /** Undefined when it is not there, cannot be read, or is longer. Never throws. */
+  /** Undefined when it is not there or cannot be read; no bytes when it is longer. Never throws. */
   read(name: string, bytesMax: number): KeptFileContent | undefined
-  /** Takes the place of the whole file, or rejects and leaves the one that is there. */
-  write(name: string, bytes: Uint8Array): Promise<void>
-  /** Writes a file that is not there yet; rejects when it is. */
-  create(name: string, bytes: Uint8Array): Promise<void>
-  /** Sets when it was changed last, in milliseconds since 1970. */
-  touch(name: string, modifiedMs: number): Promise<void>
-  remove(name: string): Promise<void>
-  list(): Promise<KeptFileEntry[]>
+  /**
+   * Replaces the whole file, or rejects and leaves the one that is there.
+   *
+   * False when the file is not `before` any more, the version that was read; undefined is no file.
+   */
+  write(name: string, bytes: Uint8Array, before: string | undefined): Promise<boolean>
+  /** Removes the files that were written last before this time, in milliseconds since 1970. */
+  removeUnused(sinceMs: number): Promise<void>
 }
 
 export interface KeptFileContent {
   readonly bytes: Buffer
-  readonly modifiedMs: number
+  /** Another one after each write. */
+  readonly version: string
 }
 
 /** Time, randomness, processes and connections; the real one is `src/real-runtime.ts`. */

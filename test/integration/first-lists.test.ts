@@ -107,14 +107,14 @@ const opening = ({ client }: Attached, capabilities = {}): Promise<Heard> =>
 const names = ({ value }: Heard): string[] =>
   listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
 
-/** A start in which a client has listed, and which has ended since. */
+/** A start in which a client has listed, and which has ended since every server was ready or had failed. */
 async function earlier(t: Scope, delays: Readonly<Record<string, number>>): Promise<MemoryFiles> {
   const files = new MemoryFiles()
   const it = await world(t, delays, {}, {}, files)
   const party = await it.attach()
   await timed(it, opening(party))
   await timed(it, party.client.request('tools/list'))
-  await it.runtime.pass(2000)
+  await it.runtime.pass(40_000)
   await it.proxy.close(0)
   return files
 }

@@ -1,11 +1,11 @@
 // Lists that one run of the command keeps for the next.
 
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { failure } from './support/client.js'
-import { at } from './support/json.js'
+import { at, parsed, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
 import { cli, itServer } from './support/programs.js'
@@ -37,10 +37,18 @@ class Machine {
     return spawnProgram(this.#scope, process.execPath, all, { env: { ...process.env, HOME: this.home } })
   }
 
-  get keptFiles(): string[] {
-    const folder = join(this.home, '.mcps-proxy', 'kept')
-    return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.kept')) : []
+  /** Servers of which something is kept. */
+  get kept(): string[] {
+    return namesKept(join(this.home, '.mcps-proxy', 'kept'))
   }
+}
+
+function namesKept(folder: string): string[] {
+  const files = existsSync(folder) ? readdirSync(folder) : []
+  return files.flatMap((name) => {
+    const servers = at(parsed(readFileSync(join(folder, name), 'utf8')), 'servers')
+    return Object.values(Object(servers)).map((entry) => textAt(entry, 'name'))
+  })
 }
 
 async function toolsOf({ client }: Spawned): Promise<unknown> {
@@ -61,7 +69,7 @@ describe('kept lists', () => {
   test('are shown by the next run before the server has started, and its calls wait for it', async (t) => {
     const machine = new Machine(t)
     const tools = await live(machine)
-    assert.equal(machine.keptFiles.length, 1)
+    assert.deepEqual(machine.kept, ['late'])
     machine.ready(false)
     const proxy = machine.start()
     await proxy.client.open()
@@ -82,7 +90,7 @@ describe('kept lists', () => {
       return at(opened, 'instructions')
     }
     assert.equal(await said(), undefined)
-    assert.equal(machine.keptFiles.length, 1)
+    assert.deepEqual(machine.kept, ['late'])
     assert.equal(await said(), undefined)
   })
 
@@ -108,22 +116,21 @@ describe('kept lists', () => {
   test('are not kept of a server whose configuration says so', async (t) => {
     const machine = new Machine(t, { keep: false }, { other: itServer({ IT_NAME: 'other' }) })
     await live(machine)
-    assert.equal(machine.keptFiles.length, 1)
+    assert.deepEqual(machine.kept, ['other'])
   })
 
   test('are kept by the library where it is asked to', async (t) => {
     const folder = join(scratch(t), 'kept')
-    const files = (): string[] => (existsSync(folder) ? readdirSync(folder) : [])
-    for (const [keep, count] of [
-      [false, 0],
-      [{ folder }, 2],
+    for (const [keep, names] of [
+      [false, []],
+      [{ folder }, ['s']],
     ] as const) {
       const { proxy, attach } = await libraryProxy(t, { s: itServer() }, { keep })
       const { client } = await attach()
       await client.open()
       await client.request('tools/list')
       await proxy.close()
-      assert.equal(files().length, count)
+      assert.deepEqual(namesKept(folder), names)
     }
   })
 

@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,63 +37,55 @@ const modeOf = (path: string): number => statSync(path).mode & 0o777
 describe('kept files', () => {
   test('are written whole, for nobody else, and read again', async (t) => {
     const files = await filesIn(t)
-    await files.write('a.kept', Buffer.from('before'))
-    await files.write('a.kept', bytes)
-    assert.deepEqual(files.read('a.kept', 100)?.bytes, bytes)
-    assert.deepEqual(readdirSync(files.folder), ['a.kept'])
-    assert.deepEqual(
-      (await files.list()).map(({ name, bytes: length }) => [name, length]),
-      [['a.kept', bytes.length]],
-    )
+    await files.write('a.json', Buffer.from('before'), undefined)
+    assert.equal(await files.write('a.json', bytes, files.read('a.json', 100)?.version), true)
+    assert.deepEqual(files.read('a.json', 100)?.bytes, bytes)
+    assert.deepEqual(readdirSync(files.folder), ['a.json'])
     if (!isPosix) return
-    assert.equal(modeOf(join(files.folder, 'a.kept')), 0o600)
+    assert.equal(modeOf(join(files.folder, 'a.json')), 0o600)
     assert.equal(modeOf(files.folder), 0o700)
   })
 
   test('are not read beyond the limit', async (t) => {
     const files = await filesIn(t)
-    await files.write('a.kept', bytes)
-    assert.deepEqual(files.read('a.kept', bytes.length)?.bytes, bytes)
-    assert.equal(files.read('a.kept', bytes.length - 1), undefined)
+    await files.write('a.json', bytes, undefined)
+    assert.deepEqual(files.read('a.json', bytes.length)?.bytes, bytes)
+    assert.equal(files.read('a.json', bytes.length - 1)?.bytes.length, 0)
   })
 
-  test('are never half of what two writers write at once', async (t) => {
+  test('are replaced by one of two writers, and the other one is told', async (t) => {
     const files = await filesIn(t)
     const other = new FolderFiles(files.folder)
     const large = [1, 2].map((value) => Buffer.alloc(1024 * 1024, value))
+    let before: string | undefined
     for (let round = 0; round < 5; round++) {
-      await Promise.all([files.write('a.kept', large[0] ?? bytes), other.write('a.kept', large[1] ?? bytes)])
-      const found = files.read('a.kept', 2 ** 30)?.bytes
-      assert(large.some((each) => found?.equals(each) === true))
+      const written = await Promise.all([
+        files.write('a.json', large[0] ?? bytes, before),
+        other.write('a.json', large[1] ?? bytes, before),
+      ])
+      const found = files.read('a.json', 2 ** 30)
+      assert.notEqual(written[0], written[1])
+      assert.deepEqual(found?.bytes, large[written.indexOf(true)])
+      before = found?.version
     }
-    assert.deepEqual(readdirSync(files.folder), ['a.kept'])
+    assert.deepEqual(readdirSync(files.folder), ['a.json'])
   })
 
-  test('are made only where there is none, on request', async (t) => {
+  test('go when nobody has written them for long, and what is not of the proxy stays', async (t) => {
     const files = await filesIn(t)
-    await files.create('key', bytes)
-    await assert.rejects(files.create('key', Buffer.from('another')), /EEXIST/)
-    assert.deepEqual(files.read('key', 100)?.bytes, bytes)
-  })
-
-  test('have a time of use, and go when they are removed', async (t) => {
-    const files = await filesIn(t)
-    await files.write('a.kept', bytes)
-    await files.touch('a.kept', 86_400_000)
-    assert.equal(files.read('a.kept', 100)?.modifiedMs, 86_400_000)
-    await files.remove('a.kept')
-    await files.remove('a.kept')
-    assert.equal(files.read('a.kept', 100), undefined)
-    assert.deepEqual(await files.list(), [])
+    const names = ['a.json', 'b.json', 'c.kept', 'key', 'notes.txt', '.a.json.1.1.tmp']
+    for (const name of names) writeFileSync(join(files.folder, name), bytes, { mode: 0o600 })
+    for (const name of names) if (name !== 'b.json') utimesSync(join(files.folder, name), 1, 1)
+    await files.removeUnused(10_000)
+    assert.deepEqual(readdirSync(files.folder), ['b.json', 'notes.txt'])
   })
 
   test('are not there without a folder, and a home that is not there is not made', async (t) => {
     const folder = home(t)
     const files = new FolderFiles(join(folder, 'gone', '.mcps-proxy', 'kept'))
     assert.match((await files.prepare()) ?? '', /ENOENT/)
-    assert.equal(files.read('a.kept', 100), undefined)
-    await assert.rejects(files.write('a.kept', bytes), /ENOENT/)
-    await assert.rejects(files.list(), /ENOENT/)
+    assert.equal(files.read('a.json', 100), undefined)
+    await assert.rejects(files.write('a.json', bytes, undefined), /ENOENT/)
     assert.deepEqual(readdirSync(folder), [])
   })
 
@@ -107,38 +100,41 @@ describe('kept files', () => {
       const files = await filesIn(t)
       const outside = join(home(t), 'outside')
       writeFileSync(outside, bytes, { mode: 0o600 })
-      symlinkSync(outside, join(files.folder, 'a.kept'))
-      mkdirSync(join(files.folder, 'b.kept'))
-      assert.equal(files.read('a.kept', 100), undefined)
-      assert.equal(files.read('b.kept', 100), undefined)
-      assert.deepEqual(await files.list(), [])
-      await files.write('a.kept', Buffer.from('new'))
+      symlinkSync(outside, join(files.folder, 'a.json'))
+      mkdirSync(join(files.folder, 'b.json'))
+      assert.equal(files.read('a.json', 100), undefined)
+      assert.equal(files.read('b.json', 100), undefined)
+      assert.equal(await files.write('a.json', Buffer.from('new'), undefined), true)
       assert.deepEqual(readFileSync(outside), bytes)
-      assert.deepEqual(files.read('a.kept', 100)?.bytes, Buffer.from('new'))
+      assert.deepEqual(files.read('a.json', 100)?.bytes, Buffer.from('new'))
     })
 
     test('are not believed where others may have written them', async (t) => {
       const files = await filesIn(t)
-      await files.write('a.kept', bytes)
-      chmodSync(join(files.folder, 'a.kept'), 0o620)
-      assert.equal(files.read('a.kept', 100), undefined)
-      chmodSync(join(files.folder, 'a.kept'), 0o600)
+      await files.write('a.json', bytes, undefined)
+      chmodSync(join(files.folder, 'a.json'), 0o620)
+      assert.equal(files.read('a.json', 100), undefined)
+      chmodSync(join(files.folder, 'a.json'), 0o600)
       chmodSync(files.folder, 0o777)
-      assert.equal(files.read('a.kept', 100), undefined)
-      assert.deepEqual(await files.list(), [])
-      await assert.rejects(files.write('a.kept', bytes), /may be written by others; run chmod go-w on it/)
-      await assert.rejects(files.create('key', bytes), /may be written by others/)
+      assert.equal(files.read('a.json', 100), undefined)
+      await assert.rejects(
+        files.write('a.json', bytes, undefined),
+        /may be written by others; run chmod go-w on it/,
+      )
     })
 
     test('are not believed where the folder is a link', async (t) => {
       const folder = home(t)
       const real = await filesIn(t)
-      await real.write('a.kept', bytes)
+      await real.write('a.json', bytes, undefined)
       const link = join(folder, 'kept')
       symlinkSync(real.folder, link)
       const files = new FolderFiles(link)
-      assert.equal(files.read('a.kept', 100), undefined)
-      await assert.rejects(files.write('a.kept', bytes), /is not a folder; a link to one is not followed/)
+      assert.equal(files.read('a.json', 100), undefined)
+      await assert.rejects(
+        files.write('a.json', bytes, undefined),
+        /is not a folder; a link to one is not followed/,
+      )
     })
   }
 })

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { KeptDisk } from '../../src/kept/disk.js'
-import { KeptStore } from '../../src/kept/store.js'
+import { KeptStore, keptFileName } from '../../src/kept/store.js'
 import { type KeptLimits, limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
@@ -11,6 +10,7 @@ import { factsOf, serverOf, toolsOf } from './support/facts.js'
 import { HandClock } from './support/hand-clock.js'
 import { MemoryFiles } from './support/memory-files.js'
 
+const SOURCE = '/home/it/mcp.json'
 const DAY_MS = 24 * 3_600_000
 
 /** A machine on which proxies live one after the other. */
@@ -19,24 +19,14 @@ class Machine {
   readonly files = new MemoryFiles(() => this.clock.time)
   readonly log: LogRecord[] = []
 
-  start(
-    servers: readonly ServerConfig[],
-    source = '/home/it/mcp.json',
-    kept: KeptLimits = limits.kept,
-  ): KeptStore {
+  start(source = SOURCE, kept: KeptLimits = limits.kept): KeptStore {
     const { files, clock: runtime } = this
     const log = (record: LogRecord): void => void this.log.push(record)
-    const store = new KeptStore(kept, new KeptDisk({ files, limits: kept, runtime, log, source, servers }))
-    for (const server of servers) store.of(server)
-    return store
+    return new KeptStore(kept, { files, runtime, log, source })
   }
 
-  get keptFiles(): string[] {
-    return [...this.files.stored.keys()].filter((name) => name.endsWith('.kept'))
-  }
-
-  get keptWrites(): number {
-    return this.files.writes.filter((name) => name.endsWith('.kept')).length
+  get text(): string {
+    return this.files.stored.get(keptFileName(SOURCE))?.bytes.toString() ?? ''
   }
 
   said(level: string): string[] {
@@ -46,136 +36,162 @@ class Machine {
 
 const a = serverOf({ command: 'a' })
 
-function toolsIn(store: KeptStore, config: ServerConfig, set = ''): string[] | undefined {
-  return toolsOf(store.of(config)?.recall(set))
+function toolsIn(store: KeptStore, config: ServerConfig): string[] | undefined {
+  return toolsOf(store.of(config).facts)
 }
 
+const ids = (text: string): string[] => text.match(/"[0-9a-f]{32}":/g) ?? []
+
 describe('what servers said', () => {
-  test('is there in the next life, by server and set', async () => {
+  test('is there in the next life, by server, as the server wrote it', async () => {
     const machine = new Machine()
     const [one, other] = [serverOf({ command: 'x' }, {}, 'one'), serverOf({ command: 'x' }, {}, 'other')]
-    const first = machine.start([one, other])
-    first.of(one)?.keep('', factsOf('plain'))
-    first.of(one)?.keep('roots', factsOf('rooted'))
-    first.of(other)?.keep('', { answered: false, description: undefined })
+    const failed = { starts: 2, failure: "'other' exited with code 3", description: undefined }
+    const first = machine.start()
+    const said = factsOf('plain', 'é 1.0')
+    first.of(one).keep(said)
+    first.of(other).keep(failed)
     await first.close()
-    const second = machine.start([one, other])
-    assert.deepEqual(toolsIn(second, one), ['plain'])
-    assert.deepEqual(toolsIn(second, one, 'roots'), ['rooted'])
-    assert.equal(second.of(one)?.recall('sampling'), undefined)
-    assert.deepEqual(second.of(other)?.recall(''), { answered: false, description: undefined })
+    const second = machine.start()
+    assert.deepEqual(second.of(one).facts, said)
+    assert.deepEqual(second.of(other).facts, failed)
+  })
+
+  test('stands in one file, from whose ids no value can be guessed', async () => {
+    const machine = new Machine()
+    const store = machine.start()
+    for (const token of ['one', 'other'])
+      store.of(serverOf({ command: 'x', env: { TOKEN: token } })).keep(factsOf('t'))
+    await store.close()
+    assert.deepEqual([...machine.files.stored.keys()], [keptFileName(SOURCE)])
+    const again = new Machine()
+    const next = again.start()
+    next.of(serverOf({ command: 'x', env: { TOKEN: 'one' } })).keep(factsOf('t'))
+    await next.close()
+    assert.equal(ids(machine.text).length, 2)
+    assert.ok(!ids(machine.text).includes(ids(again.text)[0] ?? ''), 'each file has a salt')
   })
 
   test('is not there for a server of other values, nor for another configuration', async () => {
     const machine = new Machine()
-    const first = machine.start([a])
-    first.of(a)?.keep('', factsOf('mine'))
+    const first = machine.start()
+    first.of(a).keep(factsOf('mine'))
     await first.close()
     const changed = serverOf({ command: 'a', env: { TOKEN: 'another' } })
-    assert.equal(toolsIn(machine.start([changed]), changed), undefined)
-    assert.equal(toolsIn(machine.start([a], '/home/it/other.json'), a), undefined)
-    assert.deepEqual(toolsIn(machine.start([a]), a), ['mine'])
+    assert.equal(toolsIn(machine.start(), changed), undefined)
+    assert.equal(toolsIn(machine.start('/home/it/other.json'), a), undefined)
+    assert.deepEqual(toolsIn(machine.start(), a), ['mine'])
   })
 
   test('is shared by all schemas that have the same server', () => {
-    const store = new Machine().start([a])
-    store.of(a)?.keep('', factsOf('mine'))
+    const store = new Machine().start()
+    store.of(a).keep(factsOf('mine'))
     assert.deepEqual(toolsIn(store, serverOf({ command: 'a', prefix: false })), ['mine'])
     assert.equal(toolsIn(store, serverOf({ command: 'b' })), undefined)
   })
 
-  test('is nothing of a server that is not to be kept', async () => {
+  test('of a server that is not to be kept is in memory alone', async () => {
     const machine = new Machine()
     const config = serverOf({ command: 'a', keep: false })
-    const store = machine.start([config])
-    assert.equal(store.of(config), undefined)
+    const store = machine.start()
+    store.of(config).keep(factsOf('mine'))
+    assert.deepEqual(toolsIn(store, config), ['mine'])
     await store.close()
-    assert.deepEqual(machine.keptFiles, [])
+    assert.equal(machine.files.stored.size, 0)
   })
 
   test('is in memory where there is no disk', async () => {
     const store = new KeptStore(limits.kept)
-    store.of(a)?.keep('', factsOf('mine'))
+    store.of(a).keep(factsOf('mine'))
     assert.deepEqual(toolsIn(store, a), ['mine'])
     await store.close()
   })
 
   test('is written a moment after the change, and rarely where it changes all the time', async () => {
     const machine = new Machine()
-    const store = machine.start([a])
+    const store = machine.start()
     const server = store.of(a)
-    for (const name of ['one', 'two', 'three']) server?.keep('', factsOf(name))
-    assert.equal(machine.keptWrites, 0)
+    for (const name of ['one', 'two', 'three']) server.keep(factsOf(name))
+    assert.equal(machine.files.writes.length, 0)
     await machine.clock.pass(1000)
-    assert.equal(machine.keptWrites, 1)
-    assert.deepEqual(toolsIn(machine.start([a]), a), ['three'])
+    assert.equal(machine.files.writes.length, 1)
+    assert.deepEqual(toolsIn(machine.start(), a), ['three'])
     for (let second = 0; second < 60; second++) {
-      server?.keep('', factsOf(`at ${second}`))
+      server.keep(factsOf(`at ${second}`))
       await machine.clock.pass(1000)
     }
-    assert.equal(machine.keptWrites, 7)
+    assert.ok(machine.files.writes.length <= 10, 'some writes in a minute')
     await store.close()
-    assert.deepEqual(toolsIn(machine.start([a]), a), ['at 59'])
+    assert.deepEqual(toolsIn(machine.start(), a), ['at 59'])
   })
 
   test('is not written again when it is the same', async () => {
     const machine = new Machine()
     for (let life = 0; life < 3; life++) {
-      const store = machine.start([a])
-      store.of(a)?.keep('', factsOf('mine'))
+      const store = machine.start()
+      store.of(a).keep(factsOf('mine'))
       await store.close()
     }
-    assert.equal(machine.keptWrites, 1)
+    assert.equal(machine.files.writes.length, 1)
   })
 
-  test('does not lose what another process has kept for other clients', async () => {
+  test('does not lose what another process has kept, also between its read and its write', async () => {
     const machine = new Machine()
-    const [one, other] = [machine.start([a]), machine.start([a])]
-    one.of(a)?.keep('roots', factsOf('rooted'))
-    other.of(a)?.keep('', factsOf('plain'))
+    const [b, c] = [serverOf({ command: 'b' }), serverOf({ command: 'c' })]
+    const [one, other] = [machine.start(), machine.start()]
+    one.of(a).keep(factsOf('of a'))
+    other.of(b).keep(factsOf('of b'))
     await one.close()
+    const third = machine.start()
+    third.of(c).keep(factsOf('of c'))
+    let closing: Promise<void> | undefined
+    machine.files.between = () => {
+      closing ??= third.close()
+    }
     await other.close()
-    const next = machine.start([a])
-    assert.deepEqual(toolsIn(next, a), ['plain'])
-    assert.deepEqual(toolsIn(next, a, 'roots'), ['rooted'])
+    await closing
+    const next = machine.start()
+    assert.deepEqual(
+      [a, b, c].map((server) => toolsIn(next, server)),
+      [['of a'], ['of b'], ['of c']],
+    )
   })
 
-  test('has a limit of sets, in memory and on disk, of which the oldest goes', async () => {
+  test('is written before the end where it is flushed', async () => {
     const machine = new Machine()
-    const { setsMax } = limits.kept
-    const store = machine.start([a])
-    for (let set = 0; set <= setsMax; set++) store.of(a)?.keep(`${set}`, factsOf(`t${set}`))
-    assert.equal(toolsIn(store, a, '0'), undefined)
-    assert.deepEqual(toolsIn(store, a, '1'), ['t1'])
-    await store.close()
-    const next = machine.start([a])
-    next.of(a)?.keep('new', factsOf('new'))
-    await next.close()
-    const last = machine.start([a])
-    assert.equal(toolsIn(last, a, '1'), undefined)
-    assert.deepEqual(toolsIn(last, a, '2'), ['t2'])
-    assert.deepEqual(toolsIn(last, a, 'new'), ['new'])
+    const store = machine.start()
+    store.of(a).keep(factsOf('mine'))
+    await store.flush()
+    assert.equal(machine.files.writes.length, 1)
   })
 
-  test('has a limit of servers in memory', () => {
-    const store = new KeptStore({ ...limits.kept, serversMax: 2 })
+  test('has a limit of servers, in memory and on disk, of which the oldest goes', async () => {
+    const machine = new Machine()
+    const few = { ...limits.kept, serversMax: 2 }
     const servers = ['a', 'b', 'c'].map((command) => serverOf({ command }))
-    for (const server of servers) store.of(server)?.keep('', factsOf('mine'))
     const [first, , last] = servers
     assert(first && last)
-    assert.deepEqual(toolsIn(store, last), ['mine'])
-    assert.equal(toolsIn(store, first), undefined)
+    const memory = new KeptStore(few)
+    for (const server of servers) memory.of(server).keep(factsOf('mine'))
+    assert.deepEqual([toolsIn(memory, first), toolsIn(memory, last)], [undefined, ['mine']])
+    for (const server of servers) {
+      const store = machine.start(SOURCE, few)
+      store.of(server).keep(factsOf('mine'))
+      await store.close()
+      await machine.clock.pass(1)
+    }
+    assert.deepEqual([toolsIn(machine.start(), first), toolsIn(machine.start(), last)], [undefined, ['mine']])
   })
 
-  test('is not written where it is too long, and stays in memory', async () => {
+  test('is not written where it is too long, beside what is not', async () => {
     const machine = new Machine()
-    const store = machine.start([a], '/home/it/mcp.json', { ...limits.kept, fileBytesMax: 200 })
-    store.of(a)?.keep('', factsOf('x'.repeat(200)))
-    await machine.clock.pass(1000)
-    assert.deepEqual(machine.keptFiles, [])
+    const store = machine.start(SOURCE, { ...limits.kept, fileBytesMax: 1000 })
+    const b = serverOf({ command: 'b' })
+    store.of(a).keep(factsOf('x'.repeat(1000)))
+    store.of(b).keep(factsOf('short'))
+    await store.close()
     assert.equal(toolsIn(store, a)?.length, 1)
-    assert.match(machine.said('debug').join(), /too long/)
-    assert.deepEqual(machine.said('warn'), [])
+    assert.deepEqual([toolsIn(machine.start(), a), toolsIn(machine.start(), b)], [undefined, ['short']])
   })
 })
 
@@ -183,11 +199,11 @@ describe('a disk that fails', () => {
   test('is told of once, and the proxy goes on with its memory', async () => {
     const machine = new Machine()
     const [one, other] = [a, serverOf({ command: 'b' })]
-    const store = machine.start([one, other])
+    const store = machine.start()
     machine.files.troubles.writes = 'ENOSPC: no space left on device'
-    for (const config of [one, other]) store.of(config)?.keep('', factsOf('mine'))
+    for (const config of [one, other]) store.of(config).keep(factsOf('mine'))
     await machine.clock.pass(1000)
-    store.of(one)?.keep('', factsOf('newer'))
+    store.of(one).keep(factsOf('newer'))
     await machine.clock.pass(60_000)
     assert.equal(machine.said('warn').length, 1)
     assert.match(
@@ -196,16 +212,16 @@ describe('a disk that fails', () => {
     )
     assert.deepEqual(toolsIn(store, one), ['newer'])
     machine.files.troubles.writes = undefined
-    store.of(one)?.keep('', factsOf('newest'))
+    store.of(one).keep(factsOf('newest'))
     await store.close()
-    assert.deepEqual(toolsIn(machine.start([a]), a), ['newest'])
+    assert.deepEqual(toolsIn(machine.start(), a), ['newest'])
   })
 
   test('costs a line of debug where there is no home', async () => {
     const machine = new Machine()
     machine.files.troubles.folder = 'EROFS: read-only file system'
-    const store = machine.start([a])
-    store.of(a)?.keep('', factsOf('mine'))
+    const store = machine.start()
+    store.of(a).keep(factsOf('mine'))
     await store.close()
     assert.deepEqual(machine.said('warn'), [])
     assert.match(machine.said('debug').join(), /no folder for them: EROFS/)
@@ -214,117 +230,87 @@ describe('a disk that fails', () => {
 
   test('keeps nothing where it cannot be read', async () => {
     const machine = new Machine()
-    const first = machine.start([a])
-    first.of(a)?.keep('', factsOf('mine'))
+    const first = machine.start()
+    first.of(a).keep(factsOf('mine'))
     await first.close()
     machine.files.troubles.readsFail = true
-    assert.equal(toolsIn(machine.start([a]), a), undefined)
+    assert.equal(toolsIn(machine.start(), a), undefined)
   })
 
   for (const [what, damage] of [
-    ['damaged', (bytes: Buffer): Buffer => bytes.subarray(0, -1)],
+    ['damaged', (bytes: Buffer): Buffer => bytes.subarray(0, -10)],
     ['emptied', (): Buffer => Buffer.alloc(0)],
   ] as const) {
     test(`whose files are ${what} has kept nothing, and keeps again`, async () => {
       const machine = new Machine()
-      const first = machine.start([a])
-      first.of(a)?.keep('', factsOf('mine'))
+      const first = machine.start()
+      first.of(a).keep(factsOf('mine'))
       await first.close()
       for (const file of machine.files.stored.values()) file.bytes = damage(file.bytes)
-      const second = machine.start([a])
+      const second = machine.start()
       assert.equal(toolsIn(second, a), undefined)
-      second.of(a)?.keep('', factsOf('new'))
+      second.of(a).keep(factsOf('new'))
       await second.close()
-      assert.deepEqual(toolsIn(machine.start([a]), a), ['new'])
+      assert.deepEqual(toolsIn(machine.start(), a), ['new'])
     })
   }
 
   test('that has lost its folder while the proxy ran keeps again', async () => {
     const machine = new Machine()
-    const first = machine.start([a])
-    first.of(a)?.keep('', factsOf('mine'))
+    const first = machine.start()
+    first.of(a).keep(factsOf('mine'))
     await machine.clock.pass(1000)
     machine.files.stored.clear()
-    first.of(a)?.keep('', factsOf('new'))
+    first.of(a).keep(factsOf('new'))
     await first.close()
-    assert.deepEqual(toolsIn(machine.start([a]), a), ['new'])
-  })
-
-  test('on which another process has made the key is used with that key', async () => {
-    const machine = new Machine()
-    const [one, other] = [machine.start([a]), machine.start([serverOf({ command: 'b' })])]
-    one.of(a)?.keep('', factsOf('of a'))
-    other.of(serverOf({ command: 'b' }))?.keep('', factsOf('of b'))
-    await Promise.all([one.close(), other.close()])
-    const next = machine.start([a, serverOf({ command: 'b' })])
-    assert.deepEqual(toolsIn(next, a), ['of a'])
-    assert.deepEqual(toolsIn(next, serverOf({ command: 'b' })), ['of b'])
+    assert.deepEqual(toolsIn(machine.start(), a), ['new'])
   })
 })
 
-describe('kept files', () => {
-  const one = serverOf({ command: 'x' }, {}, 'one')
-  const gone = serverOf({ command: 'x' }, {}, 'gone')
-
-  async function twoLives(machine: Machine, source: string): Promise<void> {
-    const first = machine.start([one, gone], source)
-    for (const config of [one, gone]) first.of(config)?.keep('', factsOf('mine'))
+describe('kept facts', () => {
+  test('stay as long as they are used, which is written once a day at most', async () => {
+    const machine = new Machine()
+    const first = machine.start()
+    first.of(a).keep(factsOf('mine'))
     await first.close()
-    await machine.start([one], source).close()
-  }
-
-  test('go with their server, and those of another configuration stay', async () => {
-    const machine = new Machine()
-    const other = machine.start([gone], '/home/it/other.json')
-    other.of(gone)?.keep('', factsOf('theirs'))
-    await other.close()
-    await twoLives(machine, '/home/it/mcp.json')
-    assert.deepEqual(toolsIn(machine.start([one, gone]), one), ['mine'])
-    assert.equal(toolsIn(machine.start([one, gone]), gone), undefined)
-    assert.deepEqual(toolsIn(machine.start([gone], '/home/it/other.json'), gone), ['theirs'])
-  })
-
-  test('stay where programs may call different configurations the same', async () => {
-    const machine = new Machine()
-    await twoLives(machine, 'createProxy')
-    assert.equal(machine.keptFiles.length, 2)
-    await twoLives(machine, 'embedded')
-    assert.equal(machine.keptFiles.length, 3)
-  })
-
-  test('stay as long as they are used, and are touched once a day at most', async () => {
-    const machine = new Machine()
-    const first = machine.start([a])
-    first.of(a)?.keep('', factsOf('mine'))
-    await first.close()
-    const usedAt = (): number | undefined => machine.files.stored.get(machine.keptFiles[0] ?? '')?.modifiedMs
-    const keptAt = usedAt()
     await machine.clock.pass(DAY_MS / 2)
-    assert.deepEqual(toolsIn(machine.start([a]), a), ['mine'])
-    await machine.clock.pass(1)
-    assert.equal(usedAt(), keptAt)
+    const second = machine.start()
+    assert.deepEqual(toolsIn(second, a), ['mine'])
+    await second.close()
+    assert.equal(machine.files.writes.length, 1)
     for (let days = 0; days < 3; days++) {
       await machine.clock.pass(20 * DAY_MS)
-      const store = machine.start([a])
+      const store = machine.start()
       assert.deepEqual(toolsIn(store, a), ['mine'])
-      await machine.clock.pass(10_000)
       await store.close()
     }
     await machine.clock.pass(31 * DAY_MS)
-    const last = machine.start([a])
-    await machine.clock.pass(10_000)
-    assert.deepEqual(machine.keptFiles, [])
-    await last.close()
+    const other = machine.start()
+    other.of(serverOf({ command: 'b' })).keep(factsOf('theirs'))
+    await other.close()
+    assert.equal(toolsIn(machine.start(), a), undefined)
     assert.equal(machine.clock.timers, 0)
+  })
+
+  test('of a configuration that nobody uses go with its file', async () => {
+    const machine = new Machine()
+    const gone = machine.start('/home/it/gone.json')
+    gone.of(a).keep(factsOf('theirs'))
+    await gone.close()
+    await machine.clock.pass(31 * DAY_MS)
+    const store = machine.start()
+    store.of(a).keep(factsOf('mine'))
+    await store.close()
+    assert.deepEqual([...machine.files.stored.keys()], [keptFileName(SOURCE)])
   })
 
   test('nothing is begun any more once the store is closed', async () => {
     const machine = new Machine()
-    const store = machine.start([a])
+    const store = machine.start()
     const server = store.of(a)
-    server?.keep('', factsOf('mine'))
+    server.keep(factsOf('mine'))
     await store.close()
-    server?.keep('', factsOf('late'))
+    server.keep(factsOf('late'))
     assert.equal(machine.clock.timers, 0)
     assert.deepEqual(toolsIn(store, a), ['late'])
   })

@@ -13,7 +13,7 @@ const lefts: readonly [Left, ...Left[]] = [
   'silent',
   'damaged',
   'torn',
-  'swapped',
+  'other-values',
   'other-values',
   'other-file',
 ]
@@ -29,7 +29,7 @@ export function withKept(plan: Plan): Plan {
   const kept: KeptPlan = {
     left: plan.servers.map(() => random.pick(lefts)),
     disk: random.pick(['well', 'well', 'well', 'full', 'unreadable', 'no-folder']),
-    isKeyTorn: random.chance(0.1),
+    isTorn: random.chance(0.1),
   }
   const share = random.pick(GONE_SHARES)
   const ops = plan.ops.flatMap((op): Op[] => {

@@ -1,15 +1,12 @@
 // The files that an earlier run of the proxy has written, and what became of them since.
 
-import { KeptDisk } from '../../src/kept/disk.js'
-import { KEY_FILE, readNames } from '../../src/kept/names.js'
-import { KeptStore } from '../../src/kept/store.js'
+import { KeptStore, keptFileName } from '../../src/kept/store.js'
 import { limits } from '../../src/limits.js'
 import type { ListKind } from '../../src/mcp/methods/method-row.js'
 import type { Runtime } from '../../src/runtime/runtime.js'
 import type { KeptFacts } from '../../src/upstream/contracts/kept.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
 import type { MemoryFiles } from '../kept/support/memory-files.js'
-import { setOf } from './brain.js'
 import { serversOf, sources } from './configuration.js'
 import { at } from './json.js'
 import { ALIEN, GONE, type KeptPlan, type Left } from './kept-plan.js'
@@ -30,8 +27,8 @@ export async function liveBefore(life: EarlierLife): Promise<void> {
     if (left !== 'nothing') await leave(life, server, left)
   }
   const { kept, files } = life
-  const key = files.stored.get(KEY_FILE)
-  if (kept.isKeyTorn && key !== undefined) key.bytes = key.bytes.subarray(1)
+  const file = files.stored.get(keptFileName(sources.own))
+  if (kept.isTorn && file !== undefined) file.bytes = file.bytes.subarray(0, file.bytes.length / 2)
   files.troubles.readsFail = kept.disk === 'unreadable'
   files.troubles.folder = kept.disk === 'no-folder' ? 'EROFS: read-only file system' : undefined
   files.troubles.writes = kept.disk === 'full' ? 'ENOSPC: no space left on device' : undefined
@@ -44,30 +41,20 @@ async function leave(life: EarlierLife, server: ServerPlan, left: Left): Promise
       return
     case 'same':
     case 'silent':
-      return keep(life, own, sources.own, described(server, left === 'same'))
+      return keep(life, own, sources.own, described(server, left === 'same' ? undefined : 'it failed'))
     case 'stale':
       return keep(life, own, sources.own, foreign(server, GONE))
     case 'damaged':
+      await keep(life, own, sources.own, foreign(server, ALIEN))
+      return change(life, server, `{\\"name\\"`, `{\\"name\\`)
     case 'torn':
       await keep(life, own, sources.own, foreign(server, ALIEN))
-      return change(life, own, (bytes) => (left === 'torn' ? half(bytes) : damaged(bytes)))
-    case 'swapped': {
-      const bytes = await other(life, server)
-      await keep(life, own, sources.own, foreign(server, ALIEN))
-      return change(life, own, (before) => bytes ?? before)
-    }
+      return change(life, server, '"isShy":', '"isSly":')
     case 'other-values':
-      return void (await other(life, server))
+      return keep(life, configOf(server, sources.own, 'other'), sources.own, foreign(server, ALIEN))
     case 'other-file':
       return keep(life, configOf(server, sources.other), sources.other, foreign(server, ALIEN))
   }
-}
-
-/** A server of the same name with other values; gives its file. */
-async function other(life: EarlierLife, server: ServerPlan): Promise<Buffer | undefined> {
-  const config = configOf(server, sources.own, 'other')
-  await keep(life, config, sources.own, foreign(server, ALIEN))
-  return stored(life, config)?.bytes
 }
 
 const log = (): void => {}
@@ -80,41 +67,19 @@ async function keep(
 ): Promise<void> {
   const { plan, files, runtime } = life
   const secret = (bytes: number): Buffer => Buffer.alloc(bytes, `${plan.seed}`)
-  const disk = new KeptDisk({
-    files,
-    limits: limits.kept,
-    runtime: { ...runtime, secret },
-    log,
-    source,
-    servers: [config],
-  })
-  const store = new KeptStore(limits.kept, disk)
-  const sets = [
-    '',
-    'elicitation roots sampling',
-    ...plan.clients.map(({ capabilities }) => setOf(capabilities)),
-  ]
-  for (const set of new Set(sets)) store.of(config)?.keep(set, facts)
+  const store = new KeptStore(limits.kept, { files, runtime: { ...runtime, secret }, log, source })
+  store.of(config).keep(facts)
   await store.close()
 }
 
-function change(life: EarlierLife, config: ServerConfig, changed: (bytes: Buffer) => Buffer): void {
-  const file = stored(life, config)
-  if (file === undefined) throw new Error(`nothing was kept of ${config.name}`)
-  file.bytes = changed(file.bytes)
-}
-
-function stored({ files }: EarlierLife, config: ServerConfig): { bytes: Buffer } | undefined {
-  return files.stored.get(readNames(files, sources.own)?.file(config) ?? '')
-}
-
-function half(bytes: Buffer): Buffer {
-  return bytes.subarray(0, bytes.length / 2)
-}
-
-/** As long as before, and as easy to read. */
-function damaged(bytes: Buffer): Buffer {
-  return Buffer.from(bytes.toString('latin1').replace('"version":"1"', '"version":"2"'), 'latin1')
+/** In what was kept of this server alone. */
+function change({ files }: EarlierLife, server: ServerPlan, from: string, to: string): void {
+  const file = files.stored.get(keptFileName(sources.own))
+  const lines = file?.bytes.toString().split('\n') ?? []
+  const at = lines.findIndex((line) => line.includes(`"name":"${server.name}"`))
+  const changed = lines[at]?.replaceAll(from, to)
+  if (file === undefined || changed === undefined) throw new Error(`nothing was kept of ${server.name}`)
+  file.bytes = Buffer.from(lines.toSpliced(at, 1, changed).join('\n'))
 }
 
 function configOf(server: ServerPlan, source: string, value?: string): ServerConfig {
@@ -124,14 +89,18 @@ function configOf(server: ServerPlan, source: string, value?: string): ServerCon
 }
 
 /** What the server says today. */
-function described(plan: ServerPlan, answered: boolean): KeptFacts {
+function described(plan: ServerPlan, failure?: string): KeptFacts {
   const facts = new ServerFacts(plan, 0)
   const lists = new Map(
     shapes
       .filter(([kind]) => kind === 'tools' || plan.offers.includes(kind === 'prompts' ? kind : 'resources'))
       .map(([kind, method, member]) => [kind, itemsOf(facts.listed(method, {}), member)]),
   )
-  return { answered, description: { handshake: Buffer.from(facts.described()), lists, isShy: false } }
+  return {
+    starts: 0,
+    failure,
+    description: { handshake: Buffer.from(facts.described()), lists, isShy: false },
+  }
 }
 
 const shapes: readonly (readonly [ListKind, string, string])[] = [
@@ -148,12 +117,13 @@ function itemsOf(result: string, member: string): Buffer[] {
 
 /** What it does not say today. */
 function foreign(server: ServerPlan, word: string): KeptFacts {
-  const facts = described({ ...server, offers: ['resources', 'prompts'] }, true)
+  const facts = described({ ...server, offers: ['resources', 'prompts'] })
   const { handshake = Buffer.alloc(0), lists = new Map() } = facts.description ?? {}
   const spoken = Buffer.from(handshake).toString().slice(0, -1)
   const tools = ['work', word, `${word}-too`].map((name) => Buffer.from(`{"name":"${name}"}`))
   return {
-    answered: true,
+    starts: 0,
+    failure: undefined,
     description: {
       handshake: Buffer.from(`${spoken},"instructions":"${word}"}`),
       lists: new Map([...lists, ['tools', tools]]),

@@ -239,7 +239,7 @@ export const eraRegressions: readonly Regression[] = [
           sets: [['elicitation', 'roots'], ['sampling', 'elicitation', 'roots'], ['elicitation']],
         }),
       ],
-      kept: { left: ['torn', 'silent'], disk: 'no-folder', isKeyTorn: false },
+      kept: { left: ['torn', 'silent'], disk: 'no-folder', isTorn: false },
       ops: [
         { gapMs: 0, kind: 'attach', client: 0 },
         { gapMs: 3, kind: 'attach', client: 1 },
@@ -615,7 +615,7 @@ export const eraRegressions: readonly Regression[] = [
           ],
         }),
       ],
-      kept: { left: ['damaged', 'stale'], disk: 'well', isKeyTorn: false },
+      kept: { left: ['damaged', 'stale'], disk: 'well', isTorn: false },
       ops: [
         { gapMs: 0, kind: 'attach', client: 0 },
         { gapMs: 0, kind: 'gone', client: 0, server: 0 },
@@ -854,7 +854,7 @@ export const eraRegressions: readonly Regression[] = [
         }),
       ],
       ownStart: 'with-call',
-      kept: { left: ['silent'], disk: 'well', isKeyTorn: false },
+      kept: { left: ['silent'], disk: 'well', isTorn: false },
       ops: [
         { gapMs: 0, kind: 'attach', client: 0 },
         { gapMs: 2, kind: 'listen', client: 0, can: ['sampling', 'roots'], followed: [0], hasTools: false },

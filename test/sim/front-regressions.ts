@@ -136,7 +136,7 @@ export const frontRegressions: readonly Regression[] = [
     plan: plainPlan({
       seed: 70_002_237,
       front,
-      kept: { left: ['damaged', 'stale'], disk: 'well', isKeyTorn: false },
+      kept: { left: ['damaged', 'stale'], disk: 'well', isTorn: false },
       servers: [plainServer('s0'), plainServer('h1', { stdout: { ...late, capacity: 4096 } })],
       clients: [plainClient('c0', { capabilities: ['elicitation'] }), plainClient('c1'), plainClient('c2')],
       ops: [attach(0, 0), attach(0, 2), call(0, 2, 1, 'exit-with'), gone(10, 0, 1), attach(185, 2)],
@@ -147,7 +147,7 @@ export const frontRegressions: readonly Regression[] = [
     plan: plainPlan({
       seed: 70_028_426,
       front,
-      kept: { left: ['other-values', 'swapped', 'stale'], disk: 'well', isKeyTorn: false },
+      kept: { left: ['other-values', 'other-values', 'stale'], disk: 'well', isTorn: false },
       servers: [plainServer('s0'), plainServer('s1', { initMs: 400 }), plainServer('s2', { timeoutMs: 600 })],
       clients: [plainClient('c0'), plainClient('c1', { revision: '2025-03-26' })],
       ops: [
@@ -215,7 +215,7 @@ export const frontRegressions: readonly Regression[] = [
         processesMax: 4,
         roomy: false,
       },
-      kept: { left: ['same', 'stale', 'stale'], disk: 'well', isKeyTorn: false },
+      kept: { left: ['same', 'stale', 'stale'], disk: 'well', isTorn: false },
       ownStart: 'with-call',
       servers: [
         plainServer('s0', {

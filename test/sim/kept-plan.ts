@@ -7,14 +7,12 @@ export type Left =
   | 'same'
   /** Lists that it has no more. */
   | 'stale'
-  /** That it did not answer the last time. */
+  /** That its last start failed. */
   | 'silent'
-  /** One byte is another one. */
+  /** A list whose items are no JSON. */
   | 'damaged'
-  /** Only the first half was written. */
+  /** An entry of which a member is missing. */
   | 'torn'
-  /** What was kept of a server with other values, under the name of this one. */
-  | 'swapped'
   /** A server of the same name with other values, as another schema may have it. */
   | 'other-values'
   /** The same server of another configuration. */
@@ -25,8 +23,8 @@ export interface KeptPlan {
   readonly left: readonly Left[]
   /** What is wrong with the disk until everything is mended. */
   readonly disk: 'well' | 'full' | 'unreadable' | 'no-folder'
-  /** The key that the files were named with is damaged, so that none of them can be found. */
-  readonly isKeyTorn: boolean
+  /** Only the first half of the file was written. */
+  readonly isTorn: boolean
 }
 
 /** What nobody may be shown has this word in it. */
@@ -36,7 +34,7 @@ export const ALIEN = 'alien'
 export const GONE = 'gone'
 
 /** Whether clients may be shown what was left of a server. */
-export function isShown({ left, disk, isKeyTorn }: KeptPlan, at: number): boolean {
+export function isShown({ left, disk, isTorn }: KeptPlan, at: number): boolean {
   const what = left[at] ?? 'nothing'
-  return ['same', 'stale', 'silent'].includes(what) && disk !== 'unreadable' && !isKeyTorn
+  return ['same', 'stale', 'silent'].includes(what) && disk !== 'unreadable' && !isTorn
 }

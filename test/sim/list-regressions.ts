@@ -98,7 +98,7 @@ export const listRegressions: readonly Regression[] = [
       seed: 525,
       servers: [plainServer('s0', { isolation: 'session', stdin: { ...slow, capacity: 4096 } })],
       ownStart: 'with-call',
-      kept: { left: ['stale'], disk: 'well', isKeyTorn: false },
+      kept: { left: ['stale'], disk: 'well', isTorn: false },
       ops: [
         { gapMs: 2, kind: 'attach', client: 0 },
         { gapMs: 4, kind: 'reload', server: 0, how: 'retimed' },

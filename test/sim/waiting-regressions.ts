@@ -178,7 +178,7 @@ export const waitingRegressions: readonly Regression[] = [
         client('c3', { manners: 'eager', input: slow, output: { ...slow, capacity: 4096 }, answerMs: 2500 }),
       ],
       ownStart: 'with-call',
-      kept: { left: ['swapped', 'stale'], disk: 'well', isKeyTorn: false },
+      kept: { left: ['other-values', 'stale'], disk: 'well', isTorn: false },
       ops: [
         attach(1, 0),
         attach(32, 2),

@@ -7,7 +7,6 @@ import { loadAjv } from '../../src/mcp/validate/ajv-build.js'
 export async function warm(): Promise<void> {
   await Promise.all([
     import('p-queue'),
-    import('../../src/kept/disk.js'),
     import('../../src/kept/folder-files.js'),
     import('../../src/upstream/http/http-dialer.js'),
     import('../../src/mcp/validate.js'),

@@ -69,27 +69,6 @@ describe('a call that waits for what a server has', () => {
     assert.match(JSON.stringify(at(value, 'result')), /"s__t"/)
   })
 
-  test('does not fall behind the next one, where both have to wait once more', async (t) => {
-    const called: string[] = []
-    const { children, client } = await worldOf(t, (method, params, child) => {
-      const { length } = children()
-      // The first is shared and never lists; the second ends when the third has listed.
-      if (child === children()[0] && method === 'tools/list') return undefined
-      if (child === children()[1] && method === 'initialize' && length < 4) return undefined
-      if (method === 'tools/call') called.push(textAt(params, 'arguments', 'n'))
-      return polite(method, params, child)
-    })
-    const [one, other] = [await client({ roots: {} }), await client({ roots: {} })]
-    const calls = ['first', 'second'].map((n) => one.call('s__t', { n }))
-    await settled()
-    await other.call('s__t', { n: 'other' })
-    await settled()
-    children()[1]?.end(1)
-    await settled()
-    await Promise.all(calls)
-    assert.deepEqual(called, ['other', 'first', 'second'])
-  })
-
   test('is checked against what the next process has, when one ends before it has listed', async (t) => {
     const { children, client } = await worldOf(t, (method, params, child) => {
       if (method !== 'tools/list') return polite(method, params, child)

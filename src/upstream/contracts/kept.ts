@@ -3,7 +3,7 @@
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { ServerConfig } from './server-config.js'
 
-/** A server's own words, as raw JSON; none of them has a line feed outside of its tokens that matters. */
+/** A server's own words: raw JSON, as the server sent it. */
 export interface SelfDescription {
   /** The result of the handshake. */
   readonly handshake: Uint8Array
@@ -13,27 +13,28 @@ export interface SelfDescription {
   readonly isShy: boolean
 }
 
-/** The kept facts of one server for clients with one set of capabilities. */
+/** The kept facts of one server. */
 export interface KeptFacts {
-  /** Whether it answered when it was started last; one that did not is not waited for. */
-  readonly answered: boolean
-  /** Undefined when it has never said, or has not answered twice in a row. */
+  /** Starts since it was last described, or since the first. */
+  readonly starts: number
+  /** Why its last start failed, where it had all its time and the proxy did not end it; one that failed is not waited for. */
+  readonly failure: string | undefined
+  /** Undefined when it has never listed, or has failed twice in a row. */
   readonly description: SelfDescription | undefined
 }
 
-/** The kept facts of one server, by sets of capabilities (`capabilitySet`). */
+/** The kept facts of one server. */
 export interface KeptServer {
-  /** Whether something can be shown of it, to clients of any set. */
-  readonly isDescribed: boolean
-  /** Whether it is better not asked what it speaks, whatever its clients can be asked. */
-  readonly isShy: boolean
-  recall(set: string): KeptFacts | undefined
-  /** Takes the place of what was kept for this set; the buffers are not changed by anybody afterwards. */
-  keep(set: string, facts: KeptFacts): void
+  /** Undefined before its first start. */
+  readonly facts: KeptFacts | undefined
+  /** Replaces them; the buffers are not changed by anybody afterwards. */
+  keep(facts: KeptFacts): void
 }
 
 /** The store of kept facts; made outside of this layer, because it may use a disk. */
 export interface KeptServers {
-  /** Of a server as it is configured; undefined when nothing is to be kept of it. */
-  of(config: ServerConfig): KeptServer | undefined
+  /** Of a server as it is configured. */
+  of(config: ServerConfig): KeptServer
+  /** Resolves when everything that was kept until now is written. */
+  flush(): Promise<void>
 }

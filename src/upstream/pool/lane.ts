@@ -46,7 +46,9 @@ export class PoolLane implements Lane, ServerView {
     this.#lists = new LaneLists(parts, announce, () => this.#keep())
     this.known = this.#lists.known
     this.#links = new LaneLinks(parts, this.#lists)
-    this.#recollection = new Recollection(parts.recollections, this.#lists, parts.declared, announce)
+    // What clients with processes of their own are listed is not what the others are; those see the common lane.
+    const isKept = !parts.yields || parts.isolation === 'session'
+    this.#recollection = new Recollection(parts.recollections, this.#lists, isKept)
     const settled = (): void => this.#settle()
     this.#members = new ServerInstances(parts, this.#links, this.#lists, this.#recollection, settled)
     // What can be answered at once is answered before a process is started.
@@ -267,9 +269,10 @@ export class PoolLane implements Lane, ServerView {
     // It has its answer, unless the server could not be reached.
     this.#parts.opening?.fail(this.#members.failure?.body ?? shuttingDown())
     // One for which there was no room is well, as far as anybody knows.
-    const isUnknown = this.#links.isClosed || this.#members.failure?.reason === 'overloaded'
+    const { failure } = this.#members
+    const isUnknown = this.#links.isClosed || failure?.reason === 'overloaded'
     if (this.#links.facts !== undefined || isUnknown) return
-    this.#recollection.late()
+    this.#recollection.failed(failure?.message ?? 'it did not start')
     this.#announce(this.#recollection.forget())
   }
 

@@ -59,7 +59,7 @@ export class Pool implements Upstream, LaneOwner {
   constructor(config: ServerConfig, pooling: Pooling, around: PoolSurroundings) {
     this.config = config
     const kept = around.kept.of(config)
-    const era = new ServerEra(around.runtime, pooling.eraMs, () => kept?.isShy === true)
+    const era = new ServerEra(around.runtime, pooling.eraMs, () => kept.facts?.description?.isShy === true)
     // Later: whoever finds it is in the middle of opening a process.
     era.found = () => void Promise.resolve().then(() => this.#found())
     this.#era = era
@@ -77,7 +77,7 @@ export class Pool implements Upstream, LaneOwner {
       around.limits.restart,
       pooling.restartDelayMs,
       around.runtime,
-      kept?.isDescribed === true,
+      kept.facts?.description !== undefined,
     )
     this.#parts = { ...around, ...pooling, service, kind, times: config, leg, marked, restarts }
     this.#recollections = new Recollections(kept, era, (said) => leg().recall(said))
@@ -102,7 +102,7 @@ export class Pool implements Upstream, LaneOwner {
     if (this.config.lazy || this.#closed || this.#isWarm) return
     this.#warming?.cancel()
     // Where something is kept, a client that speaks at once is answered before its lane starts the process.
-    const waitMs = this.#recollections.kept?.isDescribed ? SILENCE_MS : delayMs
+    const waitMs = this.#recollections.kept?.description !== undefined ? SILENCE_MS : delayMs
     if (waitMs === 0) return this.#startSpare()
     const { runtime } = this.#parts
     this.#warming = runtime.setTimer(waitMs, () => {
@@ -153,8 +153,7 @@ export class Pool implements Upstream, LaneOwner {
     const { capabilities: declared, principal } = profile
     const use = { sharing, declared, opening, client: serial, principal, yields, verdict }
     const own = this.#newLane(use).join(client)
-    // What was kept for clients like this one says more than what others see.
-    if (yields && !this.isolated && own.described === undefined) own.defer(this.#commonLane('plain'))
+    if (yields && !this.isolated) own.defer(this.#commonLane('plain'))
     if (!yields || opening !== undefined) return own
     const join = (): Lane => this.#commonLane('plain').join(client)
     return new ChosenLane(client, own, this.#undecided, verdict, join)

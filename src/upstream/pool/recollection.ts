@@ -1,9 +1,8 @@
-// The kept facts of one lane's server, shown until the server has listed again.
+// The kept facts of one server, shown until the server has listed again.
 //
 // A server that fails once may be well the next time, so its lists are kept; after
 // two failures in a row only the failure is.
 
-import { type ClientCapabilities, capabilitySet, noCapabilities } from '../../mcp/capabilities.js'
 import type { EraMemory, ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, readListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
@@ -19,42 +18,66 @@ export interface Described {
   readonly lists: ReadonlyMap<ListKind, readonly ListItem[]>
 }
 
-/** What is kept of one server; what it means is read once for all lanes that show it. */
+/** The kept facts of one server; each description is read once for all lanes that show it. */
 export class Recollections {
-  /** Undefined where nothing is kept. */
-  readonly kept: KeptServer | undefined
+  readonly #kept: KeptServer
   readonly #era: Pick<EraMemory, 'shyness'>
   readonly #recall: (handshake: Uint8Array) => ServerFacts | undefined
   readonly #known = new WeakMap<SelfDescription, Described>()
-  /** Those that still show what was kept, by their sets of capabilities. */
-  readonly #showing = new Map<string, Set<Recollection>>()
+  /** This run has counted a start of the server. */
+  #isCounted = false
+  /** The server has listed in this run. */
+  #isConfirmed = false
 
   /** `recall` reads the words of a server. */
   constructor(
-    kept: KeptServer | undefined,
+    kept: KeptServer,
     era: Pick<EraMemory, 'shyness'>,
     recall: (handshake: Uint8Array) => ServerFacts | undefined,
   ) {
-    this.kept = kept
+    this.#kept = kept
     this.#era = era
     this.#recall = recall
   }
 
-  /** Of the lanes whose server is told the same of its clients. */
-  showing(set: string): Set<Recollection> {
-    const showing = this.#showing.get(set) ?? new Set()
-    this.#showing.set(set, showing)
-    return showing
+  /** As they are kept now. */
+  get kept(): KeptFacts | undefined {
+    return this.#kept.facts
   }
 
-  /** What the server said to clients that can be asked nothing, in an earlier run or in this one. */
+  /** The server's own description, of an earlier run or of this one. */
   get facts(): ServerFacts | undefined {
-    const description = this.kept?.recall(capabilitySet(noCapabilities))?.description
-    return description && this.read(description)?.facts
+    return this.described?.facts
   }
 
-  /** Undefined when the handshake is none that this proxy speaks. */
-  read(description: SelfDescription): Described | undefined {
+  /** Undefined where nothing is kept, or the handshake is none that this proxy speaks. */
+  get described(): Described | undefined {
+    const description = this.kept?.description
+    return description && this.#read(description)
+  }
+
+  /** A first process is started; counted where the server has not said yet what it has. */
+  started(): void {
+    const { starts = 0, failure, description } = this.kept ?? {}
+    if (description !== undefined || this.#isCounted) return
+    this.#isCounted = true
+    this.#kept.keep({ starts: starts + 1, failure, description })
+  }
+
+  /** The server has said what it is and has. */
+  confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
+    this.#isConfirmed = true
+    this.#kept.keep({ starts: 0, failure: undefined, description: this.#write(said) })
+  }
+
+  /** Its start has failed, and the proxy did not end it. */
+  failed(why: string): void {
+    if (this.#isConfirmed) return
+    const { starts = 0, failure, description } = this.kept ?? {}
+    this.#kept.keep({ starts, failure: why, description: failure === undefined ? description : undefined })
+  }
+
+  #read(description: SelfDescription): Described | undefined {
     const known = this.#known.get(description)
     if (known !== undefined) return known
     const facts = this.#recall(description.handshake)
@@ -68,11 +91,10 @@ export class Recollections {
     return this.#remember(description, { isCurrent: false, facts, lists })
   }
 
-  /** The words themselves, to be kept for this set. */
-  write(set: string, facts: ServerFacts, lists: Described['lists']): SelfDescription {
+  #write({ facts, lists }: Pick<Described, 'facts' | 'lists'>): SelfDescription {
     const lines = new Map([...lists].map(([kind, each]) => [kind, each.map(({ line }) => line)]))
-    const before = this.kept?.recall(set)?.description?.handshake
-    // One that says something else of itself is another version, and may have learned to answer.
+    const before = this.kept?.description?.handshake
+    // A server that says something else of itself is another version, and may have learned to answer.
     const isSame = before === undefined || Buffer.compare(before, facts.handshake) === 0
     const description = {
       handshake: facts.handshake,
@@ -89,13 +111,12 @@ export class Recollections {
   }
 }
 
-/** The facts of one lane that were kept. */
+/** The kept facts as one lane shows them. */
 export class Recollection {
   readonly #all: Recollections
   readonly #lists: LaneLists
-  /** Of the clients of the lane (`capabilitySet`). */
-  readonly #set: string
-  /** What was kept when the lane was made; undefined once the server has answered or failed. */
+  readonly #isKept: boolean
+  /** The facts at the time the lane was made; undefined once the server has answered or failed. */
   #before: KeptFacts | undefined
   #facts: ServerFacts | undefined
   /** The lists that are known. */
@@ -103,30 +124,18 @@ export class Recollection {
   #isCurrent = false
   #isLate = false
   #isOver = false
-  readonly #changed: (kinds: readonly ListKind[]) => void
 
-  /**
-   * `declared` is what the server of the lane is told that clients can do. `changed` hears which lists show something
-   * else than before, though the lane's own server has said nothing.
-   */
-  constructor(
-    all: Recollections,
-    lists: LaneLists,
-    declared: ClientCapabilities,
-    changed: (kinds: readonly ListKind[]) => void,
-  ) {
+  /** `isKept` says that what this lane's server says is kept for the next start, and not only what others say. */
+  constructor(all: Recollections, lists: LaneLists, isKept: boolean) {
     this.#all = all
     this.#lists = lists
-    this.#changed = changed
-    this.#set = capabilitySet(declared)
-    this.#before = all.kept?.recall(this.#set)
-    const description = this.#before?.description
-    const described = description === undefined ? undefined : all.read(description)
+    this.#isKept = isKept
+    this.#before = all.kept
+    const { described } = all
     if (described !== undefined) this.#show(described)
-    all.showing(this.#set).add(this)
   }
 
-  /** What the server said of itself before it was started, where that is shown. */
+  /** The server's description of before its start, while that is shown. */
   get facts(): ServerFacts | undefined {
     return this.#facts
   }
@@ -136,9 +145,14 @@ export class Recollection {
     return this.#isCurrent
   }
 
-  /** Whether the server did not answer the last time or takes long now, and has not answered since. */
+  /** Whether the last start failed or this one takes long, and the server has not answered since. */
   get isSilent(): boolean {
-    return this.#isLate || this.#before?.answered === false
+    return this.#isLate || this.#before?.failure !== undefined
+  }
+
+  /** What an earlier run has left, until this start has ended. */
+  get before(): KeptFacts | undefined {
+    return this.#before
   }
 
   /** Whether this list was kept: one that could not be read then is not known. */
@@ -146,32 +160,31 @@ export class Recollection {
     return this.#kinds.has(kind)
   }
 
-  /** Shows what another lane of the same server knows, where nothing was kept for this one. */
+  /** Shows what another lane of the same server knows. */
   borrow(described: Described): void {
-    if (this.#facts === undefined && !this.#isOver) this.#show(described)
+    if (!this.#isOver) this.#show(described)
   }
 
   /** The server has said what it is and has; that is kept for the next start. */
   confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
     this.over()
-    const description = this.#all.kept && this.#all.write(this.#set, said.facts, said.lists)
-    if (description === undefined) return
-    this.#all.kept?.keep(this.#set, { answered: true, description })
-    for (const other of this.#all.showing(this.#set)) other.#renew(said)
+    if (this.#isKept || this.#all.facts === undefined) this.#all.confirmed(said)
   }
 
-  /** The server has not answered for so long that neither the next start nor the next client is to wait for it. */
+  /** The server has not answered for so long that no client waits for it any more. */
   late(): void {
-    if (this.#isOver || this.#isLate) return
-    this.#isLate = true
-    const description = this.#before?.answered === true ? this.#before.description : undefined
-    this.#all.kept?.keep(this.#set, { answered: false, description })
+    this.#isLate = !this.#isOver
+  }
+
+  /** The first attempt has failed; the next start does not wait for the server. */
+  failed(why: string): void {
+    if (!this.#isOver) this.#all.failed(why)
   }
 
   /**
    * The start has failed: what an earlier run has kept is not shown any more; gives the lists that had something.
    *
-   * What another process of this run has said stays, as after a crash.
+   * The words of another process of this run stay, as after a crash.
    */
   forget(): ListKind[] {
     if (this.#isOver || this.#isCurrent) return []
@@ -181,7 +194,6 @@ export class Recollection {
 
   /** From now on nothing is shown that was kept. */
   over(): void {
-    this.#all.showing(this.#set).delete(this)
     this.#isOver = true
     this.#isLate = false
     this.#before = undefined
@@ -189,18 +201,10 @@ export class Recollection {
     this.#kinds = new Set()
   }
 
-  /** The server has said something else to another client of this set. */
-  #renew({ facts, lists }: Pick<Described, 'facts' | 'lists'>): void {
-    if (this.#facts === undefined) return
-    const changed = this.#show({ isCurrent: true, facts, lists })
-    if (changed.length > 0) this.#changed(changed)
-  }
-
-  /** Gives the lists that are others than before. */
-  #show({ isCurrent, facts, lists }: Described): ListKind[] {
+  #show({ isCurrent, facts, lists }: Described): void {
     this.#isCurrent = isCurrent
     this.#facts = facts
     this.#kinds = new Set([...this.#kinds, ...lists.keys()])
-    return [...lists].flatMap(([kind, items]) => (this.#lists.recall(kind, items) ? [kind] : []))
+    for (const [kind, items] of lists) this.#lists.recall(kind, items)
   }
 }

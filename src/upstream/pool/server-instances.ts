@@ -177,7 +177,8 @@ export class ServerInstances {
 
   /** The first attempt. */
   #launch(): Promise<void> {
-    const { runtime, lateMs } = this.#parts
+    const { runtime, lateMs, recollections } = this.#parts
+    recollections.started()
     this.#late = runtime.setTimer(lateMs, () => {
       if (this.#links.facts === undefined) this.#recollection.late()
     })

@@ -8,7 +8,8 @@ import type { ServerConfig } from '../../../src/upstream/contracts/server-config
 /** A server that has said what it is, with these tools and nothing else. */
 export function factsOf(...tools: string[]): KeptFacts {
   return {
-    answered: true,
+    starts: 0,
+    failure: undefined,
     description: {
       handshake: Buffer.from('{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}'),
       lists: new Map<ListKind, readonly Uint8Array[]>([
@@ -25,25 +26,6 @@ export function toolsOf(facts: KeptFacts | undefined): string[] | undefined {
     const tool: unknown = JSON.parse(Buffer.from(item).toString())
     return String(typeof tool === 'object' && tool !== null && 'name' in tool ? tool.name : tool)
   })
-}
-
-/** Plain text of everything that is known. */
-export function inText(sets: ReadonlyMap<string, KeptFacts> | undefined): unknown {
-  return (
-    sets &&
-    [...sets].map(([set, { answered, description }]) => [
-      set,
-      answered,
-      description && [
-        Buffer.from(description.handshake).toString(),
-        description.isShy,
-        ...[...description.lists].map(([kind, items]) => [
-          kind,
-          items.map((item) => Buffer.from(item).toString()),
-        ]),
-      ],
-    ])
-  )
 }
 
 /** A server as a configuration has it. */

@@ -1,6 +1,6 @@
 // A folder of kept files in memory, whose disk may be full or broken.
 
-import type { KeptFileContent, KeptFileEntry, KeptFiles } from '../../../src/runtime/runtime.js'
+import type { KeptFileContent, KeptFiles } from '../../../src/runtime/runtime.js'
 
 /** What is wrong with the disk. */
 export interface DiskTroubles {
@@ -13,6 +13,7 @@ export interface DiskTroubles {
 
 interface Stored {
   bytes: Buffer
+  version: number
   modifiedMs: number
 }
 
@@ -24,7 +25,10 @@ export class MemoryFiles implements KeptFiles {
   /** Names of the files that were written, in order. */
   readonly writes: string[] = []
   readonly reads: string[] = []
+  /** Is called between the read and the write of a file. */
+  between: () => void = () => {}
   readonly #now: () => number
+  #versions = 0
 
   constructor(now: () => number = () => 0) {
     this.#now = now
@@ -37,41 +41,29 @@ export class MemoryFiles implements KeptFiles {
   read(name: string, bytesMax: number): KeptFileContent | undefined {
     this.reads.push(name)
     const found = this.stored.get(name)
-    if (found === undefined || this.troubles.readsFail === true || found.bytes.length > bytesMax)
-      return undefined
-    return { bytes: Buffer.from(found.bytes), modifiedMs: found.modifiedMs }
+    if (found === undefined || this.troubles.readsFail === true) return undefined
+    const bytes = found.bytes.length > bytesMax ? Buffer.alloc(0) : Buffer.from(found.bytes)
+    return { bytes, version: String(found.version) }
   }
 
-  async write(name: string, bytes: Uint8Array): Promise<void> {
+  async write(name: string, bytes: Uint8Array, before: string | undefined): Promise<boolean> {
     await Promise.resolve()
+    this.between()
     if (this.troubles.writes !== undefined) throw new Error(this.troubles.writes)
+    const there = this.stored.get(name)
+    // A file that cannot be read is replaced.
+    if (this.troubles.readsFail !== true && (there && String(there.version)) !== before) return false
     this.writes.push(name)
-    this.stored.set(name, { bytes: Buffer.from(bytes), modifiedMs: this.#now() })
+    this.stored.set(name, {
+      bytes: Buffer.from(bytes),
+      version: ++this.#versions,
+      modifiedMs: this.#now(),
+    })
+    return true
   }
 
-  async create(name: string, bytes: Uint8Array): Promise<void> {
-    if (this.stored.has(name)) throw new Error(`EEXIST: ${name}`)
-    await this.write(name, bytes)
-  }
-
-  async touch(name: string, modifiedMs: number): Promise<void> {
+  async removeUnused(sinceMs: number): Promise<void> {
     await Promise.resolve()
-    const found = this.stored.get(name)
-    if (found === undefined) throw new Error(`ENOENT: ${name}`)
-    found.modifiedMs = modifiedMs
-  }
-
-  async remove(name: string): Promise<void> {
-    await Promise.resolve()
-    this.stored.delete(name)
-  }
-
-  list(): Promise<KeptFileEntry[]> {
-    const entries = [...this.stored].map(([name, { bytes, modifiedMs }]) => ({
-      name,
-      bytes: bytes.length,
-      modifiedMs,
-    }))
-    return Promise.resolve(entries)
+    for (const [name, { modifiedMs }] of this.stored) if (modifiedMs < sinceMs) this.stored.delete(name)
   }
 }

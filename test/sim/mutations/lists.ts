@@ -38,25 +38,15 @@ export const lists: readonly Mutation[] = [
     "return this.#lists.failure === undefined ? 'starting' : 'error';",
     'return state;',
   ]),
-  mutation('what is kept of a server is named without its values', 'foreign-list', [
-    'kept/names',
-    "this.#digits('values', [this.#source, identityOf(config)], VALUES_DIGITS)",
-    "this.#digits('values', [this.#source], VALUES_DIGITS)",
+  mutation('what is kept of a server is found without its values', 'foreign-list', [
+    'kept/kept-json',
+    '.update(identity)',
+    '',
   ]),
-  mutation(
-    'what is kept of a server is named without its configuration',
-    'foreign-list',
-    ['kept/names', 'this.#source = source;', "this.#source = '';"],
-    [
-      'kept/names',
-      "this.#digits('owner', [source], OWNER_DIGITS)",
-      "this.#digits('owner', [], OWNER_DIGITS)",
-    ],
-  ),
-  mutation('kept files are believed without their seal', 'foreign-list', [
-    'kept/format',
-    '=== seal(content) ? content : undefined',
-    '!== undefined ? content : undefined',
+  mutation('what is kept of a server is found without its configuration', 'foreign-list', [
+    'kept/store',
+    '.update(source)',
+    '',
   ]),
   mutation('a tool that was kept is called before its server has listed it', 'gone-tool', [
     'proxy/routing/router',
