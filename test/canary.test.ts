@@ -131,7 +131,7 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   child.stdout.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   const exited = new Promise((resolve) => child.on('close', resolve))
-  await until(() => stderr.includes('  status '))
+  await until(() => stderr.includes('/api/status'))
   const port = Number(/http:\/\/[^\s/]+:(\d+)/.exec(stderr)?.[1])
   const headers = { authorization: `Bearer ${secret['frontToken']}` }
 

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseArguments } from '../src/cli/args.js'
-import { httpBanner } from '../src/cli/banner.js'
+import { bannerRecord, bannerText, httpBanner } from '../src/cli/banner.js'
 import { resolveConfig } from '../src/config/config.js'
 import { noPaint } from '../src/log/log.js'
 import { cli, itServer, root, time } from './integration/support/programs.js'
@@ -75,18 +75,29 @@ test('the banner says where everything is', () => {
     needsToken: true,
   }
   assert.equal(
-    httpBanner(facts, noPaint),
+    bannerText(httpBanner(facts), noPaint),
     `me 1
   mode     http, with a bearer token
   schema   default (1 server: Time) at /mcp
   schema   a.b (0 servers) at /api/a.b/mcp
   config   f.json
-JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp, Ctrl-C ends
   status   http://127.0.0.1:1/api/status
+JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp, Ctrl-C ends
 `,
   )
+  assert.deepEqual(bannerRecord(httpBanner(facts)), {
+    level: 'info',
+    message: 'JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp',
+    details: {
+      program: 'me 1',
+      mode: 'http, with a bearer token',
+      config: 'f.json',
+      status: 'http://127.0.0.1:1/api/status',
+      schemas: ['default (1 server: Time) at /mcp', 'a.b (0 servers) at /api/a.b/mcp'],
+    },
+  })
   assert.match(
-    httpBanner({ ...facts, host: '::' }, noPaint),
+    bannerText(httpBanner({ ...facts, host: '::' }), noPaint),
     /mode {5}http on every address of this machine, with/,
   )
 })
@@ -111,7 +122,7 @@ async function start(scope: Scope, args: readonly string[], env: NodeJS.ProcessE
   const listens = new Promise<void>((resolve) => {
     child.stderr.on('data', (chunk: Buffer) => {
       stderr += chunk.toString()
-      if (stderr.includes('  status ')) resolve()
+      if (stderr.includes('/api/status')) resolve()
     })
   })
   await Promise.race([listens, exited])

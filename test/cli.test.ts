@@ -7,7 +7,7 @@ import { after, describe, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArguments } from '../src/cli/args.js'
-import { stdioBanner } from '../src/cli/banner.js'
+import { bannerText, stdioBanner } from '../src/cli/banner.js'
 import { helpText } from '../src/cli/help.js'
 import { options, spellingsOf } from '../src/cli/options.js'
 import type { ReplayCommand } from '../src/cli/replay-options.js'
@@ -37,7 +37,7 @@ describe('the command line', () => {
     keepsLists: true,
   }
   const oneServer = { ...stdio, keepsLists: false }
-  const remote = { url: '', google: false, audience: undefined, impersonate: undefined }
+  const remote = { url: '', headers: {}, google: false, audience: undefined, impersonate: undefined }
   const replay: ReplayCommand = {
     kind: 'replay',
     files: ['a.jsonl'],
@@ -83,6 +83,8 @@ describe('the command line', () => {
     ['--check --http', check],
     ['--check --stdio', { ...check, schema: 'default' }],
     ['--check f.json --start', { ...check, config: 'f.json', start: true }],
+    ['--check --start f.json', { ...check, config: 'f.json', start: true }],
+    ['stdio --check --start f.json', { ...check, config: 'f.json', schema: 'default', start: true }],
     [
       '--check --http --host 0.0.0.0 --allow-unauthenticated',
       { ...check, host: '0.0.0.0', allowUnauthenticated: true },
@@ -108,6 +110,10 @@ describe('the command line', () => {
     ['-V', { kind: 'version' }],
     ['--url https://h/mcp', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
     [
+      '--url https://h/mcp --auth none -H X-Key:abc --header=B:${c}',
+      { ...oneServer, remote: { ...remote, url: 'https://h/mcp', headers: { 'X-Key': 'abc', B: '${c}' } } },
+    ],
+    [
       '--url https://h.run.app/mcp',
       { ...oneServer, remote: { ...remote, url: 'https://h.run.app/mcp', google: true } },
     ],
@@ -117,7 +123,10 @@ describe('the command line', () => {
     ],
     [
       '--url https://h --audience https://a --impersonate-service-account x@y',
-      { ...oneServer, remote: { url: 'https://h', google: true, audience: 'https://a', impersonate: 'x@y' } },
+      {
+        ...oneServer,
+        remote: { ...remote, url: 'https://h', google: true, audience: 'https://a', impersonate: 'x@y' },
+      },
     ],
   ]
   for (const [line, want] of cases)
@@ -155,6 +164,10 @@ describe('the command line', () => {
     ['replay a -c f -- x', /--config cannot be used with replay/, /^$/],
     ['--check --record f', /--record cannot be used with --check/, /^$/],
     ['--check a --config b', /cannot be used together/, /once/],
+    ['--check --start a --config b', /cannot be used together/, /once/],
+    ['--check a b', /unexpected argument "b"/, /./],
+    ['--check --start a b', /unexpected argument "b"/, /./],
+    ['--url https://h -H novalue', /--header number 1 is no header field/, /Name: value/],
     ['--stdio -- x', /only replay takes a command/, /replay FILE/],
     ['replay', /replay needs a file/, /replay FILE/],
     ['replay a --url http://h -- x', /not both/, /replay FILE/],
@@ -208,7 +221,7 @@ describe('the help', () => {
     '--stdio --schema=workspace',
     'replay FILE.jsonl',
     '--url URL [--header',
-    '--url https://SERVICE.run.app/mcp',
+    '--url URL',
     '$MCPS_PROXY_CONFIG',
     'Exit codes',
   ])
@@ -216,6 +229,12 @@ describe('the help', () => {
 
   test('names every option', () => {
     for (const option of options) assert.ok(help.includes(spellingsOf(option)[0] ?? ''), option.name)
+  })
+
+  test('has the descriptions of all options in one column', () => {
+    const lines = help.slice(help.indexOf('\nOptions\n'), help.indexOf('\nConfiguration\n')).split('\n')
+    const columns = options.map(({ about }) => lines.find((line) => line.endsWith(about))?.indexOf(about))
+    assert.deepEqual(new Set(columns), new Set([29]))
   })
 
   test('fits a terminal', () => {
@@ -229,7 +248,7 @@ describe('the banner', () => {
   const facts = { name: 'mcps-proxy', version: '1.2.3', config, schema: selectSchema(config, 'default') }
 
   test('says mode, schema, servers, readiness and how to talk', () => {
-    const text = stdioBanner({ ...facts, isInteractive: false }, noPaint)
+    const text = bannerText(stdioBanner({ ...facts, isInteractive: false }), noPaint)
     for (const part of [
       'mcps-proxy 1.2.3',
       'stdio',
@@ -243,7 +262,7 @@ describe('the banner', () => {
   })
 
   test('tells a person how to end', () =>
-    assert.ok(stdioBanner({ ...facts, isInteractive: true }, noPaint).includes('Ctrl-D')))
+    assert.ok(stdioBanner({ ...facts, isInteractive: true }).howToEnd.includes('Ctrl-D')))
 })
 
 const withCode = (code: string): Error => Object.assign(new Error('m'), { code })
@@ -376,6 +395,7 @@ describe('the program', () => {
     for (const line of stdout.trimEnd().split('\n')) assert.equal(JSON.parse(line).jsonrpc, '2.0')
     assert.match(stdout, /Time__get_current_time/)
     assert.match(stderr, /JSON-RPC 2\.0 ready/)
+    for (const line of stderr.trimEnd().split('\n')) assert.doesNotThrow(() => JSON.parse(line), line)
   })
 
   test(

@@ -214,6 +214,14 @@ describe('a configuration', () => {
     assert.deepEqual([empty.host, empty.port, empty.cors.enabled], ['0.0.0.0', 8080, false])
   })
 
+  test('is not checked against the environment where it is not served', () => {
+    const value = { mcpServers: { s: one }, server: { token: '${NONE}', stateKey: '${NONE}' } }
+    const env = { MCP_SERVER_PORT: 'abc', MCP_ENABLE_CORS: 'maybe' }
+    const { server } = resolveConfig(value, { source: 'm', folder: '/', env, servesHttp: false })
+    assert.deepEqual([server.port, server.token, server.stateKeys], [3095, undefined, []])
+    assert.equal(problemsOf(value, env).length, 4)
+  })
+
   test('has no token that no client can send', () => {
     const what =
       'has characters that stand in no bearer token|use letters, digits and signs of ASCII, without spaces'

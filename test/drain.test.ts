@@ -114,7 +114,7 @@ async function spawnHttp(
     env: { ...process.env, ...env },
   })
   t.after(() => void proxy.child.kill('SIGTERM'))
-  await until(() => proxy.stderr.includes('  status '))
+  await until(() => proxy.stderr.includes('/api/status'))
   return [proxy, Number(/http:\/\/[^\s/]+:(\d+)/.exec(proxy.stderr)?.[1])]
 }
 

@@ -48,7 +48,7 @@ async function origin(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     child.stderr?.on('data', (chunk: Buffer) => {
       said += chunk.toString()
-      const [, found] = /POST to (http:\/\/\S+)\/mcp/.exec(said) ?? []
+      const [, found] = /POST to (http:\/\/\S+?)\/mcp/.exec(said) ?? []
       if (found !== undefined) resolve(found)
     })
     child.once('close', () => reject(new Error(said)))
@@ -265,7 +265,7 @@ describe('mcps-proxy sandbox', () => {
     const child = start(['--port', '0'], env(await fake.listen()))
     const over = ended(child)
     await origin(child)
-    const said = saidLater(child, /SIGHUP: there is no configuration to read again/)
+    const said = saidLater(child, /SIGHUP: there is no configuration file to read/)
     child.kill('SIGHUP')
     await said
     child.kill('SIGTERM')

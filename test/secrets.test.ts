@@ -15,19 +15,23 @@ import { answerOf, events, json, scripted } from './transports/support/scripted.
 
 const env = { PATH: process.env['PATH'], HOME: '/nonexistent' }
 
-test('a recording does not hold the password and the key of --url', async (t) => {
-  const script = await scripted(t, (seen, response) => {
+test('a recording does not hold the password, the key and the header fields of --url, which the server gets', async (t) => {
+  const fields: unknown[] = []
+  const script = await scripted(t, (seen, response, request) => {
+    fields.push(request.headers['x-key'], request.headers.authorization)
     if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT))
     else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, '{"tools":[]}'))
     else response.writeHead(seen.method === 'GET' ? 405 : 202).end()
   })
   const record = join(scratch(t), 'session.jsonl')
   const url = `http://user:CANARY-password@${script.url.host}/mcp?key=CANARY-key-0123`
-  const args = [cli, '--url', url, '--verbose', '--record', record]
+  const headers = ['-H', 'X-Key: CANARY-header-0123', '--header', 'Authorization: Bearer CANARY-token-0123']
+  const args = [cli, '--url', url, '--auth', 'none', ...headers, '--verbose', '--record', record]
   const spawned = spawnProgram(t, process.execPath, args, { env })
   await spawned.client.open()
   assert.notEqual(at((await spawned.client.request('tools/list')).value, 'result'), undefined)
   assert.equal(await spawned.finish(), 0)
+  assert.deepEqual(new Set(fields), new Set(['CANARY-header-0123', 'Bearer CANARY-token-0123']))
   const recorded = readFileSync(record, 'utf8')
   assert.ok(recorded.includes(`${script.url.host}/mcp?key=[redacted]`), recorded)
   assert.equal(`${recorded}${spawned.stderr}`.includes('CANARY'), false)

@@ -115,18 +115,31 @@ function nameOf(mode: CommandMode): string {
 }
 
 function mistakeInWords(tokens: Tokens): Usage | undefined {
-  const { words, rest, values } = tokens
+  const { rest, values } = tokens
   const mode = modeOf(tokens)
-  const [stray] = mode === 'replay' ? [] : words.slice(subCommandOf(tokens) === undefined ? 0 : 1)
+  const [stray] = mode === 'replay' ? [] : wordsBehindMode(tokens).slice(isFileOfCheck(tokens) ? 1 : 0)
   if (stray !== undefined) return unexpected(stray)
   if (rest !== undefined && mode !== 'replay')
     return usage(
       'only replay takes a command after --',
       'for example: mcps-proxy replay FILE.jsonl -- COMMAND',
     )
-  if (values.get('check') !== undefined && values.get('check') !== '' && values.has('config'))
+  if (checkedFileOf(tokens) !== undefined && values.has('config'))
     return usage('--check FILE and --config cannot be used together', 'name the file once')
   return mode === 'replay' ? mistakeInReplay(tokens) : undefined
+}
+
+function wordsBehindMode(tokens: Tokens): readonly string[] {
+  return subCommandOf(tokens) === undefined ? tokens.words : tokens.words.slice(1)
+}
+
+/** Whether the first word is the file of `--check`, as in `--check --start FILE`. */
+function isFileOfCheck({ values }: Tokens): boolean {
+  return values.get('check') === ''
+}
+
+function checkedFileOf(tokens: Tokens): string | undefined {
+  return isFileOfCheck(tokens) ? wordsBehindMode(tokens)[0] : tokens.values.get('check')
 }
 
 function unexpected(word: string): Usage {
@@ -186,7 +199,7 @@ function checkOf(tokens: Tokens): CheckCommand {
   const { values } = tokens
   return {
     kind: 'check',
-    config: values.get('check') || values.get('config'),
+    config: checkedFileOf(tokens) ?? values.get('config'),
     schema: asksFor(tokens, 'stdio') ? (values.get('schema') ?? 'default') : undefined,
     host: values.get('host'),
     allowUnauthenticated: values.has('allow-unauthenticated'),
@@ -213,7 +226,7 @@ function httpOf(tokens: Tokens): HttpCommand {
 
 function sandboxOf(tokens: Tokens): SandboxCommand {
   const { values } = tokens
-  const config = values.get('check') || values.get('config')
+  const config = checkedFileOf(tokens) ?? values.get('config')
   const serve = values.has('stdio') ? stdioOf(tokens) : httpOf(tokens)
   return {
     kind: 'sandbox',
@@ -228,7 +241,7 @@ function runtimeOf(text: string | undefined): SandboxRuntimeName | undefined {
   return runtimeNames.find((name) => name === text)
 }
 
-function serveOptionsOf({ values }: Tokens): ServeOptions {
+function serveOptionsOf({ values }: Tokens): Omit<ServeOptions, 'kind'> {
   return {
     config: values.get('config'),
     record: values.get('record'),

@@ -1,32 +1,39 @@
-// The banner on stderr of a serving mode.
+// What a serving mode says when clients may come: a few lines on a terminal, elsewhere one line of the log.
 
 import type { Configuration, SchemaConfig } from '../config/config.js'
-import { escapeText } from '../log/log.js'
-import type { Paint } from '../log/log.js'
+import { type LogRecord, type Paint, escapeText } from '../log/log.js'
 import { counted } from './counted.js'
 
-export interface BannerFacts {
+export interface Banner {
+  /** Name and version of the program. */
+  readonly program: string
+  readonly ready: string
+  readonly facts: readonly (readonly [name: string, text: string])[]
+  /** For a person at a terminal, behind `ready`. */
+  readonly howToEnd: string
+}
+
+export interface StdioBannerFacts {
   readonly name: string
   readonly version: string
   readonly config: Configuration
   readonly schema: SchemaConfig
-  /** A person types the messages. */
+  /** Whether a person types the messages. */
   readonly isInteractive: boolean
 }
 
-export function stdioBanner(
-  { name, version, config, schema, isInteractive }: BannerFacts,
-  paint: Paint,
-): string {
-  return [
-    paint('title', escapeText(`${name} ${version}`)),
-    `  mode     stdio`,
-    `  schema   ${escapeText(schemaLine(schema))}`,
-    `  config   ${escapeText(config.source)}`,
-    `${paint('info', 'JSON-RPC 2.0 ready')}: one message per line on stdin, answers on stdout${isInteractive ? ', Ctrl-D ends' : ''}`,
-    `  try      {"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
-    '',
-  ].join('\n')
+export function stdioBanner({ name, version, config, schema, isInteractive }: StdioBannerFacts): Banner {
+  return {
+    program: `${name} ${version}`,
+    ready: 'JSON-RPC 2.0 ready: one message per line on stdin, answers on stdout',
+    howToEnd: isInteractive ? ', Ctrl-D ends' : '',
+    facts: [
+      ['mode', 'stdio'],
+      ['schema', schemaLine(schema)],
+      ['config', config.source],
+      ['try', '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'],
+    ],
+  }
 }
 
 export interface HttpBannerFacts {
@@ -39,20 +46,39 @@ export interface HttpBannerFacts {
   readonly needsToken: boolean
 }
 
-export function httpBanner(
-  { name, version, config, host, origin, needsToken }: HttpBannerFacts,
-  paint: Paint,
-): string {
+export function httpBanner({ name, version, config, host, origin, needsToken }: HttpBannerFacts): Banner {
   const enabled = [...config.schemas.values()].filter((schema) => schema.enabled)
+  const where = everyAddress.includes(host) ? ' on every address of this machine' : ''
+  return {
+    program: `${name} ${version}`,
+    ready: `JSON-RPC 2.0 ready: POST to ${origin}${pathOf(enabled[0])}`,
+    howToEnd: ', Ctrl-C ends',
+    facts: [
+      ['mode', `http${where}${needsToken ? ', with a bearer token' : ''}`],
+      ...enabled.map((schema) => ['schema', `${schemaLine(schema)} at ${pathOf(schema)}`] as const),
+      ['config', config.source],
+      ['status', `${origin}/api/status`],
+    ],
+  }
+}
+
+/** The banner as lines of a terminal. */
+export function bannerText({ program, ready, howToEnd, facts }: Banner, paint: Paint): string {
   return [
-    paint('title', escapeText(`${name} ${version}`)),
-    `  mode     http${everyAddress.includes(host) ? ' on every address of this machine' : ''}${needsToken ? ', with a bearer token' : ''}`,
-    ...enabled.map((schema) => `  schema   ${escapeText(`${schemaLine(schema)} at ${pathOf(schema)}`)}`),
-    `  config   ${escapeText(config.source)}`,
-    `${paint('info', 'JSON-RPC 2.0 ready')}: POST to ${origin}${pathOf(enabled[0])}, Ctrl-C ends`,
-    `  status   ${origin}/api/status`,
+    paint('title', escapeText(program)),
+    ...facts.map(([name, text]) => `  ${name.padEnd(8)} ${escapeText(text)}`),
+    `${paint('info', ready)}${howToEnd}`,
     '',
   ].join('\n')
+}
+
+/** The banner as one record of the log. */
+export function bannerRecord({ program, ready, facts }: Banner): LogRecord {
+  const details = Object.fromEntries(
+    facts.filter(([name]) => name !== 'try' && name !== 'schema').map(([name, text]) => [name, text]),
+  )
+  const schemas = facts.filter(([name]) => name === 'schema').map(([, text]) => text)
+  return { level: 'info', message: ready, details: { program, ...details, schemas } }
 }
 
 const everyAddress: readonly string[] = ['0.0.0.0', '::']

@@ -42,7 +42,7 @@ export async function checkConfig(
   program: string,
 ): Promise<CheckResult> {
   try {
-    const config = loadConfig({ path: command.config, env })
+    const config = loadConfig({ path: command.config, env, servesHttp: command.schema === undefined })
     const checked = { config, schemas: await servedBy(command, config) }
     const { problems, warnings } = findingsIn(checked, env, program)
     if (problems.length > 0) throw new ConfigError('CONFIG_INVALID', config.source, problems, warnings)

@@ -1,23 +1,28 @@
-// A configuration that changes while it is used: by SIGHUP, or since its file was written.
+// Follows the configuration file of a running proxy, by SIGHUP and by looking at the file.
 //
-// What cannot be used changes nothing. The log then says why: once for each text
-// of the file, and whenever somebody asks by SIGHUP.
+// A configuration with a mistake changes nothing. The log then says why: once for each text of the file, and for each
+// SIGHUP.
 
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
-import { ConfigError, refuseLoop } from '../config/config.js'
+import { ConfigError, refuseLoop, usualConfigFile } from '../config/config.js'
 import type { Configuration } from '../config/config.js'
 import { memberPath } from '../config/problems.js'
 import type { Logger } from '../log/log.js'
-import { ConfigWatch } from './config-watch.js'
 import { counted } from './counted.js'
 import { type Run, addSecrets, levelOf } from './run.js'
 
-/** A start has other things to do first. */
+/** The watch begins this long after the start, which has more urgent work. */
 const WATCH_DELAY_MS = 500
 
-/** Larger ones are no configurations; whoever reads them says so. */
+/** How often the file is looked at. */
+const LOOK_MS = 1000
+
+/** A file that is being written is read when it has not changed for this long. */
+const SETTLE_MS = 100
+
+/** Larger files are not compared; reading them reports that they are too large. */
 const CONTENTS_BYTES_MAX = 2 * 1024 * 1024
 
 const startOnly = [
@@ -27,75 +32,77 @@ const startOnly = [
   ['console', 'logging.console'],
 ] as const
 
-/** Keeps what is served, and the log of this process, equal to what the file says, until it is stopped. */
+/** Keeps what is served, and the log of this process, equal to the file until `stop`. */
 export class ConfigFollower {
   readonly #run: Run
   readonly #reload: (config: Configuration) => Promise<unknown>
-  /** What is used now. */
+  /** The file in use, or the one that would be used if it were there; undefined where no file is read. */
+  readonly #path: string | undefined
+  readonly #starting: NodeJS.Timeout
+  /** The configuration in use. */
   #config: Configuration
-  #watch: ConfigWatch | undefined
-  #starting: NodeJS.Timeout | undefined
   /** The text that was read last, used or not. */
   #contents: string | undefined
-  #stopped = false
+  /** Reloads run one after the other. */
+  #reading: Promise<void> = Promise.resolve()
+  #isStopped = false
 
-  /** `reload` makes whoever serves the configuration take another one, or throws a ConfigError and changes nothing. */
+  /** `reload` makes the server take another configuration, or throws a ConfigError and changes nothing. */
   constructor(run: Run, reload: (config: Configuration) => Promise<unknown>) {
+    const { read, config, endings } = run
     this.#run = run
     this.#reload = reload
-    this.#config = run.config
+    this.#config = config
+    const file = isAbsolute(config.source) ? config.source : usualConfigFile(process.env)
+    this.#path = read === undefined ? undefined : file
     this.#starting = setTimeout(() => this.#startWatch(), WATCH_DELAY_MS).unref()
-    run.endings.onHangup(() => this.#onHangup())
+    endings.onHangup(() => this.#onHangup())
   }
 
   stop(): void {
-    this.#stopped = true
+    this.#isStopped = true
     clearTimeout(this.#starting)
-    this.#watch?.stop()
+    if (this.#path !== undefined) unwatchFile(this.#path, this.#onLook)
   }
 
   #onHangup(): void {
     const { read, logger } = this.#run
     const what =
-      read !== undefined ? 'reading the configuration again' : 'there is no configuration to read again'
+      read === undefined ? 'there is no configuration file to read' : 'reading the configuration again'
     logger.sink({ level: 'info', message: `SIGHUP: ${what}` })
-    void this.#read()
-  }
-
-  /** The file in use; undefined for a configuration that is none. */
-  get #path(): string | undefined {
-    const { source } = this.#config
-    return this.#run.read !== undefined && isAbsolute(source) ? source : undefined
+    this.#reading = this.#reading.then(() => this.#read())
   }
 
   #startWatch(): void {
-    this.#starting = undefined
     const path = this.#path
-    if (this.#stopped || path === undefined) return
-    this.#watch = new ConfigWatch(path, () => this.#noticed())
+    if (path === undefined) return
+    watchFile(path, { interval: LOOK_MS, persistent: false }, this.#onLook)
     this.#contents = contentsOf(path)
-    // It may have been written between its reading and now.
-    if (changedSinceStart(path)) void this.#read()
+    // The file may have been written between the start, which read it, and now.
+    if (this.#contents !== undefined && hasChangedSinceStart(path))
+      this.#reading = this.#reading.then(() => this.#read())
   }
 
-  #noticed(): void {
-    if (contentsOf(this.#path) !== this.#contents) void this.#read()
+  readonly #onLook = (): void => {
+    this.#reading = this.#reading.then(async () => {
+      const contents = await settledContents(this.#path)
+      if (!this.#isStopped && contents !== this.#contents) await this.#read()
+    })
   }
 
-  /** Reads the file, or whatever there is to be found, and uses it. */
+  /** Reads the file, or finds one where none was used, and uses it. */
   async #read(): Promise<void> {
     const { read } = this.#run
     if (read === undefined) return
-    const path = this.#path
-    this.#contents = contentsOf(path)
+    this.#contents = contentsOf(this.#path)
+    const { source } = this.#config
     try {
-      const config = this.#checked(read(path))
+      const config = this.#checked(read(isAbsolute(source) ? source : undefined))
       await this.#reload(config)
       this.#use(config)
     } catch (error) {
-      return this.#complain(error)
+      this.#complain(error)
     }
-    if (this.#watch === undefined && this.#starting === undefined) this.#startWatch()
   }
 
   #checked(config: Configuration): Configuration {
@@ -134,6 +141,16 @@ export class ConfigFollower {
   }
 }
 
+async function settledContents(path: string | undefined): Promise<string | undefined> {
+  let contents = contentsOf(path)
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS).unref())
+    const now = contentsOf(path)
+    if (now === contents) return now
+    contents = now
+  }
+}
+
 /** Undefined for what is no file of a sensible size. */
 function contentsOf(path: string | undefined): string | undefined {
   try {
@@ -145,7 +162,7 @@ function contentsOf(path: string | undefined): string | undefined {
   }
 }
 
-function changedSinceStart(path: string): boolean {
+function hasChangedSinceStart(path: string): boolean {
   try {
     return statSync(path).ctimeMs > Date.now() - process.uptime() * 1000
   } catch {

@@ -12,7 +12,7 @@ Usage
   ${program} --stdio [--schema=NAME] [--config FILE]
   ${program} stdio --mcp-config FILE       the same as --stdio --config FILE; likewise http
   ${program} --check [FILE] [--start]
-  ${program} --url https://SERVICE.run.app/mcp
+  ${program} --url URL [--header 'NAME: VALUE'...]
   ${program} sandbox [--http | --stdio] [--port N] [--runtime NAME] [--check]
   ${program} replay FILE.jsonl... [--http] [-- COMMAND]
   ${program} replay FILE.jsonl... --url URL [--header 'NAME: VALUE'...]
@@ -64,8 +64,14 @@ Exit codes
 `
 }
 
+/** A longer option stands on a line of its own. */
+const optionWidth = 26
+
 function optionLine(option: Option): string {
   const short = option.aliases.find(({ length }) => length === 1)
   const long = `${spelled(option.name)}${option.value === '' ? '' : ` ${option.value}`}`
-  return `  ${(short === undefined ? '    ' : `${spelled(short)}, `) + long.padEnd(22)} ${option.about}`
+  const left = (short === undefined ? '    ' : `${spelled(short)}, `) + long
+  const gap =
+    left.length > optionWidth ? `\n  ${' '.repeat(optionWidth)}` : ' '.repeat(optionWidth - left.length)
+  return `  ${left}${gap} ${option.about}`
 }

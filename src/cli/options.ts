@@ -57,9 +57,13 @@ export const options: readonly Option[] = [
     'url',
     'replay',
   ]),
-  valued('header', "'NAME: VALUE'", 'Header field of every request; may be given again', ['replay'], {
-    kind: 'list',
-  }),
+  valued(
+    'header',
+    "'NAME: VALUE'",
+    'Header field of every request to the --url; may be given again',
+    ['url', 'replay'],
+    { kind: 'list', aliases: ['H'] },
+  ),
   valued('auth', 'HOW', 'auto, google (send ID tokens) or none; only with --url', ['url']),
   valued('audience', 'URL', 'Audience of the ID tokens (default: the origin of the url)', ['url']),
   valued('impersonate-service-account', 'EMAIL', 'Get the ID tokens as this service account', ['url']),

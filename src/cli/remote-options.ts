@@ -1,23 +1,27 @@
 // The options of `--url`.
 
 import type { RemoteServer } from '../proxy/remote.js'
+import { headersOf, mistakeInHeaders } from './header-fields.js'
 import { usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
 
 const ways: readonly string[] = ['auto', 'google', 'none']
 
 /** Undefined without --url. */
-export function remoteOf({ values }: Tokens): RemoteServer | undefined {
+export function remoteOf(tokens: Tokens): RemoteServer | undefined {
+  const { values } = tokens
   const url = values.get('url')
   if (url === undefined) return undefined
   const audience = values.get('audience')
   const impersonate = values.get('impersonate-service-account')
   const way = values.get('auth') ?? 'auto'
   const isMeant = audience !== undefined || impersonate !== undefined || isCloudRun(url)
-  return { url, audience, impersonate, google: way === 'google' || (way === 'auto' && isMeant) }
+  const google = way === 'google' || (way === 'auto' && isMeant)
+  return { url, headers: headersOf(tokens), audience, impersonate, google }
 }
 
-export function mistakeInRemote({ values }: Tokens): Usage | undefined {
+export function mistakeInRemote(tokens: Tokens): Usage | undefined {
+  const { values } = tokens
   const url = values.get('url')
   if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url)))
     // Not repeated, since it may hold a password or a key.
@@ -28,7 +32,7 @@ export function mistakeInRemote({ values }: Tokens): Usage | undefined {
   const isPointless = values.has('audience') || values.has('impersonate-service-account')
   if (way === 'none' && isPointless)
     return usage('--auth none sends no ID token', 'leave out --audience and --impersonate-service-account')
-  return undefined
+  return url === undefined ? undefined : mistakeInHeaders(tokens)
 }
 
 /** No other server is sent a token that nobody asked for. */

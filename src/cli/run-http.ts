@@ -3,6 +3,7 @@
 import process from 'node:process'
 import { enabledSchemas, loadConfig, refuseLoop } from '../config/config.js'
 import type { Configuration } from '../config/config.js'
+import type { Logger } from '../log/log.js'
 import type { HttpCommand } from './args.js'
 import { type Invocation, runPlan } from './run.js'
 
@@ -13,7 +14,6 @@ import { type Invocation, runPlan } from './run.js'
  * @throws ConfigError when the configuration cannot be used, or the system's error when the address cannot be had.
  */
 export async function runHttp(command: HttpCommand, invocation: Invocation): Promise<number> {
-  if (!command.isNamed) tellClientOnStdin(invocation.program)
   const { config: path, timeoutMs } = command
   const read = (from: string | undefined): Configuration =>
     loadConfig({ path: from, timeoutMs, nameDefault: invocation.program })
@@ -21,6 +21,7 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
   refuseLoop(config, enabledSchemas(config), process.env)
   const plan = { ...invocation, command, config, read, schemasOf: enabledSchemas }
   return runPlan(plan, nothing, async (run) => {
+    if (!command.isNamed) warnOfClientOnStdin(invocation.program, run.logger)
     const { serveHttp } = await import('./serve-http.js')
     return serveHttp(run)
   })
@@ -31,18 +32,18 @@ async function nothing(): Promise<void> {}
 /** As much as shows what somebody speaks. */
 const lookedAtBytesMax = 256
 
-/** Warns once on stderr when a client speaks JSON-RPC on stdin, which is not read in this mode. */
-function tellClientOnStdin(program: string): void {
+/** Warns once when a client speaks JSON-RPC on stdin, which this mode does not serve. */
+function warnOfClientOnStdin(program: string, logger: Logger): void {
   const { stdin } = process
   if (stdin.isTTY) return
   const look = (chunk: Buffer | string): void => {
     const begins = chunk.slice(0, lookedAtBytesMax).toString().trimStart()
     stop()
     if (!/^(?:\[\s*)?\{\s*"/.test(begins)) return
-    process.stderr.write(
-      `${program}: a client speaks on stdin, and nobody listens there: without a mode this serves HTTP; ` +
-        `add --stdio to its arguments, for example: ${program} --stdio\n`,
-    )
+    const message =
+      'a client speaks on stdin, which is not served: without a mode this serves HTTP; ' +
+      `add --stdio to its arguments, for example: ${program} --stdio`
+    logger.sink({ level: 'warn', message })
   }
   const stop = (): void => {
     stdin.off('data', look)

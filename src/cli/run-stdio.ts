@@ -58,7 +58,7 @@ async function configOf(command: StdioCommand, invocation: Invocation): Promise<
 }
 
 function fileConfig({ config: path, timeoutMs }: StdioCommand, { program }: Invocation): Configuration {
-  return loadConfig({ path, timeoutMs, nameDefault: program })
+  return loadConfig({ path, timeoutMs, nameDefault: program, servesHttp: false })
 }
 
 /** Whether an earlier run has kept lists: which server a file is of is found out later. */

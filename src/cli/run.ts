@@ -21,6 +21,7 @@ export interface Invocation {
 
 /** The options of every serving mode. */
 export interface ServeOptions {
+  readonly kind: 'stdio' | 'http'
   readonly config: string | undefined
   readonly record: string | undefined
   readonly timeoutMs: number | undefined
@@ -64,7 +65,10 @@ export async function runPlan<C extends ServeOptions>(
   const { command } = plan
   // Colours are chosen, and chalk loaded, only for a person who looks at a terminal.
   const paint = wantsColors(process.stderr.isTTY, process.env) ? await loadPaint() : noPaint
-  const screen = new Screen(process.stderr, !command.silent && canErase(process.stderr.isTTY, process.env))
+  // The line of what is awaited would mix with what a person types.
+  const isTyped = command.kind === 'stdio' && process.stdin.isTTY
+  const isShown = !command.silent && !isTyped && canErase(process.stderr.isTTY, process.env)
+  const screen = new Screen(process.stderr, isShown)
   const logger = openLogger(plan, paint, screen)
   await prepare()
   logger.sink({ level: 'info', message: `configuration in force: ${inWords(plan)}` })

@@ -16,7 +16,8 @@ export interface SandboxPlan {
 /** @throws ConfigError also when a file has no sandbox, or several */
 export function sandboxPlan(command: SandboxCommand, program: string): SandboxPlan {
   const { config: path, timeoutMs } = command.serve
-  const overrides = { frontDefaults, nameDefault: program, timeoutMs }
+  const servesHttp = command.serve.kind === 'http'
+  const overrides = { frontDefaults, nameDefault: program, timeoutMs, servesHttp }
   const read = path === undefined ? ownConfig(overrides) : loadConfig({ path, ...overrides })
   const found = onlySandbox(read)
   const { runtime = found.sandbox.runtime } = command

@@ -9,13 +9,13 @@ import { announce, serveUntil } from './serve-until.js'
 
 /** Serves until a signal comes; gives the exit code. */
 export async function serveHttp(run: Run<HttpCommand>): Promise<number> {
-  const { command, config, paint, endings, options } = run
+  const { command, config, endings, options } = run
   const { host, port, allowUnauthenticated } = command
   const gateway = await openGateway(config, { ...options, host, port, allowUnauthenticated })
   await serveUntil(run, gateway, async () => {
     const { name, token } = config.server
     const { host, origin } = gateway
-    announce(run, httpBanner({ name, version, config, host, origin, needsToken: token !== undefined }, paint))
+    announce(run, httpBanner({ name, version, config, host, origin, needsToken: token !== undefined }))
     await endings.ended
   })
   return 0

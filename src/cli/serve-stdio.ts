@@ -11,13 +11,13 @@ import { announce, serveUntil } from './serve-until.js'
 
 /** Serves until the client leaves, says `exit`, or a signal comes; gives the exit code. */
 export async function serveStdio(run: Run<StdioCommand>, schema: SchemaConfig): Promise<number> {
-  const { config, paint, screen, endings, options } = run
+  const { config, screen, endings, options } = run
   const proxy = await createProxy(config, { ...options, schema: schema.name, ownStart: 'with-client' })
   const session = await serveUntil(run, proxy, async () => {
     const writes = screen.isShown ? () => screen.makeWay() : undefined
     const attached = await proxy.attach(stdio({ ...limits.session.ndjson, writes }))
     const facts = { name: config.server.name, version, config, schema }
-    announce(run, stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }, paint))
+    announce(run, stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }))
     await Promise.race([attached.leaving, endings.ended])
     return attached
   })

@@ -1,7 +1,9 @@
 // What is done while anything is served, and at its end.
 
+import process from 'node:process'
 import type { Configuration } from '../config/config.js'
 import { type EventSource, type ProxyEvents, limits } from '../index.js'
+import { type Banner, bannerRecord, bannerText } from './banner.js'
 import { ConfigFollower, tellWarnings } from './config-follower.js'
 import { faultGraceMs, lastWordsMsMax } from './endings.js'
 import type { Run } from './run.js'
@@ -27,7 +29,9 @@ export async function serveUntil<T>(run: Run, server: Server, talk: () => Promis
 }
 
 /** Says that clients may come. */
-export function announce({ command, config, schemasOf, screen, logger }: Run, banner: string): void {
-  if (!command.silent) screen.write(banner)
+export function announce(run: Run, banner: Banner): void {
+  const { command, config, schemasOf, screen, logger, paint } = run
+  if (process.stderr.isTTY && !command.silent) screen.write(bannerText(banner, paint))
+  else if (!process.stderr.isTTY) logger.announce(bannerRecord(banner))
   tellWarnings(logger, config.warnings, schemasOf(config))
 }

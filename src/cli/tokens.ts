@@ -109,5 +109,6 @@ function readValues(parsed: Readonly<Record<string, unknown>>): Map<string, stri
 
 function readLists(parsed: Readonly<Record<string, unknown>>): Map<string, string[]> {
   const lists = options.filter(({ kind }) => kind === 'list')
-  return new Map(lists.map(({ name }) => [name, [parsed[name] ?? []].flat().map(String)]))
+  const given = (spelling: string): string[] => [parsed[spelling] ?? []].flat().map(String)
+  return new Map(lists.map(({ name, aliases }) => [name, [name, ...aliases].flatMap(given)]))
 }

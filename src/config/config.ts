@@ -12,7 +12,7 @@ import process from 'node:process'
 import type { Configuration, Environment, LoggingConfig, SchemaConfig } from './configuration.js'
 import { literal } from './expand.js'
 import { loggingFields, rootFields, stdioFields } from './fields.js'
-import { findConfigFile } from './file.js'
+import { findConfigFile, usualPath } from './file.js'
 import { rootKeyHints } from './foreign.js'
 import { readSchemas } from './formats.js'
 import { type FrontDefaults, readFront } from './front.js'
@@ -35,6 +35,7 @@ export type {
   StdioServerJson,
 } from './configuration-json.js'
 export { loopProblems, marksOf, refuseLoop } from './chain.js'
+export { literal } from './expand.js'
 export { realPath } from './paths.js'
 export { ConfigError } from './problems.js'
 export type { ConfigProblem } from './problems.js'
@@ -53,8 +54,10 @@ export interface LoadOptions extends ConfigOverrides {
 export interface ConfigOverrides {
   /** `server.name` when the file has none. */
   readonly nameDefault?: string | undefined
+  /** Whether the HTTP front is served; without it, nothing that only the front needs stops a start. Absent: true. */
+  readonly servesHttp?: boolean
   /** What the front has when neither file nor environment says otherwise. */
-  readonly frontDefaults?: Omit<FrontDefaults, 'name'>
+  readonly frontDefaults?: Omit<FrontDefaults, 'name' | 'isServed'>
   /** The time-out of every call, whatever the file says. */
   readonly timeoutMs?: number | undefined
 }
@@ -140,6 +143,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
   const server = readFront(root.section('server'), context.env, {
     ...context.frontDefaults,
     name: context.nameDefault,
+    isServed: context.servesHttp ?? true,
   })
   const config = {
     source: context.source,
@@ -196,6 +200,11 @@ function embeddedConfig(): unknown {
 
 function startsCommands({ schemas }: Configuration): boolean {
   return [...schemas.values()].some(({ servers }) => servers.some(({ kind }) => kind === 'stdio'))
+}
+
+/** The file that is read where none is named. */
+export function usualConfigFile(env: Environment): string {
+  return usualPath(homeOf(env))
 }
 
 /** Where the lists of servers are kept from one run to the next. */

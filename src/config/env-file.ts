@@ -1,9 +1,10 @@
-// `envFile` of a server, as VS Code and Cursor have it: variables for its program, one a line.
+// `envFile` of a server, as VS Code and Cursor have it: variables for its program, in the format of dotenv files.
 
+import { parseEnv } from 'node:util'
 import type { Section } from './section.js'
 import { readTextFile } from './text-file.js'
 
-/** A file of variables is some lines; a log or an image given by mistake is not. */
+/** A file of variables is some lines; a log or an image given by mistake is larger. */
 const bytesMax = 256 * 1024
 
 /** The variables of a file. */
@@ -13,32 +14,18 @@ export interface EnvFile {
   readonly trouble?: string
 }
 
-/** Reads a file, and warns `server` of lines that are neither a variable nor a comment; their text may be a secret. */
+/** Reads a file; a warning repeats neither a value nor what stands in place of a name, since both may be secret. */
 export function readEnvFile(path: string, server: Section): EnvFile {
-  const values = new Map<string, string>()
   const file = readTextFile(path, bytesMax)
-  if (file.kind !== 'read') return { values, trouble: `envFile ${path}: ${file.why}` }
-  const oddLines: number[] = []
-  for (const [index, line] of file.text.split(/\r?\n/).entries()) {
-    if (/^\s*(?:#|$)/.test(line)) continue
-    const [, name, value = ''] = assignment.exec(line) ?? []
-    if (name === undefined || value.includes('\0')) oddLines.push(index + 1)
-    else values.set(name, unquoted(value))
+  if (file.kind !== 'read') return { values: new Map(), trouble: `envFile ${path}: ${file.why}` }
+  const values = new Map<string, string>()
+  for (const [name, value = ''] of Object.entries(parseEnv(file.text))) {
+    if (isName.test(name) && !value.includes('\0')) values.set(name, value)
+    else server.warn('envFile', 'has a line with "=" that is not like NAME=value and is ignored')
   }
-  const more = oddLines.length === 1 ? '' : `, and ${oddLines.length - 1} more`
-  if (oddLines.length > 0)
-    server.warn('envFile', `has line ${oddLines[0]} which is not like NAME=value and is ignored${more}`)
+  if (values.size === 0 && /^\s*[^#\s]/m.test(file.text))
+    server.warn('envFile', 'has no line like NAME=value')
   return { values }
 }
 
-const assignment = /^\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*$/
-
-/** Quotes hold a value as it is; in double ones `\n` is a line break. Without them a comment ends it. */
-function unquoted(value: string): string {
-  const [, single] = /^'([^']*)'(?:\s*#.*)?$/.exec(value) ?? []
-  if (single !== undefined) return single
-  const [, double] = /^"([^"\\]*(?:\\.[^"\\]*)*)"(?:\s*#.*)?$/.exec(value) ?? []
-  if (double !== undefined)
-    return double.replaceAll(/\\(.)/g, (_, sign: string) => (sign === 'n' ? '\n' : sign))
-  return value.replace(/\s+#.*$/, '')
-}
+const isName = /^[A-Za-z_][\w.-]*$/

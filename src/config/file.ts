@@ -39,13 +39,17 @@ export function findConfigFile({ path, env, home, cwd }: Search): ConfigFile | u
   const named = env['MCPS_PROXY_CONFIG']
   if (named !== undefined && named !== '')
     return readConfigFile(resolve(cwd, fromHome(named, home)), 'the file that $MCPS_PROXY_CONFIG names')
-  const usual = join(home, '.mcps-proxy', 'config.json')
   try {
-    return readConfigFile(usual, 'the configuration')
+    return readConfigFile(usualPath(home), 'the configuration')
   } catch (error) {
     if (error instanceof ConfigError && error.code === 'CONFIG_NOT_FOUND') return undefined
     throw error
   }
+}
+
+/** The file that is read where none is named. */
+export function usualPath(home: string): string {
+  return join(home, '.mcps-proxy', 'config.json')
 }
 
 function readConfigFile(path: string, what: string): ConfigFile {

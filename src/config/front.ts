@@ -3,6 +3,7 @@
 import type { CorsConfig, Environment, FrontConfig } from './configuration.js'
 import { Expansion } from './expand.js'
 import { corsFields, frontFields } from './fields.js'
+import { Findings } from './problems.js'
 import type { Section } from './section.js'
 import { switchOf } from './switch.js'
 
@@ -12,6 +13,14 @@ export interface FrontDefaults {
   readonly port?: number
   /** Whether cross-origin requests are answered. */
   readonly cors?: boolean
+  /** Without it, the environment is not checked for what only the front needs. */
+  readonly isServed: boolean
+}
+
+/** The environment that stands above the file, and where its problems are reported. */
+interface Overrides {
+  readonly env: Environment
+  readonly findings: Findings
 }
 
 /** Reads `server`; `MCP_SERVER_HOST`, `MCP_SERVER_PORT`, `MCP_ENABLE_CORS`, `MCPS_PROXY_TOKEN` and `MCPS_PROXY_STATE_KEY` override it. */
@@ -23,24 +32,25 @@ export function readFront(section: Section, env: Environment, defaults: FrontDef
       ...(defaults.port !== undefined && { port: defaults.port }),
     },
   )
+  const overrides = { env, findings: defaults.isServed ? section.findings : new Findings() }
   const front = {
     ...values,
-    port: portOf(env, section) ?? values.port,
+    port: portOf(overrides) ?? values.port,
     host: given(env, 'MCP_SERVER_HOST') ?? values.host,
-    cors: readCors(section.section('cors'), env, defaults),
+    cors: readCors(section.section('cors'), overrides, defaults),
     keepAliveTimeoutMs: keepAliveTimeout,
     drainTimeoutMs: drainTimeout,
-    token: readToken(values.token, section, env),
+    token: readToken(values.token, section, overrides),
     stateKeys: [
-      ...readStateKey('stateKey', given(env, 'MCPS_PROXY_STATE_KEY') ?? stateKey, section, env),
-      ...readStateKey('previousStateKey', previousStateKey, section, env),
+      ...readStateKey('stateKey', given(env, 'MCPS_PROXY_STATE_KEY') ?? stateKey, section, overrides),
+      ...readStateKey('previousStateKey', previousStateKey, section, overrides),
     ],
   }
   section.warnOfUnknownKeys()
   return front
 }
 
-function portOf(env: Environment, { findings }: Section): number | undefined {
+function portOf({ env, findings }: Overrides): number | undefined {
   const text = given(env, 'MCP_SERVER_PORT')
   if (text === undefined) return undefined
   const port = /^\d+$/.test(text) ? Number(text) : text
@@ -50,7 +60,7 @@ function portOf(env: Environment, { findings }: Section): number | undefined {
 /** What a browser says of a page: scheme, host and port (RFC 6454); patterns are none. */
 const origin = /^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+\/?)$/i
 
-function readCors(section: Section, env: Environment, { cors }: FrontDefaults): CorsConfig {
+function readCors(section: Section, overrides: Overrides, { cors }: FrontDefaults): CorsConfig {
   const values = section.readAll(corsFields, cors === undefined ? {} : { enabled: cors })
   section.warnOfUnknownKeys()
   for (const [index, each] of values.origins.entries())
@@ -59,33 +69,40 @@ function readCors(section: Section, env: Environment, { cors }: FrontDefaults): 
         `${section.pathOf('origins')}[${index}]`,
         `is "${each}", which no page has for its origin; one is like "https://app.example.com:8443"`,
       )
-  return { ...values, enabled: readSwitch(section, env) ?? values.enabled }
+  return { ...values, enabled: readSwitch(overrides) ?? values.enabled }
 }
 
-function readSwitch({ findings }: Section, env: Environment): boolean | undefined {
+function readSwitch({ env, findings }: Overrides): boolean | undefined {
   const value = given(env, 'MCP_ENABLE_CORS')
   return value === undefined ? undefined : switchOf('MCP_ENABLE_CORS', value, findings)
 }
 
 /** A token that names an unset variable must not become a token that anybody can guess. */
-function readToken(inFile: string | undefined, section: Section, env: Environment): string | undefined {
+function readToken(
+  inFile: string | undefined,
+  section: Section,
+  { env, findings }: Overrides,
+): string | undefined {
   const expansion = new Expansion(env)
-  const token = given(env, 'MCPS_PROXY_TOKEN') ?? (inFile && expansion.text(inFile))
+  const fromEnv = given(env, 'MCPS_PROXY_TOKEN')
+  const token = fromEnv ?? (inFile && expansion.text(inFile))
+  if (token === undefined) return undefined
   const [unset] = expansion.unset
+  const path = fromEnv === undefined ? section.pathOf('token') : '$MCPS_PROXY_TOKEN'
   if (unset !== undefined || token === '')
-    section.problem(
-      'token',
+    findings.problem(
+      path,
       unset === undefined ? 'is empty' : `needs the variable ${unset}, which is not set`,
       'set it, or take the token out',
     )
-  // Nobody could get in, and nobody would know why.
-  else if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
-    section.findings.problem(
-      given(env, 'MCPS_PROXY_TOKEN') === undefined ? section.pathOf('token') : '$MCPS_PROXY_TOKEN',
+  else if (!/^[\x21-\x7e]+$/.test(token))
+    findings.problem(
+      path,
       'has characters that stand in no bearer token',
       'use letters, digits and signs of ASCII, without spaces',
     )
-  return token
+  else return token
+  return undefined
 }
 
 /** Whoever guesses the key may answer for others. */
@@ -95,17 +112,19 @@ function readStateKey(
   name: 'stateKey' | 'previousStateKey',
   written: string | undefined,
   section: Section,
-  env: Environment,
+  { env, findings }: Overrides,
 ): readonly string[] {
   if (written === undefined) return []
   const expansion = new Expansion(env)
   const key = expansion.text(written)
   const [unset] = expansion.unset
+  const path = section.pathOf(name)
   if (unset !== undefined)
-    section.problem(name, `needs the variable ${unset}, which is not set`, 'set it, or take the key out')
+    findings.problem(path, `needs the variable ${unset}, which is not set`, 'set it, or take the key out')
   else if (key.length < STATE_KEY_LENGTH_MIN)
-    section.problem(name, `has ${key.length} characters`, `must have at least ${STATE_KEY_LENGTH_MIN}`)
-  return [key]
+    findings.problem(path, `has ${key.length} characters`, `must have at least ${STATE_KEY_LENGTH_MIN}`)
+  else return [key]
+  return []
 }
 
 function given(env: Environment, name: string): string | undefined {

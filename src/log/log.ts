@@ -92,6 +92,11 @@ export class Logger {
     return this.#redactor.shown(text, lengthMax)
   }
 
+  /** Logs a record whatever the level of the log; a console that shows less leaves it out. */
+  announce(record: LogRecord): void {
+    this.#write(record)
+  }
+
   /** Resolves when the file has what was logged so far. */
   async flush(): Promise<void> {
     await this.#file?.flush()
@@ -105,7 +110,10 @@ export class Logger {
   }
 
   #log(record: LogRecord): void {
-    if (severity[record.level] > severity[this.level]) return
+    if (severity[record.level] <= severity[this.level]) this.#write(record)
+  }
+
+  #write(record: LogRecord): void {
     this.#safely(() => this.#toConsole(record))
     this.#safely(() => this.#file?.write(jsonLine(this.#plain(record))))
   }

@@ -1,6 +1,6 @@
 // One remote server in place of a configuration (--url).
 
-import { type Configuration, type SchemaConfig, resolveConfig } from '../config/config.js'
+import { type Configuration, type SchemaConfig, literal, resolveConfig } from '../config/config.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import { googleAuthOf, whyNoTokens } from '../upstream/auth/google-auth.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
@@ -8,6 +8,8 @@ import { isRemote } from '../upstream/contracts/server-config.js'
 /** One server on the network, to be served on stdin and stdout. */
 export interface RemoteServer {
   readonly url: string
+  /** Of every request. */
+  readonly headers: Readonly<Record<string, string>>
   /** Whether ID tokens of Google's are sent. */
   readonly google: boolean
   readonly audience: string | undefined
@@ -19,7 +21,7 @@ const timeoutMsDefault = 120_000
 
 /** Names and descriptions pass through: a client sees the server as it is. */
 export function remoteConfig(
-  { url, google, audience, impersonate }: RemoteServer,
+  { url, headers, google, audience, impersonate }: RemoteServer,
   timeoutMs: number | undefined,
   name: string,
 ): Configuration {
@@ -32,6 +34,7 @@ export function remoteConfig(
   // What looks like a variable is none: nobody writes a configuration here.
   const server = {
     url: url.replaceAll('${', '$%7B'),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, literal(value)])),
     prefix: false,
     describe: false,
     startTimeout: ownTimeoutMs,

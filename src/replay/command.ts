@@ -1,5 +1,6 @@
 // `mcps-proxy replay`: transcripts in, a verdict out.
 
+import { constants } from 'node:os'
 import process from 'node:process'
 import { Children } from '../cli/children.js'
 import { say } from '../cli/say.js'
@@ -32,17 +33,13 @@ export async function replayCommand(request: ReplayRequest): Promise<number> {
   // Each server has a process group of its own, which no Ctrl-C reaches.
   const children = new Children()
   process.on('exit', () => children.kill())
-  process.on('SIGINT', interrupted)
-  process.on('SIGTERM', interrupted)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => process.exit(128 + constants.signals[signal]))
   try {
     return await replay(request, realSurroundings(children.watch(own)))
   } finally {
     await own.close()
   }
-}
-
-function interrupted(): never {
-  process.exit(130)
 }
 
 export async function replay(request: ReplayRequest, around: Surroundings): Promise<number> {

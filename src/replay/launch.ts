@@ -1,9 +1,10 @@
 // The command line that a transcript is replayed against: the given command, the transcript's own, or this
 // program.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import process from 'node:process'
 import { programFolder } from '../folder.js'
 import type { SpawnSpec } from '../runtime/runtime.js'
 import type { Header } from './header.js'
@@ -79,12 +80,18 @@ async function launchOf(
   if (given !== undefined) return { spec: specOf(given.map(expand), env, cwd), dispose: nothing }
   const own = [...self, ...args.map(expand), ...(args.includes(NO_KEPT_LISTS) ? [] : [NO_KEPT_LISTS])]
   if (header.config === undefined) return { spec: specOf(own, env, cwd), dispose: nothing }
-  const folder = await mkdtemp(join(tmpdir(), 'mcps-replay-'))
+  const folder = mkdtempSync(join(tmpdir(), 'mcps-replay-'))
+  // The configuration may hold secrets, so a signal that ends the replay must not leave it behind.
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
   const path = join(folder, 'config.json')
-  await writeFile(path, expandedConfig(header.config, expand), { mode: 0o600 })
+  writeFileSync(path, expandedConfig(header.config, expand), { mode: 0o600 })
   return {
     spec: specOf([...own, '--config', path], env, cwd),
-    dispose: () => rm(folder, { recursive: true, force: true }),
+    dispose: async () => {
+      process.off('exit', remove)
+      remove()
+    },
   }
 }
 

@@ -57,9 +57,13 @@ describe('a file of VS Code', () => {
     'LEVEL=file',
     'export PLAIN = some words # why',
     `SINGLE='a # b \\n'`,
-    'DOUBLE="a \\"b\\"\\nc"',
+    'DOUBLE="a b\\nc"',
+    'KEY="-----BEGIN X-----',
+    'abcd==',
+    '-----END X-----"',
     'EMPTY=',
     'not a variable',
+    'HIDDEN=by the line above',
     '',
   ].join('\r\n')
 
@@ -75,7 +79,8 @@ describe('a file of VS Code', () => {
       LEVEL: 'env',
       PLAIN: 'some words',
       SINGLE: 'a # b \\n',
-      DOUBLE: 'a "b"\nc',
+      DOUBLE: 'a b\nc',
+      KEY: '-----BEGIN X-----\nabcd==\n-----END X-----',
       EMPTY: '',
       TOKEN: 'secret-value',
     })
@@ -85,7 +90,7 @@ describe('a file of VS Code', () => {
     )
     assert.deepEqual(remote(config, 1).headers, { 'X-Key': 'secret-value' })
     assert.deepEqual(warningsOf(config), [
-      'servers.local.envFile|has line 7 which is not like NAME=value and is ignored',
+      'servers.local.envFile|has a line with "=" that is not like NAME=value and is ignored',
     ])
   })
 
@@ -95,6 +100,12 @@ describe('a file of VS Code', () => {
     ).toSorted()
     assert.match(input ?? '', /^inputs\|.*write \$\{NAME\} in place of \$\{input/)
     assert.match(server ?? '', /^servers\.s\|\$\{input:key\} .*write \$\{NAME\} and set that variable/)
+  })
+
+  test('whose envFile has no variable is told so', () => {
+    writeFileSync(join(folder, 'odd.env'), '# a comment\nonly words\n')
+    const config = load('o.json', '{"servers":{"s":{"command":"x","envFile":"odd.env"}}}')
+    assert.deepEqual(warningsOf(config), ['servers.s.envFile|has no line like NAME=value'])
   })
 
   for (const [title, bytes, why] of [

@@ -54,7 +54,7 @@ async function transparentProxy(
   t: Scope,
   { url }: Scripted,
 ): Promise<{ readonly client: RawClient; readonly close: () => Promise<void> }> {
-  const remote = { url: url.href, google: false, audience: undefined, impersonate: undefined }
+  const remote = { url: url.href, headers: {}, google: false, audience: undefined, impersonate: undefined }
   const config = remoteConfig(remote, undefined, 'mcps-proxy')
   const own = { ownStart: 'with-client' as const, limits: { ...limits, drainMs: DRAIN_MS } }
   const proxy = await createProxy(config, own)

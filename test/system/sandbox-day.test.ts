@@ -27,8 +27,8 @@ async function overHttp(env: NodeJS.ProcessEnv = {}): Promise<Service> {
   const url = await new Promise<string>((resolve, reject) => {
     child.stderr.on('data', (chunk: Buffer) => {
       said += chunk.toString()
-      const [, found] = /POST to (http:\/\/\S+)/.exec(said) ?? []
-      if (found !== undefined) resolve(found.replace(/,$/, ''))
+      const [, found] = /POST to (http:\/\/[^\s",]+)/.exec(said) ?? []
+      if (found !== undefined) resolve(found)
     })
     child.once('close', () => reject(new Error(said)))
   })
