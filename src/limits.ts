@@ -97,7 +97,7 @@ export const limits: Limits = {
     // Between the answer to `initialize` and `initialized` every server asks for roots, once.
     earlyMax: 64,
     // A person reads each question, and may fetch a key from the next room.
-    input: { roundsMax: 10, requestsMax: 16, waitMs: 600_000, againMs: 250 },
+    input: { roundsMax: 10, requestsMax: 16, waitMs: 600_000, againMs: 250, againMsMax: 5_000 },
     // Who asks whether somebody is there gives up soon.
     pingWaitMs: 1000,
     changeDelayMs: 50,

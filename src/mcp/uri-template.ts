@@ -16,8 +16,20 @@ export interface UriTemplate {
   readonly parts: readonly TemplatePart[]
 }
 
-/** Limits of one match: parts times length is its cost, about 5 ms at worst. */
-export const uriTemplateLimits = { templateLengthMax: 2048, partsMax: 64, uriLengthMax: 8192 } as const
+/**
+ * Parts times the length of the URI is the cost of one match in steps, 10 ns or so each.
+ *
+ * Servers may list thousands of templates, so those of one list and the matches of one URI have limits too.
+ */
+export const uriTemplateLimits = {
+  templateLengthMax: 2048,
+  partsMax: 64,
+  uriLengthMax: 8192,
+  /** Characters of all templates of a list that are read. */
+  listLengthMax: 262_144,
+  /** Steps of all matches of one URI: four of the most expensive. */
+  stepsMax: 2_097_152,
+} as const
 
 /** Undefined for what is no template, or one beyond the limits. */
 export function readUriTemplate(text: string): UriTemplate | undefined {
@@ -37,9 +49,51 @@ export function readUriTemplate(text: string): UriTemplate | undefined {
   return parts.length > uriTemplateLimits.partsMax ? undefined : { parts }
 }
 
-/** How many characters a URI must share with the template from its start: more of them, more specific. */
-export function literalPrefixLength(template: string): number {
-  return endOf(template, template.indexOf('{'))
+/** What a URI must begin with to match: the longer it is, the more specific is the template. */
+function literalPrefix(template: string): string {
+  return template.slice(0, endOf(template, template.indexOf('{')))
+}
+
+/** A template of a list, and what has it. */
+interface ListedTemplate<T> {
+  readonly owner: T
+  readonly prefix: string
+  readonly template: UriTemplate
+}
+
+/** The templates of a list, read once. */
+export class UriTemplates<T> {
+  /** The most specific first; those that are equally specific as they were listed. */
+  readonly #templates: readonly ListedTemplate<T>[]
+  /** Whether the list is longer than what is read of one. */
+  readonly isCut: boolean
+
+  /** Of `textOf` each; what cannot be read matches nothing. */
+  constructor(owners: readonly T[], textOf: (owner: T) => string) {
+    let left: number = uriTemplateLimits.listLengthMax
+    const templates: ListedTemplate<T>[] = []
+    for (const owner of owners) {
+      const text = textOf(owner)
+      left -= text.length
+      if (left < 0) break
+      const template = readUriTemplate(text)
+      if (template !== undefined) templates.push({ owner, prefix: literalPrefix(text), template })
+    }
+    this.isCut = left < 0
+    this.#templates = templates.toSorted((one, other) => other.prefix.length - one.prefix.length)
+  }
+
+  /** What has the most specific template that matches; undefined where there is none, or it takes too long to find. */
+  match(uri: string): T | undefined {
+    let left: number = uriTemplateLimits.stepsMax
+    for (const { owner, prefix, template } of this.#templates) {
+      if (!uri.startsWith(prefix)) continue
+      left -= template.parts.length * uri.length
+      if (left < 0) return undefined
+      if (matchesUriTemplate(template, uri)) return owner
+    }
+    return undefined
+  }
 }
 
 function endOf(text: string, index: number): number {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import {
-  literalPrefixLength,
+  UriTemplates,
   matchesUriTemplate,
   readUriTemplate,
   uriTemplateLimits,
@@ -100,14 +100,42 @@ describe('matchesUriTemplate', () => {
   })
 })
 
-describe('literalPrefixLength', () => {
-  it('counts what stands before the first expression', () => {
-    for (const [template, want] of [
-      ['file:///{+path}', 8],
-      ['file:///a', 9],
-      ['{x}', 0],
-      ['', 0],
+const listOf = (...texts: readonly string[]): UriTemplates<string> => new UriTemplates(texts, (text) => text)
+
+describe('the templates of a list', () => {
+  it('find the most specific one that matches, and of two the first', () => {
+    const list = listOf('{+all}', 'file:///{+path}', 'file:///a/{+path}', 'file:///{+other}', '{')
+    for (const [uri, want] of [
+      ['file:///a/b', 'file:///a/{+path}'],
+      ['file:///b', 'file:///{+path}'],
+      ['x', '{+all}'],
     ] as const)
-      assert.equal(literalPrefixLength(template), want)
+      assert.equal(list.match(uri), want)
+    assert.equal(listOf('a:{x}', 'b').match('c'), undefined)
+  })
+
+  it('are read up to a limit of characters', () => {
+    const { listLengthMax } = uriTemplateLimits
+    const text = `${'x'.repeat(1020)}{y}`
+    const count = Math.floor(listLengthMax / text.length)
+    const many = Array.from({ length: count }, () => text)
+    assert.equal(listOf(...many).isCut, false)
+    const cut = listOf(...many, 'a:{b}', text)
+    assert.equal(cut.isCut, true)
+    assert.equal(listOf(...many, text, 'a:{b}').match('a:1'), undefined)
+    assert.equal(cut.match('a:1'), 'a:{b}')
+  })
+
+  it('are matched with one URI up to a limit of steps', () => {
+    const { stepsMax, uriLengthMax } = uriTemplateLimits
+    // Each has 32 parts and matches nothing here.
+    const slow = '{+x}a'.repeat(16)
+    const uri = 'b'.repeat(uriLengthMax)
+    const count = stepsMax / (32 * uriLengthMax)
+    const fill = (length: number): string[] => Array.from({ length }, () => slow)
+    assert.equal(listOf(...fill(count - 1), '{+x}').match(uri), '{+x}')
+    assert.equal(listOf(...fill(count), '{+x}').match(uri), undefined)
+    // A template whose first literal differs costs nothing.
+    assert.equal(listOf(...fill(count).map((each) => `c${each}`), '{+x}').match(uri), '{+x}')
   })
 })

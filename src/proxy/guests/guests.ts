@@ -57,7 +57,11 @@ export class Guests implements GuestList {
 
   constructor(parts: GuestsParts) {
     this.#parts = parts
-    this.#principals = new Principals(parts.taskLimits, parts.limits.guestsMax)
+    this.#principals = new Principals(
+      parts.taskLimits,
+      parts.limits.guestsMax,
+      (principal) => this.#of(principal).length > 0,
+    )
   }
 
   of(context: StatelessContext): Guest | undefined {

@@ -11,6 +11,7 @@ import { fault } from '../../jsonrpc/errors.js'
 import { type RequestId, numericId } from '../../jsonrpc/request-id.js'
 import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Call, CallHolder, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
+import { callTimeout } from '../../mcp/call-timeout.js'
 import { inputRefused } from '../../mcp/error-codes.js'
 import {
   type InputRequest,
@@ -30,8 +31,9 @@ export interface InputLimits {
   readonly requestsMax: number
   /** How long a client may take to answer one round, in milliseconds. */
   readonly waitMs: number
-  /** How long a server that only wants to be asked again is left alone, in milliseconds. */
+  /** How long the proxy waits before it repeats a call that its server only wants repeated: at first, and at most. */
   readonly againMs: number
+  readonly againMsMax: number
 }
 
 export interface InputSurroundings {
@@ -56,6 +58,8 @@ class InputRounds implements CallOwner, CallHolder, Asker {
   readonly #limits: InputLimits
   readonly #runtime: Runtime
   #rounds = 0
+  /** How often in a row the server has only wanted the call repeated. */
+  #repeats = 0
   #asked = 0
   /** By the ids under which they were asked. */
   readonly #open = new Map<RequestId, InputRequest>()
@@ -85,8 +89,9 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     const { roundsMax, requestsMax } = this.#limits
     const wanted = inputRequests(frame)
     if (typeof wanted === 'string') return this.#fail(wanted)
-    if (++this.#rounds > roundsMax) return this.#fail(`it has asked ${roundsMax} times already`)
     const { asked, state } = wanted
+    if (asked.length > 0 && ++this.#rounds > roundsMax)
+      return this.#fail(`it has asked ${roundsMax} times already`)
     if (asked.length > requestsMax)
       return this.#fail(`it asks for ${asked.length} things at once, and ${requestsMax} are allowed`)
     for (const request of asked) {
@@ -96,8 +101,12 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     this.#state = state
     this.#answers = []
     this.#call.holder = this
-    this.#call.deadline.pause(this.#runtime.now())
-    if (asked.length === 0) this.#wait(this.#limits.againMs, () => this.#resume())
+    const now = this.#runtime.now()
+    const { deadline } = this.#call
+    // A server that answers is at work, so the answer counts as progress; only the total time goes on.
+    deadline.extend(now)
+    deadline.pause(now)
+    if (asked.length === 0) this.#repeatLater()
     else this.#ask(asked)
   }
 
@@ -126,9 +135,17 @@ class InputRounds implements CallOwner, CallHolder, Asker {
   /** The server hears nothing until it is asked again. */
   readonly progressed = (): void => {}
 
+  /** Less often each time, until the total time of the call is over. */
+  #repeatLater(): void {
+    const { againMs, againMsMax } = this.#limits
+    const delayMs = Math.min(againMs * 2 ** this.#repeats++, againMsMax)
+    this.#wait(delayMs, 'no result', () => this.#resume())
+  }
+
   #ask(asked: readonly InputRequest[]): void {
     const { waitMs } = this.#limits
-    this.#wait(waitMs, () => this.#late())
+    this.#repeats = 0
+    this.#wait(waitMs, 'no answer of its client', () => this.#late())
     for (const request of asked) this.#open.set(numericId(++this.#asked), request)
     for (const [id, request] of this.#open) {
       const { context, client } = this.#call
@@ -191,9 +208,21 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     }
   }
 
-  #wait(ms: number, over: () => void): void {
+  /** Waits for `ms`, or until the total time of the call is over; `what` did not happen in that. */
+  #wait(ms: number, what: string, over: () => void): void {
     this.#timer?.cancel()
-    this.#timer = setDeadline(this.#runtime, ms, over)
+    const leftMs = Math.max(0, this.#call.deadline.endsAt - this.#runtime.now())
+    this.#timer = setDeadline(
+      this.#runtime,
+      Math.min(ms, leftMs),
+      leftMs < ms ? () => this.#expire(what) : over,
+    )
+  }
+
+  #expire(what: string): void {
+    const error = callTimeout(this.service, this.#call, what)
+    this.#withdraw(error.message)
+    this.#call.fail(error)
   }
 
   #newId(question: RequestId): string {

@@ -13,7 +13,7 @@ import type { Call } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { Revision } from '../../mcp/revisions/revision.js'
 import { type NameCollision, resolveNames } from '../../mcp/names.js'
-import { literalPrefixLength, matchesUriTemplate, readUriTemplate } from '../../mcp/uri-template.js'
+import { UriTemplates, uriTemplateLimits } from '../../mcp/uri-template.js'
 import type { LogSink } from '../../runtime/runtime.js'
 import type { RoutedClient } from './routed-client.js'
 import type { ServerConfig, ToolFilter } from '../../upstream/contracts/server-config.js'
@@ -66,21 +66,34 @@ export class Catalog {
   readonly #indexes = new Map<ListKind, Index>()
   readonly #next: () => number
   readonly #hasTasks: boolean
-  #generation: number
+  /** The number of each list as it is now; a cursor names it. */
+  readonly #generations = new Map<ListKind, number>()
+  readonly #reported: ReportedNames
+  /** Read when a URI is first matched with them. */
+  #templates: UriTemplates<Target> | undefined
 
-  /** `next` numbers its states; `hasTasks` says whether clients can call tools as tasks. */
-  constructor(lanes: readonly CallTarget[], log: LogSink, next: () => number, hasTasks: boolean) {
+  /** `next` numbers the states of its lists; `hasTasks` says whether clients can call tools as tasks. */
+  constructor(
+    lanes: readonly CallTarget[],
+    log: LogSink,
+    next: () => number,
+    hasTasks: boolean,
+    reported: ReportedNames = new ReportedNames(),
+  ) {
     this.#lanes = lanes
     this.#hasTasks = hasTasks
     this.#log = log
     this.#next = next
-    this.#generation = next()
+    this.#reported = reported
   }
 
   /** What servers list has changed. */
   invalidate(kinds: readonly ListKind[]): void {
-    this.#generation = this.#next()
-    for (const kind of kinds) this.#indexes.delete(kind)
+    for (const kind of kinds) {
+      this.#generations.delete(kind)
+      this.#indexes.delete(kind)
+    }
+    if (kinds.includes('templates')) this.#templates = undefined
   }
 
   /** While no client was there, nobody was told of changes. */
@@ -124,7 +137,7 @@ export class Catalog {
     reader: ListReader,
   ): Uint8Array | undefined {
     const { targets } = this.#index(kind)
-    const from = cursor === undefined ? 0 : this.#offsetOf(cursor, targets.length)
+    const from = cursor === undefined ? 0 : this.#offsetOf(kind, cursor, targets.length)
     if (from === undefined) return undefined
     const items: Uint8Array[] = []
     let bytes = 0
@@ -136,27 +149,37 @@ export class Catalog {
       bytes += spliced.length
     }
     const next = from + items.length
-    return listResult(kind, items, next < targets.length ? `${this.#generation}.${next}` : undefined)
+    return listResult(kind, items, next < targets.length ? `${this.#generationOf(kind)}.${next}` : undefined)
   }
 
-  #offsetOf(cursor: string, length: number): number | undefined {
+  #generationOf(kind: ListKind): number {
+    const known = this.#generations.get(kind)
+    if (known !== undefined) return known
+    const generation = this.#next()
+    this.#generations.set(kind, generation)
+    return generation
+  }
+
+  #offsetOf(kind: ListKind, cursor: string, length: number): number | undefined {
     const [generation, offset] = cursor.split('.')
     const at = Number(offset)
-    const isOurs = generation === String(this.#generation) && Number.isInteger(at) && at > 0 && at < length
+    const isOurs =
+      generation === String(this.#generations.get(kind)) && Number.isInteger(at) && at > 0 && at < length
     return isOurs ? at : undefined
   }
 
   #byTemplate(uri: string): CallTarget | undefined {
-    let best: Target | undefined
-    let bestLength = -1
-    for (const target of this.#index('templates').targets) {
-      const length = literalPrefixLength(target.item.key)
-      if (length > bestLength && matchesText(target.item.key, uri)) {
-        best = target
-        bestLength = length
-      }
+    this.#templates ??= this.#readTemplates(this.#index('templates').targets)
+    return this.#templates.match(uri)?.lane
+  }
+
+  #readTemplates(targets: readonly Target[]): UriTemplates<Target> {
+    const templates = new UriTemplates(targets, ({ item }) => item.key)
+    if (templates.isCut) {
+      const message = `only the first ${uriTemplateLimits.listLengthMax} characters of resource templates are matched with URIs`
+      this.#log({ level: 'warn', message })
     }
-    return best?.lane
+    return templates
   }
 
   #index(kind: ListKind): Index {
@@ -208,24 +231,45 @@ export class Catalog {
   #logCollision({ kind, name, earlier, later }: NameCollision): void {
     const what = kind === 'same' ? 'the name' : 'but for case, the name'
     const message = `'${later.own}' has ${what} of '${earlier.own}' of '${earlier.service}' (${name})`
-    this.#log({ level: 'warn', service: later.service, message })
+    if (this.#reported.isNew(`${later.service} ${message}`))
+      this.#log({ level: 'warn', service: later.service, message })
   }
 
   /** Resources keep their URIs; of two servers that list one, the first in configuration order has it. */
   #plainTargets(kind: ListKind): Target[] {
     const targets = new Map<string, Target>()
     for (const lane of this.#lanes) {
+      const repeated: string[] = []
       for (const item of lane.view.items(kind)) {
-        if (!targets.has(item.key)) targets.set(item.key, target(lane, item, item.key))
-        else
-          this.#log({
-            level: 'warn',
-            service: lane.config.name,
-            message: `${quote(item.key)} is listed before by another server`,
-          })
+        if (targets.has(item.key)) repeated.push(item.key)
+        else targets.set(item.key, target(lane, item, item.key))
       }
+      this.#logRepeated(lane.config.name, kind, repeated)
     }
     return [...targets.values()]
+  }
+
+  /** One warning for all that a server lists again. */
+  #logRepeated(service: string, kind: ListKind, [first, ...others]: readonly string[]): void {
+    if (first === undefined || !this.#reported.isNew(`${service} ${kind}`)) return
+    const more = others.length === 0 ? '' : ` and ${others.length} more`
+    const message = `${kind} are listed before, by this or another server: ${quote(first)}${more}`
+    this.#log({ level: 'warn', service, message })
+  }
+}
+
+/** Most warnings about names that are remembered as logged. */
+const REPORTED_MAX = 1024
+
+/** Which warnings about names were logged: an index is built again for each change of a list and for many clients. */
+class ReportedNames {
+  readonly #reported = new Set<string>()
+
+  /** Whether this was not logged yet; beyond `REPORTED_MAX` nothing is new. */
+  isNew(what: string): boolean {
+    if (this.#reported.has(what) || this.#reported.size >= REPORTED_MAX) return false
+    this.#reported.add(what)
+    return true
   }
 }
 
@@ -238,6 +282,7 @@ export class Catalogs {
   readonly #next = (): number => ++this.#last
   /** Counts the states of all catalogs: a cursor of one is none of another. */
   #last = 0
+  readonly #reported = new ReportedNames()
   /** Of those who can call tools as tasks, and of the others. */
   readonly #shared = new Map<boolean, { readonly lanes: readonly Lane[]; readonly catalog: Catalog }>()
 
@@ -264,7 +309,7 @@ export class Catalogs {
   }
 
   #make(lanes: readonly Lane[], hasTasks: boolean): Catalog {
-    return new Catalog(lanes, this.#log, this.#next, hasTasks)
+    return new Catalog(lanes, this.#log, this.#next, hasTasks, this.#reported)
   }
 }
 
@@ -275,12 +320,6 @@ function isSame(lanes: readonly Lane[], others: readonly Lane[]): boolean {
 function target(lane: CallTarget, item: ListItem, publicName: string, mark?: string): Target {
   const ownKey = item.line.subarray(item.keySpan.start, item.keySpan.end)
   return { lane, item, publicName, mark, ownKey, times: lane.config.toolTimes.get(item.key) }
-}
-
-/** A template that cannot be read matches nothing. */
-function matchesText(text: string, uri: string): boolean {
-  const template = readUriTemplate(text)
-  return template !== undefined && matchesUriTemplate(template, uri)
 }
 
 /** A name that something has today is nobody's older name. */

@@ -40,6 +40,11 @@ export class PrincipalTasks implements TaskKeeper {
     this.#isAlone = isAlone
   }
 
+  /** Whether none of its tasks runs. */
+  get isIdle(): boolean {
+    return [...this.#tasks.values()].every(({ isOver }) => isOver)
+  }
+
   /** A call of a tool may begin a task, where its client and its server have the extension. */
   begin(call: Call, lane: CallTarget): void {
     if (declaresTasks(call.context.capabilities) && relaysTasks(lane)) call.keeper = this

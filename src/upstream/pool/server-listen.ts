@@ -17,7 +17,7 @@ import type { ServerNotificationRow } from '../../mcp/methods/method-row.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import { within } from '../../runtime/within.js'
-import { callTimeout } from './call-timeout.js'
+import { callTimeout } from '../../mcp/call-timeout.js'
 
 export interface ServerListenParts {
   readonly service: string

@@ -159,6 +159,40 @@ test('a server that has only a state is asked again after a while', async () => 
   assert.match(stage.sent[0] ?? '', /"params":\{"name":"t","requestState":"x"\}\}$/)
 })
 
+test('a server that goes on with a state alone is asked again, less often, until the total time is over', async () => {
+  const stage = new Stage()
+  const totalTimeoutMs = 60_000
+  stage.call.deadline.times = { timeoutMs: 1000, totalTimeoutMs }
+  const { againMs, againMsMax, roundsMax } = limits.session.input
+  const at: number[] = []
+  for (;;) {
+    const { length } = stage.sent
+    stage.server(`{"resultType":"input_required","requestState":"${length}"}`)
+    while (stage.sent.length === length && stage.outcome === undefined) await stage.runtime.pass(250)
+    if (stage.outcome !== undefined) break
+    at.push(stage.runtime.now())
+  }
+  assert(at.length > roundsMax)
+  const delays = at.map((when, index) => when - (at[index - 1] ?? 0))
+  assert.deepEqual(delays.slice(0, 4), [againMs, 2 * againMs, 4 * againMs, 8 * againMs])
+  assert(delays.every((delay) => delay <= againMsMax))
+  assert.equal(stage.failure, `'s': no result for tool 't' within 60000 ms (totalTimeout)`)
+})
+
+test('the total time of a call goes on while its client is asked', async () => {
+  const stage = new Stage()
+  stage.call.deadline.times = { timeoutMs: 1000, totalTimeoutMs: 60_000 }
+  await stage.runtime.pass(500)
+  stage.asks(`"a":${ELICIT}`)
+  await stage.runtime.pass(59_000, 1000)
+  assert.equal(stage.outcome, undefined)
+  await stage.runtime.pass(500)
+  assert.equal(stage.failure, `'s': no answer of its client for tool 't' within 60000 ms (totalTimeout)`)
+  assert.equal(stage.withdrawn.length, 1)
+  stage.answers(0, '"result":{"action":"accept"}')
+  assert.deepEqual(stage.sent, [])
+})
+
 for (const [title, capabilities, version, requested, why] of [
   ['an undeclared capability', '{}', '2025-11-25', ELICIT, /has not declared elicitation/],
   ['an undeclared part', '{"elicitation":{}}', '2025-11-25', VISIT, /has not declared elicitation\.url/],

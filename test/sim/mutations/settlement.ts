@@ -59,7 +59,7 @@ export const settlement: readonly Mutation[] = [
     'this.#calls.open.size >= 1',
   ]),
   mutation('the error of a deadline does not say which', 'bad-timeout', [
-    'upstream/pool/call-timeout',
+    'mcp/call-timeout',
     'budget, ms };',
     'ms };',
   ]),

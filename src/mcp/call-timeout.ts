@@ -1,8 +1,8 @@
 // The error of a call that took too long: the server, the tool, the time limit.
 
-import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Call } from '../../mcp/call.js'
-import { upstreamFailed } from '../../mcp/error-codes.js'
+import type { ErrorBody } from '../jsonrpc/build.js'
+import type { Call } from './call.js'
+import { upstreamFailed } from './error-codes.js'
 
 /** The names of the times in a configuration. */
 const budgets = { timeoutMs: 'timeout', totalTimeoutMs: 'totalTimeout' } as const
