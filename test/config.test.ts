@@ -174,6 +174,7 @@ describe('a configuration', () => {
       listTtlMs: 0,
       timeoutMs: 30_000,
       totalTimeoutMs: 600_000,
+      settableIn: "'s' in memory",
       toolTimes: new Map(),
       command: 'x',
       args: [],

@@ -19,6 +19,7 @@ import { type FrontDefaults, readFront } from './front.js'
 import type { Repeated } from './json-syntax.js'
 import { ConfigError, Findings } from './problems.js'
 import { Section } from './section.js'
+import { warnOfSeconds } from './milliseconds.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
 import { programFolder } from '../folder.js'
 import { nearest } from '../text/nearest.js'
@@ -139,7 +140,7 @@ function schemaHint(name: string, enabled: readonly string[]): string {
 
 function readRoot(root: Section, context: ResolveContext & { readonly home: string }): Configuration {
   root.has('$schema')
-  const stdio = readStdio(root)
+  const { isTimeoutWritten, ...stdio } = readStdio(root)
   const server = readFront(root.section('server'), context.env, {
     ...context.frontDefaults,
     name: context.nameDefault,
@@ -158,6 +159,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
       shared: {},
       isGuarded: server.token !== undefined,
       timeoutMs: stdio.timeoutMs,
+      isTimeoutWritten,
       timeoutMsForAll: context.timeoutMs,
     }),
     warnings: root.findings.warnings,
@@ -176,15 +178,17 @@ function reportRepeated(root: Section, { path, topKey, first, again }: Repeated)
 }
 
 /** The one part whose mistakes are forgiven: its values can only be what they are by default. */
-function readStdio(root: Section): Configuration['stdio'] {
+function readStdio(root: Section): Configuration['stdio'] & { readonly isTimeoutWritten: boolean } {
   const forgiven = new Findings()
   const cli = root.section('cli', forgiven)
-  const { delimiter, timeout: timeoutMs } = cli.section('stdio').readOnly(stdioFields)
+  const section = cli.section('stdio')
+  const { delimiter, timeout: timeoutMs } = section.readOnly(stdioFields)
+  warnOfSeconds(section, 'timeout', timeoutMs)
   cli.warnOfUnknownKeys()
   for (const { path, problem, hint } of forgiven.problems)
     root.findings.warn(path, `${problem}; ${hint}; the default is used`)
   for (const { path, message } of forgiven.warnings) root.findings.warn(path, message)
-  return { timeoutMs, encoding: 'utf8', delimiter }
+  return { timeoutMs, encoding: 'utf8', delimiter, isTimeoutWritten: section.has('timeout') }
 }
 
 function readLogging(section: Section, base: PathBase): LoggingConfig {

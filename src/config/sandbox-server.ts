@@ -65,10 +65,10 @@ export function readSandbox(
 function timesOf(
   { machineStartTimeoutMs, executionTimeoutMsMax }: SandboxSettings,
   { timeoutMs }: SandboxContext,
-): Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs'> | undefined {
+): Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs' | 'settableIn'> | undefined {
   if (timeoutMs !== undefined) return undefined
   const wholeMs = machineStartTimeoutMs + executionTimeoutMsMax + marginMs
-  return { timeoutMs: wholeMs, totalTimeoutMs: wholeMs }
+  return { timeoutMs: wholeMs, totalTimeoutMs: wholeMs, settableIn: undefined }
 }
 
 function settingsOf(

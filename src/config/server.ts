@@ -5,6 +5,7 @@ import type { Environment } from './configuration.js'
 import { type Expanded, Expansion } from './expand.js'
 import { hintOfForeign, isShellVariable, serverKeyHints } from './foreign.js'
 import type { PathBase } from './paths.js'
+import { warnOfSeconds } from './milliseconds.js'
 import { memberPath, whatItIs } from './problems.js'
 import { readHttp, urlKeys } from './remote-server.js'
 import { sandboxFields } from './sandbox-fields.js'
@@ -25,10 +26,12 @@ import {
 import { stdioServerFields } from './stdio-fields.js'
 import { readStdio } from './stdio-server.js'
 
-type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs'>
+type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs' | 'settableIn'>
 
 /** What servers of one schema have in common, and where their strings come from. */
 export interface ServerContext extends PathBase {
+  /** What messages call the configuration. */
+  readonly source: string
   readonly env: Environment
   /** What editors put in without asking the environment, such as `userHome`. */
   readonly known: ReadonlyMap<string, string>
@@ -38,6 +41,8 @@ export interface ServerContext extends PathBase {
   readonly isGuarded: boolean
   /** The time-out of servers that set none. */
   readonly timeoutMs: number
+  /** Whether `timeoutMs` stands in the file. */
+  readonly isTimeoutWritten: boolean
   /** From the command line; overrides the file. */
   readonly timeoutMsForAll: number | undefined
 }
@@ -119,10 +124,12 @@ function guessKind(section: Section): 'stdio' | 'http' | undefined {
 function readCommon(
   name: string,
   section: Section,
-  { shared, timeoutMs, timeoutMsForAll }: ServerContext,
+  { shared, source, timeoutMs, isTimeoutWritten, timeoutMsForAll }: ServerContext,
 ): Omit<ServerCommon, keyof Expanded> {
   const values = section.readAll(serverFields)
-  const times = callTimes(values, { timeoutMs, totalTimeoutMs }, timeoutMsForAll)
+  warnOfSeconds(section, 'timeout', values.timeout)
+  const settableIn = isTimeoutWritten ? undefined : `'${name}' in ${source}`
+  const times = callTimes(values, { timeoutMs, totalTimeoutMs, settableIn }, timeoutMsForAll)
   const tools = section.section('tools')
   return {
     name,
@@ -141,8 +148,14 @@ function readCommon(
 }
 
 function callTimes({ timeout, totalTimeout }: CallTimeValues, outer: CallTimes, forAll?: number): CallTimes {
-  const timeoutMs = forAll ?? timeout ?? outer.timeoutMs
-  return { timeoutMs, totalTimeoutMs: totalTimeout ?? Math.max(outer.totalTimeoutMs, timeoutMs) }
+  const written = forAll ?? timeout
+  const timeoutMs = written ?? outer.timeoutMs
+  const { settableIn } = outer
+  return {
+    timeoutMs,
+    totalTimeoutMs: totalTimeout ?? Math.max(outer.totalTimeoutMs, timeoutMs),
+    ...(written === undefined && settableIn !== undefined && { settableIn }),
+  }
 }
 
 /** By the server's own names of its tools; `tools` is the section that holds the table. */
@@ -151,7 +164,10 @@ function readToolTimes(tools: Section, server: CallTimes, forAll?: number): Read
   if (!tools.has('timeouts')) return times
   for (const [name, value] of tools.entries('timeouts')) {
     const section = Section.of(value, memberPath(tools.pathOf('timeouts'), name), tools.findings)
-    if (section !== undefined) times.set(name, callTimes(section.readOnly(toolTimeFields), server, forAll))
+    if (section === undefined) continue
+    const values = section.readOnly(toolTimeFields)
+    warnOfSeconds(section, 'timeout', values.timeout)
+    times.set(name, callTimes(values, server, forAll))
   }
   return times
 }

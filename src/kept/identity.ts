@@ -34,6 +34,7 @@ const ofNoAccount: ReadonlySet<string> = new Set([
   'listTimeoutMs',
   'timeoutMs',
   'totalTimeoutMs',
+  'settableIn',
   'restart',
   'restartDelayMs',
   'restartLimits',

@@ -11,7 +11,12 @@ export interface CallTimes {
   readonly timeoutMs: number
   /** Whatever happens. */
   readonly totalTimeoutMs: number
+  /** Where other times can be written; present only where `timeoutMs` is the proxy's own default. */
+  readonly settableIn?: string | undefined
 }
+
+/** The times that end a call. */
+export type CallBudget = 'timeoutMs' | 'totalTimeoutMs'
 
 const unlimited: CallTimes = { timeoutMs: Infinity, totalTimeoutMs: Infinity }
 
@@ -37,7 +42,7 @@ export class CallDeadline {
   }
 
   /** Which of its times ends first. */
-  get budget(): keyof CallTimes {
+  get budget(): CallBudget {
     return this.#quietEndsAt < this.arrivedAt + this.times.totalTimeoutMs ? 'timeoutMs' : 'totalTimeoutMs'
   }
 
@@ -50,6 +55,11 @@ export class CallDeadline {
   /** It was due while the process did not run. */
   putOff(to: number): void {
     this.#notBefore = to
+  }
+
+  /** The server is being asked whether it is alive, until then. */
+  check(until: number): void {
+    this.#quietSince = until - this.times.timeoutMs
   }
 
   /** Its server is at work. */

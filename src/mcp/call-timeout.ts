@@ -2,6 +2,7 @@
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { Call } from './call.js'
+import type { CallTimes } from './call-deadline.js'
 import { upstreamFailed } from './error-codes.js'
 
 /** The names of the times in a configuration. */
@@ -17,10 +18,12 @@ export function callTimeout(service: string, call: Call, what: string): ErrorBod
   const kind = method === 'tools/call' ? 'tool' : 'prompt'
   const whose = named === undefined ? method : `${kind} '${named}'`
   const details = { ...(named !== undefined && { [kind]: named }), budget, ms }
-  return upstreamFailed(
-    service,
-    'timeout',
-    `'${service}': ${what} for ${whose} within ${ms} ms (${budget})`,
-    details,
-  )
+  const message = `'${service}': ${what} for ${whose} within ${ms} ms (${budget})`
+  return upstreamFailed(service, 'timeout', `${message}${remedy(budget, times)}`, details)
+}
+
+/** Where the limit can be set, for a limit that nobody has set. */
+function remedy(budget: string, { settableIn }: CallTimes): string {
+  if (settableIn === undefined) return ''
+  return settableIn.startsWith('--') ? `; ${settableIn} sets it` : `; "${budget}" of ${settableIn} sets it`
 }

@@ -51,11 +51,10 @@ export function remoteConfig(
       timeoutMs: ownTimeoutMs,
     },
   )
+  const settableIn = timeoutMs === undefined ? '--timeout' : undefined
+  const own = { isTransparent: true as const, ...(settableIn !== undefined && { settableIn }) }
   const schemas = [...config.schemas].map(([schema, { servers, ...others }]) => {
-    return [
-      schema,
-      { ...others, servers: servers.map((each) => ({ ...each, isTransparent: true as const })) },
-    ] as const
+    return [schema, { ...others, servers: servers.map((each) => ({ ...each, ...own })) }] as const
   })
   // The server is opened by its client, and nobody is told anything before it has answered, or has not in its time.
   return { ...config, startupGraceMs: 2 * ownTimeoutMs, schemas: new Map(schemas) }

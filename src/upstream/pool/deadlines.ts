@@ -29,6 +29,10 @@ export class Deadlines {
     this.#expire = expire
   }
 
+  get now(): number {
+    return this.#runtime.now()
+  }
+
   /** A call starts now, and its time has run since it came; false when that was over before. */
   start({ deadline: { endsAt } }: Call): boolean {
     this.#lookAt(endsAt)
@@ -89,7 +93,7 @@ export class Deadlines {
         deadline.putOff(now + grace)
       }
       if (deadline.endsAt <= now) this.#expire(flight)
-      else earliest = Math.min(earliest, deadline.endsAt)
+      if (!flight.ended) earliest = Math.min(earliest, deadline.endsAt)
     }
     if (earliest !== Infinity) this.#lookAt(earliest)
   }

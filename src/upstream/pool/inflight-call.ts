@@ -28,6 +28,8 @@ export class InflightCall implements CallHolder, AnswerWaiter {
   nth: number | undefined
   /** The id that the server knows it by. */
   id: RequestId
+  /** The server is being asked on its account whether it is alive. */
+  isChecked = false
   /** Nobody waits for it any more, and its slot is free. */
   ended = false
   /** Raw JSON of the progress token that the server was given. */

@@ -30,6 +30,8 @@ export interface InflightCallsOwner {
   /** Why the peer takes no call. */
   refusal(): UpstreamError
   timedOut(): void
+  /** Whether the server answers anything within its time. */
+  isAlive(): Promise<boolean>
   /** Takes back a call for the next connection. */
   again(call: Call, edits: readonly Edit[]): void
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */

@@ -29,6 +29,9 @@ import type { ServerParts } from './pool-parts.js'
 import { theOne } from './the-one.js'
 import { ServerTask } from './server-task.js'
 
+/** How long a server has for an answer that shows that it is alive. */
+export const ALIVE_MS = 5000
+
 /** Sends calls and settles them. */
 export class InflightCalls implements InflightOwner {
   readonly #service: string
@@ -43,6 +46,8 @@ export class InflightCalls implements InflightOwner {
   readonly #abandoned: Abandoned
   /** Calls that came when the connection had ended, until it is known what is next. */
   readonly #unsent: InflightCall[] = []
+  /** The server is being asked whether it is alive. */
+  #isChecking = false
   /** How many have come. */
   answers = 0
   /** Called once when no call is left in flight. */
@@ -277,12 +282,39 @@ export class InflightCalls implements InflightOwner {
 
   #expired(flight: InflightCall): void {
     const { call } = flight
+    if (this.#mayBeAtWork(flight)) return this.#check(flight)
     this.#abandon(flight)
-    const what = call.deadline.budget === 'timeoutMs' ? 'no answer or progress' : 'no answer'
+    const isQuiet = call.deadline.budget === 'timeoutMs'
+    const stuck = `the server is stuck: it answers no other request within ${ALIVE_MS} ms either, and gave no answer or progress`
+    const what = flight.isChecked && isQuiet ? stuck : isQuiet ? 'no answer or progress' : 'no answer'
     this.#giveUp(flight, callTimeout(this.#service, call, what))
     cancelRequest(this.#link.peer, flight.id, 'the request timed out')
     // Another process would not have the task.
     if (!call.isAboutTask) this.#link.timedOut()
+  }
+
+  /** The limit is nobody's own, and it is not known that the server is stuck. */
+  #mayBeAtWork({ call: { deadline }, isChecked }: InflightCall): boolean {
+    return deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs' && !isChecked
+  }
+
+  /** A server that answers another request is alive: the call has its time anew, up to the total time. */
+  #check(flight: InflightCall): void {
+    const { now } = this.#deadlines
+    flight.isChecked = true
+    flight.call.deadline.check(now + ALIVE_MS)
+    if (this.#isChecking) return
+    this.#isChecking = true
+    void this.#link.isAlive().then((isAlive) => this.#checked(isAlive))
+  }
+
+  #checked(isAlive: boolean): void {
+    this.#isChecking = false
+    if (!isAlive) return
+    for (const flight of this.#link.peer.waiting()) {
+      if (flight.isChecked) this.#deadlines.extend(flight)
+      flight.isChecked = false
+    }
   }
 
   #giveUp(flight: InflightCall, error: ErrorBody): void {

@@ -17,7 +17,7 @@ import type { DialEnd, Dialed } from '../contracts/dial.js'
 import { Ending } from './ending.js'
 import { type UpstreamError, thatServer } from '../contracts/errors.js'
 import type { InflightCall } from './inflight-call.js'
-import { InflightCalls } from './inflight-calls.js'
+import { ALIVE_MS, InflightCalls } from './inflight-calls.js'
 import { LinkOpening } from './link-opening.js'
 import type { LogRecord } from '../../runtime/runtime.js'
 import { Noise } from './noise.js'
@@ -99,6 +99,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
       peer,
       refusal: () => this.#refusal(),
       timedOut: () => this.#timedOut(),
+      isAlive: () => this.#isAlive(),
       heard: () => {
         this.#messages++
         this.#ownAnswers++
@@ -301,6 +302,17 @@ export class Link implements PeerOwner<InflightCall>, Asker {
     return this.#peer.open && !this.#ending.isKnown
       ? thatServer(this.service, 'overloaded', 'has too many in flight')
       : this.failure
+  }
+
+  /** Whether the server answers a request that costs it nothing; an error is an answer too. */
+  async #isAlive(): Promise<boolean> {
+    const endsAt = this.#parts.runtime.now() + ALIVE_MS
+    try {
+      await this.ask(this.isTyped ? 'server/discover' : 'ping', '{}', { of: 'timeoutMs', endsAt })
+      return true
+    } catch {
+      return false
+    }
   }
 
   #timedOut(): void {

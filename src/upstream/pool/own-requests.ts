@@ -12,9 +12,11 @@ import { cancelRequest } from './cancel-request.js'
 import { within } from '../../runtime/within.js'
 import type { ServerParts } from './pool-parts.js'
 
+type Budget = Exclude<keyof ServerTimes, 'settableIn'>
+
 /** One of a server's times, running. */
 export interface Patience {
-  readonly of: keyof ServerTimes
+  readonly of: Budget
   readonly endsAt: number
 }
 
@@ -56,7 +58,7 @@ export class OwnRequests {
   }
 
   /** Begins to wait; several requests may share one patience. */
-  patience(of: keyof ServerTimes): Patience {
+  patience(of: Budget): Patience {
     const { runtime, times } = this.#parts
     return { of, endsAt: runtime.now() + times[of] }
   }

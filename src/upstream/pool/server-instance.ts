@@ -238,8 +238,17 @@ export class ServerInstance implements IdleProcess, LinkMember {
   #patience(call: Call): Timer {
     const { runtime, service } = this.#parts
     const { deadline } = call
-    const expire = (): void => call.abandon(callTimeout(service, call, 'no turn'))
-    return setDeadline(runtime, deadline.endsAt - runtime.now(), expire, (to) => deadline.putOff(to))
+    const wait = (): Timer =>
+      setDeadline(runtime, deadline.endsAt - runtime.now(), expire, (to) => deadline.putOff(to))
+    const expire = (): void => {
+      // The calls before it end when the server is stuck.
+      const isPatient = deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs'
+      if (!isPatient) return call.abandon(callTimeout(service, call, 'no turn'))
+      deadline.extend(runtime.now())
+      timer = wait()
+    }
+    let timer = wait()
+    return { cancel: () => timer.cancel() }
   }
 
   /** The link may have gone while the call waited; what never left waits for the next one. */
