@@ -145,6 +145,8 @@ export const limits: Limits = {
     },
     // Enough for a stack trace; what says more in a second is a flood.
     stderr: { lineBytesMax: 8 * 1024, linesPerSecondMax: 100 },
+    // A server asks for roots as soon as it may, and a client answers that without asking anybody.
+    firstQuestions: { quietMs: 250, answerMs: 5000, heldMax: 16 },
     // A server reads a cancel between two steps of its work. The official SDK answers no call that was cancelled.
     abandoned: { max: 1024, logMs: 5000, askMs: 60_000 },
     // All processes of the machine are read for it.

@@ -92,7 +92,7 @@ test('only one process of a server is told what clients follow, so that nobody h
 
 test('the first process of a client is asked once to tell of a resource', async (t) => {
   const it = await world(t)
-  const { client } = await it.enter({ roots: {} })
+  const { client } = await it.enter({ sampling: {} })
   const follow = client.request('resources/subscribe', { uri: 'file:///d/x' })
   await settled()
   assert.notEqual(at((await follow).value, 'result'), undefined)

@@ -118,8 +118,8 @@ export class LaneLinks implements InstanceOwner {
     const fault = row.capability === 'tasks' && !this.#asksTasks ? methodNotFound(frame.method) : undefined
     const error = fault ?? (this.#asksTasks ? inflight.asked.asked(frame) : undefined)
     if (error !== undefined) return link.refused(frame.id, error)
-    const call =
-      during ?? (sharing === 'plain' ? undefined : (inflight.tasks.waitingFor(frame) ?? inflight.askable))
+    const running = sharing === 'plain' ? undefined : (inflight.tasks.waitingFor(frame) ?? inflight.askable)
+    const call = during ?? running ?? link.waitingCall
     // On a lane of its own a client can be asked at any time.
     const client = sharing === 'own' ? this.audience.only : call?.client
     const isDeclared = this.#isDeclared(row, (call?.context ?? client?.profile)?.capabilities)
@@ -128,6 +128,7 @@ export class LaneLinks implements InstanceOwner {
       caller.lacks(requiredCapabilities(questionOf(frame)))
     // A server that several clients share is not told of all that each of them can do.
     const isTold = sharing === 'own' || this.#isDeclared(row, this.#parts.declared)
+    if (sharing === 'guest' && isTold && client === undefined && link.hold(frame)) return
     if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, link)
     // A server that asks again and again how a task is waits for its client all the same.
     const over = inflight.pause(client, call, row.capability === 'tasks')
@@ -163,7 +164,7 @@ export class LaneLinks implements InstanceOwner {
       case 'updated':
         return this.#updated(frame, link)
       case 'cancel':
-        link.inflight.asked.withdrawn(frame)
+        link.withdrawn(frame)
         for (const client of this.audience) client.withdraw(frame, link)
         return
       case 'task':

@@ -3,6 +3,7 @@
 import type { FrameLimits } from '../../jsonrpc/frame.js'
 import type { NdjsonOptions } from '../../transports/stdio/ndjson.js'
 import type { AbandonedLimits } from './abandoned.js'
+import type { FirstQuestionsLimits } from './first-questions.js'
 import type { NoiseLimits } from './noise.js'
 import type { StopLadder } from '../process/process.js'
 import type { StderrLimits } from '../process/stderr-log.js'
@@ -28,6 +29,7 @@ export interface UpstreamLimits {
   readonly noise: NoiseLimits
   readonly stderr: StderrLimits
   readonly abandoned: AbandonedLimits
+  readonly firstQuestions: FirstQuestionsLimits
   /** How long the end of a connection waits for the exit that explains it. */
   readonly exitWaitMs: number
   readonly inflightMax: number

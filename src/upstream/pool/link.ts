@@ -4,7 +4,7 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { Peer, type PeerOwner, type PendingAnswer } from '../../jsonrpc/peer.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
+import { type RequestId, canonicalAt } from '../../jsonrpc/request-id.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Asker, Call, ClientPort } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
@@ -15,6 +15,7 @@ import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/
 import { resultNames } from '../../mcp/result-type.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
 import { Ending } from './ending.js'
+import { FirstQuestions } from './first-questions.js'
 import { type UpstreamError, thatServer } from '../contracts/errors.js'
 import type { InflightCall } from './inflight-call.js'
 import { ALIVE_MS, InflightCalls } from './inflight-calls.js'
@@ -53,6 +54,8 @@ export interface LinkMember {
   call(call: Call, edits: readonly Edit[]): void
   /** Takes back a call for the link that follows this one. */
   again(call: Call, edits: readonly Edit[], link: Link): void
+  /** The first call that waits for the link, and during which its server may ask. */
+  readonly waitingCall: Call | undefined
   /** The server is to be started anew. */
   replace(link: Link, why: string): void
   /** The link has ended. */
@@ -77,6 +80,9 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   readonly #opening: LinkOpening
   /** The server knows no sessions: it is told nothing that only a session has, and is given no answers. */
   isTyped = false
+  /** Resolves when calls may be sent; undefined when they may. */
+  settling: Promise<void> | undefined
+  #firstQuestions: FirstQuestions | undefined
   /** What such a server is listened to for; undefined of all but the first of a lane. */
   listening: ServerListen | undefined
   /** Messages that are no answers to calls, and those of them that answer the proxy's own requests. */
@@ -157,7 +163,40 @@ export class Link implements PeerOwner<InflightCall>, Asker {
     this.#peer.start()
     const opened = await this.#opening.open(declared, opening)
     this.isTyped = opened.facts.revision.form === 'typed'
+    if (!this.isTyped && !this.#parts.namesCalls && declared.names.has('roots')) this.#awaitQuestions()
     return opened
+  }
+
+  #awaitQuestions(): void {
+    const first = new FirstQuestions(this.#parts.limits.firstQuestions, this.#parts.runtime)
+    this.#firstQuestions = first
+    this.settling = first.over.then(() => {
+      this.settling = undefined
+      this.#firstQuestions = undefined
+    })
+  }
+
+  /** Keeps a question that came before any call until the next one; false when that is not possible. */
+  hold(frame: RequestFrame): boolean {
+    return this.#firstQuestions?.hold(frame) ?? false
+  }
+
+  /** Asks what was kept, now that a call waits. */
+  askHeld(): void {
+    for (const frame of this.#firstQuestions?.release() ?? []) this.request(frame, undefined)
+  }
+
+  /** The first call that waits until the first questions are answered. */
+  get waitingCall(): Call | undefined {
+    return this.settling === undefined ? undefined : this.#member.waitingCall
+  }
+
+  /** The server has taken a question back. */
+  withdrawn(frame: NotificationFrame): void {
+    this.inflight.asked.withdrawn(frame)
+    const span = frame.params.members.span('requestId')
+    const id = span && canonicalAt(frame.line, span.start, span.end)
+    if (id !== undefined) this.#firstQuestions?.answered(id)
   }
 
   get endedOnProbe(): boolean {
@@ -215,10 +254,12 @@ export class Link implements PeerOwner<InflightCall>, Asker {
   // Asker: a client's side of what this server asked.
 
   answered(frame: ResponseFrame, id: RequestId): void {
+    this.#firstQuestions?.answered(id)
     this.#peer.answer(frame, this.inflight.asked.answered(frame, id), id)
   }
 
   refused(id: RequestId, error: ErrorBody): void {
+    this.#firstQuestions?.answered(id)
     this.inflight.asked.over(id)
     this.#peer.refuse(id, error)
   }
@@ -235,7 +276,10 @@ export class Link implements PeerOwner<InflightCall>, Asker {
     if (this.isTyped) this.#noise.request(frame.method)
     else if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
-    else this.#lane.asked(frame, row, this, during?.call)
+    else {
+      this.#firstQuestions?.asked(frame.id)
+      this.#lane.asked(frame, row, this, during?.call)
+    }
   }
 
   notification(frame: NotificationFrame, during: InflightCall | undefined): void {
@@ -295,6 +339,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
       void this.dialed.stop()
     })
     this.listening?.close()
+    this.#firstQuestions?.end()
   }
 
   /** Why the peer takes nothing. */

@@ -123,7 +123,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
   call(call: Call, edits: readonly Edit[]): void {
     const { link } = this.supervisor
     call.deadline.times = call.times ?? this.#parts.times
-    if (link === undefined) return this.#awaitLink(call, edits)
+    if (link === undefined || link.settling !== undefined) return this.#awaitLink(call, edits)
     if (call.settled) return
     if (this.#isInDoubt(call, link)) {
       const why = 'it may still ask for a call that another client has cancelled'
@@ -192,6 +192,11 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.supervisor.lost(link)
   }
 
+  get waitingCall(): Call | undefined {
+    for (const { value } of this.#arriving) if (value.call.row.askable) return value.call
+    return undefined
+  }
+
   async close(): Promise<void> {
     this.#idle?.cancel()
     this.#crowding.stop()
@@ -203,7 +208,9 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#isOpening = true
     let pass = (call: Call, edits: readonly Edit[]): void => this.call(call, edits)
     try {
-      await this.supervisor.ready()
+      const link = await this.supervisor.ready()
+      if (this.waitingCall !== undefined) link.askHeld()
+      await link.settling
     } catch (error) {
       const { body } = asUpstreamError(this.#parts.service, error)
       pass = (call) => call.fail(body)
@@ -216,6 +223,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
     if (!this.#arriving.hasRoom(call.bytes)) return this.#refuse(call, 'has too many calls waiting')
     const patience = this.#patience(call)
     this.#arriving.add(call, { call, edits }, () => patience.cancel())
+    if (call.row.askable) this.supervisor.link?.askHeld()
     if (!this.#isOpening) void this.#open()
   }
 
@@ -293,7 +301,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#idle = runtime.setTimer(delayMs, () => {
       this.#idle = undefined
       const leftMs = Math.ceil(idleTimeoutMs - (runtime.now() - this.#usedAt))
-      const isFree = this.#slots.taken === 0 && this.#askable.taken === 0
+      const isFree = this.#slots.taken + this.#askable.taken + this.#arriving.size === 0
       if (isFree && leftMs > 0) this.#watchIdle(leftMs)
       else if (isFree && !this.#lane.isNeeded) void this.#rest()
       else this.#watchAgain(idleTimeoutMs)
