@@ -65,6 +65,7 @@ const packages = new Set()
 await bundle(['src/cli.ts'], ['src/cli.ts', 'src/cli/serve-stdio.ts'])
 await bundle(['src/index.ts', 'src/jsonrpc/index.ts'], ['src/jsonrpc/index.ts', 'src/index.ts'])
 await bundle(['src/servers/time.ts'], [])
+await bundle(['src/sandbox.ts'], [])
 // Enters a machine as one file.
 await bundle(['src/sandbox/guest/agent.ts'], [])
 await writeFile(

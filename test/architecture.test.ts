@@ -52,7 +52,7 @@ const rooms = table(`
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
   cli                    | index runtime text config folder gateway log proxy/ real-runtime record replay sandbox upstream/ version
   servers
-  sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version sandbox/egress upstream/contracts | upstream/
+  sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
   sandbox/egress         | runtime text transports
   sandbox/guest          | sandbox
 `)

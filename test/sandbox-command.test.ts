@@ -332,6 +332,9 @@ describe('mcps-proxy sandbox', () => {
     assert.equal(await run(alsoAnn, 'x'), 'ann\n')
     assert.equal(await run(bob, 'x'), 'bob\n')
     assert.match(String(await run(nobody, 'x')), /NameError/)
+    const meta = { 'mcps-proxy/principal': 'ann' }
+    const { value } = await bob.call('py__execute_code', { code: 'x', session_id: 's' }, meta)
+    assert.equal(at(value, 'result', 'content', 0, 'text'), 'bob\n', 'no client says whose it is')
     assert.equal(fake.running.size, 3)
     assert.deepEqual(
       proxy.status().map(({ kind, state, tools }) => [kind, state, tools]),

@@ -1,13 +1,24 @@
-// The command `sandbox`: one sandbox, on HTTP or on stdin and stdout, or what is said of its runtimes.
+// The command `sandbox`: one sandbox, on HTTP or on stdin and stdout, or a report of its runtimes.
 
+import { join } from 'node:path'
+import process from 'node:process'
+import { text as textOf } from 'node:stream/consumers'
 import { selectSchema } from '../config/config.js'
+import { programFolder } from '../folder.js'
+import type { EventSource, ProxyEvents } from '../index.js'
 import { escapeText } from '../log/log.js'
 import { realRuntime } from '../real-runtime.js'
+import { settingsVariable } from '../upstream/contracts/sandbox-config.js'
+import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
 import type { SandboxCommand } from './args.js'
-import { type Invocation, type Run, type ServeOptions, runPlan } from './run.js'
+import { type Invocation, type Run, runPlan } from './run.js'
 import { sandboxPlan } from './sandbox-config.js'
 import { say } from './say.js'
-import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
+
+/** The sandbox did not start; its log says why. */
+class NotStartedError extends Error {
+  override readonly name = 'NotStartedError'
+}
 
 /**
  * Serves until a signal comes, or the client leaves.
@@ -17,28 +28,47 @@ import type { SandboxServerConfig } from '../upstream/contracts/server-config.js
  */
 export async function runSandbox(command: SandboxCommand, invocation: Invocation): Promise<number> {
   const { config, server } = sandboxPlan(command, invocation.program)
-  if (command.check) return checkRuntimes(server)
-  const { serve } = command
-  const own = { ...invocation, config, read: readerOf(command, invocation), schemasOf: () => ['default'] }
-  switch (serve.kind) {
-    case 'stdio':
-      return runPlan({ ...own, command: serve }, nothing, (run) =>
-        withService(run, server, async (ready) => {
-          const { serveStdio } = await import('./serve-stdio.js')
-          return serveStdio(ready, selectSchema(config, 'default'))
-        }),
-      )
-    case 'http':
-      return runPlan({ ...own, command: serve }, nothing, (run) =>
-        withService(run, server, async (ready) => {
-          const { serveHttp } = await import('./serve-http.js')
-          return serveHttp(ready)
-        }),
-      )
+  if (command.check) {
+    const { report, code } = await runtimeReport(server)
+    await say('stdout', report)
+    return code
+  }
+  try {
+    return await serve(command, invocation, config, started(server.name))
+  } catch (error) {
+    if (!(error instanceof NotStartedError)) throw error
+    const { report } = await runtimeReport(server)
+    await say('stderr', `${invocation.program}: the sandbox did not start\n${report}`)
+    return 1
   }
 }
 
-/** Of the file that is named; what the command line says is not read again. */
+type Configuration = ReturnType<typeof sandboxPlan>['config']
+
+/** Nothing is served before the program has opened. */
+function serve(
+  command: SandboxCommand,
+  invocation: Invocation,
+  config: Configuration,
+  isStarted: (events: EventSource<ProxyEvents>) => Promise<void>,
+): Promise<number> {
+  const { serve: served } = command
+  const own = { ...invocation, config, read: readerOf(command, invocation), schemasOf: () => ['default'] }
+  switch (served.kind) {
+    case 'stdio':
+      return runPlan({ ...own, command: served }, nothing, async (run) => {
+        const { serveStdio } = await import('./serve-stdio.js')
+        return serveStdio(run, selectSchema(config, 'default'), isStarted)
+      })
+    case 'http':
+      return runPlan({ ...own, command: served }, nothing, async (run) => {
+        const { serveHttp } = await import('./serve-http.js')
+        return serveHttp(run, isStarted)
+      })
+  }
+}
+
+/** Of the file that is named; the options of the command line stay as they are. */
 function readerOf(command: SandboxCommand, { program }: Invocation): Run['read'] {
   if (command.serve.config === undefined) return undefined
   return () => sandboxPlan(command, program).config
@@ -46,36 +76,47 @@ function readerOf(command: SandboxCommand, { program }: Invocation): Run['read']
 
 async function nothing(): Promise<void> {}
 
-/** Nobody is served before the service is there, and none outlives who is served. */
-async function withService<C extends ServeOptions>(
-  run: Run<C>,
-  { name, sandbox }: SandboxServerConfig,
-  serve: (run: Run<C>) => Promise<number>,
-): Promise<number> {
-  const { preparedService } = await import('../sandbox/readiness.js')
-  const { runtime, log = () => undefined } = run.options
-  const service = await preparedService(sandbox, { name, runtime, log })
-  if (typeof service === 'string') {
-    await say('stderr', `${run.program}: ${inLines(service)}\n`)
-    return 1
-  }
-  try {
-    return await serve({ ...run, options: { ...run.options, services: new Map([[name, service]]) } })
-  } finally {
-    await service.close()
-  }
+/** Resolves when the server takes calls, and rejects when it has failed. */
+function started(name: string): (events: EventSource<ProxyEvents>) => Promise<void> {
+  return (events) =>
+    new Promise((resolve, reject) => {
+      const stop = events.on('server', ({ server, state }) => {
+        if (server !== name || (state !== 'ready' && state !== 'failed')) return
+        stop()
+        if (state === 'ready') resolve()
+        else reject(new NotStartedError(name))
+      })
+    })
 }
 
-async function checkRuntimes({ name, sandbox }: SandboxServerConfig): Promise<number> {
-  const { runtimeReport } = await import('../sandbox/readiness.js')
+/** What the program says of its runtimes. */
+async function runtimeReport({
+  sandbox,
+}: SandboxServerConfig): Promise<{ readonly report: string; readonly code: number }> {
   const runtime = realRuntime()
   try {
-    const { text, isUsable } = await runtimeReport(sandbox, { name, runtime, log: () => undefined })
-    await say('stdout', inLines(text))
-    return isUsable ? 0 : 1
+    const child = runtime.spawn({
+      command: process.execPath,
+      args: [join(programFolder, 'sandbox.js'), '--check'],
+      cwd: process.cwd(),
+      env: { ...definedOf(process.env), [settingsVariable]: JSON.stringify(sandbox) },
+    })
+    child.stdin.on('error', () => undefined).end()
+    const [report, errors, { code }] = await Promise.all([
+      textOf(child.stdout),
+      textOf(child.stderr),
+      child.exited,
+    ])
+    return { report: inLines(report + errors), code: code ?? 1 }
   } finally {
     await runtime.close()
   }
+}
+
+function definedOf(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
 }
 
 function inLines(text: string): string {

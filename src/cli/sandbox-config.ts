@@ -7,6 +7,9 @@ import type { SandboxCommand } from './args.js'
 /** As in the service that it takes the place of. */
 const frontDefaults = { port: 8775, cors: false }
 
+/** Calls that run may take so long to finish, unless the file says otherwise: code takes longer than most tools. */
+const CALLS_MS = 30_000
+
 /** The configuration, and the sandbox that is the only server in it. */
 export interface SandboxPlan {
   readonly config: Configuration
@@ -33,7 +36,12 @@ export function sandboxPlan(command: SandboxCommand, program: string): SandboxPl
   }
   const { cors } = read.server
   const schema = { name: 'default', enabled: true, servers: [server] }
-  const front = { ...read.server, cors: { ...cors, enabled: cors.enabled || command.enablesCors } }
+  const { drainTimeoutMs = CALLS_MS } = read.server
+  const front = {
+    ...read.server,
+    drainTimeoutMs,
+    cors: { ...cors, enabled: cors.enabled || command.enablesCors },
+  }
   return { server, config: { ...read, server: front, schemas: new Map([['default', schema]]) } }
 }
 

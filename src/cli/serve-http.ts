@@ -1,17 +1,27 @@
 // Every enabled schema on one port, until somebody ends the process.
 
 import { openGateway } from '../gateway/gateway.js'
+import type { EventSource, ProxyEvents } from '../index.js'
 import { version } from '../version.js'
 import type { HttpCommand } from './args.js'
 import { httpBanner } from './banner.js'
 import type { Run } from './run.js'
 import { announce, serveUntil } from './serve-until.js'
 
-/** Serves until a signal comes; gives the exit code. */
-export async function serveHttp(run: Run<HttpCommand>): Promise<number> {
+/** Serves until a signal comes; gives the exit code. Listens when `beforeListening` has resolved, where there is such a condition. */
+export async function serveHttp(
+  run: Run<HttpCommand>,
+  beforeListening?: (events: EventSource<ProxyEvents>) => Promise<void>,
+): Promise<number> {
   const { command, config, endings, options } = run
   const { host, port, allowUnauthenticated } = command
-  const gateway = await openGateway(config, { ...options, host, port, allowUnauthenticated })
+  const gateway = await openGateway(config, {
+    ...options,
+    host,
+    port,
+    allowUnauthenticated,
+    beforeListening,
+  })
   await serveUntil(run, gateway, async () => {
     const { name, token } = config.server
     const { host, origin } = gateway

@@ -2,18 +2,28 @@
 
 import process from 'node:process'
 import type { SchemaConfig } from '../config/config.js'
-import { createProxy, limits, stdio } from '../index.js'
+import { type EventSource, type ProxyEvents, createProxy, limits, stdio } from '../index.js'
 import { version } from '../version.js'
 import type { StdioCommand } from './args.js'
 import { stdioBanner } from './banner.js'
 import type { Run } from './run.js'
 import { announce, serveUntil } from './serve-until.js'
 
-/** Serves until the client leaves, says `exit`, or a signal comes; gives the exit code. */
-export async function serveStdio(run: Run<StdioCommand>, schema: SchemaConfig): Promise<number> {
+/** Serves until the client leaves, says `exit`, or a signal comes; gives the exit code. Servers that `beforeServing` waits for start at once. */
+export async function serveStdio(
+  run: Run<StdioCommand>,
+  schema: SchemaConfig,
+  beforeServing?: (events: EventSource<ProxyEvents>) => Promise<void>,
+): Promise<number> {
   const { config, screen, endings, options } = run
-  const proxy = await createProxy(config, { ...options, schema: schema.name, ownStart: 'with-client' })
+  const proxy = await createProxy(config, {
+    ...options,
+    schema: schema.name,
+    ownStart: 'with-client',
+    eager: beforeServing !== undefined,
+  })
   const session = await serveUntil(run, proxy, async () => {
+    await beforeServing?.(proxy)
     const writes = screen.isShown ? () => screen.makeWay() : undefined
     const attached = await proxy.attach(stdio({ ...limits.session.ndjson, writes }))
     const facts = { name: config.server.name, version, config, schema }

@@ -23,6 +23,8 @@ export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
   readonly port?: number | undefined
   readonly allowUnauthenticated?: boolean
   readonly allowedHosts?: readonly string[]
+  /** What must have happened before the front listens; the servers start first then. Rejects where it must not listen. */
+  readonly beforeListening?: ((events: EventSource<ProxyEvents>) => Promise<void>) | undefined
 }
 
 /** A running gateway. */
@@ -79,13 +81,16 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   try {
     // No server is started for a front that cannot be had. Nobody can ask before the proxies are there, since they are
     // made in the same turn of the event loop.
-    refuseOwnAddress(config, addressOf(config, parts))
+    refuseGateway(config, parts)
+    const isReady = parts.beforeListening?.(common.events)
+    if (isReady !== undefined) await Promise.all([proxies.change(config), isReady])
     const serving = await listen(config, parts, proxies.served(config))
     const opened = proxies.change(config)
     serving.change(proxies.served(config), rulesOf(config, parts))
     await opened
     return gatewayOf(config, parts, proxies, serving, common)
   } catch (error) {
+    await proxies.close(0)
     await common.close()
     throw error
   }

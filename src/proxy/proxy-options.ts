@@ -4,7 +4,6 @@ import type { WireTap } from '../jsonrpc/wire-tap.js'
 import type { Limits } from '../limits.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
-import type { InnerService } from '../upstream/contracts/inner-service.js'
 
 export interface ProxyOptions {
   /** Which schema of the configuration is served; `default` unless given. */
@@ -17,8 +16,6 @@ export interface ProxyOptions {
   /** Logs every HTTP request to a server, and every token that is fetched, at level `debug`. */
   readonly verbose?: boolean
   readonly tap?: WireTap
-  /** Servers inside this process that were opened before, by the names of configured ones; they end with the proxy. */
-  readonly services?: ReadonlyMap<string, InnerService>
   /** Time, randomness and processes; the real ones, which end with the proxy, unless given. */
   readonly runtime?: Runtime
   readonly limits?: Limits

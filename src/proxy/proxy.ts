@@ -33,7 +33,6 @@ import type { ClientRoutes } from './routing/client-routes.js'
 import type { RoutedClient } from './routing/routed-client.js'
 import { Session } from './session/session.js'
 import type { SessionStatus } from './routing/session-status.js'
-import type { InnerService } from '../upstream/contracts/inner-service.js'
 import type { RunningProcess } from '../upstream/contracts/running-process.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
@@ -81,14 +80,12 @@ class PooledProxy implements McpProxy {
   readonly #serving = new Set<Serving>()
   readonly #changes = new CoalescedChanges((config: Configuration) => this.#change(config))
   /** Opened before, and of no server yet. */
-  readonly #services: Map<string, InnerService>
   #isClosing = false
   #closed: Promise<void> | undefined
 
   constructor(config: Configuration, options: ProxyOptions, common: Common) {
     this.#config = config
     this.#options = options
-    this.#services = new Map(options.services)
     this.#common = common
     this.#limits = common.limits.inForce
     this.#schema = options.schema ?? 'default'
@@ -261,7 +258,6 @@ class PooledProxy implements McpProxy {
       lateMs: this.#config.startupGraceMs,
       sessionIdleMs: this.#config.sessionProcessIdleMs || undefined,
       room,
-      services: this.#services,
     }
   }
 

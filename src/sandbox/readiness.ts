@@ -1,7 +1,7 @@
 // Whether the code of a sandbox can be run on this host, before anybody is served.
 
 import type { LogSink, Runtime } from '../runtime/runtime.js'
-import type { InnerService } from '../upstream/contracts/inner-service.js'
+import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import type { SandboxSettings } from '../upstream/contracts/sandbox-config.js'
 import {
   NoRuntimeError,
@@ -14,23 +14,8 @@ import {
 import { openService, surroundingsOf } from './service.js'
 
 interface Around {
-  /** What the configuration calls the sandbox. */
-  readonly name: string
   readonly runtime: Runtime
   readonly log: LogSink
-}
-
-/** Opens a service, or gives why nothing can run its code. */
-export async function preparedService(
-  settings: SandboxSettings,
-  around: Around,
-): Promise<InnerService | string> {
-  try {
-    return await openService({ settings, ...around })
-  } catch (error) {
-    if (error instanceof NoRuntimeError) return error.message
-    throw error
-  }
 }
 
 /** Which runtimes can be used here, for people; and whether the one that is configured can. */
@@ -41,7 +26,7 @@ export async function runtimeReport(
   const surroundings = surroundingsOf(settings, around)
   const lines: string[] = []
   for (const id of runtimeIds) lines.push(lineOf(await probedOnce(id, surroundings)))
-  const prepared = await preparedService(settings, around)
+  const prepared = await openService({ settings, ...around }).catch(reasonOf)
   const isUsable = typeof prepared !== 'string'
   if (isUsable) await prepared.close()
   const used = isUsable
@@ -59,7 +44,12 @@ async function probedOnce(
   return probed
 }
 
-function networkText({ network }: InnerService['facts'], settings: SandboxSettings): string {
+function reasonOf(error: unknown): string {
+  if (error instanceof NoRuntimeError) return error.message
+  throw error
+}
+
+function networkText({ network }: ServerAbout, settings: SandboxSettings): string {
   return settings.network.kind === 'allow' ? `${network}: ${settings.network.hosts.join(', ')}` : network
 }
 

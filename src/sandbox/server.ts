@@ -8,7 +8,8 @@ import type { RequestId } from '../jsonrpc/request-id.js'
 import { parse, quote, rawAt, write } from '../jsonrpc/text.js'
 import { malformed, methodNotFound, resourceNotFound, sandboxToolNotFound } from '../mcp/error-codes.js'
 import { handshakeRevision, latestHandshake } from '../mcp/revisions.js'
-import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
+import { type SandboxNetwork, aboutKey, principalKey } from '../upstream/contracts/sandbox-config.js'
+import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import { version } from '../version.js'
 import { Arguments } from './arguments.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
@@ -19,7 +20,7 @@ import { resourceTemplate } from './resource-uri.js'
 import type { SandboxTool, ToolAround, ToolResult } from './tools/sandbox-tool.js'
 import { toolNamed } from './tools/tools.js'
 
-/** More than anybody has in flight here: who sends is the proxy. */
+/** The service asks its client nothing. */
 const INFLIGHT_MAX = 1
 
 const INSTRUCTIONS = `Runs code and commands in sandboxes. Calls with the same session_id share variables, files and background programs; \
@@ -38,20 +39,19 @@ const templates = write({
 /** What a connection serves. */
 export interface ServedSandbox extends ToolAround {
   readonly tools: readonly SandboxTool[]
+  readonly about: ServerAbout
 }
 
-/** Answers one client; `owner` is whose sessions it may use. */
+/** Answers one client. */
 export class SandboxServer implements PeerOwner<never> {
   readonly #served: ServedSandbox
-  readonly #owner: string
   readonly #peer: Peer<never>
   /** By the ids of their requests. */
   readonly #calls = new Map<RequestId, AbortController>()
   readonly #gone: () => void
 
-  constructor(connection: Connection, served: ServedSandbox, owner: string, gone: () => void) {
+  constructor(connection: Connection, served: ServedSandbox, gone: () => void) {
     this.#served = served
-    this.#owner = owner
     this.#gone = gone
     this.#peer = new Peer<never>(connection, this, { inflightMax: INFLIGHT_MAX })
   }
@@ -127,6 +127,7 @@ export class SandboxServer implements PeerOwner<never> {
       capabilities: { tools: {}, ...(files && { resources: {} }) },
       serverInfo: { name: 'mcps-proxy-sandbox', version },
       instructions: INSTRUCTIONS + networkHint(this.#served.settings.network),
+      _meta: { [aboutKey]: this.#served.about },
     })
   }
 
@@ -159,17 +160,24 @@ export class SandboxServer implements PeerOwner<never> {
     try {
       const heard = progress && ((chunk: Uint8Array) => progress.heard(chunk))
       const args = new Arguments(argumentsOf(frame))
-      return resultText(await tool.call({ ...this.#served, args, owner: this.#owner, signal, heard }))
+      return resultText(
+        await tool.call({ ...this.#served, args, owner: this.#ownerOf(frame), signal, heard }),
+      )
     } finally {
       progress?.stop()
     }
   }
 
-  async #read({ params }: RequestFrame): Promise<string> {
-    const uri = params.members.string('uri') ?? ''
-    const contents = await readResource(uri, this.#served, this.#owner)
+  async #read(frame: RequestFrame): Promise<string> {
+    const uri = frame.params.members.string('uri') ?? ''
+    const contents = await readResource(uri, this.#served, this.#ownerOf(frame))
     if (contents === undefined) throw new SandboxError(resourceNotFound(uri))
     return write({ contents: [contents] })
+  }
+
+  /** Whose sessions a call may use: those of the principal that the proxy names, or of all. */
+  #ownerOf({ params }: RequestFrame): string {
+    return this.#served.settings.sessions === 'client' ? (params.meta.string(principalKey) ?? '') : ''
   }
 
   #progressOf({ id, line, params }: RequestFrame): OutputProgress | undefined {

@@ -1,11 +1,8 @@
-// A sandbox service: one runtime, the sessions in it, and whoever is connected.
-//
-// Loaded only when a configuration has a sandbox.
+// A sandbox service: one runtime, the sessions in it, and the clients that are connected.
 
 import { randomBytes } from 'node:crypto'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { LogSink, Runtime, Timer } from '../runtime/runtime.js'
-import type { InnerService } from '../upstream/contracts/inner-service.js'
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import type { SandboxSettings } from '../upstream/contracts/sandbox-config.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
@@ -18,8 +15,6 @@ import { uuid } from './uuid.js'
 const NONCE_BYTES = 16
 
 export interface ServiceParts {
-  /** What the configuration calls it. */
-  readonly name: string
   readonly settings: SandboxSettings
   readonly runtime: Runtime
   readonly log: LogSink
@@ -44,13 +39,13 @@ export async function openService(
 
 export function surroundingsOf(
   { serverUrl, apiKey, runAs, network, templates: images }: SandboxSettings,
-  { runtime, log, stateFolder }: Omit<ServiceParts, 'name' | 'settings'>,
+  { runtime, log, stateFolder }: Omit<ServiceParts, 'settings'>,
 ): RuntimeSurroundings {
   return { runtime, log, stateFolder, serverUrl, apiKey, runAs, network, images }
 }
 
 /** Serves connections until it is closed. */
-export class SandboxService implements InnerService {
+export class SandboxService {
   readonly facts: ServerAbout
   readonly #sandbox: SandboxRuntime
   readonly #served: ServedSandbox
@@ -75,7 +70,7 @@ export class SandboxService implements InnerService {
       newId: () => uuid(secret),
       nonce: () => secret(NONCE_BYTES).toString('hex'),
     })
-    this.#served = { settings, sessions, runtime, isolation, tools }
+    this.#served = { settings, sessions, runtime, isolation, tools, about: this.facts }
     this.#every(settings.cleanupIntervalMs, () => sessions.endExpired())
     this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())
     const limits = probe.kind === 'usable' ? `, limits by ${probe.limits}` : ''
@@ -83,13 +78,16 @@ export class SandboxService implements InnerService {
     log({ level, message: `sandbox runtime ${id}: isolation ${isolation}, network ${network}${limits}` })
   }
 
-  /** Serves one client; `owner` is whose sessions it may use. */
-  connect(connection: Connection, owner: string): void {
-    const server: SandboxServer = new SandboxServer(connection, this.#served, owner, () => {
-      this.#servers.delete(server)
+  /** Serves one client; resolves when it has gone. */
+  serve(connection: Connection): Promise<void> {
+    return new Promise((resolve) => {
+      const server: SandboxServer = new SandboxServer(connection, this.#served, () => {
+        this.#servers.delete(server)
+        resolve()
+      })
+      this.#servers.add(server)
+      server.start()
     })
-    this.#servers.add(server)
-    server.start()
   }
 
   /** Ends every session, and what runs in it; again, waits for the same end. */

@@ -27,7 +27,7 @@ test('--check names the network of what is used', async (t) => {
   t.after(() => runtime.close())
   const fake = new FakeMicrosandbox()
   t.after(() => fake.close())
-  const around = { name: 's', runtime, log: (): void => undefined }
+  const around = { runtime, log: (): void => undefined }
   const section = { runtime: 'microsandbox-server', serverUrl: await fake.listen() }
   const { text } = await runtimeReport(settingsOf(section), around)
   assert.match(text, /microsandbox-server: microsandbox-server is used, network as its server has it\n$/)

@@ -501,7 +501,7 @@ describe('sessions', () => {
   })
 
   test('of another owner are not there', async (t) => {
-    const { client: connect } = await openSandbox(t, section)
+    const { client: connect } = await openSandbox(t, { ...section, sessions: 'client' })
     const [ann, bob] = [connect('ann'), connect('bob')]
     await ann.code('let x = "ann"', { session_id: 's', ...node })
     await bob.code('let x = "bob"', { session_id: 's', ...node })

@@ -12,11 +12,11 @@ const scene = sandboxScene('root')
 async function open(t: SandboxScope, more: object): Promise<SandboxClient> {
   const sandbox = await scene.bubblewrap()
   const settings = settingsOf({ runtime: 'bubblewrap', ...more })
-  const parts = { name: 's', settings, runtime: scene.runtime, log: () => undefined }
+  const parts = { settings, runtime: scene.runtime, log: () => undefined }
   const service = new SandboxService(parts, sandbox, await sandbox.probe())
   t.after(() => service.close())
   const [near, far] = memoryPair()
-  service.connect(far, '')
+  void service.serve(far)
   return new SandboxClient(clientOf(near))
 }
 

@@ -1,4 +1,13 @@
-// The settings of a sandbox, after reading, defaulting and expansion.
+// The settings of a sandbox, after reading, defaulting and expansion, and what the proxy and its program say to each other.
+
+/** The variable in which the program gets its settings, as JSON. */
+export const settingsVariable = 'MSB_SETTINGS'
+
+/** In the `_meta` of a call: the principal whose sessions it may use. No client can send it. */
+export const principalKey = 'mcps-proxy/principal'
+
+/** In the `_meta` of the result of `initialize`: runtime, isolation, network and tools. */
+export const aboutKey = 'mcps-proxy/sandbox'
 
 /** What runs foreign code; `auto` takes the first of bubblewrap and container that can be used. */
 export type SandboxRuntimeName = 'auto' | 'bubblewrap' | 'container' | 'microsandbox-server'

@@ -14,7 +14,7 @@ import type { ServerConfig } from './server-config.js'
 
 export type UpstreamState = 'connected' | 'starting' | 'disconnected' | 'error'
 
-/** What a server inside this process says of itself. */
+/** What the bundled sandbox says of itself. */
 export interface ServerAbout {
   readonly runtime: string
   readonly isolation: string

@@ -1,133 +1,73 @@
-// The kind `sandbox`: a server inside this process, which runs code of clients where it can do no harm.
-//
-// Its lanes are connections in memory to one service, which has the sessions. The service and everything below it is
-// loaded when the first connection is made, so that a start without a sandbox does not pay for it.
+// The kind `sandbox`: the bundled program `sandbox.js`, started like any other server on stdio.
 
+import { join } from 'node:path'
+import process from 'node:process'
+import { programFolder } from '../../folder.js'
+import { write } from '../../jsonrpc/text.js'
 import { Redactor } from '../../text/redactor.js'
-import { memoryPair } from '../../transports/memory.js'
-import type { Connection } from '../../jsonrpc/connection.js'
-import type { DialEnd, Dialed } from '../contracts/dial.js'
-import type { InnerService } from '../contracts/inner-service.js'
-import type { SandboxServerConfig } from '../contracts/server-config.js'
-import type { Upstream } from '../contracts/upstream.js'
+import { settingsVariable } from '../contracts/sandbox-config.js'
+import type { SandboxServerConfig, StdioServerConfig } from '../contracts/server-config.js'
+import type { ServerAbout, Upstream } from '../contracts/upstream.js'
 import { Pool } from '../pool/pool.js'
-import { PrincipalPools } from './principal-pools.js'
-import type { PoolSurroundings } from '../pool/pool-parts.js'
-import { ProcessRoom } from '../pool/process-room.js'
+import { ServerProcess } from '../process/process.js'
+import { StackTraces } from '../process/stack-traces.js'
+import { SandboxLeg } from './sandbox-leg.js'
+import type { StdioSurroundings } from './stdio.js'
 
 /** Every session has a queue of its own. */
 const CONCURRENCY = 1024
 
-/** Before a service is opened again that could not be. */
+/** Before it is started again after a crash. */
 const RESTART_DELAY_MS = 1000
 
-export function openSandbox(config: SandboxServerConfig, proxy: PoolSurroundings): Upstream {
-  const service = new LazyService(config, proxy)
-  const { sessions } = config.sandbox
-  const of = (principal: string): Pool => poolOf(principal, config, proxy, service)
-  const closed = (): Promise<void> => service.close()
-  return new PrincipalPools(config, sessions === 'client', of, closed)
-}
+/** Of the program itself: its sessions are processes of their own. */
+const MEMORY_BYTES_MAX = 1024 ** 3
 
-function poolOf(
-  owner: string,
-  config: SandboxServerConfig,
-  proxy: PoolSurroundings,
-  service: LazyService,
-): Pool {
+export function openSandbox(config: SandboxServerConfig, around: StdioSurroundings): Upstream {
+  const { runtime, log, limits, marks } = around
+  const discretion = new Redactor(config.secrets)
+  const surroundings = { ...limits, runtime, log, discretion, marks, traces: new StackTraces() }
+  const program = programConfig(config)
+  let about: ServerAbout | undefined
   const pooling = {
-    dial: () => new SandboxDialed(config.name, service, owner),
-    discretion: new Redactor(config.secrets),
-    isolation: 'auto',
-    concurrency: CONCURRENCY,
-    processes: 1,
-    idleTimeoutMs: undefined,
-    restart: true,
-    restartDelayMs: RESTART_DELAY_MS,
-    onTimeout: 'cancel',
+    ...program,
+    discretion,
+    // It asks nothing.
+    namesCalls: false,
     staysForClients: true,
-    // It answers at once.
     mirrors: false,
     probeMs: Infinity,
     eraMs: Infinity,
-    // It asks nothing.
-    namesCalls: false,
-    about: () => service.about,
-  } as const
-  // A connection in memory is no process.
-  return new Pool(config, pooling, { ...proxy, room: new ProcessRoom(Infinity) })
-}
-
-/** The service of all lanes. */
-class LazyService {
-  readonly #config: SandboxServerConfig
-  readonly #around: PoolSurroundings
-  #opening: Promise<InnerService> | undefined
-  #service: InnerService | undefined
-
-  constructor(config: SandboxServerConfig, around: PoolSurroundings) {
-    this.#config = config
-    this.#around = around
-    this.#service = around.services.get(config.name)
-    // A reload may bring another server of this name, which opens its own.
-    around.services.delete(config.name)
-    if (this.#service !== undefined) this.#opening = Promise.resolve(this.#service)
+    dial: () => new ServerProcess(program, surroundings),
+    about: () => about,
   }
-
-  get about(): InnerService['facts'] | undefined {
-    return this.#service?.facts
-  }
-
-  /** Rejects when no runtime can be used; who asks again tries again. */
-  get(): Promise<InnerService> {
-    this.#opening ??= this.#open()
-    return this.#opening
-  }
-
-  async close(): Promise<void> {
-    const service = await this.#opening?.catch(() => undefined)
-    await service?.close()
-  }
-
-  async #open(): Promise<InnerService> {
-    const { runtime, log: sink } = this.#around
-    const { name: service, sandbox: settings } = this.#config
-    const log: typeof sink = (record) => sink({ service, ...record })
-    try {
-      const { openService } = await import('../../sandbox/service.js')
-      this.#service = await openService({ name: service, settings, runtime, log })
-      return this.#service
-    } catch (error) {
-      this.#opening = undefined
-      throw error
-    }
-  }
-}
-
-/** One connection to the service. */
-class SandboxDialed implements Dialed {
-  readonly connection: Connection
-  readonly pid = undefined
-  readonly ended: Promise<DialEnd>
-  #end: (end: DialEnd) => void = () => {}
-
-  constructor(name: string, service: LazyService, owner: string) {
-    const [near, far] = memoryPair()
-    this.connection = near
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve
+  const leg: StdioSurroundings['leg'] = (protocol, memory) =>
+    new SandboxLeg(around.leg(protocol, memory), config.sandbox.sessions === 'client', (own) => {
+      about = own
     })
-    service.get().then(
-      (there) => there.connect(far, owner),
-      (error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error)
-        this.#end({ reason: 'unavailable', message: `'${name}' cannot be started: ${why}` })
-      },
-    )
-  }
+  return new Pool(config, pooling, { ...around, leg })
+}
 
-  async stop(): Promise<void> {
-    await this.connection.close()
-    this.#end({ reason: 'closed', message: 'the connection to the sandbox was closed' })
+/** The program as a server on stdio. */
+function programConfig(config: SandboxServerConfig): StdioServerConfig {
+  const { sandbox, ...common } = config
+  return {
+    ...common,
+    kind: 'stdio',
+    command: process.execPath,
+    args: [join(programFolder, 'sandbox.js')],
+    env: { [settingsVariable]: write(sandbox) },
+    // It finds container engines and the systemd of its user by variables of many names.
+    inheritEnv: true,
+    cwd: process.cwd(),
+    restart: true,
+    restartDelayMs: RESTART_DELAY_MS,
+    restartLimits: {},
+    concurrency: CONCURRENCY,
+    processes: 1,
+    isolation: 'shared',
+    idleTimeoutMs: undefined,
+    memoryLimitBytes: MEMORY_BYTES_MAX,
+    onTimeout: 'cancel',
   }
 }

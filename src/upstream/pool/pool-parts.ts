@@ -13,7 +13,6 @@ import type { ProcessRoom } from './process-room.js'
 import type { Restarts } from './restarts.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import type { ServerConfig, ServerProtocol, ServerTimes } from '../contracts/server-config.js'
-import type { InnerService } from '../contracts/inner-service.js'
 import type { ServerAbout } from '../contracts/upstream.js'
 
 /** The dependencies of a pool. */
@@ -35,8 +34,6 @@ export interface PoolSurroundings {
   readonly lateMs: number
   /** How long a process of one client outlives that client's last word; undefined is as long as the client. */
   readonly sessionIdleMs: number | undefined
-  /** Servers inside this process that run already, by name; whoever takes one takes it out. */
-  readonly services: Map<string, InnerService>
   /** Of the processes that may run in all. */
   readonly room: ProcessRoom
 }
@@ -66,7 +63,7 @@ export interface Pooling {
   readonly mirrors: boolean
   /** For how long it is taken to speak what it was found to speak. */
   readonly eraMs: number
-  /** What a server inside this process says of itself; undefined before it runs. */
+  /** What the bundled sandbox says of itself; undefined before it runs. */
   readonly about?: () => ServerAbout | undefined
 }
 

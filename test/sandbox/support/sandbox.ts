@@ -8,7 +8,7 @@ import { resolveConfig } from '../../../src/config/config.js'
 import { type LogRecord, type Runtime, memoryPair, realRuntime } from '../../../src/index.js'
 import { type SandboxService, openService } from '../../../src/sandbox/service.js'
 import { StateFolder } from '../../../src/sandbox/state-folder.js'
-import type { SandboxSettings } from '../../../src/upstream/contracts/sandbox-config.js'
+import { type SandboxSettings, principalKey } from '../../../src/upstream/contracts/sandbox-config.js'
 import { RawClient } from '../../integration/support/client.js'
 import { clientOf } from '../../integration/support/library.js'
 import { at } from '../../integration/support/json.js'
@@ -35,12 +35,17 @@ export interface Said {
 export class SandboxClient {
   readonly raw: RawClient
 
-  constructor(raw: RawClient) {
+  readonly #principal: string | undefined
+
+  /** `principal` is what the proxy would say of its client. */
+  constructor(raw: RawClient, principal?: string) {
     this.raw = raw
+    this.#principal = principal
   }
 
-  async call(name: string, args: unknown = {}, meta?: unknown): Promise<Said> {
-    return said((await this.raw.call(name, args, meta)).value)
+  async call(name: string, args: unknown = {}, meta?: object): Promise<Said> {
+    const own = this.#principal === undefined ? meta : { ...meta, [principalKey]: this.#principal }
+    return said((await this.raw.call(name, args, own)).value)
   }
 
   code(code: string, more: Readonly<Record<string, unknown>> = {}): Promise<Said> {
@@ -80,7 +85,7 @@ export interface TestSandbox {
   readonly service: SandboxService
   readonly log: readonly LogRecord[]
   readonly stateFolder: string
-  readonly client: (owner?: string) => SandboxClient
+  readonly client: (principal?: string) => SandboxClient
 }
 
 /** A service on a runtime without isolation unless the section names another one; its files are removed at the end. */
@@ -95,7 +100,6 @@ export async function openSandbox(
   const settings = settingsOf(section)
   const runtime = change(real)
   const parts = {
-    name: 's',
     settings,
     runtime,
     log: (record: LogRecord) => void log.push(record),
@@ -117,10 +121,10 @@ export async function openSandbox(
     service,
     log,
     stateFolder,
-    client: (owner = '') => {
+    client: (principal) => {
       const [near, far] = memoryPair()
-      service.connect(far, owner)
-      return new SandboxClient(clientOf(near))
+      void service.serve(far)
+      return new SandboxClient(clientOf(near), principal)
     },
   }
 }

@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -26,6 +27,7 @@ export class SandboxCommands {
   readonly stateFolder: string
   readonly #program: string
   readonly #home: string
+  readonly #folders = new Map<number, Set<string>>()
   readonly #identity: { readonly uid: number; readonly gid: number } | undefined
 
   constructor(scope: Scope, as: 'root' | 'user') {
@@ -78,11 +80,16 @@ export class SandboxCommands {
     return { spawned, client: new SandboxClient(spawned.client), pid }
   }
 
-  /** The folders that a service has in the state folder, by its process id. */
+  /** The folders that a service below this process has, or had when it was last asked; those that are there. */
   foldersOf(pid: number): string[] {
-    return namesIn(this.stateFolder).filter((name) =>
-      textOf(join(this.stateFolder, name, 'owner')).startsWith(`${pid} `),
-    )
+    const known = this.#folders.get(pid) ?? new Set()
+    this.#folders.set(pid, known)
+    for (const each of descendantsOf(pid))
+      for (const path of openFiles(each)) {
+        const [, name] = /\/([\da-f]{16})\/lock$/.exec(path) ?? []
+        if (name !== undefined) known.add(name)
+      }
+    return namesIn(this.stateFolder).filter((name) => known.has(name))
   }
 }
 
@@ -137,6 +144,16 @@ export function marked(mark: string): string[] {
 /** Resident memory in MiB. */
 export function residentMiB(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(textOf(`/proc/${pid}/status`))?.[1]) / 1024
+}
+
+function openFiles(pid: number): string[] {
+  return namesIn(`/proc/${pid}/fd`).flatMap((name) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${name}`)]
+    } catch {
+      return []
+    }
+  })
 }
 
 function namesIn(folder: string): string[] {

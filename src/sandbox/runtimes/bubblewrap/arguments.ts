@@ -34,7 +34,7 @@ export const guestFiles: readonly (readonly [path: string, content: string])[] =
 ]
 
 /** What is the same on every machine of a kind, and no secret: the linker, alternatives, certificates, time zones. */
-const SYSTEM_PATHS = [
+export const systemPaths: readonly string[] = [
   '/etc/ld.so.cache',
   '/etc/ld.so.conf',
   '/etc/ld.so.conf.d',
@@ -51,7 +51,7 @@ const SYSTEM_PATHS = [
 ]
 
 /** With the network of the host, names are found as on the host. */
-const RESOLVER_PATHS = ['/etc/resolv.conf', '/etc/host.conf']
+export const systemResolverPaths: readonly string[] = ['/etc/resolv.conf', '/etc/host.conf']
 
 /** What differs from machine to machine. */
 export interface BwrapTerms {
@@ -93,7 +93,7 @@ function namespaces({ network }: BwrapTerms): string[] {
 }
 
 function system({ network, readOnlyPaths, rootEntries }: BwrapTerms): string[] {
-  const paths = network.kind === 'host' ? [...SYSTEM_PATHS, ...RESOLVER_PATHS] : SYSTEM_PATHS
+  const paths = network.kind === 'host' ? [...systemPaths, ...systemResolverPaths] : systemPaths
   return [
     ['--ro-bind', '/usr', '/usr'],
     rootEntries.flatMap((entry) =>

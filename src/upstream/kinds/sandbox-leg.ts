@@ -1,0 +1,116 @@
+// How the bundled sandbox is spoken to: like its era, and each call says whose it is.
+
+import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import { toLine } from '../../jsonrpc/line.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import type { Span } from '../../jsonrpc/scan.js'
+import { type Edit, inOrder } from '../../jsonrpc/splice.js'
+import { parse, quote, rawAt } from '../../jsonrpc/text.js'
+import type { Call, Outcome } from '../../mcp/call.js'
+import type { ClientCapabilities } from '../../mcp/capabilities.js'
+import type {
+  InputRequired,
+  Opened,
+  Outdated,
+  ServerFacts,
+  ServerLeg,
+  ServerSpeech,
+  ServerVoice,
+} from '../../mcp/eras/leg.js'
+import { cutNamed } from '../../mcp/member-edits.js'
+import { requestMetaKeys } from '../../mcp/meta-keys.js'
+import { aboutKey, principalKey } from '../contracts/sandbox-config.js'
+import type { ServerAbout } from '../contracts/upstream.js'
+
+/** The methods that reach a session. */
+const OF_SESSIONS = new Set(['tools/call', 'resources/read'])
+
+const OPEN_OBJECT = 0x7b
+
+/** Speaks to the sandbox through the leg of its era. */
+export class SandboxLeg implements ServerLeg, ServerSpeech {
+  readonly speech: ServerSpeech = this
+  readonly #leg: ServerLeg
+  readonly #isApart: boolean
+  readonly #onAbout: (about: ServerAbout) => void
+
+  /** `isApart` where each principal has sessions of its own; `onAbout` gets what the program says of itself. */
+  constructor(leg: ServerLeg, isApart: boolean, onAbout: (about: ServerAbout) => void) {
+    this.#leg = leg
+    this.#isApart = isApart
+    this.#onAbout = onAbout
+  }
+
+  async open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened> {
+    const opened = await this.#leg.open(voice, declared, opening)
+    const about = opened.kind === 'opened' ? aboutIn(opened.facts.handshake) : undefined
+    if (about !== undefined) this.#onAbout(about)
+    return opened
+  }
+
+  recall(handshake: Uint8Array): ServerFacts | undefined {
+    return this.#leg.recall(handshake)
+  }
+
+  edits(call: Call): readonly Edit[] {
+    const edits = this.#leg.speech.edits(call)
+    if (!this.#isApart || !OF_SESSIONS.has(call.frame.method)) return edits
+    return withPrincipal(call.frame, call.context.principal ?? '', edits)
+  }
+
+  params(own: string, isAboutTasks?: boolean): string {
+    return this.#leg.speech.params(own, isAboutTasks)
+  }
+
+  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {
+    return this.#leg.speech.outcome(call, frame)
+  }
+}
+
+/** The edits with a member of `_meta` that says who calls, in place of one that a client may have written. */
+function withPrincipal(frame: RequestFrame, principal: string, edits: readonly Edit[]): readonly Edit[] {
+  const { span, members, meta, metaSpan } = frame.params
+  const said = `"${principalKey}":${quote(principal)}`
+  if (span === undefined) return [...edits, inserted(frame.idSpan.end, `,"params":{"_meta":{${said}}}`)]
+  if (metaSpan === undefined)
+    return [...edits, inserted(span.start + 1, `"_meta":{${said}}${members.size === 0 ? '' : ','}`)]
+  if (bytesAt(frame, { start: metaSpan.start, end: metaSpan.start + 1 })[0] !== OPEN_OBJECT)
+    return [...edits, { ...metaSpan, bytes: Buffer.from(`{${said}}`), why: 'meta' }]
+  // The cuts of the era in `_meta` are made anew together with this one: commas go with them.
+  const outside = edits.filter(({ start, end }) => end <= metaSpan.start || start >= metaSpan.end)
+  const cut = [principalKey, ...(outside.length === edits.length ? [] : requestMetaKeys)]
+  const isKept = (index: number): boolean => !meta.isNamed(index, cut)
+  const keeps = Array.from({ length: meta.size }, (_, index) => index).some(isKept)
+  const own = [inserted(metaSpan.start + 1, keeps ? `${said},` : said), ...cutNamed(meta, cut, 'meta')]
+  return inOrder([...outside, ...own])
+}
+
+function inserted(at: number, text: string): Edit {
+  return { start: at, end: at, bytes: Buffer.from(text), why: 'meta' }
+}
+
+/** A long message is not joined for a few of its bytes. */
+function bytesAt(frame: RequestFrame, { start, end }: Span): Buffer {
+  return frame.long === undefined ? frame.line.subarray(start, end) : frame.long.slice(start, end)
+}
+
+/** What the program says of itself in the result of `initialize`. */
+function aboutIn(handshake: Uint8Array): ServerAbout | undefined {
+  const line = toLine(handshake)
+  const meta = membersAt(line, membersAt(line, { start: 0, end: line.length })?.span('_meta'))
+  const span = meta?.span(aboutKey)
+  const about: unknown = span === undefined ? undefined : parse(rawAt(line, span))
+  return isAbout(about) ? about : undefined
+}
+
+function isAbout(value: unknown): value is ServerAbout {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'runtime' in value &&
+    'isolation' in value &&
+    'network' in value &&
+    'tools' in value &&
+    Array.isArray(value.tools)
+  )
+}

@@ -1,0 +1,68 @@
+// The principal that the sandbox is told with a call, whatever the client has written.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { readFrame } from '../../../src/jsonrpc/frame.js'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import { splice } from '../../../src/jsonrpc/splice.js'
+import { CallDeadline } from '../../../src/mcp/call-deadline.js'
+import { Call } from '../../../src/mcp/call.js'
+import { noCapabilities } from '../../../src/mcp/capabilities.js'
+import { LegacyServerLeg } from '../../../src/mcp/eras/legacy-server.js'
+import { requests } from '../../../src/mcp/methods.js'
+import { latestHandshake, latestStateless } from '../../../src/mcp/revisions.js'
+import { SandboxLeg } from '../../../src/upstream/kinds/sandbox-leg.js'
+import { nobody } from '../support/calls.js'
+
+const leg = (isApart: boolean): SandboxLeg =>
+  new SandboxLeg(new LegacyServerLeg({ name: 'p', version: '1' }), isApart, () => undefined)
+
+/** Of a client of 2026-07-28 where it says so itself. */
+function callWith(method: string, params: string): Call {
+  const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`))
+  const row = requests.get(method)
+  assert(frame.kind === 'request' && row !== undefined)
+  const revision = params.includes('2026-07-28') ? latestStateless : latestHandshake
+  const client = { ...nobody, profile: { principal: 'ann', revision, capabilities: noCapabilities } }
+  return new Call(frame, row, client, new CallDeadline(0), { settled: () => undefined })
+}
+
+const said = '"mcps-proxy/principal":"ann"'
+const typed = '"io.modelcontextprotocol/protocolVersion":"2026-07-28"'
+
+const cases: readonly (readonly [title: string, params: string, want: string])[] = [
+  ['no _meta', '{"name":"t"}', `{"_meta":{${said}},"name":"t"}`],
+  ['no member', '{}', `{"_meta":{${said}}}`],
+  ['an empty _meta', '{"_meta":{},"name":"t"}', `{"_meta":{${said}},"name":"t"}`],
+  ['another member', '{"_meta":{"a":1}}', `{"_meta":{${said},"a":1}}`],
+  ['a principal of its own', '{"_meta":{"mcps-proxy/principal":"bob"}}', `{"_meta":{${said}}}`],
+  [
+    'one between others',
+    '{"_meta":{"a":1,"mcps-proxy/principal":"bob","b":2}}',
+    `{"_meta":{${said},"a":1,"b":2}}`,
+  ],
+  ['one behind another', '{"_meta":{"a":1,"mcps-proxy/principal":"bob"}}', `{"_meta":{${said},"a":1}}`],
+  // The program reads names as they are written, so that this one is another member.
+  [
+    'an escaped one',
+    '{"_meta":{"mcps-proxy\\/principal":"bob"}}',
+    `{"_meta":{${said},"mcps-proxy\\/principal":"bob"}}`,
+  ],
+  ['no object', '{"_meta":5}', `{"_meta":{${said}}}`],
+  ['members of its era', `{"_meta":{${typed},"a":1}}`, `{"_meta":{${said},"a":1}}`],
+  ['nothing but members of its era', `{"_meta":{${typed}}}`, `{"_meta":{${said}}}`],
+]
+
+describe('a call to the sandbox', () => {
+  for (const [title, params, want] of cases)
+    test(`of a client that has written ${title} names its principal`, () => {
+      const call = callWith('tools/call', params)
+      const line = splice(call.frame.line, leg(true).edits(call)).toString()
+      assert.equal(line, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${want}}`)
+    })
+
+  test('names none where clients share sessions, or no session is meant', () => {
+    assert.deepEqual(leg(false).edits(callWith('tools/call', '{"name":"t"}')), [])
+    assert.deepEqual(leg(true).edits(callWith('tools/list', '{}')), [])
+  })
+})
