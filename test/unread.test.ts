@@ -13,7 +13,10 @@ function readers(gone: string[]): (name: string, backlogBytes: number) => Reader
   return (name, backlogBytes) => ({
     name,
     backlogBytes,
-    tooSlow: (bytes) => void gone.push(`${name} ${bytes}`),
+    tooSlow: (bytes) => {
+      gone.push(`${name} ${bytes}`)
+      return bytes
+    },
   })
 }
 

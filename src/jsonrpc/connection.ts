@@ -86,6 +86,11 @@ export interface Connection {
   readonly backlogBytes: number
   /** How many messages it was given, and how many of them, in that order, may have left: the others provably have not. */
   readonly traffic?: Traffic | undefined
+  /**
+   * Where the connection carries requests of several readers, cuts off the one that has left most unread; its requests
+   * are given up. Gives how many bytes it had left; 0 where nothing can be cut alone.
+   */
+  cutSlowest?(): number
   /** Whether the other end listens, or waits for an answer, where the transport can tell. */
   readonly busy?: boolean
   /** Stops or resumes reading, so that the other end feels the back-pressure. */

@@ -25,8 +25,11 @@ function answered(text: string): Outcome {
 /** Runs the contract; `newLeg` gives a leg whose client has said nothing yet. */
 export function clientLegContract(title: string, newLeg: () => ClientLeg): void {
   const told = (outcome: Outcome, id = '"a"'): string | undefined => {
-    const wire = newLeg().answer(callOf(id, 0), outcome, voice)
-    return wire === undefined ? undefined : joinedWire(wire).toString().trimEnd()
+    const answer = newLeg().answer(callOf(id, 0), outcome, voice)
+    if (answer === undefined) return undefined
+    const text = joinedWire(answer.message).toString().trimEnd()
+    assert.equal(answer.kind, readFrame(toLine(text)).kind)
+    return text
   }
 
   test(`${title}: an answer keeps its bytes and has the client's id`, () => {

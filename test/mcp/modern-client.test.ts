@@ -5,7 +5,10 @@ import { test } from 'node:test'
 import { FamiliarMembers } from '../../src/jsonrpc/fast/familiar-members.js'
 import { type RequestFrame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
+import { joinedWire } from '../../src/jsonrpc/fast/splice-parts.js'
 import { ModernClientLeg } from '../../src/mcp/eras/modern-client.js'
+
+import { callOf } from '../upstream/support/calls.js'
 
 const PREFIX = 'io.modelcontextprotocol'
 
@@ -59,4 +62,15 @@ test('a revision that is none is refused among others that differ in it', () => 
   const [read, client] = [reader(), leg()]
   for (const version of ['2026-07-28', '2026-07-29', '2026-07-27', '2026-07-28', '2026-07-26'])
     assert.equal(client.received(read({ version })).kind === 'stateless', version === '2026-07-28', version)
+})
+
+test('a result by which a tool says that it needs what its client has not declared is an error', () => {
+  const frame = readFrame(toLine('{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":true}}'))
+  assert(frame.kind === 'result')
+  const call = callOf('1', 0)
+  call.missing = '{"elicitation":{}}'
+  const voice = { answerBytes: () => assert.fail('the result does not leave') }
+  const answer = leg().answer(call, { kind: 'answered', frame, edits: [], form: 'bare' }, voice)
+  assert.equal(answer?.kind, 'error')
+  assert.match(String(answer && joinedWire(answer.message)), /"code":-32021/)
 })

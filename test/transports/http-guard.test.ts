@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { readAccept } from '../../src/transports/http-server/accept.js'
 import { isJson } from '../../src/transports/http-server/body.js'
 import { answersTo, hostRule, isLoopback, readAuthority } from '../../src/transports/http-server/host.js'
+import { RareWarnings } from '../../src/transports/http-server/rare-warnings.js'
 import { networkOf } from '../../src/transports/http-server/unauthenticated-connections.js'
 import { RequestHead } from '../../src/transports/http-server/request-head.js'
 import { until } from '../integration/support/waiting.js'
@@ -402,4 +403,49 @@ describe('a token', () => {
       assert.equal((await send(port, { path, method: 'GET' })).status, status, path)
     assert.equal((await send(port, { method: 'OPTIONS' })).status, 204)
   })
+})
+
+describe('a token', () => {
+  const limits = { connectionsMax: 10 }
+
+  test('is judged for each request, also on a kept connection whose head is the same', async (t) => {
+    let isValid = true
+    const { port } = await front(t, { limits, principalOf: () => (isValid ? 'me' : undefined) })
+    const head = [`POST /mcp HTTP/1.1`, `Host: localhost:${port}`, json, 'Authorization: Bearer s']
+    const whole = `${[...head, `Content-Length: ${Buffer.byteLength(body)}`].join('\r\n')}\r\n\r\n${body}`
+    const socket = connect(port, '127.0.0.1')
+    t.after(() => socket.destroy())
+    const statuses: number[] = []
+    for (const valid of [true, true, false, true]) {
+      isValid = valid
+      socket.write(whole)
+      const [answer] = await once(socket, 'data')
+      statuses.push(statusOf(String(answer)))
+    }
+    assert.deepEqual(statuses, [200, 200, 401, 200])
+  })
+
+  test('that is missing or wrong is logged, each sender once a minute', async (t) => {
+    const { port, warnings } = await front(t, { limits, principalOf: () => undefined })
+    for (const authorization of ['', 'Bearer secret-word', 'Bearer other'])
+      assert.equal((await send(port, { body, headers: { authorization } })).status, 401)
+    assert.deepEqual(warnings, ['a request from 127.0.0.1 is refused (HTTP 401): it has no bearer token'])
+  })
+})
+
+test('warnings are limited for each origin, and of many origins together', () => {
+  const said: string[] = []
+  let nowMs = 0
+  const warnings = new RareWarnings({ now: () => nowMs, warn: (message) => said.push(message) })
+  for (let origin = 0; origin < 300; origin++)
+    for (const kind of ['token', 'page'] as const) warnings.note(kind, `${kind} ${origin}`, String(origin))
+  assert.equal(said.length, 102)
+  nowMs = 60_000
+  warnings.note('token', 'token 7', '7')
+  warnings.note('token', 'token 299', '299')
+  assert.deepEqual(said.slice(102), ['token 7', 'token 299'])
+  warnings.note('token', 'token 7', '7')
+  nowMs = 120_000
+  warnings.note('token', 'token 7', '7')
+  assert.equal(said.at(-1), 'token 7; so 1 times more since the last such line')
 })

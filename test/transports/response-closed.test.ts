@@ -2,9 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readFrame } from '../../src/jsonrpc/frame.js'
+import { type RequestFrame, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { canonical } from '../../src/jsonrpc/request-id.js'
+import { type RequestId, canonical } from '../../src/jsonrpc/request-id.js'
+import { wireBytes } from '../../src/jsonrpc/splice.js'
 import { BodyReservation } from '../../src/transports/http-server/body.js'
 import { StreamableConnection } from '../../src/transports/http-server/connection.js'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/limits.js'
@@ -12,6 +13,7 @@ import { RequestHead } from '../../src/transports/http-server/request-head.js'
 import { HttpResponse, type ResponseWire } from '../../src/transports/http-server/response.js'
 import { Waits } from '../../src/runtime/waits.js'
 import { Recorder } from '../contracts/connection.js'
+import { headIn } from './support/sending.js'
 
 const wire: ResponseWire = {
   unsentBytes: 0,
@@ -22,8 +24,10 @@ const wire: ResponseWire = {
   cutWhenStalled: () => {},
 }
 
+const asked = new RequestHead('POST /mcp HTTP/1.1\r\nHost: a', 100)
+
 function closedResponse(): HttpResponse {
-  const response = new HttpResponse(wire, new RequestHead('POST /mcp HTTP/1.1\r\nHost: a', 100))
+  const response = new HttpResponse(wire, asked)
   response.close()
   return response
 }
@@ -42,7 +46,50 @@ test('the memory of a body whose client has left is given back once', () => {
   assert.equal(given, 1)
 })
 
-test('a request without a session whose client has left before it is served is not executed', () => {
+/** A response of which so many bytes are not taken. */
+class Sending implements ResponseWire {
+  readonly unsentBytes: number
+  readonly response: HttpResponse = new HttpResponse(this, asked)
+  isCut = false
+
+  constructor(unsentBytes: number) {
+    this.unsentBytes = unsentBytes
+  }
+
+  begin(): string {
+    return ''
+  }
+
+  write(): void {}
+  ended(): void {}
+  cutWhenStalled(): void {}
+
+  cut(): void {
+    this.isCut = true
+    this.response.close()
+  }
+}
+
+function idOf(id: number): RequestId {
+  return canonical(requestOf(id).id)
+}
+
+function requestOf(id: number): RequestFrame {
+  const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":${id},"method":"tools/call"}`))
+  assert.ok(frame.kind === 'request')
+  return frame
+}
+
+interface Opened {
+  readonly connection: StreamableConnection
+  readonly sink: Recorder
+  /** The requests that their clients do not want answered any more. */
+  readonly gaveUp: string[]
+  readonly post: (id: number, response: HttpResponse) => void
+}
+
+/** The connection of clients without sessions; `stays` where it is shared. */
+function opened(stays: boolean): Opened {
   const clock = { now: () => 0, setTimer: () => ({ cancel: () => {} }) }
   const around = {
     ...clock,
@@ -59,16 +106,57 @@ test('a request without a session whose client has left before it is served is n
     around,
     waits: new Waits(250, clock),
     session: undefined,
-    stays: true,
+    stays,
     closed: () => {},
   })
-  const sink = new Recorder()
+  const gaveUp: string[] = []
+  const sink = Object.assign(new Recorder(), { gaveUp: (key: RequestId) => gaveUp.push(key) })
   connection.start(sink)
-  const frame = readFrame(toLine('{"jsonrpc":"2.0","id":1,"method":"tools/call"}'))
-  assert.ok(frame.kind === 'request')
-  const message = { keys: [canonical(frame.id)], isBatch: false, hold: undefined }
   const accepts = { json: true, stream: true, prefersStream: false }
-  connection.post({ message, response: closedResponse(), opens: false, accepts }, [frame])
+  const post = (id: number, response: HttpResponse): void => {
+    const message = { keys: [idOf(id)], isBatch: false, hold: undefined }
+    connection.post({ message, response, opens: false, accepts }, [requestOf(id)])
+  }
+  return { connection, sink, gaveUp, post }
+}
+
+test('a request without a session whose client has left before it is served is not executed', () => {
+  const { connection, sink, post } = opened(true)
+  post(1, closedResponse())
   assert.deepEqual(sink.events, [])
   assert.equal(connection.busy, false)
+})
+
+test('a server is not left waiting for a client without a session that has left', async () => {
+  const { connection, sink, post } = opened(false)
+  const response = new HttpResponse(wire, asked)
+  post(1, response)
+  response.close()
+  const question = toLine('{"jsonrpc":"2.0","id":7,"method":"roots/list"}')
+  void connection.send(wireBytes(question), { ...headIn(question), about: idOf(1) })
+  await sink.seen('failed')
+  assert.deepEqual(sink.events.slice(1), ['failed 7 TRANSPORT_IO'])
+})
+
+test('of clients that share a connection the one that does not read is cut, and only its request is given up', () => {
+  const { connection, gaveUp, post } = opened(true)
+  const [slow, fast] = [new Sending(5000), new Sending(20)]
+  post(1, slow.response)
+  post(2, fast.response)
+  const progress = toLine('{"jsonrpc":"2.0","method":"notifications/progress"}')
+  for (const id of [1, 2]) void connection.send(wireBytes(progress), { ...headIn(progress), about: idOf(id) })
+  assert.equal(connection.backlogBytes, 5020)
+  assert.equal(connection.cutSlowest(), 5000)
+  assert.deepEqual([slow.isCut, fast.isCut, gaveUp], [true, false, ['1']])
+  assert.equal(connection.knows([idOf(2)]), true)
+})
+
+test('the client of a session cannot be cut in part', () => {
+  const { connection, post } = opened(false)
+  const slow = new Sending(5000)
+  post(1, slow.response)
+  const progress = toLine('{"jsonrpc":"2.0","method":"notifications/progress"}')
+  void connection.send(wireBytes(progress), { ...headIn(progress), about: idOf(1) })
+  assert.equal(connection.cutSlowest(), 0)
+  assert.equal(slow.isCut, false)
 })

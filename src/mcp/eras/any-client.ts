@@ -6,12 +6,11 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, ClientProfile, Outcome } from '../call.js'
 import { requestMeta } from '../meta-keys.js'
 import type { LegacyClientLeg } from './legacy-client.js'
-import type { ClientLeg, ClientVoice, Received, Told } from './leg.js'
+import type { Answer, ClientLeg, ClientVoice, Received, Told } from './leg.js'
 import type { ModernClientLeg } from './modern-client.js'
 
 /** Only a stateless client can ask these, so that it has to say what it is. */
@@ -46,7 +45,7 @@ export class AnyClientLeg implements ClientLeg {
     return this.#legacy.told(frame)
   }
 
-  answer(call: Call, outcome: Outcome, voice: ClientVoice): Outgoing | undefined {
+  answer(call: Call, outcome: Outcome, voice: ClientVoice): Answer | undefined {
     const leg = call.context.revision.form === 'typed' ? this.#modern : this.#legacy
     return leg.answer(call, outcome, voice)
   }

@@ -68,9 +68,15 @@ export interface ClientLeg {
   /** Whether several messages in one array are in order now. */
   readonly batching: boolean
   /** What the client is told of the end of its call; undefined when it wants no answer any more. */
-  answer(call: Call, outcome: Outcome, voice: ClientVoice): Outgoing | undefined
+  answer(call: Call, outcome: Outcome, voice: ClientVoice): Answer | undefined
   /** What it is told in place of an answer; `id` is undefined where its request had no readable one. */
   refusal(id: RequestId | undefined, error: ErrorBody): WireBytes
+}
+
+/** The answer to a request as it leaves. The answer of the server may have been of the other kind. */
+export interface Answer {
+  readonly kind: ResponseFrame['kind']
+  readonly message: Outgoing
 }
 
 /** What a leg forwards answers with. */

@@ -6,7 +6,6 @@
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { type WireBytes, bothEdits } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientOrigin, ClientProfile, Outcome } from '../call.js'
@@ -19,7 +18,7 @@ import { severity } from '../methods/logging.js'
 import { assumedRevision, handshakeRevision, latestHandshake } from '../revisions.js'
 import { bareAnswer } from './bare-result.js'
 import { chosenRevision, handshakeMembers } from './handshake-result.js'
-import type { ClientLeg, ClientVoice, Received, ServerDescription, Told } from './leg.js'
+import type { Answer, ClientLeg, ClientVoice, Received, ServerDescription, Told } from './leg.js'
 
 /** The proxy's `serverInfo`. */
 export interface ServerIdentity {
@@ -75,21 +74,21 @@ export class LegacyClientLeg implements ClientLeg {
     return { kind: 'known', row }
   }
 
-  answer(call: Call, outcome: Outcome, voice: ClientVoice): Outgoing | undefined {
+  answer(call: Call, outcome: Outcome, voice: ClientVoice): Answer | undefined {
     const { service, frame } = call
     const { id } = frame
     switch (outcome.kind) {
       case 'answered':
         return outcome.form === 'bare'
-          ? voice.answerBytes(outcome.frame, outcome.edits, id)
+          ? { kind: outcome.frame.kind, message: voice.answerBytes(outcome.frame, outcome.edits, id) }
           : this.#untyped(call, outcome, voice)
       case 'result':
-        return buildResult(id, outcome.result)
+        return { kind: 'result', message: buildResult(id, outcome.result) }
       case 'asked':
         // A client with a session is asked during the call.
-        return this.refusal(id, inputRefused(service ?? ''))
+        return { kind: 'error', message: this.refusal(id, inputRefused(service ?? '')) }
       case 'failed':
-        return this.refusal(id, outcome.error)
+        return { kind: 'error', message: this.refusal(id, outcome.error) }
       case 'cancelled':
         return undefined
     }
@@ -100,16 +99,16 @@ export class LegacyClientLeg implements ClientLeg {
     call: Call,
     { frame, edits }: Outcome & { readonly kind: 'answered' },
     voice: ClientVoice,
-  ): Outgoing {
+  ): Answer {
     const { id } = call.frame
     const told = bareAnswer(call, frame)
     switch (told.kind) {
       case 'edited':
-        return voice.answerBytes(frame, bothEdits(edits, told.edits), id)
+        return { kind: frame.kind, message: voice.answerBytes(frame, bothEdits(edits, told.edits), id) }
       case 'result':
-        return buildResult(id, told.result)
+        return { kind: 'result', message: buildResult(id, told.result) }
       case 'error':
-        return this.refusal(id, told.error)
+        return { kind: 'error', message: this.refusal(id, told.error) }
     }
   }
 

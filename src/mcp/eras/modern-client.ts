@@ -4,8 +4,8 @@
 
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { KnownMembers, MembersPattern } from '../../jsonrpc/members.js'
-import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { bothEdits } from '../../jsonrpc/splice.js'
 import { quote, rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, Outcome, StatelessContext } from '../call.js'
@@ -20,7 +20,7 @@ import { pagesToVisit, requiredForPages } from '../pages-to-visit.js'
 import { resultMembers } from '../result-type.js'
 import { statelessRevisions } from '../revisions.js'
 import type { ServerIdentity } from './legacy-client.js'
-import type { ClientLeg, ClientVoice, Received, ServerDescription } from './leg.js'
+import type { Answer, ClientLeg, ClientVoice, Received, ServerDescription } from './leg.js'
 import { claimFault, patternIn, saidIn, statelessContext, versionFault } from './request-context.js'
 import { errorEdits, resultEdits, typedResult } from './typed-result.js'
 
@@ -68,19 +68,19 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     return row.stays === true ? listening(frame, row, context) : { kind: 'stateless', row, context }
   }
 
-  answer(call: Call, outcome: Outcome, voice: ClientVoice): Outgoing | undefined {
+  answer(call: Call, outcome: Outcome, voice: ClientVoice): Answer | undefined {
     const { id } = call.frame
     switch (outcome.kind) {
       case 'answered': {
         const missing = missingIn(call, outcome.frame)
-        return missing === undefined ? passedOn(call, outcome, voice) : buildError(id, missing)
+        return missing === undefined ? passedOn(call, outcome, voice) : refusal(id, missing)
       }
       case 'result':
-        return buildResult(id, typedResult(outcome.result, outcome.hint))
+        return { kind: 'result', message: buildResult(id, typedResult(outcome.result, outcome.hint)) }
       case 'asked':
-        return voice.answerBytes(outcome.frame, outcome.edits, id)
+        return { kind: 'result', message: voice.answerBytes(outcome.frame, outcome.edits, id) }
       case 'failed':
-        return buildError(
+        return refusal(
           id,
           call.missing === undefined
             ? ownErrorForStateless(outcome.error)
@@ -130,10 +130,14 @@ function passedOn(
   { frame: { id }, row, service }: Call,
   { frame, edits, form, isTask }: Outcome & { readonly kind: 'answered' },
   voice: ClientVoice,
-): Outgoing {
+): Answer {
   const own = frame.kind === 'error' ? errorEdits(frame, form) : resultEdits(frame, form, row, isTask)
-  if (own === undefined) return buildError(id, unknownType(service))
-  return voice.answerBytes(frame, bothEdits(edits, own), id)
+  if (own === undefined) return refusal(id, unknownType(service))
+  return { kind: frame.kind, message: voice.answerBytes(frame, bothEdits(edits, own), id) }
+}
+
+function refusal(id: RequestId, error: ErrorBody): Answer {
+  return { kind: 'error', message: buildError(id, error) }
 }
 
 function unknownType(service: string | undefined): ErrorBody {

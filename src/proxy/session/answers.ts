@@ -74,10 +74,8 @@ export class Answers {
   settle(call: Call, outcome: Outcome): void {
     const { id } = call.frame
     const answer = this.#leg.answer(call, outcome, this.#peer)
-    if (this.#batched !== undefined && this.#joinsBatch(id, answer)) return
-    if (answer === undefined) return
-    const own = outcome.kind === 'result' || outcome.kind === 'asked' ? 'result' : 'error'
-    this.#send(outcome.kind === 'answered' ? outcome.frame.kind : own, id, answer)
+    if (this.#batched !== undefined && this.#joinsBatch(id, answer?.message)) return
+    if (answer !== undefined) this.#send(answer.kind, id, answer.message)
   }
 
   /** Whether the answer leaves with a batch. */

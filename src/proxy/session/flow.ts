@@ -45,10 +45,17 @@ export class Flow implements SlowReader {
   }
 
   /** The client leaves more unread than anyone should keep. */
-  tooSlow(bytes: number): void {
+  tooSlow(bytes: number): number {
+    const cut = this.connection.cutSlowest?.() ?? 0
+    if (cut > 0) {
+      const message = `a client without a session leaves ${cut} bytes of an answer unread: its connection is cut`
+      this.#parts.log({ level: 'error', message })
+      return cut
+    }
     const message = `the client leaves ${bytes} bytes unread and is disconnected`
     this.#parts.log({ level: 'error', message })
     void this.#peer.close(true)
+    return bytes
   }
 
   /** The client is gone. */

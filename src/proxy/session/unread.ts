@@ -8,8 +8,8 @@
 export interface SlowReader {
   /** What it has left unread by now. */
   readonly backlogBytes: number
-  /** It is taken to be gone, and nothing more is kept for it. */
-  tooSlow(bytes: number): void
+  /** It is taken to be gone. Gives how many of its bytes are not kept any more: all, or those of one of several readers. */
+  tooSlow(bytes: number): number
 }
 
 /** The clients that have left something unread. */
@@ -28,9 +28,9 @@ export class Unread {
     for (const { backlogBytes } of this.#readers) bytes += backlogBytes
     if (bytes <= this.#bytesMax) return
     for (const slowest of [...this.#readers].sort((one, other) => other.backlogBytes - one.backlogBytes)) {
-      const freed = slowest.backlogBytes
-      this.#readers.delete(slowest)
-      slowest.tooSlow(freed)
+      const left = slowest.backlogBytes
+      const freed = slowest.tooSlow(left)
+      if (freed >= left) this.#readers.delete(slowest)
       bytes -= freed
       if (bytes <= this.#bytesMax) return
     }

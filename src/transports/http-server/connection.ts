@@ -4,9 +4,8 @@
 // Multiple connections): what belongs to a request on the response to its POST,
 // all else on the client's standalone stream, where it waits until there is one.
 
-import { fault } from '../../jsonrpc/errors.js'
+import { TransportError, fault } from '../../jsonrpc/errors.js'
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
-import type { TransportError } from '../../jsonrpc/errors.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
@@ -61,6 +60,11 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
 
   get open(): boolean {
     return this.#inbox.open
+  }
+
+  /** Ends the response that its client does not read; nothing where all responses are of one client. */
+  cutSlowest(): number {
+    return this.#parts.stays === true ? this.#streams.cutSlowest() : 0
   }
 
   /** Whether somebody listens, or waits for an answer. */
@@ -148,29 +152,29 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     this.#exchanges.take(key)?.unanswered()
   }
 
-  #route(message: Wire, { kind, about }: MessageHead): void {
+  #route(message: Wire, { kind, id, about }: MessageHead): void {
     const key = about === undefined ? undefined : canonical(about)
     const exchange = key === undefined ? undefined : this.#exchanges.get(key)
-    if (key === undefined) return kind === 'request' ? this.#ask(message) : this.#streams.aside(message)
-    const isAnswer = kind === 'result' || kind === 'error'
-    if (exchange === undefined) {
-      // The standalone stream carries no answers (MCP 2025-03-26, Transports, ListenState).
-      if (!isAnswer) this.#streams.aside(message)
+    // The standalone stream carries no answers (MCP 2025-03-26, Transports, Listening for Messages from the Server).
+    if (kind === 'result' || kind === 'error') {
+      if (key !== undefined && exchange !== undefined) this.#answer(exchange, key, message, kind === 'error')
+      else if (key === undefined) this.#streams.aside(message)
       return
     }
-    if (isAnswer) return this.#answer(exchange, key, message, kind === 'error')
-    if (!exchange.during(message)) this.#streams.aside(message)
+    const on = key === undefined && kind === 'request' ? this.#latestHeard() : exchange
+    if (on?.during(message) === true || this.#streams.aside(message)) return
+    // The server must not wait for the answer of a client that cannot be asked.
+    if (kind === 'request') this.#inbox.failed(id, new TransportError('TRANSPORT_IO', 'the client has left'))
   }
 
   /**
-   * Asks what belongs to no request that is known. A client without the standalone stream would never read it there, so it
-   * is asked on the latest response that it waits for, which should relate to the question and need not (MCP 2025-03-26,
-   * Transports).
+   * The response for a question that belongs to no request that is known. A client without the standalone stream would
+   * never read the question there, so it is asked on the latest response that it waits for, which should relate to the
+   * question and need not (MCP 2025-03-26, Transports).
    */
-  #ask(question: Wire): void {
+  #latestHeard(): Exchange | undefined {
     const open = this.#streams.listens ? [] : [...this.#exchanges.values()]
-    const last = open.findLast((exchange) => exchange.isHeard)
-    if (last?.during(question) !== true) this.#streams.aside(question)
+    return open.findLast((exchange) => exchange.isHeard)
   }
 
   #answer(exchange: Exchange, key: RequestId, message: Wire, isError: boolean): void {

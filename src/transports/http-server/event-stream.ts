@@ -56,6 +56,11 @@ export class EventStream {
     this.#writer.write(event)
   }
 
+  /** Whether the stream has ended, and event `number` was its last: there is nothing to resume. */
+  isOverAfter(number: number): boolean {
+    return this.#ended && number === this.#last
+  }
+
   /** Whether everything after event `number` can still be told. */
   reaches(number: number): boolean {
     return number <= this.#last && this.#kept(number).length === this.#last - number

@@ -83,9 +83,9 @@ export class Exchange implements Waiting {
     return this.post.accepts.stream && (this.#stream?.attached ?? !this.post.response.isClosed)
   }
 
-  /** Says something before the answers; false when this client takes nothing but them. */
+  /** Says something before the answers; false when this client takes nothing but them, or has left and cannot resume. */
   during(message: Wire): boolean {
-    if (!this.post.accepts.stream) return false
+    if (!this.post.accepts.stream || !(this.isHeard || this.#streams.isResumable)) return false
     this.#open().send(message)
     return true
   }

@@ -59,9 +59,8 @@ export class Guard {
   readonly #rules: GuardRules
   readonly #refusals: Refusals
   readonly #notices: RareWarnings
-  /** Heads that were let in, and whose they are: a head that comes again on its connection is the same one. */
+  /** Heads that were let in, whoever sends them: a head that comes again on its connection is the same one. */
   readonly #letIn = new WeakSet<RequestHead>()
-  readonly #principals = new WeakMap<RequestHead, string>()
 
   constructor(rules: GuardRules, refusals: Refusals, notices: RareWarnings) {
     this.#rules = rules
@@ -77,25 +76,24 @@ export class Guard {
     return refusal
   }
 
-  /** Who sends the request; undefined when a token is asked for and this is none. */
+  /**
+   * Who sends the request; undefined when a token is asked for and this is none.
+   *
+   * The token is judged anew for each request, also where the head is the same as before: a token can expire while its
+   * connection is kept.
+   */
   principal(head: RequestHead): Principal | Promise<Principal> {
     const { principalOf } = this.#rules
     if (principalOf === undefined) return ANYBODY
-    const known = this.#principals.get(head)
-    if (known !== undefined) return known
-    const [, token] = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '') ?? []
-    const principal = token === undefined ? undefined : principalOf(token)
-    return principal instanceof Promise
-      ? principal.then((said) => this.#keep(head, said))
-      : this.#keep(head, principal)
+    const token = bearerToken(head)
+    return token === undefined ? undefined : principalOf(token)
   }
 
-  #keep(head: RequestHead, principal: Principal): Principal {
-    if (principal !== undefined) this.#principals.set(head, principal)
-    return principal
-  }
-
-  unauthorized(): Refusal {
+  /** `from` is the address of the sender. */
+  unauthorized(head: RequestHead, from: string): Refusal {
+    const why =
+      bearerToken(head) === undefined ? 'it has no bearer token' : 'its bearer token is not accepted'
+    this.#notices.note('token', `a request from ${from} is refused (HTTP 401): ${why}`, from)
     return this.#refusals.plain(401, 'A bearer token is required', challenge)
   }
 
@@ -116,7 +114,7 @@ export class Guard {
       return this.#refusals.plain(400, "'Host' and the request line name different hosts")
     if (answersTo(this.#rules.hosts, own)) return undefined
     const name = (host ?? '').toLowerCase()
-    return this.#refuse('name', `Host '${name}' is not served here: ${this.#rules.remedies.name(name)}`)
+    return this.#refuse('name', name, `Host '${name}' is not served here: ${this.#rules.remedies.name(name)}`)
   }
 
   /** Without `Host` nothing tells a rebound page from a client, so it is told what anybody may know. */
@@ -151,14 +149,14 @@ export class Guard {
 
   #refusesOrigin(origin: string): Refusal {
     // What is no origin of a page is not repeated.
-    if (originAuthority(origin) === undefined) return this.#refuse('page', 'This origin is not allowed')
+    if (originAuthority(origin) === undefined) return this.#refuse('page', '', 'This origin is not allowed')
     const { cors, remedies } = this.#rules
     const remedy = cors.enabled ? remedies.page(origin) : 'CORS is not enabled'
-    return this.#refuse('page', `Pages of '${origin}' are not allowed: ${remedy}`)
+    return this.#refuse('page', origin, `Pages of '${origin}' are not allowed: ${remedy}`)
   }
 
-  #refuse(kind: 'page' | 'name', why: string): Refusal {
-    this.#notices.note(kind, `a request is refused: ${why}`)
+  #refuse(kind: 'page' | 'name', from: string, why: string): Refusal {
+    this.#notices.note(kind, `a request is refused: ${why}`, from)
     return this.#refusals.plain(403, why)
   }
 
@@ -170,6 +168,10 @@ export class Guard {
       ? undefined
       : this.#refusals.plain(415, `Content-Encoding '${coding}' is not read`)
   }
+}
+
+function bearerToken(head: RequestHead): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '')?.[1]
 }
 
 /** The authority of an absolute-form request target (RFC 9112 section 3.2.2); one that cannot be read is `''`. */

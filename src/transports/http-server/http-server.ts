@@ -159,7 +159,8 @@ export class HttpServer {
   }
 
   #dispatch(request: HttpRequest, query: string, route: HttpRoute, principal: Principal): ServeResult {
-    if (principal === undefined && !isOpen(route)) return this.#guard.unauthorized()
+    if (principal === undefined && !isOpen(route))
+      return this.#guard.unauthorized(request.head, request.wire.socket.remoteAddress ?? 'an unknown address')
     if (principal !== undefined && this.#rules.principalOf !== undefined)
       this.#listening.know(request.wire.socket)
     const incoming = { ...request, query, principal: principal ?? '' }

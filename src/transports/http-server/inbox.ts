@@ -78,6 +78,13 @@ export class Inbox {
     if (!this.#closed) this.#sink?.gaveUp?.(key)
   }
 
+  /** A message to the client cannot be delivered; its sender is told in a later turn, when it is ready to hear of it. */
+  failed(id: RequestId | undefined, error: TransportError): void {
+    setImmediate(() => {
+      if (!this.#closed) this.#sink?.failed?.(id, error)
+    })
+  }
+
   message(line: Line): void {
     if (this.#passes('in', line)) this.#sink?.message(line)
   }

@@ -1,33 +1,53 @@
-// Warnings about heavy use, each kind at most once a minute, with a count of the others.
+// Warnings about requests and connections: each kind, from each origin, at most once a minute, with a count of the others.
 
 import type { HttpSurroundings } from './endpoint.js'
 
-/** How often the same is said at most. */
-const NOTICE_MS = 60_000
+const INTERVAL_MS = 60_000
 
-/** Requests of pages or for names that are refused; connections that go for new ones. */
-type WarningKind = 'page' | 'name' | 'full' | 'network'
+/** Origins that are told apart. Beyond that many within a minute, all others of a kind share one line a minute. */
+const ORIGINS_MAX = 100
 
-/** Says things of a few kinds, each now and then. */
+/** Refused pages, names and tokens; connections that are closed for new ones. */
+type WarningKind = 'page' | 'name' | 'token' | 'full' | 'network'
+
+interface Warned {
+  readonly atMs: number
+  unsaid: number
+}
+
+/** Limits the rate of warnings. */
 export class RareWarnings {
   readonly #around: Pick<HttpSurroundings, 'now' | 'warn'>
-  /** When each was said, and how often it was not said since. */
-  readonly #notices = new Map<WarningKind, { readonly saidMs: number; unsaid: number }>()
+  /** By kind and origin, the oldest first. */
+  readonly #warned = new Map<string, Warned>()
 
   constructor(around: Pick<HttpSurroundings, 'now' | 'warn'>) {
     this.#around = around
   }
 
-  note(kind: WarningKind, message: string): void {
+  /** `origin` is who causes the warning: an address, a name, a page. */
+  note(kind: WarningKind, message: string, origin = ''): void {
     const nowMs = this.#around.now()
-    const last = this.#notices.get(kind)
-    if (last !== undefined && nowMs - last.saidMs < NOTICE_MS) {
+    const key = this.#keyFor(kind, origin, nowMs)
+    const last = this.#warned.get(key)
+    if (last !== undefined && nowMs - last.atMs < INTERVAL_MS) {
       last.unsaid++
       return
     }
     const before =
       last === undefined || last.unsaid === 0 ? '' : `; so ${last.unsaid} times more since the last such line`
-    this.#notices.set(kind, { saidMs: nowMs, unsaid: 0 })
+    this.#warned.delete(key)
+    this.#warned.set(key, { atMs: nowMs, unsaid: 0 })
     this.#around.warn(message + before)
+  }
+
+  #keyFor(kind: WarningKind, origin: string, nowMs: number): string {
+    const own = `${kind} ${origin}`
+    if (this.#warned.has(own) || this.#warned.size < ORIGINS_MAX) return own
+    for (const [key, { atMs }] of this.#warned) {
+      if (nowMs - atMs < INTERVAL_MS) break
+      this.#warned.delete(key)
+    }
+    return this.#warned.size < ORIGINS_MAX ? own : kind
   }
 }

@@ -220,7 +220,9 @@ export class Streamable {
     const listening = client.listen(response, head.get('last-event-id'))
     if (listening === 'busy')
       return refusals.plain(409, 'Only one stream of this kind is allowed per session')
-    return listening === 'open' ? undefined : refusals.plain(400, 'The events after this id are not kept')
+    // No Content has a client stop to resume (HTML, server-sent events: processing model).
+    if (listening === 'over') response.send(204, [])
+    return listening === 'unknown' ? refusals.plain(400, 'The events after this id are not kept') : undefined
   }
 
   #delete(incoming: Incoming, endpoint: HttpEndpoint): Refusal | undefined {

@@ -15,8 +15,8 @@ export interface StreamsParts extends FrontParts {
   readonly primes: () => boolean
 }
 
-/** How an attempt to listen ends. */
-export type ListenState = 'open' | 'busy' | 'unknown'
+/** How an attempt to listen ends; `over` where the stream has ended and the client has all of it. */
+export type ListenState = 'open' | 'busy' | 'unknown' | 'over'
 
 /** The number of the standalone stream. */
 const STANDALONE = 0
@@ -43,6 +43,11 @@ export class HttpStreams {
     this.fields = session === undefined ? [] : ['mcp-session-id', session.id]
     this.#standalone = new EventStream(STANDALONE, this.#store)
     this.#streams.set(STANDALONE, this.#standalone)
+  }
+
+  /** Whether the client can resume a stream whose response it has lost. */
+  get isResumable(): boolean {
+    return this.#store !== undefined
   }
 
   /** Whether the client listens to any of them. */
@@ -78,13 +83,15 @@ export class HttpStreams {
     if (stream === undefined) return 'unknown'
     if (place === undefined && stream.attached) return 'busy'
     if (place !== undefined && !stream.reaches(place.number)) return 'unknown'
+    if (place !== undefined && stream.isOverAfter(place.number)) return 'over'
     this.#write(response, stream, place?.number)
     return 'open'
   }
 
-  /** Says what belongs to no request. */
-  aside(message: Wire): void {
+  /** Says what belongs to no request; false for a client without a session, which has no standalone stream. */
+  aside(message: Wire): boolean {
     if (this.#store !== undefined) this.#standalone.send(message)
+    return this.#store !== undefined
   }
 
   /** Counts what its client has not taken of this one until it has taken everything. */
@@ -101,6 +108,16 @@ export class HttpStreams {
     for (const stream of this.#streams.values()) stream.end()
     this.#streams.clear()
     this.#store?.clear()
+  }
+
+  /** Cuts the response of which its client has left most unread; gives how many bytes that were. */
+  cutSlowest(): number {
+    let slowest: HttpResponse | undefined
+    for (const response of this.#sending.values())
+      if (response.unsentBytes > (slowest?.unsentBytes ?? 0)) slowest = response
+    const bytes = slowest?.unsentBytes ?? 0
+    slowest?.cut()
+    return bytes
   }
 
   /** Drops what the client has not taken. */
