@@ -75,7 +75,6 @@ const users = table(`
   node:https             | replay sandbox
   node:net               | replay runtime transports/ upstream/ sandbox/
   node:tls               | transports/http-client
-  node:zlib              | transports/http-client
 `)
 
 interface Row {

@@ -1,7 +1,7 @@
 // A connection: whole messages in, whole messages out, whatever carries them.
 
-import type { TransportError } from './errors.js'
-import type { Frame } from './frame.js'
+import type { FrameError, TransportError } from './errors.js'
+import type { Frame, FrameLimits } from './frame.js'
 import type { Line } from './line.js'
 import type { LongLine } from './fast/long-line.js'
 import type { RequestId } from './request-id.js'
@@ -22,7 +22,12 @@ export interface Sink {
   /** One long message, in parts; who does not take it so is given its line. */
   readonly long?: ((long: LongLine, during?: RequestId) => void) | undefined
   /** One message that the transport had to read itself; who does not take it so is given its line. */
-  readonly frame?: ((frame: Frame, field?: FieldReader) => void) | undefined
+  readonly frame?: ((frame: Frame, during?: RequestId, field?: FieldReader) => void) | undefined
+  /** What the transport could not read so: `bytes` in all, of which `line` may be the beginning; likewise. */
+  readonly malformed?:
+    ((error: FrameError, line: Line, bytes: number, during?: RequestId) => void) | undefined
+  /** What a transport reads messages with. */
+  readonly frameLimits?: FrameLimits | undefined
   /** The other end does not want the answer to this request any more, and has said so by closing what it was to come on. */
   readonly gaveUp?: ((key: RequestId) => void) | undefined
   /**

@@ -12,7 +12,7 @@ import type { FamiliarMembers } from './fast/familiar-members.js'
 import type { LongLine } from './fast/long-line.js'
 import { NamedMembers } from './fast/named-members.js'
 import { Members, membersAt } from './members.js'
-import { type RequestId, readId } from './request-id.js'
+import { type RequestId, canonical, readId } from './request-id.js'
 import {
   MEMBERS_MAX,
   type RoutedNames,
@@ -127,6 +127,20 @@ export function frameOrError(
     if (!(error instanceof FrameError)) throw error
     return isTooMuch(error) ? addressed(error, line) : error
   }
+}
+
+/** Whether the message is the answer to the request `id`, or to any request where `id` is undefined. */
+export function isAnswerTo(read: Frame | FrameError, id?: RequestId): boolean {
+  if (read instanceof FrameError || (read.kind !== 'result' && read.kind !== 'error')) return false
+  if (id === undefined || read.id === id) return true
+  return read.id !== undefined && canonical(read.id) === canonical(id)
+}
+
+/** Whether a message that cannot be read was meant to be the answer to the request `id`. */
+export function seemsAnswerTo(line: Line, id: RequestId): boolean {
+  const finder = new IdFinder()
+  finder.push(line)
+  return !finder.isCall && finder.id !== undefined && canonical(finder.id) === canonical(id)
 }
 
 function isTooMuch(error: FrameError): boolean {

@@ -13,6 +13,7 @@ import {
   type RequestFrame,
   type ResponseFrame,
   frameOrError,
+  seemsAnswerTo,
 } from './frame.js'
 import { Forwarder } from './forwarder.js'
 import { withId } from './id-edit.js'
@@ -23,7 +24,6 @@ import { FamiliarMembers } from './fast/familiar-members.js'
 import { readLongFrame } from './fast/long-frame.js'
 import type { LongLine } from './fast/long-line.js'
 import { type PendingAnswer, OwnRequest, askOwn, endOwn } from './own-request.js'
-import { isAnswer } from './peek.js'
 import type { AnswerWaiter, PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
 import { type Outgoing, WireParts } from './fast/splice-parts.js'
@@ -59,7 +59,10 @@ export class Peer<E extends AnswerWaiter> {
     this.#connection.start({
       message: this.#message,
       long: (long, during) => this.#guard(() => this.#long(long, during)),
-      frame: (frame, field) => this.#guard(() => this.receive(frame, undefined, field)),
+      frame: (frame, during, field) => this.#guard(() => this.receive(frame, during, field)),
+      malformed: (error, line, bytes, during) =>
+        this.#guard(() => this.#unreadable(error, line, during, bytes)),
+      frameLimits: this.#options.frame,
       gaveUp: (key) => this.#guard(() => this.#owner.gaveUp?.(key)),
       failed: (id, error) => this.#guard(() => this.#failed(id, error)),
       oversize: (id, bytes, isCall) => this.#guard(() => this.#oversize(id, bytes, isCall)),
@@ -186,7 +189,7 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   #unreadable(error: FrameError, line: Line, during: RequestId | undefined, bytes: number): void {
-    if (during === undefined || !isAnswer(line, during)) return this.#owner.malformed(error, line, bytes)
+    if (during === undefined || !seemsAnswerTo(line, during)) return this.#owner.malformed(error, line, bytes)
     // On a stream that belongs to one request there will be no other answer to it.
     this.#failed(during, new TransportError('TRANSPORT_ANSWER', `its answer is invalid: ${error.message}`))
   }

@@ -2,7 +2,7 @@
 
 import type { Configuration, SchemaConfig } from '../config/config.js'
 import { buildRequest } from '../jsonrpc/build.js'
-import { isAnswer } from '../jsonrpc/peek.js'
+import { frameOrError, isAnswerTo } from '../jsonrpc/frame.js'
 import { numericId } from '../jsonrpc/request-id.js'
 import { LazyPromise } from '../runtime/lazy-promise.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
@@ -78,7 +78,7 @@ function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknow
   return new Promise((resolve) => {
     ours.start({
       message: (line) => {
-        if (isAnswer(line, list)) resolve()
+        if (isAnswerTo(frameOrError(line), list)) resolve()
       },
       oversize: () => resolve(),
       drained: () => undefined,

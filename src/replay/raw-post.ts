@@ -4,9 +4,9 @@
 // a server says in JSON-RPC why it refuses a body.
 
 import { type Line, joinLine } from '../jsonrpc/line.js'
-import { isAnswer } from '../jsonrpc/peek.js'
+import { frameOrError, isAnswerTo } from '../jsonrpc/frame.js'
 import type { HttpAnswer } from '../transports/http-client/answer.js'
-import { isUnreadable, mediaType, readEvents, readWhole } from '../transports/http-client/body.js'
+import { isCompressed, mediaType, readEvents, readWhole } from '../transports/http-client/body.js'
 import { HttpExchange } from '../transports/http-client/exchange.js'
 import { refused, unreachable } from '../transports/http-client/failure.js'
 import { ACCEPT } from '../transports/http-client/post.js'
@@ -27,7 +27,7 @@ export function postRaw(body: Line, isBatch: boolean, session: HttpSession, put:
     {
       responded: (answer) => {
         session.learn(answer, false)
-        if (isUnreadable(answer)) fail('its answer is compressed in a way that cannot be read')
+        if (isCompressed(answer)) fail('its answer is compressed, which was not asked for')
         else if (mediaType(answer) === 'text/event-stream') takeEvents(answer, isBatch, session, put)
         else takeBody(answer, session, put, fail)
       },
@@ -52,7 +52,7 @@ function takeEvents(answer: HttpAnswer, isBatch: boolean, { target }: HttpSessio
   const answers: Line[] = []
   const event = (type: string, data: Line): void => {
     if (type !== 'message') return
-    if (isBatch && isAnswer(data)) answers.push(data)
+    if (isBatch && isAnswerTo(frameOrError(data))) answers.push(data)
     else put({ kind: 'message', bytes: data })
   }
   readEvents(answer, target.limits.sse, { event, oversize: ignore }, () => {

@@ -11,10 +11,6 @@ export interface BodyConsumer {
   end(): void
   /** The connection ended before the body did, or the body cannot be read on, which `error` is about. */
   cut(error?: Error): void
-  /** Nobody takes what comes now, or somebody does again. */
-  paused?(on: boolean): void
-  /** Nothing of it is wanted any more. */
-  dropped?(): void
 }
 
 /** The connection that an answer comes on. */
@@ -35,8 +31,6 @@ export class HttpAnswer {
   #reader: BodyConsumer | undefined
   #closed: (() => void) | undefined
   #bytes = 0
-  #isWanted = true
-  #isHeld = false
 
   constructor(head: ResponseHead, source: AnswerSource) {
     this.#fields = head.fields
@@ -62,20 +56,11 @@ export class HttpAnswer {
   /** From now on the body is this reader's; told at once when the head is, it gets all of it. */
   readBy(reader: BodyConsumer): void {
     this.#reader = reader
-    if (!this.#isWanted) reader.paused?.(true)
   }
 
   /** Stops or goes on reading; what has come meanwhile waits. */
   read(on: boolean): void {
-    this.#isWanted = on
-    this.#reader?.paused?.(!on)
-    this.#flow()
-  }
-
-  /** Stops or goes on for whoever is between the connection and the reader. */
-  hold(on: boolean): void {
-    this.#isHeld = on
-    this.#flow()
+    this.#source?.read(on)
   }
 
   /** Nothing is wanted of the rest: it keeps neither its connection for long nor the process. */
@@ -85,9 +70,7 @@ export class HttpAnswer {
 
   /** Closes the connection it comes on, or came on a moment ago; its reader is told nothing more. */
   drop(): void {
-    const reader = this.#reader
     this.#reader = undefined
-    reader?.dropped?.()
     this.#source?.drop()
   }
 
@@ -95,10 +78,6 @@ export class HttpAnswer {
   whenClosed(closed: () => void): void {
     if (this.#source === undefined) closed()
     else this.#closed = closed
-  }
-
-  #flow(): void {
-    this.#source?.read(this.#isWanted && !this.#isHeld)
   }
 
   // What the connection tells.

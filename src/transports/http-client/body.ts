@@ -3,9 +3,7 @@
 import { WholeBody } from '../http1/whole-body.js'
 import type { SseSink } from '../sse/data.js'
 import { type SseLimits, SseParser } from '../sse/parser.js'
-import { HttpSyntaxError } from '../http1/syntax-error.js'
 import type { HttpAnswer } from './answer.js'
-import { type Coding, DecodedStream, codingNamed, decodeWhole } from './decoding.js'
 
 /** `undefined` when the body was cut, which `error` may be about, or is longer than allowed. */
 type Done = (body: WholeBody | undefined, why: 'cut' | 'too-large' | undefined, error?: Error) => void
@@ -23,31 +21,16 @@ export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): voi
       answer.drop()
       done(undefined, 'too-large')
     },
-    end: () => decodeFor(answer, body, bytesMax, done),
+    end: () => done(body, undefined),
     cut: (error) => done(undefined, 'cut', error),
   })
-}
-
-function decodeFor(answer: HttpAnswer, body: WholeBody, bytesMax: number, done: Done): void {
-  const coding = codingOf(answer)
-  if (coding === undefined || coding === 'other') return done(body, undefined)
-  const bytes = decodeWhole(coding, body.parts(), bytesMax)
-  if (bytes === undefined) return done(undefined, 'too-large')
-  if (bytes instanceof HttpSyntaxError) {
-    answer.drop()
-    return done(undefined, 'cut', bytes)
-  }
-  const decoded = new WholeBody()
-  decoded.add(bytes)
-  done(decoded, undefined)
 }
 
 /** Reads the beginning of a body, for an error message. */
 export function readExcerpt(answer: HttpAnswer, bytesMax: number, done: (text: string) => void): void {
   const parts: Buffer[] = []
   let bytes = 0
-  // The beginning of what is compressed is not worth its trouble.
-  const shown = codingOf(answer) !== undefined ? 0 : bytesMax
+  const shown = isCompressed(answer) ? 0 : bytesMax
   const finish = (): void => done(Buffer.concat(parts).subarray(0, shown).toString('utf8'))
   answer.readBy({
     data: (chunk) => {
@@ -70,10 +53,7 @@ export function readEvents(
   ended: (error?: Error) => void,
 ): SseParser {
   const parser = new SseParser(sink, limits)
-  const reader = { data: (chunk: Buffer) => parser.push(chunk), end: () => ended(), cut: ended }
-  const coding = codingOf(answer)
-  const isPlain = coding === undefined || coding === 'other'
-  answer.readBy(isPlain ? reader : new DecodedStream(coding, answer, reader))
+  answer.readBy({ data: (chunk: Buffer) => parser.push(chunk), end: () => ended(), cut: ended })
   return parser
 }
 
@@ -85,7 +65,7 @@ export function discard(answer: HttpAnswer, bytesMax: number): void {
 
 /** Whether it is a stream of events that can be read. */
 export function isEventStream(answer: HttpAnswer): boolean {
-  return answer.status === 200 && mediaType(answer) === 'text/event-stream' && !isUnreadable(answer)
+  return answer.status === 200 && mediaType(answer) === 'text/event-stream' && !isCompressed(answer)
 }
 
 /** The media type of a body, without its parameters. */
@@ -94,16 +74,9 @@ export function mediaType(answer: HttpAnswer): string {
   return type.trim().toLowerCase()
 }
 
-/** Whether it was compressed in a way that is not read here. */
-export function isUnreadable(answer: HttpAnswer): boolean {
-  return codingOf(answer) === 'other'
-}
-
-/** How it was compressed; undefined when it was not. */
-function codingOf(answer: HttpAnswer): Coding | 'other' | undefined {
-  const [only, ...more] = contentCodings(answer)
-  if (only === undefined) return undefined
-  return more.length > 0 ? 'other' : (codingNamed(only) ?? 'other')
+/** Whether the body is compressed, although every request asks for none (`Accept-Encoding: identity`). */
+export function isCompressed(answer: HttpAnswer): boolean {
+  return contentCodings(answer).length > 0
 }
 
 /** What was done to a body (RFC 9110, section 8.4); there may be several fields, and each may name several. */

@@ -1,12 +1,23 @@
-// The few things that a transport has to know of the messages it carries.
+// What a transport has to know of the messages it carries: it reads each of the server's once, and hands the frame on.
 
+import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import type { MessageHead } from '../../jsonrpc/connection.js'
-import { type FrameLimits, type Frame, type NotificationFrame, readFrame } from '../../jsonrpc/frame.js'
+import { FrameError } from '../../jsonrpc/errors.js'
+import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
+import { LongLine } from '../../jsonrpc/fast/long-line.js'
+import {
+  type Frame,
+  type FrameLimits,
+  type NotificationFrame,
+  frameOrError,
+  isAnswerTo,
+  seemsAnswerTo,
+} from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { isAnswer } from '../../jsonrpc/peek.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { answerHead, notificationHead, requestHead } from '../../jsonrpc/message-head.js'
 import { type RequestId, readId } from '../../jsonrpc/request-id.js'
+import { LONG_BYTES_MIN, type LongLines } from '../long-lines.js'
 
 /** Every message was read before it is sent, within limits that are not ours. */
 export const sentFrameLimits: FrameLimits = { depthMax: 10_000, methodBytesMax: 1024 * 1024 }
@@ -34,26 +45,59 @@ function cancelledId(frame: NotificationFrame): RequestId | undefined {
   return span === undefined ? undefined : readId(frame.line, span.start, span.end)
 }
 
-/** The request that an answer is to. */
-export function answeredId(line: Line): RequestId | undefined {
-  if (!isAnswer(line)) return undefined
+/** A message of the server, read once for whoever looks into it. */
+export interface ReceivedMessage {
+  readonly read: Frame | FrameError
+  /** Of what cannot be read, as much as is worth a look. */
+  readonly line: Line
+  readonly bytes: number
+}
+
+/** The messages of a body or of an event: several where it is a batch. */
+export function readMessages(
+  message: Line | LongLine,
+  longLines: LongLines,
+  limits: FrameLimits | undefined,
+): readonly ReceivedMessage[] {
+  if (message instanceof LongLine) return [readLong(message, limits)]
+  if (isBatch(message)) return membersOf(message).map((line) => readOne(line, limits))
+  return [
+    message.length < LONG_BYTES_MIN ? readOne(message, limits) : readLong(longLines.whole(message), limits),
+  ]
+}
+
+function readLong(long: LongLine, limits: FrameLimits | undefined): ReceivedMessage {
+  const frame = readLongFrame(long, limits)
+  if (frame === undefined) return { ...readOne(long.noise ?? long.line, limits), bytes: long.length }
+  return { read: frame, line: long.last, bytes: long.length }
+}
+
+function readOne(line: Line, limits: FrameLimits | undefined): ReceivedMessage {
+  return { read: frameOrError(line, limits), line, bytes: line.length }
+}
+
+/** A batch that is broken is one message, which cannot be read. */
+function membersOf(line: Line): readonly Line[] {
   try {
-    const frame = readFrame(line, sentFrameLimits)
-    return frame.kind === 'result' || frame.kind === 'error' ? frame.id : undefined
+    return splitBatch(line)
   } catch {
-    return undefined
+    return [line]
   }
 }
 
+/** Whether a message is the answer to that request, or was meant to be. */
+export function answers({ read, line }: ReceivedMessage, id: RequestId): boolean {
+  return read instanceof FrameError ? seemsAnswerTo(line, id) : isAnswerTo(read, id)
+}
+
+/** The request that an answer is to. */
+export function answeredId({ read }: ReceivedMessage): RequestId | undefined {
+  return !(read instanceof FrameError) && isAnswerTo(read) && 'id' in read ? read.id : undefined
+}
+
 /** The version that the answer to an `initialize` settles on. */
-export function versionIn(line: Line): string | undefined {
-  try {
-    const frame = readFrame(line)
-    if (frame.kind !== 'result') return undefined
-    const members = membersAt(frame.line, frame.result)
-    const version = members?.string('protocolVersion')
-    return version !== undefined && headerText.test(version) ? version : undefined
-  } catch {
-    return undefined
-  }
+export function versionIn({ read }: ReceivedMessage): string | undefined {
+  if (read instanceof FrameError || read.kind !== 'result') return undefined
+  const version = membersAt(read.line, read.result)?.string('protocolVersion')
+  return version !== undefined && headerText.test(version) ? version : undefined
 }

@@ -70,7 +70,7 @@ export class HttpClientConnection implements Connection, PostOwner {
   }
 
   read(on: boolean): void {
-    this.#messages.read(on)
+    this.#messages.readAll(on)
     this.#standalone.read(on)
   }
 
@@ -98,11 +98,14 @@ export class HttpClientConnection implements Connection, PostOwner {
 
   /** Where a server answers on its own stream, the one of the request may stay open for ever. */
   #unasked(line: Line): void {
-    const id = answeredId(line)
-    // Before it is told: whoever hears the answer may lend the id again.
-    const post = id === undefined ? undefined : this.#messages.request(id)
-    this.#messages.message(line, undefined)
-    post?.cancel()
+    const received = this.#messages.read(line)
+    // Before it is delivered: whoever takes the answer may lend the id again.
+    const posts = received.map((each) => {
+      const id = answeredId(each)
+      return id === undefined ? undefined : this.#messages.request(id)
+    })
+    this.#messages.deliver(line, received, undefined)
+    for (const post of posts) post?.cancel()
   }
 
   #post(post: HttpPost): void {

@@ -75,7 +75,7 @@ export class SseClientConnection implements Connection, PostOwner {
   }
 
   read(on: boolean): void {
-    this.#messages.read(on)
+    this.#messages.readAll(on)
     this.#answer?.read(on)
   }
 

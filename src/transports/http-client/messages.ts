@@ -1,16 +1,15 @@
 // The messages of one connection: those of the server, which go to the owner of the connection and to the tap, and
 // ours that are on their way.
 
-import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import type { Sink } from '../../jsonrpc/connection.js'
-import { TransportError } from '../../jsonrpc/errors.js'
+import { FrameError, TransportError } from '../../jsonrpc/errors.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
-import { LongLine } from '../../jsonrpc/fast/long-line.js'
+import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import { Congestion } from '../congestion.js'
-import { LONG_BYTES_MIN } from '../long-lines.js'
+import { type ReceivedMessage, readMessages } from './envelope.js'
 import type { HttpSession } from './session.js'
 
 /** A message of ours until its end. */
@@ -38,6 +37,8 @@ export class HttpMessages {
   readonly session: HttpSession
   readonly #broken: (cause: TransportError) => void
   readonly #posts = new BriefMap<number, OutgoingMessage>()
+  /** Our requests by their ids; of two with one id, which was given back and lent again, the later one. */
+  readonly #requests = new BriefMap<RequestId, OutgoingMessage>()
   readonly #congestion = new Congestion()
   #sink: Sink | undefined
   #closed = false
@@ -87,7 +88,8 @@ export class HttpMessages {
     if (this.#closed) setImmediate(() => sink.closed(this.#cause))
   }
 
-  read(on: boolean): void {
+  /** Stops or resumes reading what comes back. */
+  readAll(on: boolean): void {
     this.#reading = on
     for (const post of this.#posts.values()) post.read(on)
   }
@@ -108,13 +110,25 @@ export class HttpMessages {
 
   // What the server says.
 
-  /** `during` is the request of ours on whose stream it came. */
-  message(message: Line | LongLine, during: RequestId | undefined): void {
+  /** Reads what the server says, for whoever looks into it before it is delivered. */
+  read(message: Line | LongLine): readonly ReceivedMessage[] {
+    return readMessages(message, this.session.longLines, this.#sink?.frameLimits)
+  }
+
+  /** Hands on what was read in `message`; `during` is the request of ours on whose stream it came. */
+  deliver(
+    message: Line | LongLine,
+    received: readonly ReceivedMessage[],
+    during: RequestId | undefined,
+  ): void {
     if (this.#closed) return
-    if (message instanceof LongLine) return this.#inParts(message, during)
-    if (!this.#watch('in', message)) return
-    if (!isBatch(message)) return this.#one(message, during)
-    for (const member of messagesOf(message)) this.#sink?.message(member, during)
+    if (this.#sink?.wire !== undefined && !this.#watch('in', lineOf(message))) return
+    for (const each of received) this.#one(each, during)
+  }
+
+  /** Reads what the server says and hands it on. */
+  message(message: Line | LongLine, during: RequestId | undefined): void {
+    if (!this.#closed) this.deliver(message, this.read(message), during)
   }
 
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
@@ -134,6 +148,7 @@ export class HttpMessages {
   add(post: OutgoingMessage): void {
     post.number = ++this.#last
     this.#posts.set(post.number, post)
+    if (post.id !== undefined) this.#requests.set(post.id, post)
     this.#unsentBytes += post.bytes.length
     if (this.#unsentBytes > this.session.target.limits.backlogBytesHigh) this.#congestion.begin()
   }
@@ -156,14 +171,13 @@ export class HttpMessages {
   ended(post: OutgoingMessage): void {
     this.sent(post)
     this.#posts.take(post.number)
+    if (post.id !== undefined && this.#requests.get(post.id) === post) this.#requests.take(post.id)
     if (this.#quiet !== undefined && !this.#isTelling()) this.#quiet()
   }
 
-  /** The request of ours that is known by this id: the last one, since an id may have been given back and lent again. */
+  /** The request of ours that is known by this id. */
   request(id: RequestId): OutgoingMessage | undefined {
-    let found: OutgoingMessage | undefined
-    for (const post of this.#posts.values()) if (post.id === id) found = post
-    return found
+    return this.#requests.get(id)
   }
 
   /** Waits until nothing is on its way that expects no answer (a cancel, or an answer of ours), but not for long. */
@@ -184,18 +198,13 @@ export class HttpMessages {
     return false
   }
 
-  /** One that came in parts is no batch; only for a tap it is put together. */
-  #inParts(long: LongLine, during: RequestId | undefined): void {
+  #one({ read, line, bytes }: ReceivedMessage, during: RequestId | undefined): void {
     const sink = this.#sink
-    if (sink?.wire !== undefined && !this.#watch('in', long.line)) return
-    if (sink?.long === undefined) sink?.message(long.line, during)
-    else sink.long(long, during)
-  }
-
-  #one(line: Line, during: RequestId | undefined): void {
-    const isShort = line.length < LONG_BYTES_MIN || this.#sink?.long === undefined
-    if (isShort) this.#sink?.message(line, during)
-    else this.#sink?.long?.(this.session.longLines.whole(line), during)
+    if (read instanceof FrameError) {
+      if (sink?.malformed === undefined) sink?.message(line, during)
+      else sink.malformed(read, line, bytes, during)
+    } else if (sink?.frame === undefined) sink?.message(read.line, during)
+    else sink.frame(read, during)
   }
 
   /** Whether the message may pass. Bodies are tapped as lines; headers, which hold credentials, are not. */
@@ -207,14 +216,5 @@ export class HttpMessages {
       this.#broken(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
       return false
     }
-  }
-}
-
-/** The messages of a batch; one that is broken goes on as it is, and is refused there. */
-function messagesOf(line: Line): readonly Line[] {
-  try {
-    return splitBatch(line)
-  } catch {
-    return [line]
   }
 }

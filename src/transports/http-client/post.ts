@@ -3,14 +3,14 @@
 import type { MessageHead } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
+import type { LongLine } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
 import type { HttpAnswer } from './answer.js'
 import { Attempts } from './attempts.js'
 import { discard, mediaType, readExcerpt } from './body.js'
-import { versionIn } from './envelope.js'
+import { type ReceivedMessage, versionIn } from './envelope.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
 import { errorTo, failure, forgetsSession, paused, redirected, refused, unreachable } from './failure.js'
 import { HttpReply, type ReplyHandler } from './reply.js'
@@ -178,9 +178,9 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     return this.#attempts
   }
 
-  message(message: Line | LongLine): void {
-    if (this.method === 'initialize') this.#session.version ??= versionIn(lineOf(message))
-    this.#messages.message(message, this.id)
+  message(message: Line | LongLine, received: readonly ReceivedMessage[]): void {
+    if (this.method === 'initialize') for (const each of received) this.#session.version ??= versionIn(each)
+    this.#messages.deliver(message, received, this.id)
   }
 
   finished(error: TransportError | undefined): void {
@@ -223,7 +223,7 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
       const said = { status, body: this.#session.target.discretion.beginning(body) }
       return this.#fail(refused(this.#session.target, said))
     }
-    this.message(answer)
+    this.#messages.message(answer, this.id)
     this.cancel()
   }
 

@@ -112,7 +112,7 @@ export class RemoteConnection implements Connection {
   }
 
   #sinkOf(connection: Connection, sink: Sink): Sink {
-    const { long } = sink
+    const { long, frame, malformed } = sink
     return {
       ...sink,
       message: (line, during) => {
@@ -124,6 +124,18 @@ export class RemoteConnection implements Connection {
         ((message, during) => {
           this.#heard()
           long(message, during)
+        }),
+      frame:
+        frame &&
+        ((read, during, field) => {
+          this.#heard()
+          frame(read, during, field)
+        }),
+      malformed:
+        malformed &&
+        ((error, line, bytes, during) => {
+          this.#heard()
+          malformed(error, line, bytes, during)
         }),
       failed: (id, error) => this.#failed(id, error),
       closed: (cause) => {

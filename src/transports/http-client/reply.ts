@@ -4,17 +4,16 @@
 // server likes (MCP 2025-11-25, Transports: resumability and redelivery).
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
-import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
-import { isAnswer } from '../../jsonrpc/peek.js'
+import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WholeBody } from '../http1/whole-body.js'
 import { LONG_BYTES_MIN } from '../long-lines.js'
 import type { HttpAnswer } from './answer.js'
 import type { Attempts } from './attempts.js'
-import { contentCodings, isUnreadable, mediaType, readEvents, readExcerpt, readWhole } from './body.js'
+import { contentCodings, isCompressed, mediaType, readEvents, readExcerpt, readWhole } from './body.js'
+import { type ReceivedMessage, answers } from './envelope.js'
 import { HttpExchange } from './exchange.js'
 import { failure, incomplete, notAMessage } from './failure.js'
 import type { HttpMessages } from './messages.js'
@@ -25,7 +24,8 @@ import type { SseParser } from '../sse/parser.js'
 export interface ReplyHandler {
   /** Counts the attempts to get the rest of it too. */
   readonly attempts: Attempts
-  message(message: Line | LongLine): void
+  /** The server says something; `received` is what was read in `message`. */
+  message(message: Line | LongLine, received: readonly ReceivedMessage[]): void
   /** The answer has come; the stream that carried it may go on for a moment. */
   abandon(): void
   /** Told once: everything has been read, or the answer will not come. */
@@ -56,7 +56,7 @@ export class HttpReply {
     if (!this.#messages.reading) source.read(false)
     this.#source = source
     const type = mediaType(source)
-    if (isUnreadable(source)) return this.#finish(compressed(source, this.#session))
+    if (isCompressed(source)) return this.#finish(compressed(source, this.#session))
     if (type === 'text/event-stream') return this.#readEvents(source)
     if (type === 'application/json') return this.#readJson(source)
     const { target } = this.#session
@@ -92,8 +92,10 @@ export class HttpReply {
         return this.#finish(undefined)
       }
       const message = this.#messageIn(body)
-      if (holdsAnswer(message, this.#id)) {
-        this.#handler.message(message)
+      const received = this.#messages.read(message)
+      // A batch holds the answer among others; anything else would leave the request waiting.
+      if (received.some((each) => answers(each, this.#id))) {
+        this.#handler.message(message, received)
         return this.#finish(undefined)
       }
       // Who answers something else may be out of step, and the next answer on this connection another's again.
@@ -129,9 +131,10 @@ export class HttpReply {
   #event(type: string, data: Line | LongLine): void {
     if (this.#over || type !== 'message') return
     this.#handler.attempts.progressed()
-    const answers = !this.#answered && isAnswer(data, this.#id)
-    this.#handler.message(data)
-    if (!answers || this.#over) return
+    const received = this.#messages.read(data)
+    const isAnswer = !this.#answered && received.some((each) => answers(each, this.#id))
+    this.#handler.message(data, received)
+    if (!isAnswer || this.#over) return
     this.#answered = true
     this.#handler.abandon()
   }
@@ -182,20 +185,6 @@ function compressed(source: HttpAnswer, session: HttpSession): TransportError {
   source.drop()
   return failure(
     'TRANSPORT_ANSWER',
-    `its answer is compressed (${encoding}), which was not asked for and cannot be read`,
+    `its answer is compressed (${encoding}) although none is asked for (Accept-Encoding: identity); have the server, or what stands before it, send it as it is`,
   )
-}
-
-/** The answer to that request, or a batch that has it; anything else would leave the request waiting. */
-function holdsAnswer(message: Line | LongLine, id: RequestId): boolean {
-  const isOne = message instanceof LongLine || !isBatch(message)
-  return isOne ? isAnswer(message, id) : membersOf(message).some((each) => isAnswer(each, id))
-}
-
-function membersOf(line: Line): readonly Line[] {
-  try {
-    return splitBatch(line)
-  } catch {
-    return []
-  }
 }

@@ -162,7 +162,9 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
       return
     }
     const on = key === undefined && kind === 'request' ? this.#latestHeard() : exchange
-    if (on?.during(message) === true || this.#streams.aside(message)) return
+    // Without a session a client that has left cannot resume the stream of its response.
+    const isReached = on !== undefined && (on.isHeard || this.#parts.session !== undefined)
+    if ((isReached && on.during(message)) || this.#streams.aside(message)) return
     // The server must not wait for the answer of a client that cannot be asked.
     if (kind === 'request') this.#inbox.failed(id, new TransportError('TRANSPORT_IO', 'the client has left'))
   }

@@ -33,6 +33,8 @@ export class EventStream {
   #last = 0
   #written = 0
   #ended = false
+  /** It has ended without an answer, since its request was cancelled. */
+  #isCancelled = false
 
   constructor(number: number, store: EventStore | undefined) {
     this.number = number
@@ -56,9 +58,9 @@ export class EventStream {
     this.#writer.write(event)
   }
 
-  /** Whether the stream has ended, and event `number` was its last: there is nothing to resume. */
+  /** Whether its request was cancelled and event `number` was the last: nothing follows, not even an answer. */
   isOverAfter(number: number): boolean {
-    return this.#ended && number === this.#last
+    return this.#isCancelled && number === this.#last
   }
 
   /** Whether everything after event `number` can still be told. */
@@ -87,6 +89,12 @@ export class EventStream {
   /** The response is gone; what follows is kept for the next one. */
   detach(writer: SseWriter): void {
     if (this.#writer === writer) this.#writer = undefined
+  }
+
+  /** Ends it without an answer. */
+  cancel(): void {
+    this.#isCancelled = true
+    this.end()
   }
 
   /** Nothing more will be said. */

@@ -45,6 +45,7 @@ export class Exchange implements Waiting {
   readonly #answers: Wire[] = []
   readonly #wait: Wait | undefined
   #stream: EventStream | undefined
+  #hasAnswer = false
   #status = 200
   /** What is said where no request has an answer: they were cancelled, unless the session ended. */
   #statusOfNothing = 202
@@ -65,6 +66,7 @@ export class Exchange implements Waiting {
   /** The answer to one of its requests, for each once. */
   answer(message: Wire, isError: boolean): void {
     this.#pending--
+    this.#hasAnswer = true
     const { statusOf } = this.post
     if (isError && statusOf !== undefined) this.#status = statusOf(errorCodeOf(message))
     if (this.#stream === undefined) this.#answers.push(message)
@@ -83,9 +85,9 @@ export class Exchange implements Waiting {
     return this.post.accepts.stream && (this.#stream?.attached ?? !this.post.response.isClosed)
   }
 
-  /** Says something before the answers; false when this client takes nothing but them, or has left and cannot resume. */
+  /** Says something before the answers; false when this client takes nothing but them. */
   during(message: Wire): boolean {
-    if (!this.post.accepts.stream || !(this.isHeard || this.#streams.isResumable)) return false
+    if (!this.post.accepts.stream) return false
     this.#open().send(message)
     return true
   }
@@ -112,9 +114,14 @@ export class Exchange implements Waiting {
   #finishIfDone(): void {
     if (this.#pending > 0) return
     this.#stopWaiting()
-    if (this.#stream !== undefined) this.#stream.end()
+    if (this.#stream !== undefined) this.#endStream(this.#stream)
     else if (!this.post.response.isClosed) this.#sendBody()
     this.#done(this)
+  }
+
+  #endStream(stream: EventStream): void {
+    if (this.#hasAnswer) stream.end()
+    else stream.cancel()
   }
 
   #sendBody(): void {

@@ -69,7 +69,7 @@ export class Inbox {
   frame(frame: Frame, field: FieldReader | undefined): boolean {
     if (!this.#passes('in', frame.line)) return false
     if (this.#sink?.frame === undefined) this.#sink?.message(frame.line)
-    else this.#sink.frame(frame, field)
+    else this.#sink.frame(frame, undefined, field)
     return true
   }
 

@@ -15,7 +15,7 @@ export interface StreamsParts extends FrontParts {
   readonly primes: () => boolean
 }
 
-/** How an attempt to listen ends; `over` where the stream has ended and the client has all of it. */
+/** How an attempt to listen ends; `over` where the request was cancelled and the client has all events of it. */
 export type ListenState = 'open' | 'busy' | 'unknown' | 'over'
 
 /** The number of the standalone stream. */
@@ -43,11 +43,6 @@ export class HttpStreams {
     this.fields = session === undefined ? [] : ['mcp-session-id', session.id]
     this.#standalone = new EventStream(STANDALONE, this.#store)
     this.#streams.set(STANDALONE, this.#standalone)
-  }
-
-  /** Whether the client can resume a stream whose response it has lost. */
-  get isResumable(): boolean {
-    return this.#store !== undefined
   }
 
   /** Whether the client listens to any of them. */

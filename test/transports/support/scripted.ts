@@ -141,9 +141,10 @@ export class Heard {
     const { wire: _wire, ...sink } = this.sink
     return {
       ...sink,
-      long: (long, during) => {
-        if (long.parts.length > 1) this.inParts.push(this.messages.length)
-        sink.message(long.line, during)
+      frame: (frame, during) => {
+        const long = frame.kind === 'result' ? frame.long : undefined
+        if ((long?.parts.length ?? 0) > 1) this.inParts.push(this.messages.length)
+        sink.message(frame.line, during)
       },
     }
   }

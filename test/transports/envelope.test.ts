@@ -1,0 +1,58 @@
+// Which request a message of a server answers, however the message lies in memory and whatever the order of its members.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
+import { type Line, toLine } from '../../src/jsonrpc/line.js'
+import { readId } from '../../src/jsonrpc/request-id.js'
+import { LongLines } from '../../src/transports/long-lines.js'
+import { answeredId, answers, readMessages } from '../../src/transports/http-client/envelope.js'
+
+const one = readId(toLine('1'), 0, 1)
+
+const cases: readonly (readonly [text: string, answered: string | undefined, isToOne: boolean])[] = [
+  ['{"jsonrpc":"2.0","id":1,"result":{}}', '1', true],
+  ['{"jsonrpc":"2.0","result":{},"id":1}', '1', true],
+  ['{"result":{},"jsonrpc":"2.0","id":99}', '99', false],
+  ['{"error":{"code":1,"message":"m"},"jsonrpc":"2.0","id":"1"}', '"1"', false],
+  ['{"jsonrpc":"2.0","id":1.0,"result":{}}', '1.0', true],
+  ['{"jsonrpc":"2.0","id":2,"result":{}}', '2', false],
+  [' { "jsonrpc" : "2.0" , "id" : 1 , "error" : {"code":1,"message":"m"} } ', '1', true],
+  ['{"jsonrpc":"2.0","id":1,"method":"m"}', undefined, false],
+  ['{"jsonrpc":"2.0","method":"m","params":{"result":1}}', undefined, false],
+  ['{"jsonrpc":"2.0","x":{"method":1},"id":1,"result":{}}', '1', true],
+  ['{"jsonrpc":"2.0","id":1,"result":{"a":01}}', undefined, true],
+  ['{"jsonrpc":"2.0","result":{"a":01},"id":2}', undefined, false],
+  ['{"jsonrpc"}', undefined, false],
+  ['[{"jsonrpc":"2.0","method":"m"},{"jsonrpc":"2.0","result":{},"id":1}]', '1', true],
+  ['[1]', undefined, false],
+  ['1', undefined, false],
+]
+
+function seen(message: Line | LongLine): readonly [answered: string | undefined, isToOne: boolean] {
+  const received = readMessages(message, new LongLines(), undefined)
+  const id = received.map(answeredId).find((each) => each !== undefined)
+  return [id, received.some((each) => answers(each, one))]
+}
+
+for (const [text, answered, isToOne] of cases) {
+  test(`what ${text} answers`, () => {
+    assert.deepEqual(seen(toLine(text)), [answered, isToOne])
+    if (text.startsWith('[')) return
+    for (let cut = 1; cut < text.length; cut++) {
+      const long = new LongLine([Buffer.from(text.slice(0, cut))], toLine(text.slice(cut)), undefined)
+      assert.deepEqual(seen(long), [answered, isToOne], `cut at ${cut}`)
+    }
+  })
+}
+
+test('a long answer is read where it lies, with its result before its id', () => {
+  const text = `{"jsonrpc":"2.0","result":"${'x'.repeat(100_000)}","id":1}`
+  const bytes = Buffer.from(text)
+  const lines = new LongLines()
+  const parts = [bytes.subarray(0, 50_000), bytes.subarray(50_000)]
+  const [received] = readMessages(lines.end(parts), lines, undefined)
+  assert.ok(received !== undefined && 'kind' in received.read && received.read.kind === 'result')
+  assert.equal(received.read.long?.parts.length, 2)
+  assert.equal(answers(received, one), true)
+})
