@@ -4,6 +4,7 @@
 import type { Clock } from './clock.js'
 import type { Random } from './random.js'
 import type { Trace } from './trace.js'
+import type { Wrong } from './wrong.js'
 
 /** How a stream carries its bytes. */
 export interface FlowShape {
@@ -19,6 +20,8 @@ export interface Around {
   readonly trace: Trace
   /** The dice of whoever has this name. */
   readonly dice: (name: string) => Random
+  /** What the proxy does wrong, in a run that must find it. */
+  readonly wrong: Wrong
 }
 
 export interface FlowSink {

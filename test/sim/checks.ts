@@ -1,6 +1,6 @@
 // Every checker of the simulator by its name, and what it is that it finds.
 //
-// Each must be able to fail: `mutations.ts` has for each of them at least one
+// Each must be able to fail: `mutations.ts` has for each of them a
 // proxy that does what it forbids.
 
 export const checks = {

@@ -154,12 +154,13 @@ export class ClaimedPosts implements ResponseOwner {
     const text = telling.said?.text ?? ''
     const [entry] = entriesOf(telling)
     const method = entry?.method ?? ''
-    const fields = headLines(entry?.head ?? 'right', repeatedOf(method, text))
+    const head = this.#parts.around.wrong.rightHeads === true ? 'right' : (entry?.head ?? 'right')
+    const fields = headLines(head, repeatedOf(method, text))
     const accept = http.accept.includes('event-stream') ? http.accept : ACCEPT
     const request = { method: 'POST', session: undefined, revision: undefined, body: text, fields } as const
     const line = this.#lines.ask(
       requestText(request, { ...http, accept }, this.#random),
-      new Response(this, telling),
+      new Response(this, telling, this.#parts.around),
     )
     telling.line = line
     this.#open.set(telling, line)

@@ -1,5 +1,6 @@
 // What a client hears, and whether it should have.
 
+import type { Around } from './byte-flow.js'
 import type { SimClient, Waiting } from './client.js'
 import { at, noncesIn, numberAt, parse, rawId, rawToken, stampIn, textAt } from './json.js'
 import { ALIEN } from './kept-plan.js'
@@ -28,6 +29,7 @@ export interface Source {
 /** Reads what the proxy tells one client, and keeps the ledger. */
 export class ClientEars {
   readonly #client: SimClient
+  readonly #around: Around
   readonly #ledger: Ledger
   readonly #waiting = new Map<string, Waiting[]>()
   readonly #followed = new Set<string>()
@@ -43,8 +45,9 @@ export class ClientEars {
   readonly lists: ListWatch
   readonly listens: ListenWatch
 
-  constructor(client: SimClient, ledger: Ledger, servers: Servers) {
+  constructor(client: SimClient, ledger: Ledger, servers: Servers, around: Around) {
     this.#client = client
+    this.#around = around
     this.#ledger = ledger
     this.lists = new ListWatch(client.name, ledger, servers)
     this.listens = new ListenWatch(client.name, ledger)
@@ -112,6 +115,16 @@ export class ClientEars {
 
   /** A whole message has come. */
   told(text: string, from: Source): void {
+    const { clock, wrong } = this.#around
+    if (wrong.toClient === undefined) return this.#told(text, from)
+    const pass = (changed: string, delayMs?: number): void => {
+      if (delayMs === undefined) this.#told(changed, from)
+      else clock.after(delayMs, () => this.#told(changed, from))
+    }
+    wrong.toClient(text, { to: this.#client.name, pass })
+  }
+
+  #told(text: string, from: Source): void {
     const message = parse(text)
     this.#ledger.owned(this.#client.name, noncesIn(text), text)
     if (text.includes(ALIEN)) this.#ledger.fail('foreign-list', `${this.#client.name} was told ${text}`)

@@ -30,7 +30,7 @@ export class SimClient {
     this.#around = around
     this.#ledger = ledger
     this.#wire = wire
-    this.ears = new ClientEars(this, ledger, servers)
+    this.ears = new ClientEars(this, ledger, servers, around)
     wire.start(this.ears)
   }
 
@@ -231,7 +231,8 @@ export class SimClient {
       for (const entry of entries) entry.heardAt = this.#around.clock.now
       read?.()
     }
-    this.#wire.send({ text, entries, read: isRead, arrives, cancels })
+    const said = this.#around.wrong.fromClient?.(text) ?? text
+    this.#wire.send({ text: said, entries, read: isRead, arrives, cancels })
   }
 }
 

@@ -16,6 +16,7 @@ import type { SimServer } from './server.js'
 import { StdioServer } from './stdio-server.js'
 import { Trace } from './trace.js'
 import { systemError } from './pipes.js'
+import { type Wrong, changed } from './wrong.js'
 
 /** 2026, as far as the proxy can tell. */
 const EPOCH_MS = 1_780_000_000_000
@@ -46,14 +47,16 @@ export class Host implements Around {
   breakers = 0
   /** The disk, as far as lists are kept there. */
   readonly files: MemoryFiles = new MemoryFiles(() => this.runtime.wallNow())
+  readonly wrong: Wrong
   readonly #seed: number
   readonly #stdio = new Map<string, StdioServer>()
   readonly #http = new Map<string, HttpServer>()
   #wallJumpMs = 0
   #pid = 1000
 
-  constructor(plan: Plan) {
+  constructor(plan: Plan, wrong: Wrong) {
     this.#seed = plan.seed
+    this.wrong = wrong
     this.servers = plan.servers.map((server, at) => {
       const facts = new ServerFacts(server, plan.limits.lineBytesMax)
       if (server.isStateless === true) this.ledger.sessionless.add(server.name)
@@ -65,7 +68,8 @@ export class Host implements Around {
       const parts = { nextPid: () => this.#pid++, audience: this.audience }
       return put(this.#stdio, server.name, new StdioServer(this, facts, this.ledger, parts))
     })
-    this.runtime = this.#newRuntime()
+    const right = this.#newRuntime()
+    this.runtime = changed(right, wrong.runtime?.(right))
     this.log = this.#newLog(plan.logs)
   }
 
@@ -136,7 +140,8 @@ export class Host implements Around {
   }
 
   #newLog(real: boolean): LogSink {
-    const check: LogSink = ({ message, service }) => {
+    const check: LogSink = (record) => {
+      const { message, service } = this.wrong.record?.(record) ?? record
       this.trace.note('log', `${service ?? ''} ${message}`)
       if (message.includes('left alone')) this.breakers++
       if (message.includes('handling a message failed')) this.ledger.fail('fault', message)
@@ -144,7 +149,8 @@ export class Host implements Around {
     if (!real) return check
     const stream: LogStream = {
       writableLength: 0,
-      write: (text) => {
+      write: (line) => {
+        const text = this.wrong.log?.(line) ?? line
         if (/[^\x20-\x7e\n\ufffd]/.test(text)) this.ledger.fail('bad-log', text)
         if (this.diskFull) throw systemError('ENOSPC', 'no space left on device')
         return true

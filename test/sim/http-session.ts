@@ -40,7 +40,7 @@ export class HttpSession {
   constructor(name: string, parts: SessionAround) {
     this.name = name
     this.#parts = parts
-    this.brain = brainOf(this.#body(), parts.facts, parts.ledger)
+    this.brain = brainOf(this.#body(), parts.facts, parts.ledger, parts.around)
   }
 
   /** Takes a message that was posted. */

@@ -1,6 +1,8 @@
 // What a client is told on account of one request of HTTP: on one response, or on
 // several when it loses one and asks for the rest.
 
+import type { Around } from './byte-flow.js'
+import type { Wrong } from './wrong.js'
 import type { AnswerHead } from './answer-reader.js'
 import type { ClientEars } from './client-ears.js'
 import type { Said } from './client-wire.js'
@@ -53,14 +55,16 @@ export interface Answer {
 export class Response implements Asked {
   readonly #owner: ResponseOwner
   readonly #telling: Telling
+  readonly #wrong: Wrong
   readonly #pieces: Buffer[] = []
   #status = 0
   #upTo = 0
   #events: EventReader | undefined
 
-  constructor(owner: ResponseOwner, telling: Telling) {
+  constructor(owner: ResponseOwner, telling: Telling, { wrong }: Around) {
     this.#owner = owner
     this.#telling = telling
+    this.#wrong = wrong
   }
 
   arrived(): void {
@@ -74,7 +78,9 @@ export class Response implements Asked {
   head(head: AnswerHead): void {
     this.#status = head.status
     if (head.headers.get('content-type') === 'text/event-stream')
-      this.#events = new EventReader((event) => this.#owner.event(event, this.#telling))
+      this.#events = new EventReader((event) => {
+        for (const each of this.#wrong.event?.(event) ?? [event]) this.#owner.event(each, this.#telling)
+      })
     this.#owner.head(head, this.#telling)
   }
 
@@ -88,7 +94,8 @@ export class Response implements Asked {
     this.#telling.line = undefined
     if (this.#events !== undefined) return this.#owner.ended(this.#telling)
     const text = Buffer.concat(this.#pieces).toString()
-    this.#owner.answered({ status: this.#status, text, upTo: this.#upTo }, this.#telling)
+    const status = this.#wrong.status?.(this.#status) ?? this.#status
+    this.#owner.answered({ status, text, upTo: this.#upTo }, this.#telling)
   }
 
   gone(): void {

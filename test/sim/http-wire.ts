@@ -253,7 +253,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
   }
 
   #ask(telling: Telling, what: Asking): void {
-    telling.line = this.#courier.ask(what, new Response(this, telling))
+    telling.line = this.#courier.ask(what, new Response(this, telling, this.#parts.around))
   }
 
   #bad(what: string): void {

@@ -5,7 +5,6 @@ import { drawKind, optionOf } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
 import { runMany } from './many.js'
 import { type Options, USAGE, readOptions } from './options.js'
-import { proveCheckers } from './mutation-proof.js'
 import type { Outcome } from './outcome.js'
 import type { Plan } from './plan.js'
 import { failuresText, shrunkText } from './report.js'
@@ -74,7 +73,6 @@ async function many({ from, seeds, ops, workers, twice, kind }: Options): Promis
 
 async function perform(options: Options): Promise<boolean> {
   await warm()
-  if (options.mutations) return proveCheckers(options.seeds, options.workers, say)
   if (options.faults !== undefined) return cells(options)
   return options.seed === undefined ? many(options) : one(options.seed, options)
 }

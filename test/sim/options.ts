@@ -13,7 +13,6 @@ export interface Options {
   /** Cells of the fault matrix in place of drawn runs. */
   readonly faults: readonly Fault[] | undefined
   readonly phases: readonly Phase[] | undefined
-  readonly mutations: boolean
   readonly twice: boolean
   readonly kind: RunKind
   readonly trace: boolean
@@ -28,7 +27,6 @@ export const USAGE = `npm run sim -- [options]
   --ops N        operations of a run (120)
   --fault NAME   cells of the fault matrix: this fault ...
   --phase NAME   ... or this phase, or both; "all" for every one
-  --mutations    show that every checker can fail: proxies that are wrong in one place must be found
   --http         about half of the clients come over HTTP
   --eras         clients send requests that belong to no session too, with --http over HTTP
   --twice        run every seed twice: the same seed must give the same trace
@@ -36,7 +34,7 @@ export const USAGE = `npm run sim -- [options]
   --workers N    threads (2)
   --help         print this`
 
-const flags: ReadonlySet<string> = new Set(['--trace', '--twice', '--mutations', '--http', '--eras'])
+const flags: ReadonlySet<string> = new Set(['--trace', '--twice', '--http', '--eras'])
 
 /** @throws Error that says what is wrong */
 export function readOptions(args: readonly string[]): Options {
@@ -56,7 +54,6 @@ export function readOptions(args: readonly string[]): Options {
     ops: count(given, '--ops', 120),
     faults: isCells ? named(given.get('--fault'), faults) : undefined,
     phases: isCells ? named(given.get('--phase'), phases) : undefined,
-    mutations: given.has('--mutations'),
     twice: given.has('--twice'),
     kind: runKind(['http', 'eras'].filter((name) => given.has(`--${name}`)).join('-')),
     trace: given.has('--trace'),

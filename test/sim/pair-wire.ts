@@ -67,7 +67,10 @@ export class PairWire implements ClientWire, ResponseOwner {
     this.#early.push(said)
     if (this.#early.length > 1) return
     const path = this.#random.pick(['/sse', '/api/default/sse'])
-    this.#events.line = this.#courier.ask({ method: 'GET', path }, new Response(this, this.#events))
+    this.#events.line = this.#courier.ask(
+      { method: 'GET', path },
+      new Response(this, this.#events, this.#parts.around),
+    )
   }
 
   taken(): number | undefined {
@@ -163,7 +166,7 @@ export class PairWire implements ClientWire, ResponseOwner {
     const telling = newTelling(`${this.#parts.plan.name}/${++this.#count}`, said)
     const isCut = isGarbage(said) && this.#random.chance(0.5)
     const what = { method: 'POST', path, body: said.text, isCut } as const
-    telling.line = this.#courier.ask(what, new Response(this, telling))
+    telling.line = this.#courier.ask(what, new Response(this, telling, this.#parts.around))
   }
 
   #bad(what: string): void {

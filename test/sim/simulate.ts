@@ -5,12 +5,13 @@ import { type Outcome, outcomeOf } from './outcome.js'
 import { perform } from './perform.js'
 import type { Plan } from './plan.js'
 import { World } from './world.js'
+import type { Wrong } from './wrong.js'
 
 /** Operations after which it is looked at how much waits. */
 const BOUNDED_EVERY = 5
 
-export function simulate(plan: Plan): Outcome {
-  const world = new World(plan)
+export function simulate(plan: Plan, wrong?: Wrong): Outcome {
+  const world = new World(plan, wrong)
   const { ledger } = world.host
   world.run(() => {
     for (const [number, op] of plan.ops.entries()) {

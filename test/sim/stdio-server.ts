@@ -115,7 +115,7 @@ export class StdioServer implements SimServer {
         if (plan.heedsEof) process.after(1, () => process.exit(0))
       },
     })
-    const brain: Brain = brainOf(this.#bodyOf(process), this.facts, this.#ledger)
+    const brain: Brain = brainOf(this.#bodyOf(process), this.facts, this.#ledger, this.#around)
     return { process, brain }
   }
 

@@ -27,6 +27,7 @@ export class StdioWire implements ClientWire {
       bytes: (chunk) => this.#ears?.hear(chunk),
       end: () => this.#ears?.gone(),
     })
+    around.wrong.stream?.(this.#input.stream)
     const { ndjson, timers } = proxy
     this.connection = new NdjsonConnection(this.#input.stream, this.#output.stream, ndjson, timers)
   }

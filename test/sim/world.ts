@@ -12,9 +12,10 @@ import { EraWire } from './era-wire.js'
 import { HttpWire } from './http-wire.js'
 import { PairWire } from './pair-wire.js'
 import { plainClient } from './plain-plan.js'
-import type { ClientPlan, Plan, ReloadKind } from './plan.js'
+import type { ClientPlan, LimitsPlan, Plan, ReloadKind } from './plan.js'
 import { StdioWire } from './stdio-wire.js'
 import { Turns } from './turns.js'
+import { type Wrong, changed } from './wrong.js'
 
 /** Steps of the clock after which a run is taken to be without end. */
 const STEPS_MAX = 2_000_000
@@ -33,9 +34,9 @@ export class World {
   #proxy: McpProxy | undefined
   #steps = 0
 
-  constructor(plan: Plan) {
+  constructor(plan: Plan, wrong: Wrong = {}) {
     this.plan = plan
-    this.host = new Host(plan)
+    this.host = new Host(plan, wrong)
     this.#turns = new Turns((what) => this.host.ledger.fail('real-time', `${what} was used`))
     this.#thrown = (error) => this.#fault('thrown', error)
   }
@@ -110,21 +111,27 @@ export class World {
     }
   }
 
+  /** Those that the proxy is given. */
+  get #limits(): LimitsPlan {
+    return this.host.wrong.limits?.(this.plan.limits) ?? this.plan.limits
+  }
+
   #open(): void {
     const { plan, host } = this
     const { runtime, log } = host
     if (plan.front !== undefined) this.#welcome()
     const { ownStart = 'with-call' } = plan
     const keep = plan.kept !== undefined
-    const options = { runtime, log, ownStart, keep, limits: limitsOf(plan.limits) }
+    const options = { runtime, log, ownStart, keep, limits: limitsOf(this.#limits) }
     if (plan.kept !== undefined) {
       liveBefore({ plan, kept: plan.kept, files: host.files, runtime }).catch(this.#thrown)
       this.settle()
     }
-    createProxy(readConfiguration(configurationOf(plan.servers)), options).then((proxy) => {
+    createProxy(readConfiguration(configurationOf(plan.servers)), options).then((right) => {
+      const proxy = changed(right, host.wrong.proxy?.(right))
       this.#proxy = proxy
       if (plan.front !== undefined)
-        host.front.serve(proxy, frontLimitsOf(plan.front, plan.limits)).catch(this.#thrown)
+        host.front.serve(proxy, frontLimitsOf(plan.front, this.#limits)).catch(this.#thrown)
     }, this.#thrown)
     this.settle()
   }
@@ -147,7 +154,7 @@ export class World {
       return plan.sets === undefined ? old : new EraWire(parts, old)
     }
     return new StdioWire(host, plan, {
-      ndjson: limitsOf(this.plan.limits).session.ndjson,
+      ndjson: limitsOf(this.#limits).session.ndjson,
       timers: host.runtime,
     })
   }

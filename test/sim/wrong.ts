@@ -1,0 +1,49 @@
+// The faults of a wrong proxy. They are made at the edges of the simulation: a message or a system call is changed on its
+// way, and the simulator sees what a proxy with that fault would have sent. No source of the proxy is named here.
+
+import type { Readable } from 'node:stream'
+import type { McpProxy } from '../../src/proxy/proxy-interface.js'
+import type { LogRecord, Runtime } from '../../src/runtime/runtime.js'
+import type { ToldEvent } from './event-reader.js'
+import type { LimitsPlan } from './plan.js'
+
+/** The way of one message to whoever it is for. */
+export interface Way {
+  /** The name of the client, or of the process or session of the server. */
+  readonly to: string
+  readonly pass: (text: string, delayMs?: number) => void
+}
+
+/** The way of a message to a server. */
+export interface ServerWay extends Way {
+  /** Sends a message to the proxy as the server. */
+  readonly reply: (text: string) => void
+}
+
+/** Each member changes one side of the simulation. */
+export interface Wrong {
+  readonly toClient?: (text: string, way: Way) => void
+  readonly toServer?: (text: string, way: ServerWay) => void
+  readonly fromClient?: (text: string) => string
+  /** Requests over HTTP have the header fields that match their message, also where the client sends others. */
+  readonly rightHeads?: boolean
+  readonly event?: (event: ToldEvent) => readonly ToldEvent[]
+  readonly status?: (status: number) => number
+  readonly runtime?: (runtime: Runtime) => Partial<Runtime>
+  readonly limits?: (limits: LimitsPlan) => LimitsPlan
+  readonly proxy?: (proxy: McpProxy) => Partial<McpProxy>
+  readonly record?: (record: LogRecord) => LogRecord
+  readonly log?: (line: string) => string
+  readonly stream?: (stream: Readable) => void
+}
+
+/** An object with some members in place of its own. */
+export function changed<T extends object>(target: T, members: Partial<T> | undefined): T {
+  if (members === undefined) return target
+  return new Proxy(target, {
+    get(_, name): unknown {
+      const own: unknown = Reflect.get(members, name) ?? Reflect.get(target, name, target)
+      return typeof own === 'function' ? own.bind(target) : own
+    },
+  })
+}
