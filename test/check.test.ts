@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { type ServerEntry, cli, everything, itEcho, nodeProgram } from './integration/support/programs.js'
+import { cli, everything, itEcho, nodeProgram } from './integration/support/programs.js'
 import { type Scope, configFile, scratch } from './integration/support/spawned.js'
 
 const node = process.execPath
@@ -42,68 +42,6 @@ describe('--check', () => {
     assert.deepEqual([code, /schema "default" does not exist/.test(stdout)], [1, true])
   })
 
-  const url = 'https://service.example/mcp'
-  const proxy = 'http://127.0.0.1:3128'
-  const ways: [string, ServerEntry, Record<string, string>, number, RegExp][] = [
-    ['a proxy of the environment', { url }, { HTTPS_PROXY: proxy }, 0, /, 0 warnings$/m],
-    [
-      'an HTTPS_PROXY that is none',
-      { url },
-      { HTTPS_PROXY: 'socks5://ann:CANARY@127.0.0.1:1080' },
-      1,
-      /server "s" of schema "default" cannot be reached: HTTPS_PROXY is not the address of a proxy; it must be like http/,
-    ],
-    ['an HTTPS_PROXY that is not asked', { url, proxy: false }, { HTTPS_PROXY: 'socks5://x' }, 0, /, 0 warn/],
-    [
-      'a proxy that is none',
-      { url, proxy: '${P}' },
-      { P: 'ftp://CANARY' },
-      1,
-      /reached: proxy is not the addr/,
-    ],
-    [
-      'a proxy that is written and none',
-      { url, proxy: 'ftp://x' },
-      {},
-      1,
-      /s\.proxy is a string; must be the http:/,
-    ],
-    [
-      'a file that is not there',
-      { url, tls: { ca: 'no.pem' } },
-      {},
-      1,
-      /tls\.ca cannot be read: .*no\.pem \(ENOENT\)/,
-    ],
-    [
-      'a file that is no certificate',
-      { url, tls: { ca: 'config.json' } },
-      {},
-      1,
-      /tls\.ca .* holds no certificate/,
-    ],
-    [
-      'a proxy that a server of this machine is not asked through',
-      { url: 'http://127.0.0.1:1/mcp', proxy },
-      {},
-      0,
-      /warning: server "s" of schema "default" has a proxy, which is not used: 127\.0\.0\.1 is on this machine/,
-    ],
-    ['a way of a server that is off', { url, tls: { ca: 'no.pem' }, disabled: true }, {}, 0, /, 1 warning$/m],
-  ]
-  for (const [title, entry, env, code, wanted] of ways)
-    test(`looks at the way to a remote server: ${title}`, (t) => {
-      const path = configFile(t, { s: entry })
-      const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_proxy$/i.test(name)))
-      const { status, stdout } = spawnSync(node, [cli, '--check', path], {
-        encoding: 'utf8',
-        env: { ...clean, ...env },
-      })
-      assert.match(stdout, wanted)
-      assert.equal(status, code)
-      assert.ok(!stdout.includes('CANARY'), stdout)
-    })
-
   const programs: [string, unknown, RegExp | undefined][] = [
     ['a program of PATH', { command: 'sh' }, undefined],
     ['a whole path', { command: node }, undefined],
@@ -136,29 +74,6 @@ describe('--check', () => {
       const { code, stdout } = run('--check', path)
       assert.equal(code, 0)
       assert.match(stdout, wanted ?? /valid: 1 schema, 1 server, 0 warnings/)
-    })
-
-  const self: [string, (path: string) => readonly string[], boolean][] = [
-    ['this program with this file', (path) => ['node', cli, '--stdio', '--config', path], true],
-    ['npx', (path) => ['npx', '-y', 'mcps-proxy@latest', '--stdio', '-c', path], true],
-    ['a shell', (path) => ['sh', '-c', `exec mcps-proxy --stdio --config "${path}"`], true],
-    ['another schema', (path) => ['node', cli, '--stdio', '--schema=b', '--config', path], false],
-    ['a remote server', () => ['mcps-proxy', '--url', 'https://example.com/mcp'], false],
-    ['a recording', () => ['mcps-proxy', 'replay', 'a.jsonl'], false],
-    ['another program with such an argument', (path) => ['node', 'server.js', '--config', path], false],
-  ]
-  for (const [title, words, isWarned] of self)
-    test(`${isWarned ? 'warns of' : 'is silent about'} ${title}`, (t) => {
-      const path = join(scratch(t), 'config.json')
-      const [command, ...args] = words(path)
-      const b = { mcpServers: { echo: itEcho() } }
-      writeFileSync(
-        path,
-        JSON.stringify({ schemas: { default: { mcpServers: { s: { command, args } } }, b } }),
-      )
-      const { code, stdout } = run('--check', path)
-      assert.equal(code, 0)
-      assert.equal(/server "s" of schema "default" starts this program again/.test(stdout), isWarned)
     })
 })
 

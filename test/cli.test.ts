@@ -357,7 +357,7 @@ describe('the program', () => {
       const { code, stdout, stderr } = await run(args)
       assert.deepEqual([code, stdout], [2, ''])
       assert.match(stderr, want)
-      assert.match(stderr, /[Ff]or example: mcps-proxy .*\n$|^mcps-proxy: .*\.json:\n/)
+      assert.match(stderr, /[Ff]or example: (?:mcps-proxy|\{ ).*\n$/)
     })
 
   test('--check tells every problem, exit 1', async () => {
@@ -385,6 +385,7 @@ describe('the program', () => {
     const { code, stdout, stderr } = await run(['--stdio', '--config', config('broken.json', '{"a":\n x}')])
     assert.deepEqual([code, stdout], [2, ''])
     assert.match(stderr, /not JSON at line 2, column 2/)
+    assert.match(stderr, /\nFor example: \{ "mcpServers": .*\}\n$/)
   })
 
   const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'

@@ -67,6 +67,7 @@ const full = {
     port: 8080,
     host: '0.0.0.0',
     name: 'gate',
+    version: '7.0.0',
     allowedHosts: ['mcp.example.com', '[::1]:8080'],
     keepAliveTimeout: 75_000,
     drainTimeout: 9000,

@@ -1,4 +1,4 @@
-// `--check`: reads a configuration as a start would, starts nothing, and tells everything it found.
+// `--check`: reads a configuration as a start would, starts nothing, and prints every problem and warning.
 
 import {
   type Configuration,
@@ -13,11 +13,9 @@ import {
 import { warningLine } from '../config/problems.js'
 import { keptReport } from '../proxy/kept-report.js'
 import { escapeText } from '../log/log.js'
-import { wayTroubles } from '../upstream/http/way-troubles.js'
 import type { CheckCommand } from './args.js'
 import { counted } from './counted.js'
 import { programTrouble } from './programs.js'
-import { SelfStarts } from './self-starts.js'
 
 export interface CheckResult {
   readonly text: string
@@ -33,19 +31,12 @@ export interface CheckedConfig {
 }
 
 type ConfigWarning = Configuration['warnings'][number]
-type ConfigProblem = ConfigError['problems'][number]
 
-/** `program` is the file that runs as this program. */
-export async function checkConfig(
-  command: CheckCommand,
-  env: Environment,
-  program: string,
-): Promise<CheckResult> {
+export async function checkConfig(command: CheckCommand, env: Environment): Promise<CheckResult> {
   try {
     const config = loadConfig({ path: command.config, env, servesHttp: command.schema === undefined })
     const checked = { config, schemas: await servedBy(command, config) }
-    const { problems, warnings } = findingsIn(checked, env, program)
-    if (problems.length > 0) throw new ConfigError('CONFIG_INVALID', config.source, problems, warnings)
+    const warnings = warningsOf(checked, env)
     return { text: validText(config, warnings, keptReport(config, env)), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -61,43 +52,24 @@ async function servedBy(command: CheckCommand, config: Configuration): Promise<S
   return enabledSchemas(config).map((name) => selectSchema(config, name))
 }
 
-/** What a start would not stop at, though something of it would fail; a problem is a server that cannot be reached. */
-function findingsIn(
-  { config, schemas }: CheckedConfig,
-  env: Environment,
-  program: string,
-): { readonly problems: readonly ConfigProblem[]; readonly warnings: readonly ConfigWarning[] } {
-  const selfStarts = new SelfStarts(program)
+/** What a start would not stop at, although something of it would fail. */
+function warningsOf({ config, schemas }: CheckedConfig, env: Environment): readonly ConfigWarning[] {
   const names = schemas.map(({ name }) => name)
   const loops = loopProblems(config, names, env).map(({ problem, hint }) => `${problem}; ${hint}`)
-  const found = schemas.flatMap(({ name: schema, servers }) =>
+  const starts = schemas.flatMap(({ name: schema, servers }) =>
     servers
       .filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
       .map((server) => ({
         path: `server "${server.name}" of schema "${schema}"`,
-        starts: [
-          selfStarts.leadsBack(server, schema, config, env) ? leadsBack : undefined,
-          server.kind === 'stdio' ? programTrouble(server, env) : undefined,
-        ].filter((message) => message !== undefined),
-        // Proxies and certificates, which a connection would find to be of no use.
-        ways: wayTroubles(server, env),
+        message: server.kind === 'stdio' ? programTrouble(server, env) : undefined,
       })),
   )
-  return {
-    problems: found.flatMap(({ path, ways }) =>
-      ways.problems.map((what) => ({ path, problem: `cannot be reached: ${what}`, hint: '' })),
-    ),
-    warnings: [
-      ...config.warnings,
-      ...loops.map((message) => ({ path: '', message })),
-      ...found.flatMap(({ path, starts }) => starts.map((message) => ({ path, message }))),
-      ...found.flatMap(({ path, ways }) => ways.warnings.map((message) => ({ path, message }))),
-    ],
-  }
+  return [
+    ...config.warnings,
+    ...loops.map((message) => ({ path: '', message })),
+    ...starts.flatMap(({ path, message }) => (message === undefined ? [] : [{ path, message }])),
+  ]
 }
-
-const leadsBack =
-  'starts this program again with a configuration that leads back here, which is refused; take it out of the file, or name another --config or --schema for it'
 
 function validText(
   config: Configuration,

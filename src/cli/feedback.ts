@@ -16,10 +16,10 @@ import { LimitedLog } from './limited-log.js'
 import type { Screen } from './screen.js'
 
 const causes: Readonly<Record<Extract<ServerEvent, { state: 'stopped' }>['cause'], string>> = {
-  idle: 'nobody has used it for a while',
-  'client-gone': 'its client is gone',
-  restart: 'to be started anew',
-  retired: 'it was stopped, replaced or removed',
+  idle: 'it was idle',
+  'client-gone': 'its client has disconnected',
+  restart: 'it will be restarted',
+  retired: 'a reload removed or replaced it, or it was stopped by request',
   closing: 'the proxy is closing',
 }
 
@@ -128,14 +128,17 @@ function wordsOf(event: ServerEvent): string | undefined {
       return `ready ${again}after ${inTime(event.ms)}: ${version}, ${counted(event.tools, 'tool')}`
     }
     case 'late':
-      return `not ready after ${inTime(event.ms)}; it is waited for`
+      return `not ready after ${inTime(event.ms)}, still starting`
     case 'failed':
       return undefined
-    case 'stopped':
-      return `stopped: ${causes[event.cause]}`
+    case 'stopped': {
+      const why = event.cause === 'restart' ? ` (${event.message})` : ''
+      return `stopped: ${causes[event.cause]}${why}`
+    }
   }
 }
 
 function inTime(ms: number): string {
-  return ms < 10_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1000)} s`
+  if (ms < 999.5) return `${Math.round(ms)} ms`
+  return ms < 9950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`
 }

@@ -1,5 +1,6 @@
 // The output of a command that starts nothing: help, version, findings, mistakes.
 
+import { ConfigError, type ConfigErrorCode } from '../config/config.js'
 import { escapeText } from '../log/log.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import type { Command } from './args.js'
@@ -49,7 +50,33 @@ export function replyToFailure(error: unknown, program: string): Reply {
   const message = errorText(error)
   const stack = error instanceof Error ? error.stack : undefined
   const text = exitCode === internalErrorCode ? `internal error: ${stack ?? message}` : message
-  return { exitCode, stream: 'stderr', text: `${program}: ${text.split('\n').map(escapeText).join('\n')}\n` }
+  const example = error instanceof ConfigError ? configExample(error, program) : ''
+  return {
+    exitCode,
+    stream: 'stderr',
+    text: `${program}: ${text.split('\n').map(escapeText).join('\n')}\n${example}`,
+  }
+}
+
+/** One example that is right, as behind a wrong option. */
+function configExample({ code, source, message }: ConfigError, program: string): string {
+  if (message.toLowerCase().includes('for example: ')) return ''
+  return `For example: ${source.startsWith('--') ? `${program} --stdio ${source} session.jsonl` : configExamples[code]}\n`
+}
+
+const check = 'mcps-proxy --check ./mcp.json'
+const file =
+  '{ "mcpServers": { "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"] } } }'
+
+const configExamples: Readonly<Record<ConfigErrorCode, string>> = {
+  CONFIG_NOT_FOUND: check,
+  CONFIG_NOT_A_FILE: check,
+  CONFIG_UNREADABLE: check,
+  CONFIG_TOO_LARGE: file,
+  CONFIG_NOT_JSON: file,
+  CONFIG_INVALID: file,
+  CONFIG_SCHEMA: 'mcps-proxy --stdio --schema=default',
+  CONFIG_LOOP: 'mcps-proxy --stdio --config ./other.json',
 }
 
 /** By the `code` of the error: the caller's mistake, the world's (ours and the system's codes), or ours. */

@@ -10,6 +10,7 @@ import { type CheckedConfig, checkConfig } from './check.js'
 import { Children } from './children.js'
 import { counted } from './counted.js'
 import { Endings } from './endings.js'
+import { inheritHint } from './inherit-hint.js'
 import { evidenceInWords } from './evidence.js'
 import { say } from './say.js'
 import { addSecrets } from './run.js'
@@ -27,7 +28,7 @@ interface Candidate {
 
 /** Tells everything on stdout; gives the exit code: 1 for mistakes, and when a server failed. */
 export async function runCheck(command: CheckCommand): Promise<number> {
-  const { text, exitCode, checked } = await checkConfig(command, process.env, process.argv[1] ?? '')
+  const { text, exitCode, checked } = await checkConfig(command, process.env)
   await say('stdout', text)
   return checked === undefined || !command.start ? exitCode : tryAll(checked)
 }
@@ -52,7 +53,10 @@ async function tryAll({ config, schemas }: CheckedConfig): Promise<number> {
     for (const { schema, server, label } of waiting) {
       progress.begin(label)
       const trial = await tryServer(config, schema, server, runtime)
-      const lines = inWords(trial).map((line) => escapeText(logger.clean(line)))
+      const hint = inheritHint(server, runtime.env, trial.lastWords)
+      const lines = [...inWords(trial), ...(hint === undefined ? [] : [hint])].map((line) =>
+        escapeText(logger.clean(line)),
+      )
       const text = `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
       await progress.end(label, trial.failure !== undefined, text)
     }

@@ -46,7 +46,7 @@ export function loopProblems(
 function sameAgain(schema: string): ConfigProblem {
   return {
     path: '',
-    problem: `is being served by the proxy that has started this one (schema "${schema}"), so that proxies would start each other without end`,
+    problem: `schema "${schema}" of this file is served already by the proxy that started this one, and proxies would start each other without end`,
     hint: `take the server that starts mcps-proxy out of the file, or name another file or schema for it; $${chainVariable} names what is served above`,
   }
 }

@@ -39,7 +39,7 @@ export { loopProblems, marksOf, refuseLoop } from './chain.js'
 export { literal } from './expand.js'
 export { realPath } from './paths.js'
 export { ConfigError } from './problems.js'
-export type { ConfigProblem } from './problems.js'
+export type { ConfigErrorCode, ConfigProblem } from './problems.js'
 
 /** Where a configuration is looked for, and what the command line says about it. */
 export interface LoadOptions extends ConfigOverrides {

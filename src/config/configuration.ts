@@ -26,6 +26,8 @@ export interface FrontConfig {
   readonly host: string
   /** `serverInfo.name`. */
   readonly name: string
+  /** `serverInfo.version`; undefined is that of the proxy. */
+  readonly version: string | undefined
   /** Names under which clients reach the front besides its own, each with or without a port. */
   readonly allowedHosts: readonly string[]
   readonly cors: CorsConfig

@@ -18,7 +18,10 @@ const httpNames = list(
   text({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z\\-]+$", wanted: 'a name as HTTP has them' }),
 )
 
-export interface FrontValues extends Pick<FrontConfig, 'port' | 'host' | 'name' | 'allowedHosts' | 'token'> {
+export interface FrontValues extends Pick<
+  FrontConfig,
+  'port' | 'host' | 'name' | 'version' | 'allowedHosts' | 'token'
+> {
   readonly keepAliveTimeout: number
   readonly drainTimeout: number | undefined
   readonly stateKey: string | undefined
@@ -35,6 +38,10 @@ export const frontFields: FieldsOf<FrontValues> = {
   port: field(integer(0, 65_535), 3095, 'TCP port of the HTTP front; 0 takes a free one.'),
   host: field(text(), '127.0.0.1', 'Address that the HTTP front binds.'),
   name: field(text(), 'mcps-proxy', 'The name that clients see as serverInfo.name.'),
+  version: optional(
+    text(),
+    'The version that clients see as serverInfo.version. Absent: the version of mcps-proxy.',
+  ),
   allowedHosts: field(
     list(hostName),
     [],

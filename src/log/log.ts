@@ -92,9 +92,9 @@ export class Logger {
     return this.#redactor.shown(text, lengthMax)
   }
 
-  /** Logs a record whatever the level of the log; a console that shows less leaves it out. */
+  /** Writes a record to the console whatever the level of the log, unless the console itself shows less. */
   announce(record: LogRecord): void {
-    this.#write(record)
+    this.#safely(() => this.#toConsole(record))
   }
 
   /** Resolves when the file has what was logged so far. */
@@ -110,10 +110,7 @@ export class Logger {
   }
 
   #log(record: LogRecord): void {
-    if (severity[record.level] <= severity[this.level]) this.#write(record)
-  }
-
-  #write(record: LogRecord): void {
+    if (severity[record.level] > severity[this.level]) return
     this.#safely(() => this.#toConsole(record))
     this.#safely(() => this.#file?.write(jsonLine(this.#plain(record))))
   }

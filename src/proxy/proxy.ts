@@ -229,7 +229,8 @@ class PooledProxy implements McpProxy {
 
   /** What later clients are told; those that are there have been told already. */
   get #identity(): ServerIdentity {
-    return { name: this.#options.name ?? this.#config.server.name, version }
+    const { server } = this.#config
+    return { name: this.#options.name ?? server.name, version: server.version ?? version }
   }
 
   /** @throws ConfigError when there is no such schema */

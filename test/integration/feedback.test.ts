@@ -38,7 +38,7 @@ function told(records: readonly unknown[]): string[] {
     .map((record) =>
       [textAt(record, 'level'), service(record), textAt(record, 'message')]
         .join(' ')
-        .replaceAll(/\d+ (?:ms|s)\b/g, 'N ms')
+        .replaceAll(/\d+(?:\.\d)? (?:ms|s)\b/g, 'N ms')
         .replaceAll(/\d+ tools/g, 'N tools'),
     )
 }
@@ -100,8 +100,8 @@ describe('the log of the command', () => {
     await run.finish()
     const lines = told(records()).filter((line) => /^debug [ab] clients /.test(line))
     assert.deepEqual(lines.sort(), [
-      'debug a clients of 2026-07-28: its questions are the result of the call, which waits for the answers in the next request; log messages only while one call wants them',
-      'debug b clients up to 2025-11-25: its questions are asked during the call, which is sent again with the answers; changes of roots are not passed on; log messages only while one call wants them',
+      'debug a clients of 2026-07-28: a question of the server is returned as the result of the call (input_required), and the client answers it in its next request; log messages are passed on only while a single call asks for them',
+      'debug b clients up to 2025-11-25: a question of the server is sent to the client during the call, and the call is repeated with the answer; the server is not notified when their roots change; log messages are passed on only while a single call asks for them',
     ])
   })
 

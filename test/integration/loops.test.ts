@@ -11,7 +11,7 @@ import { type Scope, type Spawned, scratch, spawnProgram } from './support/spawn
 import { listAt, textAt } from './support/json.js'
 
 const node = process.execPath
-const again = /is being served by the proxy that has started this one/
+const again = /is served already by the proxy that started this one/
 
 /** A file that is written once its own path is known. */
 function selfish(scope: Scope, write: (path: string) => unknown): string {
@@ -136,7 +136,7 @@ describe('a start below other proxies', () => {
     assert.equal(run(path, link(path, 'other'), '--stdio').status, 0)
     const checked = run(path, link(path), '--check')
     assert.equal(checked.status, 0)
-    assert.match(checked.stdout, /warning: is being served by the proxy/)
+    assert.match(checked.stdout, /warning: schema "default" of this file is served already by/)
   })
 
   test('is refused as the ninth of a chain', (t) => {

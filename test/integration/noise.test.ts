@@ -21,5 +21,5 @@ test('a server that writes a thousand lines of noise is ended, and what waits fo
   }
   assert.equal(textAt(said(await client.call('well__nonce', { n: 'y' })), 'n'), 'y')
   assert.equal(textAt(said(await client.call('s__nonce', { n: 'z' })), 'n'), 'z', 'it comes back')
-  assert(log.filter(({ message }) => message.includes('is no message')).length < 20)
+  assert(log.filter(({ message }) => message.includes('is no JSON-RPC message')).length < 20)
 })

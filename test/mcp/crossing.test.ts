@@ -8,10 +8,10 @@ import { crossing } from '../../src/mcp/eras/crossing.js'
 import { latestHandshake, latestStateless } from '../../src/mcp/revisions.js'
 
 const asked =
-  'clients up to 2025-11-25: its questions are asked during the call, which is sent again with the answers; changes of roots are not passed on'
+  'clients up to 2025-11-25: a question of the server is sent to the client during the call, and the call is repeated with the answer; the server is not notified when their roots change'
 const waits =
-  'clients of 2026-07-28: its questions are the result of the call, which waits for the answers in the next request'
-const scarce = 'log messages only while one call wants them'
+  'clients of 2026-07-28: a question of the server is returned as the result of the call (input_required), and the client answers it in its next request'
+const scarce = 'log messages are passed on only while a single call asks for them'
 
 const name = (last: string): string => `io.modelcontextprotocol/${last}`
 const extensions = (...names: readonly string[]): object => ({
@@ -41,11 +41,11 @@ const oldServers: readonly (readonly [declares: object, want: string])[] = [
   [tasks, `${waits}; no tasks`],
   [
     extensions('com.example/x'),
-    `${waits}; it is not told which extensions they have. all clients: com.example/x only where it is the only server`,
+    `${waits}; the server does not learn which extensions they support. all clients: com.example/x only where it is the only server`,
   ],
   [
     extensions(name('tasks')),
-    `${waits}; it is not told which extensions they have. all clients: never ${name('tasks')}`,
+    `${waits}; the server does not learn which extensions they support. all clients: never ${name('tasks')}`,
   ],
 ]
 
@@ -70,7 +70,7 @@ describe('what clients get of a server', () => {
   test('where all clients share its process', () =>
     assert.equal(
       line(tasks, latestHandshake, { keepsTasks: false }),
-      `${waits}. all clients: no tasks, since they share its process`,
+      `${waits}. all clients: no tasks, because clients share the process`,
     ))
 
   test('names a few extensions of many, and of a long name the beginning', () => {

@@ -114,8 +114,16 @@ class ScriptedChild implements Child {
 
 describe('a start that fails', { skip }, () => {
   const cases: [title: string, overrides: Overrides, message: RegExp][] = [
-    ['no such command', { command: join(folder, 'nothing') }, /ENOENT; is the command installed/],
-    ['no such folder', { cwd: join(folder, 'nowhere') }, /ENOENT; .*nowhere exist/],
+    [
+      'no such command',
+      { command: join(folder, 'nothing') },
+      /ENOENT; no such program; install it, check PATH/,
+    ],
+    [
+      'no such folder',
+      { cwd: join(folder, 'nowhere') },
+      /ENOENT; the working folder .*nowhere does not exist/,
+    ],
     ['a file as folder', { cwd: plain }, /ENOTDIR; is .*plain a folder/],
     ['a file that is no program', { command: plain }, /EACCES; is it a program/],
     ['a folder as command', { command: folder }, /EACCES; is it a program/],

@@ -26,21 +26,21 @@ export function crossing(facts: ServerFacts, use: ServerUse): string {
   ].join('. ')
 }
 
-const SCARCE_LOG = 'log messages only while one call wants them'
+const SCARCE_LOG = 'log messages are passed on only while a single call asks for them'
 
 function ofModern({ capabilities: { extensions } }: ServerFacts): readonly string[] {
   return [
-    'its questions are asked during the call, which is sent again with the answers',
-    'changes of roots are not passed on',
+    'a question of the server is sent to the client during the call, and the call is repeated with the answer',
+    'the server is not notified when their roots change',
     ...(extensions.has(TASKS) ? ['no tasks'] : []),
   ]
 }
 
 function ofLegacy({ capabilities }: ServerFacts, { keepsTasks }: ServerUse): readonly string[] {
   return [
-    'its questions are the result of the call, which waits for the answers in the next request',
+    'a question of the server is returned as the result of the call (input_required), and the client answers it in its next request',
     ...(capabilities.tasks !== undefined && keepsTasks ? ['no tasks'] : []),
-    ...(capabilities.extensions.size > 0 ? ['it is not told which extensions they have'] : []),
+    ...(capabilities.extensions.size > 0 ? ['the server does not learn which extensions they support'] : []),
   ]
 }
 
@@ -52,7 +52,7 @@ function ofAll({ capabilities, revision }: ServerFacts, { keepsTasks }: ServerUs
   const once = names.filter((name) => !never.includes(name) && !isShown(name, hasTasks, false))
   if (experimental !== undefined) once.push('experimental')
   return [
-    ...(tasks !== undefined && !keepsTasks ? ['no tasks, since they share its process'] : []),
+    ...(tasks !== undefined && !keepsTasks ? ['no tasks, because clients share the process'] : []),
     ...(never.length > 0 ? [`never ${someOf(never)}`] : []),
     ...(once.length > 0 ? [`${someOf(once)} only where it is the only server`] : []),
   ]

@@ -63,7 +63,7 @@ export class Noise {
       shown.length < bytes
         ? discretion.beginning(shown.toString('utf8'))
         : discretion.clean(shown.toString('utf8'))
-    this.#heard(() => `what it said is no message: ${said()}`, { problem: message })
+    this.#heard(() => `stdout has a line that is no JSON-RPC message: ${said()}`, { problem: message })
     this.#wrote(bytes)
   }
 

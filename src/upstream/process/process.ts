@@ -1,5 +1,6 @@
 // One child process that speaks MCP on its stdin and stdout.
 
+import { existsSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Redactor } from '../../text/redactor.js'
@@ -148,7 +149,10 @@ async function closed(stream: Readable): Promise<void> {
 
 /** What to do about an error of a start, by its code. */
 const remedies: Readonly<Record<string, (cwd: string) => string>> = {
-  ENOENT: (cwd) => `is the command installed, and does ${cwd} exist?`,
+  ENOENT: (cwd) =>
+    existsSync(cwd)
+      ? 'no such program; install it, check PATH, or write its whole path as "command"'
+      : `the working folder ${cwd} does not exist; make it, or change "cwd"`,
   EACCES: (cwd) => `is it a program that may be executed, and may ${cwd} be entered?`,
   ENOTDIR: (cwd) => `is ${cwd} a folder?`,
   ENOEXEC: () => 'is it a program for this machine, or a script with #! in its first line?',
