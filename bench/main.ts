@@ -30,6 +30,7 @@ import { type Row, markdown } from './report.js'
 import { sandbox } from './sandbox.js'
 import { sizes } from './sizes.js'
 import { memory, start } from './start.js'
+import { worst } from './worst.js'
 import { ENVELOPES, type Envelope, PAYLOADS, type Payload, payloadNamed } from './wire.js'
 
 /** Each has a line in the usage and a name; the page shows those that are in `page-tables.ts`. */
@@ -45,6 +46,7 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['memory', ['resident memory at rest', memory]],
   ['first-call', ['the first call of a process that has just started', firstCall]],
   ['many', ['many servers behind one proxy', many]],
+  ['worst', ['the worst messages that a server may send: memory, and the calls of another server', worst]],
   ['eras', ['small calls where clients and servers speak different revisions', eras]],
   ['era-sizes', ['results of 0.25 to 16 MB where clients and servers speak different revisions', eraSizes]],
   ['sandbox', ['code and commands in sandboxes, set against the programs alone', sandbox]],

@@ -16,6 +16,7 @@ export const onPage: readonly string[] = [
   'eras',
   'era-sizes',
   'many',
+  'worst',
   'http-calls',
   'http-latency',
   'http-1mb',
