@@ -22,13 +22,13 @@ const globalProcess = {
 }
 
 /**
- * The packages that are bundled: what a start needs besides mri would be two more files, one of them CommonJS, and the
- * first call would wait for the sixty files of ajv.
+ * The packages that are bundled: what every run needs. A file that is opened later may be gone by then, since an upgrade
+ * replaces `dist` under a running gateway.
  */
 const bundledPackages = {
   name: 'bundled-packages',
   setup(build) {
-    build.onResolve({ filter: /^(eventemitter3|ajv)(\/|$)/ }, ({ path }) => ({
+    build.onResolve({ filter: /^(eventemitter3|ajv|p-queue)(\/|$)/ }, ({ path }) => ({
       path: fileURLToPath(import.meta.resolve(path)),
     }))
     // As a module, which Node would not find.
@@ -47,8 +47,15 @@ function sources(added) {
   return {
     name: 'sources',
     setup(build) {
+      build.onLoad({ filter: /[\\/]node_modules[\\/].*\.m?js$/ }, async ({ path }) => {
+        const text = await readFile(path, 'utf8')
+        const { code } = await transform(text, { target, minifyWhitespace: true, legalComments: 'none' })
+        return { contents: code }
+      })
       build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
-        const text = `${await readFile(path, 'utf8')}\n${added.get(path) ?? ''}`
+        // What is required late stands in the bundle, and is evaluated when the call is made.
+        const source = (await readFile(path, 'utf8')).replaceAll("=> requireLate('", "=> require('")
+        const text = `${source}\n${added.get(path) ?? ''}`
         const { code } = await transform(text, { loader: 'ts', target, minifyWhitespace: true })
         return { contents: code }
       })

@@ -18,7 +18,10 @@ export async function importsOfStages(options, stages) {
   const graph = metafile.inputs
   const written = new Set(Object.values(metafile.outputs).flatMap(({ inputs }) => Object.keys(inputs)))
   // A file of types alone would have a chunk, and an empty one.
-  const parts = partsOf(graph, stages).map((part) => part.filter((file) => written.has(file)))
+  // A package without side effects is not kept by such a statement; it is where the file is that needs it.
+  const parts = partsOf(graph, stages).map((part) =>
+    part.filter((file) => written.has(file) && !file.startsWith('node_modules/')),
+  )
   return new Map(
     lateEntries(graph).map((entry) => {
       // A file of a stage that is loaded late as well keeps its place in the order of that stage, and has a chunk of its own.

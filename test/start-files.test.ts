@@ -50,6 +50,13 @@ describe('a start of the command', () => {
     assert(files.size <= 5, [...files].join('\n'))
   })
 
+  test('opens all files of what every run needs: an upgrade may replace them while it runs', () => {
+    const files = loadedWith(entry(/^serve-stdio-.*\.js$/), loadedWith(join(dist, 'cli.js')))
+    const text = [...files].map((file) => readFileSync(file, 'latin1')).join('')
+    for (const needed of ['require_ajv = ', 'PQueue = class ', 'ArgumentChecks = class '])
+      assert(text.includes(needed), needed)
+  })
+
   test('loads no module of Node.js that it does not need', () => {
     const empty = new Set(builtinsOf(['--eval', '']))
     const loaded = builtinsOf([join(dist, 'cli.js'), '--stdio']).filter((name) => !empty.has(name))

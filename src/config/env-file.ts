@@ -1,6 +1,6 @@
 // `envFile` of a server, as VS Code and Cursor have it: variables for its program, in the format of dotenv files.
 
-import { parseEnv } from 'node:util'
+import process from 'node:process'
 import type { Section } from './section.js'
 import { readTextFile } from './text-file.js'
 
@@ -18,6 +18,8 @@ export interface EnvFile {
 export function readEnvFile(path: string, server: Section): EnvFile {
   const file = readTextFile(path, bytesMax)
   if (file.kind !== 'read') return { values: new Map(), trouble: `envFile ${path}: ${file.why}` }
+  // To import the module would make Node.js load what else it exports, at every start.
+  const { parseEnv } = process.getBuiltinModule('node:util')
   const values = new Map<string, string>()
   for (const [name, value = ''] of Object.entries(parseEnv(file.text))) {
     if (isName.test(name) && !value.includes('\0')) values.set(name, value)

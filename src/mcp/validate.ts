@@ -7,7 +7,7 @@
 
 import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import { LongValue, type RawValue, firstByte } from '../jsonrpc/fast/long-value.js'
-import { loadAjv, nextTurn } from './validate/ajv-build.js'
+import { ajvBuild, nextTurn } from './validate/ajv-build.js'
 import { compileSchema, type CompiledSchema } from './validate/ajv-compile.js'
 import { type ArgumentFault, faultOf, notAnObject } from './validate/argument-fault.js'
 import { LenientJudge } from './validate/lenient-judge.js'
@@ -97,7 +97,8 @@ export class ArgumentValidator {
 
   async #compile({ dialect, schema, readsLongStrings }: CompilePlan): Promise<Check> {
     try {
-      const build = await loadAjv(dialect)
+      await nextTurn()
+      const build = ajvBuild(dialect)
       const budget = new RunBudget()
       const compiled = compileSchema(build, schema, budget, (pattern) => this.#leftOut(pattern))
       const judge = new LenientJudge(lenientRules, schema, compiled, budget)

@@ -30,6 +30,17 @@ const linesOf = async (client: RawClient): Promise<unknown[]> =>
   )
 
 describe('a client without a session', () => {
+  test('gets an error for a request in an array, as over HTTP', async (t) => {
+    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
+    const answer = client.next('a batch', ({ value }) => Array.isArray(value))
+    const own = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: claim } }
+    client.send(JSON.stringify([own, { jsonrpc: '2.0', id: 2, method: 'ping' }]))
+    const [refused, answered] = listAt((await answer).value)
+    const found = [refused, answered].toSorted((one, other) => numberAt(one, 'id') - numberAt(other, 'id'))
+    assert.equal(numberAt(found[0], 'error', 'code'), -32600)
+    assert.deepEqual(at(found[1], 'result'), {})
+  })
+
   test('calls, and the server sees nothing of what only this client says', async (t) => {
     const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
     const heard = await asking(

@@ -1,4 +1,5 @@
-// ajv, loaded when the first schema needs it. The program has its sixty modules in one file.
+// ajv's builds. They stand in the program itself, so that no file is opened for them later, and are evaluated when the
+// first schema needs one: a start does not wait for sixty modules.
 
 import type { Ajv, Options, _ } from 'ajv'
 import type { Dialect } from './schema-keywords.js'
@@ -9,20 +10,33 @@ export interface AjvBuild {
   readonly code: typeof _
 }
 
-// Bundled, a CommonJS package has its default export alone; unbundled it has that too.
-const entries: Readonly<Record<Dialect, () => Promise<AjvBuild>>> = {
-  'draft-07': () => import('ajv').then(({ default: { Ajv, _: code } }) => ({ Ajv, code })),
-  '2019-09': () =>
-    import('ajv/dist/2019.js').then(({ default: { Ajv2019: Ajv, _: code } }) => ({ Ajv, code })),
-  '2020-12': () =>
-    import('ajv/dist/2020.js').then(({ default: { Ajv2020: Ajv, _: code } }) => ({ Ajv, code })),
+const builds: Readonly<Record<Dialect, () => unknown>> = {
+  'draft-07': () => requireLate('ajv'),
+  '2019-09': () => requireLate('ajv/dist/2019.js'),
+  '2020-12': () => requireLate('ajv/dist/2020.js'),
 }
 
-/** Loads once in a process, however often it is called, since modules are. Returns in a turn of its own. */
-export async function loadAjv(dialect: Dialect): Promise<AjvBuild> {
-  const build = await entries[dialect]()
-  await nextTurn()
-  return build
+export function ajvBuild(dialect: Dialect): AjvBuild {
+  const build = builds[dialect]()
+  if (isAjvModule(build)) return { Ajv: build.default, code: build._ }
+  throw new TypeError('the package ajv has no such build')
+}
+
+/** `scripts/build.mjs` bundles the package in the place of each call. */
+function requireLate(path: string): unknown {
+  // oxlint-disable-next-line no-restricted-globals -- this loads code, and nothing else.
+  const { createRequire } = process.getBuiltinModule('node:module')
+  const load: (path: string) => unknown = createRequire(import.meta.url)
+  return load(path)
+}
+
+interface AjvModule {
+  readonly default: AjvBuild['Ajv']
+  readonly _: AjvBuild['code']
+}
+
+function isAjvModule(value: unknown): value is AjvModule {
+  return typeof value === 'function' && 'default' in value && '_' in value
 }
 
 /** After the input and output that waits now has been handled. */

@@ -10,9 +10,9 @@ import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { toolFailure } from '../../mcp/tool-failure.js'
 import type { Call } from '../../mcp/call.js'
-import { invalidArguments, invalidParams } from '../../mcp/error-codes.js'
+import { internalError, invalidArguments, invalidParams } from '../../mcp/error-codes.js'
 import type { ListItem } from '../../mcp/lists.js'
-import type { ArgumentFault, ArgumentValidator } from '../../mcp/validate.js'
+import { type ArgumentFault, ArgumentValidator, prepareValidators } from '../../mcp/validate.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { Target } from './catalog.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
@@ -28,15 +28,12 @@ type Fault = ArgumentFault | undefined
 /** Gives a call to its lane when its turn has come; one function for all calls of a client. */
 export type Pass = (call: Call, lane: CallTarget, edits: readonly Edit[]) => void
 
-type MakeValidator = (target: Target, schema: Span) => ArgumentValidator
-
 /** The validators of tools, compiled when a tool is first called. */
 export class ArgumentChecks {
   /** The last call to each lane of those that wait for their turn. */
   readonly #last = new WeakMap<CallTarget, Promise<void>>()
   readonly #validators = new WeakMap<ListItem, ArgumentValidator>()
   readonly #log: LogSink
-  #make: MakeValidator | undefined
   #isPrepared = false
 
   constructor(log: LogSink) {
@@ -44,9 +41,8 @@ export class ArgumentChecks {
   }
 
   /**
-   * Loads what checks arguments while nobody waits for it; a call that comes meanwhile waits for the same load.
-   *
-   * Once a client may call one of these tools: nothing is loaded for a start that calls none.
+   * Compiles a first schema while no call waits for it, once a client may call one of these tools: that is most of what
+   * the first check takes.
    */
   prepare(tools: Iterable<Pick<ListItem, 'schemaSpan'>>, runtime: Pick<Runtime, 'setTimer'>): void {
     if (this.#isPrepared) return
@@ -54,9 +50,7 @@ export class ArgumentChecks {
       if (schemaSpan === undefined) continue
       this.#isPrepared = true
       runtime.setTimer(PREPARE_DELAY_MS, () => {
-        const validate = import('../../mcp/validate.js')
-        // A call says what is wrong where this fails.
-        void validate.then(({ prepareValidators }) => prepareValidators()).catch(() => undefined)
+        void prepareValidators()
       })
       return
     }
@@ -114,37 +108,30 @@ export class ArgumentChecks {
       .then(([found]) => {
         if (!call.settled) end(found)
       })
+      .catch(() => call.fail(internalError('the arguments could not be checked')))
       .finally(() => {
         if (this.#last.get(lane) === turn) this.#last.delete(lane)
       })
     this.#last.set(lane, turn)
   }
 
-  /** Nearly always at once: only the first call waits for the validator, and each tool's first for its schema. */
+  /** Nearly always at once: only the first call of a tool waits, for its schema. */
   #fault(target: Target, json: RawValue | undefined, isLenient: boolean): Fault | Promise<Fault> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const known = this.#validators.get(target.item)
     if (known !== undefined) return known.check(json, isLenient)
-    if (this.#make !== undefined) return this.#make(target, schemaSpan).check(json, isLenient)
-    return this.#load().then((make) => make(target, schemaSpan).check(json, isLenient))
+    return this.#validatorOf(target, schemaSpan).check(json, isLenient)
   }
 
-  /** The validator is not part of a start: nobody has called a tool then. */
-  async #load(): Promise<MakeValidator> {
-    const { ArgumentValidator: Validator } = await import('../../mcp/validate.js')
-    this.#make ??= ({ item, lane, publicName }, { start, end }) => {
-      const known = this.#validators.get(item)
-      if (known !== undefined) return known
-      const validator = new Validator({
-        tool: publicName,
-        schema: item.line.subarray(start, end),
-        warn: (message) => this.#log({ level: 'warn', service: lane.config.name, message }),
-      })
-      this.#validators.set(item, validator)
-      return validator
-    }
-    return this.#make
+  #validatorOf({ item, lane, publicName }: Target, { start, end }: Span): ArgumentValidator {
+    const validator = new ArgumentValidator({
+      tool: publicName,
+      schema: item.line.subarray(start, end),
+      warn: (message) => this.#log({ level: 'warn', service: lane.config.name, message }),
+    })
+    this.#validators.set(item, validator)
+    return validator
   }
 }
 

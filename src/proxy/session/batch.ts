@@ -6,8 +6,12 @@ import { FrameError } from '../../jsonrpc/errors.js'
 import { type Frame, frameOrError } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import { claims } from '../../mcp/eras/any-client.js'
 import { idInUse, invalidRequest, malformed } from '../../mcp/error-codes.js'
 import type { SessionParts } from './session-parts.js'
+
+/** MCP 2026-07-28 has no batches. */
+const ALONE = 'a request that names its protocol version is no part of a batch'
 
 /** Hands each member to `receive`, but for requests whose ids are those of other `calls` that wait for an answer. */
 export function receiveBatch(
@@ -33,6 +37,7 @@ export function receiveBatch(
     const frame = frameOrError(member, limits.frame)
     if (frame instanceof FrameError) reply.add(answers.refusal(frame.id, malformed(frame)))
     else if (frame.kind !== 'request') receive(frame)
+    else if (claims(frame)) reply.add(answers.refusal(frame.id, invalidRequest(ALONE)))
     else if (!calls.has(canonical(frame.id)) && answers.expect(frame.id, reply)) receive(frame)
     else reply.add(answers.refusal(frame.id, idInUse(frame.id)))
   }

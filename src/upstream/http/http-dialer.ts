@@ -8,6 +8,7 @@ import type { Redactor } from '../../text/redactor.js'
 import type { RemoteWays } from '../../transports/http-client/remote-connection.js'
 import { HttpClientConnection } from '../../transports/http-client/http-client.js'
 import { HttpAgent } from '../../transports/http-client/agent.js'
+import { LazyValue } from '../../runtime/lazy-value.js'
 import type { Connect } from '../../runtime/runtime.js'
 import { connectorFor } from '../../transports/http-client/connect.js'
 import type { HttpCredentials } from '../../transports/http-client/credentials.js'
@@ -181,16 +182,12 @@ function credentialsFor(
   const auth = googleAuthOf(config)
   if (auth === undefined) return undefined
   const hasOwn = Object.keys(config.headers).some((name) => name.toLowerCase() === 'authorization')
-  let found: Promise<FetchIdToken> | undefined
-  const fetch = async (): Promise<string> => {
+  // Credentials that appear later are found then.
+  const found = new LazyValue(async (): Promise<FetchIdToken> => {
     const { findGoogleCredentials } = await import('../auth/google-id-token.js')
-    found ??= findGoogleCredentials(auth)
-    // Credentials that appear later are found then.
-    found.catch(() => {
-      found = undefined
-    })
-    return (await found)()
-  }
+    return findGoogleCredentials(auth)
+  })
+  const fetch = async (): Promise<string> => (await found.get())()
   const name = hasOwn ? 'X-Serverless-Authorization' : 'Authorization'
   return new IdTokenCredentials(name, fetch, runtime, tell)
 }

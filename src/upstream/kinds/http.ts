@@ -4,6 +4,7 @@
 // when the first connection is made, so that a start without such servers does
 // not pay for it.
 
+import { LazyValue } from '../../runtime/lazy-value.js'
 import { Redactor } from '../../text/redactor.js'
 import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
 import type { DialEnd, Dialed, KnownServer } from '../contracts/dial.js'
@@ -19,12 +20,13 @@ import type { Upstream } from '../contracts/upstream.js'
 export function openHttp(config: HttpServerConfig, proxy: PoolSurroundings): Upstream {
   const discretion = new Redactor(config.secrets)
   const around = { ...proxy, log: redactedLog(proxy.log, discretion) }
-  let dialer: Promise<HttpDialer> | undefined
+  let dialer: LazyValue<HttpDialer> | undefined
   const dial = (known: KnownServer): Dialed => {
-    dialer ??= import('../http/http-dialer.js').then((module) =>
-      module.HttpDialer.of(config, around, discretion, known),
-    )
-    return new HttpDialed(config.name, new RemoteConnection(dialer.then((made) => made.ways())))
+    dialer ??= new LazyValue(async () => {
+      const module = await import('../http/http-dialer.js')
+      return module.HttpDialer.of(config, around, discretion, known)
+    })
+    return new HttpDialed(config.name, new RemoteConnection(dialer.get().then((made) => made.ways())))
   }
   const pooling = {
     dial,

@@ -1,12 +1,11 @@
 // The limit of calls in flight on one process, and the line of those that wait for a slot.
 //
 // Calls start in the order in which they came. A call that finds a slot free and
-// nobody waiting starts at once; the others stand in line. A p-queue, which is not
-// even loaded before somebody has to wait, gives one turn after the other, each to
-// the first in line then. Who gives up leaves the line at once, so that nobody is
+// nobody waiting starts at once; the others stand in line. A p-queue gives one turn
+// after the other, each to the first in line then. Who gives up leaves the line at once, so that nobody is
 // refused for the sake of calls that are over; the turn is left for the next one.
 
-import type PQueue from 'p-queue'
+import PQueue from 'p-queue'
 
 /** Starts a call in the slot it was given; false when the call no longer wants one. */
 export type Start = () => boolean
@@ -20,7 +19,7 @@ export class Slots {
   readonly #line = new Set<Start>()
   /** Turns that are to come; at least one for each of the line. */
   #turns = 0
-  #queue: Promise<PQueue> | undefined
+  readonly #queue = new PQueue({ concurrency: 1 })
   #onFree: (() => void) | undefined
 
   constructor(concurrency: number, waitingMax: number) {
@@ -71,8 +70,7 @@ export class Slots {
 
   #addTurn(): void {
     this.#turns++
-    this.#queue ??= import('p-queue').then((module) => new module.default({ concurrency: 1 }))
-    void this.#queue.then((queue) => queue.add(this.#turn))
+    void this.#queue.add(this.#turn)
   }
 
   /** Waits until a slot is free, for whoever is the first in line then. */
