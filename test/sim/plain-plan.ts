@@ -1,6 +1,5 @@
 // Plans with nothing special about them, for runs in which one thing is.
 
-import type { HttpPlan } from './http-request.js'
 import type { PipeShape } from './pipes.js'
 import type { ClientPlan, LimitsPlan, Plan, ServerPlan } from './plan.js'
 
@@ -20,7 +19,7 @@ export const roomyLimits: LimitsPlan = {
 }
 
 /** A pipe that keeps nothing back. */
-export const whole: PipeShape = { chunkMax: 64 * KiB, delayMsMax: 0, capacity: 64 * KiB }
+const whole: PipeShape = { chunkMax: 64 * KiB, delayMsMax: 0, capacity: 64 * KiB }
 
 export function plainServer(name: string, more: Partial<ServerPlan> = {}): ServerPlan {
   return {
@@ -60,18 +59,6 @@ export function plainClient(name: string, more: Partial<ClientPlan> = {}): Clien
     answerMs: 20,
     ...more,
   }
-}
-
-/** How a client speaks Streamable HTTP. */
-export const overHttp: HttpPlan = {
-  pair: false,
-  session: true,
-  listens: false,
-  resumes: false,
-  accept: 'application/json, text/event-stream',
-  chunked: false,
-  idleMax: 8,
-  againMs: 50,
 }
 
 /** One client and what else is given. */

@@ -2,6 +2,7 @@
 
 import type { Failure } from './ledger.js'
 import type { Plan } from './plan.js'
+import { regressionLine } from './regressions.js'
 
 /** Lines of a trace that are shown from its end. */
 const TRACE_MAX = 120
@@ -21,11 +22,9 @@ export function shrunkText(plan: Plan, trace: Iterable<string>, failures: readon
   const shown = lines.slice(-TRACE_MAX)
   return [
     `what is left of it: ${plan.ops.length} operations`,
-    `  limits ${JSON.stringify(plan.limits)}`,
-    `  processes of one client start ${plan.ownStart ?? 'with-call'}; kept ${JSON.stringify(plan.kept ?? 'nothing')}`,
-    ...plan.servers.map((server) => `  server ${JSON.stringify(server)}`),
-    ...plan.clients.map((client) => `  client ${JSON.stringify(client)}`),
     ...plan.ops.map((op) => `  ${JSON.stringify(op)}`),
+    'as a line of test/sim/regressions.jsonl:',
+    regressionLine('say what was found', plan),
     `and its trace${shown.length < lines.length ? ` (the last ${shown.length} of ${lines.length} lines up to the first finding)` : ''}:`,
     ...shown.map((line) => `  ${line}`),
   ].join('\n')
