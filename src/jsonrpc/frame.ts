@@ -8,7 +8,7 @@ import { OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './errors.js'
 import { IdFinder } from './id-finder.js'
 import type { Line } from './line.js'
-import type { FamiliarMembers } from './fast/familiar-members.js'
+import { FamiliarText } from './fast/familiar-text.js'
 import type { LongLine } from './fast/long-line.js'
 import { NamedMembers } from './fast/named-members.js'
 import { Members, membersAt } from './members.js'
@@ -100,17 +100,19 @@ export function byteAt(frame: RequestFrame | ResultFrame, at: number): number | 
 /** Of an object that is not there; most messages have no `_meta`, and answers no `params`. */
 const noMembers = new Members(Buffer.alloc(0))
 
+/** The method and the name of the latest message of a connection, which the next one often has too. */
+export class LatestTexts {
+  readonly method: FamiliarText = new FamiliarText()
+  readonly name: FamiliarText = new FamiliarText()
+}
+
 /**
- * Reads one message; `familiar` remembers what it has in common with the message before.
+ * Reads one message; `latest` belongs to its connection.
  *
  * @throws FrameError when the bytes are not one acceptable JSON-RPC 2.0 message
  */
-export function readFrame(
-  line: Line,
-  limits: FrameLimits = defaultFrameLimits,
-  familiar?: FamiliarMembers,
-): Frame {
-  const frame = frameOrError(line, limits, familiar)
+export function readFrame(line: Line, limits: FrameLimits = defaultFrameLimits, latest?: LatestTexts): Frame {
+  const frame = frameOrError(line, limits, latest)
   if (frame instanceof FrameError) throw frame
   return frame
 }
@@ -119,10 +121,10 @@ export function readFrame(
 export function frameOrError(
   line: Line,
   limits: FrameLimits = defaultFrameLimits,
-  familiar?: FamiliarMembers,
+  latest?: LatestTexts,
 ): Frame | FrameError {
   try {
-    return new FrameReader(line, limits, familiar).read()
+    return new FrameReader(line, limits, latest).read()
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
     return isTooMuch(error) ? addressed(error, line) : error
@@ -158,7 +160,7 @@ function addressed(error: FrameError, line: Line): FrameError {
 class FrameReader implements MemberSink {
   readonly #line: Line
   readonly #limits: FrameLimits
-  readonly #familiar: FamiliarMembers | undefined
+  readonly #latest: LatestTexts | undefined
   // Where the values of the six members stand; nearly every message has no other.
   #jsonrpc: Span | undefined
   #id: Span | undefined
@@ -176,10 +178,10 @@ class FrameReader implements MemberSink {
   /** The id that an error may be addressed to. */
   #asker: RequestId | undefined
 
-  constructor(line: Line, limits: FrameLimits, familiar: FamiliarMembers | undefined) {
+  constructor(line: Line, limits: FrameLimits, latest: LatestTexts | undefined) {
     this.#line = line
     this.#limits = limits
-    this.#familiar = familiar
+    this.#latest = latest
   }
 
   read(): Frame {
@@ -194,7 +196,7 @@ class FrameReader implements MemberSink {
 
   inside(key: number, keyEnd: number): MemberSink | undefined {
     if (isKey(this.#line, key, keyEnd, 'params')) {
-      this.#paramsMembers = new Members(this.#line, paramsNames, undefined, this.#familiar)
+      this.#paramsMembers = new Members(this.#line, paramsNames, undefined, this.#latest?.name)
       return this.#paramsMembers
     }
     const { resultNames } = this.#limits
@@ -240,7 +242,7 @@ class FrameReader implements MemberSink {
   #call(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined, methodSpan: Span): Frame {
     const line = this.#line
     const method = this.#methodAt(methodSpan)
-    const params = this.#readParams(multiline)
+    const params = this.#readParams()
     if (idSpan === undefined) return { kind: 'notification', line, multiline, method, params }
     if (id === undefined)
       throw new FrameError('FRAME_ID', "'id' must be a string or an integer", idSpan.start)
@@ -249,23 +251,20 @@ class FrameReader implements MemberSink {
 
   #methodAt(span: Span): string {
     const method =
-      this.#familiar === undefined ? stringAt(this.#line, span) : this.#familiar.method.at(this.#line, span)
+      this.#latest === undefined ? stringAt(this.#line, span) : this.#latest.method.at(this.#line, span)
     if (method === undefined) return this.#invalid("'method' must be a string", span)
     if (span.end - span.start - 2 <= this.#limits.methodBytesMax) return method
     return this.#invalid(`'method' is longer than ${this.#limits.methodBytesMax} bytes`, span)
   }
 
-  #readParams(multiline: boolean): Params {
+  #readParams(): Params {
     const span = this.#params
     if (span !== undefined && this.#line[span.start] !== OPEN_OBJECT) {
       this.#invalid("'params' must be an object", span)
     }
     const members = this.#paramsMembers ?? noMembers
     const metaSpan = members.span('_meta')
-    const { inner } = members
-    if (inner !== undefined && metaSpan !== undefined && !multiline)
-      this.#familiar?.learn(this.#line, metaSpan, inner)
-    return { span, members, metaSpan, meta: inner ?? noMembers }
+    return { span, members, metaSpan, meta: members.inner ?? noMembers }
   }
 
   #response(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined): ResponseFrame {

@@ -14,36 +14,6 @@ export interface Member {
   readonly value: Span
 }
 
-/** An object that was read before: one for all messages that have it in the same bytes. */
-export interface KnownMembers {
-  readonly text: Buffer
-  /** Of keys and values, from its brace on. */
-  readonly places: number[]
-}
-
-/** What objects have in common that differ in the values of a few members: one for all of them. */
-export interface MembersPattern {
-  /** Which members these are. */
-  readonly varying: readonly number[]
-}
-
-/** An object that need not be scanned. */
-export interface FoundMembers {
-  readonly length: number
-  readonly places: number[]
-  /** Where it is the same as one before. */
-  readonly known: KnownMembers | undefined
-  /** Where it differs in a few values from one before. */
-  readonly pattern: MembersPattern | undefined
-}
-
-/** Finds objects and strings that were read before. */
-export interface MembersMemory {
-  at(bytes: Buffer, start: number): FoundMembers | undefined
-  /** Of the text that was read last. */
-  readonly text: FamiliarText
-}
-
 /** Of a member: where its key begins and ends, and its value. In place of a key's end may stand which routed name it is. */
 const FIELDS = 4
 const NO_NAME = -1
@@ -64,42 +34,21 @@ export class Members implements MemberSink {
   readonly #routed: RoutedNames | undefined
   /** The message, where it is in parts. */
   readonly #long: LongLine | undefined
-  /** What the inner members and the strings were in the message before. */
-  readonly #familiar: MembersMemory | undefined
-  readonly #places: number[]
-  /** What is to be added to each of the offsets. */
-  readonly #base: number
+  /** The string that was read last of a message before. */
+  readonly #latestText: FamiliarText | undefined
+  readonly #places: number[] = []
   /** The routed names that stand here, as bits. */
   #seen = 0
   /** Whether a key is no routed name, or stands twice: then somebody has to look at all of them. */
   isOdd = false
   /** The members of the member that is routed by too. */
   inner: Members | undefined
-  /** The object was read before; who has understood it then knows it by this. */
-  known: KnownMembers | undefined
-  /** One with other values in a few places was read before. */
-  pattern: MembersPattern | undefined
-  /** Where it ends, if it need not be scanned. */
-  readonly end: number | undefined
 
-  /** With `found` the object need not be scanned; it stands at `start` here. */
-  constructor(
-    bytes: Buffer,
-    routed?: RoutedNames,
-    long?: LongLine,
-    familiar?: MembersMemory,
-    found?: FoundMembers,
-    start = 0,
-  ) {
+  constructor(bytes: Buffer, routed?: RoutedNames, long?: LongLine, latestText?: FamiliarText) {
     this.#bytes = bytes
     this.#routed = routed
     this.#long = long
-    this.#familiar = familiar
-    this.known = found?.known
-    this.pattern = found?.pattern
-    this.end = found && start + found.length
-    this.#places = found === undefined ? [] : found.places
-    this.#base = found === undefined ? 0 : start
+    this.#latestText = latestText
   }
 
   get bytes(): Buffer {
@@ -110,17 +59,11 @@ export class Members implements MemberSink {
     return this.#places.length / FIELDS
   }
 
-  inside(key: number, keyEnd: number, value: number): MemberSink | undefined {
+  inside(key: number, keyEnd: number): MemberSink | undefined {
     const inner = this.#routed?.inner
     if (inner === undefined || !isKey(this.#bytes, key, keyEnd, inner.key)) return undefined
-    const found = this.#familiar?.at(this.#bytes, value)
-    this.inner = new Members(this.#bytes, inner.names, undefined, undefined, found, value)
+    this.inner = new Members(this.#bytes, inner.names)
     return this.inner
-  }
-
-  /** What another message may have in common with this one, of which the object is `text`, from `start` on. */
-  remembered(text: Buffer, start: number): KnownMembers {
-    return { text, places: this.#moved((offset) => offset - start) }
   }
 
   /** Gives false when the object has more members than are kept. */
@@ -147,9 +90,9 @@ export class Members implements MemberSink {
   string(name: string): string | undefined {
     const span = this.span(name)
     if (this.#long === undefined || span === undefined)
-      return this.#familiar === undefined
+      return this.#latestText === undefined
         ? stringAt(this.#bytes, span)
-        : this.#familiar.text.at(this.#bytes, span)
+        : this.#latestText.at(this.#bytes, span)
     return stringAt(this.#long.slice(span.start, span.end), { start: 0, end: span.end - span.start })
   }
 
@@ -167,7 +110,7 @@ export class Members implements MemberSink {
     const at = index * FIELDS
     const place = this.#places[at + 1] ?? 0
     if (place > FIRST_NAME) return this.#span(at)
-    const start = this.#base + (this.#places[at] ?? 0)
+    const start = this.#places[at] ?? 0
     return { start, end: start + 2 + (this.#routed?.names[FIRST_NAME - place] ?? '').length }
   }
 
@@ -182,20 +125,13 @@ export class Members implements MemberSink {
 
   #movedTo(members: Members, move: (offset: number) => number): Members {
     if (this.#long === undefined && this.size === 0 && this.#bytes.length === 0) return this
-    for (const place of this.#moved((offset) => move(this.#base + offset))) members.#places.push(place)
+    for (const place of this.#places) members.#places.push(place <= FIRST_NAME ? place : move(place))
     return members
-  }
-
-  #moved(move: (offset: number) => number): number[] {
-    return this.#places.map((place) => (place <= FIRST_NAME ? place : move(place)))
   }
 
   /** The same members in a copy of the bytes. */
   copied(bytes: Buffer): Members {
-    const members = this.#movedTo(new Members(bytes, this.#routed), (offset) => offset)
-    members.known = this.known
-    members.pattern = this.pattern
-    return members
+    return this.#movedTo(new Members(bytes, this.#routed), (offset) => offset)
   }
 
   *[Symbol.iterator](): IterableIterator<Member> {
@@ -206,16 +142,15 @@ export class Members implements MemberSink {
   #isCalled(at: number, name: string): boolean {
     const place = this.#places[at + 1] ?? 0
     if (place <= FIRST_NAME) return this.#routed?.names[FIRST_NAME - place] === name
-    const start = this.#base + (this.#places[at] ?? 0)
-    const end = this.#base + place
+    const start = this.#places[at] ?? 0
+    const end = place
     if (end - start !== name.length + 2) return false
     if (this.#long === undefined) return isKey(this.#bytes, start, end, name)
     return isKey(this.#long.slice(start, end), 0, end - start, name)
   }
 
   #span(index: number): Span {
-    const base = this.#base
-    return { start: base + (this.#places[index] ?? 0), end: base + (this.#places[index + 1] ?? 0) }
+    return { start: this.#places[index] ?? 0, end: this.#places[index + 1] ?? 0 }
   }
 }
 

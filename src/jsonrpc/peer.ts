@@ -9,6 +9,7 @@ import type { Connection, FieldReader, MessageHead } from './connection.js'
 import { FrameError, TransportError } from './errors.js'
 import {
   type Frame,
+  LatestTexts,
   type NotificationFrame,
   type RequestFrame,
   type ResponseFrame,
@@ -20,7 +21,6 @@ import { withId } from './id-edit.js'
 import { Inflight } from './inflight.js'
 import { type Ties, answerHead, notificationHead, requestHead, untied } from './message-head.js'
 import type { Line } from './line.js'
-import { FamiliarMembers } from './fast/familiar-members.js'
 import { readLongFrame } from './fast/long-frame.js'
 import type { LongLine } from './fast/long-line.js'
 import { type PendingAnswer, OwnRequest, askOwn, endOwn } from './own-request.js'
@@ -39,7 +39,7 @@ export class Peer<E extends AnswerWaiter> {
   readonly #options: PeerOptions
   readonly #inflight: Inflight<E | OwnRequest>
   readonly #forwarder: Forwarder
-  readonly #familiar = new FamiliarMembers()
+  readonly #latest = new LatestTexts()
   #closed = false
 
   constructor(connection: Connection, owner: PeerOwner<E>, options: PeerOptions) {
@@ -180,7 +180,7 @@ export class Peer<E extends AnswerWaiter> {
     if (this.#closed) return
     try {
       if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
-      const frame = frameOrError(line, this.#options.frame, this.#familiar)
+      const frame = frameOrError(line, this.#options.frame, this.#latest)
       if (frame instanceof FrameError) this.#unreadable(frame, line, during, bytes)
       else this.receive(frame, during)
     } catch (error) {

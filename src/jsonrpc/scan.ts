@@ -50,10 +50,8 @@ const simpleEscapes = Uint8Array.from({ length: 256 }, (_, c) =>
 
 /** Takes the members of an object while it is scanned. */
 export interface MemberSink {
-  /** Who takes the members of the object at `value`, the key from `key` to `keyEnd`; undefined where nobody does. */
-  inside(key: number, keyEnd: number, value: number): MemberSink | undefined
-  /** Where the object ends that this one takes, if it has all of its members already: then it is not scanned. */
-  readonly end?: number | undefined
+  /** The sink of the members of the object that is the value of this key; undefined where nobody takes them. */
+  inside(key: number, keyEnd: number): MemberSink | undefined
   /** One member, its key with the quotes. Gives false when it takes no more than these. */
   add(key: number, keyEnd: number, value: number, end: number): boolean
 }
@@ -140,8 +138,8 @@ export class Scanner {
       i = (bytes[keyEnd] ?? END) > SPACE ? keyEnd : this.skipSpace(keyEnd)
       if (bytes[i] !== COLON) this.#fail(i, "expected ':'")
       const value = (bytes[i + 1] ?? END) > SPACE ? i + 1 : this.skipSpace(i + 1)
-      const inner = bytes[value] === OPEN_OBJECT ? into?.inside(key, keyEnd, value) : undefined
-      i = inner === undefined ? this.value(value, depth) : (inner.end ?? this.object(value, depth + 1, inner))
+      const inner = bytes[value] === OPEN_OBJECT ? into?.inside(key, keyEnd) : undefined
+      i = inner === undefined ? this.value(value, depth) : this.object(value, depth + 1, inner)
       if (into?.add(key, keyEnd, value, i) === false) {
         this.#fail(key, `more than ${members} members`, 'FRAME_TOO_LARGE')
       }

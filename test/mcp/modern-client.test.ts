@@ -2,8 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { FamiliarMembers } from '../../src/jsonrpc/fast/familiar-members.js'
-import { type RequestFrame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
+import { LatestTexts, type RequestFrame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { joinedWire } from '../../src/jsonrpc/fast/splice-parts.js'
 import { ModernClientLeg } from '../../src/mcp/eras/modern-client.js'
@@ -20,11 +19,11 @@ interface Said {
 
 /** Reads the requests of one connection. */
 function reader(): (said: Said) => RequestFrame {
-  const familiar = new FamiliarMembers()
+  const latest = new LatestTexts()
   return ({ version = '2026-07-28', level = 'error', token = '1' }) => {
     const meta = `{"progressToken":${token},"${PREFIX}/protocolVersion":"${version}","${PREFIX}/clientCapabilities":{},"${PREFIX}/logLevel":"${level}"}`
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":${meta}}}`
-    const frame = readFrame(toLine(text), defaultFrameLimits, familiar)
+    const frame = readFrame(toLine(text), defaultFrameLimits, latest)
     assert(frame.kind === 'request')
     return frame
   }
@@ -33,15 +32,11 @@ function reader(): (said: Said) => RequestFrame {
 const leg = (): ModernClientLeg =>
   new ModernClientLeg({ name: 'p', version: '1' }, { principal: 'somebody', isSeveral: false })
 
-test('requests that differ in a progress token are known to say the same', () => {
+test('requests that say the same of themselves have one context', () => {
   const [read, client] = [reader(), leg()]
-  const contexts = ['1', '2', '3', '40', '"a"'].map((token) => {
-    const frame = read({ token })
-    const isKnown = client.knows(frame)
-    const received = client.received(frame)
+  const contexts = ['1', '2', '40', '"a"'].map((token) => {
+    const received = client.received(read({ token }))
     assert(received.kind === 'stateless')
-    assert.equal(isKnown, frame.params.meta.pattern !== undefined && token !== '3', token)
-    assert.equal(frame.params.meta.string('progressToken'), token === '"a"' ? 'a' : undefined)
     return received.context
   })
   assert.equal(new Set(contexts).size, 1)
@@ -51,7 +46,6 @@ test('requests that differ in what they say of themselves are taken at their wor
   const [read, client] = [reader(), leg()]
   for (const level of ['debug', 'info', 'error', 'alert', 'error', 'debug']) {
     const frame = read({ level })
-    assert.equal(client.knows(frame), false, level)
     const received = client.received(frame)
     assert(received.kind === 'stateless')
     assert.equal(received.context.logLevel, level)

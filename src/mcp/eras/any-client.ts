@@ -35,8 +35,7 @@ export class AnyClientLeg implements ClientLeg {
   }
 
   received(frame: RequestFrame): Received {
-    const isClaimed = frame.params.metaSpan !== undefined && (this.#modern.knows(frame) || claims(frame))
-    return isClaimed || STATELESS.includes(frame.method)
+    return claims(frame) || STATELESS.includes(frame.method)
       ? this.#modern.received(frame)
       : this.#legacy.received(frame)
   }

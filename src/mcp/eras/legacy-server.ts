@@ -4,8 +4,7 @@
 
 import type { RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
-import { type KnownMembers, type Members, membersAt } from '../../jsonrpc/members.js'
-import type { Span } from '../../jsonrpc/scan.js'
+import { membersAt } from '../../jsonrpc/members.js'
 import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
@@ -24,8 +23,6 @@ const inputMembers = ['inputResponses', 'requestState']
 export class LegacyServerLeg implements ServerLeg, ServerSpeech {
   readonly speech: ServerSpeech = this
   readonly #identity: ServerIdentity
-  /** What is cut out of `_meta` that requests have in common, counted from its brace on. */
-  readonly #cuts = new WeakMap<KnownMembers, readonly Edit[]>()
 
   constructor(identity: ServerIdentity) {
     this.#identity = identity
@@ -64,21 +61,8 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
   }
 
   /** What the members of a stateless request say to a server without a handshake means nothing to this one. */
-  #unsaid({ params: { members, meta, metaSpan } }: RequestFrame): readonly Edit[] {
-    const ofMeta =
-      meta.known === undefined || metaSpan === undefined
-        ? cutNamed(meta, requestMetaKeys, 'meta')
-        : moved(this.#cutsOf(meta.known, meta, metaSpan), metaSpan.start)
-    const ofInput = cutNamed(members, inputMembers, 'input')
-    return bothEdits(ofMeta, ofInput)
-  }
-
-  #cutsOf(known: KnownMembers, meta: Members, { start }: Span): readonly Edit[] {
-    const found = this.#cuts.get(known)
-    if (found !== undefined) return found
-    const cuts = moved(cutNamed(meta, requestMetaKeys, 'meta'), -start)
-    this.#cuts.set(known, cuts)
-    return cuts
+  #unsaid({ params: { members, meta } }: RequestFrame): readonly Edit[] {
+    return bothEdits(cutNamed(meta, requestMetaKeys, 'meta'), cutNamed(members, inputMembers, 'input'))
   }
 
   #ask(voice: ServerVoice, declared: ClientCapabilities): Promise<ResponseFrame> {
@@ -102,13 +86,6 @@ function passedOn(frame: ResponseFrame): Outcome {
   const hasTasks = chosenRevision(members)?.tasks === true
   const edits = capabilityEdits(frame.line, members?.span('capabilities'), hasTasks)
   return { kind: 'answered', frame, edits, form: 'bare' }
-}
-
-function moved(edits: readonly Edit[], by: number): readonly Edit[] {
-  const moves: Edit[] = []
-  // Nearly always it is one.
-  for (const { start, end, bytes, why } of edits) moves.push({ start: start + by, end: end + by, bytes, why })
-  return moves
 }
 
 function handshakeOf({ line, result }: ResultFrame): Line {

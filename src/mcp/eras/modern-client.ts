@@ -5,7 +5,6 @@
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { KnownMembers, MembersPattern } from '../../jsonrpc/members.js'
 import { bothEdits } from '../../jsonrpc/splice.js'
 import { quote, rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, Outcome, StatelessContext } from '../call.js'
@@ -21,7 +20,7 @@ import { resultMembers } from '../result-type.js'
 import { statelessRevisions } from '../revisions.js'
 import type { ServerIdentity } from './legacy-client.js'
 import type { Answer, ClientLeg, ClientVoice, Received, ServerDescription } from './leg.js'
-import { claimFault, patternIn, saidIn, statelessContext, versionFault } from './request-context.js'
+import { claimFault, saidIn, statelessContext, versionFault } from './request-context.js'
 import { errorEdits, resultEdits, typedResult } from './typed-result.js'
 
 const DISCOVER = 'server/discover'
@@ -36,8 +35,6 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
   /** What the latest request said of itself, and what that means. */
   #said: string | undefined
   #context: StatelessContext | undefined
-  /** The `_meta` that has said it, where requests have that in common, but for values that say nothing of the client. */
-  #meta: KnownMembers | MembersPattern | undefined
 
   /** `sender` is who sends the requests. */
   constructor(identity: ServerIdentity, sender: Pick<StatelessContext, 'principal' | 'isSeveral'>) {
@@ -45,14 +42,8 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     this.#sender = sender
   }
 
-  /** Whether a request says of itself in `_meta` what the latest one has said, which was found to be right. */
-  knows({ params: { meta } }: RequestFrame): boolean {
-    const common = meta.known ?? meta.pattern
-    return common !== undefined && common === this.#meta
-  }
-
   received(frame: RequestFrame): Received {
-    const said = this.knows(frame) ? this.#said : saidIn(frame)
+    const said = saidIn(frame)
     // Most requests say what the one before has said, which was found to be right.
     const known = said === undefined || said !== this.#said ? undefined : this.#context
     const fault = known === undefined ? (claimFault(frame) ?? versionFault(frame)) : undefined
@@ -64,7 +55,6 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     const context = known ?? statelessContext(frame, this.#sender)
     this.#said = said
     this.#context = context
-    this.#meta = frame.params.meta.known ?? patternIn(frame)
     return row.stays === true ? listening(frame, row, context) : { kind: 'stateless', row, context }
   }
 

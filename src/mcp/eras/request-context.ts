@@ -4,7 +4,6 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
-import type { MembersPattern } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { StatelessContext } from '../call.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
@@ -84,16 +83,6 @@ export function saidIn(frame: RequestFrame): string | undefined {
     } else first++
   }
   return said
-}
-
-/** What its `_meta` has in common with others that say the same of themselves: they differ in other members alone. */
-export function patternIn(frame: RequestFrame): MembersPattern | undefined {
-  const { meta } = frame.params
-  const { pattern } = meta
-  if (pattern === undefined) return undefined
-  // That of a long message has no pattern, so none is joined here.
-  const { line } = frame
-  return pattern.varying.some((index) => isReserved(line, meta.key(index).start)) ? undefined : pattern
 }
 
 /** Whether a key begins as those do that say something of the request, and few others. */
