@@ -26,7 +26,7 @@ export class Forwarder {
     if (this.#tap !== undefined) return this.#tapped(frame.line, edits, frame.multiline)
     if (frame.multiline) return spliced(toOneLine(frame.line), edits)
     const long = frame.kind === 'result' || frame.kind === 'request' ? frame.long : undefined
-    if (long !== undefined) return spliceParts(long.head, long.last, inOrder(edits), long.memory)
+    if (long !== undefined) return spliceParts(long.head, long.last, inOrder(edits))
     return spliced(frame.line, edits)
   }
 

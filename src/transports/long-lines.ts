@@ -3,10 +3,8 @@
 import { CR } from '../jsonrpc/ascii.js'
 import { IdFinder } from '../jsonrpc/id-finder.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
-import { MessageMemory } from '../jsonrpc/fast/message-memory.js'
 import { LongLine } from '../jsonrpc/fast/long-line.js'
 import { StringFinder } from '../jsonrpc/fast/string-finder.js'
-import type { ReadMemory } from '../runtime/read-memory.js'
 
 /** From here on a message is worth more than one look. */
 export const LONG_BYTES_MIN: number = 4 * 1024
@@ -19,12 +17,6 @@ export class LongLines {
   #ids: IdFinder | undefined
   /** How many parts of the line were looked at. */
   #followed = 0
-  /** Where parts lie that are whole reads; undefined where somebody else may have these too. */
-  readonly #reads: ReadMemory | undefined
-
-  constructor(reads?: ReadMemory) {
-    this.#reads = reads
-  }
 
   /** Looks at those of its parts that are new. */
   follow(parts: readonly Buffer[]): void {
@@ -47,19 +39,7 @@ export class LongLines {
     const end = last.at(-1) === CR ? last.length - 1 : last.length
     const strings = this.#finder?.finish()
     this.forget()
-    const head = parts.slice(0, -1)
-    return new LongLine(head, toLine(last.subarray(0, end)), strings, this.#memoryOf(head))
-  }
-
-  #memoryOf(head: readonly Buffer[]): MessageMemory | undefined {
-    const reads = this.#reads
-    if (reads === undefined) return undefined
-    const own: ArrayBuffer[] = []
-    for (const part of head) {
-      const { buffer } = part
-      if (part.length === buffer.byteLength && buffer instanceof ArrayBuffer) own.push(buffer)
-    }
-    return own.length === 0 ? undefined : new MessageMemory(() => reads.free(own))
+    return new LongLine(parts.slice(0, -1), toLine(last.subarray(0, end)), strings)
   }
 
   /** A line in one piece. */

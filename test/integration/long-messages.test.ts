@@ -19,7 +19,7 @@ async function streamClient(scope: Scope, env: Readonly<Record<string, string>> 
   const client = new RawClient((line) => void input.write(`${line}\n`))
   createInterface({ input: output }).on('line', (line) => client.take(line))
   // The proxy frees what it has read; whoever still needed that would send something else.
-  await proxy.attach(new NdjsonConnection(input, output, { ...defaultNdjsonOptions, ownsInput: true }))
+  await proxy.attach(new NdjsonConnection(input, output, defaultNdjsonOptions))
   return client
 }
 

@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { PassThrough, Readable, Writable } from 'node:stream'
+import { PassThrough, Writable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'node:test'
-import { spliceParts } from '../../src/jsonrpc/fast/splice-parts.js'
-import type { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/stdio/ndjson.js'
 import { Recorder, holdsConnectionContract, message } from '../contracts/connection.js'
 
@@ -320,82 +318,3 @@ test("over a child's pipes: a child that dies in the middle of a line", async ()
   assert.deepEqual(recorder.events.slice(0, 3), ['message {"a":1}', 'message {"b":', 'ended'])
   await connection.close()
 })
-
-/** What becomes of the reads of one long line that is forwarded, and written once `take` is called. */
-async function forwarded(more: Partial<NdjsonOptions>, hasTap = false) {
-  const reads = ['{"a":"', 'b'.repeat(60_000), 'c'.repeat(60_000), '"}\n'].map((text) => {
-    const memory = Buffer.allocUnsafeSlow(text.length)
-    memory.write(text)
-    return memory
-  })
-  const input = new NdjsonConnection(Readable.from(reads, { objectMode: false }), new PassThrough(), {
-    ...options,
-    ...more,
-  })
-  const heard = new Promise<LongLine>((resolve) => {
-    const recorder = new Recorder()
-    input.start({
-      message: () => assert.fail('it is long'),
-      long: resolve,
-      oversize: () => assert.fail('it is short enough'),
-      drained: () => undefined,
-      ended: () => undefined,
-      closed: () => undefined,
-      wire: hasTap ? () => recorder.drained() : undefined,
-    })
-  })
-  const long = await heard
-  const written: Uint8Array[] = []
-  const pending: (() => void)[] = []
-  const sink = new Writable({
-    writev(chunks: { chunk: Uint8Array }[], done) {
-      written.push(...chunks.map(({ chunk }) => chunk))
-      pending.push(done)
-    },
-  })
-  const output = new NdjsonConnection(new PassThrough(), sink, options)
-  output.start(new Recorder())
-  const wire = spliceParts(long.head, long.last, [], long.memory)
-  assert.ok('parts' in wire)
-  void output.sendParts(wire)
-  await turn()
-  const text = Buffer.concat(written).toString()
-  /** The long reads that are still there. */
-  const kept = (): number => reads.filter(({ length }) => length === 60_000).length
-  /** The system takes what was written. */
-  const take = (): void => pending.splice(0).forEach((done) => done())
-  return { memory: long.memory, take, kept, text }
-}
-
-test('the reads of a long message are freed once it is written and nobody needs it', async () => {
-  const { memory, take, kept, text } = await forwarded({ ownsInput: true })
-  assert.equal(text, `{"a":"${'b'.repeat(60_000)}${'c'.repeat(60_000)}"}\n`)
-  memory?.done()
-  await turn()
-  assert.equal(kept(), 2, 'it is being written')
-  take()
-  await turn()
-  assert.equal(kept(), 0)
-})
-
-test('a long message that somebody needs is not freed when it is written', async () => {
-  const { memory, take, kept } = await forwarded({ ownsInput: true })
-  take()
-  await turn()
-  assert.equal(kept(), 2)
-  memory?.done()
-  assert.equal(kept(), 0)
-})
-
-const othersMemory: [string, Partial<NdjsonOptions>, boolean][] = [
-  ['whose streams are not its own', {}, false],
-  ['that shows them to a tap', { ownsInput: true }, true],
-]
-for (const [title, more, hasTap] of othersMemory)
-  test(`a connection ${title} frees no reads`, async () => {
-    const { memory, take, kept } = await forwarded(more, hasTap)
-    assert.equal(memory, undefined)
-    take()
-    await turn()
-    assert.equal(kept(), 2)
-  })

@@ -4,7 +4,6 @@
 // came, and are joined into one line only when somebody wants to look into them.
 
 import { type Line, joinLine, lengthOf, toLine } from '../line.js'
-import type { MessageMemory } from './message-memory.js'
 import { PartReader } from './part-reader.js'
 
 /** What a value of JSON may begin with, white space before it included. */
@@ -26,17 +25,9 @@ export class LongLine {
   readonly length: number
   /** Where its long strings begin and end, quotes included, in turn; undefined when nobody knows. */
   readonly strings: readonly number[] | undefined
-  /** Of parts that are nobody else's. */
-  readonly memory: MessageMemory | undefined
   #line: Line | undefined
 
-  constructor(
-    head: readonly Buffer[],
-    last: Line,
-    strings: readonly number[] | undefined,
-    memory?: MessageMemory,
-  ) {
-    this.memory = memory
+  constructor(head: readonly Buffer[], last: Line, strings: readonly number[] | undefined) {
     this.head = head
     this.last = last
     this.length = lengthOf(head) + last.length

@@ -1,7 +1,6 @@
 // Splicing a long message: what no edit touches stays where it lies.
 
 import { type Line, joinLine, lengthOf, toLine } from '../line.js'
-import type { MessageMemory } from './message-memory.js'
 import { PartReader } from './part-reader.js'
 import { type Edit, type SplicedLine, type WireBytes, checkOrder, wireBytes } from '../splice.js'
 
@@ -9,13 +8,9 @@ import { type Edit, type SplicedLine, type WireBytes, checkOrder, wireBytes } fr
 export class WireParts {
   readonly parts: readonly Uint8Array[]
   readonly length: number
-  /** Needed until the parts are written; who writes them may say that it is `done`. */
-  readonly memory: MessageMemory | undefined
 
   /** Only `spliceParts` makes them. */
-  constructor(parts: readonly Uint8Array[], memory?: MessageMemory) {
-    memory?.use()
-    this.memory = memory
+  constructor(parts: readonly Uint8Array[]) {
     this.parts = parts
     this.length = lengthOf(parts)
   }
@@ -42,12 +37,11 @@ export function joinedWire(wire: Outgoing): WireBytes {
   return wire instanceof Uint8Array ? wire : wire.joined
 }
 
-/** The output of `splice` for the message that begins with `head` and ends with `last`, in parts; `memory` is that of these. */
+/** The output of `splice` for the message that begins with `head` and ends with `last`, in parts. */
 export function spliceParts<Why extends string>(
   head: readonly Buffer[],
   last: Line,
   edits: readonly Edit<Why>[],
-  memory?: MessageMemory,
 ): Wire {
   if (head.length === 0 && edits.length === 0) return wireBytes(last)
   const reader = new PartReader([...head, last])
@@ -63,5 +57,5 @@ export function spliceParts<Why extends string>(
   reader.read(from, length, parts)
   // Behind the bytes of an edit there is no line feed.
   if (from === length) parts.push(toLine(''))
-  return new WireParts(parts, memory)
+  return new WireParts(parts)
 }

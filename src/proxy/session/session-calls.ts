@@ -38,11 +38,6 @@ export class SessionCalls implements CallOwner {
 
   settled(call: Call, outcome: Outcome): void {
     this.ended(call, outcome)
-    // Nobody looks at these bytes any more, but who writes the answer. The call of a task is kept with the task. Who has given
-    // up, or got an error, says nothing of who reads the call yet.
-    if (outcome.kind !== 'answered' || outcome.frame.kind === 'error' || outcome.isTask === true) return
-    call.frame.long?.memory?.done()
-    outcome.frame.long?.memory?.done()
   }
 
   /** A call is over of which something is kept, since its client may come back for it. */

@@ -6,7 +6,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
-import { LONG_READ_BYTES, hasRead } from '../../runtime/read-memory.js'
+import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { behind, writeAll } from '../http1/write.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
 import type { ResponseHead } from './response-head.js'
@@ -86,7 +86,7 @@ export class Channel implements AnswerSource, ResponseSink {
     else if (socket.connecting === true) socket.once('connect', () => this.#connects())
     else this.#isConnected = true
     socket.on('data', (chunk: Buffer) => {
-      if (chunk.length >= LONG_READ_BYTES) hasRead(chunk.length)
+      if (chunk.length >= LONG_READ_BYTES) allocateGcBallast(chunk.length)
       this.#take(chunk)
     })
     socket.on('end', () => this.#ends({ isWhole: true }))

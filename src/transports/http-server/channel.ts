@@ -2,7 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 import type { Clock } from '../../runtime/deadline.js'
-import { LONG_READ_BYTES, hasRead } from '../../runtime/read-memory.js'
+import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { HttpSyntaxError } from '../http1/syntax-error.js'
 import { writeAll } from '../http1/write.js'
 import { Intake, type IntakeOwner } from './intake.js'
@@ -78,7 +78,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     this.#stays = stays(parts.limits.idleConnectionMs)
     this.#sinceMs = parts.now()
     socket.on('data', (chunk: Buffer) => {
-      if (chunk.length >= LONG_READ_BYTES) hasRead(chunk.length)
+      if (chunk.length >= LONG_READ_BYTES) allocateGcBallast(chunk.length)
       this.#take(chunk)
     })
     socket.on('drain', () => this.#request?.response.onDrain())

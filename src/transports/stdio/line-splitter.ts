@@ -11,7 +11,6 @@ import { CR, LF } from '../../jsonrpc/ascii.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import type { LongLine } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { ReadMemory } from '../../runtime/read-memory.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 import { UnfinishedLine } from '../unfinished-line.js'
 
@@ -30,16 +29,14 @@ export class LineSplitter {
   readonly #sink: LineSink
   readonly #lineBytesMax: number
   readonly #unfinished = new UnfinishedLine()
-  readonly #longLines: LongLines
+  readonly #longLines = new LongLines()
   /** Whether a line has begun and not ended. */
   #isMidLine = false
   #isDropping = false
   #droppedBytes = 0
 
-  /** `reads`: where the chunks lie, when they are nobody else's. */
-  constructor(sink: LineSink, lineBytesMax: number, reads?: ReadMemory) {
+  constructor(sink: LineSink, lineBytesMax: number) {
     this.#sink = sink
-    this.#longLines = new LongLines(reads)
     this.#lineBytesMax = lineBytesMax
   }
 
@@ -48,18 +45,16 @@ export class LineSplitter {
     return this.#unfinished.bytes + this.#droppedBytes
   }
 
-  /** Gives whether all of the chunk is kept, since it lies inside one line. */
-  push(chunk: Buffer): boolean {
+  push(chunk: Buffer): void {
     let start = 0
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
       if (this.#isMidLine || end - start > this.#lineBytesMax) this.#endLine(chunk.subarray(start, end))
       else this.#whole(chunk, start, end)
       start = end + 1
     }
-    if (start === chunk.length) return false
+    if (start === chunk.length) return
     this.#isMidLine = true
     this.#keep(start === 0 ? chunk : chunk.subarray(start))
-    return start === 0 && !this.#isDropping
   }
 
   /** The stream has ended: a last line without a line feed counts. */

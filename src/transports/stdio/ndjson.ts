@@ -7,7 +7,7 @@ import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Outgoing, WireParts } from '../../jsonrpc/fast/splice-parts.js'
 import type { SplicedLine } from '../../jsonrpc/splice.js'
-import { LONG_READ_BYTES, ReadMemory, hasRead } from '../../runtime/read-memory.js'
+import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { Congestion } from '../congestion.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
@@ -25,8 +25,6 @@ export interface NdjsonOptions {
   readonly writes?: (() => void) | undefined
   /** The output is left open: it may be a socket that other processes write to, which an end would end for them too. */
   readonly leavesOutputOpen?: boolean
-  /** Nobody else has the memory of what the input delivers, so that it can be freed. */
-  readonly ownsInput?: boolean
 }
 
 const MiB = 1024 * 1024
@@ -55,7 +53,6 @@ export class NdjsonConnection implements Connection {
     // Before the stream says so: what waits must not seem to have left.
     if (error) return this.#loseOutput(streamFailure(error))
     this.#isWriting = false
-    if (this.#sink?.wire === undefined) this.#outbox.left()
     if (this.#outbox.bytes > 0) {
       if (this.#flushScheduled) return
       this.#flush()
@@ -113,15 +110,12 @@ export class NdjsonConnection implements Connection {
     this.#sink = sink
     if (this.#closed) return void setImmediate(() => sink.closed(this.#cause))
     if (this.#inputEnded) return void setImmediate(() => this.#endInput())
-    // A tap may keep what it is shown.
-    const reads = this.#options.ownsInput === true && sink.wire === undefined ? new ReadMemory() : undefined
-    const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax, reads)
+    const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax)
     this.#input.on('data', (chunk: Buffer) => {
       if (this.#closed || (sink.wire !== undefined && !this.#watch('in', chunk))) return
       this.#messages = 0
-      const isKept = splitter.push(chunk)
-      if (reads !== undefined && isKept) reads.keeps(chunk.length)
-      else if (chunk.length >= LONG_READ_BYTES) hasRead(chunk.length)
+      splitter.push(chunk)
+      if (chunk.length >= LONG_READ_BYTES) allocateGcBallast(chunk.length)
       if (chunk.length >= FULL_READ_BYTES) this.#throttle.worked(this.#messages)
     })
     this.#input.on('end', () => {

@@ -5,8 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import { LF } from '../../jsonrpc/ascii.js'
-import type { MessageMemory } from '../../jsonrpc/fast/message-memory.js'
-import { type Outgoing, WireParts, partsOf } from '../../jsonrpc/fast/splice-parts.js'
+import { type Outgoing, partsOf } from '../../jsonrpc/fast/splice-parts.js'
 import { SplicedLine } from '../../jsonrpc/splice.js'
 
 /** Above this a piece is not copied. */
@@ -23,9 +22,6 @@ export class Outbox {
   #block: Buffer = NO_BLOCK
   #from = 0
   #to = 0
-  /** Of messages that wait here, and of those that were taken and are being written. */
-  #memory: MessageMemory[] = []
-  #leaving: MessageMemory[] = []
 
   add(message: Outgoing): void {
     if (message instanceof SplicedLine) this.#addSpliced(message)
@@ -33,10 +29,7 @@ export class Outbox {
       const at = this.#room(message.length + 1)
       this.#block.set(message, at)
       this.#block[at + message.length] = LF
-    } else {
-      this.#addParts(partsOf(message))
-      if (message instanceof WireParts && message.memory !== undefined) this.#memory.push(message.memory)
-    }
+    } else this.#addParts(partsOf(message))
   }
 
   /** Its edits are made where it leaves from. */
@@ -55,17 +48,9 @@ export class Outbox {
     const buffers = this.#buffers
     this.#buffers = []
     this.bytes = 0
-    this.#leaving = this.#memory
-    this.#memory = []
     // A turn that crosses into another block leaves as two buffers, which are dearer to write than one.
     if (this.#to > BLOCK_BYTES / 2) this.#block = NO_BLOCK
     return buffers
-  }
-
-  /** The system has taken all that was taken from here. */
-  left(): void {
-    for (const memory of this.#leaving) memory.done()
-    this.#leaving = []
   }
 
   #addParts(parts: readonly Uint8Array[]): void {

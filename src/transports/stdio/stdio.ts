@@ -8,6 +8,5 @@ export function stdio(options: NdjsonOptions = defaultNdjsonOptions): Connection
   return new NdjsonConnection(process.stdin, process.stdout, {
     ...options,
     leavesOutputOpen: true,
-    ownsInput: true,
   })
 }

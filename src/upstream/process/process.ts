@@ -1,7 +1,6 @@
 // One child process that speaks MCP on its stdin and stdout.
 
 import { existsSync } from 'node:fs'
-import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Redactor } from '../../text/redactor.js'
 import { NdjsonConnection, type NdjsonOptions } from '../../transports/stdio/ndjson.js'
@@ -62,8 +61,7 @@ export class ServerProcess implements Dialed {
     this.#child = adopted ?? around.runtime.spawn(spawnSpec(config, around.runtime.env, around.marks))
     const { stdin, stdout, stderr } = this.#child
     new StderrLog({ ...around, service: config.name, limits: around.stderr }).drain(stderr)
-    const ndjson = { ...around.ndjson, ownsInput: stdout instanceof Socket }
-    this.connection = new NdjsonConnection(stdout, stdin, ndjson, around.runtime)
+    this.connection = new NdjsonConnection(stdout, stdin, around.ndjson, around.runtime)
     this.#watch = this.#watched(config)
     this.ended = this.#child.exited.then((exit) => this.#exited(config, exit))
   }

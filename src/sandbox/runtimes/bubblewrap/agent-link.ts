@@ -18,7 +18,7 @@ import {
   frameCost,
 } from '../../frames.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
-import { LONG_READ_BYTES, hasRead } from '../../../runtime/read-memory.js'
+import { LONG_READ_BYTES, allocateGcBallast } from '../../../runtime/gc-ballast.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../../runtime/read-throttle.js'
 import { GuestChannel } from './guest-channel.js'
 import { type AcceptConnection, GuestConnections } from './guest-connections.js'
@@ -85,7 +85,7 @@ export class AgentLink {
     streams.input.on('error', () => undefined)
     streams.output.on('error', () => undefined)
     streams.output.on('data', (chunk: Buffer) => {
-      if (chunk.length >= LONG_READ_BYTES) hasRead(chunk.length)
+      if (chunk.length >= LONG_READ_BYTES) allocateGcBallast(chunk.length)
       this.#read(chunk)
     })
   }
