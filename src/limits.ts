@@ -133,16 +133,9 @@ export const limits: Limits = {
     frame,
     ndjson: { lineBytesMax: 64 * MiB, backlogBytesHigh: MiB, closeWaitMs: 500 },
     // Two rungs as in the specification's shutdown; the last is not negotiable.
-    ladder: { stdinWaitMs: 1000, termWaitMs: 2000, outputWaitMs: 250 },
-    // A greeting has a few lines; nobody means to write a thousand, or three answers over the limit in a minute.
-    // A program that says more than a megabyte before its first message is no MCP server.
-    noise: {
-      linesMax: 1000,
-      bytesBeforeFirstMax: MiB,
-      bytesMax: 16 * MiB,
-      oversizeMax: 3,
-      oversizeWindowMs: 60_000,
-    },
+    ladder: { stdinWaitMs: 1000, killWaitMs: 2000, outputWaitMs: 250 },
+    // A greeting has a few lines; a thousand without a message between them are no accident.
+    noise: { linesMax: 1000, bytesMax: 16 * MiB },
     // Enough for a stack trace; what says more in a second is a flood.
     stderr: { lineBytesMax: 8 * 1024, linesPerSecondMax: 100 },
     // A server asks for roots as soon as it may, and a client answers that without asking anybody.

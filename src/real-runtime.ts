@@ -1,9 +1,8 @@
 // The real world: its clock, its dice and its processes.
 
-import { DataLimit } from './upstream/process/data-limit.js'
-import { GroupMemory } from './upstream/process/group-memory.js'
 import { Guardian } from './upstream/process/guardian.js'
 import { startGuardianShell } from './upstream/process/guardian-shell.js'
+import { ProcessTree } from './upstream/process/process-tree.js'
 import type { LogSink, Runtime, Timer } from './runtime/runtime.js'
 import { isGroupEmpty, spawnChild } from './upstream/process/spawn.js'
 
@@ -26,20 +25,17 @@ export function realRuntime(log: LogSink = () => undefined): RealRuntime {
     now,
     setTimer: (delayMs, fire) => timerOf(startTimer(delayMs, fire).unref()),
     log,
-    // A process may have several runtimes, and each ends its own servers alone.
-    name: () => `${process.pid}-${Math.floor(Math.random() * 2 ** 48)}`,
     start: () => startGuardianShell(process.env),
     isEmpty: isGroupEmpty,
   })
-  const memory = new GroupMemory(now)
-  const data = new DataLimit(log)
+  const tree = new ProcessTree(now)
   return {
     now,
     wallNow: () => Date.now(),
     setTimer: (delayMs, fire) => timerOf(startTimer(delayMs, fire)),
     random: () => Math.random(),
-    spawn: (spec) => spawnChild(spec, guardian, data),
-    memoryOf: (group, exactBytes) => memory.of(group, exactBytes),
+    spawn: (spec) => spawnChild(spec, guardian, tree),
+    memoryOf: (group) => tree.memoryOf(group),
     env: process.env,
     close: () => guardian.close(),
   }

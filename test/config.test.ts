@@ -189,6 +189,7 @@ describe('a configuration', () => {
       processes: 1,
       isolation: 'auto',
       idleTimeoutMs: undefined,
+      stopTimeoutMs: 5000,
       memoryLimitBytes: undefined,
       onTimeout: 'cancel',
     })

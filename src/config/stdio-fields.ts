@@ -22,6 +22,7 @@ export interface StdioServerValues extends Pick<StdioServerConfig, 'command' | '
   readonly crashWindow: number | undefined
   readonly crashHold: number | undefined
   readonly idleTimeout: number
+  readonly stopTimeout: number
   readonly memoryLimitMB: number | undefined
 }
 
@@ -83,6 +84,11 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
     integer(0, delayMsMax),
     0,
     'Stop a process that had no call for this many milliseconds; 0 never does.',
+  ),
+  stopTimeout: field(
+    integer(1, delayMax),
+    5000,
+    'Milliseconds that a program which is being stopped has between SIGTERM and SIGKILL.',
   ),
   memoryLimitMB: optional(
     integer(1, 16_777_216),

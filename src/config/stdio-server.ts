@@ -40,6 +40,7 @@ export function readStdio(
     processes: values.processes,
     isolation: values.isolation,
     idleTimeoutMs: values.idleTimeout === 0 ? undefined : values.idleTimeout,
+    stopTimeoutMs: values.stopTimeout,
     memoryLimitBytes: values.memoryLimitMB === undefined ? undefined : values.memoryLimitMB * 1024 ** 2,
     onTimeout: values.onTimeout,
   }

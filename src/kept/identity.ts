@@ -41,6 +41,7 @@ const ofNoAccount: ReadonlySet<string> = new Set([
   'concurrency',
   'processes',
   'idleTimeoutMs',
+  'stopTimeoutMs',
   'memoryLimitBytes',
   'onTimeout',
   'retries',

@@ -30,16 +30,12 @@ export interface SpawnSpec {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** Bytes of data that the system may give to each of its processes, where the system can be told; undefined for no limit. */
-  readonly dataBytesMax?: number
   /** The user and the only group of the child; only root may give another one. */
   readonly identity?: { readonly uid: number; readonly gid: number }
   /** How many pipes the child gets besides its standard streams, from descriptor 3 on. */
   readonly pipes?: number
   /** Open descriptors that the child gets behind its pipes. */
   readonly descriptors?: readonly number[]
-  /** The child gets `env` and nothing else: no mark by which the guardian finds who has left its group. */
-  readonly isUnmarked?: boolean
 }
 
 /** Why a child ended: an exit code, a signal, or a spawn error's `code` (`ENOENT`). */
@@ -103,12 +99,11 @@ export interface Runtime {
   random(): number
   spawn(spec: SpawnSpec): Child
   /**
-   * Bytes of memory that all processes of a group use together; the group has the number of its first child.
+   * Bytes of resident memory of a process group and its descendants; the group has the number of its first child.
    *
-   * What several share may count in each of them below `exactBytes`, and counts once from there on, where the system
-   * tells that. Undefined where it tells nothing.
+   * Memory that processes share counts in each of them. Undefined where the system does not tell.
    */
-  memoryOf(group: number, exactBytes: number): Promise<number | undefined>
+  memoryOf(group: number): Promise<number | undefined>
   /** A socket that behaves as those of Node do; the real one is Node's own, which needs no function here. */
   readonly connect?: Connect
   /** Takes the place of the DNS; the real one is Node's own, which needs no function here. */

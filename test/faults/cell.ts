@@ -51,7 +51,7 @@ const cellLimits = (phase: PhaseName): Limits => ({
   upstream: {
     ...limits.upstream,
     ndjson: { ...limits.upstream.ndjson, lineBytesMax: 512 * 1024 },
-    ladder: { stdinWaitMs: 200, termWaitMs: 200, outputWaitMs: 100 },
+    ladder: { stdinWaitMs: 200, killWaitMs: 200, outputWaitMs: 100 },
     restart: {
       delayMsMax: 50,
       crashesMax: phase === 'half-open' ? 2 : 100,

@@ -54,11 +54,6 @@ function parentOf(pid: number): number {
   return Number(stat(pid)[1])
 }
 
-/** Whether the parent of a process is none of the run's. */
-function isOrphan(pid: number, mark: string): boolean {
-  return !marked(mark).some((one) => one.pid === parentOf(pid))
-}
-
 /** What stands behind the descriptors of a process, in their order. */
 function heldBy(pid: number): string[] {
   const folder = `/proc/${pid}/fd`
@@ -112,29 +107,6 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
 
-  test('takes along a daemon that init has adopted, and nobody else', async (t) => {
-    const mark = newMark(t, 'daemon')
-    const servers = { s: tree(mark, { TREE_DAEMON: '1' }) }
-    const [proxy, other] = [0, 1].map(() => {
-      const started = new Spawned(process.execPath, [cli, '--stdio', '--config', configFile(t, servers)])
-      t.after(() => started.kill())
-      return started
-    })
-    assert(proxy !== undefined && other !== undefined)
-    for (const { client } of [proxy, other]) {
-      await client.open()
-      await client.call('s__nonce', { n: '1' })
-    }
-    const daemons = (): number[] =>
-      marked(mark).flatMap(({ pid, command }) => (command === 'sleep 601' && isOrphan(pid, mark) ? pid : []))
-    await until(() => daemons().length === 2)
-    proxy.kill()
-    await proxy.exited
-    await until(() => daemons().length === 1 && marked(mark).length === 4)
-    other.kill()
-    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-  })
-
   test('needs no program but the shell', async (t) => {
     const mark = newMark(t, 'no-sleep')
     const { proxy } = await served(t, mark, { env: { PATH: '/nowhere' } })
@@ -152,32 +124,6 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     proxy.kill()
     assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
-
-  const startedLike: [title: string, told: string, stdio: string, survives: boolean][] = [
-    ['a server that was just started, and not told of, is found', '?', 'pipe', false],
-    ['one that was started by somebody else is left alone: its streams differ', '?', 'ignore', true],
-    ['nobody is looked for when no start was under way', '?\\n!', 'pipe', true],
-  ]
-  for (const [title, told, stdio, survives] of startedLike) {
-    test(title, async (t) => {
-      const mark = newMark(t, `untold-${told.length}-${stdio}`)
-      const { command, args, env } = tree(mark)
-      const script = `
-        const { startGuardianShell } = await import(${JSON.stringify(new URL('../../src/upstream/process/guardian-shell.js', import.meta.url).href)})
-        const { spawn } = await import('node:child_process')
-        const shell = startGuardianShell(process.env)
-        shell.write('${told}\\n')
-        process.stderr.write(String(shell.pid))
-        spawn(${JSON.stringify(command)}, ${JSON.stringify(args)}, { detached: true, stdio: '${stdio}', env: ${JSON.stringify(env)} })
-        process.kill(process.pid, 'SIGKILL')`
-      const user = new Spawned(process.execPath, ['--input-type=module', '-e', script])
-      t.after(() => user.kill())
-      assert.equal(await user.exited, 'SIGKILL')
-      if (!survives) return assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-      await until(() => gone(Number(user.stderr)))
-      await until(() => marked(mark).length === 3)
-    })
-  }
 
   test('of a gateway is the same, for every schema of it', async (t) => {
     const mark = newMark(t, 'gateway')

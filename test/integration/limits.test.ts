@@ -9,7 +9,6 @@ import { limits } from '../../src/index.js'
 import type { Limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 import { Redactor } from '../../src/text/redactor.js'
-import { StackTraces } from '../../src/upstream/process/stack-traces.js'
 import { StderrLog } from '../../src/upstream/process/stderr-log.js'
 import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, textAt } from './support/json.js'
@@ -202,7 +201,6 @@ describe('limits of a server', () => {
     new StderrLog({
       service: 's',
       discretion,
-      traces: new StackTraces(),
       runtime: clock,
       log: sink,
       limits: stderr,

@@ -1,11 +1,10 @@
 // Servers that take more memory than they may.
 
 import { strict as assert } from 'node:assert'
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
-import { GroupMemory } from '../../src/upstream/process/group-memory.js'
+import { ProcessTree } from '../../src/upstream/process/process-tree.js'
 import { failure, said } from './support/client.js'
 import { textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
@@ -57,52 +56,24 @@ describe('a server with memoryLimitMB', { skip }, () => {
   })
 })
 
-const missing =
-  process.platform !== 'linux'
-    ? 'only Linux limits the data of a running process'
-    : spawnSync('prlimit', ['--version']).status === 0
-      ? false
-      : 'prlimit is not installed'
-
-describe('a burst that the watch is too slow for', { skip: missing }, () => {
-  // Nobody looks before the test is over.
-  const blind = { ...limits, upstream: { ...limits.upstream, memoryWatchMs: 600_000 } }
-  for (const who of ['take', 'child'])
-    test(`${who}: twice memoryLimitMB is not passed, and the server goes on`, async (t) => {
-      const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 150, restartDelay: 1 }) }
-      const { attach } = await libraryProxy(t, servers, { limits: blind })
-      const { client } = await attach()
-      await client.open()
-      const pid = Number(said(await client.call('s__pid')))
-      await until(() => /Max data size\s+314572800 /.test(readFileSync(`/proc/${pid}/limits`, 'latin1')))
-      assert.equal(said(await client.call(`s__${who}`, { mb: 400 })), 'refused')
-      assert.equal(
-        Number(said(await client.call(`s__${who}`, { mb: 20 }))),
-        pid,
-        'it has room for what is less',
-      )
-    })
-})
-
 const group = process.platform === 'linux' ? Number(ownStat()[2]) : process.pid
 
 /** What this process and its companions use, as a platform tells it. */
-async function told(platform: string, exact: number): Promise<number> {
-  return (await new GroupMemory(() => 0, platform).of(group, exact)) ?? 0
+async function told(platform: string): Promise<number> {
+  return (await new ProcessTree(() => 0, platform).memoryOf(group)) ?? 0
 }
 
 describe('the memory of a process group', { skip }, () => {
   test('is about the same, whoever tells it', async () => {
-    const rough = await told(process.platform, Infinity)
+    const rough = await told(process.platform)
     assert(rough > 20 * MiB)
-    assert((await told(process.platform, 0)) <= rough * 1.5)
-    const other = await told('darwin', 0)
+    const other = await told('darwin')
     assert(other > rough / 2 && other < rough * 2, `${other} of ${rough}`)
   })
 
   test('is nothing where nobody is, and unknown where nobody tells', async () => {
-    assert.equal(await new GroupMemory(() => 0).of(2 ** 30, 0), 0)
-    assert.equal(await new GroupMemory(() => 0, 'win32').of(group, 0), undefined)
+    assert.equal(await new ProcessTree(() => 0).memoryOf(2 ** 30), 0)
+    assert.equal(await new ProcessTree(() => 0, 'win32').memoryOf(group), undefined)
   })
 })
 

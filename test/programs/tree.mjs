@@ -1,8 +1,7 @@
 // A server that will not go: three levels of processes (this one, a shell, and
 // what the shell runs) that ignore the end of stdin, SIGTERM and SIGHUP.
 //
-// TREE_LEAVES: the lower two leave the process group of the first. TREE_DAEMON: there is a fourth, which `init` has
-// adopted.
+// TREE_LEAVES: the lower two leave the process group of the first.
 
 import { spawn } from 'node:child_process'
 import { serve, text, tool } from './serve.mjs'
@@ -14,8 +13,6 @@ spawn('/bin/sh', ['-c', "trap '' TERM HUP INT; sleep 600; :"], {
   stdio: 'ignore',
   detached: process.env.TREE_LEAVES !== undefined,
 })
-if (process.env.TREE_DAEMON !== undefined)
-  spawn('/bin/sh', ['-c', "trap '' TERM; setsid sleep 601 & exit 0"], { stdio: 'ignore', detached: true })
 setInterval(() => {}, 1e6)
 
 serve({

@@ -11,7 +11,6 @@ import type { LogRecord } from '../../src/runtime/runtime.js'
 import { Redactor } from '../../src/text/redactor.js'
 import { unusable } from '../../src/upstream/contracts/errors.js'
 import { Noise } from '../../src/upstream/pool/noise.js'
-import { StackTraces } from '../../src/upstream/process/stack-traces.js'
 import { StderrLog } from '../../src/upstream/process/stderr-log.js'
 
 const secret = 'K7fQz9Wm2Yt4Ub6Vn8Xp3Cs5Dr1Eg0Ha7Jl2Mo9'
@@ -50,8 +49,7 @@ async function stderrLine(text: string): Promise<string> {
   const stream = new PassThrough()
   const log = ({ message }: LogRecord): void => void lines.push(message)
   const limits = { lineBytesMax: 1000, linesPerSecondMax: 100 }
-  const traces = new StackTraces()
-  new StderrLog({ service: 's', discretion, runtime, log, limits, traces }).drain(stream)
+  new StderrLog({ service: 's', discretion, runtime, log, limits }).drain(stream)
   stream.end(`${text}\n`)
   await new Promise((resolve) => stream.once('close', resolve))
   return lines.join('\n')
@@ -61,10 +59,7 @@ function noiseLine(text: string): string {
   const lines: string[] = []
   const noise = {
     linesMax: 5,
-    bytesBeforeFirstMax: 1e6,
     bytesMax: 1e6,
-    oversizeMax: 3,
-    oversizeWindowMs: 100,
   }
   const log = ({ message }: LogRecord): void => void lines.push(message)
   const parts = { service: 's', discretion, limits: { noise }, runtime, log }

@@ -9,7 +9,7 @@ import { Noise } from '../../src/upstream/pool/noise.js'
 
 const secret = 'sk-live-Q7ZpQ7ZpQ7Zp'
 
-const limits = { linesMax: 5, bytesBeforeFirstMax: 100, bytesMax: 1e6, oversizeMax: 3, oversizeWindowMs: 100 }
+const limits = { linesMax: 5, bytesMax: 1e6 }
 
 function listener() {
   const log: LogRecord[] = []
@@ -29,22 +29,6 @@ function listener() {
 const error = new FrameError('FRAME_SYNTAX', 'no JSON', 0)
 const line = Buffer.from('Loading')
 
-test('so much before the first message is too much, and later it is not', () => {
-  for (const [bytes, wanted] of [
-    [100, 0],
-    [101, 1],
-  ] as const) {
-    const { noise, ends } = listener()
-    noise.line(line, bytes, error)
-    assert.equal(ends.length, wanted)
-  }
-  const { noise, hear, ends } = listener()
-  hear()
-  noise.line(line, 1000, error)
-  noise.oversize(undefined, 1e9, true)
-  assert.deepEqual(ends, [])
-})
-
 describe('lines that are no messages', () => {
   test('are too much when so many come in a row, and only then', () => {
     const { noise, hear, ends } = listener()
@@ -63,7 +47,7 @@ describe('lines that are no messages', () => {
     const { noise, log, clock } = listener()
     for (let i = 0; i < 3; i++) noise.line(line, line.length, error)
     assert.equal(log.length, 1)
-    assert.match(log[0]?.message ?? '', /no message: Loading/)
+    assert.match(log[0]?.message ?? '', /no JSON-RPC message: Loading/)
     clock.now += 1000
     noise.batch()
     assert.deepEqual(
@@ -101,15 +85,12 @@ describe('lines that are no messages', () => {
   })
 })
 
-test('messages over the limit are too much when they come soon after one another', () => {
-  const { noise, hear, ends, clock } = listener()
-  hear()
-  noise.oversize(undefined, 1e9, true)
-  noise.oversize(undefined, 1e9, true)
-  clock.now += 100
-  noise.oversize(undefined, 1e9, true)
-  noise.oversize(undefined, 1e9, true)
+test('messages over the limit are dropped, however many, and logged once a second', () => {
+  const { noise, log, ends, clock } = listener()
+  for (let i = 0; i < 100; i++) {
+    noise.oversize(undefined, 1e9, false)
+    clock.now += 100
+  }
   assert.deepEqual(ends, [])
-  noise.oversize(undefined, 1e9, false)
-  assert.deepEqual(ends, ['said 3 messages over the limit'])
+  assert.equal(log.length, 10)
 })

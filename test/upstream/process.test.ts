@@ -13,7 +13,6 @@ import { realRuntime } from '../../src/real-runtime.js'
 import type { DialEnd } from '../../src/upstream/contracts/dial.js'
 import type { Child, ChildExit, LogRecord } from '../../src/runtime/runtime.js'
 import { Redactor } from '../../src/text/redactor.js'
-import { StackTraces } from '../../src/upstream/process/stack-traces.js'
 import { ServerProcess } from '../../src/upstream/process/process.js'
 import type { StdioServerConfig } from '../../src/upstream/contracts/server-config.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
@@ -30,7 +29,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-type Overrides = Partial<Pick<StdioServerConfig, 'command' | 'args' | 'cwd' | 'env'>>
+type Overrides = Partial<Pick<StdioServerConfig, 'command' | 'args' | 'cwd' | 'env' | 'stopTimeoutMs'>>
 
 /** What a file cannot say stands here too: this is the last line before the system. */
 function configOf(overrides: Overrides): StdioServerConfig {
@@ -40,7 +39,7 @@ function configOf(overrides: Overrides): StdioServerConfig {
     'default',
   ).servers
   assert(server?.kind === 'stdio')
-  return { ...server, ...overrides }
+  return { ...server, stopTimeoutMs: 100, ...overrides }
 }
 
 interface Started {
@@ -55,23 +54,31 @@ interface Around {
   readonly outputWaitMs?: number
   readonly stdinWaitMs?: number
   readonly spawn?: () => Child
+  /** The delays of the timers that are set. */
+  readonly delays?: number[]
 }
 
 function started(
   overrides: Overrides,
-  { outputWaitMs = 5000, stdinWaitMs = 100, spawn }: Around = {},
+  { outputWaitMs = 5000, stdinWaitMs = 100, spawn, delays = [] }: Around = {},
 ): Started {
   const log: LogRecord[] = []
   const lines: string[] = []
   const server = new ServerProcess(configOf(overrides), {
-    runtime: spawn === undefined ? runtime : { ...runtime, spawn },
+    runtime: {
+      ...runtime,
+      ...(spawn !== undefined && { spawn }),
+      setTimer: (delayMs, fire) => {
+        delays.push(delayMs)
+        return runtime.setTimer(delayMs, fire)
+      },
+    },
     log: (record) => log.push(record),
     discretion: new Redactor([]),
     marks: {},
-    traces: new StackTraces(),
     memoryWatchMs: 50,
     stderr: { lineBytesMax: 8192, linesPerSecondMax: 100 },
-    ladder: { stdinWaitMs, termWaitMs: 100, outputWaitMs },
+    ladder: { stdinWaitMs, killWaitMs: 100, outputWaitMs },
     ndjson: { ...limits.upstream.ndjson, closeWaitMs: 20 },
   })
   const closed = new Promise((resolve) => {
@@ -272,10 +279,25 @@ describe('the end of a process', { skip }, () => {
     }
   })
 
-  test('one that stops in order may leave somebody behind', { skip: noTree }, async (t) => {
+  test(
+    'a browser that a server leaves in a group of its own when it stops in order is ended',
+    { skip: noTree },
+    async (t) => {
+      const mark = `browser-${process.pid}`
+      t.after(() => killMarked(mark))
+      const script = 'setsid sh -c "trap \'\' TERM HUP; sleep 60; :" >/dev/null 2>&1 & echo ready >&2; cat'
+      const { server, log } = started({ command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } })
+      await until(() => log.length > 0 && marked(mark).some(({ command }) => command === 'sleep 60'))
+      await server.stop()
+      assert.deepEqual(await server.ended, { reason: 'exited', message: "'s' exited with code 0" })
+      assert.deepEqual(await leftAfter(mark, 1000), [])
+    },
+  )
+
+  test('a daemon whose parents have ended stays', { skip: noTree }, async (t) => {
     const mark = `daemon-${process.pid}`
     t.after(() => killMarked(mark))
-    const script = 'setsid sleep 60 >/dev/null 2>&1 & echo ready >&2; cat'
+    const script = "sh -c 'setsid sleep 60 >/dev/null 2>&1 & exit'; echo ready >&2; cat"
     const { server, log } = started({ command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } })
     await until(() => log.length > 0 && marked(mark).some(({ command }) => command === 'sleep 60'))
     await server.stop()
@@ -285,6 +307,15 @@ describe('the end of a process', { skip }, () => {
     )
   })
 
+  test('one that ignores SIGTERM has stopTimeout until SIGKILL', async () => {
+    const child = new ScriptedChild()
+    const delays: number[] = []
+    const { server } = started({ stopTimeoutMs: 70 }, { spawn: () => child, delays })
+    await server.stop()
+    assert.deepEqual(child.signals, ['SIGTERM', 'SIGKILL'])
+    assert.deepEqual(delays, [100, 70, 100])
+  })
+
   test('one that the system does not end is left after a while, and that is logged', async () => {
     const child = new ScriptedChild()
     const { server, log } = started({}, { spawn: () => child })
@@ -292,24 +323,4 @@ describe('the end of a process', { skip }, () => {
     assert.deepEqual(child.signals, ['SIGTERM', 'SIGKILL'])
     assert.match(log.at(-1)?.message ?? '', /process 4711 does not end/)
   })
-})
-
-test('servers of two runtimes in one process have marks of their own', async (t) => {
-  const marks: string[] = []
-  for (const each of [realRuntime(), realRuntime()]) {
-    t.after(() => each.close())
-    const child = each.spawn({
-      command: process.execPath,
-      args: ['-p', 'process.env.MCPS_PROXY_SERVER'],
-      cwd: process.cwd(),
-      env: {},
-    })
-    let said = ''
-    for await (const chunk of child.stdout) said += String(chunk)
-    marks.push(said.trim())
-  }
-  const [first, second] = marks
-  assert.match(first ?? '', /^\d+-\d+-1$/)
-  assert.match(second ?? '', /^\d+-\d+-1$/)
-  assert.notEqual(first, second)
 })

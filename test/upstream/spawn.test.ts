@@ -7,6 +7,7 @@ import { buffer, text } from 'node:stream/consumers'
 import { after, describe, test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
 import type { Child, SpawnSpec } from '../../src/runtime/runtime.js'
+import { ProcessTree } from '../../src/upstream/process/process-tree.js'
 import { spawnChild } from '../../src/upstream/process/spawn.js'
 
 const skip = process.platform === 'win32'
@@ -47,41 +48,24 @@ describe('a child', { skip }, () => {
     assert.equal((await child.exited).spawnError, 'EPERM')
   })
 
-  test(
-    'gets the mark of the guardian, unless it must not',
-    { skip: process.platform !== 'linux' },
-    async () => {
-      const marks = await Promise.all(
-        [false, true].map(async (isUnmarked) => {
-          const child = spawned('sleep 1000', { isUnmarked, env: { ONE: '1' } })
-          const environ = readFileSync(`/proc/${child.pid}/environ`, 'latin1')
-          child.signal('SIGKILL')
-          await child.exited
-          return environ
-        }),
-      )
-      assert.match(marks[0] ?? '', /^ONE=1\0MCPS_/)
-      assert.equal(marks[1], 'ONE=1\0')
-    },
-  )
+  test('gets its variables and no others', { skip: process.platform !== 'linux' }, async () => {
+    const child = spawned('sleep 1000', { env: { ONE: '1' } })
+    const environ = readFileSync(`/proc/${child.pid}/environ`, 'latin1')
+    child.signal('SIGKILL')
+    await child.exited
+    assert.equal(environ, 'ONE=1\0')
+  })
 
-  test('is known to the guardian, with a mark or without', async () => {
+  test('is known to the guardian', async () => {
     const told: string[] = []
     const groups = {
-      expect: (): string => {
-        told.push('expect')
-        return 'mark'
-      },
-      none: (): void => void told.push('none'),
       add: (group: number): void => void told.push(`add ${group}`),
       remove: (group: number): void => void told.push(`remove ${group}`),
     }
-    const child = spawnChild(
-      { command: '/bin/sh', args: ['-c', 'true'], cwd: '/', env: {}, pipes: 1, isUnmarked: true },
-      groups,
-    )
+    const spec = { command: '/bin/sh', args: ['-c', 'true'], cwd: '/', env: {}, pipes: 1 }
+    const child = spawnChild(spec, groups, new ProcessTree(() => 0))
     await child.exited
-    assert.deepEqual(told, ['expect', `add ${child.pid}`, `remove ${child.pid}`])
+    assert.deepEqual(told, [`add ${child.pid}`, `remove ${child.pid}`])
   })
 
   test('hears an interrupt alone', async () => {

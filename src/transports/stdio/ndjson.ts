@@ -67,6 +67,8 @@ export class NdjsonConnection implements Connection {
   readonly #traffic = { given: 0, departed: 0 }
   #inputEnded = false
   #outputGone = false
+  /** Nothing more is written. */
+  #isOutputEnded = false
   /** Why the connection ends, or has ended. */
   #cause: TransportError | undefined
   #lastWords: { cancel(): void } | undefined
@@ -168,10 +170,12 @@ export class NdjsonConnection implements Connection {
     return this.#closing
   }
 
-  /** Sends what is queued, and that nothing follows; what the other end says is still heard. */
-  endOutput(): void {
+  /** Sends what is queued, and ends the output, `after` that where it is given; what the other end says is still heard. */
+  endOutput(after?: Promise<unknown>): void {
     this.#flush()
-    this.#output.end()
+    this.#isOutputEnded = true
+    if (after === undefined) this.#output.end()
+    else void after.then(() => this.#output.end())
   }
 
   async #finish(): Promise<void> {
@@ -205,7 +209,7 @@ export class NdjsonConnection implements Connection {
     this.#flushScheduled = false
     if (this.#isWriting) return
     const buffers = this.#outbox.take()
-    if (buffers.length === 0 || this.#outputGone || !this.#output.writable) return
+    if (buffers.length === 0 || this.#outputGone || this.#isOutputEnded || !this.#output.writable) return
     this.#traffic.departed = this.#traffic.given
     this.#isWriting = true
     if (buffers.length > 1) this.#output.cork()

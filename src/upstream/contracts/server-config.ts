@@ -96,6 +96,8 @@ export interface StdioServerConfig extends ServerCommon {
   readonly isolation: Isolation
   /** Stop a process that had no call for this long; undefined never does. */
   readonly idleTimeoutMs: number | undefined
+  /** Between SIGTERM and SIGKILL. */
+  readonly stopTimeoutMs: number
   readonly memoryLimitBytes: number | undefined
   readonly onTimeout: 'cancel' | 'restart'
 }

@@ -10,7 +10,6 @@ import type { SandboxServerConfig, StdioServerConfig } from '../contracts/server
 import type { ServerAbout, Upstream } from '../contracts/upstream.js'
 import { Pool } from '../pool/pool.js'
 import { ServerProcess } from '../process/process.js'
-import { StackTraces } from '../process/stack-traces.js'
 import { SandboxLeg } from './sandbox-leg.js'
 import type { StdioSurroundings } from './stdio.js'
 
@@ -20,13 +19,17 @@ const CONCURRENCY = 1024
 /** Before it is started again after a crash. */
 const RESTART_DELAY_MS = 1000
 
-/** Of the program itself: its sessions are processes of their own. */
-const MEMORY_BYTES_MAX = 1024 ** 3
+const STOP_TIMEOUT_MS = 5000
+
+const MiB = 1024 ** 2
+
+/** Of the program itself, besides its sessions. */
+const OWN_BYTES_MAX = 1024 * MiB
 
 export function openSandbox(config: SandboxServerConfig, around: StdioSurroundings): Upstream {
   const { runtime, log, limits, marks } = around
   const discretion = new Redactor(config.secrets)
-  const surroundings = { ...limits, runtime, log, discretion, marks, traces: new StackTraces() }
+  const surroundings = { ...limits, runtime, log, discretion, marks }
   const program = programConfig(config)
   let about: ServerAbout | undefined
   const pooling = {
@@ -51,6 +54,7 @@ export function openSandbox(config: SandboxServerConfig, around: StdioSurroundin
 /** The program as a server on stdio. */
 function programConfig(config: SandboxServerConfig): StdioServerConfig {
   const { sandbox, ...common } = config
+  const { memoryMiBMax } = sandbox
   return {
     ...common,
     kind: 'stdio',
@@ -67,7 +71,8 @@ function programConfig(config: SandboxServerConfig): StdioServerConfig {
     processes: 1,
     isolation: 'shared',
     idleTimeoutMs: undefined,
-    memoryLimitBytes: MEMORY_BYTES_MAX,
+    stopTimeoutMs: STOP_TIMEOUT_MS,
+    memoryLimitBytes: memoryMiBMax === undefined ? undefined : memoryMiBMax * MiB + OWN_BYTES_MAX,
     onTimeout: 'cancel',
   }
 }

@@ -4,7 +4,6 @@ import { Redactor } from '../../text/redactor.js'
 import { Pool } from '../pool/pool.js'
 import type { PoolSurroundings } from '../pool/pool-parts.js'
 import { ServerProcess } from '../process/process.js'
-import { StackTraces } from '../process/stack-traces.js'
 import { type RunningProcess, childOf } from '../contracts/running-process.js'
 import type { StdioServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
@@ -17,15 +16,14 @@ export interface StdioSurroundings extends PoolSurroundings {
 export function openStdio(config: StdioServerConfig, around: StdioSurroundings): Upstream {
   const { runtime, log, limits, marks } = around
   const discretion = new Redactor(config.secrets)
-  const traces = new StackTraces()
-  const surroundings = { ...limits, runtime, log, discretion, marks, traces }
+  const surroundings = { ...limits, runtime, log, discretion, marks }
   const pooling = {
     ...config,
     discretion,
     namesCalls: false,
     staysForClients: false,
-    // The handshake that may follow needs its part of the time of a start.
     mirrors: false,
+    // Half of the start time is left for `initialize`.
     probeMs: Math.min(limits.probeMs, config.startTimeoutMs / 2),
     // A program is what it is until it is started by another proxy.
     eraMs: Infinity,

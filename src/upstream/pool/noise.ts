@@ -1,8 +1,8 @@
 // Output of a server that is no message.
 //
 // Many servers greet or complain on their stdout, and that is put up with. One
-// that says nothing else for long, or that answers too long again and again, would
-// keep the proxy from everybody else, so it is ended like one that has crashed.
+// that says nothing else for long would keep the proxy from everybody else, so it is
+// ended like one that has crashed. A message over the limit is refused each time.
 
 import type { FrameError } from '../../jsonrpc/errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -12,12 +12,8 @@ import type { LogRecord, Runtime } from '../../runtime/runtime.js'
 export interface NoiseLimits {
   /** Lines without a message between them. */
   readonly linesMax: number
-  /** Bytes without a message between them: before the first, and later. */
-  readonly bytesBeforeFirstMax: number
+  /** Bytes without a message between them. */
   readonly bytesMax: number
-  /** Messages over the limit within the window. */
-  readonly oversizeMax: number
-  readonly oversizeWindowMs: number
 }
 
 export interface NoiseParts {
@@ -46,7 +42,6 @@ export class Noise {
   #isOver = false
   #untold = 0
   #tellsAt = 0
-  #oversizeAt: number[] = []
 
   /** `messages` says how many have come; `end` is called once, when there is too much noise. */
   constructor(parts: NoiseParts, messages: () => number, end: (what: string) => void) {
@@ -78,23 +73,14 @@ export class Noise {
 
   /** A message over the limit; `id` is that of a call which has been told so, or was not found. */
   oversize(id: RequestId | undefined, bytes: number, isTold: boolean): void {
-    const { runtime } = this.#parts
-    const limits = this.#parts.limits.noise
-    if (!isTold) this.#log('error', 'a message over the limit was dropped', { id, bytes })
-    const now = runtime.now()
-    this.#oversizeAt = [...this.#oversizeAt.filter((at) => now - at < limits.oversizeWindowMs), now]
-    const times = this.#oversizeAt.length
-    if (times >= limits.oversizeMax) this.#tooMuch(`said ${times} messages over the limit`)
-    if (this.#messages() === 0) this.#wrote(bytes)
+    if (!isTold) this.#shown(() => 'a message over the limit was dropped', { id, bytes })
   }
 
   #wrote(bytes: number): void {
-    const { bytesBeforeFirstMax, bytesMax } = this.#parts.limits.noise
     this.#startAnew()
     this.#bytes += bytes
-    if (this.#before === 0 && this.#bytes > bytesBeforeFirstMax)
-      this.#tooMuch('said too much before its first message: it may be no MCP server')
-    else if (this.#bytes > bytesMax) this.#tooMuch(`wrote ${this.#bytes} bytes in a row that are no messages`)
+    if (this.#bytes > this.#parts.limits.noise.bytesMax)
+      this.#tooMuch(`wrote ${this.#bytes} bytes in a row that are no messages`)
   }
 
   #tooMuch(what: string): void {
@@ -115,15 +101,19 @@ export class Noise {
   #heard(what: () => string, details: Readonly<Record<string, unknown>>): void {
     this.#startAnew()
     this.#lines++
-    this.#untold++
-    const now = this.#parts.runtime.now()
-    if (now >= this.#tellsAt) {
-      this.#tellsAt = now + TELL_EVERY_MS
-      this.#log('warn', what(), { ...details, lines: this.#untold })
-      this.#untold = 0
-    }
+    this.#shown(what, details)
     if (this.#lines >= this.#parts.limits.noise.linesMax)
       this.#tooMuch(`wrote ${this.#lines} lines in a row that are no messages`)
+  }
+
+  /** Logs once a second, with the number of what was not logged. */
+  #shown(what: () => string, details: Readonly<Record<string, unknown>>): void {
+    this.#untold++
+    const now = this.#parts.runtime.now()
+    if (now < this.#tellsAt) return
+    this.#tellsAt = now + TELL_EVERY_MS
+    this.#log('warn', what(), { ...details, lines: this.#untold })
+    this.#untold = 0
   }
 
   #log(level: LogRecord['level'], message: string, details: Readonly<Record<string, unknown>>): void {

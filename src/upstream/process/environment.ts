@@ -26,9 +26,6 @@ const windows = [
 const network = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
 const networkOfEitherCase = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']
 
-/** With less a program such as Node does not even start, and nobody would learn why. */
-const DATA_BYTES_LEAST = 256 * 1024 * 1024
-
 /** A name, or a password, in front of the host of an address. */
 const login = /^(?:[a-z][a-z0-9+.-]*:)?(?:\/\/)?[^/?#]*@/i
 
@@ -67,12 +64,11 @@ export function spawnSpec(
   own: Readonly<Record<string, string | undefined>>,
   marks: Readonly<Record<string, string>>,
 ): SpawnSpec {
-  const { command, args, cwd, inheritEnv, env, memoryLimitBytes: limit } = config
+  const { command, args, cwd, inheritEnv, env } = config
   return {
     command,
     args,
     cwd,
     env: { ...childEnvironment(own, inheritEnv, env), ...marks },
-    ...(limit !== undefined && { dataBytesMax: Math.max(2 * limit, DATA_BYTES_LEAST) }),
   }
 }

@@ -1,16 +1,13 @@
 // The program that ends the process groups of a proxy that could not do so itself.
 //
 // It is a script, since a shell is what every system has that has process
-// groups. It uses nothing but the builtins of a POSIX shell (`dash`, `ash`),
-// `sleep`, without which it only waits less, and `grep`. On Linux it also finds
-// who has left its group but still descends from it; where there is a `grep` that
-// reads what ends in NUL, also who has no living ancestor in a group any more, by
-// the mark that it has inherited.
+// groups. It uses nothing but the builtins of a POSIX shell (`dash`, `ash`)
+// and `sleep`, without which it only waits less. On Linux it also finds processes
+// that have left a group but still descend from a process in it.
 
 import { spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 import type { Runtime } from '../../runtime/runtime.js'
-import { serverMark } from './server-mark.js'
 
 /** A shell that reads lines, and acts at their end. */
 export interface GuardianShell {
@@ -30,7 +27,6 @@ const script = `
 trap '' HUP INT QUIT TERM TSTP PIPE
 groups=' '
 kin=' '
-expected=
 
 # started PID: its parent, its group and its start time; fails when it is gone.
 started() {
@@ -38,44 +34,6 @@ started() {
   set -f; set -- \${line##*) }; set +f
   parent=$2 pgrp=$3 start=\${20}
 }
-
-# Adds the group of a server that was started, but not told of: it leads a session, its streams are
-# sockets, it is a few seconds old, and it was adopted by whoever has adopted this shell.
-find_untold() {
-  for pause in 0.02 0.02 0.05 0.1 0.2 0.5; do
-    started $$ || return
-    [ "$parent" = "$PPID" ] || break
-    sleep "$pause"
-  done
-  adopter=$parent
-  { IFS=' .' read -r now hundredths rest </proc/uptime; } || return
-  oldest=$((now * 100 - 1000))
-  for folder in /proc/[0-9]*; do
-    pid=\${folder#/proc/}
-    { IFS= read -r line <"$folder/stat"; } || continue
-    set -f; set -- \${line##*) }; set +f
-    [ "$2 $3 $4" = "$adopter $pid $pid" ] && [ "\${20}" -ge "$oldest" ] || continue
-    [ -S "$folder/fd/0" ] && [ -S "$folder/fd/1" ] && [ -S "$folder/fd/2" ] || continue
-    case $groups in *" $pid "*) ;; *) groups="$groups$pid " ;; esac
-    eval "mark_$pid=\\$expected"
-  done
-} 2>/dev/null
-
-# Adds to kin who has the mark of a group.
-find_marked() {
-  set --
-  for group in $groups; do
-    eval "mark=\\$mark_$group"
-    [ "$mark" ] && set -- "$@" -e "${serverMark}=$mark"
-  done
-  [ $# -gt 0 ] || return
-  for file in $(grep -lzxF "$@" /proc/[0-9]*/environ); do
-    pid=\${file#/proc/}
-    pid=\${pid%/environ}
-    started "$pid" || continue
-    case $kin in *" $pid@$start "*) ;; *) kin="$kin$pid@$start " ;; esac
-  done
-} 2>/dev/null
 
 # Adds to kin who is in a group, and who descends from somebody in it: " PID@START ".
 find_kin() {
@@ -115,18 +73,14 @@ signal() {
   [ "$groups$kin" != '  ' ]
 } 2>/dev/null
 
-while read -r what group mark; do
+while read -r what group; do
   case $what in
-    \\?) expected=\${group:--} ;;
-    !) expected= ;;
-    +) groups="$groups$group " expected=; eval "mark_$group=\\$mark" ;;
+    +) groups="$groups$group " ;;
     -) case $groups in *" $group "*) groups="\${groups%% $group *} \${groups#* $group }" ;; esac ;;
   esac
 done
 
-[ "$expected" ] && find_untold
 [ "$groups" = ' ' ] && exit
-find_marked
 find_kin
 signal TERM || exit
 for pause in 0.1 0.2 0.2 0.2 0.2; do
@@ -134,7 +88,6 @@ for pause in 0.1 0.2 0.2 0.2 0.2; do
   signal 0 || exit
 done 2>/dev/null
 for pause in 0.1 0.2 0.5; do
-  find_marked
   find_kin
   signal KILL || exit
   sleep "$pause" || sleep 1

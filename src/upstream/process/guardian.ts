@@ -28,8 +28,6 @@ const END_WAIT_MS = 1000
 
 export interface GuardianSurroundings extends Pick<Runtime, 'now' | 'setTimer'> {
   readonly log: LogSink
-  /** Asked once, for a name that no other guardian has, of this process or of another. */
-  name(): string
   /** @throws when it cannot be started, if `ended` does not tell */
   start(): GuardianShell
   /** Whether nobody is in this group. */
@@ -39,15 +37,12 @@ export interface GuardianSurroundings extends Pick<Runtime, 'now' | 'setTimer'> 
 /** Outlives the proxy, and ends the process groups that it leaves behind. */
 export class Guardian {
   readonly #around: GuardianSurroundings
-  /** Each with the mark of its server. */
-  readonly #groups = new Map<number, string>()
+  readonly #groups = new Set<number>()
   readonly #timers = new Set<Timer>()
   #shell: GuardianShell | undefined
   #state: 'idle' | 'starting' | 'there' | 'absent' | 'closed' = 'idle'
   #startedAt = 0
   #deaths = 0
-  #name: string | undefined
-  #starts = 0
 
   constructor(around: GuardianSurroundings) {
     this.#around = around
@@ -58,33 +53,14 @@ export class Guardian {
     return this.#shell?.pid
   }
 
-  /**
-   * A server is about to be started: its group is told, or that there is none, in the same turn.
-   *
-   * Whoever is killed in between has a server that nobody was told of; the shell knows that it has to look for it.
-   * Gives the mark of that server.
-   */
-  expect(): string {
-    if (this.#state === 'idle') {
-      this.#state = 'starting'
-      this.#start()
-    }
-    const mark = this.#mark(++this.#starts)
-    this.#shell?.write(`? ${mark}\n`)
-    return mark
-  }
-
-  /** The start that was expected has failed. */
-  none(): void {
-    this.#shell?.write('!\n')
-  }
-
   /** A process group has come. */
   add(group: number): void {
     if (this.#state === 'absent' || this.#state === 'closed') return
-    const mark = this.#mark(this.#starts)
-    this.#groups.set(group, mark)
-    this.#tell(`+ ${group} ${mark}`)
+    this.#groups.add(group)
+    if (this.#state === 'idle') {
+      this.#state = 'starting'
+      this.#start()
+    } else this.#tell(`+ ${group}`)
   }
 
   /** The leader of a group has ended; the group is forgotten when it is empty. */
@@ -98,7 +74,7 @@ export class Guardian {
     this.#state = 'closed'
     this.#shell = undefined
     for (const timer of this.#timers) timer.cancel()
-    for (const group of this.#groups.keys()) if (this.#around.isEmpty(group)) shell?.write(`- ${group}\n`)
+    for (const group of this.#groups) if (this.#around.isEmpty(group)) shell?.write(`- ${group}\n`)
     shell?.end()
     if (shell === undefined) return
     const late = new Promise<void>((resolve) => this.#later(END_WAIT_MS, resolve))
@@ -117,11 +93,6 @@ export class Guardian {
     this.#tell(`- ${group}`)
   }
 
-  #mark(start: number): string {
-    this.#name ??= this.#around.name()
-    return `${this.#name}-${start}`
-  }
-
   #tell(what: string): void {
     const shell = this.#shell
     if (shell === undefined) return
@@ -137,7 +108,7 @@ export class Guardian {
     const shell = this.#started()
     if (shell === undefined) return
     this.#shell = shell
-    shell.write([...this.#groups].map(([group, mark]) => `+ ${group} ${mark}\n`).join(''))
+    shell.write([...this.#groups].map((group) => `+ ${group}\n`).join(''))
     void shell.ended.then((error) => this.#ended(shell, error))
   }
 

@@ -54,9 +54,9 @@ export class MemoryWatch {
   }
 
   async #used(): Promise<number | undefined> {
-    const { runtime, group, limitBytes } = this.#parts
+    const { runtime, group } = this.#parts
     try {
-      return await runtime.memoryOf(group, WARN_SHARE * limitBytes)
+      return await runtime.memoryOf(group)
     } catch {
       return undefined
     }

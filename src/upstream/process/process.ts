@@ -9,7 +9,6 @@ import { MemoryWatch } from './memory-watch.js'
 import { spawnSpec } from './environment.js'
 import type { Child, ChildExit, LogSink, Runtime } from '../../runtime/runtime.js'
 import type { StdioServerConfig } from '../contracts/server-config.js'
-import type { StackTraces } from './stack-traces.js'
 import { type StderrLimits, StderrLog } from './stderr-log.js'
 import { within } from '../../runtime/within.js'
 
@@ -17,8 +16,8 @@ import { within } from '../../runtime/within.js'
 export interface StopLadder {
   /** After closing stdin. */
   readonly stdinWaitMs: number
-  /** After SIGTERM to the process group. */
-  readonly termWaitMs: number
+  /** After SIGKILL to the process group. */
+  readonly killWaitMs: number
   /** After an exit, for what the child wrote before. */
   readonly outputWaitMs: number
 }
@@ -33,7 +32,6 @@ export interface ProcessSurroundings {
   readonly ladder: StopLadder
   readonly ndjson: NdjsonOptions
   readonly stderr: StderrLimits
-  readonly traces: StackTraces
   /** How often the memory of a server with a limit is looked at. */
   readonly memoryWatchMs: number
 }
@@ -46,6 +44,8 @@ export class ServerProcess implements Dialed {
   readonly connection: NdjsonConnection
   readonly ended: Promise<DialEnd>
   readonly #service: string
+  /** After SIGTERM to the process group. */
+  readonly #stopTimeoutMs: number
   readonly #child: Child
   readonly #around: ProcessSurroundings
   readonly #watch: MemoryWatch | undefined
@@ -57,6 +57,7 @@ export class ServerProcess implements Dialed {
   /** `adopted` is one that runs already. */
   constructor(config: StdioServerConfig, around: ProcessSurroundings, adopted?: Child) {
     this.#service = config.name
+    this.#stopTimeoutMs = config.stopTimeoutMs
     this.#around = around
     this.#child = adopted ?? around.runtime.spawn(spawnSpec(config, around.runtime.env, around.marks))
     const { stdin, stdout, stderr } = this.#child
@@ -76,17 +77,25 @@ export class ServerProcess implements Dialed {
   }
 
   async #descend(): Promise<void> {
-    const { stdinWaitMs, termWaitMs } = this.#around.ladder
-    this.connection.endOutput()
+    const { stdinWaitMs, killWaitMs } = this.#around.ladder
+    // A browser that a server starts in a group of its own is found only while the server runs.
+    const surveyed = this.#surveyed()
+    this.connection.endOutput(surveyed)
+    await surveyed
     if (await this.#goneWithin(stdinWaitMs)) return
-    // It has to be ended, so whoever left its group would be nobody's.
-    await within(surveyed(this.#child), SURVEY_MS_MAX, this.#around.runtime)
+    await this.#surveyed()
     this.#child.signal('SIGTERM')
-    if (await this.#goneWithin(termWaitMs)) return
+    if (await this.#goneWithin(this.#stopTimeoutMs)) return
     this.#child.signal('SIGKILL')
-    if (await this.#goneWithin(termWaitMs)) return
+    if (await this.#goneWithin(killWaitMs)) return
     const message = `process ${this.pid} does not end, not even by SIGKILL: the system holds it`
     this.#around.log({ level: 'error', service: this.#service, message })
+  }
+
+  /** Finds who has left the group; undefined where nobody can be found. */
+  #surveyed(): Promise<unknown> | undefined {
+    if (this.#gone || this.#child.survey === undefined) return undefined
+    return within(surveyed(this.#child), SURVEY_MS_MAX, this.#around.runtime)
   }
 
   async #goneWithin(waitMs: number): Promise<boolean> {

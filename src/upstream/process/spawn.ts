@@ -6,12 +6,10 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Duplex, Readable, Writable } from 'node:stream'
-import type { DataLimit } from './data-limit.js'
 import { hasDescriptors } from './descriptors.js'
 import type { Guardian } from './guardian.js'
 import type { Child, ChildExit, SpawnSpec } from '../../runtime/runtime.js'
-import { serverMark } from './server-mark.js'
-import { Strays } from './strays.js'
+import { type ProcessTree, Strays } from './process-tree.js'
 
 /** Whether children get a process group of their own, which can be signalled as one. */
 const hasGroups = process.platform !== 'win32'
@@ -20,16 +18,15 @@ const hasGroups = process.platform !== 'win32'
 const STANDARD_STREAMS = 3
 
 /** What is told of each process group that begins and ends. */
-type GroupWatch = Pick<Guardian, 'expect' | 'none' | 'add' | 'remove'>
+type GroupWatch = Pick<Guardian, 'add' | 'remove'>
 
 /** Starts a child in a process group of its own. */
-export function spawnChild(spec: SpawnSpec, groups: GroupWatch, data?: DataLimit): Child {
+export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTree): Child {
   if (hasGroups && !hasDescriptors()) return failed('EMFILE')
-  const mark = groups.expect()
   try {
     const child = spawn(spec.command, [...spec.args], {
       cwd: spec.cwd,
-      env: hasGroups && spec.isUnmarked !== true ? { ...spec.env, [serverMark]: mark } : { ...spec.env },
+      env: { ...spec.env },
       stdio: [
         ...Array.from({ length: STANDARD_STREAMS + (spec.pipes ?? 0) }, () => 'pipe' as const),
         ...(spec.descriptors ?? []),
@@ -39,10 +36,8 @@ export function spawnChild(spec: SpawnSpec, groups: GroupWatch, data?: DataLimit
       shell: false,
       windowsHide: true,
     })
-    if (child.pid !== undefined && spec.dataBytesMax !== undefined) data?.set(child.pid, spec.dataBytesMax)
-    return started(child, groups)
+    return started(child, groups, tree)
   } catch (error) {
-    groups.none()
     return failed(codeOf(error))
   }
 }
@@ -57,16 +52,15 @@ export function isGroupEmpty(group: number): boolean {
   }
 }
 
-function started(child: ChildProcess, groups: GroupWatch): Child {
+function started(child: ChildProcess, groups: GroupWatch, tree: ProcessTree): Child {
   const { pid, stdin, stdout, stderr } = child
-  if (pid === undefined) groups.none()
-  else groups.add(pid)
+  if (pid !== undefined) groups.add(pid)
   const exited = exitOf(child)
   // Without descriptors the streams are missing.
   if (!stdin || !stdout || !stderr) return { ...failed('EMFILE'), exited }
-  const strays = new Strays(pid ?? 0)
+  const strays = pid === undefined ? undefined : new Strays(pid, tree)
   const signal = (name: 'SIGTERM' | 'SIGKILL'): boolean => {
-    strays.signal(name)
+    strays?.signal(name)
     return signalGroup(pid, name)
   }
   let ended = false
@@ -85,8 +79,7 @@ function started(child: ChildProcess, groups: GroupWatch): Child {
     exited,
     signal: (name) => !ended && signal(name),
     interrupt: () => void child.kill('SIGINT'),
-    survey: () => strays.find(),
-    surveyNow: () => strays.findNow(),
+    ...(strays !== undefined && { survey: () => strays.find(), surveyNow: () => strays.findNow() }),
   }
 }
 

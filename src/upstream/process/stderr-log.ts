@@ -3,7 +3,6 @@
 import type { Readable } from 'node:stream'
 import type { Redactor } from '../../text/redactor.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
-import type { StackTraces } from './stack-traces.js'
 
 const LF = 0x0a
 
@@ -20,8 +19,6 @@ export interface StderrLogParts {
   readonly runtime: Pick<Runtime, 'now'>
   readonly log: LogSink
   readonly limits: StderrLimits
-  /** Of all processes of the server. */
-  readonly traces: StackTraces
 }
 
 /** Logs the lines of one child's stderr. */
@@ -33,9 +30,6 @@ export class StderrLog {
   #windowStart = 0
   #inWindow = 0
   #dropped = 0
-  #isInTrace = false
-  /** Lines of stack traces that were logged before. */
-  #repeated = 0
 
   constructor(parts: StderrLogParts) {
     this.#parts = parts
@@ -68,7 +62,6 @@ export class StderrLog {
 
   #end(): void {
     this.#endLine()
-    this.#reportRepeated()
     this.#reportDropped()
   }
 
@@ -84,26 +77,11 @@ export class StderrLog {
     const said = Buffer.concat(line).toString('utf8')
     const { discretion } = this.#parts
     const text = (isCut ? discretion.beginning(said) : discretion.clean(said)).trimEnd()
-    if (text !== '' && !this.#isRepeated(text)) this.#say(text)
+    if (text !== '') this.#say(text)
   }
 
   #say(message: string): void {
     this.#parts.log({ level: 'info', service: this.#parts.service, message, details: { stream: 'stderr' } })
-  }
-
-  #isRepeated(text: string): boolean {
-    this.#isInTrace = this.#parts.traces.has(text, this.#isInTrace)
-    const isRepeated = this.#isInTrace && this.#parts.traces.isKnown(text)
-    if (isRepeated) this.#repeated++
-    else this.#reportRepeated()
-    return isRepeated
-  }
-
-  #reportRepeated(): void {
-    if (this.#repeated === 0) return
-    const lines = this.#repeated === 1 ? '1 line' : `${this.#repeated} lines`
-    this.#repeated = 0
-    this.#say(`(${lines} of a stack trace that was logged before)`)
   }
 
   #mayLog(): boolean {

@@ -149,7 +149,6 @@ function spawned({ runtime, host, spec, identity, name, volumes }: StartParts): 
     args,
     cwd: '/',
     env: host.scopes?.env ?? {},
-    isUnmarked: true,
     pipes: descriptors.firstFile - descriptors.args + guestFiles.length,
     descriptors: volumes.map(({ descriptor }) => descriptor),
     ...(host.scopes === undefined && identity !== undefined && { identity }),

@@ -1,0 +1,168 @@
+// The processes of a server: its group, and what descends from a process of it, as the system tells.
+//
+// Linux tells by `/proc`, other systems by `ps`, Windows not at all. A process whose parents have all ended descends
+// from nothing that is known: a deliberate daemon is not found.
+
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { type ProcessRow, readProcFile, readProcess } from '../../runtime/process-table.js'
+
+/** Files that are read between two turns of the event loop: less than a millisecond. */
+const FILES_PER_TURN = 20
+
+/** Servers that are looked at together share one reading. */
+const AGE_MS_MAX = 100
+
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
+
+const KiB = 1024
+
+/** A process, and its resident memory where the table has it. */
+interface Row extends ProcessRow {
+  readonly residentBytes?: number
+}
+
+/** The table of processes of this machine. */
+export class ProcessTree {
+  readonly #now: () => number
+  readonly #platform: string
+  #reading: Promise<readonly Row[] | undefined> | undefined
+  #staleAt = 0
+
+  constructor(now: () => number, platform: string = process.platform) {
+    this.#now = now
+    this.#platform = platform
+  }
+
+  /** The group and its descendants; undefined where the system does not tell. */
+  async of(group: number): Promise<readonly Row[] | undefined> {
+    const rows = await this.#rows()
+    return rows && kinOf(rows, group)
+  }
+
+  /** The resident memory of the group and its descendants, in bytes; undefined where the system does not tell. */
+  async memoryOf(group: number): Promise<number | undefined> {
+    const rows = await this.of(group)
+    return rows?.reduce((total, { pid, residentBytes = residentOf(pid) }) => total + residentBytes, 0)
+  }
+
+  #rows(): Promise<readonly Row[] | undefined> {
+    if (this.#reading !== undefined && this.#now() < this.#staleAt) return this.#reading
+    this.#staleAt = this.#now() + AGE_MS_MAX
+    this.#reading = this.#read()
+    return this.#reading
+  }
+
+  async #read(): Promise<readonly Row[] | undefined> {
+    if (this.#platform === 'win32') return undefined
+    return this.#platform === 'linux' ? readProcesses() : listProcesses()
+  }
+}
+
+/** The processes that descend from a server and have left its group (`setsid`), as they were found last. */
+export class Strays {
+  readonly #group: number
+  readonly #tree: ProcessTree
+  #found: readonly Row[] = []
+
+  constructor(group: number, tree: ProcessTree) {
+    this.#group = group
+    this.#tree = tree
+  }
+
+  async find(): Promise<void> {
+    this.#found = this.#outside((await this.#tree.of(this.#group)) ?? [])
+  }
+
+  /** The same in this turn, for a caller that has no other; on Linux alone. */
+  findNow(): void {
+    if (process.platform !== 'linux') return
+    const rows = readdirSync('/proc').flatMap((name) =>
+      /^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : [],
+    )
+    this.#found = this.#outside(kinOf(rows, this.#group))
+  }
+
+  /** Signals those that still are the processes that were found. */
+  signal(name: 'SIGTERM' | 'SIGKILL'): void {
+    for (const { pid, startedAt } of this.#found) {
+      const isSame = process.platform !== 'linux' || readProcess(pid)?.startedAt === startedAt
+      if (isSame) signalOne(pid, name)
+    }
+  }
+
+  #outside(rows: readonly Row[]): Row[] {
+    return rows.filter(({ group }) => group !== this.#group)
+  }
+}
+
+/** The processes of a group, and those that have one of them as an ancestor. */
+function kinOf(rows: readonly Row[], group: number): Row[] {
+  const kin = new Set(rows.filter((row) => row.group === group).map(({ pid }) => pid))
+  for (let before = -1; before < kin.size;) {
+    before = kin.size
+    for (const { pid, parent } of rows) if (kin.has(parent)) kin.add(pid)
+  }
+  return rows.filter(({ pid }) => kin.has(pid))
+}
+
+/** All processes, read in slices so that messages go on. */
+async function readProcesses(): Promise<readonly Row[]> {
+  const rows: Row[] = []
+  let files = 0
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name)
+    if (!Number.isInteger(pid)) continue
+    if (++files % FILES_PER_TURN === 0) await turn()
+    const row = readProcess(pid)
+    if (row !== undefined) rows.push(row)
+  }
+  return rows
+}
+
+/** Memory that processes share counts in each of them. */
+function residentOf(pid: number): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB/m.exec(readProcFile(`/proc/${pid}/status`)) ?? []
+  return Number(kilobytes ?? 0) * KiB
+}
+
+/** Undefined where `ps` cannot be run. */
+function listProcesses(): Promise<readonly Row[] | undefined> {
+  const columns = ['pid=', 'ppid=', 'pgid=', 'rss=', 'lstart='].flatMap((column) => ['-o', column])
+  return new Promise((resolve) => {
+    const limits = { maxBuffer: OUTPUT_BYTES_MAX, timeout: 5000 }
+    try {
+      execFile('ps', ['-A', ...columns], limits, (error, output) =>
+        resolve(error === null ? output.split('\n').flatMap((line) => rowOf(line) ?? []) : undefined),
+      )
+    } catch {
+      resolve(undefined)
+    }
+  })
+}
+
+function rowOf(line: string): Row | undefined {
+  const [pid = '', parent = '', group = '', kilobytes = '', ...startedAt] = line.trim().split(/\s+/)
+  if (startedAt.length === 0) return undefined
+  return {
+    pid: Number(pid),
+    parent: Number(parent),
+    group: Number(group),
+    residentBytes: Number(kilobytes) * KiB,
+    startedAt: startedAt.join(' '),
+  }
+}
+
+function signalOne(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It has ended, or belongs to another user now.
+  }
+}
+
+async function turn(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    setImmediate(resolve)
+  })
+}
