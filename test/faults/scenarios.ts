@@ -1,10 +1,6 @@
 // The scenarios of `test/faults/main.ts`, by name.
 
-import { cancelRaces } from './cancel-races.js'
 import { clockJumps } from './clock-jumps.js'
-import { crashes } from './crashes.js'
-import { deadlines } from './deadlines.js'
-import { drain } from './drain.js'
 import { emfile } from './emfile.js'
 import { enospc } from './enospc.js'
 import { fuzzClient } from './fuzz-client.js'
@@ -12,14 +8,10 @@ import { fuzzServer } from './fuzz-server.js'
 import { httpSoak } from './http-soak.js'
 import { hugeLine } from './huge-line.js'
 import { identicalIds } from './identical-ids.js'
-import { internalError } from './internal-error.js'
-import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
 import { longSession } from './long-session.js'
-import { reload } from './reload.js'
 import type { Scenario } from './scenario.js'
 import { sessions } from './sessions.js'
-import { stopTrees } from './stop-trees.js'
 
 import { sevenOfEight } from './seven-of-eight.js'
 import { slowReaders } from './slow-readers.js'
@@ -27,11 +19,6 @@ import { slowSockets } from './slow-sockets.js'
 
 export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['kill-proxy', killProxy],
-  ['stop-trees', stopTrees],
-  ['internal-error', internalError],
-  ['kill-children', killChildren],
-  ['reload', reload],
-  ['drain', drain],
   ['sessions', sessions],
   ['long-session', longSession],
   ['identical-ids', identicalIds],
@@ -42,9 +29,6 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['slow-sockets', slowSockets],
   ['http-soak', httpSoak],
   ['seven-of-eight', sevenOfEight],
-  ['cancel-races', cancelRaces],
-  ['crashes', crashes],
-  ['deadlines', deadlines],
   ['clock-jumps', clockJumps],
   ['enospc', enospc],
   ['emfile', emfile],

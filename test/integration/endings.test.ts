@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type RawClient, failure, said } from './support/client.js'
+import { type RawClient, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { itServer } from './support/programs.js'
 import { type Spawned, spawnProxy } from './support/spawned.js'
@@ -44,60 +44,17 @@ describe('the end of a session', () => {
     assert(proxy.client.heard.every(({ value }) => at(value, 'result') !== undefined))
   })
 
-  const exits: [string, readonly string[], number][] = [
-    [
-      'shutdown and exit',
-      ['{"jsonrpc":"2.0","id":"s","method":"shutdown"}', '{"jsonrpc":"2.0","method":"exit"}'],
-      0,
-    ],
-    [
-      'shutdown and notifications/exit',
-      ['{"jsonrpc":"2.0","id":"s","method":"shutdown"}', '{"jsonrpc":"2.0","method":"notifications/exit"}'],
-      0,
-    ],
-    ['exit alone', ['{"jsonrpc":"2.0","method":"exit"}'], 1],
-  ]
-  for (const [title, lines, code] of exits) {
-    test(`${title}: ${code}`, async (t) => {
-      const proxy = spawnProxy(t, { s: itServer() })
-      await proxy.client.open()
-      const pid = await pidOf(proxy)
-      const running = proxy.client.call('s__slow', { steps: 3, everyMs: 30 }, { progressToken: 1 })
-      for (const line of lines) proxy.client.send(line)
-      assert.equal(numberAt(said(await running), 'at'), 4, 'what is running may finish')
-      assert.equal(await proxy.exited, code)
-      if (lines.length > 1) assert.equal(proxy.client.answersTo('s'), 1)
-      assert(gone(pid))
-    })
-  }
-
-  test('SIGTERM: what finishes in time is answered, the rest gets an error, and the exit code is 0', async (t) => {
+  test('shutdown and notifications/exit: what runs may finish, and the exit code is 0', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
     await proxy.client.open()
     const pid = await pidOf(proxy)
-    const quick = proxy.client.call('s__slow', { steps: 2, everyMs: 50 }, { progressToken: 1 })
-    const stuck = proxy.client.call('s__never')
-    await proxy.client.request('ping')
-    proxy.child.kill('SIGTERM')
-    assert.equal(numberAt(said(await quick), 'at'), 3)
-    assert.deepEqual(failure(await stuck).slice(0, 1), [-32603])
-    assert.equal(textAt((await stuck).value, 'error', 'data', 'reason'), 'shutting-down')
+    const running = proxy.client.call('s__slow', { steps: 3, everyMs: 30 }, { progressToken: 1 })
+    proxy.client.send('{"jsonrpc":"2.0","id":"s","method":"shutdown"}')
+    proxy.client.send('{"jsonrpc":"2.0","method":"notifications/exit"}')
+    assert.equal(numberAt(said(await running), 'at'), 4)
     assert.equal(await proxy.exited, 0)
+    assert.equal(proxy.client.answersTo('s'), 1)
     assert(gone(pid))
-  })
-
-  test('a second SIGTERM is obeyed at once, and leaves no child', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }) })
-    await proxy.client.open()
-    const pids = said(await proxy.client.call('s__pids'))
-    const stuck = proxy.client.call('s__never')
-    stuck.catch(() => undefined)
-    await proxy.client.request('ping')
-    proxy.child.kill('SIGTERM')
-    await proxy.client.request('ping')
-    proxy.child.kill('SIGTERM')
-    assert.equal(await proxy.exited, 128 + 15)
-    for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(pids, name)))
   })
 
   test('a client that closes our stdout ends the session', async (t) => {

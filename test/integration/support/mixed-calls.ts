@@ -4,7 +4,7 @@ import { type Heard, type RawClient, failure, isAnswer } from './client.js'
 import { at } from './json.js'
 
 /** What is called of `it-server.mjs`, by the number of the call. */
-export function mixedCall(index: number): { readonly tool: string; readonly args: unknown } {
+function mixedCall(index: number): { readonly tool: string; readonly args: unknown } {
   switch (index % 5) {
     case 0:
       return { tool: 'never', args: {} }

@@ -12,9 +12,6 @@ export const root: string = process.env['IT_ROOT'] ?? process.cwd()
 /** The command, bundled beside these tests unless `IT_CLI` names another. */
 export const cli: string = process.env['IT_CLI'] ?? resolve(import.meta.dirname, '../../../program/cli.js')
 
-/** The command module by module, for what is loaded before it and changes one of them. */
-export const modularCli: string = resolve(import.meta.dirname, '../../../src/cli.js')
-
 /** The command, which answers `initialize` when all servers have listed, or at the end of `startupGraceMs`. */
 export const patientCli: string = resolve(import.meta.dirname, '../../../patient/cli.js')
 
