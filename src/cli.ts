@@ -40,6 +40,8 @@ async function said({ stream, text, exitCode }: Reply): Promise<number> {
 
 async function main(): Promise<number> {
   try {
+    // A process that a proxy has left behind; no part of the command line for people.
+    if (argv[0] === 'warm-up') return await (await import('./cli/run-warm-up.js')).runWarmUp(argv.slice(1))
     return await run(parseArguments(argv))
   } catch (error) {
     const { replyToFailure } = await import('./cli/reply.js')

@@ -62,8 +62,6 @@ export interface Limits {
   readonly drainMs: number
   /** How long the answer to `initialize` waits for servers of which nothing is known. */
   readonly initializeGraceMs: number
-  /** How long servers are not started yet for the one client that has said nothing, or has only asked what there is. */
-  readonly firstWaitMs: number
   /** How long clients wait for the news of a reload because a new server has not started yet. */
   readonly newsWaitMs: number
 }
@@ -75,8 +73,6 @@ export const limits: Limits = {
   drainMs: 5000,
   // Clients give up, or show nothing, when this takes long.
   initializeGraceMs: 1000,
-  // Who asks in order to know what to start next has ended this process by then.
-  firstWaitMs: 50,
   // A server that takes longer announces its lists by itself.
   newsWaitMs: 10_000,
   session: {

@@ -171,6 +171,7 @@ describe('a configuration', () => {
       variables: [],
       secrets: [],
       startTimeoutMs: 30_000,
+      firstStartTimeoutMs: 120_000,
       listTimeoutMs: 30_000,
       listTtlMs: 0,
       timeoutMs: 30_000,

@@ -1,12 +1,21 @@
 // The child processes of this run, which a forced exit kills at once.
 
+import type { Readable } from 'node:stream'
 import type { Runtime } from '../index.js'
+import { LazyPromise } from '../runtime/lazy-promise.js'
 
 type Child = ReturnType<Runtime['spawn']>
+type ChildExit = Awaited<Child['exited']>
+
+interface Alive {
+  readonly child: Child
+  /** From now on the child looks as if it had ended. */
+  readonly release: () => void
+}
 
 /** Remembers the children that are alive. */
 export class Children {
-  readonly #alive = new Set<Child>()
+  readonly #alive = new Set<Alive>()
 
   /** The same runtime, whose children are remembered here. */
   watch(runtime: Runtime): Runtime {
@@ -14,16 +23,41 @@ export class Children {
       ...runtime,
       spawn: (spec) => {
         const child = runtime.spawn(spec)
-        this.#alive.add(child)
-        void child.exited.then(() => this.#alive.delete(child))
-        return child
+        let isReleased = false
+        const released = new LazyPromise<ChildExit>()
+        const release = (): void => {
+          isReleased = true
+          child.release?.()
+          released.come({ code: undefined, signal: 'SIGTERM', spawnError: undefined })
+        }
+        const alive = { child, release }
+        this.#alive.add(alive)
+        void child.exited.then(() => this.#alive.delete(alive))
+        return {
+          ...child,
+          exited: Promise.race([child.exited, released.promise]),
+          signal: (name) => !isReleased && child.signal(name),
+        }
       },
     }
   }
 
+  /** Leaves a child to itself, at the end of its stdin; gives the streams that somebody has to read. Undefined where it is not there. */
+  release(pid: number): readonly Readable[] | undefined {
+    for (const alive of this.#alive) {
+      const { child } = alive
+      if (child.pid !== pid || child.release === undefined) continue
+      this.#alive.delete(alive)
+      child.stdin.end()
+      alive.release()
+      return [child.stdout, child.stderr]
+    }
+    return undefined
+  }
+
   /** Ends every child at once, with its process group and those who have left it. */
   kill(): void {
-    for (const child of this.#alive) {
+    for (const { child } of this.#alive) {
       try {
         child.surveyNow?.()
       } catch {

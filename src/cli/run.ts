@@ -48,6 +48,8 @@ export interface Run<C extends ServeOptions = ServeOptions> extends Plan<C> {
   readonly screen: Screen
   readonly feedback: Feedback
   readonly endings: Endings
+  /** The servers that run. */
+  readonly children: Children
   /** Of whatever is served. */
   readonly options: ProxyOptions & { readonly runtime: Runtime }
 }
@@ -84,11 +86,14 @@ export async function runPlan<C extends ServeOptions>(
       on: feedback.listeners,
       verbose: logger.isVerbose,
       runtime: children.watch(own),
-      keep: command.keepsLists,
+      // A recording is played back where nothing is kept.
+      keep: command.keepsLists && record === undefined,
       ...(record && { tap: record.tap }),
     }
     try {
-      return endings.verdict(await serve({ ...plan, paint, logger, screen, feedback, endings, options }))
+      return endings.verdict(
+        await serve({ ...plan, paint, logger, screen, feedback, endings, children, options }),
+      )
     } finally {
       await record?.close()
     }

@@ -8,6 +8,7 @@ import type { StdioCommand } from './args.js'
 import { stdioBanner } from './banner.js'
 import type { Run } from './run.js'
 import { announce, serveUntil } from './serve-until.js'
+import { WarmUp } from './warm-up.js'
 
 /** Serves until the client leaves, says `exit`, or a signal comes; gives the exit code. Servers that `beforeServing` waits for start at once. */
 export async function serveStdio(
@@ -15,13 +16,16 @@ export async function serveStdio(
   schema: SchemaConfig,
   beforeServing?: (events: EventSource<ProxyEvents>) => Promise<void>,
 ): Promise<number> {
-  const { config, screen, endings, options } = run
+  const { command, config, screen, endings, children, options } = run
   const proxy = await createProxy(config, {
     ...options,
     schema: schema.name,
     ownStart: 'with-client',
     eager: beforeServing !== undefined,
   })
+  const isKept = options.keep === true && command.remote === undefined
+  const warmUp = isKept ? new WarmUp(config, schema, children) : undefined
+  warmUp?.watch(proxy)
   const session = await serveUntil(run, proxy, async () => {
     await beforeServing?.(proxy)
     const writes = screen.isShown ? () => screen.makeWay() : undefined
@@ -29,6 +33,7 @@ export async function serveStdio(
     const facts = { name: config.server.name, version, config, schema }
     announce(run, stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }))
     await Promise.race([attached.leaving, endings.ended])
+    if (!endings.isFaulty) warmUp?.begin(proxy)
     return attached
   })
   return (await session.ended).exitCode

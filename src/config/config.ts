@@ -138,6 +138,9 @@ function schemaHint(name: string, enabled: readonly string[]): string {
   return `there is ${enabled.join(', ')}${meant}: mcps-proxy --stdio --schema=${near ?? first}`
 }
 
+/** Most clients wait a minute for a list, and most packages are installed within this. */
+const FIRST_GRACE_MS = 45_000
+
 function readRoot(root: Section, context: ResolveContext & { readonly home: string }): Configuration {
   root.has('$schema')
   const { isTimeoutWritten, ...stdio } = readStdio(root)
@@ -149,6 +152,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
   const config = {
     source: context.source,
     ...root.readAll(rootFields),
+    firstGraceMs: root.has('startupGraceMs') ? root.read(rootFields, 'startupGraceMs') : FIRST_GRACE_MS,
     server,
     stdio: { ...stdio, timeoutMs: context.timeoutMs ?? stdio.timeoutMs },
     logging: readLogging(root.section('logging'), context),

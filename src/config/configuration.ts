@@ -62,6 +62,8 @@ export interface Configuration {
   readonly logging: LoggingConfig
   /** How long the first lists wait for servers that are still starting. */
   readonly startupGraceMs: number
+  /** The same for a server that never listed, at its first two starts. */
+  readonly firstGraceMs: number
   /** Whether the instructions name the servers that cannot be used. */
   readonly nameUnavailable: boolean
   /** How long a process that only one client uses outlives the client's last word; 0 is as long as the client. */

@@ -127,7 +127,7 @@ export const rootFields: FieldsOf<RootValues> = {
   startupGraceMs: field(
     integer(0, 600_000),
     10_000,
-    'How long, in milliseconds, the first lists wait for servers that are still starting.',
+    'How long, in milliseconds, the first lists wait for servers that are still starting. Absent: 10000, and 45000 at the first two starts of a server.',
   ),
   nameUnavailable: field(
     boolean(),

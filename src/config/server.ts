@@ -121,6 +121,9 @@ function guessKind(section: Section): 'stdio' | 'http' | undefined {
   return hasCommand ? 'stdio' : undefined
 }
 
+/** A package and all that it needs are downloaded within this, on most lines. */
+const FIRST_START_MS = 120_000
+
 function readCommon(
   name: string,
   section: Section,
@@ -131,6 +134,7 @@ function readCommon(
   const settableIn = isTimeoutWritten ? undefined : `'${name}' in ${source}`
   const times = callTimes(values, { timeoutMs, totalTimeoutMs, settableIn }, timeoutMsForAll)
   const tools = section.section('tools')
+  const hasDefault = section.has('command') && !section.has('startTimeout')
   return {
     name,
     disabled: values.disabled,
@@ -138,6 +142,7 @@ function readCommon(
     keep: values.keep,
     protocol: protocols.get(values.protocol) ?? 'auto',
     startTimeoutMs: values.startTimeout,
+    firstStartTimeoutMs: hasDefault ? FIRST_START_MS : values.startTimeout,
     listTimeoutMs: values.listTimeout,
     listTtlMs: values.listTtl,
     ...times,

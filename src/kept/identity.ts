@@ -31,6 +31,7 @@ const ofNoAccount: ReadonlySet<string> = new Set([
   'variables',
   'secrets',
   'startTimeoutMs',
+  'firstStartTimeoutMs',
   'listTimeoutMs',
   'timeoutMs',
   'totalTimeoutMs',

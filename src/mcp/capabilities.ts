@@ -102,12 +102,6 @@ const askableParts: Readonly<Record<string, readonly string[]>> = {
   sampling: ['context', 'tools'],
 }
 
-/** One text for all clients to which a server should say the same of itself; empty for those that can be asked nothing. */
-export function capabilitySet(capabilities: ClientCapabilities): string {
-  const asked = askedOf(capabilities).map(({ name, parts }) => [name, ...parts].join('.'))
-  return [...asked, ...(capabilities.names.has('tasks') ? ['tasks'] : [])].join(' ')
-}
-
 /**
  * Of what a client declares, what a server can ask it for, in one spelling.
  *

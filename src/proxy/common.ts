@@ -13,6 +13,7 @@ import { realRuntime } from '../real-runtime.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
 import { ProcessRoom } from '../upstream/pool/process-room.js'
+import { StartTurns } from '../upstream/pool/start-turns.js'
 
 /** What the proxies of one gateway share. */
 export interface Common {
@@ -21,6 +22,7 @@ export interface Common {
   readonly limits: ConfiguredLimits
   readonly taps: Taps
   readonly room: ProcessRoom
+  readonly starts: StartTurns
   readonly unread: Unread
   readonly events: Emitter<ProxyEvents>
   readonly kept: KeptServers
@@ -44,6 +46,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     limits,
     taps: new Taps(tap, runtime, log),
     room: new ProcessRoom(upstream.processesMax, upstream.awayMsMax),
+    starts: new StartTurns(runtime),
     unread: new Unread(session.unreadBytesMax),
     events,
     kept,

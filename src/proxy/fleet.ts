@@ -32,8 +32,6 @@ export interface FleetParts {
   around(): StdioSurroundings
   /** Opens every server before the first client comes. */
   readonly eager: boolean
-  /** How long the first servers wait for a client that needs them, and behind a question that needs none. */
-  readonly firstWaitMs: number
   /** How long calls may still finish on a server that is gone. */
   readonly retireMs: number
   /** How long the news of a change waits for a server that is new; a shorter time of its own counts. */
@@ -64,7 +62,7 @@ export class Fleet implements ReachSource {
   constructor(servers: readonly ServerConfig[], parts: FleetParts) {
     this.#parts = parts
     this.catalogs = new Catalogs(parts.log)
-    this.upstreams = inUse(servers).map((config) => this.#add(config, parts.firstWaitMs))
+    this.upstreams = inUse(servers).map((config) => this.#add(config))
     this.#open = new Set(this.upstreams)
   }
 
@@ -83,9 +81,6 @@ export class Fleet implements ReachSource {
 
   /** What all servers are together, to a client that reaches none of them yet. */
   describe(parts: DescriptionParts): ServerDescription {
-    const { firstWaitMs } = this.#parts
-    // Some clients ask this of a second process, which they end when they have the answer.
-    if (firstWaitMs > 0) for (const upstream of this.upstreams) upstream.warm(firstWaitMs)
     return describeServers(this.upstreams, noCapabilities, parts)
   }
 
@@ -171,10 +166,8 @@ export class Fleet implements ReachSource {
     await Promise.all([...this.#open].map((upstream) => upstream.close()))
   }
 
-  #add(config: ServerConfig, waitMs = 0): Upstream {
+  #add(config: ServerConfig): Upstream {
     const upstream = openUpstream(config, this.#parts.around())
-    // What its first client will need starts now, or soon.
-    upstream.warm(waitMs)
     if (this.#parts.eager) warmUp(upstream)
     return upstream
   }

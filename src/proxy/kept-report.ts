@@ -1,16 +1,41 @@
-// The kept facts of a configuration's servers, for `--check`.
+// The kept facts of a configuration's servers, as one can read them without a proxy.
 
-import { type Configuration, type Environment, keptFolder } from '../config/config.js'
+import { type Configuration, type Environment, type SchemaConfig, keptFolder } from '../config/config.js'
 import { FolderFiles } from '../kept/folder-files.js'
-import { KeptStore } from '../kept/store.js'
+import { KeptStore, keptFileName } from '../kept/store.js'
 import { limits } from '../limits.js'
 import { listKinds } from '../mcp/lists.js'
 import type { KeptFacts } from '../upstream/contracts/kept.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
+
+/** The path of the lock that a process holds while it learns what this configuration's servers list. */
+export function keptLock({ source }: Configuration, env: Environment): string {
+  return `${keptFolder(env)}/${keptFileName(source).replace(/json$/, 'lock')}`
+}
+
+/** The servers of a schema that are started without being asked for, and that have neither listed nor failed yet. */
+export function unlistedServers(
+  config: Configuration,
+  schema: SchemaConfig,
+  env: Environment,
+): ServerConfig[] {
+  const store = readOnly(config, new FolderFiles(keptFolder(env)))
+  return schema.servers.filter((server) => {
+    const { disabled, lazy, keep, unavailable } = server
+    if (disabled || lazy || !keep || unavailable !== undefined) return false
+    const facts = store.of(server).facts
+    return facts?.description === undefined && facts?.failure === undefined
+  })
+}
+
+function readOnly({ source }: Configuration, files: FolderFiles): KeptStore {
+  return new KeptStore(limits.kept, { files, runtime: reader, log: () => {}, source })
+}
 
 /** The folder, and what is kept of each server in words, without text of the server; the folder alone where that is nothing. */
 export function keptReport(config: Configuration, env: Environment): string[] {
   const files = new FolderFiles(keptFolder(env))
-  const store = new KeptStore(limits.kept, { files, runtime: reader, log: () => {}, source: config.source })
+  const store = readOnly(config, files)
   const isOne = config.schemas.size === 1
   const rows = [...config.schemas.values()].flatMap((schema) =>
     schema.servers.map((server) => ({

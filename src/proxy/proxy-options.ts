@@ -27,8 +27,7 @@ export interface ProxyOptions {
   readonly keep?: boolean | { readonly folder: string }
   /**
    * When a process starts that only one client uses, since that client can be asked something: with its first call, which
-   * is the default, or as soon as it comes, which is right where there is one client. All servers then start when that
-   * client needs them, or 50 ms after it could have said so, and not for `server/discover`. What such a client was told to
+   * is the default, or as soon as it comes, which is right where there is one client. What such a client was told to
    * come back with (`requestState`) opens after the next start too, and at every instance with the same `stateKey`.
    */
   readonly ownStart?: 'with-call' | 'with-client'

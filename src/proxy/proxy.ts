@@ -42,7 +42,7 @@ import { version } from '../version.js'
 /**
  * Makes a proxy out of a configuration, or of an object in one of the configuration file's formats.
  *
- * Servers start at once; the first client does not wait for those that are slow.
+ * Servers start with the first client, or at once with `eager`; the first client does not wait for those that are slow.
  *
  * @throws ConfigError with every problem of the configuration, or when the schema does not exist
  */
@@ -113,7 +113,6 @@ class PooledProxy implements McpProxy {
       log: common.log,
       around: () => this.#around(marks),
       eager: options.eager ?? false,
-      firstWaitMs: options.ownStart === 'with-client' ? this.#limits.firstWaitMs : 0,
       retireMs: this.#limits.drainMs,
       newsWaitMs: this.#limits.newsWaitMs,
     })
@@ -198,6 +197,8 @@ class PooledProxy implements McpProxy {
 
   close(graceMs: number = this.#limits.drainMs): Promise<void> {
     this.#isClosing = true
+    // The process may be killed before its servers have ended.
+    void this.#common.kept.flush()
     for (const serving of this.#serving) serving.stop()
     const sessions = [...this.#sessions.values()]
     for (const session of sessions) session.drain(0, graceMs)
@@ -220,7 +221,7 @@ class PooledProxy implements McpProxy {
     return this.#fleet.reach(client, {
       checks: this.#checks,
       runtime: this.#common.runtime,
-      startupGraceMs: this.#config.startupGraceMs,
+      holdStarts: (answered) => this.#common.starts.holdUntil(answered),
       initializeGraceMs: this.#limits.initializeGraceMs,
       namesDown: this.#config.nameUnavailable,
       limits: this.#limits.session,
@@ -240,7 +241,7 @@ class PooledProxy implements McpProxy {
 
   /** What servers get that are opened now. */
   #around(marks: StdioSurroundings['marks']): StdioSurroundings {
-    const { events, taps, kept, room, runtime, log } = this.#common
+    const { events, taps, kept, room, starts, runtime, log } = this.#common
     const schema = this.#schema
     return {
       runtime,
@@ -256,9 +257,10 @@ class PooledProxy implements McpProxy {
       watch: (service) => taps.watch({ hop: 'upstream', service, schema }),
       kept,
       ownStart: this.#options.ownStart ?? 'with-call',
-      lateMs: this.#config.startupGraceMs,
+      graces: { startupMs: this.#config.startupGraceMs, firstMs: this.#config.firstGraceMs },
       sessionIdleMs: this.#config.sessionProcessIdleMs || undefined,
       room,
+      starts,
     }
   }
 

@@ -57,7 +57,8 @@ export function remoteConfig(
     return [schema, { ...others, servers: servers.map((each) => ({ ...each, ...own })) }] as const
   })
   // The server is opened by its client, and nobody is told anything before it has answered, or has not in its time.
-  return { ...config, startupGraceMs: 2 * ownTimeoutMs, schemas: new Map(schemas) }
+  const graceMs = 2 * ownTimeoutMs
+  return { ...config, startupGraceMs: graceMs, firstGraceMs: graceMs, schemas: new Map(schemas) }
 }
 
 /** @throws TransportError when a server needs credentials, and there are none or they must not be sent to it */

@@ -6,9 +6,9 @@ import { frameOrError, isAnswerTo } from '../jsonrpc/frame.js'
 import { numericId } from '../jsonrpc/request-id.js'
 import { LazyPromise } from '../runtime/lazy-promise.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
-import { LastWords } from './last-words.js'
 import { createProxy } from './proxy.js'
 import { memoryPair } from '../transports/memory.js'
+import { LastWords } from '../upstream/process/last-words.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
@@ -28,6 +28,9 @@ export interface Trial {
   readonly lastWords: readonly string[]
 }
 
+/** Longer than anybody waits for all servers. */
+const LISTED_MS_MAX = 600_000
+
 /** What a list may take besides the server's own times. */
 const MARGIN_MS = 1000
 
@@ -39,10 +42,11 @@ export async function tryServer(
   runtime: Runtime,
 ): Promise<Trial> {
   const startedAt = runtime.now()
-  const waitMs = server.startTimeoutMs + server.listTimeoutMs + MARGIN_MS
+  const waitMs =
+    Math.max(server.startTimeoutMs, server.firstStartTimeoutMs) + server.listTimeoutMs + MARGIN_MS
   const attempt = server.kind === 'stdio' ? { ...server, restart: false } : server
   const schemas = new Map([[schema.name, { ...schema, servers: [{ ...attempt, lazy: false }] }]])
-  const alone = { ...config, startupGraceMs: waitMs, schemas }
+  const alone = { ...config, startupGraceMs: waitMs, firstGraceMs: waitMs, schemas }
   const lastWords = new LastWords()
   const log: LogSink = ({ message, details }) => {
     if (details?.['stream'] === 'stderr') lastWords.add(message)
@@ -53,7 +57,7 @@ export async function tryServer(
       if (state !== 'starting' && state !== 'late') settled.come()
     },
   }
-  const proxy = await createProxy(alone, { schema: schema.name, runtime, log, on })
+  const proxy = await createProxy(alone, { schema: schema.name, runtime, log, on, keep: true })
   // Its tools may be there before its other lists.
   const tried = async (): Promise<void> => {
     await listed((connection) => proxy.attach(connection))
@@ -88,4 +92,34 @@ function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknow
     attach(theirs)
     void ours.send(buildRequest(list, 'tools/list'))
   })
+}
+
+/** Starts the servers of a schema, and resolves when each has listed or failed, or with `over`; their lists are kept. */
+export async function listServers(
+  config: Configuration,
+  schema: SchemaConfig,
+  runtime: Runtime,
+  over: Promise<void>,
+): Promise<void> {
+  const servers = schema.servers.map((server) =>
+    server.kind === 'stdio' ? { ...server, restart: false } : server,
+  )
+  const left = new Set(servers.map(({ name }) => name))
+  const all = new LazyPromise<void>()
+  const on: ProxyListeners = {
+    server: ({ server, state }) => {
+      if (state !== 'starting' && state !== 'late') left.delete(server)
+      if (left.size === 0) all.come()
+    },
+  }
+  const schemas = new Map([[schema.name, { ...schema, servers }]])
+  const alone = { ...config, startupGraceMs: LISTED_MS_MAX, firstGraceMs: LISTED_MS_MAX, schemas }
+  const options = { schema: schema.name, runtime, on, keep: true, ownStart: 'with-client' } as const
+  const proxy = await createProxy(alone, options)
+  try {
+    void listed((connection) => proxy.attach(connection))
+    await Promise.race([all.promise, over])
+  } finally {
+    await proxy.close(0)
+  }
 }

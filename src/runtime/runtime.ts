@@ -59,6 +59,8 @@ export interface Child {
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean
   /** SIGINT to the child alone; absent where there are no signals. */
   interrupt?(): void
+  /** The child outlives the proxy: nobody ends it from now on. Absent where there are no process groups. */
+  release?(): void
   /** Finds out who has left the group, so that signals reach them too; absent where there is nobody to find. */
   survey?(): Promise<void>
   /** The same before it returns, where there will be no later. @throws when the system does not say */

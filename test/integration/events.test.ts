@@ -102,7 +102,7 @@ describe('server events of what does not start', () => {
   test('a server that is not ready in time is late, and waited for', async (t) => {
     const { servers, on } = listening()
     const slow = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
-    const { proxy } = await libraryProxy(t, { slow, b }, { on }, { startupGraceMs: 1 })
+    const { proxy } = await libraryProxy(t, { slow, b }, { on, eager: true }, { startupGraceMs: 1 })
     await until(() => states(servers, 'slow').includes('late'))
     await proxy.close()
     assert.deepEqual(states(servers, 'slow'), ['starting', 'late', 'stopped'])

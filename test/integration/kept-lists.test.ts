@@ -10,6 +10,7 @@ import { libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
 import { cli, itServer } from './support/programs.js'
 import { type Servers, type Spawned, configFile, scratch, spawnProgram } from './support/spawned.js'
+import { until } from './support/waiting.js'
 
 /** A person's machine: a home folder, a configuration, and a server that is ready once a file is there. */
 class Machine {
@@ -37,6 +38,13 @@ class Machine {
     return spawnProgram(this.#scope, process.execPath, all, { env: { ...process.env, HOME: this.home } })
   }
 
+  /** Whether the lists of a server are kept. */
+  get described(): boolean {
+    const folder = join(this.home, '.mcps-proxy', 'kept')
+    const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
+    return files.some((name) => readFileSync(join(folder, name), 'utf8').includes('"description"'))
+  }
+
   /** Servers of which something is kept. */
   get kept(): string[] {
     return namesKept(join(this.home, '.mcps-proxy', 'kept'))
@@ -44,7 +52,7 @@ class Machine {
 }
 
 function namesKept(folder: string): string[] {
-  const files = existsSync(folder) ? readdirSync(folder) : []
+  const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
   return files.flatMap((name) => {
     const servers = at(parsed(readFileSync(join(folder, name), 'utf8')), 'servers')
     return Object.values(Object(servers)).map((entry) => textAt(entry, 'name'))
@@ -146,5 +154,83 @@ describe('kept lists', () => {
       await proxy.close()
       assert.equal(lazy.starts(), starts, 'the second life starts nothing')
     }
+  })
+})
+
+async function wholeNext(machine: Machine): Promise<void> {
+  machine.ready(false)
+  const next = machine.start()
+  await next.client.open()
+  const tools = await toolsOf(next)
+  assert.ok(Array.isArray(tools) && tools.length > 0, 'the list is there before the server has started')
+  next.kill()
+}
+
+describe('a client that leaves before its servers are ready', () => {
+  for (const [how, leave] of [
+    ['closes stdin', async (proxy: Spawned) => proxy.finish()],
+    [
+      'says exit',
+      async (proxy: Spawned) => {
+        proxy.client.notify('exit')
+        return proxy.exited
+      },
+    ],
+    [
+      'sends SIGTERM',
+      async (proxy: Spawned) => {
+        proxy.child.kill('SIGTERM')
+        return proxy.exited
+      },
+    ],
+  ] as const)
+    test(`and ${how} finds their lists at the next start`, async (t) => {
+      const machine = new Machine(t)
+      machine.ready(false)
+      const proxy = machine.start()
+      await proxy.client.open()
+      await leave(proxy)
+      machine.ready(true)
+      await until(() => machine.described)
+      await wholeNext(machine)
+    })
+
+  if (process.platform !== 'win32')
+    test('does not end an install that is under way', async (t) => {
+      const folder = scratch(t)
+      const [go, installed] = [join(folder, 'go'), join(folder, 'installed')]
+      // As npx: it does not read stdin, is ended by SIGTERM, and says something on stderr.
+      const script = `#!${process.execPath}
+const { existsSync, writeFileSync } = require('node:fs')
+const { spawnSync } = require('node:child_process')
+const timer = setInterval(() => {
+  process.stderr.write('npm warn deprecated x@1.0.0\\n')
+  if (!existsSync(${JSON.stringify(go)})) return
+  clearInterval(timer)
+  writeFileSync(${JSON.stringify(installed)}, '')
+  spawnSync(process.execPath, process.argv.slice(2), { stdio: 'inherit' })
+}, 10)
+`
+      const npx = join(folder, 'npx')
+      writeFileSync(npx, script, { mode: 0o755 })
+      const { args, env } = itServer()
+      const machine = new Machine(t, { command: npx, args, env: { ...env } })
+      const proxy = machine.start()
+      await proxy.client.open()
+      proxy.client.notify('exit')
+      await proxy.exited
+      assert.equal(existsSync(installed), false)
+      writeFileSync(go, '')
+      await until(() => existsSync(installed))
+      await until(() => machine.described)
+    })
+
+  test('leaves no process behind with --no-kept-lists', async (t) => {
+    const machine = new Machine(t)
+    machine.ready(false)
+    const proxy = machine.start('--no-kept-lists')
+    await proxy.client.open()
+    await proxy.finish()
+    assert.equal(existsSync(join(machine.home, '.mcps-proxy')), false)
   })
 })

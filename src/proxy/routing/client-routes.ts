@@ -50,16 +50,19 @@ export class ClientRoutes {
     const lanes = source.upstreams.map((upstream) => this.#enter(upstream))
     this.#lanes = lanes
     this.#catalog = source.catalogs.of(lanes, this.#hasTasks)
-    const { startupGraceMs, initializeGraceMs, runtime, limits } = parts
+    const { initializeGraceMs, runtime, limits } = parts
     this.#changes = new ListChanges(
       client,
       (kind) => this.#catalog.shown(kind),
       (tell) => runtime.setTimer(limits.changeDelayMs, tell),
     )
     const isRemembered = lanes.some(({ view }) => view.remembered)
-    const opening = isRemembered ? [] : lanes.flatMap(({ view }) => view.settled ?? [])
-    const graceMs = Math.min(startupGraceMs, initializeGraceMs)
-    this.settled = opening.length === 0 ? undefined : within(Promise.all(opening), graceMs, runtime)
+    const opening = isRemembered
+      ? []
+      : lanes.flatMap(({ view: { settled, graceMs } }) =>
+          settled === undefined ? [] : within(settled, Math.min(graceMs, initializeGraceMs), runtime),
+        )
+    this.settled = opening.length === 0 ? undefined : Promise.all(opening)
     this.router = new Router(client, parts, lanes, this.#catalog, this.#hasTasks, (kind) => {
       this.#changes.gave(kind)
       if (kind === 'tools') this.#prepareChecks()

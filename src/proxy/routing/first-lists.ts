@@ -12,38 +12,51 @@ import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { within } from '../../runtime/within.js'
 
+/** A server that a list waits for. */
+interface Pending {
+  readonly over: Promise<unknown>
+  readonly leftMs: number
+}
+
+export interface FirstListsParts {
+  readonly runtime: Runtime
+  /** Processes that nobody waits for start after this. */
+  readonly holdStarts: (answered: Promise<unknown>) => void
+}
+
 /** The waits of one client's lists. */
 export class FirstLists {
   readonly #client: Pick<RoutedClient, 'progress'>
   readonly #lanes: () => readonly CallTarget[]
   readonly #room: QueueRoom
-  readonly #graceMs: number
-  readonly #runtime: Runtime
-  #endsAt: number
+  readonly #parts: FirstListsParts
+  #beganAt: number
+  /** The client has cancelled a list that waited: it gets the next ones as they are. */
+  #isGivenUp = false
   /** Calls that wait for the same lists. */
   readonly #waits = new Map<string, CallQueue<() => void>>()
 
-  /** `lanes` gives them in configuration order; a reload changes them. The grace is counted from the start of the servers. */
+  /** `lanes` gives them in configuration order; a reload changes them. The grace of each is counted from the start of the servers. */
   constructor(
     client: Pick<RoutedClient, 'progress'>,
     lanes: () => readonly CallTarget[],
     room: QueueRoom,
-    { startupGraceMs, runtime }: { readonly startupGraceMs: number; readonly runtime: Runtime },
+    parts: FirstListsParts,
   ) {
     this.#client = client
     this.#lanes = lanes
     this.#room = room
-    this.#graceMs = startupGraceMs
-    this.#runtime = runtime
-    this.#endsAt = runtime.now() + startupGraceMs
+    this.#parts = parts
+    this.#beganAt = parts.runtime.now()
   }
 
-  /** Runs `then` once every server has listed these or could not, or the grace is over. */
+  /** Runs `then` once every server has listed these or could not, or its grace is over. */
   shown(call: Call, kind: ListKind, then: () => void): void {
     this.#wake([kind])
-    const pending = this.#lanes().flatMap(({ view }) => view.pending(kind) ?? [])
+    const pending = this.#isGivenUp ? [] : this.#unknown(kind)
+    const isDue = pending.every(({ leftMs }) => leftMs <= 0)
     this.#until(`shown ${kind}`, pending, call, then)
-    if (!call.settled) this.#tellProgress(call, pending)
+    if (!isDue && !call.settled) this.#tellProgress(call, pending)
   }
 
   /** The same, for a call that must not rely on what was kept of an earlier start; of these servers. */
@@ -58,38 +71,66 @@ export class FirstLists {
     // A start that is put off begins now, as it does for a call; no other server is started for this.
     for (const lane of expected) if (!kinds.every((kind) => lane.known.has(kind))) lane.view.startNow()
     const reading = expected.flatMap((lane) =>
-      kinds.flatMap((kind) => (lane.known.has(kind) ? [] : (lane.view.reading(kind) ?? []))),
+      kinds.flatMap((kind) => (lane.known.has(kind) ? [] : this.#pending(lane, lane.view.reading(kind)))),
     )
     const whose = lanes.length === this.#lanes().length ? [] : lanes.map(({ config }) => config.name)
     this.#until(['said', ...kinds, ...whose].join(' '), reading, call, then)
   }
 
-  /** Resolves when all that is on its way has come, or the grace is over; undefined when nothing is. */
+  /** Resolves when all that is on its way has come, or its grace is over; undefined when nothing is. */
   settled(): Promise<unknown> | undefined {
     const coming = this.#lanes().filter(({ view }) => view.expected)
-    const pending = coming.flatMap(({ view }) => view.listed ?? [])
-    const leftMs = this.#leftMs(pending)
-    return leftMs <= 0 ? undefined : within(Promise.all(pending), leftMs, this.#runtime)
+    const pending = coming.flatMap((lane) => this.#pending(lane, lane.view.listed))
+    return pending.every(({ leftMs }) => leftMs <= 0) ? undefined : this.#over(pending)
   }
 
-  #until(what: string, pending: readonly Promise<void>[], call: Call, then: () => void): void {
-    const leftMs = this.#leftMs(pending)
-    if (leftMs <= 0) return then()
-    const key = `${what} ${this.#endsAt}`
+  /** The servers that a list waits for. */
+  #unknown(kind: ListKind): Pending[] {
+    const lanes = this.#lanes()
+    const pending = lanes.flatMap((lane) => {
+      const over = lane.view.pending(kind)
+      // Its start may be put off, behind this very list.
+      if (over !== undefined) lane.view.startNow()
+      return this.#pending(lane, over)
+    })
+    if (pending.length > 0 || lanes.some(({ view }) => view.items(kind).length > 0)) return pending
+    // An empty list looks as if there were nothing, so it also waits for servers that failed at their last start.
+    const starting = lanes.filter((lane) => lane.view.state === 'starting' && !lane.known.has(kind))
+    return starting.flatMap((lane) => this.#pending(lane, lane.view.reading(kind)))
+  }
+
+  #pending({ view }: CallTarget, over: Promise<unknown> | undefined): Pending[] {
+    if (over === undefined) return []
+    return [{ over, leftMs: this.#beganAt + view.graceMs - this.#parts.runtime.now() }]
+  }
+
+  #over(pending: readonly Pending[]): Promise<unknown> {
+    return Promise.all(
+      pending.map(({ over, leftMs }) => within(over, Math.max(0, leftMs), this.#parts.runtime)),
+    )
+  }
+
+  #until(what: string, pending: readonly Pending[], call: Call, then: () => void): void {
+    if (pending.every(({ leftMs }) => leftMs <= 0)) return then()
+    const key = `${what} ${this.#beganAt}`
     const known = this.#waits.get(key)
     const waiting = known ?? new CallQueue<() => void>(this.#room)
     if (!waiting.hasRoom(call.bytes)) return call.fail(tooManyCalls())
-    waiting.add(call, then)
+    waiting.add(call, then, () => {
+      if (this.#waits.get(key) === waiting) this.#isGivenUp = true
+    })
     if (known !== undefined) return
     this.#waits.set(key, waiting)
-    void within(Promise.all(pending), leftMs, this.#runtime).then(() => {
+    const over = this.#over(pending)
+    this.#parts.holdStarts(over)
+    void over.then(() => {
       this.#waits.delete(key)
       for (const wait of waiting) waiting.take(wait)?.()
     })
   }
 
   /** A client that gave a progress token hears how many servers are there, until the call is answered (MCP, Utilities: progress). */
-  #tellProgress(call: Call, pending: readonly Promise<void>[]): void {
+  #tellProgress(call: Call, pending: readonly Pending[]): void {
     const span = call.frame.params.meta.span('progressToken')
     if (span === undefined) return
     const token = call.raw(span)
@@ -101,22 +142,17 @@ export class FirstLists {
       this.#client.progress(call, `{"progressToken":${token},${progress}}`)
     }
     report()
-    for (const wait of pending) {
-      void wait.then(() => {
+    for (const { over } of pending) {
+      void over.then(() => {
         there++
         report()
       })
     }
   }
 
-  /** Servers that start when somebody wants to know what they have start now, and have the whole grace. */
+  /** Servers that start when a client asks for their lists start now, and have the whole grace. */
   #wake(kinds: readonly ListKind[], lanes = this.#lanes()): void {
     const woken = lanes.filter((lane) => lane.view.wake(kinds))
-    if (woken.length > 0) this.#endsAt = this.#runtime.now() + this.#graceMs
-  }
-
-  /** Of the grace; none where nothing is waited for. */
-  #leftMs(pending: readonly Promise<void>[]): number {
-    return pending.length === 0 ? 0 : this.#endsAt - this.#runtime.now()
+    if (woken.length > 0) this.#beganAt = this.#parts.runtime.now()
   }
 }

@@ -5,7 +5,7 @@ import type { ServerView } from '../../upstream/contracts/upstream.js'
 /** A server, as far as what a client is told of it goes. */
 export interface DescribedServer {
   readonly config: { readonly name: string }
-  readonly view: Pick<ServerView, 'facts' | 'failure' | 'state'>
+  readonly view: Pick<ServerView, 'facts' | 'failure' | 'lastFailure' | 'state'>
   /** Whether a task of the client can be its own. */
   readonly keepsTasks?: boolean
 }
@@ -13,13 +13,13 @@ export interface DescribedServer {
 /** Of one server; more says nothing that a person could not find in the log. */
 const PROBLEM_LENGTH_MAX = 300
 
-/** One server's words are passed as they are; those of several stand under their names. `namesDown` asks for the line of those that are down. */
+/** One server's words are passed as they are; those of several stand under their names. `namesDown` asks for the lines of those that are not ready. */
 export function instructionsOf(
   lanes: readonly DescribedServer[],
   namesDown: boolean,
   lengthMax: number,
 ): string | undefined {
-  const down = namesDown ? downLine(lanes) : undefined
+  const down = namesDown ? statusLines(lanes) : undefined
   const said = lanes.flatMap((lane) => {
     const text = lane.view.facts?.instructions?.trim()
     return text === undefined || text === '' ? [] : [{ name: lane.config.name, text }]
@@ -34,16 +34,50 @@ export function instructionsOf(
 
 /** Why a server cannot be used, without its name and in one line. */
 export function problemOf({ config: { name }, view: { failure } }: DescribedServer): string {
-  const text = (failure?.message ?? 'not available').replaceAll(/\s+/g, ' ')
+  return problemIn(name, failure?.message ?? 'not available')
+}
+
+function problemIn(name: string, message: string): string {
+  const text = message.replaceAll(/\s+/g, ' ')
   const named = [`'${name}': `, `'${name}' `].find((prefix) => text.startsWith(prefix))
   const problem = named === undefined ? `not started, ${text}` : text.slice(named.length)
   return problem.slice(0, PROBLEM_LENGTH_MAX)
 }
 
-/** Names the servers that are known to be down; undefined when there are none. */
-function downLine(lanes: readonly DescribedServer[]): string | undefined {
+/** Names the servers that cannot be used, and those that are starting and show nothing yet; undefined when there are none. */
+function statusLines(lanes: readonly DescribedServer[]): string | undefined {
   const down = lanes.filter(({ view }) => view.state === 'error')
-  if (down.length === 0) return undefined
-  const problems = down.map((lane) => `${lane.config.name}: ${problemOf(lane)}`)
-  return `Servers that are not available now: ${problems.join('; ')}`
+  const failed = lanes.filter(({ view }) => view.state !== 'error' && view.lastFailure !== undefined)
+  const starting = lanes.filter(
+    ({ view: { state, facts, lastFailure } }) =>
+      state === 'starting' && facts === undefined && lastFailure === undefined,
+  )
+  const lines = [
+    lineOf(
+      'Servers that are not available now',
+      '; ',
+      down,
+      (lane) => `${lane.config.name}: ${problemOf(lane)}`,
+    ),
+    lineOf('Servers that failed at their last start, and are started again', '; ', failed, (lane) => {
+      const { name } = lane.config
+      return `${name}: ${problemIn(name, lane.view.lastFailure ?? '')}`
+    }),
+    lineOf(
+      'Servers that are still starting, whose lists follow',
+      ', ',
+      starting,
+      ({ config }) => config.name,
+    ),
+  ].filter((line) => line !== undefined)
+  return lines.length === 0 ? undefined : lines.join('\n')
+}
+
+function lineOf(
+  title: string,
+  separator: string,
+  lanes: readonly DescribedServer[],
+  inWords: (lane: DescribedServer) => string,
+): string | undefined {
+  return lanes.length === 0 ? undefined : `${title}: ${lanes.map(inWords).join(separator)}`
 }

@@ -27,8 +27,8 @@ import type { CallTarget } from '../../upstream/contracts/upstream.js'
 export interface ReachParts {
   readonly checks: ArgumentChecks
   readonly runtime: Runtime
-  /** How long the first lists wait for servers that are still starting. */
-  readonly startupGraceMs: number
+  /** Processes that nobody waits for start after this. */
+  readonly holdStarts: (answered: Promise<unknown>) => void
   /** How long the answer to `initialize` does, at most. */
   readonly initializeGraceMs: number
   /** Whether the instructions name the servers that are known to be down. */

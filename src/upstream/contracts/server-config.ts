@@ -41,6 +41,8 @@ export interface ServerCommon extends ServerTimes {
   readonly lazy: boolean
   /** Its one client opens it with its own handshake, and gets its own answer. */
   readonly isTransparent?: true
+  /** `startTimeoutMs` of a server that never listed, which may have to be installed first. */
+  readonly firstStartTimeoutMs: number
   /** What it says of itself is kept, and shown before it has started again. */
   readonly keep: boolean
   /** Why this one server cannot be opened (an unset variable); the others start. */

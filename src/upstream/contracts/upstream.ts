@@ -59,6 +59,10 @@ export interface ServerView {
   reading(kind: ListKind): Promise<void> | undefined
   /** The same; undefined too where what is known of the list is shown, and of a server that is not waited for. */
   pending(kind: ListKind): Promise<void> | undefined
+  /** How long lists wait for it, from its start on. */
+  readonly graceMs: number
+  /** Why its last start failed, until this one has ended; undefined when it did not. */
+  readonly lastFailure: string | undefined
   /** Whether something is known of it from an earlier start, and nothing yet from this one. */
   readonly remembered: boolean
   /** Whether it is waited for: a server that did not answer the last time, or for long, is not until it has. */
@@ -117,15 +121,9 @@ export interface Upstream {
   /** Whether every client has processes of its own. */
   readonly isolated: boolean
   /** What is known of it to whoever has no lane: of its processes, or from an earlier start. */
-  readonly view: Pick<ServerView, 'facts' | 'failure' | 'state'>
+  readonly view: Pick<ServerView, 'facts' | 'failure' | 'lastFailure' | 'state'>
   /** Takes a configuration that differs only in what needs no other process: names, and what is shown. */
   adjust(config: ServerConfig): void
-  /**
-   * Starts what every client will need, before any client has said what it is, unless one needs it sooner.
-   *
-   * `delayMs` is the wait for such a client; with every call until then it begins anew.
-   */
-  warm(delayMs: number): void
   /** Uses a server that was started elsewhere as its first; false when it has one already. */
   adopt(server: Connection | RunningProcess): boolean
   /** The lane that this client uses from now on. */

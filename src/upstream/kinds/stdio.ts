@@ -3,6 +3,7 @@
 import { Redactor } from '../../text/redactor.js'
 import { Pool } from '../pool/pool.js'
 import type { PoolSurroundings } from '../pool/pool-parts.js'
+import { isInstaller } from '../process/installers.js'
 import { ServerProcess } from '../process/process.js'
 import { type RunningProcess, childOf } from '../contracts/running-process.js'
 import type { StdioServerConfig } from '../contracts/server-config.js'
@@ -21,6 +22,7 @@ export function openStdio(config: StdioServerConfig, around: StdioSurroundings):
     ...config,
     discretion,
     namesCalls: false,
+    installs: isInstaller(config.command, config.args),
     staysForClients: false,
     mirrors: false,
     // Half of the start time is left for `initialize`.

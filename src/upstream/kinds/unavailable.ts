@@ -51,6 +51,8 @@ class UnavailableUpstream implements Upstream, Lane {
       state: 'error',
       failure: { message, body: refusal },
       facts: undefined,
+      graceMs: 0,
+      lastFailure: undefined,
       settled: undefined,
       listed: undefined,
       reading: nothing,
@@ -91,7 +93,6 @@ class UnavailableUpstream implements Upstream, Lane {
   }
 
   readonly adopt = no
-  readonly warm = nothing
   readonly hurry = nothing
   readonly level = nothing
   readonly told = nothing

@@ -27,8 +27,8 @@ export interface LaneUse {
 
 /** The pool of a lane. */
 export interface LaneOwner {
-  /** Whether a server runs that no lane uses yet. */
-  readonly hasSpare: boolean
+  /** Whether a server that was started elsewhere waits for its first lane. */
+  readonly hasAdopted: boolean
   /** That server, or another one. @throws UpstreamError when there is no room for one more */
   take(): Dialed
   /** A server has shaken hands. */

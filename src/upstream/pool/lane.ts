@@ -52,7 +52,7 @@ export class PoolLane implements Lane, ServerView {
     const settled = (): void => this.#settle()
     this.#members = new ServerInstances(parts, this.#links, this.#lists, this.#recollection, settled)
     // What can be answered at once is answered before a process is started.
-    const isLater = !parts.pool.hasSpare && this.#recollection.facts !== undefined
+    const isLater = !parts.pool.hasAdopted && this.#recollection.facts !== undefined
     if (!parts.yields && !config.lazy) this.#members.begin(isLater)
   }
 
@@ -119,6 +119,14 @@ export class PoolLane implements Lane, ServerView {
 
   reading(kind: ListKind): Promise<void> | undefined {
     return this.#members.reading(kind)
+  }
+
+  get graceMs(): number {
+    return this.#members.graceMs
+  }
+
+  get lastFailure(): string | undefined {
+    return this.#recollection.before?.failure
   }
 
   get remembered(): boolean {

@@ -10,6 +10,7 @@ import type { MarkedTools } from './marked-tools.js'
 import type { UpstreamLimits } from './limits.js'
 import type { UpstreamNews } from './news.js'
 import type { ProcessRoom } from './process-room.js'
+import type { StartTurns } from './start-turns.js'
 import type { Restarts } from './restarts.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import type { ServerConfig, ServerProtocol, ServerTimes } from '../contracts/server-config.js'
@@ -30,12 +31,14 @@ export interface PoolSurroundings {
   readonly kept: KeptServers
   /** Whether a process that only one client uses starts with its first call instead of with the client. */
   readonly ownStart: 'with-client' | 'with-call'
-  /** A server that has not answered after so long is not waited for at the next start. */
-  readonly lateMs: number
+  /** How long lists wait for a server that is starting, and for one that never listed, at its first starts. */
+  readonly graces: { readonly startupMs: number; readonly firstMs: number }
   /** How long a process of one client outlives that client's last word; undefined is as long as the client. */
   readonly sessionIdleMs: number | undefined
   /** Of the processes that may run in all. */
   readonly room: ProcessRoom
+  /** When they start. */
+  readonly starts: StartTurns
 }
 
 /** How a server of one kind is pooled. */
@@ -43,6 +46,8 @@ export interface Pooling {
   /** For what the server says that people are shown. */
   readonly discretion: Redactor
   readonly dial: Dial
+  /** Whether its start may install a package first. */
+  readonly installs?: boolean
   /** Takes one that runs already, where servers are processes. */
   readonly adopt?: (running: RunningProcess) => Dialed
   readonly isolation: 'auto' | 'shared' | 'session'

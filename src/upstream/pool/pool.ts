@@ -11,7 +11,6 @@ import { crossing } from '../../mcp/eras/crossing.js'
 import type { ServerLeg } from '../../mcp/eras/leg.js'
 import { Adopted } from './adopted.js'
 import { ChosenLane } from './chosen-lane.js'
-import type { Timer } from '../../runtime/runtime.js'
 import type { Dialed, KnownServer } from '../contracts/dial.js'
 import { thatServer } from '../contracts/errors.js'
 import { PoolLane } from './lane.js'
@@ -21,16 +20,13 @@ import type { PoolSurroundings, Pooling, ServerParts } from './pool-parts.js'
 import type { StopCause } from './news.js'
 import { Recollections } from './recollection.js'
 import { Restarts } from './restarts.js'
-import type { ServerConfig } from '../contracts/server-config.js'
+import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import { ServerEra } from './server-era.js'
 import { ServerReports } from './server-reports.js'
 import { type Sharing, sharingFor, useOf } from './sharing.js'
 import type { Lane, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
 import { within } from '../../runtime/within.js'
-
-/** How long a server whose lists are kept waits for a client that speaks. */
-const SILENCE_MS = 300
 
 /** How often a pool that is being left looks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
@@ -43,11 +39,8 @@ export class Pool implements Upstream, LaneOwner {
   readonly #common = new Map<Sharing, PoolLane>()
   /** Of clients that have not used the server, whose era is not known. */
   readonly #undecided = new Set<ChosenLane>()
-  /** Started before its first client has come, who is to find one that is well. */
-  #spare: Dialed | undefined
-  #warming: Timer | undefined
-  /** The time for that has come. */
-  #isWarm = false
+  /** A server that was started elsewhere, until the first lane takes it. */
+  #adopted: Dialed | undefined
   readonly #era: ServerEra
   readonly #known: KnownServer
   readonly #reports: ServerReports
@@ -79,8 +72,9 @@ export class Pool implements Upstream, LaneOwner {
       around.runtime,
       kept.facts?.description !== undefined,
     )
-    this.#parts = { ...around, ...pooling, service, kind, times: config, leg, marked, restarts }
     this.#recollections = new Recollections(kept, era, (said) => leg().recall(said))
+    const times = timesOf(config, this.#recollections)
+    this.#parts = { ...around, ...pooling, service, kind, times, leg, marked, restarts }
     this.#reports = new ServerReports(this.#parts, () => this.#stopping)
   }
 
@@ -90,7 +84,9 @@ export class Pool implements Upstream, LaneOwner {
 
   get view(): Upstream['view'] {
     const best = this.#best
-    return best ?? { facts: this.#recollections.facts, failure: undefined, state: this.#stateOf(best) }
+    if (best !== undefined) return best
+    const { facts, kept } = this.#recollections
+    return { facts, failure: undefined, lastFailure: kept?.failure, state: 'disconnected' }
   }
 
   adjust(config: ServerConfig): void {
@@ -98,45 +94,17 @@ export class Pool implements Upstream, LaneOwner {
     for (const lane of this.#lanes) lane.config = config
   }
 
-  warm(delayMs: number): void {
-    if (this.config.lazy || this.#closed || this.#isWarm) return
-    this.#warming?.cancel()
-    // Where something is kept, a client that speaks at once is answered before its lane starts the process.
-    const waitMs = this.#recollections.kept?.description !== undefined ? SILENCE_MS : delayMs
-    if (waitMs === 0) return this.#startSpare()
-    const { runtime } = this.#parts
-    this.#warming = runtime.setTimer(waitMs, () => {
-      // What the client has said by now is read first: timers run before that, also those that are late.
-      this.#warming = runtime.setTimer(0, () => this.#startSpare())
-    })
-  }
-
-  #startSpare(): void {
-    this.#isWarm = true
-    if (this.#spare !== undefined || this.#lanes.size > 0 || this.#closed) return
-    try {
-      this.#keep(this.#dial())
-    } catch (error) {
-      // Too many processes: the first client will be told.
-      this.#parts.log({ level: 'warn', service: this.config.name, message: String(error) })
-    }
-  }
-
   adopt(server: Connection | RunningProcess): boolean {
     if (this.#lanes.size > 0 || this.#closed) return false
     const adopted = 'stdin' in server ? this.#parts.adopt?.(server) : new Adopted(this.config.name, server)
     if (adopted === undefined) return false
-    void this.#spare?.stop()
+    void this.#adopted?.stop()
     this.#reports.began(adopted)
-    this.#keep(adopted)
-    return true
-  }
-
-  #keep(dialed: Dialed): void {
-    this.#spare = dialed
-    void dialed.ended.then(() => {
-      if (this.#spare === dialed) this.#spare = undefined
+    this.#adopted = adopted
+    void adopted.ended.then(() => {
+      if (this.#adopted === adopted) this.#adopted = undefined
     })
+    return true
   }
 
   attach(client: ClientPort): Lane {
@@ -217,11 +185,10 @@ export class Pool implements Upstream, LaneOwner {
 
   async close(): Promise<void> {
     this.#closed = true
-    this.#warming?.cancel()
     const lanes = [...this.#lanes]
     this.#lanes.clear()
     this.#common.clear()
-    await Promise.all([...lanes.map((lane) => lane.close()), this.#spare?.stop()])
+    await Promise.all([...lanes.map((lane) => lane.close()), this.#adopted?.stop()])
   }
 
   /** The lane that says most of the server. */
@@ -230,14 +197,9 @@ export class Pool implements Upstream, LaneOwner {
     return lanes.find((lane) => lane.state === 'connected') ?? lanes[0]
   }
 
+  /** Nothing runs before a client wants something of it. */
   #stateOf(lane: PoolLane | undefined): UpstreamState {
-    return lane?.state ?? (this.#closed || this.#startsWhenAsked ? 'disconnected' : 'starting')
-  }
-
-  /** Whether nothing runs before a client wants something of it: where each has its own, the first is started ahead at most. */
-  get #startsWhenAsked(): boolean {
-    const isAhead = this.#parts.ownStart === 'with-client' && (!this.#isWarm || this.hasSpare)
-    return this.config.lazy || (this.isolated && !isAhead)
+    return lane?.state ?? 'disconnected'
   }
 
   get #idle(): boolean {
@@ -260,13 +222,13 @@ export class Pool implements Upstream, LaneOwner {
 
   // LaneOwner: where lanes get their servers.
 
-  get hasSpare(): boolean {
-    return this.#spare !== undefined
+  get hasAdopted(): boolean {
+    return this.#adopted !== undefined
   }
 
   take(): Dialed {
-    const dialed = this.#spare ?? this.#dial()
-    this.#spare = undefined
+    const dialed = this.#adopted ?? this.#dial()
+    this.#adopted = undefined
     return dialed
   }
 
@@ -291,5 +253,20 @@ export class Pool implements Upstream, LaneOwner {
   get #stopping(): StopCause | undefined {
     if (!this.#closed) return undefined
     return this.#retired ? 'retired' : 'closing'
+  }
+}
+
+/** A server that never listed may have to be installed first. */
+function timesOf(config: ServerConfig, recollections: Recollections): ServerTimes {
+  const { listTimeoutMs, timeoutMs, totalTimeoutMs } = config
+  return {
+    listTimeoutMs,
+    timeoutMs,
+    totalTimeoutMs,
+    get startTimeoutMs() {
+      return recollections.kept?.description === undefined
+        ? config.firstStartTimeoutMs
+        : config.startTimeoutMs
+    },
   }
 }

@@ -18,19 +18,12 @@ interface Newcomer {
   readonly nowMs: number
 }
 
-/** `initialize`, and a list of a client that asks at once, are answered before a process starts. */
-const ANSWERS_MS = 100
-
-/** What a process takes of a processor until it has started, about. */
-const START_MS = 300
-
 /** Counts the child processes of all servers together. */
 export class ProcessRoom {
   readonly #processesMax: number
   readonly #awayMsMax: number
   readonly #idle = new Set<IdleProcess>()
   #processes = 0
-  #lastStartMs = -Infinity
 
   /** One whose clients have been away for `awayMsMax` makes room for whoever needs it. */
   constructor(processesMax: number, awayMsMax: number = Infinity) {
@@ -45,17 +38,6 @@ export class ProcessRoom {
     return () => {
       this.#processes--
     }
-  }
-
-  /**
-   * Takes the next turn to start a process for which nobody waits; gives in how many milliseconds it comes.
-   *
-   * One after the other: many that start together take the processor from clients that are reading the lists, for
-   * seconds where there are few processors.
-   */
-  takeStart(nowMs: number): number {
-    this.#lastStartMs = Math.max(nowMs + ANSWERS_MS, this.#lastStartMs + START_MS)
-    return this.#lastStartMs - nowMs
   }
 
   /** Names a process that makes room for others when there is none; what it gives takes the name back. */

@@ -9,6 +9,9 @@ import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
 import type { LaneLists } from './lane-lists.js'
 
+/** So many starts of a server may still be installing it. */
+const FIRST_STARTS = 2
+
 /** A server and its lists, as a lane shows them. */
 export interface Described {
   /** Whether a process that this proxy has started said it, and not one of an earlier run. */
@@ -116,6 +119,8 @@ export class Recollection {
   readonly #all: Recollections
   readonly #lists: LaneLists
   readonly #isKept: boolean
+  /** Whether this is one of the first starts of a server that never listed, and has not failed. */
+  readonly isNew: boolean
   /** The facts at the time the lane was made; undefined once the server has answered or failed. */
   #before: KeptFacts | undefined
   #facts: ServerFacts | undefined
@@ -131,6 +136,8 @@ export class Recollection {
     this.#lists = lists
     this.#isKept = isKept
     this.#before = all.kept
+    const { starts = 0, failure, description } = this.#before ?? {}
+    this.isNew = description === undefined && failure === undefined && starts < FIRST_STARTS
     const { described } = all
     if (described !== undefined) this.#show(described)
   }

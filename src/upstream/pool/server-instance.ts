@@ -59,6 +59,8 @@ export class ServerInstance implements IdleProcess, LinkMember {
   readonly #queued: CallQueue<Forward>
   /** Somebody waits for the process, once for all that arrive. */
   #isOpening = false
+  /** Lets another install begin. */
+  #endInstall: () => void = () => {}
   readonly #withdraw: (() => void) | undefined
   #starts = 0
   #usedAt = 0
@@ -76,8 +78,8 @@ export class ServerInstance implements IdleProcess, LinkMember {
     const { concurrency, idleTimeoutMs, limits, principal, room, runtime, sharing, yields } = parts
     this.principal = principal
     this.supervisor = new Supervisor(parts, {
-      known: () => parts.verdict?.(),
-      room: () => (parts.pool.hasSpare ? undefined : room.free({ principal, nowMs: runtime.now() })),
+      known: () => this.#known(),
+      room: () => (parts.pool.hasAdopted ? undefined : room.free({ principal, nowMs: runtime.now() })),
       isWanted: () => !yields || lane.isFollowed || this.#arriving.size > 0,
       open: () => this.#openLink(),
     })
@@ -199,6 +201,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
 
   async close(): Promise<void> {
     this.#idle?.cancel()
+    this.#endInstall()
     this.#crowding.stop()
     this.#withdraw?.()
     await this.supervisor.close()
@@ -272,6 +275,23 @@ export class ServerInstance implements IdleProcess, LinkMember {
     call.fail(thatServer(this.#parts.service, 'overloaded', what).body)
   }
 
+  /** Resolves when the process may start; undefined when it may now. */
+  #known(): Promise<void> | undefined {
+    const verdict = this.#parts.verdict?.()
+    return verdict === undefined ? this.#turn() : verdict.then(() => this.#turn())
+  }
+
+  #turn(): Promise<void> | undefined {
+    const { installs, kind, pool, recollections, starts } = this.#parts
+    if (kind !== 'stdio' || pool.hasAdopted) return undefined
+    if (installs !== true || recollections.kept?.description !== undefined) return starts.take()
+    return starts.install().then((end) => {
+      this.#endInstall = end
+      if (this.#lane.isClosed) end()
+      return starts.take()
+    })
+  }
+
   #openLink(): OpeningLink {
     const { client, declared, opening, pool, reports } = this.#parts
     const link = new Link(pool.take(), this.#parts, this.#lane, this)
@@ -283,6 +303,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
       this.#usedAt = this.#parts.runtime.now()
       this.#watchIdle()
     })
+    void ready.catch(() => {}).then(() => this.#endInstall())
     const isLeft = (): boolean => this.#lane.isClosed
     reports.used(link, { client, restarts: this.#starts++, isLeft }, ready)
     return { link, ready }

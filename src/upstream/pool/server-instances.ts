@@ -4,7 +4,6 @@ import type { Call, ClientPort } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { LazyPromise } from '../../runtime/lazy-promise.js'
 import type { Timer } from '../../runtime/runtime.js'
-import { within } from '../../runtime/within.js'
 import type { UpstreamError } from '../contracts/errors.js'
 import type { UpstreamState } from '../contracts/upstream.js'
 import type { LaneLinks } from './lane-links.js'
@@ -101,6 +100,12 @@ export class ServerInstances {
     return states.includes('closed') ? 'disconnected' : 'error'
   }
 
+  /** How long lists wait for it. */
+  get graceMs(): number {
+    const { firstMs, startupMs } = this.#parts.graces
+    return this.#recollection.isNew ? firstMs : startupMs
+  }
+
   /** Resolves when the first attempt has ended; undefined when it has, or has not begun. */
   get settled(): Promise<void> | undefined {
     return this.#state.kind === 'starting' ? this.#state.settled : undefined
@@ -171,15 +176,16 @@ export class ServerInstances {
 
   /** A call does not wait for this. */
   async #delay(): Promise<void> {
-    const { room, runtime } = this.#parts
-    await within(this.#hurried.promise, room.takeStart(runtime.now()), runtime)
+    const { turn, leave } = this.#parts.starts.putOff()
+    await Promise.race([turn, this.#hurried.promise])
+    leave()
   }
 
   /** The first attempt. */
   #launch(): Promise<void> {
-    const { runtime, lateMs, recollections } = this.#parts
+    const { runtime, recollections } = this.#parts
     recollections.started()
-    this.#late = runtime.setTimer(lateMs, () => {
+    this.#late = runtime.setTimer(this.graceMs, () => {
       if (this.#links.facts === undefined) this.#recollection.late()
     })
     return this.#startFirst()

@@ -8,12 +8,6 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 /** What a start takes for a moment. */
 const START = 8
 
-/** What a server takes while it runs. */
-const SERVER = 3
-
-/** What the proxy takes for a moment while it is loaded, and what it keeps. */
-const LOADING = 128
-
 /** What must be left after it: this many, of a small limit this share. */
 const LEFT_MAX = 16
 const LEFT_SHARE = 1 / 8
@@ -33,11 +27,6 @@ export function hasDescriptors(): boolean {
   } finally {
     for (const descriptor of opened) closeSync(descriptor)
   }
-}
-
-/** Whether so many servers leave enough for the proxy to be loaded beside them. */
-export function leavesRoomToLoad(servers: number): boolean {
-  return servers * SERVER + LOADING <= descriptorLimit()
 }
 
 /** How many this process may have; no end where the system does not tell. */

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import type { Redactor } from '../../text/redactor.js'
 import { NdjsonConnection, type NdjsonOptions } from '../../transports/stdio/ndjson.js'
 import type { DialEnd, Dialed } from '../contracts/dial.js'
+import { LastWords } from './last-words.js'
 import { MemoryWatch } from './memory-watch.js'
 import { spawnSpec } from './environment.js'
 import type { Child, ChildExit, LogSink, Runtime } from '../../runtime/runtime.js'
@@ -36,6 +37,12 @@ export interface ProcessSurroundings {
   readonly memoryWatchMs: number
 }
 
+/** `server/discover` and `initialize`. */
+const HANDSHAKE_MESSAGES = 2
+
+/** Of the line on stderr that says why a program failed. */
+const WHY_LENGTH_MAX = 300
+
 /** To read who descends from whom takes milliseconds, on a machine that is not stuck. */
 const SURVEY_MS_MAX = 500
 
@@ -49,6 +56,7 @@ export class ServerProcess implements Dialed {
   readonly #child: Child
   readonly #around: ProcessSurroundings
   readonly #watch: MemoryWatch | undefined
+  readonly #words = new LastWords()
   /** Why we have ended it ourselves, at once. */
   #verdict: DialEnd | undefined
   #gone = false
@@ -61,7 +69,9 @@ export class ServerProcess implements Dialed {
     this.#around = around
     this.#child = adopted ?? around.runtime.spawn(spawnSpec(config, around.runtime.env, around.marks))
     const { stdin, stdout, stderr } = this.#child
-    new StderrLog({ ...around, service: config.name, limits: around.stderr }).drain(stderr)
+    new StderrLog({ ...around, service: config.name, limits: around.stderr, words: this.#words }).drain(
+      stderr,
+    )
     this.connection = new NdjsonConnection(stdout, stdin, around.ndjson, around.runtime)
     this.#watch = this.#watched(config)
     this.ended = this.#child.exited.then((exit) => this.#exited(config, exit))
@@ -116,7 +126,19 @@ export class ServerProcess implements Dialed {
     this.#gone = true
     stdout.destroy()
     stderr.destroy()
-    return this.#verdict ?? describeExit(config, exit)
+    return this.#verdict ?? describeExit(config, exit, this.#why(exit))
+  }
+
+  /** In the words of the program. What it said before its handshake is taken to be about its failure. */
+  #why({ code }: ChildExit): string {
+    const isStarted = this.connection.traffic.given > HANDSHAKE_MESSAGES
+    const last = isStarted || code === 0 ? undefined : this.#words.lines.at(-1)
+    const why = this.#words.reason ?? last
+    if (why === undefined || code === undefined) return ''
+    const folder = this.#words.damagedFolder
+    const remedy =
+      folder === undefined ? '' : `; remove ${folder}, which npm has not installed as a whole, and try again`
+    return `: ${why.trim().slice(0, WHY_LENGTH_MAX)}${remedy}`
   }
 
   #watched({ name, memoryLimitBytes }: StdioServerConfig): MemoryWatch | undefined {
@@ -171,7 +193,7 @@ const remedies: Readonly<Record<string, (cwd: string) => string>> = {
   ERR_INVALID_ARG_VALUE: () => 'the command is empty, or it, an argument, a variable or cwd has a NUL in it',
 }
 
-function describeExit(config: StdioServerConfig, exit: ChildExit): DialEnd {
+function describeExit(config: StdioServerConfig, exit: ChildExit, why: string): DialEnd {
   const { name, command, cwd } = config
   if (exit.spawnError !== undefined) {
     const remedy = remedies[exit.spawnError]?.(cwd)
@@ -179,5 +201,5 @@ function describeExit(config: StdioServerConfig, exit: ChildExit): DialEnd {
     return { reason: 'spawn-failed', message: `'${name}' cannot be started: ${command}: ${why}` }
   }
   const how = exit.signal === undefined ? `with code ${exit.code}` : `by ${exit.signal}`
-  return { reason: 'exited', message: `'${name}' exited ${how}` }
+  return { reason: 'exited', message: `'${name}' exited ${how}${why}` }
 }

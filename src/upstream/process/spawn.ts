@@ -79,6 +79,7 @@ function started(child: ChildProcess, groups: GroupWatch, tree: ProcessTree): Ch
     exited,
     signal: (name) => !ended && signal(name),
     interrupt: () => void child.kill('SIGINT'),
+    ...(pid !== undefined && hasGroups && { release: () => groups.remove(pid) }),
     ...(strays !== undefined && { survey: () => strays.find(), surveyNow: () => strays.findNow() }),
   }
 }

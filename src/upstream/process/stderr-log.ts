@@ -3,6 +3,7 @@
 import type { Readable } from 'node:stream'
 import type { Redactor } from '../../text/redactor.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
+import type { LastWords } from './last-words.js'
 
 const LF = 0x0a
 
@@ -19,6 +20,8 @@ export interface StderrLogParts {
   readonly runtime: Pick<Runtime, 'now'>
   readonly log: LogSink
   readonly limits: StderrLimits
+  /** Learns each line that is logged. */
+  readonly words?: LastWords
 }
 
 /** Logs the lines of one child's stderr. */
@@ -77,7 +80,9 @@ export class StderrLog {
     const said = Buffer.concat(line).toString('utf8')
     const { discretion } = this.#parts
     const text = (isCut ? discretion.beginning(said) : discretion.clean(said)).trimEnd()
-    if (text !== '') this.#say(text)
+    if (text === '') return
+    this.#parts.words?.add(text)
+    this.#say(text)
   }
 
   #say(message: string): void {

@@ -30,6 +30,8 @@ function laneOf(name: string, lists: Lists): Lane {
       state: 'connected',
       failure: undefined,
       facts: undefined,
+      graceMs: 0,
+      lastFailure: undefined,
       settled: undefined,
       listed: undefined,
       reading: () => undefined,

@@ -2,7 +2,7 @@
 
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { LastWords } from '../../src/proxy/last-words.js'
+import { LastWords } from '../../src/upstream/process/last-words.js'
 
 const cases: [string, readonly string[], readonly string[]][] = [
   [

@@ -20,6 +20,13 @@ const errors: readonly RegExp[] = [
 /** Every line of npm's begins so, and the first ones say what is wrong. */
 const npm = /^npm (?:error|ERR!) \S/
 
+/** Of these, the ones that a person understands alone. */
+const plainNpm = /is not in this registry|No matching version|failed, reason:|Lock compromised/
+
+/** A program that was not installed as a whole. */
+const missingModule = /Cannot find (?:module|package) /
+const npxFolder = /(?:\/|[A-Za-z]:\\)[^\s'"]*[/\\]_npx[/\\][0-9a-f]+/
+
 /** Rust says where, and what on the next line. */
 const panicked = /^thread '.*' \S*\s*panicked at /
 
@@ -33,6 +40,28 @@ export class LastWords {
   add(line: string): void {
     this.#lines.push(line)
     if (this.#lines.length > KEPT_MAX) this.#lines.shift()
+  }
+
+  /** The one line that says why it failed; undefined where none does. */
+  get reason(): string | undefined {
+    const lines = this.#lines
+    const error = lines.findLast((line) => errors.some((each) => each.test(line)))
+    if (error !== undefined) return error
+    const panic = lines.findLastIndex((line) => panicked.test(line))
+    if (panic >= 0) return lines.slice(panic, panic + 2).join(' ')
+    const ofNpm = lines.filter((line) => npm.test(line))
+    return ofNpm.find((line) => plainNpm.test(line)) ?? ofNpm[1] ?? ofNpm[0]
+  }
+
+  /** The folder to remove where `npx` runs a package that npm has not installed as a whole. */
+  get damagedFolder(): string | undefined {
+    const at = this.#lines.findLastIndex((line) => missingModule.test(line))
+    if (at < 0) return undefined
+    for (const line of this.#lines.slice(at)) {
+      const [folder] = npxFolder.exec(line) ?? []
+      if (folder !== undefined) return folder
+    }
+    return undefined
   }
 
   /** The lines that say why it failed; its last ones where none does. */

@@ -1,0 +1,92 @@
+// When processes start that start together.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { LazyPromise } from '../../src/runtime/lazy-promise.js'
+import { StartTurns } from '../../src/upstream/pool/start-turns.js'
+import { libraryProxy } from '../integration/support/library.js'
+import { FakeRuntime, polite, settled } from './support/fake-runtime.js'
+
+const world = (): { readonly runtime: FakeRuntime; readonly turns: StartTurns } => {
+  const runtime = new FakeRuntime()
+  return { runtime, turns: new StartTurns(runtime) }
+}
+
+describe('starts', () => {
+  test('have a turn of the event loop each', async () => {
+    const { runtime, turns } = world()
+    const started: number[] = []
+    for (let n = 0; n < 3; n++) {
+      const turn = turns.take()
+      if (turn === undefined) started.push(n)
+      else void turn.then(() => started.push(n))
+    }
+    assert.deepEqual(started, [0])
+    await runtime.pass(1, 1)
+    assert.deepEqual(started, [0, 1, 2])
+    assert.equal(turns.take(), undefined)
+  })
+
+  test('that nobody waits for come one after the other, and behind the lists', async () => {
+    const { runtime, turns } = world()
+    const started: number[] = []
+    const list = new LazyPromise<void>()
+    turns.holdUntil(list.promise)
+    const putOff = [0, 1, 2].map((n) => {
+      const each = turns.putOff()
+      void each.turn.then(() => started.push(n))
+      return each
+    })
+    await runtime.pass(10_000)
+    assert.deepEqual(started, [])
+    list.come()
+    await settled()
+    await runtime.pass(100, 10)
+    assert.deepEqual(started, [0])
+    putOff[1]?.leave()
+    await runtime.pass(290, 10)
+    assert.deepEqual(started, [0])
+    await runtime.pass(10, 10)
+    assert.deepEqual(started, [0, 2])
+  })
+})
+
+describe('installs', () => {
+  test('run two at a time, and one that takes long gives up its turn', async () => {
+    const { runtime, turns } = world()
+    const ends: (() => void)[] = []
+    for (let n = 0; n < 6; n++) void turns.install().then((end) => ends.push(end))
+    await settled()
+    assert.equal(ends.length, 2)
+    ends[0]?.()
+    ends[0]?.()
+    await settled()
+    assert.equal(ends.length, 3)
+    await runtime.pass(20_000)
+    assert.equal(ends.length, 5, 'two turns are over, and are given on once')
+    ends[1]?.()
+    await settled()
+    assert.equal(ends.length, 5, 'a turn that is over is not given on again')
+  })
+
+  test('of servers by npx do so until the servers are known', async (t) => {
+    const runtime = new FakeRuntime()
+    runtime.script = (method, params, child) =>
+      method === 'initialize' ? undefined : polite(method, params, child)
+    const servers = Object.fromEntries(
+      ['a', 'b', 'c', 'd'].map((name) => [name, { command: 'npx', args: [name] }]),
+    )
+    const { attach } = await libraryProxy(t, { ...servers, e: { command: 'node' } }, { runtime })
+    const { client } = await attach()
+    void client.open().catch(() => {})
+    await runtime.pass(1000)
+    assert.equal(runtime.children.length, 3)
+    const first = runtime.children.find(({ command }) => command === 'npx')
+    first?.say(`{"jsonrpc":"2.0","id":${first.lastId},"result":${polite('initialize', {}, first)}}`)
+    await runtime.pass(100)
+    assert.equal(runtime.children.length, 4)
+    await runtime.pass(20_000)
+    assert.equal(runtime.children.length, 5)
+    assert.ok(runtime.children.every(({ signals, stdin }) => signals === 0 && !stdin.writableEnded))
+  })
+})
