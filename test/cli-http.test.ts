@@ -28,6 +28,7 @@ describe('the command line', () => {
     logLevel: undefined,
     silent: false,
     keepsLists: true,
+    force: false,
   }
   const cases: [string, unknown][] = [
     ['', http],

@@ -35,6 +35,7 @@ describe('the command line', () => {
     logLevel: undefined,
     silent: false,
     keepsLists: true,
+    force: false,
   }
   const oneServer = { ...stdio, keepsLists: false }
   const remote = { url: '', headers: {}, google: false, audience: undefined, impersonate: undefined }

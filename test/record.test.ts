@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { hostname, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ import { type OpenRecord, openRecord } from '../src/record/record.js'
 import { RecordStream } from '../src/record/stream.js'
 import { RecordWriter } from '../src/record/writer.js'
 import { itEcho } from './integration/support/programs.js'
-import { type Spawned, spawnProxy } from './integration/support/spawned.js'
+import { spawnProxy } from './integration/support/spawned.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-record-test-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -56,69 +56,30 @@ function bytesIn(line: string): Buffer {
   return Buffer.from(frame + (typeof eol === 'string' ? eol : '\n'))
 }
 
-describe('a file that is recorded to already', () => {
-  const meta = { command: 'test' }
-
-  it('stays with its process, and the next one has a file of its own', async () => {
+describe('a file that exists', () => {
+  it('is refused, and the command starts nothing', async (t) => {
     const file = newFile()
-    const [one, two, three] = [
-      await openRecord(file, meta),
-      await openRecord(file, meta),
-      await openRecord(file, meta),
-    ]
-    const own = file.replace('.jsonl', `-${process.pid}`)
-    assert.deepEqual([one.file, two.file, three.file], [file, `${own}.jsonl`, `${own}-2.jsonl`])
-    one.tap.wire?.(event('{"n":1}\n'))
-    two.tap.wire?.(event('{"n":2}\n'))
-    await Promise.all([one.close(), two.close(), three.close()])
-    assert.match(linesOf(one.file).slice(1).join('\n'), /^[^\n]*"n":1[^\n]*$/)
-    assert.match(linesOf(two.file).slice(1).join('\n'), /^[^\n]*"n":2[^\n]*$/)
-    assert.equal(existsSync(`${one.file}.lock`), false)
-    const again = await openRecord(file, meta)
-    assert.equal(again.file, file)
-    await again.close()
-  })
-
-  const { pid } = spawnSync(process.execPath, ['-e', ''])
-  const marks: [string, string, boolean][] = [
-    ['a process that has ended', `${pid} 1 ${hostname()}\n`, false],
-    ['an earlier process with our own number', `${process.pid} 1 ${hostname()}\n`, false],
-    ['a process that runs', `${process.ppid} 1 ${hostname()}\n`, true],
-    ['another machine', `${pid} 1 another-machine\n`, true],
-    ['nobody knows whom', '', true],
-  ]
-  for (const [title, mark, isTaken] of marks)
-    it(`with the mark of ${title} is ${isTaken ? 'left alone' : 'taken over'}`, async () => {
-      const file = newFile()
-      writeFileSync(`${file}.lock`, mark)
-      const record = await openRecord(file, meta)
-      assert.equal(record.file !== file, isTaken)
-      await record.close()
-      assert.equal(existsSync(`${file}.lock`), isTaken)
+    writeFileSync(file, '{"mcpServers":{}}')
+    await assert.rejects(openRecord(file, { command: 'test' }), (error) => {
+      return (
+        error instanceof ConfigError &&
+        /exists already; name another file, or add --force/.test(error.message)
+      )
     })
-
-  it('is told by the command, which records all the same', async (t) => {
-    const file = newFile()
-    const start = (): Spawned => spawnProxy(t, { s: itEcho() }, { args: ['--record', file] })
-    const first = start()
-    await first.client.open()
-    const second = start()
-    await second.client.open()
-    const own = file.replace('.jsonl', `-${second.child.pid}.jsonl`)
-    assert.ok(second.stderr.includes(`another process records to ${file}: this one to ${own}`), second.stderr)
-    assert.deepEqual([await first.finish(), await second.finish()], [0, 0])
-    for (const each of [file, own]) {
-      const opened = linesOf(each).filter((line) => line.includes('"method":"initialize"'))
-      assert.equal(opened.filter((line) => line.includes('"hop":"client"')).length, 1)
-      assert.equal(existsSync(`${each}.lock`), false)
-    }
+    const refused = spawnProxy(t, { s: itEcho() }, { args: ['--record', file] })
+    assert.equal(await refused.exited, 2)
+    assert.match(refused.stderr, /exists already/)
+    assert.equal(readFileSync(file, 'utf8'), '{"mcpServers":{}}')
   })
 
-  it('gives its mark back where it is no recording', async () => {
+  it('is replaced with --force, and private', async (t) => {
     const file = newFile()
-    writeFileSync(file, 'something else')
-    await assert.rejects(openRecord(file, meta), ConfigError)
-    assert.equal(existsSync(`${file}.lock`), false)
+    writeFileSync(file, 'something else', { mode: 0o644 })
+    const proxy = spawnProxy(t, { s: itEcho() }, { args: ['--record', file, '--force'] })
+    await proxy.client.open()
+    assert.equal(await proxy.finish(), 0)
+    assert.match(linesOf(file)[0] ?? '', /^\{"mcps":1,"recorded":true/)
+    assert.equal(statSync(file).mode & 0o777, 0o600)
   })
 })
 
@@ -239,27 +200,10 @@ describe('the file of a recording', () => {
     assert.equal(statSync(file).mode & 0o777, 0o600)
   })
 
-  it('continues a recording, and makes it private', async () => {
-    const file = newFile()
-    writeFileSync(file, '{"mcps":1}\n', { mode: 0o644 })
-    await (await openRecord(file, { command: 'second' })).close()
-    assert.equal(linesOf(file).length, 2)
-    assert.equal(statSync(file).mode & 0o777, 0o600)
-  })
-
-  it('leaves a file alone that is something else', async () => {
-    const file = newFile()
-    writeFileSync(file, '{"mcpServers":{}}')
-    await assert.rejects(openRecord(file, { command: 'test' }), (error) => {
-      return error instanceof ConfigError && /it exists and is no recording/.test(error.message)
-    })
-    assert.equal(readFileSync(file, 'utf8'), '{"mcpServers":{}}')
-  })
-
   it('says why it cannot be opened', async () => {
     const missing = join(folder, 'no', 'such', 'folder.jsonl')
     await assert.rejects(openRecord(missing, { command: 'test' }), /--record:\n.*folder\.jsonl.*ENOENT/)
-    await assert.rejects(openRecord(folder, { command: 'test' }), /EISDIR/)
+    await assert.rejects(openRecord(folder, { command: 'test' }), /exists already/)
   })
 
   it('refuses everything after a write failed', async () => {

@@ -245,6 +245,7 @@ function serveOptionsOf({ values }: Tokens): Omit<ServeOptions, 'kind'> {
   return {
     config: values.get('config'),
     record: values.get('record'),
+    force: values.has('force'),
     timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
     logLevel: values.has('verbose') ? 'debug' : logLevelOf(values.get('log-level')),
     silent: values.has('silent'),

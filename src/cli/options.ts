@@ -43,6 +43,7 @@ export const options: readonly Option[] = [
   }),
   option('start', 'With --check, start every server and say what came of it', ['check']),
   valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', serving),
+  option('force', 'Let --record replace a file that exists', serving),
   valued('timeout', 'MS', 'Longest time for a call in milliseconds, for every server', [
     ...serving,
     'replay',

@@ -24,6 +24,8 @@ export interface ServeOptions {
   readonly kind: 'stdio' | 'http'
   readonly config: string | undefined
   readonly record: string | undefined
+  /** Whether a recording replaces a file that exists. */
+  readonly force: boolean
   readonly timeoutMs: number | undefined
   readonly logLevel: LogLevel | undefined
   readonly silent: boolean
@@ -79,7 +81,7 @@ export async function runPlan<C extends ServeOptions>(
   const own = realRuntime(logger.sink)
   const feedback = new Feedback(logger, screen, own)
   try {
-    // It may be refused, and a refusal costs no process.
+    // A recording may be refused, and then no server is started.
     const record = await openRecordIfAsked(plan, logger)
     const options = {
       log: logger.sink,
@@ -108,19 +110,22 @@ export async function runPlan<C extends ServeOptions>(
 type OpenRecord = Awaited<ReturnType<typeof import('../record/record.js').openRecord>>
 
 async function openRecordIfAsked(
-  { command: { record }, program, argv }: Plan<ServeOptions>,
+  { command: { record, force }, program, argv }: Plan<ServeOptions>,
   logger: Logger,
 ): Promise<OpenRecord | undefined> {
   if (record === undefined) return undefined
   const { openRecord } = await import('../record/record.js')
   // An address may hold a password or a key.
   const args = argv.map((arg) => logger.clean(arg))
-  const open = await openRecord(record, { command: [program, ...args].join(' '), args }, ({ message }) =>
-    logger.sink({ level: 'error', message: `${message}; nothing more is let through` }),
+  return openRecord(
+    record,
+    { command: [program, ...args].join(' '), args },
+    {
+      replaces: force,
+      onGap: ({ message }) =>
+        logger.sink({ level: 'error', message: `${message}; the proxy passes no more messages` }),
+    },
   )
-  if (open.file !== record)
-    logger.sink({ level: 'warn', message: `another process records to ${record}: this one to ${open.file}` })
-  return open
 }
 
 /** Nothing secret of the schemas that are served, or of the front, is ever logged. */

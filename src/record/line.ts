@@ -35,7 +35,7 @@ export function recordHead(
 export function recordLine(head: Buffer, raw: Buffer): RecordLine {
   const lineEnd = lineEndOf(raw)
   const frame = raw.subarray(0, raw.length - lineEnd.length)
-  if (hasLineBreaks(frame) || !isJson(frame)) return [head, ...base64(raw), END]
+  if (hasLineBreaks(frame) || !isJson(frame)) return [head, base64(raw), END]
   return [head, FRAME, frame, lineEnd === '\n' ? END : Buffer.from(`,"eol":${JSON.stringify(lineEnd)}}\n`)]
 }
 
@@ -46,23 +46,16 @@ export function recordMessage(head: Buffer, bytes: Uint8Array): RecordLine {
   const isFrame = isJson(message)
   // A copy: nobody promises that the bytes stay as they are.
   if (isFrame && !hasLineBreaks(message)) return [head, FRAME, Buffer.from(message), END]
-  if (!isFrame || length > TEXT_BYTES_MAX) return [head, WHOLE, ...base64(message), END]
+  if (!isFrame || length > TEXT_BYTES_MAX) return [head, WHOLE, base64(message), END]
   return [head, WHOLE, Buffer.from(`"text":${JSON.stringify(message.toString('utf8'))}`), END]
 }
 
 const FRAME = Buffer.from('"frame":')
 const WHOLE = Buffer.from('"whole":true,')
 
-/** In pieces, since one string of all of it would be held twice. */
-function base64(bytes: Buffer): Buffer[] {
-  const pieces = [Buffer.from('"junk64":"')]
-  for (let at = 0; at < bytes.length; at += BASE64_STEP)
-    pieces.push(Buffer.from(bytes.toString('base64', at, at + BASE64_STEP), 'latin1'))
-  return [...pieces, Buffer.from('"')]
+function base64(bytes: Buffer): Buffer {
+  return Buffer.from(`"junk64":"${bytes.toString('base64')}"`, 'latin1')
 }
-
-/** A multiple of three, so that only the last piece is padded. */
-const BASE64_STEP = 3 * 256 * 1024
 
 function lineEndOf(raw: Buffer): '' | '\n' | '\r\n' {
   if (raw.at(-1) !== LF) return ''

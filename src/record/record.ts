@@ -6,12 +6,10 @@
 
 import { Buffer } from 'node:buffer'
 import { type FileHandle, open } from 'node:fs/promises'
-import process from 'node:process'
 import { ConfigError } from '../config/problems.js'
 import type { TransportError } from '../jsonrpc/errors.js'
 import type { WireEvent, WireTap } from '../jsonrpc/wire-tap.js'
-import { errorText } from '../text/error-text.js'
-import { type Claim, claimFile } from './claim.js'
+import { errorCode, errorText } from '../text/error-text.js'
 import { recordHead, recordMessage } from './line.js'
 import { RecordStream } from './stream.js'
 import { RecordWriter } from './writer.js'
@@ -25,68 +23,46 @@ export interface RecordMeta {
 }
 
 export interface OpenRecord {
-  /** Where it is written: another name than the one that was given while another process records there. */
-  readonly file: string
   /** Throws once the recording has a gap, which closes the connection. */
   readonly tap: WireTap
   /** Writes what is left. @throws TransportError when that or anything before it failed */
   close(): Promise<void>
 }
 
-/** How every recording begins. */
-const HEAD = Buffer.from('{"mcps":')
+export interface RecordOptions {
+  /** Whether a file that exists is replaced. */
+  readonly replaces?: boolean
+  /** Called once, when the recording has a gap. */
+  readonly onGap?: (error: TransportError) => void
+}
 
 /**
- * Opens a recording and writes its header; a recording that is there already is continued by another one, and while
- * another process writes it, this one has a file of its own.
+ * Creates a recording and writes its header.
  *
- * `failed` is called once, when the recording has a gap.
- *
- * @throws ConfigError when the file cannot be written, or is something else than a recording
+ * @throws ConfigError when the file exists and is not replaced, or cannot be written
  */
 export async function openRecord(
   file: string,
   meta: RecordMeta,
-  failed: (error: TransportError) => void = () => {},
+  { replaces = false, onGap = () => undefined }: RecordOptions = {},
 ): Promise<OpenRecord> {
-  const claim = claimed(file)
-  const release = (): void => claim.release()
-  process.once('exit', release)
-  const released = (): void => {
-    process.off('exit', release)
-    release()
-  }
-  try {
-    const handle = await openFile(claim.file, headerLine(meta))
-    const recorder = new Recorder(new RecordWriter(claim.file, handle, failed))
-    const wire: WireTap['wire'] = (event) => recorder.wire(event)
-    return { file: claim.file, tap: { wire }, close: () => recorder.close().finally(released) }
-  } catch (error) {
-    released()
-    throw error
-  }
+  const handle = await openFile(file, headerLine(meta), replaces)
+  const recorder = new Recorder(new RecordWriter(file, handle, onGap))
+  return { tap: { wire: (event) => recorder.wire(event) }, close: () => recorder.close() }
 }
 
-function claimed(file: string): Claim {
-  try {
-    return claimFile(file)
-  } catch (error) {
-    throw unwritable(file, error)
-  }
-}
-
-/** The revision is not known yet; the frames say it. */
+/** The revision is not known yet; the frames name it. */
 function headerLine({ command, args }: RecordMeta): string {
   const header = { mcps: 1, recorded: true, at: new Date().toISOString(), command, ...(args && { args }) }
   return `${JSON.stringify(header)}\n`
 }
 
-async function openFile(file: string, header: string): Promise<FileHandle> {
+async function openFile(file: string, header: string, replaces: boolean): Promise<FileHandle> {
   let handle: FileHandle | undefined
   try {
-    handle = await open(file, 'a+', 0o600)
-    await refuseOther(handle)
-    // Payloads are nobody else's business, also when the file was there.
+    handle = await open(file, replaces ? 'w' : 'wx', 0o600)
+    if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file')
+    // A recording holds payloads, so a replaced file becomes private too.
     await handle.chmod(0o600)
     await handle.appendFile(header)
     return handle
@@ -97,16 +73,10 @@ async function openFile(file: string, header: string): Promise<FileHandle> {
 }
 
 function unwritable(file: string, error: unknown): ConfigError {
-  const problem = `the recording cannot be written: ${errorText(error)}`
-  return new ConfigError('CONFIG_INVALID', '--record', [{ path: file, problem, hint: 'name another file' }])
-}
-
-/** A slip of the hand must not append to somebody's configuration. */
-async function refuseOther(handle: FileHandle): Promise<void> {
-  if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file')
-  const start = Buffer.alloc(HEAD.length)
-  const { bytesRead } = await handle.read(start, 0, start.length, 0)
-  if (bytesRead > 0 && !start.equals(HEAD)) throw new Error('it exists and is no recording')
+  const isThere = errorCode(error) === 'EEXIST'
+  const problem = isThere ? 'exists already' : `cannot be written: ${errorText(error)}`
+  const hint = isThere ? 'name another file, or add --force to replace it' : 'name another file'
+  return new ConfigError('CONFIG_INVALID', '--record', [{ path: file, problem, hint }])
 }
 
 /** Cuts what crosses each connection into frames, and writes a line for each. */

@@ -1,7 +1,6 @@
 // What the system tells of processes by their numbers: of servers, of what they have started, and of owners of what lies on the disk.
 
 import { readFileSync } from 'node:fs'
-import process from 'node:process'
 
 /** A process, as it was when it was looked at. */
 export interface ProcessRow {
@@ -30,15 +29,5 @@ export function readProcFile(path: string): string {
     return readFileSync(path, 'latin1')
   } catch {
     return ''
-  }
-}
-
-/** Whether no process has the number; one of somebody else may be hidden, and is there. */
-export function isPidFree(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return false
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'ESRCH'
   }
 }
