@@ -1,23 +1,5 @@
-// Time zones as Python's `zoneinfo` shows them, from what `Intl` tells.
-//
-// `Intl` gives the offset of an instant but not the database's `is_dst` flag, and
-// it cannot go from a wall clock to an instant. Both are worked out here. Nothing
-// is built before a tool is called: the formatters cost more than a handshake.
-
-import { isWellSpelled, keyRefusal, unknownZone } from './zone-name.js'
-
-/** A zone of the IANA database, under the name that the client gave. */
-export interface Zone {
-  readonly kind: 'zone'
-  readonly name: string
-  readonly offsets: Intl.DateTimeFormat
-}
-
-/** Something that the server will not do, in the words of the Python server. */
-export interface Refused {
-  readonly kind: 'refused'
-  readonly reason: string
-}
+// Clocks of time zones, from what `Intl` knows: the offset of an instant, whether it is daylight saving time, and the
+// instant of a wall clock.
 
 /** A reading of one zone's clock. */
 export interface Reading {
@@ -30,27 +12,31 @@ export interface Reading {
 const secondMs = 1000
 const dayMs = 86_400 * secondMs
 const monthMs = 30 * dayMs
-const MONTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] as const
+const months = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] as const
 
 /** Zones whose standard time is their larger offset: the flag is set in winter, in Morocco in Ramadan. */
-const NEGATIVE_DST: ReadonlySet<string> = new Set([
+const negativeDst: ReadonlySet<string> = new Set([
   'Europe/Dublin',
   'Eire',
   'Africa/Casablanca',
   'Africa/El_Aaiun',
 ])
 
-/** Finds a zone by its exact IANA name, links included. */
-export function openZone(name: string): Zone | Refused {
-  const badKey = keyRefusal(name)
-  if (badKey !== undefined) return { kind: 'refused', reason: badKey }
-  const offsets = isWellSpelled(name) ? formatterOf(name, 'longOffset') : undefined
-  if (offsets === undefined) return { kind: 'refused', reason: unknownZone(name) }
-  return { kind: 'zone', name, offsets }
+/** Whether the engine knows a zone of this name; offsets such as `+01:00` are no names. */
+export function isZone(name: string): boolean {
+  return /^[A-Za-z]/.test(name) && formatterOf(name, 'longOffset') !== undefined
+}
+
+/** The zone that the machine is set to, by the `TZ` variable where that is set; `UTC` when it is unknown. */
+export function systemZone(): string {
+  const { TZ: variable = '' } = process.env
+  if (isZone(variable)) return variable
+  const name: string | undefined = new Intl.DateTimeFormat().resolvedOptions().timeZone
+  return name !== undefined && isZone(name) ? name : 'UTC'
 }
 
 /** The zone's clock at an instant. */
-export function readingAt(zone: Zone, instantMs: number): Reading {
+export function readingAt(zone: string, instantMs: number): Reading {
   return { instantMs, offsetMs: offsetAt(zone, instantMs), isDst: isDstAt(zone, instantMs) }
 }
 
@@ -60,7 +46,7 @@ export function readingAt(zone: Zone, instantMs: number): Reading {
  * Of two such readings the earlier. One that a forward change skips keeps the offset of before
  * the change, as a Python `datetime` with `fold=0` does.
  */
-export function readingOfWall(zone: Zone, wallMs: number): Reading {
+export function readingOfWall(zone: string, wallMs: number): Reading {
   const before = offsetAt(zone, wallMs - dayMs)
   const after = offsetAt(zone, wallMs + dayMs)
   for (const offsetMs of [before, after]) {
@@ -77,8 +63,8 @@ export function isoText({ instantMs, offsetMs }: Reading): string {
   return `${wall}${offsetMs < 0 ? '-' : '+'}${size.slice(11, size.startsWith(':00', 16) ? 16 : 19)}`
 }
 
-function offsetAt(zone: Zone, instantMs: number): number {
-  const text = zoneTextAt(zone.offsets, instantMs)
+function offsetAt(zone: string, instantMs: number): number {
+  const text = zoneTextAt(zone, 'longOffset', instantMs)
   const match = /([-+\u2212])(\d\d):(\d\d)(?::(\d\d))?$/.exec(text)
   // The text of offset zero is a bare `GMT`.
   if (match === null) return 0
@@ -94,10 +80,9 @@ function offsetAt(zone: Zone, instantMs: number): number {
  * zone changes its standard offset, where comparing summer with winter would go wrong. A few
  * zones have no English name; there an offset counts as daylight saving time if it comes and goes.
  */
-function isDstAt(zone: Zone, instantMs: number): boolean {
-  if (NEGATIVE_DST.has(zone.name)) return comesAndGoes(zone, instantMs, (offset, other) => offset < other)
-  const names = formatterOf(zone.name, 'long')
-  const text = names === undefined ? 'GMT' : zoneTextAt(names, instantMs)
+function isDstAt(zone: string, instantMs: number): boolean {
+  if (negativeDst.has(zone)) return comesAndGoes(zone, instantMs, (offset, other) => offset < other)
+  const text = zoneTextAt(zone, 'long', instantMs)
   if (!text.startsWith('GMT')) return /\b(?:Daylight|Summer)\b/.test(text)
   return comesAndGoes(zone, instantMs, (offset, other) => offset > other)
 }
@@ -105,14 +90,14 @@ function isDstAt(zone: Zone, instantMs: number): boolean {
 type IsApart = (offset: number, other: number) => boolean
 
 /** Whether the offset is apart from one in the year before and from one in the year after. */
-function comesAndGoes(zone: Zone, instantMs: number, isApart: IsApart): boolean {
+function comesAndGoes(zone: string, instantMs: number, isApart: IsApart): boolean {
   const offset = offsetAt(zone, instantMs)
-  const isApartIn = (months: number): boolean => isApart(offset, offsetAt(zone, instantMs + months * monthMs))
-  return MONTHS.some((months) => isApartIn(-months)) && MONTHS.some(isApartIn)
+  const isApartIn = (count: number): boolean => isApart(offset, offsetAt(zone, instantMs + count * monthMs))
+  return months.some((count) => isApartIn(-count)) && months.some(isApartIn)
 }
 
-function zoneTextAt(format: Intl.DateTimeFormat, instantMs: number): string {
-  const parts = format.formatToParts(instantMs)
+function zoneTextAt(zone: string, style: 'long' | 'longOffset', instantMs: number): string {
+  const parts = formatterOf(zone, style)?.formatToParts(instantMs) ?? []
   return parts.find((part) => part.type === 'timeZoneName')?.value ?? 'GMT'
 }
 

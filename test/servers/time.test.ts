@@ -110,9 +110,8 @@ const badCommandLines: readonly [args: readonly string[], stderr: RegExp][] = [
     ['--local-timezone=Foo/Bar'],
     /^mcp-time: --local-timezone 'Foo\/Bar' is not the name of an IANA time zone\n/,
   ],
-  [['--local-timezone=asia/shanghai'], /'asia\/shanghai' is not the name/],
-  [['--local-timezone'], /cannot use argument '--local-timezone'/],
-  [['--nope'], /cannot use argument '--nope'/],
+  [['--local-timezone'], /argument missing/],
+  [['--nope'], /Unknown option '--nope'/],
 ]
 
 for (const [args, wanted] of badCommandLines) {
