@@ -17,7 +17,7 @@ export {
 } from './config/config.js'
 export type { ServerChanges } from './events/proxy-events.js'
 export type { EventListener, EventListeners, EventSource } from './events/emitter.js'
-export { FrameError, RpcError, TransportError } from './jsonrpc/errors.js'
+export { FrameError, TransportError } from './jsonrpc/errors.js'
 export { type HttpServerOptions, httpServer } from './gateway/http.js'
 export type { Connection, Sink } from './jsonrpc/connection.js'
 export { type Edit, type EditReason, editReasons } from './jsonrpc/splice.js'

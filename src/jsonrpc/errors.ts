@@ -82,19 +82,6 @@ export class TransportError extends Error {
   }
 }
 
-/** The peer answered with an error; `data` is raw JSON as it came. */
-export class RpcError extends Error {
-  override readonly name = 'RpcError'
-  readonly code: number
-  readonly data: string | undefined
-
-  constructor(code: number, message: string, data?: string) {
-    super(message)
-    this.code = code
-    this.data = data
-  }
-}
-
 /** The error of what can only be our own fault, where `what` does not hold; `node:assert` would add three milliseconds to every start. */
 export function fault(what: string): Error {
   return new Error(`does not hold: ${what}`)

@@ -161,7 +161,7 @@ describe('replay --url', () => {
   it('says at once that nobody listens', async () => {
     const { code, out } = await run(fileOf(...handshake), { url: `http://127.0.0.1:${await freePort()}/mcp` })
     assert.equal(code, 1)
-    assert.match(out, /did not come: it cannot be reached at http:\S+: the connection was refused/)
+    assert.match(out, /did not come: it cannot be reached at http:\S+: connect ECONNREFUSED/)
   })
 
   it('waits for one frame as long as it was told', async (t) => {

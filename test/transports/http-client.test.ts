@@ -260,7 +260,7 @@ describe('attempts', () => {
     request(1, 'work')
     await heard.until(() => heard.closed !== undefined)
     assert.equal(heard.failures[0]?.error.code, 'TRANSPORT_UNREACHABLE')
-    assert.match(heard.failures[0]?.error.message ?? '', /refused \(ECONNREFUSED\)/)
+    assert.match(heard.failures[0]?.error.message ?? '', /connect ECONNREFUSED/)
     assert.equal(heard.closed?.cause?.code, 'TRANSPORT_UNREACHABLE')
   })
 

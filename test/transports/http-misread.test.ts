@@ -41,7 +41,11 @@ const answers: readonly [title: string, raw: string, told: RegExp][] = [
     'HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n',
     /: its first line is no status line of HTTP\/1\.0 or HTTP\/1\.1 \(http:/,
   ],
-  ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n', /no HTTP .*; check whether the url begins with https:\/\/$/],
+  [
+    'no HTTP at all',
+    'SSH-2.0-OpenSSH_9.6\r\n',
+    /it does not begin as HTTP\/1 does \(NOT_HTTP\).*; check whether the url begins with https:\/\/$/,
+  ],
   [
     'a line that is no field',
     `${OK}nonsense\r\n\r\n`,

@@ -1,7 +1,8 @@
-// What went wrong with a socket, in words.
+// What went wrong with a socket: the system's words and code, and one remedy where the failure lasts.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { HttpSyntaxError } from '../../src/transports/http1/syntax-error.js'
 import { socketTrouble } from '../../src/transports/http-client/trouble.js'
 
 /** As OpenSSL has it. */
@@ -9,27 +10,49 @@ function alert(words: string): string {
   return `write EPROTO 80CC:error:0A000410:SSL routines:ssl3_read_bytes:${words}:../rec_layer_s3.c:1601:SSL alert number 40\n`
 }
 
-const told: readonly [message: string, what: RegExp, remedy: RegExp | undefined][] = [
+const told: readonly [code: string, message: string, what: string, remedy: RegExp | undefined][] = [
+  ['ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:9', 'connect ECONNREFUSED 127.0.0.1:9', undefined],
+  ['ENOTFOUND', 'getaddrinfo ENOTFOUND a.test', 'getaddrinfo ENOTFOUND a.test', undefined],
+  ['ECONNRESET', 'socket hang up', 'socket hang up (ECONNRESET)', undefined],
+  ['', 'something else', 'something else', undefined],
   [
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'self-signed certificate',
+    'self-signed certificate (DEPTH_ZERO_SELF_SIGNED_CERT)',
+    /NODE_EXTRA_CA_CERTS/,
+  ],
+  [
+    'CERT_HAS_EXPIRED',
+    'certificate has expired',
+    'certificate has expired (CERT_HAS_EXPIRED)',
+    /check the clock/,
+  ],
+  [
+    'EPROTO',
+    alert('wrong version number'),
+    'TLS failed: wrong version number (EPROTO)',
+    /begins with http:\/\/$/,
+  ],
+  [
+    'EPROTO',
     alert('tlsv13 alert certificate required'),
-    /^it wants a certificate of who asks \(EPROTO\)$/,
+    'TLS failed: tlsv13 alert certificate required (EPROTO)',
     /"cert", "key"/,
   ],
-  [alert('sslv3 alert handshake failure'), /^it refuses the handshake of TLS/, /may want a certificate/],
-  [alert('sslv3 alert bad certificate'), /^it does not take our certificate/, /check that "tls"/],
-  [alert('sslv3 alert certificate expired'), /^it does not take our certificate/, /check that "tls"/],
-  [alert('tlsv1 alert unknown ca'), /^it does not take our certificate/, /check that "tls"/],
-
-  [alert('tlsv1 unrecognized name'), /^it has no certificate for that name/, /"servername"/],
-  [alert('tlsv1 alert protocol version'), /^it speaks no version of TLS that is good today/, /TLS 1\.2/],
-  [alert('unexpected message'), /^TLS failed: unexpected message$/, undefined],
-  ['something else', /^something else$/, undefined],
 ]
 
-for (const [message, what, remedy] of told)
-  test(`in words: ${message.slice(0, 90).trim()}`, () => {
-    const trouble = socketTrouble(Object.assign(new Error(message), { code: 'EPROTO' }))
-    assert.match(trouble.what, what)
+for (const [code, message, what, remedy] of told)
+  test(`${code} ${message.slice(0, 90).trim()}`, () => {
+    const error = new Error(message)
+    const trouble = socketTrouble(code === '' ? error : Object.assign(error, { code }))
+    assert.equal(trouble.what, what)
     assert.equal(trouble.lasts, remedy !== undefined)
     assert.match(trouble.remedy ?? '', remedy ?? /^$/)
   })
+
+test('what is no HTTP may be TLS, and an answer that cannot be read is no matter of the address', () => {
+  const none = socketTrouble(new HttpSyntaxError('it does not begin as HTTP/1 does', 'NOT_HTTP'))
+  assert.match(none.remedy ?? '', /begins with https:\/\/$/)
+  const bad = socketTrouble(new HttpSyntaxError('two lengths'))
+  assert.deepEqual(bad, { what: 'its answer cannot be read: two lengths', remedy: undefined, lasts: false })
+})

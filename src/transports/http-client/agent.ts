@@ -8,7 +8,6 @@ import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import { hostAndPort } from './address.js'
 import { Channel, type ClientChannelOwner, type ChannelUser } from './channel.js'
 import type { HttpClientLimits } from './options.js'
-import { RestTime } from './rest-time.js'
 import { asError } from './trouble.js'
 
 /** A request that waits until there may be another connection. */
@@ -22,21 +21,17 @@ export class HttpAgent implements ClientChannelOwner {
   readonly #place: SocketPlace
   readonly #connect: Connect
   readonly #limits: Pick<HttpClientLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>
-  readonly #restTime: RestTime | undefined
   readonly #channels = new Set<Channel>()
   readonly #resting: Channel[] = []
   /** In the order in which they came. */
   readonly #waiting = new Map<ChannelUser, Waiting>()
   #isDestroyed = false
 
-  /** With a clock it learns how long its server keeps connections that rest. */
   constructor(
     url: URL,
     limits: Pick<HttpClientLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>,
     connect: Connect,
-    now?: () => number,
   ) {
-    this.#restTime = now && new RestTime(limits.idleSocketMs, now)
     this.#place = { ...hostAndPort(url), isTls: url.protocol === 'https:' }
     this.#limits = limits
     this.#connect = connect
@@ -73,17 +68,9 @@ export class HttpAgent implements ClientChannelOwner {
       this.#waiting.delete(next[0])
       return start(channel, ...next)
     }
-    const restMs = this.#restTime?.ms ?? this.#limits.idleSocketMs
-    if (this.#resting.length >= this.#limits.idleSocketsMax || restMs === 0) return channel.close()
-    channel.restedSince = this.#restTime?.now()
-    channel.restAtMost(restMs)
+    const { idleSocketsMax, idleSocketMs } = this.#limits
+    if (this.#resting.length >= idleSocketsMax || idleSocketMs === 0) return channel.close()
     this.#resting.push(channel)
-  }
-
-  lost({ restedSince }: Channel): void {
-    if (restedSince === undefined || this.#isDestroyed) return
-    this.#restTime?.ended(restedSince)
-    if (this.#restTime?.ms === 0) for (const channel of this.#resting.splice(0)) channel.close()
   }
 
   gone(channel: Channel): void {

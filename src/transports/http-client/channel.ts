@@ -43,8 +43,6 @@ interface End {
 /** The owner of a connection between exchanges. */
 export interface ClientChannelOwner {
   rests(channel: Channel): void
-  /** The server has ended it while it rested, or before the first byte of an answer. */
-  lost(channel: Channel): void
   gone(channel: Channel): void
 }
 
@@ -55,8 +53,6 @@ const NOTHING = Buffer.alloc(0)
 /** One socket and what is asked on it. */
 export class Channel implements AnswerSource, ResponseSink {
   paused = false
-  /** When it began to rest before this exchange; its owner's alone. */
-  restedSince: number | undefined
   readonly #socket: HttpSocket
   readonly #owner: ClientChannelOwner
   readonly #reader = new ResponseReader(this)
@@ -118,7 +114,7 @@ export class Channel implements AnswerSource, ResponseSink {
   }
 
   /** From now on it rests for no longer than that; the server knows best for how long it keeps a connection. */
-  restAtMost(ms: number): void {
+  #restAtMost(ms: number): void {
     if (ms >= this.#restMs) return
     this.#restMs = ms
     if (ms > 0) this.#socket.setTimeout?.(ms)
@@ -172,7 +168,7 @@ export class Channel implements AnswerSource, ResponseSink {
 
   head(head: ResponseHead): void {
     const { restMs } = head
-    if (restMs !== undefined) this.restAtMost(restMs - REST_MARGIN_MS)
+    if (restMs !== undefined) this.#restAtMost(restMs - REST_MARGIN_MS)
     const answer = new HttpAnswer(head, this)
     this.#answer = answer
     this.#user?.responded(answer)
@@ -224,7 +220,6 @@ export class Channel implements AnswerSource, ResponseSink {
     if (this.#end === undefined || (this.#user !== undefined && this.paused)) return
     const { isWhole, error } = this.#end
     if (isWhole && this.#user !== undefined && this.#reader.endsWithConnection) return this.#finish(false)
-    if (this.#answer === undefined && !this.#gone) this.#owner.lost(this)
     this.close(error)
   }
 

@@ -7,7 +7,6 @@
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/errors.js'
-import { BriefSet } from '../../jsonrpc/fast/brief-set.js'
 import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
 import { type Frame, readFrame } from '../../jsonrpc/frame.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
@@ -55,7 +54,7 @@ export class Bodies {
   readonly #refusals: Refusals
   readonly #clock: Clock
   readonly #longLines = new LongLines()
-  readonly #readings = new BriefSet<Reading>()
+  readonly #readings = new Set<Reading>()
   readonly #slices = new Slices()
   #bytes = 0
 

@@ -4,7 +4,6 @@
 // session is served too, one request at a time, so that a person with a command
 // line needs no handshake.
 
-import { BriefSet } from '../../jsonrpc/fast/brief-set.js'
 import { Waits } from '../../runtime/waits.js'
 import { type Accepts, readAccept } from './accept.js'
 import type { PostedMessage, ReadResult } from './body.js'
@@ -45,7 +44,7 @@ export class Streamable {
   readonly #waits: Waits
   readonly #stateless: StatelessClients
   /** Clients without a session that are being served. */
-  readonly #passing = new BriefSet<StreamableConnection>()
+  readonly #passing = new Set<StreamableConnection>()
   #accepted = { text: '', accepts: readAccept('') }
 
   constructor(parts: StreamableParts) {

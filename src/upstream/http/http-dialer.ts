@@ -108,7 +108,7 @@ export class HttpDialer {
       timers: runtime,
       limits,
     }
-    this.#agent = new HttpAgent(url, limits, connect, () => runtime.now())
+    this.#agent = new HttpAgent(url, limits, connect)
   }
 
   /** Ways of a new connection. */
