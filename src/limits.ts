@@ -2,7 +2,7 @@
 
 import { type FrameLimits, defaultFrameLimits } from './jsonrpc/frame.js'
 import type { InputLimits } from './proxy/input/input-rounds.js'
-import type { StatelessLimits } from './proxy/input/stateless-calls.js'
+import type { PendingInputLimits } from './proxy/input/pending-input.js'
 import type { NdjsonOptions } from './transports/stdio/ndjson.js'
 import type { GuestLimits } from './proxy/guests/guests.js'
 import type { UpstreamLimits } from './upstream/pool/limits.js'
@@ -54,8 +54,8 @@ export interface KeptLimits {
 export interface Limits {
   readonly session: SessionLimits
   readonly guests: GuestLimits
-  /** Of calls that wait for clients without sessions, and of the states that these carry. */
-  readonly stateless: StatelessLimits
+  /** Of calls that wait for the answers of clients without sessions. */
+  readonly pendingInput: PendingInputLimits
   readonly upstream: UpstreamLimits
   readonly kept: KeptLimits
   /** How long calls may still finish once the proxy is asked to stop. */
@@ -106,24 +106,22 @@ export const limits: Limits = {
     guestsMax: 256,
     guestsOfOneMax: 16,
     listensMax: 1024,
+    listensOfOneMax: 512,
     urisMax: 1024,
     guestIdleMs: 300_000,
     guestRestMs: 10_000,
   },
-  stateless: {
+  pendingInput: {
     // Each keeps a call of its server open, and a process or a stream with it.
-    parkedMax: 256,
-    parkedOfOneMax: 32,
+    callsMax: 256,
+    callsOfOneMax: 128,
     roundsMax: 32,
     questionsMax: 16,
-    keptBytesMax: 64 * MiB,
-    heldBytesMax: 64 * MiB,
+    heldBytesMax: 128 * MiB,
+    heldBytesOfOneMax: 64 * MiB,
     // Servers that ask for several things at once do so in one turn.
     gatherMs: 20,
     lifeMs: 300_000,
-    repeatMs: 60_000,
-    relayMs: 3_600_000,
-    relayBytesMax: 64 * 1024,
   },
   upstream: {
     frame,
@@ -164,8 +162,6 @@ export const limits: Limits = {
     // Long enough for whoever calls without a session again and again.
     remoteRestMs: 300_000,
     guestProcessesMax: 8,
-    // A person who is there has looked at a question within this.
-    awayMsMax: 30_000,
     queueMax: 1024,
     outgoingBytesMax: 64 * MiB,
     // Of all schemas together.

@@ -37,7 +37,7 @@ export interface FrontConfig {
   readonly drainTimeoutMs: number | undefined
   /** What clients of the HTTP front must present; never to be logged. */
   readonly token: string | undefined
-  /** What states are sealed with, and what they were sealed with before; never to be logged. */
+  /** What states are signed with, and what they were signed with before; never to be logged. */
   readonly stateKeys: readonly string[]
 }
 

@@ -62,11 +62,11 @@ export const frontFields: FieldsOf<FrontValues> = {
   ),
   stateKey: optional(
     text({ secret: true }),
-    'Secret that seals the requestState of clients without sessions, equal on all instances; ${VAR} is expanded. MCPS_PROXY_STATE_KEY overrides it. Absent: made from the token, or by chance at each start.',
+    'Secret with which the requestState of servers is signed where there are several principals, equal on all instances; ${VAR} is expanded. MCPS_PROXY_STATE_KEY overrides it. Absent: by chance at each start.',
   ),
   previousStateKey: optional(
     text({ secret: true }),
-    'The stateKey of before, which still opens what was sealed with it; ${VAR} is expanded.',
+    'The stateKey of before, which still verifies what was signed with it; ${VAR} is expanded.',
   ),
 }
 

@@ -61,12 +61,6 @@ export interface CallHearer {
   notify(call: Call, method: string, params: string): void
   /** Splices one item of a list that the call gets. */
   splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array
-  /** The server asks something that its client can be asked; false, or absent, where it cannot. */
-  ask?(question: ServerQuestion): boolean
-  /** Since when its client has been asked and nobody waits for the answer of the call; undefined while somebody does. */
-  readonly awaySince?: number | undefined
-  /** Its client is not waited for any longer. */
-  giveUp?(): void
 }
 
 /** The identity of a client during its session. */
@@ -202,6 +196,8 @@ export interface CallOwner {
   settled(call: Call, outcome: Outcome): void
   /** It goes on once its server knows more; absent where nobody can be asked. */
   needsInput?(call: Call, needed: InputNeeded): void
+  /** Somebody else owns the call from now on; the owner gets this one in its place. */
+  replaced?(call: Call, by: Call): void
 }
 
 /** One request of one client. */
@@ -215,7 +211,7 @@ export class Call implements CallHolder {
   context: CallContext
   /** The server that it is for, once that is known. */
   service: string | undefined
-  readonly #owner: CallOwner
+  #owner: CallOwner
   readonly deadline: CallDeadline
   /** Of its tool; undefined where the server's hold. */
   times: CallTimes | undefined
@@ -241,6 +237,8 @@ export class Call implements CallHolder {
   #whole: Call | undefined
   /** It goes on with what a server without sessions has asked: that server alone may get it, with these edits besides. */
   bound: { readonly service: string; readonly more: readonly Edit[] } | undefined
+  /** It brings a server's own state back, with these edits: only a server of 2026-07-28 may get it. */
+  stateEdits: readonly Edit[] | undefined
   /** Its server has asked something: whatever becomes of it, it is not sent again. */
   wasAsked = false
   /** The greatest progress that its client was told of. */
@@ -308,6 +306,22 @@ export class Call implements CallHolder {
     attempt.serial = this.serial
     this.holder = attempt
     return attempt
+  }
+
+  /** The client's own call, of which this one may be an attempt. */
+  get root(): Call {
+    return this.#whole?.root ?? this
+  }
+
+  /** Gives the call to another owner; the one that it had gets a call of the same request, which is answered for itself. */
+  handOver(owner: CallOwner, context: CallContext): Call {
+    const request = new Call(this.frame, this.row, this.client, this.deadline, this.#owner, this.context)
+    request.service = this.service
+    request.serial = this.serial
+    this.#owner.replaced?.(this, request)
+    this.#owner = owner
+    this.context = context
+    return request
   }
 
   /** Its server has asked for what its client has not declared; `capabilities` is raw JSON of what it would take. */

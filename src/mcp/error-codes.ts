@@ -18,8 +18,6 @@ const INTERNAL_ERROR = -32603
 const RESOURCE_NOT_FOUND = -32002
 const HEADER_MISMATCH = -32020
 const MISSING_CAPABILITY = -32021
-/** 2025-11-25: a page is to be visited first. */
-const PAGE_NEEDED = -32042
 const UNSUPPORTED_VERSION = -32022
 // What servers that others wrote say over HTTP, and what clients look for.
 const TRANSPORT_ERROR = -32000
@@ -178,14 +176,12 @@ export function inputRefused(service: string, why = 'its client cannot be asked'
 }
 
 /** Why a `requestState` cannot be used. */
-export type StateProblem = 'expired' | 'unknown' | 'answered' | 'other-request' | 'other-server'
+export type StateProblem = 'unknown' | 'other-request' | 'other-server'
 
 const stateProblems: Readonly<Record<StateProblem, string>> = {
-  expired: 'it has expired',
   unknown:
-    'nothing waits for it here: it may have been changed, or made for another request, or by another instance',
-  answered: 'it was answered already, with other answers',
-  'other-request': 'it was made for other arguments',
+    'nothing waits for it here: it may have been used or changed, or made for another client, or by another instance',
+  'other-request': 'it was made for another name, URI or other arguments',
   'other-server': 'the server that gave it is not reached by this request any more',
 }
 
@@ -274,11 +270,6 @@ export function statelessErrorCode(code: number, form: 'bare' | 'typed'): number
   if (code === RESOURCE_NOT_FOUND) return INVALID_PARAMS
   if (code === MISSING_CAPABILITY && form === 'typed') return code
   return code >= RESERVED_FIRST && code <= RESERVED_LAST ? INTERNAL_ERROR : code
-}
-
-/** Whether a server refuses until somebody has visited a page. */
-export function isPageNeeded(code: number): boolean {
-  return code === PAGE_NEEDED
 }
 
 /** What was asked for needs what its client has not declared; both are raw JSON, and `cause` is what a server has said. */

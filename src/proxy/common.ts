@@ -45,7 +45,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     log,
     limits,
     taps: new Taps(tap, runtime, log),
-    room: new ProcessRoom(upstream.processesMax, upstream.awayMsMax),
+    room: new ProcessRoom(upstream.processesMax),
     starts: new StartTurns(runtime),
     unread: new Unread(session.unreadBytesMax),
     events,

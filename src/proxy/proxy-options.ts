@@ -27,8 +27,8 @@ export interface ProxyOptions {
   readonly keep?: boolean | { readonly folder: string }
   /**
    * When a process starts that only one client uses, since that client can be asked something: with its first call, which
-   * is the default, or as soon as it comes, which is right where there is one client. What such a client was told to
-   * come back with (`requestState`) opens after the next start too, and at every instance with the same `stateKey`.
+   * is the default, or as soon as it comes, which is right where there is one client. The `requestState` of a server
+   * passes such a client as the server wrote it.
    */
   readonly ownStart?: 'with-call' | 'with-client'
   /** Opens every server before the first client comes, so that the status tells at once what works. */

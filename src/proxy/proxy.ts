@@ -14,7 +14,7 @@ import type { EventListener } from '../events/emitter.js'
 import { Fleet, inWords } from './fleet.js'
 import { ConnectionPrincipals } from './guests/connection-principals.js'
 import { Guests } from './guests/guests.js'
-import { StatelessCalls } from './input/stateless-calls.js'
+import { PendingInput } from './input/pending-input.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
@@ -90,14 +90,20 @@ class PooledProxy implements McpProxy {
     this.#limits = common.limits.inForce
     this.#schema = options.schema ?? 'default'
     this.#checks = new ArgumentChecks(common.log)
-    this.#principals = new ConnectionPrincipals(common.runtime, options.ownStart === 'with-client')
+    const isOneClient = options.ownStart === 'with-client'
+    this.#principals = new ConnectionPrincipals(common.runtime, isOneClient)
     this.#guests = new Guests({
       runtime: common.runtime,
       limits: this.#limits.guests,
       taskLimits: this.#limits.session,
       changeDelayMs: this.#limits.session.changeDelayMs,
-      stateless: () =>
-        new StatelessCalls(stateKeysOf(this.#config), this.#schema, this.#limits.stateless, common.runtime),
+      pending: new PendingInput(
+        () => this.#config.server.stateKeys,
+        this.#schema,
+        this.#limits.pendingInput,
+        common.runtime,
+      ),
+      isOneClient,
       nextSerial: () => ++this.#attached,
       reach: (client) => this.#reach(client),
       describe: () =>
@@ -284,11 +290,6 @@ class PooledProxy implements McpProxy {
 function resolvedConfig(config: Configuration | ConfigurationJson): Configuration {
   if (isResolved(config)) return config
   return resolveConfig(config, { source: 'createProxy', folder: process.cwd(), env: process.env })
-}
-
-/** Instances with one token open each other's states without being told of a key. */
-function stateKeysOf({ server: { stateKeys, token } }: Configuration): readonly string[] {
-  return stateKeys.length > 0 || token === undefined ? stateKeys : [token]
 }
 
 function isResolved(config: Configuration | ConfigurationJson): config is Configuration {

@@ -1,14 +1,16 @@
 // States over HTTP in the hands of clients that change them, keep them, or send them where they do not belong.
 
 import { strict as assert } from 'node:assert'
+import { request } from 'node:http'
 import { describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
-import { type Gateway, type GatewayOptions, openGateway } from '../../src/gateway/gateway.js'
-import { realRuntime } from '../../src/real-runtime.js'
+import { type Configuration, resolveConfig } from '../../src/config/config.js'
+import type { WireTap } from '../../src/index.js'
+import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
 import { message, messageIn, send } from '../transports/support/http.js'
-import { at, numberAt, parsed, textAt } from './support/json.js'
-import { nodeProgram, root } from './support/programs.js'
+import { numberAt, textAt } from './support/json.js'
+import { itServer, nodeProgram, root } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
+import { until } from './support/waiting.js'
 
 const prefix = 'io.modelcontextprotocol'
 const version = '2026-07-28'
@@ -16,22 +18,23 @@ const capabilities = { elicitation: { form: {} } }
 const claim = { [`${prefix}/protocolVersion`]: version, [`${prefix}/clientCapabilities`]: capabilities }
 const mine = 'the-token-of-one-client'
 const theirs = 'the-token-of-somebody-else'
-const stateKey = 'the key of every instance'
 
 const rounds = nodeProgram('rounds.mjs', {}, {})
 const asks = nodeProgram('asks.mjs', {}, {})
 const servers = { s: rounds, t: rounds, old: asks }
 
-interface InstanceOptions extends GatewayOptions {
+interface InstanceOptions {
   readonly token?: string
   readonly mcpServers?: object
 }
 
+function configOf({ token = mine, mcpServers = servers }: InstanceOptions): Configuration {
+  const read = { server: { port: 0, token }, mcpServers }
+  return resolveConfig(read, { source: 'test', folder: root, env: process.env })
+}
+
 async function instance(scope: Scope, options: InstanceOptions = {}): Promise<Gateway> {
-  const { token = mine, mcpServers = servers, ...more } = options
-  const read = { server: { port: 0, token, stateKey }, mcpServers }
-  const config = resolveConfig(read, { source: 'test', folder: root, env: process.env })
-  const opened = await openGateway(config, more)
+  const opened = await openGateway(configOf(options))
   scope.after(() => opened.close(0))
   return opened
 }
@@ -41,17 +44,26 @@ interface Asked {
   readonly method?: string
 }
 
+function headersOf(
+  params: Readonly<Record<string, unknown>>,
+  { token = mine, method = 'tools/call' }: Asked = {},
+): Record<string, string> {
+  return {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': version,
+    'mcp-method': method,
+    'mcp-name': String(params['name'] ?? params['uri']),
+  }
+}
+
 async function ask(
   { port }: Gateway,
   params: Readonly<Record<string, unknown>>,
   { token = mine, method = 'tools/call' }: Asked = {},
 ): Promise<unknown> {
-  const headers = {
-    authorization: `Bearer ${token}`,
-    'mcp-protocol-version': version,
-    'mcp-method': method,
-    'mcp-name': String(params['name'] ?? params['uri']),
-  }
+  const headers = headersOf(params, { token, method })
   const { status, body } = await send(port, {
     body: message(method, 1, { _meta: claim, ...params }),
     headers,
@@ -61,23 +73,6 @@ async function ask(
 }
 
 const inputResponses = { q1: { action: 'accept', content: { name: 'x' } } }
-
-interface Kind {
-  readonly title: string
-  /** What is asked first, and with the state again. */
-  readonly name: string
-  readonly done: string
-}
-
-/** What two kinds of states stand for: what a server of the newest revision has said, and a call that waits at an older one. */
-const kinds: readonly Kind[] = [
-  { title: 'of a server without sessions', name: 's__stateOnly', done: 'again with later "é"' },
-  {
-    title: 'of a call that waits',
-    name: 'old__elicitation',
-    done: '{"action":"accept","content":{"name":"x"}}',
-  },
-]
 
 async function stateOf(gateway: Gateway, name: string): Promise<string> {
   const asked = await ask(gateway, { name })
@@ -99,57 +94,74 @@ function changed(state: string, place: number): string {
   return `${state.slice(0, place)}${other}${state.slice(place + 1)}`
 }
 
-for (const { title, name, done } of kinds)
-  describe(`a state ${title}`, () => {
-    test('opens as it was given, and neither changed in any letter nor cut anywhere', async (t) => {
-      const gateway = await instance(t)
-      const requestState = await stateOf(gateway, name)
-      for (let place = 0; place < requestState.length; place++) {
-        const one = await ask(gateway, { name, inputResponses, requestState: changed(requestState, place) })
-        assert.deepEqual(refusal(one), unknown, `changed at ${place}`)
-        const cut = await ask(gateway, { name, inputResponses, requestState: requestState.slice(0, place) })
-        assert.deepEqual(refusal(cut), unknown, `cut at ${place}`)
-      }
-      assert.equal(said(await ask(gateway, { name, inputResponses, requestState })), done)
-    })
+const name = 'old__elicitation'
+const done = '{"action":"accept","content":{"name":"x"}}'
 
-    test('opens for its principal, method and name alone', async (t) => {
-      const [one, other] = [await instance(t), await instance(t, { token: theirs })]
-      const requestState = await stateOf(one, name)
-      const back = { name, inputResponses, requestState }
-      const stolen = await ask(other, back, { token: theirs })
-      assert.deepEqual(refusal(stolen), unknown, 'by another principal, at an instance with the same key')
-      for (const method of ['prompts/get', 'resources/read'])
-        assert.deepEqual(refusal(await ask(one, { ...back, uri: name }, { method })), unknown, method)
-      for (const wrong of ['s__noState', 't__stateOnly', 'old__sampling'])
-        assert.deepEqual(refusal(await ask(one, { ...back, name: wrong })), unknown, wrong)
-      assert.equal(said(await ask(one, back)), done)
-    })
+describe('a state of a call that waits', () => {
+  test('opens as it was given, and neither changed in any letter nor cut anywhere', async (t) => {
+    const gateway = await instance(t)
+    const requestState = await stateOf(gateway, name)
+    for (let place = 0; place < requestState.length; place++) {
+      const one = await ask(gateway, { name, inputResponses, requestState: changed(requestState, place) })
+      assert.equal(numberAt(one, 'error', 'code'), -32602, `changed at ${place}`)
+      const cut = await ask(gateway, { name, inputResponses, requestState: requestState.slice(0, place) })
+      assert.equal(numberAt(cut, 'error', 'code'), -32602, `cut at ${place}`)
+    }
+    assert.equal(said(await ask(gateway, { name, inputResponses, requestState })), done)
   })
 
-test('a state of a server opens at every instance until it expires, and leads to no other server', async (t) => {
-  let skewMs = 0
-  const runtime = { ...realRuntime(), wallNow: () => Date.now() + skewMs }
-  const [one, two] = [await instance(t), await instance(t, { runtime })]
-  const name = 's__stateOnly'
-  const requestState = await stateOf(one, name)
-  assert.equal(said(await ask(two, { name, requestState })), 'again with later "é"')
-  for (const mcpServers of [{ s: asks }, { other: rounds }]) {
-    const three = await instance(t, { mcpServers })
-    assert.deepEqual(refusal(await ask(three, { name, requestState })), [-32602, 'state-other-server'])
-  }
-  skewMs = 3_600_001
-  assert.deepEqual(refusal(await ask(two, { name, requestState })), [-32602, 'state-expired'])
-  assert.equal(said(await ask(one, { name, requestState })), 'again with later "é"')
+  test('opens for its method and name alone, once, where the call waits', async (t) => {
+    const [one, other] = [await instance(t), await instance(t)]
+    const requestState = await stateOf(one, name)
+    const back = { name, inputResponses, requestState }
+    assert.deepEqual(refusal(await ask(other, back)), unknown, 'at another instance')
+    for (const method of ['prompts/get', 'resources/read'])
+      assert.deepEqual(refusal(await ask(one, { ...back, uri: name }, { method })), unknown, method)
+    for (const wrong of ['s__noState', 't__stateOnly', 'old__sampling'])
+      assert.deepEqual(
+        refusal(await ask(one, { ...back, name: wrong })),
+        [-32602, 'state-other-request'],
+        wrong,
+      )
+    assert.equal(said(await ask(one, back)), done)
+    assert.deepEqual(refusal(await ask(one, back)), unknown, 'it was used')
+  })
+
+  test('is used by a retry whose response is closed, which cancels the call at once', async (t) => {
+    const lines: string[] = []
+    const wire: WireTap['wire'] = ({ hop, direction, bytes }) => {
+      if (hop === 'upstream' && direction === 'out') lines.push(Buffer.from(bytes).toString())
+    }
+    const gateway = await openGateway(configOf({ mcpServers: { s: itServer() } }), { tap: { wire } })
+    t.after(() => gateway.close(0))
+    const args = { method: 'elicitation/create', params: { message: '?', requestedSchema: {} } }
+    const params = { name: 's__ask-and-hold', arguments: args }
+    const requestState = textAt(await ask(gateway, params), 'result', 'requestState')
+    const retry = request({ port: gateway.port, path: '/mcp', method: 'POST', headers: headersOf(params) })
+    retry.on('error', () => undefined)
+    retry.end(message('tools/call', 2, { _meta: claim, ...params, requestState, inputResponses }))
+    await until(() => lines.some((line) => line.includes('"accept"')))
+    retry.destroy()
+    await until(() => lines.some((line) => line.includes('notifications/cancelled')))
+  })
+
+  test('is of nobody any more once the token is another one', async (t) => {
+    const gateway = await instance(t)
+    const requestState = await stateOf(gateway, name)
+    await gateway.reload(configOf({ token: theirs }))
+    const stolen = await ask(gateway, { name, inputResponses, requestState }, { token: theirs })
+    assert.deepEqual(refusal(stolen), unknown)
+  })
 })
 
-test('a state of a call that waits opens where the call waits alone, and answers it once', async (t) => {
+test('a state of a server of 2026-07-28 passes as the server wrote it, at every instance, and to no older server', async (t) => {
   const [one, two] = [await instance(t), await instance(t)]
-  const name = 'old__elicitation'
-  const requestState = await stateOf(one, name)
-  const back = { name, inputResponses, requestState }
-  assert.deepEqual(refusal(await ask(two, back)), unknown)
-  assert.deepEqual(parsed(said(await ask(one, back))), at(inputResponses, 'q1'))
-  const declined = { q1: { action: 'decline' } }
-  assert.deepEqual(refusal(await ask(one, { ...back, inputResponses: declined })), [-32602, 'state-answered'])
+  const requestState = await stateOf(one, 's__stateOnly')
+  assert.equal(requestState, 'later "é"')
+  assert.equal(said(await ask(two, { name: 's__stateOnly', requestState })), 'again with later "é"')
+  const three = await instance(t, { mcpServers: { s: asks } })
+  assert.deepEqual(refusal(await ask(three, { name: 's__elicitation', requestState })), [
+    -32602,
+    'state-other-server',
+  ])
 })

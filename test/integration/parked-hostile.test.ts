@@ -3,18 +3,13 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type Limits, limits } from '../../src/index.js'
-import { type Asking, accepted, claim, codeOf, forms, reasonOf, stage, textOf } from './support/asking.js'
-import type { RawClient } from './support/client.js'
+import { type Asking, accepted, codeOf, reasonOf, stage, textOf } from './support/asking.js'
 import { at, numberAt, textAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 
-const withLimits = (stateless: Partial<Limits['stateless']>): { readonly limits: Limits } => ({
-  limits: { ...limits, stateless: { ...limits.stateless, ...stateless } },
+const withLimits = (pendingInput: Partial<Limits['pendingInput']>): { readonly limits: Limits } => ({
+  limits: { ...limits, pendingInput: { ...limits.pendingInput, ...pendingInput } },
 })
-
-const page = { mode: 'url', message: 'Log in', url: 'https://a.example/', elicitationId: 'e' }
-const refusal = JSON.stringify({ code: -32042, message: 'no', data: { elicitations: [page] } })
-const pages: object = { elicitation: { url: {} } }
 
 const nested = (depth: number): object => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`)
 
@@ -27,47 +22,9 @@ describe('a state', () => {
     const requestState = textAt(asked, 'result', 'requestState')
     const inputResponses = { q1: accepted }
     const other = await read({ uri: 'it://other', requestState, inputResponses })
-    assert.equal(reasonOf(other), 'state-unknown')
+    assert.equal(reasonOf(other), 'state-other-request')
     assert.deepEqual(server.answers, [])
     assert.equal(textOf(await read({ uri: 'it://r', requestState, inputResponses })), 'done')
-    await closed(it)
-  })
-
-  test('of a visit gives the outcome of its call for the same arguments alone', async (t) => {
-    const { it, server, ask } = await stage(t, (asking) => {
-      asking.refusals.push(refusal)
-      asking.rounds = []
-    })
-    const capabilities = pages
-    const first = { name: 's__t', arguments: { a: 1 } }
-    const requestState = textAt(await ask(first, { capabilities }), 'result', 'requestState')
-    const visited = { ...first, requestState, inputResponses: { page1: { action: 'accept' } } }
-    assert.equal(textOf(await ask(visited, { capabilities })), 'done')
-    const other = await ask({ ...visited, arguments: { a: 2 } }, { capabilities })
-    assert.equal(reasonOf(other), 'state-other-request')
-    assert.equal(server.calls.length, 1)
-    await closed(it)
-  })
-
-  test('opens for as long as its call lasts: who has lost the response of a long one gets it', async (t) => {
-    const servers = { s: { timeout: 3_600_000 } }
-    const { it, server, client, begin } = await stage(
-      t,
-      (asking) => {
-        asking.finishes = false
-      },
-      servers,
-    )
-    const more = { requestState: (await begin()).state, inputResponses: { q1: accepted } }
-    const params = { name: 's__t', ...more, _meta: claim(forms) }
-    const heard = ['lost', 'again'].map((id) => client.answer(id))
-    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'lost', method: 'tools/call', params }))
-    await it.runtime.pass(1_000_000, 1000)
-    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'again', method: 'tools/call', params }))
-    await it.runtime.pass(100, 10)
-    server.finish()
-    for (const { value } of await Promise.all(heard)) assert.equal(textOf(value), 'done')
-    assert.equal(server.calls.length, 1)
     await closed(it)
   })
 
@@ -84,15 +41,19 @@ describe('a state', () => {
     assert.deepEqual(server.answers, [])
     const deep = { ...params, requestState: state, inputResponses: { q1: nested(100) } }
     assert.equal(textOf(await ask(deep)), 'done')
-    assert.equal(textOf(await ask(deep)), 'done')
     assert.deepEqual(at(server.answers[0], 'result'), nested(100))
     await closed(it)
   })
 })
 
 describe('of what waits for clients', () => {
-  test('one has no more calls than are left for others', async (t) => {
-    const { it, server, client, ask } = await stage(t, () => {}, { s: {} }, withLimits({ parkedMax: 4 }))
+  test('one principal has so many calls, and all have so many', async (t) => {
+    const { it, server, client, ask } = await stage(
+      t,
+      () => {},
+      { s: {} },
+      withLimits({ callsMax: 3, callsOfOneMax: 2 }),
+    )
     const { client: other } = await it.attach()
     const asked: unknown[] = []
     for (const by of [client, client, client, other, other])
@@ -104,8 +65,8 @@ describe('of what waits for clients', () => {
     await closed(it)
   })
 
-  test('requests, questions and answers have room together, of which one has no more than is left', async (t) => {
-    const room = withLimits({ heldBytesMax: 40_000 })
+  test('requests, questions and answers of one principal have room together', async (t) => {
+    const room = withLimits({ heldBytesOfOneMax: 20_000 })
     const { it, server, client, ask } = await stage(t, () => {}, { s: {} }, room)
     const { client: other } = await it.attach()
     const large = { name: 's__t', arguments: { text: 'a'.repeat(8000) } }
@@ -129,7 +90,7 @@ describe('of what waits for clients', () => {
   })
 
   test('what is over makes room', async (t) => {
-    const room = withLimits({ heldBytesMax: 20_000 })
+    const room = withLimits({ heldBytesOfOneMax: 20_000 })
     const { it, server, ask } = await stage(t, () => {}, { s: {} }, room)
     const large = { name: 's__t', arguments: { text: 'a'.repeat(8000) } }
     for (let count = 1; count <= 5; count++) {
@@ -139,60 +100,6 @@ describe('of what waits for clients', () => {
     }
     await closed(it)
   })
-
-  test('visits of one are forgotten before those of others', async (t) => {
-    const many = 10
-    const prepare = (asking: Asking): void => {
-      asking.rounds = []
-      asking.refusals.push(...Array.from({ length: many + 1 }, () => refusal))
-    }
-    const { it, ask } = await stage(t, prepare, { s: {} }, withLimits({ parkedMax: 8 }))
-    const visit = { name: 's__t' }
-    const { client: other } = await it.attach()
-    const accept = { page1: { action: 'accept' } }
-    const kept = await ask(visit, { capabilities: pages, client: other })
-    const states: string[] = []
-    // Two kinds of clients of one principal.
-    for (let count = 0; count < many; count++) {
-      const capabilities = count % 2 === 0 ? pages : { ...pages, roots: {} }
-      states.push(textAt(await ask(visit, { capabilities }), 'result', 'requestState'))
-    }
-    const early = await ask({ ...visit, requestState: states[0], inputResponses: accept })
-    assert.equal(reasonOf(early), 'state-unknown')
-    const back = { ...visit, requestState: textAt(kept, 'result', 'requestState'), inputResponses: accept }
-    assert.equal(textOf(await ask(back, { capabilities: pages, client: other })), 'done')
-    await closed(it)
-  })
-})
-
-test('one client that lets calls wait has no more processes than it must when others come', async (t) => {
-  const few = { limits: { ...limits, upstream: { ...limits.upstream, processesMax: 5 } } }
-  const { it, server, client, ask } = await stage(t, () => {}, { s: {} }, few)
-  const states: string[] = []
-  const park = async (by: RawClient): Promise<string> => {
-    const { result, error } = Object(await ask({ name: 's__t' }, { client: by }))
-    if (error === undefined) states.push(textAt(result, 'requestState'))
-    return error === undefined ? textAt(result, 'resultType') : String(at(error, 'data', 'reason'))
-  }
-  const firsts: string[] = []
-  for (let count = 0; count < 6 && !firsts.includes('overloaded'); count++) firsts.push(await park(client))
-  const own = states.length
-  assert(own >= 4, `${own} calls wait, each with a process`)
-  const others = [await it.attach(), await it.attach()]
-  for (const { client: other } of others) assert.equal(await park(other), 'input_required')
-  const back = async (index: number, by: RawClient): Promise<unknown> => {
-    const params = { name: 's__t', requestState: states[index], inputResponses: { q1: accepted } }
-    return ask(params, { client: by })
-  }
-  for (let index = 0; index < own; index++) {
-    const value = await back(index, client)
-    if (index < 2) assert.deepEqual([codeOf(value), reasonOf(value)], [-32603, 'closed'], 'those of before')
-    else assert.equal(textOf(value), 'done')
-  }
-  for (const [index, { client: other }] of others.entries())
-    assert.equal(textOf(await back(own + index, other)), 'done')
-  assert.equal(server.calls.length, own + others.length)
-  await closed(it)
 })
 
 test('a client that is very many kinds of clients keeps others from nothing', async (t) => {

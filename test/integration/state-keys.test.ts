@@ -1,10 +1,11 @@
-// States of a server without sessions, in the hands of a proxy that was started after they were given, or runs beside it.
+// States of a server of 2026-07-28, in the hands of a proxy that was started after they were given, or runs beside it.
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { itServer, nodeProgram } from './support/programs.js'
+import type { Heard } from './support/client.js'
+import { asRead, itServer, nodeProgram } from './support/programs.js'
 import { spawnProxy } from './support/spawned.js'
 
 const key = (name: string): string => `io.modelcontextprotocol/${name}`
@@ -32,19 +33,35 @@ describe('a state of another instance with the same key', () => {
       assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'again with later "é"', heard.text)
     })
 
-  test('is refused where its server has sessions by now, and where there is none of that name', async (t) => {
-    const one = await libraryProxy(t, { s: nodeProgram('rounds.mjs', {}, {}) }, {}, { server })
+  test('is refused where its server has sessions by now', async (t) => {
+    const servers = { s: nodeProgram('rounds.mjs', {}, {}) }
+    const one = await libraryProxy(t, servers, {}, { server })
     const { client } = await one.attach(origin)
     const asked = await client.request('tools/call', call)
     const requestState = textAt(asked.value, 'result', 'requestState')
     await one.proxy.close(0)
-    for (const servers of [{ s: itServer() }, { other: nodeProgram('rounds.mjs', {}, {}) }]) {
-      const two = await libraryProxy(t, servers, {}, { server })
-      const { client: again } = await two.attach(origin)
-      const heard = await again.request('tools/call', { ...call, requestState })
-      assert.equal(at(heard.value, 'error', 'data', 'reason'), 'state-other-server', heard.text)
-    }
+    const old = itServer({ IT_TOOLS: 'stateOnly' })
+    const two = await libraryProxy(t, { s: old }, {}, { server })
+    const { client: again } = await two.attach(origin)
+    const heard = await again.request('tools/call', { ...call, requestState })
+    assert.equal(at(heard.value, 'error', 'data', 'reason'), 'state-other-server', heard.text)
   })
+})
+
+test('a state is signed with the key that the configuration has now, and opens with that alone', async (t) => {
+  const servers = { s: nodeProgram('rounds.mjs', {}, {}) }
+  const { proxy, attach } = await libraryProxy(t, servers, {}, { server })
+  const { client } = await attach(origin)
+  const stateOf = async (): Promise<string> =>
+    textAt((await client.request('tools/call', call)).value, 'result', 'requestState')
+  const again = (requestState: string): Promise<Heard> =>
+    client.request('tools/call', { ...call, requestState })
+  const before = await stateOf()
+  await proxy.reload(asRead({ server: { stateKey: 'another key of both instances' }, mcpServers: servers }))
+  const refused = await again(before)
+  assert.equal(at(refused.value, 'error', 'data', 'reason'), 'state-unknown', refused.text)
+  const heard = await again(await stateOf())
+  assert.equal(textAt(heard.value, 'result', 'content', 0, 'text'), 'again with later "é"', heard.text)
 })
 
 test('a state of a client that nobody has let in opens on its own connection alone', async (t) => {

@@ -106,6 +106,8 @@ const tools = {
     saying(id, { answers })
   },
   ask: async (id, args) => saying(id, await ask(args.method, args.params)),
+  /** Asks, and never answers the call. */
+  'ask-and-hold': (_id, args) => void ask(args.method, args.params),
   /** Asks, and takes the question back. */
   'ask-and-cancel': (id, args) => {
     const question = asking

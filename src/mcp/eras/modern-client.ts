@@ -15,7 +15,6 @@ import type { RequestRow } from '../methods/method-row.js'
 import { isFilter, readFilter } from '../subscriptions.js'
 import { statelessRequests } from '../methods.js'
 import { SERVER_INFO } from '../meta-keys.js'
-import { pagesToVisit, requiredForPages } from '../pages-to-visit.js'
 import { resultMembers } from '../result-type.js'
 import { statelessRevisions } from '../revisions.js'
 import type { ServerIdentity } from './legacy-client.js'
@@ -94,8 +93,7 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
 /** A call has failed whose server was refused what its client has not declared (2026-07-28, Overview: capabilities). */
 function missingIn({ missing }: Call, frame: ResponseFrame): ErrorBody | undefined {
   if (frame.kind === 'error') {
-    const required = missing ?? (pagesToVisit(frame) && requiredForPages)
-    return required === undefined ? undefined : missingCapability(required, rawAt(frame.line, frame.error))
+    return missing === undefined ? undefined : missingCapability(missing, rawAt(frame.line, frame.error))
   }
   if (missing === undefined) return undefined
   const members = resultMembers(frame)

@@ -1,6 +1,6 @@
 // Whose the requests of a client are that nobody has let in: of whoever is at the other end of its connection.
 
-import { secretOf } from '../input/state-seal.js'
+import { secretOf } from '../input/pending-input.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 const MARK_BYTES = 16

@@ -7,7 +7,6 @@ import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type Edit, splice } from '../../jsonrpc/splice.js'
 import type { Asker, Call, ClientProfile, InputNeeded, ServerQuestion } from '../../mcp/call.js'
-import { isAskable } from '../../mcp/capabilities.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/lists.js'
 import { followableResources, followableTasks, serverNotifications } from '../../mcp/methods.js'
@@ -17,7 +16,7 @@ import type { SubscriptionFilter } from '../../mcp/subscriptions.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { FollowedThings } from './followed.js'
 import { Listens } from './listens.js'
-import type { StatelessCalls } from '../input/stateless-calls.js'
+import type { PendingInput } from '../input/pending-input.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { StatelessClient } from '../routing/guest-list.js'
 import type { PrincipalTasks } from '../routing/principal-tasks.js'
@@ -30,8 +29,10 @@ export interface GuestParts {
   readonly profile: ClientProfile
   /** Of its principal. */
   readonly tasks: PrincipalTasks
-  /** What begins its calls, and finds what a retry is about. */
-  readonly stateless: StatelessCalls
+  /** Finds the calls that its retries are about. */
+  readonly pending: PendingInput
+  /** Whether the states of servers that it carries are signed. */
+  readonly isSigned: boolean
   reach(client: RoutedClient): ClientRoutes
   readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly changeDelayMs: number
@@ -49,7 +50,6 @@ export class Guest implements RoutedClient, StatelessClient {
   readonly isStateless = true
   readonly isSeveral: boolean
   readonly tasks: PrincipalTasks
-  readonly #isAskable: boolean
   readonly #parts: GuestParts
   readonly #routes: ClientRoutes
   hasLeft = false
@@ -69,13 +69,12 @@ export class Guest implements RoutedClient, StatelessClient {
     this.isSeveral = parts.isSeveral
     this.profile = parts.profile
     this.tasks = parts.tasks
-    this.#isAskable = isAskable(parts.profile.capabilities)
     this.usedAt = parts.runtime.now()
     this.#routes = parts.reach(this)
   }
 
   get idle(): boolean {
-    return this.#calls === 0 && !this.#parts.stateless.parked.holds(this)
+    return this.#calls === 0 && !this.#parts.pending.holds(this)
   }
 
   get listens(): boolean {
@@ -90,7 +89,7 @@ export class Guest implements RoutedClient, StatelessClient {
   route(call: Call): void {
     this.#calls++
     if (call.context.logLevel !== undefined) this.#wantsLogs(call, call.context.logLevel)
-    this.#parts.stateless.route(call, this.#routes.router, this.#isAskable)
+    this.#parts.pending.route(call, this.#routes.router, this.#parts.isSigned)
   }
 
   listen(call: Call, filter: SubscriptionFilter): void {
@@ -108,17 +107,16 @@ export class Guest implements RoutedClient, StatelessClient {
   ended(call: Call): void {
     this.#calls--
     this.#listens?.end(call)
-    if (this.#logged.size > 0) this.#logged.delete(call)
     if (this.#calls === 0) this.usedAt = this.#parts.runtime.now()
   }
 
   needsInput(call: Call, needed: InputNeeded): void {
-    this.#parts.stateless.relay(call, needed)
+    this.#parts.pending.relay(call, needed, this.#parts.isSigned)
   }
 
   leave(): Promise<unknown> | undefined {
     this.hasLeft = true
-    this.#parts.stateless.parked.left(this)
+    this.#parts.pending.left(this)
     return this.#routes.leave()
   }
 
@@ -132,7 +130,8 @@ export class Guest implements RoutedClient, StatelessClient {
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
-    if (during !== undefined) return during.context.hearer?.tell(frame, edits, during)
+    const call = during?.root
+    if (call !== undefined) return call.context.hearer?.tell(frame, edits, call)
     const does = serverNotifications.get(frame.method)?.does
     if (does === 'updated') this.#listens?.updated(frame)
     else if (does === 'task') this.#listens?.taskChanged(frame)
@@ -148,34 +147,43 @@ export class Guest implements RoutedClient, StatelessClient {
 
   /** Only who asks for log messages with its call gets any (MCP 2026-07-28, Utilities: logging). */
   log(frame: NotificationFrame, during: Call | undefined): void {
-    // A server that names no call means the only one that it can mean.
-    const [only] = this.#logged.size === 1 ? this.#logged : []
-    const call = during ?? only
+    const call = during?.root ?? this.#onlyLogged
     const wanted = call?.context.logLevel
     if (wanted === undefined) return
     const level = severity(frame.params.members.string('level'))
     if (level < 0 || level >= severity(wanted)) this.tell(frame, [], call)
   }
 
-  /** What nobody's call is about is nobody's to answer. */
+  /** A client without a session can be asked only during one of its calls. */
   ask(question: ServerQuestion): boolean {
-    return question.during?.context.hearer?.ask?.(question) ?? false
+    return this.#parts.pending.ask(question)
   }
 
   withdraw(frame: NotificationFrame, asker: Asker): void {
-    this.#parts.stateless.parked.withdraw(this, frame, asker)
+    this.#parts.pending.withdraw(this, frame, asker)
   }
 
   owes(asker: Asker): boolean {
-    return this.#parts.stateless.parked.owes(this, asker)
+    return this.#parts.pending.owes(this, asker)
   }
 
   forget(asker: Asker): void {
-    this.#parts.stateless.parked.forget(this, asker)
+    this.#parts.pending.forget(this, asker)
   }
 
   /** Each request that stays open tells of them by itself. */
   tellChanges(): void {}
+
+  /** A server that names no call means the only one that it can mean. */
+  get #onlyLogged(): Call | undefined {
+    const calls = new Set<Call>()
+    for (const call of this.#logged) {
+      if (call.settled) this.#logged.delete(call)
+      else calls.add(this.#parts.pending.callOf(call))
+    }
+    const [only, other] = calls
+    return other === undefined ? only : undefined
+  }
 
   /** A server that is told of a level tells of what is more severe too: it hears of the most verbose one. */
   #wantsLogs(call: Call, level: string): void {

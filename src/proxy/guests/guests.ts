@@ -8,8 +8,7 @@ import type { StatelessContext } from '../../mcp/call.js'
 import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
-import { isFairShare } from '../input/fair-share.js'
-import type { StatelessCalls } from '../input/stateless-calls.js'
+import type { PendingInput } from '../input/pending-input.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { GuestList } from '../routing/guest-list.js'
 import type { TaskLimits } from '../routing/principal-tasks.js'
@@ -22,8 +21,9 @@ export interface GuestsParts {
   readonly taskLimits: TaskLimits
   /** Changes of lists within this time are told once. */
   readonly changeDelayMs: number
-  /** Made for the first guest. */
-  readonly stateless: () => StatelessCalls
+  readonly pending: PendingInput
+  /** Whether the proxy has one client in all, so that what servers give it to keep is not signed. */
+  readonly isOneClient: boolean
   /** A number that no other client of the proxy has. */
   nextSerial(): number
   reach(client: RoutedClient): ClientRoutes
@@ -37,6 +37,8 @@ export interface GuestLimits {
   readonly guestsOfOneMax: number
   /** Requests that stay open, of all of them together. */
   readonly listensMax: number
+  /** Of one principal. */
+  readonly listensOfOneMax: number
   /** Resources that one of them follows. */
   readonly urisMax: number
   /** How long one stays that asks nothing. */
@@ -52,7 +54,6 @@ export class Guests implements GuestList {
   /** Of contexts, which are the same where requests say the same. */
   readonly #keys = new WeakMap<StatelessContext, string>()
   readonly #principals: Principals
-  #stateless: StatelessCalls | undefined
   #sweeping: Timer | undefined
 
   constructor(parts: GuestsParts) {
@@ -71,13 +72,13 @@ export class Guests implements GuestList {
     const { principal, isSeveral, capabilities } = context
     const askable = askableCapabilities(capabilities, isSeveral)
     if (!this.#makesRoom(principal, isAskable(askable))) return undefined
-    this.#stateless ??= this.#parts.stateless()
     const guest = new Guest({
       serial: this.#parts.nextSerial(),
       isSeveral,
       profile: { principal, revision: latestStateless, capabilities: askable },
       tasks: this.#principals.tasksOf(principal),
-      stateless: this.#stateless,
+      pending: this.#parts.pending,
+      isSigned: !isSeveral && !this.#parts.isOneClient,
       reach: (client) => this.#parts.reach(client),
       runtime: this.#parts.runtime,
       changeDelayMs: this.#parts.changeDelayMs,
@@ -119,7 +120,8 @@ export class Guests implements GuestList {
       all += listening
       if (profile.principal === principal) own += listening
     }
-    return isFairShare(own, all, this.#parts.limits.listensMax)
+    const { listensMax, listensOfOneMax } = this.#parts.limits
+    return all < listensMax && own < listensOfOneMax
   }
 
   /**

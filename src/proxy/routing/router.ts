@@ -14,7 +14,7 @@ import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
 import { QueueRoom } from '../../mcp/call-queue.js'
-import { invalidParams, resourceNotFound } from '../../mcp/error-codes.js'
+import { invalidParams, resourceNotFound, stateUnknown } from '../../mcp/error-codes.js'
 import { type CacheHint, leastHint, staleHint } from '../../mcp/cache-hints.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { isNotFound } from '../../mcp/resource-answers.js'
@@ -119,7 +119,7 @@ export class Router {
     const { route } = call.row
     call.bound = { service, more }
     const lane = this.#laneOf(service)
-    if (lane?.view.facts?.revision.form !== 'typed') return false
+    if (lane === undefined || !isStateless(lane)) return false
     if (route.to === 'uri') {
       this.#toLane(call, lane, more)
       return true
@@ -129,17 +129,6 @@ export class Router {
     if (route.to !== 'name' || target?.lane !== lane) return false
     this.#send(call, route.list, target, name, more)
     return true
-  }
-
-  /** The same for a retry, once that server has said what it has; `refused` is called where it does not lead there. */
-  routeBack(service: string, call: Call, more: readonly Edit[], refused: () => void): void {
-    if (this.routeTo(service, call, more)) return
-    const kind = call.row.route.to === 'name' ? call.row.route.list : 'resources'
-    const lane = this.#laneOf(service)
-    if (lane === undefined || lane.known.has(kind)) return refused()
-    const again = (): void => void (this.routeTo(service, call, more) || refused())
-    if (kind === 'resources') return this.lists.said(call, ['resources', 'templates'], again)
-    this.#whenKnown(call, { kind, name: call.frame.params.members.string('name') ?? '', lane }, again)
   }
 
   /** Another server has taken the place of the one that it was for; one that it alone may get has the same name. */
@@ -206,6 +195,10 @@ export class Router {
     call.service = target.lane.config.name
     const { members } = call.frame.params
     let edits = bothEdits(nameEdits(members.span('name'), name, target), more)
+    if (call.stateEdits !== undefined) {
+      if (!isStateless(target.lane)) return call.fail(stateUnknown('other-server'))
+      edits = bothEdits(edits, call.stateEdits)
+    }
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
     if (target.item.needsTask || members.span('task') !== undefined) {
       const refusal = this.#tasks.begin(call, target, name)
@@ -236,12 +229,24 @@ export class Router {
   #byUri(call: Call): void {
     const uri = call.frame.params.members.string('uri')
     if (uri === undefined) return call.fail(missing('uri'))
+    if (call.stateEdits !== undefined) return this.#retryRead(call, uri, call.stateEdits)
     const lane = this.#catalog.resource(uri)
     if (lane !== undefined) return this.#toLane(call, lane, NO_EDITS)
     this.lists.said(call, ['resources', 'templates'], () => {
       const late = this.#catalog.resource(uri)
       if (late !== undefined) this.#toLane(call, late, NO_EDITS)
       else this.#askInTurn(call, uri, this.#lanes.filter(hasResources))
+    })
+  }
+
+  /** Answers and the state of a server reach no other one: of several that may have asked, none gets them. */
+  #retryRead(call: Call, uri: string, edits: readonly Edit[]): void {
+    this.lists.said(call, ['resources', 'templates'], () => {
+      const listed = this.#catalog.resource(uri)
+      const [lane, other] = listed === undefined ? this.#lanes.filter(hasResources) : [listed]
+      if (lane === undefined || other !== undefined || !isStateless(lane))
+        call.fail(stateUnknown('other-server'))
+      else this.#toLane(call, lane, edits)
     })
   }
 
@@ -297,4 +302,8 @@ export class Router {
     if (context.revision.form === 'bare') return undefined
     return this.#lanes.length === 0 ? staleHint : leastHint(this.#lanes.map(({ view }) => view.hint(kind)))
   }
+}
+
+function isStateless({ view }: CallTarget): boolean {
+  return view.facts?.revision.form === 'typed'
 }

@@ -1,7 +1,7 @@
 // What is said of a name that no server lists, or not the one that it was for.
 
 import type { Call } from '../../mcp/call.js'
-import { inputRefused, promptNotFound, stateUnknown, toolNotFound } from '../../mcp/error-codes.js'
+import { inputRefused, promptNotFound, toolNotFound } from '../../mcp/error-codes.js'
 import { failToolCall } from '../../mcp/tool-failure.js'
 import { nearest } from '../../text/nearest.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
@@ -30,6 +30,5 @@ export function failUnknownName(
 
 /** Fails a call that goes on with what a server has asked, where that server is there no more. */
 export function failBound(call: Call, service: string): void {
-  if (call.context.revision.form === 'typed') call.fail(stateUnknown('other-server'))
-  else failToolCall(call, inputRefused(service, 'another server has taken its place since'))
+  failToolCall(call, inputRefused(service, 'another server has taken its place since'))
 }

@@ -110,6 +110,7 @@ export class GuestCalls {
         this.#calls.ended(call, outcome)
       },
       needsInput: (call, needed) => guest.needsInput(call, needed),
+      replaced: (call, by) => this.#calls.replaced(call, by),
     }
   }
 }

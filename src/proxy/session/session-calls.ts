@@ -36,6 +36,11 @@ export class SessionCalls implements CallOwner {
     this.#calls.set(call.key, call)
   }
 
+  /** The request is answered by another call, which has the place of this one. */
+  replaced(call: Call, by: Call): void {
+    this.#calls.set(call.key, by)
+  }
+
   settled(call: Call, outcome: Outcome): void {
     this.ended(call, outcome)
   }

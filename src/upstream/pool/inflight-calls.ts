@@ -120,11 +120,6 @@ export class InflightCalls implements InflightOwner {
     flight.call.needsInput({ frame, service: this.#service, resume })
   }
 
-  /** Those that the server has. */
-  get calls(): Call[] {
-    return [...this.#link.peer.waiting()].map(({ call }) => call)
-  }
-
   /** An answer that comes after all: the server is done with that call. */
   late(id: RequestId): void {
     this.#abandoned.answered(id)

@@ -17,8 +17,6 @@ export interface LaneUse {
   readonly opening: Call | undefined
   /** The serial of the one client; undefined where several share. */
   readonly client: number | undefined
-  /** Whose that is. */
-  readonly principal: string | undefined
   /** Whether its processes start with a call, and end when the client has been idle, whatever it follows. */
   readonly yields: boolean
   /** Resolves when it is known whether clients need processes of their own; undefined when it is, or nobody finds out. */

@@ -53,8 +53,6 @@ export interface UpstreamLimits {
   readonly remoteRestMs: number
   /** Processes of one client without a session, where a call that waits for its client keeps its process. */
   readonly guestProcessesMax: number
-  /** How long a call whose client was asked and has not come back keeps its process from others that wait for it. */
-  readonly awayMsMax: number
   /** Calls that wait for one process, or for a slot of it. */
   readonly queueMax: number
   /** Bytes that one process has not taken yet, and of calls that wait for it, above which calls are refused. */

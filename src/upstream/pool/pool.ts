@@ -118,8 +118,8 @@ export class Pool implements Upstream, LaneOwner {
     if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
     const yields = this.#parts.ownStart === 'with-call'
     const verdict = (): Promise<void> | undefined => (yields ? this.#verdict() : undefined)
-    const { capabilities: declared, principal } = profile
-    const use = { sharing, declared, opening, client: serial, principal, yields, verdict }
+    const { capabilities: declared } = profile
+    const use = { sharing, declared, opening, client: serial, yields, verdict }
     const own = this.#newLane(use).join(client)
     if (yields && !this.isolated) own.defer(this.#commonLane('plain'))
     if (!yields || opening !== undefined) return own
@@ -146,7 +146,7 @@ export class Pool implements Upstream, LaneOwner {
     const known = this.#common.get(sharing)
     if (known !== undefined) return known
     const declared = sharing === 'plain' ? noCapabilities : sharedCapabilities
-    const nobody = { opening: undefined, client: undefined, principal: undefined }
+    const nobody = { opening: undefined, client: undefined }
     const lane = this.#newLane({ sharing, declared, ...nobody, yields: false })
     if (!this.#closed) this.#common.set(sharing, lane)
     return lane

@@ -4,31 +4,19 @@
 export interface IdleProcess {
   /** In monotonic milliseconds; undefined while it is in use, or not there. */
   readonly idleSince: number | undefined
-  /** The same for one that only waits for clients which were asked something and have not come back. */
-  readonly awaySince: number | undefined
-  /** Whose it is; undefined where nobody has said. */
-  readonly principal: string | undefined
   /** Stops it; resolves when it is gone. */
   yield(): Promise<void>
 }
 
-/** Who wants to start one more, and when. */
-interface Newcomer {
-  readonly principal: string | undefined
-  readonly nowMs: number
-}
 
 /** Counts the child processes of all servers together. */
 export class ProcessRoom {
   readonly #processesMax: number
-  readonly #awayMsMax: number
   readonly #idle = new Set<IdleProcess>()
   #processes = 0
 
-  /** One whose clients have been away for `awayMsMax` makes room for whoever needs it. */
-  constructor(processesMax: number, awayMsMax: number = Infinity) {
+  constructor(processesMax: number) {
     this.#processesMax = processesMax
-    this.#awayMsMax = awayMsMax
   }
 
   /** Takes a place, and gives what makes it free again; undefined when there is none. */
@@ -46,13 +34,9 @@ export class ProcessRoom {
     return () => this.#idle.delete(process)
   }
 
-  /**
-   * Ends processes until there is a place; resolves when there is one or nobody else can go. Undefined when there is one.
-   *
-   * Idle ones go first, then those whose clients stay away: for long, or where they have more of them than the newcomer.
-   */
-  free(newcomer: Newcomer): Promise<void> | undefined {
-    return this.#isFull ? this.#free(newcomer) : undefined
+  /** Ends idle processes until there is a place; resolves when there is one or no process is idle. Undefined when there is one. */
+  free(): Promise<void> | undefined {
+    return this.#isFull ? this.#free() : undefined
   }
 
   get #isFull(): boolean {
@@ -60,40 +44,23 @@ export class ProcessRoom {
   }
 
   /** Somebody else may take what has become free. */
-  async #free(newcomer: Newcomer): Promise<void> {
+  async #free(): Promise<void> {
     while (this.#isFull) {
-      const next = first(this.#idle, ({ idleSince }) => idleSince) ?? this.#away(newcomer)
+      const next = longestIdle(this.#idle)
       if (next === undefined) return
       await next.yield()
     }
   }
-
-  #away({ principal, nowMs }: Newcomer): IdleProcess | undefined {
-    const waiting = new Map<string | undefined, number>()
-    for (const { awaySince, principal: whose } of this.#idle)
-      if (awaySince !== undefined) waiting.set(whose, (waiting.get(whose) ?? 0) + 1)
-    const own = waiting.get(principal) ?? 0
-    // Who would have fewer than the newcomer then would only take the place back.
-    const hasMore = (whose: string | undefined): boolean => (waiting.get(whose) ?? 0) > own + 1
-    return first(this.#idle, ({ awaySince, principal: whose }) => {
-      const isLong = awaySince !== undefined && awaySince + this.#awayMsMax <= nowMs
-      return isLong || hasMore(whose) ? awaySince : undefined
-    })
-  }
 }
 
-/** The process for which that is earliest. */
-function first(
-  processes: Iterable<IdleProcess>,
-  since: (process: IdleProcess) => number | undefined,
-): IdleProcess | undefined {
+function longestIdle(processes: Iterable<IdleProcess>): IdleProcess | undefined {
   let earliest: IdleProcess | undefined
   let leastSince = Infinity
   for (const process of processes) {
-    const at = since(process) ?? Infinity
-    if (at >= leastSince) continue
+    const since = process.idleSince ?? Infinity
+    if (since >= leastSince) continue
     earliest = process
-    leastSince = at
+    leastSince = since
   }
   return earliest
 }

@@ -6,7 +6,6 @@ import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
 import type { OpenedServer } from '../../mcp/eras/leg.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import { callTimeout } from '../../mcp/call-timeout.js'
-import { Crowding } from './crowding.js'
 import { asUpstreamError, thatServer } from '../contracts/errors.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { LaneParts } from './lane-parts.js'
@@ -42,7 +41,6 @@ const IDLE_CHECKS = 4
 /** Takes calls for one process. */
 export class ServerInstance implements IdleProcess, LinkMember {
   readonly supervisor: Supervisor
-  readonly principal: string | undefined
   readonly #parts: LaneParts
   readonly #lane: InstanceOwner
   readonly #isFirst: boolean
@@ -53,7 +51,6 @@ export class ServerInstance implements IdleProcess, LinkMember {
   /** Whether a question of the server cannot be told from one for a call that another client has abandoned. */
   readonly #isOfSeveral: boolean
   #askable: Slots
-  readonly #crowding: Crowding
   /** Calls that wait for the process itself, and those that wait for a slot. */
   readonly #arriving: CallQueue<Forward>
   readonly #queued: CallQueue<Forward>
@@ -75,11 +72,10 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#freed = freed
     this.#lane = lane
     this.#isFirst = isFirst
-    const { concurrency, idleTimeoutMs, limits, principal, room, runtime, sharing, yields } = parts
-    this.principal = principal
+    const { concurrency, idleTimeoutMs, limits, room, sharing, yields } = parts
     this.supervisor = new Supervisor(parts, {
       known: () => this.#known(),
-      room: () => (parts.pool.hasAdopted ? undefined : room.free({ principal, nowMs: runtime.now() })),
+      room: () => (parts.pool.hasAdopted ? undefined : room.free()),
       isWanted: () => !yields || lane.isFollowed || this.#arriving.size > 0,
       open: () => this.#openLink(),
     })
@@ -94,9 +90,6 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#isApart = concurrency > 1 && (sharing === 'shared' || holdsProcess(parts))
     this.#askable = this.#isApart ? new Slots(1, limits.queueMax) : this.#slots
     this.#isOfSeveral = !parts.namesCalls && (sharing === 'shared' || sharing === 'guest')
-    const calls = (): Call[] => this.supervisor.link?.inflight.calls ?? []
-    const waiting = (): number => this.#askable.waiting
-    this.#crowding = new Crowding({ waiting, calls }, limits.awayMsMax, parts.runtime)
   }
 
   /** How many more askable calls this process could start at once; negative when some wait. */
@@ -104,16 +97,6 @@ export class ServerInstance implements IdleProcess, LinkMember {
     // One that keeps crashing fails calls at once, which makes it look free.
     if (this.supervisor.state === 'broken') return Number.NEGATIVE_INFINITY
     return this.#askable.room - this.#arriving.size
-  }
-
-  /** Since when it only waits for clients that were asked, and nobody for it; undefined when it does not. */
-  get awaySince(): number | undefined {
-    return this.#askable.waiting + this.#arriving.size > 0 ? undefined : this.crowdedSince
-  }
-
-  /** The same, whoever waits for it. */
-  get crowdedSince(): number | undefined {
-    return this.#crowding.since
   }
 
   /** Whether no call runs or waits here. */
@@ -155,8 +138,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
   }
 
   yield(): Promise<void> {
-    if (this.idle) return this.#rest()
-    return this.supervisor.rest('its client has not come back, and another one needs its place')
+    return this.#rest()
   }
 
   /** Gives back the calls of a client that have not begun here, in the order in which they came. */
@@ -202,7 +184,6 @@ export class ServerInstance implements IdleProcess, LinkMember {
   async close(): Promise<void> {
     this.#idle?.cancel()
     this.#endInstall()
-    this.#crowding.stop()
     this.#withdraw?.()
     await this.supervisor.close()
   }
@@ -242,7 +223,6 @@ export class ServerInstance implements IdleProcess, LinkMember {
       patience.cancel()
       leave()
     })
-    if (slots === this.#askable) this.#crowding.begin()
   }
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */

@@ -128,7 +128,7 @@ export class ServerInstances {
     const [first] = free
     if (first !== undefined) return free.find((member) => !member.isInDoubt(call)) ?? first
     if (this.#members.length < this.#membersMax) return this.#add()
-    return this.#members.reduce((best, member) => (isSooner(member, best) ? member : best))
+    return this.#members.reduce((best, member) => (member.room > best.room ? member : best))
   }
 
   /** Gives back the calls of a client that have not begun. */
@@ -257,12 +257,6 @@ export class ServerInstances {
     if (this.#links.isClosed) void member.close()
     return member
   }
-}
-
-/** Whether a call has its turn sooner there: where all have none, the client that was away for longest is given up first. */
-function isSooner(one: ServerInstance, other: ServerInstance): boolean {
-  if (one.room !== other.room) return one.room > other.room
-  return (one.crowdedSince ?? Infinity) < (other.crowdedSince ?? Infinity)
 }
 
 /** A call that waits for its client keeps its process, so that others of the same client need more. */

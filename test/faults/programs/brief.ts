@@ -6,5 +6,5 @@ import { limits } from '../../../src/limits.js'
 const LIFE_MS = 20_000
 const IDLE_MS = 5000
 
-Object.assign(limits.stateless, { lifeMs: LIFE_MS, repeatMs: IDLE_MS })
+Object.assign(limits.pendingInput, { lifeMs: LIFE_MS })
 Object.assign(limits.guests, { guestIdleMs: IDLE_MS })

@@ -2,7 +2,6 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { isFairShare } from '../../../src/proxy/input/fair-share.js'
 import { isSameJson } from '../../../src/proxy/input/same-json.js'
 
 const cases: readonly (readonly [one: string, other: string, isSame: boolean])[] = [
@@ -39,19 +38,4 @@ test('texts of more than a mebibyte are not parsed: they are the same as they ar
   const tooLong = 1024 * 1024
   assert.equal(isSameJson(text(tooLong, ''), text(tooLong, '')), true)
   assert.equal(isSameJson(text(tooLong, ''), text(tooLong, ' ')), false)
-})
-
-test('of what is shared nobody gets more than is left for others', () => {
-  const taken = new Map<string, number>()
-  const all = (): number => [...taken.values()].reduce((sum, own) => sum + own, 0)
-  const take = (who: string): boolean => {
-    const own = taken.get(who) ?? 0
-    const isFair = isFairShare(own, all(), 64)
-    if (isFair) taken.set(who, own + 1)
-    return isFair
-  }
-  for (const who of ['a', 'b', 'c', 'd']) while (take(who)) continue
-  assert.deepEqual([...taken.values()], [32, 16, 8, 4])
-  assert.equal(isFairShare(0, 60, 64, 4), true)
-  assert.equal(isFairShare(0, 60, 64, 5), false)
 })

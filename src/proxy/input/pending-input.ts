@@ -1,0 +1,462 @@
+// Calls of clients without a session that wait for the answers to what their servers have asked.
+//
+// MCP 2026-07-28, Multi Round-Trip Requests, on a server of a handshake revision: the server's questions are the result
+// of the client's request, and its call goes on. The client comes again with the answers in a request of its own, a retry,
+// which waits for what the server says then. A retry never starts a call. An entry is made when a server asks.
+
+import { randomBytes } from 'node:crypto'
+import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { writing } from '../../jsonrpc/id-edit.js'
+import { type Line, toLine } from '../../jsonrpc/line.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import { numericId } from '../../jsonrpc/request-id.js'
+import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
+import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
+import type {
+  Asker,
+  Call,
+  CallHearer,
+  CallHolder,
+  CallOwner,
+  ClientPort,
+  InputNeeded,
+  Outcome,
+  ServerQuestion,
+} from '../../mcp/call.js'
+import {
+  inputRefused,
+  invalidParams,
+  stateUnknown,
+  tooManyCalls,
+  upstreamFailed,
+} from '../../mcp/error-codes.js'
+import { isDeclared, questionOf, requiredCapabilities, stateFault } from '../../mcp/input-requests.js'
+import { setDeadline } from '../../runtime/deadline.js'
+import type { Runtime } from '../../runtime/runtime.js'
+import { OpenQuestions, resultFrame } from './open-questions.js'
+import { isSameJson } from './same-json.js'
+import { StateMac, bindingOf } from './state-mac.js'
+
+export interface PendingInputLimits {
+  /** Calls that wait for their clients. */
+  readonly callsMax: number
+  /** Of one principal. */
+  readonly callsOfOneMax: number
+  /** Of one call. */
+  readonly roundsMax: number
+  /** Of one call at once. */
+  readonly questionsMax: number
+  /** Bytes of requests, questions, their answers and results that nobody waits for. */
+  readonly heldBytesMax: number
+  /** Of one principal. */
+  readonly heldBytesOfOneMax: number
+  /** What a server asks within this time, in milliseconds, is asked together. */
+  readonly gatherMs: number
+  /** How long a client may take to come back, in milliseconds. */
+  readonly lifeMs: number
+}
+
+/** Where calls go. */
+export interface CallRoutes {
+  route(call: Call): void
+}
+
+const INSTANCE_BYTES = 6
+const ID_BYTES = 16
+const KEY_BYTES = 32
+
+/** The state of a call that waits in some instance of the proxy: the label of the instance, and 128 random bits. */
+const ownState = /^mcps-proxy\.[\w-]{8}\.[\w-]{22}$/
+
+/** Finds the call that a retry is about. */
+export class PendingInput {
+  readonly limits: PendingInputLimits
+  readonly runtime: Runtime
+  readonly #mac: StateMac
+  readonly #secret: (bytes: number) => Buffer
+  /** Tells the states of this instance from those of others. */
+  readonly #instance: string
+  readonly #calls = new Map<Call, PendingCall>()
+  readonly #byState = new Map<string, PendingCall>()
+
+  /** `keys` gives the secrets of the configuration in force with which states of servers are signed; there may be none. */
+  constructor(keys: () => readonly string[], schema: string, limits: PendingInputLimits, runtime: Runtime) {
+    this.limits = limits
+    this.runtime = runtime
+    this.#secret = secretOf(runtime)
+    this.#instance = this.#secret(INSTANCE_BYTES).toString('base64url')
+    const ownKeys = [this.#secret(KEY_BYTES).toString('base64url')]
+    this.#mac = new StateMac(() => (keys().length > 0 ? keys() : ownKeys), schema)
+  }
+
+  /** Takes a call over; `isSigned` says that states of servers have a MAC, since there are several principals. */
+  route(call: Call, routes: CallRoutes, isSigned: boolean): void {
+    const { members } = call.frame.params
+    const span = call.row.askable ? members.span('requestState') : undefined
+    if (span === undefined) {
+      // The answers are for the server that has asked, as a state is.
+      if (call.row.askable && members.span('inputResponses') !== undefined) call.stateEdits = NO_EDITS
+      return routes.route(call)
+    }
+    const state = members.string('requestState')
+    if (state === undefined)
+      return call.fail(invalidParams("'requestState' must be a string", { parameter: 'requestState' }))
+    if (ownState.test(state)) return this.#retry(call, state)
+    const edits = isSigned ? this.#mac.verify(call, state, span) : NO_EDITS
+    if (edits === undefined) return call.fail(stateUnknown('unknown'))
+    call.stateEdits = edits
+    routes.route(call)
+  }
+
+  /** A server of 2026-07-28 asks: its client is given the question as it is. */
+  relay(call: Call, { frame, service }: InputNeeded, isSigned: boolean): void {
+    const members = membersAt(frame.line, frame.result)
+    const why = stateFault(frame.line, members)
+    if (why !== undefined) return call.fail(inputRefused(service, why))
+    const span = members?.span('requestState')
+    const state = members?.string('requestState')
+    const edits =
+      isSigned && span !== undefined && state !== undefined ? this.#mac.sign(call, state, span) : NO_EDITS
+    call.settle({ kind: 'asked', frame, edits })
+  }
+
+  /** A server with sessions asks; false where its client cannot be asked that. */
+  ask(question: ServerQuestion): boolean {
+    const { during, frame } = question
+    const call = during?.root
+    if (during === undefined || call === undefined || call.settled) return false
+    const asked = questionOf(frame)
+    if (!isDeclared(asked, call.context.capabilities)) {
+      call.lacks(requiredCapabilities(asked))
+      return false
+    }
+    const pending = this.#admits(call, frame.line.length)
+    if (pending === undefined) return false
+    during.wasAsked = true
+    pending.add(question)
+    return true
+  }
+
+  /** Whether calls of this client wait. */
+  holds(client: ClientPort): boolean {
+    return this.#of(client).length > 0
+  }
+
+  /** No request of this client will come any more. */
+  left(client: ClientPort): void {
+    for (const pending of this.#of(client)) pending.giveUp()
+  }
+
+  /** A server takes a question back. */
+  withdraw(client: ClientPort, { line, params }: NotificationFrame, asker: Asker): void {
+    const span = params.members.span('requestId')
+    if (span === undefined) return
+    for (const { questions } of this.#of(client)) questions.withdraw(rawAt(line, span), asker)
+  }
+
+  /** Whether this server waits for an answer of the client. */
+  owes(client: ClientPort, asker: Asker): boolean {
+    return this.#of(client).some(({ questions }) => questions.owes(asker))
+  }
+
+  /** The server does not read the answers to what it has asked any more. */
+  forget(client: ClientPort, asker: Asker): void {
+    for (const { questions } of this.#of(client)) questions.forget(asker)
+  }
+
+  /** The call that this request waits for, or the call itself. */
+  callOf(call: Call): Call {
+    return call.holder instanceof PendingCall ? call.holder.call : call
+  }
+
+  /** The state with which a client comes back; it is used once. */
+  newState(pending: PendingCall): string {
+    const state = `mcps-proxy.${this.#instance}.${this.#secret(ID_BYTES).toString('base64url')}`
+    this.#byState.set(state, pending)
+    return state
+  }
+
+  dropState(state: string | undefined): void {
+    if (state !== undefined) this.#byState.delete(state)
+  }
+
+  /** Reserves so many bytes more for what is held of it; false when there is no room. */
+  reserves(pending: PendingCall, bytes: number): boolean {
+    const hasRoom = this.#hasRoom(pending.call, bytes)
+    if (hasRoom) pending.heldBytes += bytes
+    return hasRoom
+  }
+
+  /** What is kept of an outcome for which nobody waits. */
+  kept(pending: PendingCall, outcome: Outcome): Outcome {
+    if (outcome.kind !== 'answered') return outcome
+    const bytes = lengthOf(outcome.frame)
+    if (this.reserves(pending, bytes)) return { ...outcome, frame: copied(outcome.frame) }
+    const service = pending.call.service ?? ''
+    return { kind: 'failed', error: upstreamFailed(service, 'too-large', tooLarge(service, bytes)) }
+  }
+
+  over({ call }: PendingCall): void {
+    this.#calls.delete(call)
+  }
+
+  #retry(retry: Call, state: string): void {
+    const pending = this.#byState.get(state)
+    const [own, wanted] = [bindingOf(retry), pending && bindingOf(pending.call)]
+    if (pending === undefined || own.principal !== wanted?.principal || own.method !== wanted.method)
+      return retry.fail(stateUnknown('unknown'))
+    const isSame = own.target === wanted.target && isSameArguments(pending.call.frame, retry.frame)
+    if (!isSame) return retry.fail(stateUnknown('other-request'))
+    if (!pending.retry(retry)) retry.fail(tooManyCalls())
+  }
+
+  /** The entry of a call that is asked about, with room for a question of so many bytes. */
+  #admits(call: Call, bytes: number): PendingCall | undefined {
+    const known = this.#calls.get(call)
+    const { callsMax, callsOfOneMax, questionsMax, roundsMax } = this.limits
+    if (known !== undefined) {
+      const isFull = known.questions.size >= questionsMax || known.round >= roundsMax
+      return !isFull && this.reserves(known, bytes) ? known : undefined
+    }
+    const own = this.#ofPrincipal(call)
+    if (this.#calls.size >= callsMax || own.length >= callsOfOneMax) return undefined
+    if (!this.#hasRoom(call, call.bytes + bytes)) return undefined
+    const pending = new PendingCall(call, this)
+    pending.heldBytes = call.bytes + bytes
+    this.#calls.set(call, pending)
+    return pending
+  }
+
+  #hasRoom(call: Call, bytes: number): boolean {
+    const { heldBytesMax, heldBytesOfOneMax } = this.limits
+    const own = heldBy(this.#ofPrincipal(call))
+    return own + bytes <= heldBytesOfOneMax && heldBy([...this.#calls.values()]) + bytes <= heldBytesMax
+  }
+
+  #of(client: ClientPort): PendingCall[] {
+    return [...this.#calls.values()].filter(({ call }) => call.client === client)
+  }
+
+  #ofPrincipal({ context: { principal } }: Call): PendingCall[] {
+    return [...this.#calls.values()].filter(({ call }) => call.context.principal === principal)
+  }
+}
+
+/** One call whose server has asked. It owns the call from the first question on; the client's requests are calls of their own. */
+class PendingCall implements CallOwner, CallHolder, CallHearer {
+  /** The server's. */
+  readonly call: Call
+  readonly questions: OpenQuestions = new OpenQuestions()
+  /** How often the client was asked. */
+  round = 0
+  /** Bytes of what is held for as long as the client can come back. */
+  heldBytes = 0
+  readonly #pending: PendingInput
+  /** The client's request that waits for the outcome; undefined while the client has the questions. */
+  #requester: Call | undefined
+  /** With what the client comes back. */
+  #state: string | undefined
+  /** What the server has answered while no request waited. */
+  #outcome: Outcome | undefined
+  /** Ends the wait for the client. */
+  #life: { cancel(): void } | undefined
+  /** Ends the wait for more questions of the same round. */
+  #gathering: { cancel(): void } | undefined
+  #isOver = false
+
+  constructor(call: Call, pending: PendingInput) {
+    this.#pending = pending
+    this.call = call
+    call.keep()
+    this.#requester = call.handOver(this, { ...call.context, hearer: this })
+    this.#requester.holder = this
+  }
+
+  /** The server asks. */
+  add(question: ServerQuestion): void {
+    this.questions.add(question)
+    if (this.#requester === undefined) return
+    const { limits, runtime } = this.#pending
+    this.#gathering ??= setDeadline(runtime, limits.gatherMs, () => this.#gathered())
+  }
+
+  /** The client comes again; false when there is no room for its answers. */
+  retry(retry: Call): boolean {
+    const responses = responsesOf(retry.frame)
+    const answers = this.#answersIn(responses)
+    if (typeof answers === 'string') {
+      retry.fail(invalidParams(answers, { parameter: 'inputResponses' }))
+      return true
+    }
+    if (!this.#pending.reserves(this, responses.length)) return false
+    this.#leavePark()
+    this.call.context = { ...retry.context, hearer: this }
+    this.#requester = retry
+    retry.holder = this
+    for (const [name, answer] of answers) this.questions.answer(name, answer)
+    if (this.#outcome !== undefined) this.#end(this.#outcome)
+    else if (this.questions.size > 0) this.#park()
+    return true
+  }
+
+  /** The client does not come back: the server is told that there will be no answers. */
+  giveUp(): void {
+    this.questions.giveUp()
+    this.#end({ kind: 'failed', error: stateUnknown('unknown') })
+    this.call.cancel(undefined)
+  }
+
+  // CallOwner: what becomes of the server's call.
+
+  settled(_call: Call, ended: Outcome): void {
+    if (this.#isOver) return
+    this.#gathering?.cancel()
+    this.questions.clear()
+    const outcome: Outcome =
+      ended.kind === 'cancelled' ? { kind: 'failed', error: stateUnknown('unknown') } : ended
+    if (this.#requester === undefined) this.#outcome = this.#pending.kept(this, outcome)
+    else this.#end(outcome)
+  }
+
+  needsInput(_call: Call, needed: InputNeeded): void {
+    const requester = this.#requester
+    this.#over()
+    requester?.needsInput(needed)
+  }
+
+  // CallHolder: of the request that waits.
+
+  /** The client gives the call up, on a retry too: a closed response is a cancellation. */
+  cancel(frame: NotificationFrame | undefined): void {
+    this.questions.clear()
+    this.#over()
+    this.call.cancel(frame)
+  }
+
+  // CallHearer: what the server says meanwhile is for the request that waits.
+
+  tell(frame: NotificationFrame, edits: readonly Edit[]): void {
+    const call = this.#requester
+    if (call === undefined) return
+    const span =
+      frame.method === 'notifications/progress' ? frame.params.members.span('progressToken') : undefined
+    if (span === undefined) return call.context.hearer?.tell(frame, edits, call)
+    const own = call.frame.params.meta.span('progressToken')
+    if (own === undefined) return
+    call.context.hearer?.tell(frame, writing(frame.line, span, call.raw(own), 'progress-token'), call)
+  }
+
+  notify(_call: Call, method: string, params: string): void {
+    const call = this.#requester
+    call?.context.hearer?.notify(call, method, params)
+  }
+
+  splice(_call: Call, line: Line): Uint8Array {
+    return line
+  }
+
+  #gathered(): void {
+    this.#gathering = undefined
+    if (this.questions.size > 0 && this.#requester !== undefined) this.#park()
+  }
+
+  /** The request that waits is answered with the questions. */
+  #park(): void {
+    const { limits, runtime } = this.#pending
+    this.round++
+    this.#state = this.#pending.newState(this)
+    this.#answer({ kind: 'asked', frame: this.#inputRequired(this.#state), edits: [] })
+    this.#life = setDeadline(runtime, limits.lifeMs, () => this.giveUp())
+  }
+
+  #leavePark(): void {
+    this.#life?.cancel()
+    this.#pending.dropState(this.#state)
+    this.#state = undefined
+  }
+
+  #inputRequired(state: string): ResultFrame {
+    const { requests } = this.questions
+    const result = `{"resultType":"input_required","inputRequests":${requests},"requestState":${quote(state)}}`
+    return resultFrame(numericId(0), result)
+  }
+
+  /** An error says what the client would have had to declare. */
+  #answer(outcome: Outcome): void {
+    const requester = this.#requester
+    if (requester === undefined) return
+    this.#requester = undefined
+    const { missing, service } = this.call
+    requester.service = service
+    if (missing !== undefined) requester.lacks(missing)
+    requester.settle(outcome)
+  }
+
+  #end(outcome: Outcome): void {
+    this.#over(() => this.#answer(outcome))
+  }
+
+  #over(last: () => void = () => {}): void {
+    this.#isOver = true
+    this.#gathering?.cancel()
+    this.#leavePark()
+    this.#pending.over(this)
+    last()
+    this.#requester = undefined
+  }
+
+  /** The answers to what is open, by name; what is wrong with them, in words. */
+  #answersIn(responses: string): Map<string, string> | string {
+    const bytes = Buffer.from(responses)
+    const members = membersAt(bytes, { start: 0, end: bytes.length })
+    if (members === undefined) return "'inputResponses' must be an object"
+    const answers = new Map<string, string>()
+    for (const { key, value } of members) {
+      const name = stringAt(bytes, key) ?? ''
+      if (!this.questions.has(name)) continue
+      const answer = rawAt(bytes, value)
+      if (!answer.startsWith('{')) return `'inputResponses.${name}' must be an object`
+      answers.set(name, answer)
+    }
+    return answers
+  }
+}
+
+/** Gives bytes that nobody can guess. */
+export function secretOf({ secret }: Pick<Runtime, 'secret'>): (bytes: number) => Buffer {
+  return secret ?? ((bytes) => randomBytes(bytes))
+}
+
+function heldBy(calls: readonly PendingCall[]): number {
+  return calls.reduce((bytes, { heldBytes }) => bytes + heldBytes, 0)
+}
+
+function lengthOf(frame: ResponseFrame): number {
+  return (frame.kind === 'result' ? frame.long?.length : undefined) ?? frame.line.length
+}
+
+/** A short answer does not keep the chunk that it came in. */
+function copied(frame: ResponseFrame): ResponseFrame {
+  const isLong = frame.kind === 'result' && frame.long !== undefined
+  return isLong ? frame : { ...frame, line: toLine(frame.line) }
+}
+
+function tooLarge(service: string, bytes: number): string {
+  return `'${service}' has answered with ${bytes} bytes while its client was away, and there was no room to keep them`
+}
+
+/** Whether a retry has the same arguments, however they are spelled. */
+function isSameArguments(one: RequestFrame, other: RequestFrame): boolean {
+  return isSameJson(argumentsOf(one), argumentsOf(other))
+}
+
+function argumentsOf({ line, params }: RequestFrame): string {
+  const span = params.members.span('arguments')
+  return span === undefined ? '{}' : rawAt(line, span)
+}
+
+/** The answers that a retry brings, as raw JSON. */
+function responsesOf({ line, params }: RequestFrame): string {
+  const span = params.members.span('inputResponses')
+  return span === undefined ? '{}' : rawAt(line, span)
+}

@@ -1,0 +1,71 @@
+// Ties the `requestState` of a server to one principal and one request.
+//
+// MCP 2026-07-28, Multi Round-Trip Requests: the state goes through the client, which may give it to somebody else. Where
+// a proxy has several principals, it prefixes the state with a MAC and removes that from the retry. With one principal
+// the state passes as the server wrote it.
+
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Span } from '../../jsonrpc/scan.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import { write } from '../../jsonrpc/text.js'
+import type { Call } from '../../mcp/call.js'
+
+const MAC_BYTES = 16
+const PREFIX = 'mac.'
+/** In base64url. */
+const MAC_LENGTH = 22
+
+/** Signs with the first of its keys, and accepts the MAC of each. */
+export class StateMac {
+  readonly #keys: () => readonly string[]
+  readonly #schema: string
+
+  /** `keys` gives those of the configuration in force; there is at least one. */
+  constructor(keys: () => readonly string[], schema: string) {
+    this.#keys = keys
+    this.#schema = schema
+  }
+
+  /** The edit that signs the state at `span`, of which `state` is the decoded text. */
+  sign(call: Call, state: string, span: Span): readonly Edit[] {
+    const [key = ''] = this.#keys()
+    return [insert(span.start + 1, `${PREFIX}${this.#mac(key, call, state)}.`)]
+  }
+
+  /** The edit that removes the MAC from the state of a retry; undefined where it is of another request or principal. */
+  verify(call: Call, state: string, span: Span): readonly Edit[] | undefined {
+    const length = PREFIX.length + MAC_LENGTH + 1
+    const mac = Buffer.from(state.slice(PREFIX.length, length - 1))
+    const isSigned = this.#keys().some((key) => {
+      const wanted = Buffer.from(this.#mac(key, call, state.slice(length)))
+      return wanted.length === mac.length && timingSafeEqual(wanted, mac)
+    })
+    // A client that spells the prefix with escapes has not sent the state back as it came.
+    const isAsWritten = call.raw({ start: span.start + 1, end: span.start + 1 + length }) === state.slice(0, length)
+    if (!isSigned || !isAsWritten) return undefined
+    return [{ start: span.start + 1, end: span.start + 1 + length, bytes: Buffer.alloc(0), why: 'request-state' }]
+  }
+
+  #mac(key: string, call: Call, state: string): string {
+    const { principal, method, target } = bindingOf(call)
+    const text = write([this.#schema, principal, method, target, state])
+    return createHmac('sha256', key).update(text).digest().subarray(0, MAC_BYTES).toString('base64url')
+  }
+}
+
+/** The request that a state belongs to. */
+export interface StateBinding {
+  readonly principal: string
+  readonly method: string
+  /** The name of the tool or prompt, or the URI of the resource. */
+  readonly target: string
+}
+
+export function bindingOf({ frame, row, context }: Call): StateBinding {
+  const target = frame.params.members.string(row.route.to === 'uri' ? 'uri' : 'name') ?? ''
+  return { principal: context.principal ?? '', method: frame.method, target }
+}
+
+function insert(at: number, text: string): Edit {
+  return { start: at, end: at, bytes: Buffer.from(text), why: 'request-state' }
+}
