@@ -77,6 +77,8 @@ class PooledProxy implements McpProxy {
   /** By their serials. */
   readonly #sessions = new BriefMap<number, Session>()
   #attached = 0
+  /** How many have been attached. */
+  #connections = 0
   readonly #serving = new Set<Serving>()
   readonly #changes = new CoalescedChanges((config: Configuration) => this.#change(config))
   /** Opened before, and of no server yet. */
@@ -103,7 +105,7 @@ class PooledProxy implements McpProxy {
         this.#limits.pendingInput,
         common.runtime,
       ),
-      isOneClient,
+      isOneClient: () => isOneClient && this.#connections < 2,
       nextSerial: () => ++this.#attached,
       reach: (client) => this.#reach(client),
       describe: () =>
@@ -126,6 +128,7 @@ class PooledProxy implements McpProxy {
 
   attach(connection: Connection, origin: ClientOrigin = {}): Promise<AttachedSession> {
     const serial = ++this.#attached
+    this.#connections++
     const schema = this.#schema
     const { runtime, log, unread, events, taps } = this.#common
     const principal = origin.principal ?? this.#principals.of(serial)

@@ -32,7 +32,6 @@ export const checks = {
   'wrong-head': 'a request was served though its head says something else than its message',
   'wrong-form': 'a result or an error that a client of the other era would be given',
   'foreign-state': 'a state was honoured for another client, for other arguments, or for other answers',
-  'other-outcome': 'the same answers again came to something else',
   'left-parked': 'a server is at a call whose client does not come back',
   'not-declared': 'a client was asked what it did not say that it could be asked',
   'not-followed': 'a client was told of a resource that it does not follow',

@@ -22,11 +22,11 @@ export function formed(ledger: Ledger, { root, method, nonce }: Entry, result: u
     ledger.fail('wrong-form', `${nonce} (${method}) was answered ${text}`)
 }
 
-/** There is a way to come back, and something to answer where anything is asked. */
+/** There is something to answer where anything is asked, or else a state to come back with. */
 function isWhole(result: unknown): boolean {
   const asked = at(result, 'inputRequests')
-  const isNone = typeof asked !== 'object' || asked === null || Object.keys(asked).length === 0
-  return (asked === undefined || !isNone) && textAt(result, 'requestState') !== undefined
+  if (asked === undefined) return textAt(result, 'requestState') !== undefined
+  return typeof asked === 'object' && asked !== null && Object.keys(asked).length > 0
 }
 
 const reserved: readonly number[] = [-32020, -32021, -32022]

@@ -149,7 +149,6 @@ export class ClientEars {
     const found = waiting?.find((each) => each.entry === entry)
     if (waiting === undefined || found === undefined) return
     this.#settled(waiting, found)
-    found.lost?.()
   }
 
   #message(text: string, message: unknown, from: Source): void {

@@ -252,6 +252,4 @@ interface Spoken {
 export interface Waiting {
   readonly entry: Entry
   next: ((ok: boolean, text: string) => void) | undefined
-  /** Its answer was lost on its way. */
-  lost?: () => void
 }

@@ -495,13 +495,6 @@ const eras: readonly Mutation[] = [
   mutation('states are altered', 'foreign-state', () => ({
     toServer: (text, { pass }) => pass(text.replace('"requestState":"', '"requestState":"x')),
   })),
-  mutation('the same answers come to something else', 'other-outcome', () => {
-    let count = 0
-    return {
-      toClient: (text, { pass }) =>
-        pass(isResult(text) ? text.replace('"result":{', `"result":{"n":${count++},`) : text),
-    }
-  }),
   mutation('servers are not told what a request is asked in', 'wrong-era', () => ({
     toServer: (text, { pass }) => pass(text.replaceAll('modelcontextprotocol/protocolVersion', 'none')),
   })),

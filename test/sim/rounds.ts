@@ -61,7 +61,7 @@ export function askedBy({ n }: { readonly n: number }): ToAsk {
 export class Rounds {
   readonly #ledger: Ledger
   readonly #server: string
-  /** By their states, as they were written; those without one by their calls. */
+  /** By their states, which clients may spell otherwise; those without one by their calls. */
   readonly #rounds = new Map<string, Round>()
   readonly #questions = new Map<string, { readonly nonce: string; readonly mark: string }>()
   readonly #seen = new Set<string>()
@@ -121,7 +121,14 @@ export class Rounds {
     const hasState = to.hasState || asked.length === 0
     // Whoever reads it and writes it again would change it.
     const state = hasState ? `"\\u0041\\/${this.#server} ${++this.#count}"` : undefined
-    this.#rounds.set(state ?? nonce, { nonce, rounds, atOnce, hasState: to.hasState, waits, asked })
+    this.#rounds.set(state === undefined ? nonce : decoded(state), {
+      nonce,
+      rounds,
+      atOnce,
+      hasState: to.hasState,
+      waits,
+      asked,
+    })
     const requests = asked.map(({ key, capability, mark }) => {
       const params = questionParams(capability, `n:${nonce}; ${mark}`)
       return `"${key}":{"method":"${methodOf(capability)}","params":${params}}`
@@ -144,9 +151,14 @@ export class Rounds {
   }
 }
 
-/** The state of a request, as it was written. */
 function stateIn(text: string): string | undefined {
-  return /"requestState":("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
+  const state = /"requestState":("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
+  return state === undefined ? undefined : decoded(state)
+}
+
+/** The text that a JSON string stands for. */
+function decoded(state: string): string {
+  return String(JSON.parse(state))
 }
 
 function clientOf(nonce: string): string | undefined {

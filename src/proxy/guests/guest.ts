@@ -32,7 +32,7 @@ export interface GuestParts {
   /** Finds the calls that its retries are about. */
   readonly pending: PendingInput
   /** Whether the states of servers that it carries are signed. */
-  readonly isSigned: boolean
+  isSigned(): boolean
   reach(client: RoutedClient): ClientRoutes
   readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
   readonly changeDelayMs: number
@@ -89,7 +89,7 @@ export class Guest implements RoutedClient, StatelessClient {
   route(call: Call): void {
     this.#calls++
     if (call.context.logLevel !== undefined) this.#wantsLogs(call, call.context.logLevel)
-    this.#parts.pending.route(call, this.#routes.router, this.#parts.isSigned)
+    this.#parts.pending.route(call, this.#routes.router, this.#parts.isSigned())
   }
 
   listen(call: Call, filter: SubscriptionFilter): void {
@@ -111,7 +111,7 @@ export class Guest implements RoutedClient, StatelessClient {
   }
 
   needsInput(call: Call, needed: InputNeeded): void {
-    this.#parts.pending.relay(call, needed, this.#parts.isSigned)
+    this.#parts.pending.relay(call, needed, this.#parts.isSigned())
   }
 
   leave(): Promise<unknown> | undefined {

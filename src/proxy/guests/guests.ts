@@ -23,7 +23,7 @@ export interface GuestsParts {
   readonly changeDelayMs: number
   readonly pending: PendingInput
   /** Whether the proxy has one client in all, so that what servers give it to keep is not signed. */
-  readonly isOneClient: boolean
+  isOneClient(): boolean
   /** A number that no other client of the proxy has. */
   nextSerial(): number
   reach(client: RoutedClient): ClientRoutes
@@ -78,7 +78,7 @@ export class Guests implements GuestList {
       profile: { principal, revision: latestStateless, capabilities: askable },
       tasks: this.#principals.tasksOf(principal),
       pending: this.#parts.pending,
-      isSigned: !isSeveral && !this.#parts.isOneClient,
+      isSigned: () => !isSeveral && !this.#parts.isOneClient(),
       reach: (client) => this.#parts.reach(client),
       runtime: this.#parts.runtime,
       changeDelayMs: this.#parts.changeDelayMs,

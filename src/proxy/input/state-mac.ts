@@ -41,9 +41,12 @@ export class StateMac {
       return wanted.length === mac.length && timingSafeEqual(wanted, mac)
     })
     // A client that spells the prefix with escapes has not sent the state back as it came.
-    const isAsWritten = call.raw({ start: span.start + 1, end: span.start + 1 + length }) === state.slice(0, length)
+    const isAsWritten =
+      call.raw({ start: span.start + 1, end: span.start + 1 + length }) === state.slice(0, length)
     if (!isSigned || !isAsWritten) return undefined
-    return [{ start: span.start + 1, end: span.start + 1 + length, bytes: Buffer.alloc(0), why: 'request-state' }]
+    return [
+      { start: span.start + 1, end: span.start + 1 + length, bytes: Buffer.alloc(0), why: 'request-state' },
+    ]
   }
 
   #mac(key: string, call: Call, state: string): string {
