@@ -33,7 +33,7 @@ function isOfSystem(path) {
 
 function sourcesBelow(folder) {
   return readdirSync(join(root, folder), { recursive: true })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => name.endsWith('.ts') && !name.includes('node_modules'))
     .map((name) => join(folder, name))
     .toSorted()
 }

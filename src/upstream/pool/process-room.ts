@@ -8,7 +8,6 @@ export interface IdleProcess {
   yield(): Promise<void>
 }
 
-
 /** Counts the child processes of all servers together. */
 export class ProcessRoom {
   readonly #processesMax: number
