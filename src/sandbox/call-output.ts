@@ -22,7 +22,7 @@ export class CallOutput {
   readonly #terms: OutputTerms
   readonly #texts: Readonly<Record<StreamName, BoundedText>>
   readonly #files = new Map<StreamName, OutputFile>()
-  /** Hears of everything that comes. */
+  /** Gets everything that comes. */
   heard: (chunk: Buffer) => void = () => {}
 
   constructor(terms: OutputTerms) {
@@ -32,10 +32,6 @@ export class CallOutput {
 
   get isCut(): boolean {
     return this.#texts.stdout.isCut || this.#texts.stderr.isCut
-  }
-
-  get bytes(): number {
-    return this.#texts.stdout.bytes + this.#texts.stderr.bytes
   }
 
   get stdout(): string {
@@ -52,14 +48,13 @@ export class CallOutput {
     return text.slice(-LAST_WORDS_MAX)
   }
 
-  /** Gives the file that wants to be waited for. */
+  /** Returns the file whose writer is busy; the caller must pause its source until `onDrain`. */
   push(stream: StreamName, chunk: Buffer): OutputFile | undefined {
     const text = this.#texts[stream]
-    const before = text.isCut ? undefined : text.chunks
+    const isLong = text.wouldCut(chunk.length)
+    const file = isLong ? (this.#files.get(stream) ?? this.#open(stream, text.content())) : undefined
     text.push(chunk)
     this.heard(chunk)
-    if (!text.isCut) return undefined
-    const file = this.#files.get(stream) ?? this.#open(stream, before ?? [])
     return file === undefined || file.write(chunk) ? undefined : file
   }
 
@@ -79,11 +74,11 @@ export class CallOutput {
     await Promise.all([...this.#files.values()].map((file) => file.end()))
   }
 
-  #open(stream: StreamName, before: readonly Buffer[]): OutputFile | undefined {
+  #open(stream: StreamName, before: Buffer): OutputFile | undefined {
     const file = this.#terms.file?.(stream)
     if (file === undefined) return undefined
     this.#files.set(stream, file)
-    for (const chunk of before) file.write(chunk)
+    file.write(before)
     return file
   }
 

@@ -83,6 +83,17 @@ export function fileFailed(why: string, context: Context): SandboxError {
   })
 }
 
+/** What the configuration names cannot be used. */
+export function configurationError(why: string, context: Context): SandboxError {
+  return refused('failed', `Configuration error: ${why}`, {
+    error_code: 'CONFIGURATION_ERROR',
+    category: 'configuration',
+    severity: 'high',
+    recovery_suggestions: ['Correct the configuration of the sandbox'],
+    context,
+  })
+}
+
 export function creationFailed(why: string, context: Context): SandboxError {
   return refused('failed', `Sandbox creation failed: ${why}`, {
     error_code: 'SANDBOX_CREATION_FAILED',
@@ -119,11 +130,9 @@ export function executionFailed(
   })
 }
 
-/** Whatever else went wrong, as an error that a client can be told. */
-export function asSandboxError(error: unknown): SandboxError {
-  if (error instanceof SandboxError) return error
-  const why = error instanceof Error ? error.message : String(error)
-  return refused('failed', `Wrapper error: ${why}`, {
+/** A fault of the service itself. */
+export function wrapperError(): SandboxError {
+  return refused('failed', 'Wrapper error: internal fault', {
     error_code: 'WRAPPER_ERROR',
     category: 'system',
     severity: 'critical',

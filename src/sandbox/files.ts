@@ -1,9 +1,10 @@
 // The files of a session, read and written by programs inside: the host opens no path of a session.
 
-import type { Buffer } from 'node:buffer'
-import { fileFailed } from './errors.js'
+import { type Buffer, isUtf8 } from 'node:buffer'
+import { fileFailed, resourceLimit } from './errors.js'
 import { FILE_TIME, fileTimeMs } from './file-time.js'
-import { type SmallRun, type Within, readAll } from './small-run.js'
+import { type SmallRun, type MachineUse, readAll } from './small-run.js'
+import type { Turns } from './turns.js'
 
 /** A whole file that a client is given. */
 export const fileBytesMax: number = 10 * 1024 * 1024
@@ -15,6 +16,33 @@ const ENTRIES_MAX = 1000
 const LISTING_BYTES_MAX = 1024 * 1024
 /** The number before what is read. */
 const SIZE_LENGTH_MAX = 32
+
+/** Reads of more than this are large: a result holds the file several times, as bytes and as JSON. */
+const LARGE_BYTES = 256 * 1024
+
+/** Reads once a large read of the service may: a few run at once, whatever the sessions. @throws SandboxError */
+export async function inLargeTurn<T>(
+  turns: Turns,
+  bytesMax: number,
+  signal: AbortSignal,
+  read: () => Promise<T>,
+): Promise<T> {
+  if (bytesMax <= LARGE_BYTES) return read()
+  const turn = turns.take(signal)
+  if (turn === undefined)
+    throw resourceLimit('too many large files are being read', {}, 'Read smaller parts with offset and limit')
+  const giveBack = await turn
+  try {
+    return await read()
+  } finally {
+    giveBack()
+  }
+}
+
+/** Whether a file is shown as text; a NUL would become six bytes of JSON. */
+export function isText(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.includes(0)
+}
 
 /** A part of a file. */
 export interface FilePart {
@@ -52,7 +80,7 @@ const LIST = `case "$1" in /*) ;; *) set -- "./$1";; esac; [ -d "$1" ] || { echo
 
 /** @throws SandboxError */
 export async function readFile(
-  where: Within,
+  where: MachineUse,
   path: string,
   offset: number,
   limit: number,
@@ -64,12 +92,12 @@ export async function readFile(
 }
 
 /** Makes the folders on the way. @throws SandboxError */
-export async function writeFile(where: Within, path: string, content: Uint8Array): Promise<void> {
+export async function writeFile(where: MachineUse, path: string, content: Uint8Array): Promise<void> {
   contentOf(await shell(where, WRITE, [path], 0, content), path)
 }
 
 /** @throws SandboxError */
-export async function listFiles(where: Within, path: string): Promise<FileListing> {
+export async function listFiles(where: MachineUse, path: string): Promise<FileListing> {
   const run = await shell(where, LIST, [path], LISTING_BYTES_MAX)
   const isTooLong = run.kind === 'too-long'
   const texts = (isTooLong ? run.beginning : contentOf(run, path)).toString('utf8').split('\0')
@@ -82,7 +110,7 @@ export async function listFiles(where: Within, path: string): Promise<FileListin
 }
 
 async function shell(
-  where: Within,
+  where: MachineUse,
   script: string,
   args: readonly [path: string, ...more: string[]],
   bytesMax: number,

@@ -8,8 +8,8 @@ import type { Readable } from 'node:stream'
 const NUL = 0
 const LF = 0x0a
 
-/** The line behind a mark names files, of which there may be a thousand. */
-const LINE_BYTES_MAX = 1024 * 1024
+/** The line behind a mark has a few flags; whatever is longer comes from elsewhere. */
+const LINE_BYTES_MAX = 1024
 
 /** Who reads the output; false when the stream is to rest until `resume`. */
 export type TakeOutput = (chunk: Buffer) => boolean
@@ -83,7 +83,7 @@ export class MarkedStream {
     }
     this.#awaited = undefined
     const rest = awaited.hasLine ? line.subarray(end === -1 ? line.length : end + 1) : chunk
-    awaited.found(awaited.hasLine ? line.toString('utf8', 0, Math.max(0, end)) : '')
+    awaited.found(awaited.hasLine && end <= LINE_BYTES_MAX ? line.toString('utf8', 0, Math.max(0, end)) : '')
     if (rest.length > 0) this.#read(rest)
   }
 

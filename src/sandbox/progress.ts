@@ -3,9 +3,10 @@
 // A program may write faster than anybody reads, so that what comes within a moment is told at once, and of much only
 // the end.
 
-import { Buffer } from 'node:buffer'
+import type { Buffer } from 'node:buffer'
 import { StringDecoder } from 'node:string_decoder'
 import type { Runtime, Timer } from '../runtime/runtime.js'
+import { TailBuffer } from './bounded-text.js'
 
 const EVERY_MS = 100
 /** Of one message. */
@@ -18,7 +19,7 @@ export class OutputProgress {
   readonly #runtime: Pick<Runtime, 'setTimer'>
   readonly #tell: Tell
   readonly #decoder = new StringDecoder('utf8')
-  #pending = Buffer.alloc(0)
+  readonly #pending = new TailBuffer(SHOWN_BYTES_MAX)
   #bytes = 0
   #timer: Timer | undefined
 
@@ -27,22 +28,21 @@ export class OutputProgress {
     this.#tell = tell
   }
 
-  heard(chunk: Uint8Array): void {
+  heard(chunk: Buffer): void {
     this.#bytes += chunk.length
-    const all = Buffer.concat([this.#pending, chunk])
-    this.#pending = all.subarray(Math.max(0, all.length - SHOWN_BYTES_MAX))
+    this.#pending.push(chunk)
     if (this.#timer === undefined) this.#send()
   }
 
   /** Tells nothing any more. */
   stop(): void {
     this.#timer?.cancel()
-    this.#pending = Buffer.alloc(0)
+    this.#pending.clear()
   }
 
   #send(): void {
-    const text = this.#decoder.write(this.#pending)
-    this.#pending = Buffer.alloc(0)
+    const text = this.#decoder.write(this.#pending.content())
+    this.#pending.clear()
     this.#tell(this.#bytes, text)
     this.#timer = this.#runtime.setTimer(EVERY_MS, () => {
       this.#timer = undefined

@@ -1,25 +1,17 @@
 // The interpreter of a session, which runs one piece of code after the other and keeps their variables.
 
-import { Buffer } from 'node:buffer'
 import { parse, quote } from '../jsonrpc/text.js'
 import type { CallOutput, StreamName } from './call-output.js'
 import { MarkedStream } from './marked-stream.js'
 import type { GuestExit, GuestProcess } from './runtime.js'
-
-/** A file in the folder for artifacts that is new or has changed. */
-export interface FoundArtifact {
-  readonly name: string
-  readonly bytes: number
-  readonly changedMs: number
-}
 
 /** How one piece of code ended. */
 export type CodeEnd =
   | {
       readonly kind: 'done'
       readonly isSuccess: boolean
-      readonly isInterrupted: boolean
-      readonly artifacts: readonly FoundArtifact[]
+      /** Whether there is a folder for artifacts. */
+      readonly hasArtifacts: boolean
     }
   /** The interpreter has ended, and its variables with it. */
   | { readonly kind: 'gone'; readonly exit: GuestExit }
@@ -105,34 +97,15 @@ export class Repl {
 
 /** What comes from inside may be anything. */
 function codeEnd(line: string): CodeEnd {
-  const said = membersOf(line)
-  const artifacts = Array.isArray(said['artifacts']) ? said['artifacts'].flatMap(artifactOf) : []
-  return {
-    kind: 'done',
-    isSuccess: said['ok'] === true,
-    isInterrupted: said['interrupted'] === true,
-    artifacts,
-  }
+  const { ok, artifacts } = membersOf(line)
+  return { kind: 'done', isSuccess: ok === true, hasArtifacts: artifacts === true }
 }
 
-function membersOf(line: string): Readonly<Record<string, unknown>> {
+function membersOf(line: string): { readonly ok?: unknown; readonly artifacts?: unknown } {
   try {
     const value = parse(line)
-    return typeof value === 'object' && value !== null ? { ...value } : {}
+    return typeof value === 'object' && value !== null ? value : {}
   } catch {
     return {}
   }
-}
-
-function artifactOf(value: unknown): FoundArtifact[] {
-  if (!Array.isArray(value)) return []
-  const [name, bytes, changedMs]: unknown[] = value
-  if (typeof name !== 'string' || !isSize(bytes) || typeof changedMs !== 'number') return []
-  if (name === '' || name.includes('/')) return []
-  // The name of a file is bytes; what is no UTF-8 comes as lone surrogates, which no address can have.
-  return [{ name: Buffer.from(name).toString(), bytes, changedMs }]
-}
-
-function isSize(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 }

@@ -87,7 +87,7 @@ export interface Machine {
   /** Never throws: a program that cannot be started has exited, with the failure. */
   run(command: GuestCommand): GuestProcess
   /**
-   * The plain files in a folder, a line for each, as `find -printf '%f/%s/%T@\n'` prints them.
+   * The plain files in a folder, a line for each, as `find -printf '%f/%s/%C@\n'` prints them.
    *
    * Absent where a program would have to be started for it.
    */
@@ -167,4 +167,11 @@ export interface Evaluation {
 /** A machine could not be started; the message says why, in words for users. */
 export class MachineStartError extends Error {
   override readonly name = 'MachineStartError'
+  /** Whether the configuration is the reason: a volume, an interpreter. */
+  readonly isConfiguration: boolean
+
+  constructor(message: string, cause: 'configuration' | 'host' = 'host') {
+    super(message)
+    this.isConfiguration = cause === 'configuration'
+  }
 }

@@ -13,11 +13,12 @@ import { resourceLimit } from './errors.js'
 import { programEnd } from './program-end.js'
 import type { Repl } from './repl.js'
 import type { Evaluation, EvaluationTerms, Evaluator, GuestExit, GuestProcess, Machine } from './runtime.js'
+import type { MachineUse } from './small-run.js'
 import type { SessionMachine, Started } from './session-machine.js'
 import { Turns } from './turns.js'
 import { runWatched } from './watched-run.js'
 
-const CODE_WAITING_MAX = 16
+const QUEUE_MAX = 16
 const COMMANDS_MAX = 4
 
 /** What is the same of a session as long as it lives. */
@@ -37,7 +38,7 @@ export interface CallTerms {
   readonly timeoutMs: number
   readonly signal: AbortSignal
   /** Hears of output while it comes. */
-  readonly heard: ((chunk: Uint8Array) => void) | undefined
+  readonly heard: ((chunk: Buffer) => void) | undefined
 }
 
 /** What came of a call. */
@@ -62,8 +63,8 @@ export class SandboxSession {
   readonly #machine: SessionMachine
   readonly #clock: Clock
   readonly #failures: CallFailures
-  readonly #code = new Turns(1, CODE_WAITING_MAX)
-  readonly #commands = new Turns(COMMANDS_MAX, CODE_WAITING_MAX)
+  readonly #code = new Turns(1, QUEUE_MAX)
+  readonly #commands = new Turns(COMMANDS_MAX, QUEUE_MAX)
   readonly #stopping = new AbortController()
   readonly #artifacts = new Artifacts()
   #state: 'creating' | 'ready' | 'error' = 'creating'
@@ -89,8 +90,9 @@ export class SandboxSession {
 
   /** @throws SandboxError */
   runCode(code: string, terms: CallTerms): Promise<CallResult> {
-    return this.#inTurn('Code', this.#code, terms, async (own) => {
-      const machine = await this.#started()
+    return this.#inTurn('Code', this.#code, terms.signal, async (signal) => {
+      const own = { ...terms, signal }
+      const machine = await this.#started('Code')
       if (machine.kind === 'evaluator')
         return this.#evaluate('Code', machine, own, (how) => machine.evaluate(code, how))
       return this.#interpret(machine, this.#machine.repl(machine), code, own)
@@ -99,19 +101,20 @@ export class SandboxSession {
 
   /** @throws SandboxError */
   runCommand(program: string, args: readonly string[], terms: CallTerms): Promise<CallResult> {
-    return this.#inTurn('Command', this.#commands, terms, async (own) => {
-      const machine = await this.#started()
+    return this.#inTurn('Command', this.#commands, terms.signal, async (signal) => {
+      const own = { ...terms, signal }
+      const machine = await this.#started('Command')
       return machine.kind === 'machine'
         ? this.#execute(machine, machine.run({ program, args }), own)
         : this.#evaluate('Command', machine, own, (how) => machine.command(program, args, how))
     })
   }
 
-  /** The machine itself, for its files; undefined where there is none. @throws SandboxError */
-  async useMachine<T>(use: (machine: Machine) => Promise<T>): Promise<T | undefined> {
-    return this.#counted(async () => {
-      const machine = await this.#started()
-      return machine.kind === 'machine' ? use(machine) : undefined
+  /** The machine itself, for its files, in turn with commands; undefined where there is none. @throws SandboxError */
+  async useMachine<T>(signal: AbortSignal, use: (where: MachineUse) => Promise<T>): Promise<T | undefined> {
+    return this.#inTurn('Command', this.#commands, signal, async (either) => {
+      const machine = await this.#started('Command')
+      return machine.kind === 'machine' ? use({ machine, clock: this.#clock, signal: either }) : undefined
     })
   }
 
@@ -121,26 +124,26 @@ export class SandboxSession {
     await this.#machine.discard()
   }
 
-  #inTurn(
+  #inTurn<T>(
     called: Called,
     turns: Turns,
-    terms: CallTerms,
-    run: (terms: CallTerms) => Promise<CallResult>,
-  ): Promise<CallResult> {
-    const inTurn = async (signal: AbortSignal): Promise<CallResult> => {
+    cancelled: AbortSignal,
+    run: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const inTurn = async (signal: AbortSignal): Promise<T> => {
       const { id } = this.facts
-      const why = `session ${id} has ${CODE_WAITING_MAX} calls waiting`
+      const why = `session ${id} has ${QUEUE_MAX} calls waiting`
       const turn = turns.take(signal)
       if (turn === undefined)
         throw resourceLimit(why, { session_id: id }, 'Wait for the calls of this session')
       const giveBack = await turn.catch(() => Promise.reject(this.#failures.cancelled(called)))
       try {
-        return await run({ ...terms, signal })
+        return await run(signal)
       } finally {
         giveBack()
       }
     }
-    return this.#counted(() => withEither(terms.signal, this.#stopping.signal, inTurn))
+    return this.#counted(() => withEither(cancelled, this.#stopping.signal, inTurn))
   }
 
   async #counted<T>(use: () => Promise<T>): Promise<T> {
@@ -152,7 +155,9 @@ export class SandboxSession {
     }
   }
 
-  async #started(): Promise<Started> {
+  /** A session that was stopped starts no machine again: no list would know it. */
+  async #started(called: Called): Promise<Started> {
+    if (this.#stopping.signal.aborted) throw this.#failures.cancelled(called)
     try {
       const machine = await this.#machine.get()
       this.#state = 'ready'
@@ -174,7 +179,7 @@ export class SandboxSession {
     if (value.kind === 'gone') throw await this.#failures.gone('Code', machine, value.exit, output)
     const { isSuccess } = value
     const exitCode = isSuccess ? 0 : 1
-    const artifacts = this.#artifacts.fresh(value.artifacts)
+    const artifacts = value.hasArtifacts ? await this.#artifacts.look({ machine, clock: this.#clock }) : []
     return this.#result(output, { isSuccess, exitCode, artifacts })
   }
 

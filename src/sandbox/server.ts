@@ -13,7 +13,7 @@ import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import { version } from '../version.js'
 import { Arguments } from './arguments.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
-import { SandboxError, asSandboxError } from './errors.js'
+import { SandboxError, wrapperError } from './errors.js'
 import { OutputProgress } from './progress.js'
 import { readResource } from './resource-read.js'
 import { resourceTemplate } from './resource-uri.js'
@@ -84,7 +84,7 @@ export class SandboxServer implements PeerOwner<never> {
       case 'resources/templates/list':
         return this.#peer.reply(frame.id, templates)
       case 'resources/read':
-        return void this.#running(frame, () => this.#read(frame))
+        return void this.#running(frame, (signal) => this.#read(frame, signal))
     }
     this.#peer.refuse(frame.id, methodNotFound(frame.method))
   }
@@ -145,10 +145,17 @@ export class SandboxServer implements PeerOwner<never> {
       const result = await run(call.signal)
       if (!call.signal.aborted) this.#peer.reply(id, result)
     } catch (error) {
-      if (!call.signal.aborted) this.#peer.refuse(id, asSandboxError(error).body)
+      if (!call.signal.aborted) this.#peer.refuse(id, this.#failure(error).body)
     } finally {
       this.#calls.delete(id)
     }
+  }
+
+  /** An internal fault is for the log: its words may name files of the host. */
+  #failure(error: unknown): SandboxError {
+    if (error instanceof SandboxError) return error
+    this.#served.log({ level: 'error', message: 'a call failed by an internal fault', details: { error } })
+    return wrapperError()
   }
 
   async #callTool(frame: RequestFrame, signal: AbortSignal): Promise<string> {
@@ -158,7 +165,7 @@ export class SandboxServer implements PeerOwner<never> {
     if (tool === undefined) throw new SandboxError(sandboxToolNotFound(name))
     const progress = this.#progressOf(frame)
     try {
-      const heard = progress && ((chunk: Uint8Array) => progress.heard(chunk))
+      const heard = progress && ((chunk: Buffer) => progress.heard(chunk))
       const args = new Arguments(argumentsOf(frame))
       return resultText(
         await tool.call({ ...this.#served, args, owner: this.#ownerOf(frame), signal, heard }),
@@ -168,9 +175,9 @@ export class SandboxServer implements PeerOwner<never> {
     }
   }
 
-  async #read(frame: RequestFrame): Promise<string> {
+  async #read(frame: RequestFrame, signal: AbortSignal): Promise<string> {
     const uri = frame.params.members.string('uri') ?? ''
-    const contents = await readResource(uri, this.#served, this.#ownerOf(frame))
+    const contents = await readResource(uri, this.#served, this.#ownerOf(frame), signal)
     if (contents === undefined) throw new SandboxError(resourceNotFound(uri))
     return write({ contents: [contents] })
   }

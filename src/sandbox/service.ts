@@ -10,9 +10,14 @@ import { type ProbedRuntime, type RuntimeSurroundings, chooseRuntime } from './r
 import { SandboxServer, type ServedSandbox } from './server.js'
 import { Sessions } from './sessions.js'
 import { toolsOf } from './tools/tools.js'
+import { Turns } from './turns.js'
 import { uuid } from './uuid.js'
 
 const NONCE_BYTES = 16
+
+/** Reads of large files, of all sessions together. */
+const LARGE_READS_MAX = 4
+const LARGE_READS_WAITING_MAX = 64
 
 export interface ServiceParts {
   readonly settings: SandboxSettings
@@ -60,6 +65,7 @@ export class SandboxService {
     const { id, isolation } = sandbox
     const network = sandbox.fixedNetwork ?? settings.network.kind
     this.facts = { runtime: id, isolation, network, tools: tools.map((tool) => tool.name) }
+    const largeReads = new Turns(LARGE_READS_MAX, LARGE_READS_WAITING_MAX)
     this.#sandbox = sandbox
     this.#log = log
     const sessions = new Sessions({
@@ -70,7 +76,7 @@ export class SandboxService {
       newId: () => uuid(secret),
       nonce: () => secret(NONCE_BYTES).toString('hex'),
     })
-    this.#served = { settings, sessions, runtime, isolation, tools, about: this.facts }
+    this.#served = { settings, sessions, runtime, isolation, tools, log, about: this.facts, largeReads }
     this.#every(settings.cleanupIntervalMs, () => sessions.endExpired())
     this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())
     const limits = probe.kind === 'usable' ? `, limits by ${probe.limits}` : ''

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../runtime/deadline.js'
 import { CallOutput, type StreamName } from './call-output.js'
-import { SandboxError, creationFailed } from './errors.js'
+import { SandboxError, configurationError, creationFailed } from './errors.js'
 import { startInterpreter } from './interpreters.js'
 import { OutputFile } from './output-file.js'
 import { Repl } from './repl.js'
@@ -11,6 +11,7 @@ import {
   type Machine,
   type MachineEnd,
   type MachineSpec,
+  MachineStartError,
   type SandboxRuntime,
 } from './runtime.js'
 
@@ -33,6 +34,7 @@ export class SessionMachine {
   #files = 0
   /** Variables were lost, and nobody was told yet. */
   #hasLost = false
+  #isDiscarded = false
 
   constructor(parts: MachineParts) {
     this.#parts = parts
@@ -47,6 +49,7 @@ export class SessionMachine {
 
   /** @throws SandboxError */
   get(): Promise<Started> {
+    if (this.#isDiscarded) return Promise.reject(creationFailed('the session was stopped', {}))
     if (this.#starting !== undefined) return this.#starting
     const starting = this.#start()
     const forget = (): void => this.#forget(starting)
@@ -84,6 +87,7 @@ export class SessionMachine {
   /** Ends it, and removes its files. */
   async discard(): Promise<void> {
     const { runtime, spec } = this.#parts
+    this.#isDiscarded = true
     const started = await this.#starting?.catch(() => undefined)
     await started?.stop()
     await runtime.discard(spec.sessionId)
@@ -96,7 +100,10 @@ export class SessionMachine {
     } catch (error) {
       if (error instanceof SandboxError) throw error
       const why = error instanceof Error ? error.message : String(error)
-      throw creationFailed(why, { runtime: runtime.id, language: spec.language })
+      const context = { runtime: runtime.id, language: spec.language }
+      throw error instanceof MachineStartError && error.isConfiguration
+        ? configurationError(why, context)
+        : creationFailed(why, context)
     }
   }
 

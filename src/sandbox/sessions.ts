@@ -112,7 +112,7 @@ export class Sessions {
     const flavor = wanted ?? settings.defaultFlavor
     const { memoryMiB } = sandboxFlavors[flavor]
     this.endExpired()
-    this.#makeRoom(memoryMiB)
+    this.#makeRoom(memoryMiB, owner)
     const createdAtMs = runtime.wallNow()
     const facts = { id: id ?? newId(), owner, template: template.name, flavor, memoryMiB, createdAtMs }
     const session = new SandboxSession(facts, this.#machine(template, flavor, facts.id), runtime)
@@ -143,9 +143,9 @@ export class Sessions {
     return new SessionMachine({ runtime: sandbox, spec, clock, nonce, outputBytesMax })
   }
 
-  #makeRoom(memoryMiB: number): void {
+  #makeRoom(memoryMiB: number, owner: string): void {
     for (let why = this.#shortage(memoryMiB); why !== undefined; why = this.#shortage(memoryMiB))
-      this.#evict(why)
+      this.#evict(why, owner)
   }
 
   /** Which limit one more machine would exceed. */
@@ -158,10 +158,22 @@ export class Sessions {
     return needed > memoryMiBMax ? `Memory limit exceeded: ${needed} MB > ${memoryMiBMax} MB` : undefined
   }
 
-  /** The idle session that was not used for longest. */
-  #evict(why: string): void {
+  /** Ends the idle session that was not used for longest, of the owner who has most. */
+  #evict(why: string, owner: string): void {
     const { settings, log } = this.#parts
-    const [key, session] = (settings.evictsIdle && [...this.#sessions].find(([, each]) => each.isIdle)) || []
+    const counts = new Map<string, number>()
+    for (const { facts } of this.#sessions.values())
+      counts.set(facts.owner, (counts.get(facts.owner) ?? 0) + 1)
+    const own = counts.get(owner) ?? 0
+    // An owner gives way only to one who would still have fewer.
+    const room = (other: string): number =>
+      other === owner ? own : (counts.get(other) ?? 0) - (own === 0 ? 0 : 1)
+    const idle = [...this.#sessions].filter(
+      ([, each]) => each.isIdle && room(each.facts.owner) >= Math.max(own, 1),
+    )
+    const most = Math.max(...idle.map(([, { facts }]) => room(facts.owner)))
+    const [key, session] =
+      (settings.evictsIdle && idle.find(([, { facts }]) => room(facts.owner) === most)) || []
     if (key === undefined || session === undefined)
       throw resourceLimit(
         why,

@@ -6,10 +6,18 @@ import { within } from '../runtime/within.js'
 import { programEnd } from './program-end.js'
 import type { GuestProcess, Machine } from './runtime.js'
 
-/** Where a program runs, and by which clock. */
-export interface Within {
+/** Where a program runs, by which clock, and until when its output is wanted. */
+export interface MachineUse {
   readonly machine: Machine
   readonly clock: Clock
+  readonly signal?: AbortSignal
+}
+
+interface ReadTerms {
+  readonly clock: Clock
+  readonly bytesMax: number
+  readonly input?: Uint8Array | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 export type SmallRun =
@@ -25,30 +33,31 @@ export type SmallRun =
 /** What is shown of why it failed. */
 const WHY_BYTES_MAX = 1000
 
-/** Nothing that is read or written so takes long, unless somebody inside means it to. */
+/** Nothing that is read or written so takes long, unless a program inside makes it wait. */
 const RUN_MS_MAX = 30_000
 
 /** Runs a program with `input` for its stdin. */
 export function readAll(
-  { machine, clock }: Within,
+  { machine, clock, signal }: MachineUse,
   [program, ...args]: readonly [string, ...string[]],
   bytesMax: number,
   input?: Uint8Array,
 ): Promise<SmallRun> {
-  return readStarted(machine.run({ program, args }), clock, bytesMax, input)
+  return readStarted(machine.run({ program, args }), { clock, bytesMax, input, signal })
 }
 
 /** The same of a program that runs already. */
 export async function readStarted(
   started: GuestProcess,
-  clock: Clock,
-  bytesMax: number,
-  input?: Uint8Array,
+  { clock, bytesMax, input, signal }: ReadTerms,
 ): Promise<SmallRun> {
   const read = reading(started, bytesMax)
+  const kill = (): void => started.kill()
+  signal?.addEventListener('abort', kill, { once: true })
   started.stdin.on('error', () => undefined)
   started.stdin.end(input)
   const exit = await within(programEnd(started, clock), RUN_MS_MAX, clock)
+  signal?.removeEventListener('abort', kill)
   if (exit === undefined) {
     started.kill()
     return { kind: 'late' }

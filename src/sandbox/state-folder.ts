@@ -88,7 +88,9 @@ export class StateFolder {
       if (owner !== undefined) chownSync(path, owner.uid, owner.gid)
     } catch (error) {
       this.#made = undefined
-      throw new MachineStartError(`no folder for the session can be made in ${this.#root}: ${String(error)}`)
+      throw new MachineStartError(
+        `no folder for the session can be made: ${error instanceof Error && 'code' in error ? String(error.code) : String(error)}`,
+      )
     }
     this.#sessions.set(sessionId, path)
     return path

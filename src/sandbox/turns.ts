@@ -16,16 +16,13 @@ export class Turns {
     this.#waitingMax = waitingMax
   }
 
-  get isIdle(): boolean {
-    return this.#running === 0 && this.#waiting.length === 0
-  }
-
   /** Resolves with what gives the turn back; rejects with the signal's reason. Undefined when too many wait already. */
   take(signal: AbortSignal): Promise<() => void> | undefined {
     if (this.#running < this.#atOnceMax) {
       this.#running++
       return Promise.resolve(this.#giveBack())
     }
+    if (signal.aborted) return Promise.reject(signal.reason)
     if (this.#waiting.length >= this.#waitingMax) return undefined
     return new Promise((resolve, reject) => {
       const waiter = {

@@ -63,7 +63,7 @@ export class Volumes {
     const opened: OpenVolume[] = []
     for (const volume of volumes) {
       const problem = insideProblem(volume, volumes) ?? hostProblem(volume, volumes) ?? this.#problem(volume)
-      if (problem !== undefined) throw new MachineStartError(problem)
+      if (problem !== undefined) throw new MachineStartError(problem, 'configuration')
       const descriptor = this.#descriptor(volume)
       await this.#assertNoSockets(volume)
       opened.push({ ...volume, descriptor })
@@ -91,7 +91,10 @@ export class Volumes {
     if (known === undefined) this.#open.set(hostPath, descriptor)
     const [is, was] = [lstatSync(hostPath, { throwIfNoEntry: false }), fstatSync(descriptor)]
     if (is?.ino !== was.ino || is.dev !== was.dev)
-      throw new MachineStartError(`${hostPath} is not the folder that it was when the service started`)
+      throw new MachineStartError(
+        `${hostPath} is not the folder that it was when the service started`,
+        'configuration',
+      )
     return descriptor
   }
 
@@ -104,10 +107,12 @@ export class Volumes {
     if (found !== '')
       throw new MachineStartError(
         `${hostPath} holds the socket or pipe '${found.slice(hostPath.length + 1)}', through which the host could be reached: remove it, or choose a folder without one`,
+        'configuration',
       )
     if (isLate)
       throw new MachineStartError(
         `${hostPath} has too many files to be searched for sockets: choose a smaller folder`,
+        'configuration',
       )
   }
 }
@@ -126,7 +131,7 @@ function openFolder(hostPath: string): number {
   const real = O_PATH === 0 ? realpathSync(hostPath) : readlinkSync(`/proc/self/fd/${descriptor}`)
   if (real === hostPath) return descriptor
   closeSync(descriptor)
-  throw new MachineStartError(behindLink(hostPath))
+  throw new MachineStartError(behindLink(hostPath), 'configuration')
 }
 
 /** Clients read it, and need not know where a link leads. */

@@ -96,6 +96,20 @@ describe('frames', () => {
   })
 })
 
+describe('what nobody reads', () => {
+  // A7: credit was given for what a stream had buffered, and small payloads held the reads that they came in.
+  test('earns an agent no credit beyond its window, however small the frames are', async () => {
+    const { link, say, broken } = scene()
+    const program = link.run(command)
+    program.stdout.pause()
+    const tiny = encodeFrame(agentReports.output, 1, Buffer.from('x'))
+    const allowed = Math.floor(CHANNEL_WINDOW / frameCost(1))
+    for (let sent = 0; sent < 2 * allowed && broken.length === 0; sent += 100)
+      await say(Buffer.concat(Array.from({ length: 100 }, () => tiny)))
+    assert.equal(broken.length, 1, 'more than its window')
+  })
+})
+
 describe('an agent', () => {
   test('is told what to start, and tells what it wrote and how it ended', async () => {
     const { link, say, heard } = scene()

@@ -1,25 +1,47 @@
 // Which files a client is told of.
 
 import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
+import { realRuntime } from '../../src/real-runtime.js'
 import { Artifacts } from '../../src/sandbox/artifacts.js'
+import type { GuestProcess, Machine } from '../../src/sandbox/runtime.js'
 import { listAt } from '../integration/support/json.js'
 import { openSandbox } from './support/sandbox.js'
 
-const file = (name: string, changedMs = 1): { name: string; bytes: number; changedMs: number } => {
-  return { name, bytes: 1, changedMs }
+/** A machine whose folder for artifacts is listed so. */
+function listing(...lines: readonly string[]): Machine {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  stdout.end(lines.map((line) => `${line}\n`).join(''))
+  stderr.end()
+  const exited = Promise.resolve({ code: 0, signal: undefined })
+  const program: GuestProcess = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
+  return {
+    kind: 'machine',
+    workspace: '/w',
+    interpreter: ['python3'],
+    run: () => program,
+    stop: async () => {},
+    ended: new Promise(() => {}),
+  }
 }
 
 describe('artifacts', () => {
-  test('are told of once, and again when they have changed', () => {
+  test('are told of once, and again when they have changed', async (t) => {
+    const clock = realRuntime()
+    t.after(() => clock.close())
     const artifacts = new Artifacts()
-    const told = (...found: Parameters<Artifacts['fresh']>[0]): string[] =>
-      artifacts.fresh(found).map(({ path }) => path)
-    assert.deepEqual(told(file('a'), file('b')), ['artifacts/a', 'artifacts/b'])
-    assert.deepEqual(told(file('a'), file('b', 2)), ['artifacts/b'])
+    const told = async (...lines: readonly string[]): Promise<string[]> =>
+      (await artifacts.look({ machine: listing(...lines), clock })).map(({ path }) => path)
+    assert.deepEqual(await told('a/1/5.000001', 'b/1/5.000002'), ['artifacts/a', 'artifacts/b'])
+    assert.deepEqual(await told('a/1/5.000001', 'b/1/5.000002'), [])
+    assert.deepEqual(await told('a/1/5.000001', 'b/1/6.5'), ['artifacts/b'])
+    assert.deepEqual(await told('b/1/6.5', 'c/1/6.5'), ['artifacts/c'], 'the same moment of the kernel')
+    assert.deepEqual(await told('b/1/6.5', 'c/2/6.5'), ['artifacts/c'])
+    assert.deepEqual(await told('x/y/1/7', '1/7', 'z/-1/7', 'z/1/-7'), [], 'what is no line of a listing')
   })
 
-  test('of a command are told of once, however many there are', async (t) => {
+  test('of a command are told of once, however many there are, and however they are dated', async (t) => {
     const { client } = await openSandbox(t)
     const sandbox = client()
     const told = async (command: string): Promise<number> => {
@@ -29,22 +51,7 @@ describe('artifacts', () => {
     assert.equal(await told('mkdir artifacts; cd artifacts; seq 12000 | xargs touch'), 20)
     assert.equal(await told('true'), 0)
     assert.equal(await told('echo x > artifacts/1'), 1)
+    assert.equal(await told('touch -d @-100000.25 artifacts/old'), 1)
     assert.equal(await told('rm artifacts/*'), 0)
-  })
-
-  test('that are dated before 1970 are told of', async (t) => {
-    const { client } = await openSandbox(t)
-    const done = await client().command('mkdir artifacts; touch -d @-100000.25 artifacts/old')
-    assert.equal(listAt(done.of('artifacts')).length, 1, done.text)
-  })
-
-  test('without end are remembered up to a limit, the newest ones', () => {
-    const artifacts = new Artifacts()
-    artifacts.fresh([file('first')])
-    artifacts.fresh([file('second')])
-    artifacts.fresh([file('first', 2)])
-    artifacts.fresh(Array.from({ length: 9999 }, (_, i) => file(`${i}`)))
-    assert.deepEqual(artifacts.fresh([file('first', 2), file('9998')]), [])
-    assert.deepEqual(artifacts.fresh([file('second')]), [{ path: 'artifacts/second', bytes: 1 }])
   })
 })

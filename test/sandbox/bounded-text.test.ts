@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { BoundedText } from '../../src/sandbox/bounded-text.js'
 
 function pushed(bytesMax: number, ...chunks: readonly (string | Buffer)[]): BoundedText {
@@ -30,7 +32,25 @@ describe('output of which the beginning and the end are kept', () => {
     assert(shown.length < 1200)
     assert(shown.startsWith('0\n1\n2\n'))
     assert(shown.endsWith('99998\n99999\n'))
-    assert(text.chunks.reduce((sum, { length }) => sum + length, 0) < 1200)
+  })
+
+  // A4, A7: a slice of a read keeps the whole read, so that a program that writes single bytes held a read for each.
+  test('holds none of the reads that it was given', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect: unknown = runInNewContext('gc')
+    const text = new BoundedText(1024)
+    const reads: WeakRef<ArrayBufferLike>[] = []
+    for (let at = 0; at < 100; at++) {
+      const read = Buffer.alloc(65_536, 'y')
+      reads.push(new WeakRef(read.buffer))
+      text.push(read.subarray(0, 1))
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+    assert(typeof collect === 'function')
+    collect()
+    const held = reads.filter((each) => each.deref() !== undefined).length
+    assert(held < 5, `${held} of ${reads.length} reads are held`)
+    assert.equal(text.text(undefined), 'y'.repeat(100))
   })
 
   test('cuts no character in two', () => {

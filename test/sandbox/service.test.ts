@@ -37,6 +37,10 @@ describe('the server', () => {
         'list_files',
       ],
     )
+    assert.match(
+      String(at(tools[0], 'description')),
+      /^Execute code in a sandbox with automatic session management\. .*session_id.*Programs reach no network\./,
+    )
     for (const tool of tools) {
       assert.equal(at(tool, 'inputSchema', 'type'), 'object')
       assert.equal(at(tool, 'outputSchema', 'type'), 'object')
@@ -149,7 +153,7 @@ describe('code', () => {
     const sandbox = await client(t)
     const { value } = await sandbox.code('console.log(1); console.error(2); null.x', { template: 'nodejs' })
     const { content, isError, structuredContent, ...top } = Object(at(value, 'result'))
-    assert.equal(isError, false)
+    assert.equal(isError, true, 'code that fails')
     assert.deepEqual(Object.keys(top).sort(), [
       'artifacts',
       'code_success',
@@ -643,6 +647,7 @@ describe('files', () => {
         size: 1,
       },
       { type: 'image', data: Buffer.from('<svg/>').toString('base64'), mimeType: 'image/svg+xml' },
+      { type: 'text', text: '[session_id: art]' },
     ])
     assert.deepEqual(at(drawn.of('artifacts'), 0), {
       uri,
@@ -665,5 +670,31 @@ describe('files', () => {
     assert.equal(at(await read('sandbox://art/artifacts/data.bin'), 'result', 'contents', 0, 'blob'), '/w==')
     assert.equal(at(await read('sandbox://other/x'), 'error', 'code'), -32002)
     assert.equal(at(await read('file:///etc/passwd'), 'error', 'code'), -32002)
+  })
+})
+
+async function names(sandbox: SandboxClient): Promise<unknown[]> {
+  return listAt((await sandbox.call('get_sessions')).of('sessions')).map((each) => at(each, 'session_id'))
+}
+
+// A11: a principal with more sessions than others gives way, and nobody is locked out.
+describe('sessions of several principals', () => {
+  const owned = { ...section, sessions: 'client', maxSessions: 4 }
+  test('share the places: each keeps its share, and makes room of its own', async (t) => {
+    const { client: connect } = await openSandbox(t, owned)
+    const [ann, bob] = [connect('ann'), connect('bob')]
+    for (const session_id of ['1', '2', '3', '4']) await ann.command('true', { session_id })
+    for (const session_id of ['1', '2', '3', '4']) await bob.command('true', { session_id })
+    assert.deepEqual(
+      [await names(ann), await names(bob)],
+      [
+        ['3', '4'],
+        ['3', '4'],
+      ],
+    )
+    const eve = connect('eve')
+    await eve.command('true', { session_id: '1' })
+    assert.deepEqual(await names(eve), ['1'])
+    assert.equal((await names(ann)).length + (await names(bob)).length, 3)
   })
 })

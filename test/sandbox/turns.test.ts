@@ -27,6 +27,13 @@ describe('turns', () => {
     assert.deepEqual(order, ['a', 'b', 'c', 'd'])
   })
 
+  test('are not waited for by a call that was cancelled before', async () => {
+    const turns = new Turns(1, 1)
+    await turns.take(signal)
+    await assert.rejects(turns.take(AbortSignal.abort(new Error('gone'))) ?? assert.fail(), /gone/)
+    assert(turns.take(signal) !== undefined, 'it waits for no turn')
+  })
+
   test('are not given to who has left the queue', async () => {
     const turns = new Turns(1, 2)
     const back = await (turns.take(signal) ?? assert.fail())

@@ -31,6 +31,13 @@ except OSError as error:
     raise SystemExit(1)
 `
 
+const singleBytes = `
+import os
+while True:
+    os.write(1, b"x")
+    os.write(2, b"y")
+`
+
 const diskFill = `
 import os, time
 for name in ("a", "b"):
@@ -104,6 +111,8 @@ for (const as of ['root', 'user'] as const) {
           flood('a'),
           flood('b'),
           client.code('while True: print("x" * 1000)', { session_id: 'a', timeout: 2 }),
+          // A4: single bytes, each of which came in a read of its own.
+          client.call('execute_command', { ...inPython(singleBytes), session_id: 'b', timeout: 2 }),
         ])
         for (let index = 0; index < 20; index++)
           assert.equal((await client.code(`${index}`, { session_id: 'other' })).text, `${index}\n`)

@@ -1,11 +1,11 @@
 // A connection from the host to where a program wants to go.
 //
 // The name is looked up once, and what was looked at is what is connected to: an answer that changes with
-// every question leads nowhere else. An address of this host is refused like a private one, since what listens on
-// all of its addresses may rely on a wall outside.
+// every question leads nowhere else. The networks of this host are refused like private ones: its neighbours, and what
+// listens on all of its own addresses, may rely on a wall outside.
 
-import { connect } from 'node:net'
-import { networkInterfaces } from 'node:os'
+import { BlockList, connect, isIP } from 'node:net'
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { Connect, Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/within.js'
@@ -35,8 +35,8 @@ export async function dial(
 ): Promise<Duplex | EgressRefusal> {
   const addresses = await addressesOf(to, runtime, signal)
   if (!Array.isArray(addresses)) return addresses
-  const own = ownAddresses()
-  const open = addresses.filter((address) => isPublicAddress(address) && !own.has(address))
+  const own = ownNetworks()
+  const open = addresses.filter((address) => isPublicAddress(address) && !isIn(own, address))
   if (open.length === 0)
     return refusal(403, 'has no public address', to, addresses.slice(0, TRIES_MAX).join(', '))
   for (const host of open.slice(0, TRIES_MAX)) {
@@ -67,9 +67,20 @@ async function addressesOf(
   }
 }
 
-function ownAddresses(): ReadonlySet<string> {
-  const all = Object.values(networkInterfaces()).flatMap((own) => own ?? [])
-  return new Set(all.map(({ address }) => address))
+/** Those that this host is a part of. */
+export function ownNetworks(
+  interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>> = networkInterfaces(),
+): BlockList {
+  const networks = new BlockList()
+  for (const { address, cidr, family } of Object.values(interfaces).flatMap((all) => all ?? [])) {
+    const bits = Number(cidr?.split('/')[1] ?? (family === 'IPv4' ? 32 : 128))
+    networks.addSubnet(address, bits, family === 'IPv4' ? 'ipv4' : 'ipv6')
+  }
+  return networks
+}
+
+export function isIn(networks: BlockList, address: string): boolean {
+  return networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
 }
 
 /** One that is not connected in time, or is no longer wanted, is gone. */

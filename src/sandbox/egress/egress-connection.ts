@@ -40,6 +40,8 @@ export interface ProgramEnd {
 export interface EgressTerms {
   readonly allowed: AllowedHosts
   readonly runtime: EgressRuntime
+  /** Counts a connection that is about to be made; false when there were too many. */
+  readonly mayDial: () => boolean
   /** Hears of each one. */
   readonly refused: (refused: EgressRefusal) => void
 }
@@ -103,8 +105,9 @@ export class EgressConnection {
   }
 
   async #reached(to: Destination): Promise<Duplex | EgressRefusal> {
-    const { allowed, runtime } = this.#terms
+    const { allowed, runtime, mayDial } = this.#terms
     if (!allowed.allows(to.host, to.port)) return refusal(403, 'is not in network.allow', to)
+    if (!mayDial()) return refusal(503, 'has to wait: too many connections within a minute', to)
     return dial(to, runtime, this.#life.signal)
   }
 

@@ -14,6 +14,10 @@ import { type EgressRefusal, refusalText } from './refusal.js'
 const LINES_MAX = 10
 const LINES_MS = 60_000
 
+/** Connections of a session to hosts within this time. */
+const DIALS_MAX = 600
+const DIALS_MS = 60_000
+
 export interface EgressParts {
   /** As they are configured. */
   readonly hosts: readonly string[]
@@ -31,9 +35,10 @@ export class Egress {
   #isOver = false
 
   constructor({ hosts, sessionName, runtime, log }: EgressParts) {
+    const dials = new DialCount(runtime)
     this.#refusals = new RefusalLog(log, runtime, sessionName)
     const refused = (each: EgressRefusal): void => this.#refusals.take(each)
-    this.#terms = { allowed: new AllowedHosts(hosts), runtime, refused }
+    this.#terms = { allowed: new AllowedHosts(hosts), runtime, refused, mayDial: () => dials.take() }
   }
 
   /** A program has connected. */
@@ -51,6 +56,26 @@ export class Egress {
     for (const connection of this.#connections) connection.close()
     this.#connections.clear()
     this.#refusals.end()
+  }
+}
+
+/** Connections to hosts within a minute: each is a question to the DNS and a port of the host. */
+class DialCount {
+  readonly #clock: Pick<EgressRuntime, 'now'>
+  #sinceMs = -Infinity
+  #dials = 0
+
+  constructor(clock: Pick<EgressRuntime, 'now'>) {
+    this.#clock = clock
+  }
+
+  take(): boolean {
+    const now = this.#clock.now()
+    if (now - this.#sinceMs >= DIALS_MS) {
+      this.#sinceMs = now
+      this.#dials = 0
+    }
+    return ++this.#dials <= DIALS_MAX
   }
 }
 

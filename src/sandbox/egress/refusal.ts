@@ -12,7 +12,7 @@ export interface Destination {
 
 export interface EgressRefusal {
   readonly kind: 'refusal'
-  readonly status: 400 | 403 | 408 | 431 | 502 | 504
+  readonly status: 400 | 403 | 408 | 431 | 502 | 503 | 504
   /** In words, in ASCII. */
   readonly reason: string
   /** Undefined when it was not understood where to. */

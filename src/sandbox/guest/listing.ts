@@ -1,4 +1,4 @@
-// The files of a folder, told as `find -printf '%f/%s/%T@\n'` tells them.
+// The files of a folder, as `find -printf '%f/%s/%C@\n'` prints them, up to microseconds.
 
 import { Buffer } from 'node:buffer'
 import { type Dirent, lstatSync, opendirSync } from 'node:fs'
@@ -10,7 +10,8 @@ const FILES_MAX = 1000
 /** Fits into the window of a channel, so that nobody waits for anything. */
 const LISTING_BYTES_MAX = 128 * 1024
 
-const SECOND_NS = 1_000_000_000n
+const MICROSECOND_NS = 1000n
+const MICROSECONDS_DIGITS = 6
 
 /** The plain files in a folder; empty when it cannot be read. */
 export function listingOf(folder: string): Buffer {
@@ -39,11 +40,10 @@ function filesIn(folder: string): string[] {
 
 function lineOf(folder: string, name: string): string {
   try {
-    const { size, mtimeNs } = lstatSync(join(folder, name), { bigint: true })
-    // Before 1970 too the fraction counts forward.
-    const fraction = ((mtimeNs % SECOND_NS) + SECOND_NS) % SECOND_NS
-    const digits = String(fraction).padStart(9, '0')
-    return `${name}/${size}/${(mtimeNs - fraction) / SECOND_NS}.${digits.slice(0, 3)}\n`
+    const { size, ctimeNs } = lstatSync(join(folder, name), { bigint: true })
+    const digits = String(ctimeNs / MICROSECOND_NS)
+    const [seconds, fraction] = [digits.slice(0, -MICROSECONDS_DIGITS), digits.slice(-MICROSECONDS_DIGITS)]
+    return `${name}/${size}/${seconds}.${fraction}\n`
   } catch {
     // It was removed meanwhile, or its name is no text.
     return ''

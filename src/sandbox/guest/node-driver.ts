@@ -4,7 +4,7 @@
 // The engine's own console evaluates the code: a name may be declared again, and `await` may stand anywhere.
 
 import { Buffer } from 'node:buffer'
-import { lstatSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { type Runtime, Session } from 'node:inspector'
 import { createRequire } from 'node:module'
 import { Socket } from 'node:net'
@@ -16,7 +16,6 @@ import { importerName, withoutImports } from './import-statements.js'
 import { writeFully } from './write-fully.js'
 
 const REQUESTS = 3
-const ARTIFACTS_MAX = 1000
 
 /** Where the code that is to run is left for the script that SIGINT can end. */
 const entry = Symbol('entry of the session')
@@ -33,8 +32,6 @@ interface ConsoleTerms extends Runtime.EvaluateParameterType {
 
 type Evaluated = Runtime.EvaluateReturnType
 
-type Artifact = readonly [name: string, bytes: number, changedMs: number]
-
 /** Code has asked for the end of its process, which goes on. */
 class ExitAsked extends Error {
   readonly exitCode: number
@@ -49,7 +46,6 @@ class Driver {
   readonly #console = new Session()
   readonly #folder = join(process.cwd(), 'artifacts')
   readonly #exit = process.exit.bind(process)
-  #known = new Map<string, string>()
   #cells = 0
   /** The function of the session that is given the values of expressions, as the console knows it. */
   #taker = ''
@@ -105,7 +101,7 @@ class Driver {
     const space = line.indexOf(' ')
     const nonce = line.slice(0, space)
     const ended = await this.#run(String(JSON.parse(line.slice(space + 1))))
-    const state = JSON.stringify({ ...ended, artifacts: this.#artifacts() })
+    const state = JSON.stringify({ ...ended, artifacts: existsSync(this.#folder) })
     writeFully(2, `\0${nonce}`)
     writeFully(1, `\0${nonce}${state}\n`)
   }
@@ -177,27 +173,6 @@ class Driver {
   #uncaught(error: unknown): void {
     if (error instanceof ExitAsked) return this.#end({ ok: error.exitCode === 0, interrupted: false })
     writeFully(2, `Uncaught ${shown(error)}\n`)
-  }
-
-  /** The files in the folder for them that are new, or have changed. */
-  #artifacts(): Artifact[] {
-    const found = filesIn(this.#folder)
-    const changed = found.filter(([name, ...facts]) => this.#known.get(name) !== facts.join(' '))
-    this.#known = new Map(found.map(([name, ...facts]) => [name, facts.join(' ')]))
-    return changed
-  }
-}
-
-function filesIn(folder: string): Artifact[] {
-  try {
-    const entries = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isFile())
-    return entries.slice(0, ARTIFACTS_MAX).flatMap(({ name }): Artifact[] => {
-      // A name that is no UTF-8 is not found again.
-      const facts = lstatSync(join(folder, name), { throwIfNoEntry: false })
-      return facts === undefined ? [] : [[name, facts.size, Math.floor(facts.mtimeMs)]]
-    })
-  } catch {
-    return []
   }
 }
 

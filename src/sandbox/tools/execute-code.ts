@@ -3,7 +3,7 @@
 import { runInSession } from './run-call.js'
 import { runToolResult } from './run-result.js'
 import type { SandboxTool } from './sandbox-tool.js'
-import { objectSchema, runResult, runSchema } from './schemas.js'
+import { objectSchema, runResult, runSchema, sessionHint } from './schemas.js'
 
 const name = 'execute_code'
 
@@ -11,7 +11,7 @@ export const executeCode: SandboxTool = {
   name,
   describe: (settings) => ({
     name,
-    description: 'Execute code in a sandbox with automatic session management',
+    description: `Execute code in a sandbox with automatic session management. ${sessionHint(settings)}`,
     inputSchema: objectSchema(
       { code: { type: 'string', description: 'Code to execute' }, ...runSchema(settings) },
       ['code'],
@@ -25,6 +25,7 @@ export const executeCode: SandboxTool = {
     const code = call.args.text('code')
     const ran = await runInSession(call, (session, terms) => session.runCode(code, terms))
     const { template } = ran.session.facts
-    return runToolResult(ran, call, { template, code_success: ran.result.isSuccess }, false)
+    const { isSuccess } = ran.result
+    return runToolResult(ran, call, { template, code_success: isSuccess }, !isSuccess)
   },
 }

@@ -3,7 +3,7 @@
 import { runInSession } from './run-call.js'
 import { runToolResult } from './run-result.js'
 import type { SandboxTool } from './sandbox-tool.js'
-import { objectSchema, runResult, runSchema } from './schemas.js'
+import { objectSchema, runResult, runSchema, sessionHint } from './schemas.js'
 
 const name = 'execute_command'
 
@@ -11,7 +11,7 @@ export const executeCommand: SandboxTool = {
   name,
   describe: (settings) => ({
     name,
-    description: 'Execute a command in a sandbox with automatic session management',
+    description: `Execute a command in a sandbox with automatic session management. ${sessionHint(settings)}`,
     inputSchema: objectSchema(
       {
         command: { type: 'string', description: 'Command to execute' },

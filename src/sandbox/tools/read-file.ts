@@ -1,7 +1,6 @@
 // The tool that reads a file of a session.
 
-import { isUtf8 } from 'node:buffer'
-import { fileBytesMax, readFile } from '../files.js'
+import { fileBytesMax, inLargeTurn, isText, readFile } from '../files.js'
 import { fileArguments, inSession } from './file-call.js'
 import type { SandboxTool } from './sandbox-tool.js'
 import { objectSchema } from './schemas.js'
@@ -46,8 +45,10 @@ export const readFileTool: SandboxTool = {
     const path = args.text('path')
     const offset = args.integer('offset', 0, Number.MAX_SAFE_INTEGER - 1) ?? 0
     const limit = args.integer('limit', 1, fileBytesMax) ?? settings.outputBytesMax
-    const { bytes, size } = await inSession(call, (where) => readFile(where, path, offset, limit))
-    const encoding = isUtf8(bytes) ? 'utf8' : 'base64'
+    const { bytes, size } = await inLargeTurn(call.largeReads, limit, call.signal, () =>
+      inSession(call, (where) => readFile(where, path, offset, limit)),
+    )
+    const encoding = isText(bytes) ? 'utf8' : 'base64'
     const data = bytes.toString(encoding)
     const truncated = offset + bytes.length < size
     const facts = { path, size, offset, length: bytes.length, encoding, truncated }

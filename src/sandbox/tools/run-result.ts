@@ -1,6 +1,6 @@
 // What came of code or a command, as the result of a tool.
 
-import { type Within, readAll } from '../small-run.js'
+import { type MachineUse, readAll } from '../small-run.js'
 import type { Artifact } from '../artifacts.js'
 import { mimeTypeOf } from '../mime-type.js'
 import { resourceUri } from '../resource-uri.js'
@@ -9,6 +9,9 @@ import type { ContentBlock, ToolCall, ToolResult } from './sandbox-tool.js'
 
 /** An image up to here stands in the result itself. */
 const IMAGE_BYTES_MAX = 128 * 1024
+
+/** Those that clients show. */
+const SHOWN_TYPES = new Set(['image/png', 'image/jpeg', 'image/svg+xml'])
 
 /** How a tool has run something. */
 export interface Ran {
@@ -40,23 +43,28 @@ export async function runToolResult(
     }),
     ...(call.isolation === 'none' && { isolation: 'none' }),
   }
-  const content = [{ type: 'text' as const, text }, ...(await blocksOf(artifacts, session, call))]
+  const content = [
+    { type: 'text' as const, text },
+    ...(await blocksOf(artifacts, session, call)),
+    // Many models see nothing but the content.
+    { type: 'text' as const, text: `[session_id: ${id}]` },
+  ]
   return { content, isError, facts, shown: { stdout, stderr } }
 }
 
 async function blocksOf(
   artifacts: readonly Artifact[],
   session: SandboxSession,
-  { settings, runtime }: ToolCall,
+  { settings, signal }: ToolCall,
 ): Promise<ContentBlock[]> {
   if (!settings.files) return []
   const links = artifacts.map(({ path, bytes }) => linkTo(session, path, bytes))
   const images = artifacts.filter(
-    ({ path, bytes }) => bytes <= IMAGE_BYTES_MAX && mimeTypeOf(path).startsWith('image/'),
+    ({ path, bytes }) => bytes <= IMAGE_BYTES_MAX && SHOWN_TYPES.has(mimeTypeOf(path)),
   )
   if (images.length === 0) return links
-  const shown = await session.useMachine((machine) =>
-    Promise.all(images.map(({ path }) => imageOf({ machine, clock: runtime }, path))),
+  const shown = await session.useMachine(signal, (where) =>
+    Promise.all(images.map(({ path }) => imageOf(where, path))),
   )
   return [...links, ...(shown ?? []).flat()]
 }
@@ -66,7 +74,7 @@ function linkTo({ facts: { id } }: SandboxSession, path: string, size: number): 
   return { type: 'resource_link', uri: resourceUri(id, path), name, mimeType: mimeTypeOf(path), size }
 }
 
-async function imageOf(where: Within, path: string): Promise<ContentBlock[]> {
+async function imageOf(where: MachineUse, path: string): Promise<ContentBlock[]> {
   const read = await readAll(where, ['cat', '--', path], IMAGE_BYTES_MAX)
   if (read.kind !== 'read') return []
   return [{ type: 'image', data: read.bytes.toString('base64'), mimeType: mimeTypeOf(path) }]

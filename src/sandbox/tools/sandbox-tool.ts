@@ -1,10 +1,11 @@
 // What a tool of the sandbox is, and what it works with.
 
-import type { Runtime } from '../../runtime/runtime.js'
+import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { SandboxSettings } from '../../upstream/contracts/sandbox-config.js'
 import type { Arguments } from '../arguments.js'
 import type { SandboxIsolation } from '../runtime.js'
 import type { Sessions } from '../sessions.js'
+import type { Turns } from '../turns.js'
 
 /** A JSON Schema. */
 export type ToolSchema = Readonly<Record<string, unknown>>
@@ -45,6 +46,9 @@ export interface ToolAround {
   readonly sessions: Sessions
   readonly runtime: Runtime
   readonly isolation: SandboxIsolation
+  /** Of all sessions together. */
+  readonly largeReads: Turns
+  readonly log: LogSink
 }
 
 /** One call. */
@@ -54,7 +58,7 @@ export interface ToolCall extends ToolAround {
   readonly owner: string
   readonly signal: AbortSignal
   /** Hears of output while it comes, where the client wants to know. */
-  readonly heard: ((chunk: Uint8Array) => void) | undefined
+  readonly heard: ((chunk: Buffer) => void) | undefined
 }
 
 /** A tool; `describe` depends on the configuration. */

@@ -2,6 +2,7 @@
 
 import type { SandboxSettings } from '../../upstream/contracts/sandbox-config.js'
 import { flavorNames } from '../../upstream/contracts/sandbox-config.js'
+import { AllowedHosts } from '../egress/allowed-hosts.js'
 import type { ToolSchema } from './sandbox-tool.js'
 
 /** The members of both tools that run something. */
@@ -27,6 +28,29 @@ export function runSchema({ templates, defaultFlavor, executionTimeoutMsMax }: S
       maximum: executionTimeoutMsMax / 1000,
     },
   }
+}
+
+/** What a model has to know of a session before it begins one. */
+export function sessionHint({ network, templates, volumes }: SandboxSettings): string {
+  const names = templates.map(({ name, language }) => (name === language ? name : `${name} (${language})`))
+  const installed = `There are ${names.join(' and ')} with their standard libraries, and the usual programs of a shell.`
+  const folders = volumes.length === 0 ? '' : ` Folders of the host: ${volumes.map(shownVolume).join(', ')}.`
+  return `A session keeps variables, files and processes: give the session_id of an earlier result, or a name of your own to begin one. ${reachOf(network)} ${installed}${folders}`
+}
+
+function reachOf(network: SandboxSettings['network']): string {
+  switch (network.kind) {
+    case 'none':
+      return 'Programs reach no network.'
+    case 'host':
+      return 'Programs reach the network of the host.'
+    case 'allow':
+      return `Programs reach these hosts alone, over https://: ${new AllowedHosts(network.hosts).shown}.`
+  }
+}
+
+function shownVolume({ guestPath, isReadOnly }: SandboxSettings['volumes'][number]): string {
+  return isReadOnly ? `${guestPath} (read only)` : guestPath
 }
 
 const text = { type: 'string' }

@@ -410,6 +410,17 @@ describe('connections', () => {
     assert(program.output.writableLength + program.output.readableLength < 4 * 1024 * 1024)
   })
 
+  // A14: each is a question to the DNS and a port of the host.
+  test('are made so many times a minute', async () => {
+    const scene = new Scene()
+    for (let i = 0; i < 600; i++) (await scene.ask(TUNNEL)).leave()
+    const late = await scene.ask(TUNNEL)
+    assert.match(late.heard, /^HTTP\/1\.1 503 good\.example:443 has to wait: too many connections/)
+    assert.equal(scene.asked.length, 600)
+    await scene.time.pass(61_000)
+    assert.match((await scene.ask(TUNNEL)).heard, /^HTTP\/1\.1 200 /)
+  })
+
   test('that are refused fill no log', async () => {
     const scene = new Scene()
     for (let i = 0; i < 50; i++) await scene.ask('CONNECT other.example:443 HTTP/1.1\r\n\r\n')

@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { AllowedHosts } from '../../../src/sandbox/egress/allowed-hosts.js'
+import { isIn, ownNetworks } from '../../../src/sandbox/egress/dial.js'
 import { hostName } from '../../../src/sandbox/egress/host-name.js'
 import { isPublicAddress } from '../../../src/sandbox/egress/public-address.js'
+
+const plain = { netmask: '', mac: '', internal: false }
 
 describe('the name of a host', () => {
   const names: readonly (readonly [text: string, name: string | undefined])[] = [
@@ -161,4 +164,26 @@ describe('an address', () => {
   for (const address of open) test(`${address} is public`, () => assert.equal(isPublicAddress(address), true))
   for (const address of closed)
     test(`${address || 'without digits'} is not`, () => assert.equal(isPublicAddress(address), false))
+})
+
+// A14: neighbours of the host are behind its firewall, whatever their addresses look like.
+describe('the networks of the host', () => {
+  const networks = ownNetworks({
+    eth0: [
+      { ...plain, family: 'IPv4', address: '93.184.216.34', cidr: '93.184.216.34/24' },
+      { ...plain, family: 'IPv6', scopeid: 0, address: '2606:2800:220:1::5', cidr: '2606:2800:220:1::5/64' },
+    ],
+    tun0: [{ ...plain, family: 'IPv4', address: '8.8.4.4', cidr: null }],
+  })
+  const cases: readonly (readonly [address: string, isOwn: boolean])[] = [
+    ['93.184.216.34', true],
+    ['93.184.216.99', true],
+    ['93.184.217.1', false],
+    ['2606:2800:220:1::99', true],
+    ['2606:2800:220:2::99', false],
+    ['8.8.4.4', true],
+    ['8.8.8.8', false],
+  ]
+  for (const [address, isOwn] of cases)
+    test(`${isOwn ? 'have' : 'have not'} ${address}`, () => assert.equal(isIn(networks, address), isOwn))
 })

@@ -86,6 +86,8 @@ export interface TestSandbox {
   readonly log: readonly LogRecord[]
   readonly stateFolder: string
   readonly client: (principal?: string) => SandboxClient
+  /** How many machines were started. */
+  readonly starts: () => number
 }
 
 /** A service on a runtime without isolation unless the section names another one; its files are removed at the end. */
@@ -106,6 +108,12 @@ export async function openSandbox(
     stateFolder,
   }
   const local = new LocalRuntime(runtime, new StateFolder(stateFolder, runtime))
+  let starts = 0
+  const start = local.start.bind(local)
+  local.start = (spec) => {
+    starts++
+    return start(spec)
+  }
   const opening =
     settings.runtime === 'auto'
       ? openService(parts, async () => ({ runtime: local, probe: await local.probe() }))
@@ -121,6 +129,7 @@ export async function openSandbox(
     service,
     log,
     stateFolder,
+    starts: () => starts,
     client: (principal) => {
       const [near, far] = memoryPair()
       void service.serve(far)

@@ -17,7 +17,7 @@ import type { Child, Runtime, SpawnSpec } from '../../../src/runtime/runtime.js'
 import { Artifacts } from '../../../src/sandbox/artifacts.js'
 import { listFiles, readFile, writeFile } from '../../../src/sandbox/files.js'
 import type { GuestProcess, Machine, MachineSpec } from '../../../src/sandbox/runtime.js'
-import type { Within } from '../../../src/sandbox/small-run.js'
+import type { MachineUse } from '../../../src/sandbox/small-run.js'
 import { descriptors } from '../../../src/sandbox/runtimes/bubblewrap/arguments.js'
 import { ran, said, shell, startedMachine } from '../../sandbox/machine-contract.js'
 import { python } from './sandbox-attacks.js'
@@ -40,7 +40,7 @@ export function sandboxDefences(title: string, scene: SandboxScene): void {
     return startedMachine(await scene.bubblewrap(undefined, changed), { language: 'python', ...spec })
   }
 
-  const inSession = async (): Promise<Within> => ({
+  const inSession = async (): Promise<MachineUse> => ({
     machine: await startedMachine(await scene.bubblewrap()),
     clock: scene.runtime,
   })

@@ -1,13 +1,16 @@
 // Streams whose bytes come and go in frames, within a window that each side keeps.
 
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import { Readable, Writable } from 'node:stream'
-import { FRAME_BYTES_MAX, frameCost, payloadsOf } from '../../frames.js'
+import { frameCost, payloadsOf } from '../../frames.js'
 
 /** What has been taken is told in steps of the window, so that not every frame has an answer. */
 const STEPS = 4
 
-/** What comes in frames, held until somebody reads it. */
+/** A payload is small that is less than this part of its read. */
+const SMALL_SHARE = 2
+
+/** What comes in frames. At most the window and one chunk are held: credit is given for what a reader has taken. */
 export class FramedReadable {
   readonly stream: Readable
   readonly #window: number
@@ -24,7 +27,8 @@ export class FramedReadable {
     this.#window = window
     this.#tell = tell
     this.stream = new Readable({
-      highWaterMark: FRAME_BYTES_MAX,
+      // One chunk, so that what nobody reads earns no credit.
+      highWaterMark: 1,
       read: () => {
         this.#isWanted = true
         this.#deliver()
@@ -36,7 +40,7 @@ export class FramedReadable {
   push(payload: Buffer): boolean {
     this.#outstanding += frameCost(payload.length)
     if (this.#outstanding > this.#window || payload.length === 0) return false
-    this.#waiting.push(payload)
+    this.#waiting.push(owned(payload))
     this.#deliver()
     return true
   }
@@ -64,6 +68,11 @@ export class FramedReadable {
     this.#untold = 0
     this.#tell(told)
   }
+}
+
+/** A small payload is copied, so that it does not hold the read that it came with. */
+function owned(payload: Buffer): Buffer {
+  return payload.length * SMALL_SHARE < payload.buffer.byteLength ? Buffer.from(payload) : payload
 }
 
 /** What a frame is made of, and the last one. */

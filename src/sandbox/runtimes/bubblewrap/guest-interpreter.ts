@@ -46,6 +46,7 @@ export function findInterpreter(wanted: WantedInterpreter, env: Runtime['env']):
     if (volume !== undefined)
       throw new MachineStartError(
         `the interpreter ${found.program} lies in the volume ${volume.hostPath}, where code of sessions could replace it: move it out`,
+        'configuration',
       )
   }
   return found
@@ -77,6 +78,7 @@ function located(path: string, language: SandboxLanguage): GuestInterpreter {
   if (!isBinary(path))
     throw new MachineStartError(
       `${path} is no ${language} that can be run: name the program itself, and no script that starts it`,
+      'configuration',
     )
   const real = realpathSync(path)
   if (language === 'node') return { program: real, paths: isInSystem(real) ? [] : [real] }
@@ -88,7 +90,10 @@ function located(path: string, language: SandboxLanguage): GuestInterpreter {
   const paths = [...new Set(folders)].filter((folder) => !isInSystem(folder))
   const wide = paths.find((folder) => isTooWide(folder))
   if (wide === undefined) return { program: base === undefined ? real : program, paths }
-  throw new MachineStartError(`${path} is in no folder of its own: all of ${wide} would be seen by sessions`)
+  throw new MachineStartError(
+    `${path} is in no folder of its own: all of ${wide} would be seen by sessions`,
+    'configuration',
+  )
 }
 
 /** Where the base of a virtual environment has its programs; undefined for a folder that is none. */

@@ -1,0 +1,152 @@
+// The program of the sandbox beside other servers of one proxy: its faults are its own.
+
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, describe, test } from 'node:test'
+import { realRuntime } from '../../src/real-runtime.js'
+import { chooseRuntime } from '../../src/sandbox/runtimes.js'
+import { at } from '../integration/support/json.js'
+import { gone, until } from '../integration/support/waiting.js'
+import { ran, shell, startedMachine } from '../sandbox/machine-contract.js'
+import { said } from '../sandbox/support/sandbox.js'
+import { SandboxCommands, descendantsOf, marked } from './support/sandbox-commands.js'
+
+const commands = new SandboxCommands({ after: (end) => after(end) }, 'root')
+const isRoot = process.getuid?.() === 0
+
+/** The process of the program below the proxy. */
+function programBelow(pid: number): number {
+  const found = descendantsOf(pid).find((each) => {
+    try {
+      return readFileSync(`/proc/${each}/cmdline`, 'latin1').includes('/sandbox.js')
+    } catch {
+      return false
+    }
+  })
+  return found ?? assert.fail('there is no program')
+}
+
+describe('the program of the sandbox', () => {
+  test('killed in a call: the call is told why, other servers notice nothing, the next call works', async (t) => {
+    const config = commands.config('beside.json', {})
+    const time = { command: process.execPath, args: [join(commands.folder, 'program/dist/servers/time.js')] }
+    const written: { mcpServers: Record<string, unknown> } = JSON.parse(readFileSync(config, 'utf8'))
+    writeFileSync(config, JSON.stringify({ mcpServers: { ...written.mcpServers, time } }))
+    const spawned = commands.start(t, ['--stdio', '--silent', '--config', config])
+    const { client } = spawned
+    await client.open()
+    const pid = spawned.child.pid ?? 0
+    const mark = `${3_000_000 + pid}`
+    const call = async (name: string, args: object): Promise<ReturnType<typeof said>> =>
+      said((await client.call(name, args)).value)
+    const zone = { timezone: 'UTC' }
+    assert.match((await call('time__get_current_time', zone)).text, /UTC/)
+    const running = call('box__execute_command', { command: `sleep ${mark}`, session_id: 's' })
+    await until(() => marked(mark).length === 1)
+    const program = programBelow(pid)
+    const below = [program, ...descendantsOf(program)]
+    process.kill(program, 'SIGKILL')
+    const answered = await running
+    assert.match(answered.message, /box/, JSON.stringify(answered.value))
+    assert.match((await call('time__get_current_time', zone)).text, /UTC/)
+    await until(() => below.every((each) => gone(each)))
+    assert.deepEqual(marked(mark), [])
+    const next = await call('box__execute_command', { command: 'echo on', session_id: 's' })
+    assert.equal(next.text, 'on\n', JSON.stringify(next.value))
+    assert.equal(at(next.value, 'result', 'session_created'), true)
+    spawned.end()
+    assert.equal(await spawned.exited, 0)
+  })
+})
+
+describe('sandbox.js exec', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mcps-exec-'))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  const program = join(import.meta.dirname, '../../../dist/sandbox.js')
+
+  async function run(policy: object, command: readonly string[]): Promise<[number, string, string]> {
+    const args = [program, 'exec', '--policy', '3', '--', ...command]
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe', 'pipe'] })
+    const pipe = child.stdio[3]
+    assert(pipe !== null && pipe !== undefined && 'end' in pipe)
+    pipe.end(JSON.stringify(policy))
+    child.stdin.end('in')
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit'),
+    ])
+    return [Number(code), stdout, stderr]
+  }
+
+  test('confines one program: it has its streams, what the policy names, and nothing else', async () => {
+    const [read, write] = [join(folder, 'read'), join(folder, 'write')]
+    mkdirSync(read)
+    mkdirSync(write)
+    writeFileSync(join(read, 'file'), 'of the host\n')
+    const line = `cat; cat ${read}/file; echo x > ${read}/new; echo y > ${write}/new; ls /root /home /etc/shadow; (exec 3<>/dev/tcp/127.0.0.1/1); exit 3`
+    const [code, stdout, stderr] = await run({ read: [read], write: [write] }, ['bash', '-c', line])
+    assert.deepEqual([code, stdout], [3, 'inof the host\n'])
+    assert.match(stderr, /Read-only file system[^]*No such file/)
+    assert.equal(existsSync(join(write, 'new')), true)
+  })
+
+  test('refuses a policy that it does not know, and does not start the program', async () => {
+    for (const policy of [{ reads: [] }, { read: ['relative'] }, { network: 'some' }]) {
+      const [code, stdout, stderr] = await run(policy, ['echo', 'started'])
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, /the policy must have/)
+    }
+  })
+})
+
+// A8: removed files that are mapped or held are in no folder.
+describe('the reserve of the disk', { skip: !isRoot && 'only root mounts a small disk' }, () => {
+  test('ends the machine that has written most, by removed files too, and no other', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'mcps-reserve-'))
+    const disk = `${folder}.disk`
+    writeFileSync(disk, '')
+    truncateSync(disk, 200_000_000)
+    spawnSync('mkfs.ext4', ['-q', '-F', disk])
+    const mounted = spawnSync('mount', ['-o', 'loop', disk, folder])
+    t.after(() => rmSync(disk, { force: true }))
+    if (mounted.status !== 0) return t.skip('no small disk can be mounted here')
+    const runtime = realRuntime()
+    chmodSync(folder, 0o755)
+    const around = {
+      runtime,
+      log: () => undefined,
+      stateFolder: join(folder, 'state'),
+      programFolder: 'dist',
+    }
+    const { runtime: sandbox } = await chooseRuntime('bubblewrap', around)
+    t.after(async () => {
+      await sandbox.close()
+      await runtime.close()
+      spawnSync('umount', [folder])
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const filling = await startedMachine(sandbox, { language: 'python', sessionId: 'filling' })
+    const other = await startedMachine(sandbox, { language: 'python', sessionId: 'other' })
+    const line =
+      'exec 3>a; rm a; i=0; while [ $i -lt 195 ]; do head -c 1000000 /dev/zero >&3 || break; i=$((i+1)); done; sleep 1000'
+    const { failure } = await ran(filling, shell(line))
+    assert.match(failure ?? '', /reserve of free disk space/)
+    assert.equal((await filling.ended).reason, 'disk')
+    assert.equal((await ran(other, shell('echo on'))).stdout, 'on\n')
+  })
+})
