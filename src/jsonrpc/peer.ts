@@ -5,10 +5,23 @@
 
 import { isBatch } from './batch.js'
 import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
-import type { Connection, FieldReader, MessageHead } from './connection.js'
+import {
+  type Connection,
+  type FieldReader,
+  type MessageHead,
+  type Ties,
+  answerHead,
+  notificationHead,
+  requestHead,
+  untied,
+} from './connection.js'
 import { FrameError, TransportError } from './errors.js'
+import { readLongFrame } from './fast/long-frame.js'
+import type { LongLine } from './fast/long-line.js'
+import { type Outgoing, WireParts, spliceParts } from './fast/splice-parts.js'
 import {
   type Frame,
+  type FrameLimits,
   LatestTexts,
   type NotificationFrame,
   type RequestFrame,
@@ -16,21 +29,89 @@ import {
   frameOrError,
   seemsAnswerTo,
 } from './frame.js'
-import { Forwarder } from './forwarder.js'
 import { withId } from './id-edit.js'
 import { Inflight } from './inflight.js'
-import { type Ties, answerHead, notificationHead, requestHead, untied } from './message-head.js'
+import { hasLineBreaks, lineBreakEdits, toOneLine } from './line-safe.js'
 import type { Line } from './line.js'
-import { readLongFrame } from './fast/long-frame.js'
-import type { LongLine } from './fast/long-line.js'
-import { type PendingAnswer, OwnRequest, askOwn, endOwn } from './own-request.js'
-import type { AnswerWaiter, PeerOptions, PeerOwner } from './peer-owner.js'
 import type { MintedId, RequestId } from './request-id.js'
-import { type Outgoing, WireParts } from './fast/splice-parts.js'
-import { type Edit, SplicedLine } from './splice.js'
+import { type Edit, SplicedLine, type WireBytes, inOrder, splice } from './splice.js'
 
-export type { PendingAnswer } from './own-request.js'
-export type { AnswerWaiter, PeerOptions, PeerOwner, PeerWatch } from './peer-owner.js'
+/** Who waits for the answer to a forwarded request. */
+export interface AnswerWaiter {
+  /** The answer has come; called once. */
+  answered(frame: ResponseFrame): void
+}
+
+/** The owner of a peer: what arrives, and the end. Answers go to who waits for them. */
+export interface PeerOwner<E> {
+  /** `during` is our request on whose own stream it came, where the transport has such streams. */
+  request(frame: RequestFrame, during: E | undefined, field?: FieldReader): void
+  /** The other end does not want the answer to this request any more. */
+  gaveUp?(key: RequestId): void
+  notification(frame: NotificationFrame, during: E | undefined): void
+  /** An answer that nobody waits for: late, or made up. */
+  stray(frame: ResponseFrame): void
+  /** Several messages in one array. */
+  batch(line: Line): void
+  /** Bytes that are not one acceptable message: so many, of which `line` may be no more than the beginning. */
+  malformed(error: FrameError, line: Uint8Array, bytes: number): void
+  /** A message of ours did not get through; `entry` is the request that it was. */
+  failed(entry: E | undefined, error: TransportError): void
+  /** A message over the limit: `id` is its own if it was a request, `entry` is the request it would have answered. */
+  oversize(id: RequestId | undefined, entry: E | undefined, bytes: number): void
+  /** What the other end said unasked until now may be lost. */
+  missed?(): void
+  /** What was sent to the other end has left, after more than it took at once. */
+  drained?(): void
+  /** The other end will send nothing more; it may still read. */
+  ended(): void
+  /** Called once, with the forwarded requests that nobody will answer now. */
+  closed(unanswered: readonly E[], cause: TransportError | undefined): void
+}
+
+export interface PeerOptions {
+  readonly inflightMax: number
+  readonly frame?: FrameLimits
+  readonly wire?: (direction: 'in' | 'out', bytes: Uint8Array, whole: boolean) => void
+  readonly forwarded?: (input: Uint8Array, edits: readonly Edit[], output: Uint8Array) => void
+  /** Is given what the owner throws at the end of the connection, where nothing else can report it. */
+  readonly onFault?: (error: unknown) => void
+}
+
+/** The options that observe a connection. */
+export type PeerWatch = Pick<PeerOptions, 'wire' | 'forwarded' | 'onFault'>
+
+/** A request of the proxy's own: its id, and the answer to come. */
+export interface PendingAnswer {
+  readonly id: MintedId
+  /** Rejects with TransportError when the connection ends first. */
+  readonly answer: Promise<ResponseFrame>
+}
+
+/** Waits for the answer to a request of the proxy's own; settles once. */
+class OwnRequest {
+  readonly answer: Promise<ResponseFrame>
+  #settle: (outcome: ResponseFrame | TransportError) => void = () => {}
+
+  constructor() {
+    this.answer = new Promise((resolve, reject) => {
+      this.#settle = (outcome) => (outcome instanceof TransportError ? reject(outcome) : resolve(outcome))
+    })
+    // The end must not become an unhandled rejection where the request was abandoned.
+    this.answer.catch(() => {})
+  }
+
+  answered(frame: ResponseFrame): void {
+    this.#settle(frame)
+  }
+
+  failed(error: TransportError): void {
+    this.#settle(error)
+  }
+}
+
+/** A longer message is not copied for an edit or two. */
+const COPIED_BYTES_MAX = 16 * 1024
 
 /** Reads, writes and matches the messages of one connection; `E` waits for the answer to a forwarded request. */
 export class Peer<E extends AnswerWaiter> {
@@ -38,7 +119,6 @@ export class Peer<E extends AnswerWaiter> {
   readonly #owner: PeerOwner<E>
   readonly #options: PeerOptions
   readonly #inflight: Inflight<E | OwnRequest>
-  readonly #forwarder: Forwarder
   readonly #latest = new LatestTexts()
   #closed = false
 
@@ -47,7 +127,6 @@ export class Peer<E extends AnswerWaiter> {
     this.#owner = owner
     this.#options = options
     this.#inflight = new Inflight(options.inflightMax)
-    this.#forwarder = new Forwarder(options.forwarded, (cause) => this.#abort(cause))
   }
 
   get open(): boolean {
@@ -92,7 +171,7 @@ export class Peer<E extends AnswerWaiter> {
     const id = this.#inflight.mint(entry, lend ? frame.id : undefined, again)
     if (id === undefined) return undefined
     const all = id === frame.id ? edits : withId(edits, frame.idSpan, id)
-    this.send(this.#forwarder.message(frame, all), requestHead(id, frame.method, about))
+    this.send(this.#spliced(frame, all), requestHead(id, frame.method, about))
     return id
   }
 
@@ -103,17 +182,19 @@ export class Peer<E extends AnswerWaiter> {
 
   /** What `answer` sends, for one that leaves later. */
   answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Outgoing {
-    return this.#forwarder.message(frame, frame.id === id ? edits : withId(edits, frame.idSpan, id))
+    return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame.idSpan, id))
   }
 
   /** Forwards a notification; `about` is the other end's request that it belongs to. */
   pass(frame: NotificationFrame, edits: readonly Edit[], ties: Ties = untied): void {
-    this.send(this.#forwarder.message(frame, edits), notificationHead(frame.method, ties))
+    this.send(this.#spliced(frame, edits), notificationHead(frame.method, ties))
   }
 
   /** Splices one item of a list, which leaves inside a message of the proxy's own. */
   item(line: Line, edits: readonly Edit[]): Uint8Array {
-    return this.#forwarder.item(line, edits)
+    const hasBreaks = hasLineBreaks(line)
+    if (this.#options.forwarded !== undefined) return this.#tapped(line, edits, hasBreaks)
+    return splice(hasBreaks ? toOneLine(line) : line, inOrder(edits))
   }
 
   /** Asks something of the proxy's own; `params` is raw JSON. Undefined when too many requests are out. */
@@ -123,7 +204,7 @@ export class Peer<E extends AnswerWaiter> {
 
   /** The same in the bytes of a request that came, with the owner's edits; the answer is the proxy's to read. */
   askFor(frame: RequestFrame, edits: readonly Edit[]): PendingAnswer | undefined {
-    return this.#ask(frame.method, (id) => this.#forwarder.message(frame, withId(edits, frame.idSpan, id)))
+    return this.#ask(frame.method, (id) => this.#spliced(frame, withId(edits, frame.idSpan, id)))
   }
 
   /** Stops waiting for the answer to `id`. */
@@ -171,8 +252,32 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   #ask(method: string, message: (id: MintedId) => Outgoing): PendingAnswer | undefined {
-    const send = (id: MintedId): void => this.send(message(id), requestHead(id, method))
-    return this.#closed ? undefined : askOwn(this.#inflight, send)
+    if (this.#closed) return undefined
+    const asked = new OwnRequest()
+    const id = this.#inflight.mintOwn(asked)
+    if (id === undefined) return undefined
+    this.send(message(id), requestHead(id, method))
+    return { id, answer: asked.answer }
+  }
+
+  /** Every forwarded message is made here: spliced, kept on one line, and shown to the tap. */
+  #spliced(frame: Frame, edits: readonly Edit[]): Outgoing {
+    if (this.#options.forwarded !== undefined) return this.#tapped(frame.line, edits, frame.multiline)
+    if (frame.multiline) return spliced(toOneLine(frame.line), edits)
+    const long = frame.kind === 'result' || frame.kind === 'request' ? frame.long : undefined
+    if (long !== undefined) return spliceParts(long.head, long.last, inOrder(edits))
+    return spliced(frame.line, edits)
+  }
+
+  #tapped(line: Line, edits: readonly Edit[], hasBreaks: boolean): WireBytes {
+    const all = hasBreaks ? lineBreakEdits(line, edits) : inOrder(edits)
+    const output = splice(line, all)
+    try {
+      this.#options.forwarded?.(line, all, output)
+    } catch (error) {
+      this.#abort(new TransportError('TRANSPORT_TAP', 'the forward tap failed', { cause: error }))
+    }
+    return output
   }
 
   /** Without a guard of its own, which would be a closure for every message. */
@@ -238,13 +343,23 @@ export class Peer<E extends AnswerWaiter> {
   #close(cause: TransportError | undefined): void {
     if (this.#closed) return
     this.#closed = true
-    const unanswered = endOwn(this.#inflight.drain(), cause)
+    const unanswered = this.#endOwn(cause)
     try {
       this.#owner.closed(unanswered, cause)
     } catch (error) {
       // The connection has ended already, so a second end would tell nobody.
       this.#options.onFault?.(error)
     }
+  }
+
+  /** Fails the proxy's own requests and gives the others, which nobody will answer now. */
+  #endOwn(cause = new TransportError('TRANSPORT_CLOSED', 'the connection is closed')): E[] {
+    const others: E[] = []
+    for (const entry of this.#inflight.drain()) {
+      if (entry instanceof OwnRequest) entry.failed(cause)
+      else others.push(entry)
+    }
+    return others
   }
 
   /** A fault in handling one message ends this connection, never the process that others share. */
@@ -264,4 +379,11 @@ export class Peer<E extends AnswerWaiter> {
     this.#close(cause)
     void this.#connection.close()
   }
+}
+
+function spliced(line: Line, edits: readonly Edit[]): Outgoing {
+  if (edits.length === 0) return splice(line, edits)
+  return line.length > COPIED_BYTES_MAX
+    ? spliceParts([], line, inOrder(edits))
+    : new SplicedLine(line, inOrder(edits))
 }

@@ -2,7 +2,7 @@
 
 import type { Flow } from './flow.js'
 import { type ErrorBody, buildBatch, buildResult } from '../../jsonrpc/build.js'
-import { type AnswerKind, answerHead } from '../../jsonrpc/message-head.js'
+import { type AnswerKind, answerHead } from '../../jsonrpc/connection.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { type Outgoing, joinedWire } from '../../jsonrpc/fast/splice-parts.js'

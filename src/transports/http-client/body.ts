@@ -1,8 +1,7 @@
 // The bodies of responses: messages, event streams, and the beginnings of what is neither.
 
 import { WholeBody } from '../http1/whole-body.js'
-import type { SseSink } from '../sse/data.js'
-import { type SseLimits, SseParser } from '../sse/parser.js'
+import { type SseLimits, SseParser, type SseSink } from '../sse/parser.js'
 import type { HttpAnswer } from './answer.js'
 
 /** `undefined` when the body was cut, which `error` may be about, or is longer than allowed. */

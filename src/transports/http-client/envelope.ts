@@ -15,7 +15,7 @@ import {
 } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import { answerHead, notificationHead, requestHead } from '../../jsonrpc/message-head.js'
+import { answerHead, notificationHead, requestHead } from '../../jsonrpc/connection.js'
 import { type RequestId, readId } from '../../jsonrpc/request-id.js'
 import { LONG_BYTES_MIN, type LongLines } from '../long-lines.js'
 

@@ -10,7 +10,9 @@ import { buildBatch } from '../../jsonrpc/build.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
 import type { FieldReader } from '../../jsonrpc/connection.js'
-import { errorCodeOf } from '../../jsonrpc/error-code.js'
+import { readFrame } from '../../jsonrpc/frame.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import { parse, rawAt } from '../../jsonrpc/text.js'
 import type { Accepts } from './accept.js'
 import type { PostedMessage } from './body.js'
 import type { EventStream } from './event-stream.js'
@@ -137,4 +139,11 @@ export class Exchange implements Waiting {
   #stopWaiting(): void {
     if (this.#wait !== undefined) this.#waits.cancel(this.#wait)
   }
+}
+
+/** The number of an error that is about to leave. */
+function errorCodeOf(message: Wire): number {
+  const frame = readFrame(joinedWire(message))
+  const span = frame.kind === 'error' ? membersAt(frame.line, frame.error)?.span('code') : undefined
+  return span === undefined ? 0 : Number(parse(rawAt(frame.line, span)))
 }

@@ -5,11 +5,18 @@
 
 import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
-import { corsHeaderFields, preflightFields } from './cors.js'
 import type { HttpRoute, HttpRoutes, HttpSurroundings, RequestJudge } from './endpoint.js'
 import { EventPair } from './event-pair.js'
 import { FrontListener } from './front-listener.js'
-import { Guard, type GuardRemedies, type HttpRules, type Principal, targetOf } from './guard.js'
+import {
+  Guard,
+  type GuardRemedies,
+  type HttpRules,
+  type Principal,
+  corsHeaderFields,
+  preflightFields,
+  targetOf,
+} from './guard.js'
 import { hostRule, reachable } from './host.js'
 import type { HttpServerLimits } from './limits.js'
 import { RareWarnings } from './rare-warnings.js'

@@ -7,12 +7,21 @@
 // such an event may never come.
 
 import { Buffer } from 'node:buffer'
-import { CR, LF } from '../../jsonrpc/ascii.js'
-import { lineAt, toLine } from '../../jsonrpc/line.js'
-import { LONG_BYTES_MIN } from '../long-lines.js'
-import { SseData, type SseSink } from './data.js'
-import { type SseField, objectData, sseField } from './field.js'
+import { CR, LF, OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
+import { type Line, joinLine, lengthOf, lineAt, toLine } from '../../jsonrpc/line.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 import { UnfinishedLine } from '../unfinished-line.js'
+
+/** The events of a stream. */
+export interface SseSink {
+  /** An event with data; `type` is `message` unless the stream says otherwise. */
+  event(type: string, data: Line): void
+  /** One whose data is a long line that begins with `{`, in parts; who does not take it so is given it as `event`. */
+  readonly long?: (type: string, parts: readonly Buffer[]) => void
+  /** An event over the limit, of which so many bytes have come; `isCall` says that it has a `method`, so that the id is its sender's own. */
+  oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
+}
 
 export interface SseLimits {
   /** The data of one event. */
@@ -175,4 +184,130 @@ export class SseParser {
 function nextOf(chunk: Buffer, byte: number, from: number): number {
   const at = chunk.indexOf(byte, from)
   return at < 0 ? chunk.length : at
+}
+
+const NEWLINE = Buffer.from('\n')
+
+/** What an event has said so far; of what is over the limit only the id. */
+class SseData {
+  readonly #sink: SseSink
+  readonly #bytesMax: number
+  #lines: Line[] = []
+  /** The first line, where it is long and in parts. */
+  #long: readonly Buffer[] = []
+  #bytes = 0
+  #dropped: LongLines | undefined
+  /** Whether the sink knows that the event is over the limit. */
+  #isTold = false
+
+  constructor(sink: SseSink, bytesMax: number) {
+    this.#sink = sink
+    this.#bytesMax = bytesMax
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  hasRoom(bytes: number): boolean {
+    return this.#dropped === undefined && this.#bytes + bytes <= this.#bytesMax
+  }
+
+  add(line: Line): void {
+    this.#join()
+    this.#lines.push(line)
+    this.#bytes += line.length
+  }
+
+  /** Whether the next line may be one in parts. */
+  get takesParts(): boolean {
+    return this.#sink.long !== undefined && this.#bytes === 0 && this.#lines.length === 0
+  }
+
+  addParts(parts: readonly Buffer[]): void {
+    this.#long = parts
+    this.#bytes = lengthOf(parts)
+  }
+
+  drop(part: Buffer): void {
+    this.#dropped ??= this.#dropLines()
+    this.#bytes += part.length
+    if (this.#isTold) return
+    this.#dropped.push(part)
+    if (this.#dropped.isSure) this.#tell(this.#dropped)
+  }
+
+  /** The event is complete. */
+  dispatch(type: string): void {
+    const lines = this.#lines
+    const long = this.#long
+    const dropped = this.#dropped
+    if (dropped !== undefined) this.#tell(dropped)
+    this.#lines = []
+    this.#long = []
+    this.#bytes = 0
+    this.#dropped = undefined
+    this.#isTold = false
+    if (dropped !== undefined) return
+    if (long.length > 0) return this.#sink.long?.(type, long)
+    const line = joined(lines)
+    if (line !== undefined && line.length > 0) this.#sink.event(type, line)
+  }
+
+  #tell(dropped: LongLines): void {
+    if (this.#isTold) return
+    this.#isTold = true
+    const { id, isCall } = dropped.dropped()
+    this.#sink.oversize(id, this.#bytes, isCall)
+  }
+
+  #dropLines(): LongLines {
+    const dropped = new LongLines()
+    for (const part of this.#long) dropped.push(part)
+    for (const line of this.#lines) dropped.push(line)
+    this.#lines = []
+    this.#long = []
+    return dropped
+  }
+
+  /** A line in parts stays so only while it is alone. */
+  #join(): void {
+    if (this.#long.length === 0) return
+    this.#lines.push(joinLine(this.#long))
+    this.#long = []
+  }
+}
+
+/** Several data lines are one text with line feeds between them. */
+function joined(lines: readonly Line[]): Line | undefined {
+  if (lines.length < 2) return lines[0]
+  const parts = lines.flatMap((line, index) => (index === 0 ? [line] : [NEWLINE, line]))
+  return joinLine(parts)
+}
+
+/** One line of a stream: which field it is, and where its value begins. */
+interface SseField {
+  /** `other` for comments and for fields that nobody knows. */
+  readonly name: 'data' | 'event' | 'id' | 'retry' | 'other'
+  readonly start: number
+}
+
+const names = ['data', 'event', 'id', 'retry'] as const
+
+const NAME_LENGTH_MAX = 5
+
+/** Reads the line from `start` to `end`; one space behind the colon belongs to neither name nor value. */
+function sseField(memory: Buffer, start: number, end: number): SseField {
+  const beginning = memory.toString('latin1', start, Math.min(end, start + NAME_LENGTH_MAX + 1))
+  const [before, behind] = beginning.split(':', 2)
+  const name = names.find((each) => each === before)
+  if (name === undefined || behind === undefined) return { name: name ?? 'other', start: end }
+  const value = start + name.length + 1
+  return { name, start: memory[value] === SPACE && value < end ? value + 1 : value }
+}
+
+/** Where the object begins that a line from `start` on has as its data; undefined when it has none, or that is behind these bytes. */
+function objectData(bytes: Buffer, start: number): number | undefined {
+  const field = sseField(bytes, start, bytes.length)
+  return field.name === 'data' && bytes[field.start] === OPEN_OBJECT ? field.start : undefined
 }

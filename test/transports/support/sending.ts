@@ -4,7 +4,7 @@ import type { Connection, MessageHead } from '../../../src/jsonrpc/connection.js
 import { FrameError } from '../../../src/jsonrpc/errors.js'
 import { frameOrError } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import { answerHead } from '../../../src/jsonrpc/message-head.js'
+import { answerHead } from '../../../src/jsonrpc/connection.js'
 import type { RequestId } from '../../../src/jsonrpc/request-id.js'
 import type { WireBytes } from '../../../src/jsonrpc/splice.js'
 import { headOf } from '../../../src/transports/http-client/envelope.js'
