@@ -182,6 +182,7 @@ describe("a client's own initialize", () => {
       client.send(`${initialize('"a"')}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
       const { value, text } = await answer
       assert(textAt(value, 'error', 'message').includes(`did not answer ${method} within ${ms} ms`), text)
+      assert.equal(textAt(value, 'error', 'data', 'reason'), 'timeout')
     })
 
   test('is sent again, the same bytes, when the service has forgotten the session', async (t) => {

@@ -95,12 +95,12 @@ const refusals: readonly (readonly [string, number, string, object, RegExp, obje
     { service: 's', status: 401, body: 'Access is only allowed at localhost:4124' },
   ],
   [
-    '401 where there is a variable names it, and has the words beside it, without the secret',
+    '401 where there is a variable names it, and the words are in the log, without the secret',
     401,
     'no such key: CANARY-key-1234',
     guarded,
     /^Authentication failed: Invalid or missing GUARDED_TEST_KEY$/,
-    { service: 's', body: 'no such key: [redacted]' },
+    { service: 's' },
   ],
   [
     '403 where there is a variable names it',
@@ -108,7 +108,7 @@ const refusals: readonly (readonly [string, number, string, object, RegExp, obje
     'Access is only allowed at localhost:4124',
     guarded,
     /^Authentication failed: Invalid or missing GUARDED_TEST_KEY$/,
-    { service: 's', body: 'Access is only allowed at localhost:4124' },
+    { service: 's' },
   ],
 ]
 

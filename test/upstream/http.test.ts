@@ -112,8 +112,8 @@ describe('credentials that are refused', () => {
       (_seen, response) => response.writeHead(403).end('You do not have permission'),
       'You do not have permission',
     ],
-    ['a body, wrong key', (_seen, response) => json(response, wrongKey), wrongKey],
-    ['a body, no key', (_seen, response) => json(response, noKey), noKey],
+    ['a body, wrong key', (_seen, response) => json(response, wrongKey), 'token expired or incorrect'],
+    ['a body, no key', (_seen, response) => json(response, noKey), 'Authentication parameter not received'],
   ]
   const wanted = {
     code: -32603,
@@ -121,14 +121,18 @@ describe('credentials that are refused', () => {
     data: { service: 's' },
   }
 
-  for (const [title, shape, body] of shapes) {
+  for (const [title, shape, words] of shapes) {
     test(`${title}, at a call`, async (t) => {
       const { url } = await scripted(t, server(shape))
       const { attach, log } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
       const { client } = await attach()
       await client.open()
-      assert.deepEqual(error(await client.call('s__work')), { ...wanted, data: { service: 's', body } })
+      assert.deepEqual(error(await client.call('s__work')), wanted)
       assert.equal(JSON.stringify(log).includes('CANARY'), false)
+      assert(
+        log.some(({ message }) => message.includes(words)),
+        'its words are in the log',
+      )
     })
 
     test(`${title}, from the start`, async (t) => {
@@ -136,13 +140,13 @@ describe('credentials that are refused', () => {
       const { attach } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
       const { client } = await attach()
       await client.open()
-      assert.deepEqual(error(await client.call('s__work')), { ...wanted, data: { service: 's', body } })
+      assert.deepEqual(error(await client.call('s__work')), wanted)
       await new Promise((done) => setTimeout(done, 50))
       assert.ok(seen.length <= 3, 'no loop')
     })
   }
 
-  test('a result that says so', async (t) => {
+  test('a result that says so passes as it came', async (t) => {
     const result =
       '{"content":[{"type":"text","text":"MCP error -401: Api key not found, please get your apikey"}],"isError":true}'
     const { url } = await scripted(
@@ -152,7 +156,7 @@ describe('credentials that are refused', () => {
     const { attach } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
     const { client } = await attach()
     await client.open()
-    assert.deepEqual(error(await client.call('s__work')), wanted)
+    assert.deepEqual(at((await client.call('s__work')).value, 'result'), JSON.parse(result))
   })
 
   test('a variable that is not set', async (t) => {
@@ -181,11 +185,7 @@ describe('a list of what cannot be had', () => {
     assert.deepEqual(at(opened, 'capabilities', 'tools'), { listChanged: true })
     for (const method of ['tools/list', 'prompts/list', 'resources/list']) {
       const heard = await client.request(method)
-      assert.deepEqual(
-        error(heard),
-        { code: -32603, message: wanted, data: { service: 's', body: 'no' } },
-        method,
-      )
+      assert.deepEqual(error(heard), { code: -32603, message: wanted, data: { service: 's' } }, method)
     }
     assert.ok(
       log.some(({ level, service, message }) => level === 'error' && service === 's' && message === wanted),

@@ -46,22 +46,6 @@ const refusals: readonly (readonly [string, Refuse])[] = [
     'HTTP 200, pretty printed',
     (_seen, response) => json(response, JSON.stringify(JSON.parse(wrongKey), null, 2)),
   ],
-  [
-    'a result, JSON',
-    (seen, response) =>
-      json(
-        response,
-        answerOf(seen.id, inResult('MCP error -401: Api key not found, please get your apikey')),
-      ),
-  ],
-  [
-    'a result, an event without spaces',
-    (seen, response) => say(response, answerOf(seen.id, inResult('MCP error -401: Api key not found'))),
-  ],
-  [
-    'a result that names the key alone',
-    (seen, response) => say(response, answerOf(seen.id, inResult('Api key not found'))),
-  ],
 ]
 
 /** One event as the service writes it. */
@@ -101,15 +85,6 @@ const wanted = {
   data: { service: 'zhipu-web-search' },
 }
 
-/** The error without the words of the service, which depend on how it refuses. */
-function withoutWords(error: unknown): unknown {
-  return {
-    code: at(error, 'code'),
-    message: at(error, 'message'),
-    data: { service: at(error, 'data', 'service') },
-  }
-}
-
 describe('a key that is refused', () => {
   test('at a call is always said the same', async (t) => {
     let refuse = refusals[0]?.[1]
@@ -119,7 +94,7 @@ describe('a key that is refused', () => {
     for (const [title, shape] of refusals) {
       refuse = shape
       const { value } = await spawned.client.call(tool, { search_query: 'x' })
-      assert.deepEqual(withoutWords(at(value, 'error')), wanted, title)
+      assert.deepEqual(at(value, 'error'), wanted, title)
     }
     assert.equal(spawned.stderr.includes('CANARY'), false)
   })
@@ -129,8 +104,8 @@ describe('a key that is refused', () => {
       const { url, seen } = await scripted(t, shape)
       const spawned = proxyTo(t, url.href, { Z_AI_API_KEY: KEY })
       await spawned.client.open()
-      assert.deepEqual(withoutWords(at((await spawned.client.request('tools/list')).value, 'error')), wanted)
-      assert.deepEqual(withoutWords(at((await spawned.client.call(tool)).value, 'error')), wanted)
+      assert.deepEqual(at((await spawned.client.request('tools/list')).value, 'error'), wanted)
+      assert.deepEqual(at((await spawned.client.call(tool)).value, 'error'), wanted)
       assert.ok(seen.length <= 3, 'whoever refuses is not asked again and again')
       assert.equal(spawned.stderr.includes('CANARY'), false)
     })
@@ -160,7 +135,10 @@ test('a key that is good finds, and other troubles are not mistaken for it', asy
       /"reason":"invalid-answer"/,
     ],
     [(_one, response) => response.writeHead(429).end('{"code":1310}'), /HTTP 429/],
-    [(one, response) => say(response, answerOf(one.id, inResult('page -401 of the book'))), /"isError":true/],
+    [
+      (one, response) => say(response, answerOf(one.id, inResult('MCP error -401: Api key not found'))),
+      /"isError":true/,
+    ],
   ]
   for (const [shape, told] of others) {
     answer = shape

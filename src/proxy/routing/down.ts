@@ -27,7 +27,8 @@ export function isDown(lane: CallTarget, kind: ListKind): boolean {
 /** Why this server cannot be used. */
 export function unavailable({ config: { name }, view }: CallTarget): ErrorBody {
   const why = view.failure === undefined ? `'${name}' is not available` : `'${name}': ${view.failure.message}`
-  return upstreamFailed(name, 'unavailable', why)
+  const isLate = view.failure?.body === undefined && view.failure?.reason === 'timeout'
+  return upstreamFailed(name, isLate ? 'timeout' : 'unavailable', why)
 }
 
 /** Whether a server that has said what it has may be asked for a resource. */

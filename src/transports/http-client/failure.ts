@@ -73,8 +73,8 @@ function credentialsRefused(target: HttpTarget, status: number, body: string): T
   const refusal = target.refusal(status, words)
   if (refusal === undefined) return undefined
   const { message, remedy } = refusal
-  if (remedy === undefined)
-    return failure('TRANSPORT_AUTH', message, words === '' ? undefined : { body: words })
+  // The words of the server are in the log: they may repeat the key, and the variable says what to change.
+  if (remedy === undefined) return failure('TRANSPORT_AUTH', message)
   return failure('TRANSPORT_AUTH', `${message}; ${remedy}`, { status, body: words, remedy })
 }
 

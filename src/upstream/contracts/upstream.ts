@@ -5,6 +5,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
+import type { FailureReason } from '../../mcp/error-codes.js'
 import type { EraEvidence, ServerFacts } from '../../mcp/eras/leg.js'
 import type { CacheHint } from '../../mcp/cache-hints.js'
 import type { ListItem } from '../../mcp/lists.js'
@@ -43,12 +44,18 @@ export interface UpstreamStatus {
   readonly about?: ServerAbout
 }
 
+export interface UpstreamFailure {
+  readonly message: string
+  readonly body: ErrorBody | undefined
+  readonly reason?: FailureReason | undefined
+}
+
 /** The facts of a server, and the state of its start. */
 export interface ServerView {
   /** Whether the first attempt to reach it has ended, and well. */
   readonly state: UpstreamState
   /** Why it is not connected; `body` is what a call is told, where that is known. */
-  readonly failure: { readonly message: string; readonly body: ErrorBody | undefined } | undefined
+  readonly failure: UpstreamFailure | undefined
   /** Undefined until the server has said. */
   readonly facts: ServerFacts | undefined
   /** Resolves when the first attempt to reach it has ended, either way; undefined when it has, or there is none yet. */

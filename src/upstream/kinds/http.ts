@@ -10,7 +10,6 @@ import { RemoteConnection } from '../../transports/http-client/remote-connection
 import type { DialEnd, Dialed, KnownServer } from '../contracts/dial.js'
 import { fromTransport } from '../contracts/errors.js'
 import type { HttpDialer } from '../http/http-dialer.js'
-import { CredentialsLeg } from '../auth/credentials-leg.js'
 import { Pool } from '../pool/pool.js'
 import type { PoolSurroundings } from '../pool/pool-parts.js'
 import { ProcessRoom } from '../pool/process-room.js'
@@ -48,8 +47,7 @@ export function openHttp(config: HttpServerConfig, proxy: PoolSurroundings): Ups
   } as const
   return new Pool(config, pooling, {
     ...around,
-    leg: (protocol, memory) =>
-      new CredentialsLeg(config, around.leg(config.kind === 'sse' ? 'handshake' : protocol, memory)),
+    leg: (protocol, memory) => around.leg(config.kind === 'sse' ? 'handshake' : protocol, memory),
     // A session is no process of ours.
     room: new ProcessRoom(Infinity),
   })

@@ -5,7 +5,7 @@ import type { Call } from '../../mcp/call.js'
 import { staleHint } from '../../mcp/cache-hints.js'
 import { authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import { credentialsRefusal } from '../auth/credentials-leg.js'
+import { credentialsRefusal } from '../auth/refusal-words.js'
 import { type ServerConfig, isRemote } from '../contracts/server-config.js'
 import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
 

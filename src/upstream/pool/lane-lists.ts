@@ -8,6 +8,7 @@
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
 import type { CacheHint } from '../../mcp/cache-hints.js'
 import { type ListItem, isSameItem, listKinds, listShapes } from '../../mcp/lists.js'
+import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { LogRecord, Timer } from '../../runtime/runtime.js'
 import { UpstreamError } from '../contracts/errors.js'
@@ -29,6 +30,12 @@ const NAMED_MAX = 10
 
 export interface LaneListsParts extends ServerParts {
   readonly sharing: Sharing
+}
+
+/** Why a list could not be read. */
+export interface ListFailure {
+  readonly message: string
+  readonly reason: FailureReason | undefined
 }
 
 /** Who says what is in a list. */
@@ -54,7 +61,7 @@ export class LaneLists {
   /** How long lists hold of which the server says so, and since when. */
   readonly #holds = new Map<ListKind, CacheHint & { readonly readAtMs: number }>()
   /** Why a list could not be read the last time. */
-  readonly #failures = new Map<ListKind, string>()
+  readonly #failures = new Map<ListKind, ListFailure>()
   /** Lists that had something before the server came back. */
   readonly #doubted = new Set<ListKind>()
   /** Lists that are being read. */
@@ -106,7 +113,7 @@ export class LaneLists {
   }
 
   /** Why a list could not be read last, where that is so. */
-  get failure(): string | undefined {
+  get failure(): ListFailure | undefined {
     const [why] = this.#failures.values()
     return why
   }
@@ -242,7 +249,8 @@ export class LaneLists {
     const said = error instanceof Error ? error.message : String(error)
     // Whoever tells of it names the server.
     const why = `${listShapes[kind].method}: ${said.replace(`'${this.#parts.service}': `, '')}`
-    this.#failures.set(kind, why)
+    const reason = error instanceof UpstreamError ? error.reason : undefined
+    this.#failures.set(kind, { message: why, reason })
     const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
     // That a server which is being stopped lists nothing is no news.
     const isStopped = error instanceof UpstreamError && error.reason === 'shutting-down'

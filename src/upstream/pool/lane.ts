@@ -166,8 +166,8 @@ export class PoolLane implements Lane, ServerView {
   }
 
   get failure(): ServerView['failure'] {
-    const message = this.#lists.failure
-    return this.#members.failure ?? (message === undefined ? undefined : { message, body: undefined })
+    const { failure } = this.#lists
+    return this.#members.failure ?? (failure && { ...failure, body: undefined })
   }
 
   /** What a process of its own said last; undefined before one has. */

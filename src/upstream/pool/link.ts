@@ -110,6 +110,7 @@ export class Link implements PeerOwner<InflightCall>, Asker {
         this.#messages++
         this.#ownAnswers++
       },
+      forgotten: (error: TransportError) => this.#ending.forgotten(error),
       explained: () => this.#ending.explained(),
     }
     const ending = new Ending(dialed, parts)

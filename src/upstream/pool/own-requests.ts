@@ -29,6 +29,8 @@ export interface OwnRequestsOwner {
   timedOut(): void
   /** An answer came. */
   heard(): void
+  /** The server has forgotten the session. */
+  forgotten(error: TransportError): void
   /** Resolves when it is known, or will not be, why the connection has ended. */
   explained(): Promise<unknown>
 }
@@ -38,7 +40,7 @@ export class OwnRequests {
   readonly #parts: ServerParts
   readonly #owner: OwnRequestsOwner
   /** What ends the waits that are under way. */
-  readonly #waits = new Set<() => void>()
+  readonly #waits = new Set<StoppableWait<ResponseFrame>>()
   #isStopped = false
 
   constructor(parts: ServerParts, owner: OwnRequestsOwner) {
@@ -54,7 +56,7 @@ export class OwnRequests {
   /** The server is being stopped: nobody needs to know any more what was asked. */
   stop(): void {
     this.#isStopped = true
-    for (const end of this.#waits) end()
+    for (const wait of this.#waits) wait.stop()
   }
 
   /** Begins to wait; several requests may share one patience. */
@@ -88,24 +90,26 @@ export class OwnRequests {
     const { runtime, service } = this.#parts
     if (asked === undefined) throw this.#owner.refusal()
     try {
-      const answer = await within(this.#unlessStopped(asked.answer), patience.endsAt - runtime.now(), runtime)
+      const wait = this.#unlessStopped(asked.answer)
+      const answer = await within(wait.over, patience.endsAt - runtime.now(), runtime).finally(() =>
+        this.#waits.delete(wait),
+      )
       if (answer === undefined) return this.#expired(asked.id, method, patience)
       this.#owner.heard()
       return answer
     } catch (error) {
       if (error instanceof UpstreamError) throw error
+      if (error instanceof TransportError && error.code === 'TRANSPORT_SESSION') this.#owner.forgotten(error)
       if (error instanceof TransportError && this.#owner.peer.open) throw fromTransport(service, error)
       await this.#owner.explained()
       throw this.#owner.refusal()
     }
   }
 
-  #unlessStopped<T>(answer: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const end = (): void => reject(this.#owner.refusal())
-      this.#waits.add(end)
-      void answer.then(resolve, reject).finally(() => this.#waits.delete(end))
-    })
+  #unlessStopped(asked: Promise<ResponseFrame>): StoppableWait<ResponseFrame> {
+    const wait = new StoppableWait(asked, () => this.#owner.refusal())
+    this.#waits.add(wait)
+    return wait
   }
 
   /** @throws UpstreamError always */
@@ -120,5 +124,18 @@ export class OwnRequests {
     const budget = of.replace(/Ms$/, '')
     const message = `'${service}' did not answer ${method} within ${times[of]} ms (${budget})`
     throw new UpstreamError(service, 'timeout', message, { details: { budget, ms: times[of] } })
+  }
+}
+
+/** A wait for an answer that ends when the server is stopped. */
+class StoppableWait<T> {
+  readonly over: Promise<T>
+  stop: () => void = () => {}
+
+  constructor(answer: Promise<T>, refusal: () => UpstreamError) {
+    this.over = new Promise((resolve, reject) => {
+      this.stop = () => reject(refusal())
+      answer.then(resolve, reject)
+    })
   }
 }

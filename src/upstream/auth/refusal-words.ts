@@ -1,74 +1,8 @@
-// A server that says in a result that it does not know our key.
-//
-// Gateways in front of MCP servers answer a call without a valid key with a
-// result like any other; clients are told the same as for an HTTP 401.
+// What a refusal of our credentials means, in words that name what a person can change.
 
-import type { ResponseFrame } from '../../jsonrpc/frame.js'
-import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call, Outcome } from '../../mcp/call.js'
-import type { ClientCapabilities } from '../../mcp/capabilities.js'
-import { authenticationFailed } from '../../mcp/error-codes.js'
-import type {
-  InputRequired,
-  Opened,
-  Outdated,
-  ServerFacts,
-  ServerLeg,
-  ServerSpeech,
-  ServerVoice,
-} from '../../mcp/eras/leg.js'
-import { type GoogleAuth, googleAuthOf } from './google-auth.js'
 import type { CredentialsRefusal } from '../../transports/http-client/options.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
-
-/** Such a result is one short sentence; longer ones are not looked at. */
-const SENTENCE_BYTES_MAX = 1024
-
-const isErrorMember = /"isError"\s*:\s*true/
-const saysNoKey = /MCP error -401\b|Api key not found/
-
-/** Speaks to a server as its era does, and hears what it says about credentials. */
-export class CredentialsLeg implements ServerLeg, ServerSpeech {
-  readonly speech: ServerSpeech = this
-  readonly #config: HttpServerConfig
-  readonly #leg: ServerLeg
-
-  constructor(config: HttpServerConfig, leg: ServerLeg) {
-    this.#config = config
-    this.#leg = leg
-  }
-
-  open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened> {
-    return this.#leg.open(voice, declared, opening)
-  }
-
-  recall(handshake: Uint8Array): ServerFacts | undefined {
-    return this.#leg.recall(handshake)
-  }
-
-  edits(call: Call): readonly Edit[] {
-    return this.#leg.speech.edits(call)
-  }
-
-  params(own: string, isAboutTasks?: boolean): string {
-    return this.#leg.speech.params(own, isAboutTasks)
-  }
-
-  outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated {
-    if (!saysUnauthorized(frame)) return this.#leg.speech.outcome(call, frame)
-    const { name } = this.#config
-    const message = credentialsRefusal(this.#config).message
-    return { kind: 'failed', error: authenticationFailed(name, message) }
-  }
-}
-
-function saysUnauthorized(frame: ResponseFrame): boolean {
-  if (frame.kind !== 'result' || frame.long !== undefined) return false
-  if (frame.line.length > SENTENCE_BYTES_MAX) return false
-  if (!frame.line.includes('-401') && !frame.line.includes('Api key not found')) return false
-  const text = frame.line.toString('utf8')
-  return isErrorMember.test(text) && saysNoKey.test(text)
-}
+import { type GoogleAuth, googleAuthOf } from './google-auth.js'
 
 /** What a server says that refuses for want of credentials, and not for another reason. */
 const namesCredentials =
