@@ -1,6 +1,7 @@
 // The first list that a client asks for, while servers are still starting.
 
 import { strict as assert } from 'node:assert'
+import { Duplex } from 'node:stream'
 import { before, describe, test } from 'node:test'
 import { type ProxyOptions, limits } from '../../src/index.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
@@ -372,6 +373,24 @@ describe('a server that takes long, and clients that list once and leave', () =>
 
 const said = async (it: World): Promise<unknown> =>
   at((await timed(it, opening(await it.attach()))).heard.value, 'result', 'instructions')
+
+test('a remote server that refuses the connection does not delay the list by its retries', async (t) => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+  const runtime = new FakeRuntime()
+  runtime.script = (method, _params, child) => answerOf(method, child.command)
+  runtime.connect = () => {
+    const socket = new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done() })
+    setImmediate(() => socket.destroy(refused))
+    return Object.assign(socket, { connecting: true })
+  }
+  const servers = { a: { command: 'a' }, r: { url: 'http://127.0.0.1:9/mcp' } }
+  const it = { ...(await libraryProxy(t, servers, { runtime })), runtime }
+  const party = await it.attach()
+  await timed(it, opening(party))
+  const { heard, ms } = await timed(it, party.client.request('tools/list'))
+  assert.equal(names(heard).length, TOOLS)
+  assert.ok(ms <= 100, `the list took ${ms} ms`)
+})
 
 describe('the instructions', () => {
   test('name servers that are still starting', async (t) => {

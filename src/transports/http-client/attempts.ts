@@ -45,6 +45,7 @@ export class Attempts {
   /** Schedules another attempt where one is in order. */
   afterTrouble({ neverSent, lasts }: Pick<HttpTrouble, 'neverSent' | 'lasts'>, again: () => void): boolean {
     if (lasts) return false
+    if (neverSent) this.#target.onUnreachable?.()
     return (neverSent || this.#isRepeatable) && this.#retry(undefined, again)
   }
 

@@ -70,6 +70,8 @@ export interface HttpTarget {
   /** How often a message is sent again that provably was not taken, or may safely be taken twice. */
   readonly retries: number
   readonly retryDelayMs: number
+  /** No connection can be made; the message is sent again later. */
+  readonly onUnreachable?: () => void
   /** Before a lost event stream is opened again, unless the server says otherwise. */
   readonly reconnectMs: number
   /** Whether a request with this method may be sent twice. */

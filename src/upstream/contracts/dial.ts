@@ -29,6 +29,8 @@ export interface KnownServer {
   readonly form: Revision['form'] | undefined
   /** The arguments of a tool that header fields repeat, by the server's own name of it. */
   readonly marked: MarkedParams
+  /** No connection can be made at the moment; the dialer tries again by itself. */
+  readonly onUnreachable: () => void
 }
 
 export type Dial = (known: KnownServer) => Dialed

@@ -93,6 +93,7 @@ export class HttpDialer {
       credentials: credentialsFor(config, runtime, tell),
       retries: config.retries,
       retryDelayMs: config.retryDelayMs,
+      onUnreachable: known.onUnreachable,
       reconnectMs: config.reconnectIntervalMs,
       isRead,
       mirror: config.protocol === 'handshake' || this.#isSaidOlder ? undefined : mirrorOf(known),

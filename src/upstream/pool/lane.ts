@@ -95,6 +95,11 @@ export class PoolLane implements Lane, ServerView {
     this.#members.startNow()
   }
 
+  /** Lists do not wait for its server any longer. */
+  unreachable(): void {
+    this.#members.unreachable()
+  }
+
   hurry(): void {
     this.#endDeferral()
     if (this.#lists.hasNames) return

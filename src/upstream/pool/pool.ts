@@ -60,6 +60,9 @@ export class Pool implements Upstream, LaneOwner {
     const isAsked = config.protocol === 'auto'
     this.#known = {
       marked: (tool) => marked.of(tool),
+      onUnreachable: () => {
+        for (const lane of this.#lanes) lane.unreachable()
+      },
       get form() {
         return isAsked ? era.form : undefined
       },

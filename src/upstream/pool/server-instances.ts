@@ -50,6 +50,8 @@ export class ServerInstances {
   #round: Round | undefined
   /** Comes when nothing is to be answered before the start. */
   readonly #hurried = new LazyPromise<void>()
+  /** Comes when the first connection is refused. */
+  readonly #unreachable = new LazyPromise<void>()
 
   /** `settled` hears that the first attempt to start a process has ended, either way. */
   constructor(
@@ -116,9 +118,17 @@ export class ServerInstances {
     return this.#round?.listed
   }
 
-  /** The same for one list. */
+  /** The same for one list; it ends early where the server cannot be reached at first. */
   reading(kind: ListKind): Promise<void> | undefined {
-    return this.#round?.started.then(() => this.#lists.reading(kind))
+    const read = this.#round?.started.then(() => this.#lists.reading(kind))
+    return read && Promise.race([read, this.#unreachable.promise])
+  }
+
+  /** The first connection is refused, and tried again: no list waits for that. */
+  unreachable(): void {
+    if (this.#state.kind !== 'starting') return
+    this.#recollection.late()
+    this.#unreachable.come()
   }
 
   /** What can be asked about may run anywhere; the rest has to find what it left behind. */

@@ -1,7 +1,15 @@
 // A runtime whose time passes when a test says so, and whose children are scripts.
 
 import { PassThrough } from 'node:stream'
-import type { Child, ChildExit, KeptFiles, Runtime, SpawnSpec, Timer } from '../../../src/runtime/runtime.js'
+import type {
+  Child,
+  ChildExit,
+  Connect,
+  KeptFiles,
+  Runtime,
+  SpawnSpec,
+  Timer,
+} from '../../../src/runtime/runtime.js'
 import { at, parsed } from '../../integration/support/json.js'
 import { FakeClock } from './fake-clock.js'
 
@@ -99,6 +107,7 @@ export class FakeRuntime implements Runtime {
   readonly env: Readonly<Record<string, string | undefined>> = {}
   script: Script = polite
   files?: (folder: string) => KeptFiles
+  connect?: Connect
 
   now(): number {
     return this.clock.now()
