@@ -198,16 +198,17 @@ describe('a client that leaves before its servers are ready', () => {
   if (process.platform !== 'win32')
     test('does not end an install that is under way', async (t) => {
       const folder = scratch(t)
-      const [go, installed] = [join(folder, 'go'), join(folder, 'installed')]
+      const [go, first, installed] = [join(folder, 'go'), join(folder, 'first'), join(folder, 'installed')]
       // As npx: it does not read stdin, is ended by SIGTERM, and says something on stderr.
       const script = `#!${process.execPath}
 const { existsSync, writeFileSync } = require('node:fs')
 const { spawnSync } = require('node:child_process')
+writeFileSync(${JSON.stringify(first)}, process.pid + ' ', { flag: 'a' })
 const timer = setInterval(() => {
   process.stderr.write('npm warn deprecated x@1.0.0\\n')
   if (!existsSync(${JSON.stringify(go)})) return
   clearInterval(timer)
-  writeFileSync(${JSON.stringify(installed)}, '')
+  writeFileSync(${JSON.stringify(installed)}, String(process.pid), { flag: 'a' })
   spawnSync(process.execPath, process.argv.slice(2), { stdio: 'inherit' })
 }, 10)
 `
@@ -217,11 +218,13 @@ const timer = setInterval(() => {
       const machine = new Machine(t, { command: npx, args, env: { ...env } })
       const proxy = machine.start()
       await proxy.client.open()
+      await until(() => existsSync(first))
       proxy.client.notify('exit')
       await proxy.exited
-      assert.equal(existsSync(installed), false)
+      const pid = readFileSync(first, 'utf8').trim()
       writeFileSync(go, '')
       await until(() => existsSync(installed))
+      assert.match(readFileSync(installed, 'utf8'), new RegExp(`^${pid}`))
       await until(() => machine.described)
     })
 

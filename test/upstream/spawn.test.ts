@@ -61,6 +61,7 @@ describe('a child', { skip }, () => {
     const groups = {
       add: (group: number): void => void told.push(`add ${group}`),
       remove: (group: number): void => void told.push(`remove ${group}`),
+      release: (group: number): void => void told.push(`release ${group}`),
     }
     const spec = { command: '/bin/sh', args: ['-c', 'true'], cwd: '/', env: {}, pipes: 1 }
     const child = spawnChild(spec, groups, new ProcessTree(() => 0))

@@ -68,6 +68,11 @@ export class Guardian {
     this.#forget(group, 0)
   }
 
+  /** A group outlives the proxy, whoever is in it. */
+  release(group: number): void {
+    if (this.#groups.delete(group)) this.#tell(`- ${group}`)
+  }
+
   /** Ends the shell, which ends whoever is still there; resolves when it is gone, unless it has somebody to wait for. */
   async close(): Promise<void> {
     const shell = this.#shell

@@ -18,7 +18,7 @@ const hasGroups = process.platform !== 'win32'
 const STANDARD_STREAMS = 3
 
 /** What is told of each process group that begins and ends. */
-type GroupWatch = Pick<Guardian, 'add' | 'remove'>
+type GroupWatch = Pick<Guardian, 'add' | 'remove' | 'release'>
 
 /** Starts a child in a process group of its own. */
 export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTree): Child {
@@ -79,7 +79,7 @@ function started(child: ChildProcess, groups: GroupWatch, tree: ProcessTree): Ch
     exited,
     signal: (name) => !ended && signal(name),
     interrupt: () => void child.kill('SIGINT'),
-    ...(pid !== undefined && hasGroups && { release: () => groups.remove(pid) }),
+    ...(pid !== undefined && hasGroups && { release: () => groups.release(pid) }),
     ...(strays !== undefined && { survey: () => strays.find(), surveyNow: () => strays.findNow() }),
   }
 }
