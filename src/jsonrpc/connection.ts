@@ -5,8 +5,7 @@ import type { Frame, FrameLimits } from './frame.js'
 import type { Line } from './line.js'
 import type { LongLine } from './fast/long-line.js'
 import type { RequestId } from './request-id.js'
-import type { WireParts } from './fast/splice-parts.js'
-import type { SplicedLine, WireBytes } from './splice.js'
+import type { Outgoing } from './fast/splice-parts.js'
 
 /** Reads a header field of the request that brought a message, by its name in lower case. */
 export type FieldReader = (name: string) => string | undefined
@@ -106,11 +105,7 @@ export interface Connection {
   /**
    * Queues a message, or drops it once closed; resolves when the connection takes more, at once unless congested.
    */
-  send(bytes: WireBytes, head: MessageHead): Promise<void>
-  /** The same for a long message in parts; a connection without it is sent the whole. */
-  sendParts?(parts: WireParts, head: MessageHead): Promise<void>
-  /** The same for one that is written at once, where it leaves from; a connection without it is sent the whole. */
-  sendSpliced?(message: SplicedLine, head: MessageHead): Promise<void>
+  send(message: Outgoing, head: MessageHead): Promise<void>
   /** Whether more is queued than the other end has taken for a while; `drained` follows. */
   readonly congested: boolean
   /** Bytes queued here that the other end has not taken. */

@@ -18,7 +18,7 @@ import {
 import { FrameError, TransportError } from './errors.js'
 import { readLongFrame } from './fast/long-frame.js'
 import type { LongLine } from './fast/long-line.js'
-import { type Outgoing, WireParts, spliceParts } from './fast/splice-parts.js'
+import { type Outgoing, spliceParts } from './fast/splice-parts.js'
 import {
   type Frame,
   type FrameLimits,
@@ -237,14 +237,7 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   send(message: Outgoing, head: MessageHead): void {
-    if (this.#closed) return
-    const connection = this.#connection
-    if (message instanceof Uint8Array) void connection.send(message, head)
-    else if (message instanceof SplicedLine && connection.sendSpliced !== undefined)
-      void connection.sendSpliced(message, head)
-    else if (message instanceof WireParts && connection.sendParts !== undefined)
-      void connection.sendParts(message, head)
-    else void connection.send(message.joined, head)
+    if (!this.#closed) void this.#connection.send(message, head)
   }
 
   close(atOnce = false): Promise<void> {

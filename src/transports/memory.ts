@@ -3,7 +3,7 @@
 import type { Connection, Sink } from '../jsonrpc/connection.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
-import type { WireBytes } from '../jsonrpc/splice.js'
+import { type Outgoing, joinedWire } from '../jsonrpc/fast/splice-parts.js'
 import { Congestion } from './congestion.js'
 
 /** Above this many bytes that the other end has not taken, an end is congested. */
@@ -11,7 +11,7 @@ const BACKLOG_BYTES_HIGH = 1024 * 1024
 
 /** A connection that sends whatever it is given, without a word about it. */
 export interface MemoryConnection extends Connection {
-  send(bytes: WireBytes): Promise<void>
+  send(message: Outgoing): Promise<void>
 }
 
 /** One end; what it sends arrives at the other in a later turn, in order, as a copy. */
@@ -51,7 +51,8 @@ class MemoryEnd implements MemoryConnection {
     else this.#schedule()
   }
 
-  send(bytes: WireBytes): Promise<void> {
+  send(message: Outgoing): Promise<void> {
+    const bytes = joinedWire(message)
     if (!this.#closed && this.#watch('out', bytes)) this.#other?.accept(toLine(bytes))
     if (!this.#closed && this.backlogBytes > BACKLOG_BYTES_HIGH) this.#congestion.begin()
     return this.#congestion.relieved

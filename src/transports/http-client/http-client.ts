@@ -8,7 +8,7 @@
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
+import { type Outgoing, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { HttpAgent } from './agent.js'
 import { discard } from './body.js'
 import { answeredId } from './envelope.js'
@@ -52,14 +52,14 @@ export class HttpClientConnection implements Connection, PostOwner {
     this.#messages.start(sink)
   }
 
-  send(bytes: WireBytes, head: MessageHead): Promise<void> {
+  send(message: Outgoing, head: MessageHead): Promise<void> {
     if (this.#messages.closed || this.#closing !== undefined) return Promise.resolve()
     // Where there is no session, closing the stream of a request gives it up, and nothing is said (MCP 2026-07-28).
     if (head.cancels !== undefined && this.#isSessionless) {
       this.#messages.request(head.cancels)?.cancel()
       return this.#messages.relieved
     }
-    const post = new HttpPost(head, bytes, this.#messages, this)
+    const post = new HttpPost(head, joinedWire(message), this.#messages, this)
     if (head.method === 'initialize') this.#isSessionless = false
     else if (post.mirrored !== undefined) this.#isSessionless = true
     // Later: whoever sends is not ready yet to hear that it failed.

@@ -7,7 +7,7 @@ import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
+import { type Outgoing, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import { resolvedAddress } from './address.js'
 import type { HttpAgent } from './agent.js'
 import type { HttpAnswer } from './answer.js'
@@ -66,9 +66,9 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#listen()
   }
 
-  send(bytes: WireBytes, head: MessageHead): Promise<void> {
+  send(message: Outgoing, head: MessageHead): Promise<void> {
     if (this.#messages.closed || this.#closing !== undefined) return Promise.resolve()
-    const post = new HttpPost(head, bytes, this.#messages, this, true)
+    const post = new HttpPost(head, joinedWire(message), this.#messages, this, true)
     if (this.#held === undefined) this.#messages.post(post)
     else this.#held.push(post)
     return this.#messages.relieved

@@ -8,7 +8,7 @@
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
+import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 
 const refusals: readonly unknown[] = [400, 404, 405]
 
@@ -23,7 +23,7 @@ export interface RemoteWays {
 }
 
 interface Sent {
-  readonly bytes: WireBytes
+  readonly message: Outgoing
   readonly head: MessageHead
 }
 
@@ -66,7 +66,7 @@ export class RemoteConnection implements Connection {
   }
 
   get backlogBytes(): number {
-    return this.#current?.backlogBytes ?? this.#waiting.reduce((sum, { bytes }) => sum + bytes.length, 0)
+    return this.#current?.backlogBytes ?? this.#waiting.reduce((sum, { message }) => sum + message.length, 0)
   }
 
   start(sink: Sink): void {
@@ -75,11 +75,11 @@ export class RemoteConnection implements Connection {
     else this.#startCurrent()
   }
 
-  send(bytes: WireBytes, head: MessageHead): Promise<void> {
+  send(message: Outgoing, head: MessageHead): Promise<void> {
     if (this.#choice.kind === 'open' && head.method === 'initialize')
-      this.#choice = { kind: 'open', first: { bytes, head } }
-    if (this.#current !== undefined) return this.#current.send(bytes, head)
-    if (!this.#closed && this.#closing === undefined) this.#waiting.push({ bytes, head })
+      this.#choice = { kind: 'open', first: { message, head } }
+    if (this.#current !== undefined) return this.#current.send(message, head)
+    if (!this.#closed && this.#closing === undefined) this.#waiting.push({ message, head })
     return Promise.resolve()
   }
 
@@ -100,7 +100,7 @@ export class RemoteConnection implements Connection {
     this.#startCurrent()
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { bytes, head } of waiting) void this.#current.send(bytes, head)
+    for (const { message, head } of waiting) void this.#current.send(message, head)
   }
 
   #startCurrent(): void {
@@ -162,7 +162,7 @@ export class RemoteConnection implements Connection {
     this.#current = older()
     void newer?.close()
     this.#startCurrent()
-    void this.#current.send(first.bytes, first.head)
+    void this.#current.send(first.message, first.head)
   }
 
   /** A server that speaks neither is described best by what it said first. */

@@ -7,9 +7,10 @@
 import { TransportError, fault } from '../../jsonrpc/errors.js'
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
-import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
+import type { Outgoing, Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import { SplicedLine } from '../../jsonrpc/splice.js'
 import type { Waits } from '../../runtime/waits.js'
 import type { HttpAttached, HttpRevision, SessionClient } from './endpoint.js'
 import { Exchange, type Post } from './exchange.js'
@@ -81,13 +82,10 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     this.#inbox.start(sink)
   }
 
-  send(wire: Wire, head: MessageHead): Promise<void> {
+  send(message: Outgoing, head: MessageHead): Promise<void> {
+    const wire = message instanceof SplicedLine ? message.joined : message
     if (this.#inbox.passesOut(wire)) this.#route(wire, head)
     return this.#measure()
-  }
-
-  sendParts(parts: WireParts, head: MessageHead): Promise<void> {
-    return this.send(parts, head)
   }
 
   read(on: boolean): void {

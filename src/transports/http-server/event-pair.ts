@@ -5,8 +5,9 @@
 
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
-import type { Wire, WireParts } from '../../jsonrpc/fast/splice-parts.js'
+import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import { SplicedLine } from '../../jsonrpc/splice.js'
 import type { Bodies, BodyReservation, PostedMessage } from './body.js'
 import type { FrontParts, HttpEndpoint } from './endpoint.js'
 import { Inbox, cancelledBy } from './inbox.js'
@@ -63,14 +64,11 @@ class PairConnection implements Connection, Kept {
     this.#inbox.deliver(() => this.#inbox.message(posted.line))
   }
 
-  send(wire: Wire, head: MessageHead): Promise<void> {
+  send(message: Outgoing, head: MessageHead): Promise<void> {
+    const wire = message instanceof SplicedLine ? message.joined : message
     this.#holds.said(head)
     if (this.#inbox.passesOut(wire)) this.#writer.write(messageEvent(wire, undefined))
     return this.#inbox.measure(this.backlogBytes)
-  }
-
-  sendParts(parts: WireParts, head: MessageHead): Promise<void> {
-    return this.send(parts, head)
   }
 
   read(on: boolean): void {

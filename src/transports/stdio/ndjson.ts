@@ -5,8 +5,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { Connection, Sink, Traffic } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
-import type { Outgoing, WireParts } from '../../jsonrpc/fast/splice-parts.js'
-import type { SplicedLine } from '../../jsonrpc/splice.js'
+import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { Congestion } from '../congestion.js'
@@ -136,14 +135,6 @@ export class NdjsonConnection implements Connection {
       long: sink.long && ((long) => this.#closed || sink.long?.(long)),
       oversize: (id, bytes, isCall) => this.#closed || sink.oversize(id, bytes, isCall),
     }
-  }
-
-  sendParts(parts: WireParts): Promise<void> {
-    return this.send(parts)
-  }
-
-  sendSpliced(message: SplicedLine): Promise<void> {
-    return this.send(message)
   }
 
   send(message: Outgoing): Promise<void> {

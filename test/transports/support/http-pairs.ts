@@ -4,7 +4,7 @@ import type { Connection, MessageHead, Sink } from '../../../src/jsonrpc/connect
 import { buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
 import type { Line } from '../../../src/jsonrpc/line.js'
 import { readFrame } from '../../../src/jsonrpc/frame.js'
-import type { WireBytes } from '../../../src/jsonrpc/splice.js'
+import type { Outgoing } from '../../../src/jsonrpc/fast/splice-parts.js'
 import { latestHandshake } from '../../../src/mcp/revisions.js'
 import { HttpClientConnection } from '../../../src/transports/http-client/http-client.js'
 import { HttpAgent } from '../../../src/transports/http-client/agent.js'
@@ -62,8 +62,8 @@ class End implements Connection {
     })
   }
 
-  send(bytes: WireBytes, head: MessageHead): Promise<void> {
-    return this.inner.send(bytes, head)
+  send(message: Outgoing, head: MessageHead): Promise<void> {
+    return this.inner.send(message, head)
   }
 
   read(on: boolean): void {

@@ -87,7 +87,7 @@ export class ScriptedSession {
     const bytes = Buffer.from(text)
     const parts = cuts.map((cut, i) => bytes.subarray(cuts[i - 1] ?? 0, cut))
     const message = new WireParts([...parts, toLine(bytes.subarray(cuts.at(-1)))])
-    void this.connection.sendParts?.(message, headIn(bytes, about))
+    void this.connection.send(message, headIn(bytes, about))
   }
 }
 
