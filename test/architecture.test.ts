@@ -160,8 +160,6 @@ const confined: readonly Confined[] = [
       // One form for all spellings of an id. The id as written is kept.
       'src/jsonrpc/request-id.ts',
       // Arguments and schemas, to check them. The bytes that came are forwarded.
-      'src/mcp/validate.ts',
-      'src/mcp/validate/',
       'src/mcp/arguments/',
       // No forwarded message comes here.
       'src/cli/',

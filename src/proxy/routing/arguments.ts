@@ -12,7 +12,7 @@ import { toolFailure } from '../../mcp/tool-failure.js'
 import type { Call } from '../../mcp/call.js'
 import { internalError, invalidArguments, invalidParams } from '../../mcp/error-codes.js'
 import type { ListItem } from '../../mcp/lists.js'
-import { type ArgumentFault, ArgumentValidator, prepareValidators } from '../../mcp/validate.js'
+import { type ArgumentFault, ArgumentValidator, prepareValidators } from '../../mcp/arguments/arguments.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { Target } from './catalog.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
@@ -64,11 +64,6 @@ export class ArgumentChecks {
   fits(call: Call, target: Target, edits: readonly Edit[], pass: Pass): boolean {
     const { frame } = call
     const span = frame.params.members.span('arguments')
-    const plain = span === undefined ? undefined : this.#validators.get(target.item)?.plain
-    // The line of a long request is not joined for it.
-    const isPlain =
-      span !== undefined && frame.long === undefined && plain?.fit(frame.line, span.start) === true
-    if (isPlain && !this.#last.has(target.lane)) return true
     const { argumentErrors: mode, argumentChecks } = target.lane.config
     const isLenient = argumentChecks === 'lenient'
     const first = span && byteAt(frame, span.start)
@@ -79,7 +74,7 @@ export class ArgumentChecks {
       return false
     }
     const json = isObject && mode !== 'off' ? span && jsonAt(frame, span) : undefined
-    const fault = mode === 'off' || isPlain ? undefined : this.#fault(target, json, isLenient)
+    const fault = mode === 'off' ? undefined : this.#fault(target, json, isLenient)
     if (fault === undefined && !this.#last.has(target.lane)) return true
     this.#takeTurn(call, target.lane, fault, edits, pass)
     return false

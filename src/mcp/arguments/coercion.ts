@@ -5,19 +5,14 @@
 // schema only what comes out. A single value is not taken for a list of one.
 
 import { parse } from '../../jsonrpc/text.js'
-import { isStandIn } from './long-strings.js'
 import { isJsonArray, isJsonObject } from './json-value.js'
 
-/** Stands for what a text holds that may be a list or an object and was too long to be read. */
-export const UNREAD: symbol = Symbol('unread')
-
-type Spend = (steps: number) => void
-type Reading = (value: unknown, spend: Spend) => unknown
+type Reading = (value: unknown) => unknown
 
 /** `value` as the first of these types of JSON Schema that it can become; undefined when it can become none. */
-export function coerced(value: unknown, types: readonly unknown[], spend: Spend): unknown {
+export function coerced(value: unknown, types: readonly unknown[]): unknown {
   for (const type of types) {
-    const found = typeof type === 'string' ? readings.get(type)?.(value, spend) : undefined
+    const found = typeof type === 'string' ? readings.get(type)?.(value) : undefined
     if (found !== undefined) return found
   }
   return undefined
@@ -46,20 +41,19 @@ const readings: ReadonlyMap<string, Reading> = new Map<string, Reading>([
   ['number', toNumber],
   ['boolean', toBoolean],
   ['string', toText],
-  ['array', (value, spend) => inText(value, '[', isJsonArray, spend)],
-  ['object', (value, spend) => inText(value, '{', isJsonObject, spend)],
+  ['array', (value) => inText(value, '[', isJsonArray)],
+  ['object', (value) => inText(value, '{', isJsonObject)],
   ['null', (value) => (value === 'null' ? null : undefined)],
 ])
 
-function toInteger(value: unknown, spend: Spend): number | undefined {
-  const found = toNumber(value, spend)
+function toInteger(value: unknown): number | undefined {
+  const found = toNumber(value)
   return isOfType(found, 'integer') ? found : undefined
 }
 
-function toNumber(value: unknown, spend: Spend): number | undefined {
+function toNumber(value: unknown): number | undefined {
   if (typeof value === 'boolean') return Number(value)
   if (typeof value !== 'string') return undefined
-  spend(value.length >> 4)
   const number = value.trim() === '' ? NaN : Number(value)
   return isFinite(number) ? number : undefined
 }
@@ -77,11 +71,9 @@ function toText(value: unknown): string | undefined {
   return Number.isInteger(value) ? BigInt(value).toString() : String(value)
 }
 
-function inText(value: unknown, open: string, isWanted: (read: unknown) => boolean, spend: Spend): unknown {
+function inText(value: unknown, open: string, isWanted: (read: unknown) => boolean): unknown {
   if (typeof value !== 'string') return undefined
-  if (isStandIn(value)) return UNREAD
   if (!value.trimStart().startsWith(open)) return undefined
-  spend(value.length)
   try {
     const read = parse(value)
     return isWanted(read) ? read : undefined

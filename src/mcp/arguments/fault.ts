@@ -19,7 +19,7 @@ export interface ArgumentFault {
 
 type Details = Readonly<Record<string, unknown>>
 
-/** Chooses among the errors of one run, which must not be empty. */
+/** Chooses among the errors of one finding, which must not be empty. */
 export function faultOf(errors: readonly ErrorObject[]): ArgumentFault {
   const error = mostTelling(errors)
   const { instancePath: path, keyword, params } = error
@@ -135,13 +135,11 @@ const problems: Readonly<Record<string, (params: Params) => string>> = {
   multipleOf: ({ multipleOf }) => `must be a multiple of ${String(multipleOf)}`,
   minLength: atLeast('character'),
   maxLength: atMost('character'),
-  pattern: ({ pattern }) => `must match the pattern ${clip(String(pattern))}`,
   minItems: atLeast('item'),
   maxItems: atMost('item'),
   items: atMost('item'),
   additionalItems: atMost('item'),
   unevaluatedItems: atMost('item'),
-  uniqueItems: () => 'must not have equal items',
   contains: ({ minContains }) => `must have at least ${count(minContains ?? 1, 'item')} of the required form`,
   minProperties: atLeast('member'),
   maxProperties: atMost('member'),
@@ -161,7 +159,7 @@ const VALUES_NAMED_MAX = 20
 
 const CLIP_LENGTH = 100
 
-/** Names and patterns are as long as strangers make them. */
+/** Names and values are as long as strangers make them. */
 function clip(text: string): string {
   return text.length <= CLIP_LENGTH ? text : `${text.slice(0, CLIP_LENGTH)}…`
 }

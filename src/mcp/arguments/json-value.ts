@@ -42,17 +42,3 @@ export function* valuesIn(root: unknown): Generator {
     }
   }
 }
-
-/** Whether both are the same value; the order of members means nothing. */
-export function isEqual(one: unknown, other: unknown, spend: (steps: number) => void): boolean {
-  spend(1)
-  if (isJsonArray(one) && isJsonArray(other))
-    return one.length === other.length && one.every((item, at) => isEqual(item, other[at], spend))
-  if (!isJsonObject(one) || !isJsonObject(other)) return one === other
-  const names = Object.keys(one)
-  spend(names.length)
-  return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && isEqual(one[name], other[name], spend))
-  )
-}
