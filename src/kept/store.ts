@@ -198,6 +198,7 @@ function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
   return (
     one.starts === other.starts &&
     one.failure === other.failure &&
+    one.isGivenUp === other.isGivenUp &&
     isSameDescription(one.description, other.description)
   )
 }

@@ -353,6 +353,14 @@ describe('a server that takes long, and clients that list once and leave', () =>
     assert.ok(ms <= 100, `it took ${ms} ms`)
   })
 
+  test('a list that the client has given up is answered at once at the next start, with what there is', async (t) => {
+    const files = await earlier(t, { a: 0 })
+    const given = await life(t, files, { a: 0, late: 30_000 }, 5000)
+    assert.equal(given.tools, undefined)
+    const next = await life(t, files, { a: 0, late: 30_000 }, 5000)
+    assert.deepEqual([next.tools, next.ms <= 500], [TOOLS, true])
+  })
+
   test('servers whose lists are kept start when the list is answered that waits for another one', async (t) => {
     const files = await earlier(t, { a: 0 })
     const it = await world(t, { a: 0, late: 5000 }, {}, {}, files)

@@ -14,6 +14,7 @@ import { within } from '../../runtime/within.js'
 
 /** A server that a list waits for. */
 interface Pending {
+  readonly lane: CallTarget
   readonly over: Promise<unknown>
   readonly leftMs: number
 }
@@ -99,9 +100,9 @@ export class FirstLists {
     return starting.flatMap((lane) => this.#pending(lane, lane.view.reading(kind)))
   }
 
-  #pending({ view }: CallTarget, over: Promise<unknown> | undefined): Pending[] {
+  #pending(lane: CallTarget, over: Promise<unknown> | undefined): Pending[] {
     if (over === undefined) return []
-    return [{ over, leftMs: this.#beganAt + view.graceMs - this.#parts.runtime.now() }]
+    return [{ lane, over, leftMs: this.#beganAt + lane.view.graceMs - this.#parts.runtime.now() }]
   }
 
   #over(pending: readonly Pending[]): Promise<unknown> {
@@ -117,7 +118,7 @@ export class FirstLists {
     const waiting = known ?? new CallQueue<() => void>(this.#room)
     if (!waiting.hasRoom(call.bytes)) return call.fail(tooManyCalls())
     waiting.add(call, then, () => {
-      if (this.#waits.get(key) === waiting) this.#isGivenUp = true
+      if (what.startsWith('shown') && this.#waits.get(key) === waiting) this.#giveUp(pending)
     })
     if (known !== undefined) return
     this.#waits.set(key, waiting)
@@ -127,6 +128,12 @@ export class FirstLists {
       this.#waits.delete(key)
       for (const wait of waiting) waiting.take(wait)?.()
     })
+  }
+
+  /** The client has cancelled the list, or left: its next list, and the first one of the next start, do not wait. */
+  #giveUp(pending: readonly Pending[]): void {
+    this.#isGivenUp = true
+    for (const { lane } of pending) lane.view.giveUp()
   }
 
   /** A client that gave a progress token hears how many servers are there, until the call is answered (MCP, Utilities: progress). */

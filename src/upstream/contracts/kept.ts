@@ -19,6 +19,8 @@ export interface KeptFacts {
   readonly starts: number
   /** Why its last start failed, where it had all its time and the proxy did not end it; one that failed is not waited for. */
   readonly failure: string | undefined
+  /** A client has given up a list that waited for the server, so the next start does not wait for it. */
+  readonly isGivenUp?: boolean
   /** Undefined when it has never listed, or has failed twice in a row. */
   readonly description: SelfDescription | undefined
 }

@@ -79,6 +79,8 @@ export interface ServerView {
   hint(kind: ListKind): CacheHint
   /** Somebody wants to know what it has of these: one of which that is not known starts now, which gives true. */
   wake(kinds: readonly ListKind[]): boolean
+  /** A client has given up a list that waited for it: the next start does not wait. */
+  giveUp(): void
   /** Somebody waits for it: a start that is put off begins now. Nothing else is started. */
   startNow(): void
 }

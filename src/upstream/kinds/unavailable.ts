@@ -63,6 +63,7 @@ class UnavailableUpstream implements Upstream, Lane {
       hint: () => staleHint,
       wake: no,
       startNow: nothing,
+      giveUp: nothing,
     }
   }
 

@@ -91,6 +91,10 @@ export class PoolLane implements Lane, ServerView {
     return !kinds.every((kind) => this.#recollection.has(kind)) && this.#members.begin()
   }
 
+  giveUp(): void {
+    this.#parts.recollections.givenUp()
+  }
+
   startNow(): void {
     this.#members.startNow()
   }

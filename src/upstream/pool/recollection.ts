@@ -12,6 +12,8 @@ import type { LaneLists } from './lane-lists.js'
 /** So many starts of a server may still be installing it. */
 const FIRST_STARTS = 2
 
+const NEVER_STARTED: KeptFacts = { starts: 0, failure: undefined, description: undefined }
+
 /** A server and its lists, as a lane shows them. */
 export interface Described {
   /** Whether a process that this proxy has started said it, and not one of an earlier run. */
@@ -61,16 +63,22 @@ export class Recollections {
 
   /** A first process is started; counted where the server has not said yet what it has. */
   started(): void {
-    const { starts = 0, failure, description } = this.kept ?? {}
-    if (description !== undefined || this.#isCounted) return
+    const before = this.kept ?? NEVER_STARTED
+    if (before.description !== undefined || this.#isCounted) return
     this.#isCounted = true
-    this.#kept.keep({ starts: starts + 1, failure, description })
+    this.#kept.keep({ ...before, starts: before.starts + 1 })
   }
 
   /** The server has said what it is and has. */
   confirmed(said: Pick<Described, 'facts' | 'lists'>): void {
     this.#isConfirmed = true
     this.#kept.keep({ starts: 0, failure: undefined, description: this.#write(said) })
+  }
+
+  /** A client did not wait for it. */
+  givenUp(): void {
+    const before = this.kept ?? NEVER_STARTED
+    if (before.description === undefined) this.#kept.keep({ ...before, isGivenUp: true })
   }
 
   /** Its start has failed, and the proxy did not end it. */
@@ -136,8 +144,8 @@ export class Recollection {
     this.#lists = lists
     this.#isKept = isKept
     this.#before = all.kept
-    const { starts = 0, failure, description } = this.#before ?? {}
-    this.isNew = description === undefined && failure === undefined && starts < FIRST_STARTS
+    this.isNew =
+      !this.isSilent && this.#before?.description === undefined && (this.#before?.starts ?? 0) < FIRST_STARTS
     const { described } = all
     if (described !== undefined) this.#show(described)
   }
@@ -152,9 +160,9 @@ export class Recollection {
     return this.#isCurrent
   }
 
-  /** Whether the last start failed or this one takes long, and the server has not answered since. */
+  /** Whether the last start failed or was given up, or this one takes long, and the server has not answered since. */
   get isSilent(): boolean {
-    return this.#isLate || this.#before?.failure !== undefined
+    return this.#isLate || this.#before?.failure !== undefined || this.#before?.isGivenUp === true
   }
 
   /** What an earlier run has left, until this start has ended. */

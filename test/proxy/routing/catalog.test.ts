@@ -42,6 +42,7 @@ function laneOf(name: string, lists: Lists): Lane {
       hint: () => ({ ttlMs: 0, isPublic: false }),
       wake: () => false,
       startNow: () => {},
+      giveUp: () => {},
     },
     known: new Set(),
     keepsTasks: false,
