@@ -9,12 +9,12 @@ import { NdjsonConnection, defaultNdjsonOptions } from '../../src/transports/std
 import { RawClient } from './support/client.js'
 import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { itEcho, itServer } from './support/programs.js'
+import { itEcho } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
 
 /** A client on two byte streams, as one on stdin and stdout is. */
 async function streamClient(scope: Scope, env: Readonly<Record<string, string>> = {}): Promise<RawClient> {
-  const { proxy } = await libraryProxy(scope, { e: itEcho(env), s: itServer() })
+  const { proxy } = await libraryProxy(scope, { e: itEcho(env) })
   const [input, output] = [new PassThrough(), new PassThrough()]
   const client = new RawClient((line) => void input.write(`${line}\n`))
   createInterface({ input: output }).on('line', (line) => client.take(line))
@@ -67,23 +67,4 @@ describe('a long call and its long result are not joined', () => {
           }
           assert.equal(joins.mock.callCount(), 0)
         })
-})
-
-test('a long answer is kept for a client that comes for it again', async (t) => {
-  const client = await streamClient(t)
-  const _meta = { ...claim, 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } }
-  const question = { method: 'elicitation/create', params: { message: '?', requestedSchema: {} } }
-  const call = { name: 's__ask', arguments: question, _meta }
-  const { value: asked } = await client.request('tools/call', call)
-  const key = Object.keys(Object(at(asked, 'result', 'inputRequests')))[0] ?? ''
-  const text = 'x'.repeat(500_000)
-  const again = {
-    ...call,
-    inputResponses: { [key]: { action: 'accept', content: { text } } },
-    requestState: at(asked, 'result', 'requestState'),
-  }
-  for (let round = 0; round < 3; round++) {
-    const { value } = await client.request('tools/call', again)
-    assert.match(textAt(value, 'result', 'content', 0, 'text'), /x{500000}/)
-  }
 })
