@@ -202,6 +202,8 @@ export class HttpWire implements ClientWire, ResponseOwner {
     if (this.#courier.isOver) return this.#ended(status)
     if (status === 409)
       return this.#courier.later(() => (telling === this.#aside ? this.#listen() : this.#resume(telling)))
+    // The stream of a cancelled request has ended, and its client has all of it.
+    if (status === 204 && entriesOf(telling).every(({ cancelledAt }) => cancelledAt !== undefined)) return
     excuse(telling)
     const { front, http } = this.#parts
     // Without the answer to its `initialize` it has nothing more to say.
