@@ -6,8 +6,8 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { editReasons } from '../src/index.js'
-import { classesOf, readSource, readSources, root, topLevel } from './source-text.js'
-import type { SourceFile } from './source-text.js'
+import { classesOf, readSource, readSources, root, topLevel } from './support/source-text.js'
+import type { SourceFile } from './support/source-text.js'
 
 const sources = readSources('src')
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pageTables, pageTitles } from '../../bench/page-tables.js'
 import { type Row, atLeast, atMost } from '../../bench/report.js'
-import { root } from '../source-text.js'
+import { root } from '../support/source-text.js'
 
 function row(figure: string, way: string, median: number, aim: Row['aim']): Row {
   const scale = { direct: '', relay: '', own: '', aside: '', note: '' }

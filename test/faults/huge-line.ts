@@ -6,7 +6,7 @@
 import { at, textAt } from '../integration/support/json.js'
 import { program } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { turnBoundMs } from '../processor-time.js'
+import { turnBoundMs } from '../support/processor-time.js'
 import type { Scenario } from './scenario.js'
 import { Beside } from './support/beside.js'
 import { HttpCaller, type Posted, answerOf } from './support/http-caller.js'

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/errors.js'
 import { Scanner } from '../../src/jsonrpc/scan.js'
-import { costRatio } from '../processor-time.js'
+import { costRatio } from '../support/processor-time.js'
 
 function scan(text: string | Buffer, depthMax = 128): void {
   const scanner = new Scanner(Buffer.from(text), depthMax)

@@ -7,7 +7,7 @@ import {
   readUriTemplate,
   uriTemplateLimits,
 } from '../../src/mcp/uri-template.js'
-import { costRatio } from '../processor-time.js'
+import { costRatio } from '../support/processor-time.js'
 
 function matches(template: string, uri: string): boolean {
   const read = readUriTemplate(template)

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { root } from '../source-text.js'
+import { root } from '../support/source-text.js'
 import { plainClient, plainPlan, plainServer } from './plain-plan.js'
 import type { ClientPlan, Plan, ServerPlan } from './plan.js'
 

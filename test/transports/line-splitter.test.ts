@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
-import { costRatio } from '../processor-time.js'
+import { costRatio } from '../support/processor-time.js'
 
 /** What a splitter says of `text` in chunks of `size`. */
 function split(text: string | Buffer, size: number, lineBytesMax = 1000): string[] {

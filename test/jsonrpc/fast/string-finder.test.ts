@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { StringFinder } from '../../../src/jsonrpc/fast/string-finder.js'
-import { root } from '../../source-text.js'
+import { root } from '../../support/source-text.js'
 
 const BYTES_MIN = 128
 

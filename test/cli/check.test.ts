@@ -1,0 +1,171 @@
+// `--check`, and `--check --start`, as a person calls them.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { cli, everything, itEcho, nodeProgram } from '../integration/support/programs.js'
+import { type Scope, configFile, scratch } from '../integration/support/spawned.js'
+
+const node = process.execPath
+
+function run(...args: readonly string[]): { code: number | null; stdout: string; stderr: string } {
+  const { status, stdout, stderr } = spawnSync(node, [cli, ...args], { encoding: 'utf8', input: '' })
+  return { code: status, stdout, stderr }
+}
+
+/** A server that leaves a file in the folder for each time it was started. */
+function counted(folder: string): { command: string; args: string[] } {
+  const script = `require('fs').writeFileSync(${JSON.stringify(folder)} + '/' + process.pid, '')`
+  return { command: node, args: ['-e', script] }
+}
+
+describe('--check', () => {
+  const open = { server: { host: '0.0.0.0' } }
+
+  test('refuses what a start over HTTP refuses, unless it is told the same as the start', (t) => {
+    const path = configFile(t, { echo: itEcho() }, open)
+    assert.equal(run('--http', '--config', path).code, 2)
+    const refused = run('--check', path)
+    assert.equal(refused.code, 1)
+    assert.match(refused.stdout, /no token, and 0\.0\.0\.0 can be reached .*server\.token/)
+    for (const more of [['--stdio'], ['--allow-unauthenticated'], ['--host', '127.0.0.1']])
+      assert.equal(run('--check', path, ...more).code, 0, more.join(' '))
+  })
+
+  test('checks the schema "default" for --stdio', (t) => {
+    const path = join(scratch(t), 'config.json')
+    writeFileSync(path, JSON.stringify({ schemas: { work: { mcpServers: { echo: itEcho() } } } }))
+    assert.equal(run('--check', path).code, 0)
+    const { code, stdout } = run('--check', path, '--stdio')
+    assert.deepEqual([code, /schema "default" does not exist/.test(stdout)], [1, true])
+  })
+
+  const programs: [string, unknown, RegExp | undefined][] = [
+    ['a program of PATH', { command: 'sh' }, undefined],
+    ['a whole path', { command: node }, undefined],
+    [
+      'a program that is nowhere',
+      { command: 'no-such-program' },
+      /"no-such-program", which is in no folder of PATH/,
+    ],
+    [
+      'a path that leads nowhere',
+      { command: './nothing' },
+      /"\.\/nothing" \(seen from .*no program that is there/,
+    ],
+    ['a file that is no program', { command: './config.json' }, /no program that is there; check the path/],
+    [
+      'a folder that is not there',
+      { command: 'sh', cwd: 'nowhere' },
+      /working folder .*nowhere, which is not there/,
+    ],
+    [
+      'a PATH of its own',
+      { command: 'sh', env: { PATH: '/nowhere' } },
+      /"sh", which is in no folder of PATH/,
+    ],
+  ]
+  for (const [title, server, wanted] of programs)
+    test(`looks for ${title}`, (t) => {
+      const path = join(scratch(t), 'config.json')
+      writeFileSync(path, JSON.stringify({ mcpServers: { s: server } }))
+      const { code, stdout } = run('--check', path)
+      assert.equal(code, 0)
+      assert.match(stdout, wanted ?? /valid: 1 schema, 1 server, 0 warnings/)
+    })
+})
+
+describe('--check --start', () => {
+  test('says of each server what came of it, and fails when one failed', (t) => {
+    const path = configFile(t, {
+      every: everything,
+      stateless: nodeProgram('stateless.mjs', {}, {}),
+      plain: itEcho({}, { protocol: 'legacy' }),
+      keyless: { command: node, args: ['-e', "console.error('KEY is missing'); process.exitCode = 3"] },
+      absent: { command: 'no-such-program' },
+      unset: { command: node, args: ['${NOT_SET_AT_ALL}'] },
+      silent: { command: node, args: ['-e', 'process.stdin.resume()'], startTimeout: 500 },
+      off: { command: 'no-such-program', disabled: true },
+    })
+    const { code, stdout, stderr } = run('--check', path, '--start')
+    assert.deepEqual([code, stderr], [1, ''])
+    assert.match(
+      stdout,
+      /^ {2}every +ready in \d+ ms: \d+ tools, revision 2025-\d\d-\d\d \(it refused server\/discover\)\n +clients of 2026-07-28: .*; no tasks; .*$/m,
+    )
+    assert.match(
+      stdout,
+      /^ {2}stateless +ready in \d+ ms: \d+ tools, revision 2026-07-28 \(as it answered server\/discover\)\n +clients up to 2025-11-25: /m,
+    )
+    assert.match(stdout, /^ {2}plain +ready in \d+ ms: .*, revision 2025-11-25 \(as configured\)$/m)
+    assert.match(
+      stdout,
+      /^ {2}keyless +failed after \d+ ms: 'keyless' exited with code 3\n +KEY is missing$/m,
+    )
+    assert.match(stdout, /^ {2}absent +failed after \d+ ms: .*ENOENT/m)
+    assert.match(stdout, /^ {2}unset +failed after \d+ ms: variable NOT_SET_AT_ALL is not set$/m)
+    assert.match(stdout, /^ {2}silent +failed after \d+ ms: .*\(startTimeout\)$/m)
+    assert.match(stdout, /started: 3 ready, 4 failed\n$/)
+    assert.doesNotMatch(stdout, /^ {2}off/m)
+  })
+
+  const noSuchFile = join(import.meta.dirname, 'no-such-file.mjs')
+  const programs: [string, readonly string[], RegExp][] = [
+    ['throws', ['-e', "throw new TypeError('KEY is missing')"], /^TypeError: KEY is missing$/],
+    ['is not there', [noSuchFile], /^Error: Cannot find module '.*no-such-file\.mjs'$/],
+    [
+      'rejects',
+      ['-e', "Promise.reject(Object.assign(new Error('no port'), { code: 'EPORT' }))"],
+      /^Error: no port$/,
+    ],
+  ]
+  for (const [title, args, wanted] of programs)
+    test(`shows of a program that ${title} the line that says so, and no other`, (t) => {
+      const { stdout } = run('--check', configFile(t, { s: { command: node, args } }), '--start')
+      const [, after = ''] = stdout.split("'s' exited with code 1\n")
+      const [said = '', rest] = after.split('\n')
+      assert.match(said.trim(), wanted)
+      assert.match(rest ?? '', /^ {2}started: 0 ready, 1 failed/)
+    })
+
+  test('succeeds when all are ready, lazy ones too, and tells no secret', (t) => {
+    const script = `console.error('my key is ' + process.env.API_KEY); process.exit(1)`
+    const good = configFile(t, { one: itEcho({}, { lazy: true }), two: itEcho() })
+    const { code, stdout } = run('--check', good, '--start')
+    assert.equal(code, 0)
+    assert.match(stdout, /started: 2 ready, 0 failed/)
+    const env = { API_KEY: 'hush-hush-hush' }
+    const telling = run(
+      '--check',
+      configFile(t, { s: { command: node, args: ['-e', script], env } }),
+      '--start',
+    )
+    assert.equal(telling.code, 1)
+    assert.match(telling.stdout, /my key is \[redacted\]/)
+  })
+})
+
+describe('a refused start', () => {
+  const refusals: [string, (scope: Scope) => readonly string[], number][] = [
+    ['a front that is open to the network', () => ['--http', '--host', '0.0.0.0'], 2],
+    [
+      'an address that is none of this machine',
+      () => ['--http', '--host', '192.0.2.1', '--allow-unauthenticated'],
+      1,
+    ],
+    [
+      'a recording that cannot be written',
+      (t) => ['--stdio', '--record', join(scratch(t), 'none', 'r.jsonl')],
+      2,
+    ],
+  ]
+  for (const [title, args, wanted] of refusals)
+    test(`costs no process: ${title}`, (t) => {
+      const started = scratch(t)
+      const path = configFile(t, { s: counted(started) })
+      const { code, stdout } = run(...args(t), '--config', path)
+      assert.deepEqual([code, stdout, readdirSync(started)], [wanted, '', []])
+    })
+})

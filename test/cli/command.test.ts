@@ -1,0 +1,525 @@
+import { strict as assert } from 'node:assert'
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { parseArguments } from '../../src/cli/args.js'
+import { bannerText, stdioBanner } from '../../src/cli/banner.js'
+import { helpText } from '../../src/cli/help.js'
+import { options, spellingsOf } from '../../src/cli/options.js'
+import type { ReplayCommand } from '../../src/cli/replay-options.js'
+import { replyToFailure } from '../../src/cli/reply.js'
+import { ConfigError, resolveConfig, selectSchema } from '../../src/config/config.js'
+import { noPaint } from '../../src/log/log.js'
+import { nearest } from '../../src/text/nearest.js'
+import { version } from '../../src/version.js'
+import { leaveHome } from '../integration/support/home.js'
+
+leaveHome()
+const folder = mkdtempSync(join(tmpdir(), 'mcps-cli-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const words = (line: string): string[] => (line === '' ? [] : line.split(' '))
+
+describe('the command line', () => {
+  const stdio = {
+    kind: 'stdio',
+    schema: 'default',
+    remote: undefined,
+    config: undefined,
+    record: undefined,
+    timeoutMs: undefined,
+    logLevel: undefined,
+    silent: false,
+    keepsLists: true,
+    force: false,
+  }
+  const oneServer = { ...stdio, keepsLists: false }
+  const remote = { url: '', headers: {}, google: false, audience: undefined, impersonate: undefined }
+  const replay: ReplayCommand = {
+    kind: 'replay',
+    files: ['a.jsonl'],
+    command: [],
+    url: undefined,
+    http: false,
+    headers: {},
+    verbose: false,
+    timeoutMs: 30_000,
+  }
+  const check = {
+    kind: 'check',
+    config: undefined,
+    schema: undefined,
+    host: undefined,
+    allowUnauthenticated: false,
+    start: false,
+  }
+  const cases: [string, unknown][] = [
+    ['--stdio', stdio],
+    ['stdio', stdio],
+    ['--stdio --no-kept-lists', { ...stdio, keepsLists: false }],
+    ['stdio --no-kept-lists --silent', { ...stdio, keepsLists: false, silent: true }],
+    ['--url https://h/mcp --no-kept-lists', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
+    ['stdio --stdio', stdio],
+    ['--stdio --schema=workspace', { ...stdio, schema: 'workspace' }],
+    ['--stdio --schema workspace', { ...stdio, schema: 'workspace' }],
+    ['--schema workspace --stdio', { ...stdio, schema: 'workspace' }],
+    ['stdio --mcp-config mcp.json', { ...stdio, config: 'mcp.json' }],
+    ['stdio -c mcp.json -l warn -s', { ...stdio, config: 'mcp.json', logLevel: 'warn', silent: true }],
+    ['--stdio --config=a=b.json', { ...stdio, config: 'a=b.json' }],
+    ['--stdio --record r.jsonl --timeout 5000', { ...stdio, record: 'r.jsonl', timeoutMs: 5000 }],
+    ['--stdio --timeout 2147483647', { ...stdio, timeoutMs: 2_147_483_647 }],
+    ['--stdio --verbose', { ...stdio, logLevel: 'debug' }],
+    ['--verbose stdio', { ...stdio, logLevel: 'debug' }],
+    ['--stdio --verbose --log-level debug', { ...stdio, logLevel: 'debug' }],
+    ['--stdio --silent --log-level=info', { ...stdio, logLevel: 'info', silent: true }],
+    ['--check', check],
+    ['--check f.json', { ...check, config: 'f.json' }],
+    ['--check=f.json', { ...check, config: 'f.json' }],
+    ['--check --config f.json', { ...check, config: 'f.json' }],
+    ['--check --stdio --schema=w', { ...check, schema: 'w' }],
+    ['--check --http', check],
+    ['--check --stdio', { ...check, schema: 'default' }],
+    ['--check f.json --start', { ...check, config: 'f.json', start: true }],
+    ['--check --start f.json', { ...check, config: 'f.json', start: true }],
+    ['stdio --check --start f.json', { ...check, config: 'f.json', schema: 'default', start: true }],
+    [
+      '--check --http --host 0.0.0.0 --allow-unauthenticated',
+      { ...check, host: '0.0.0.0', allowUnauthenticated: true },
+    ],
+    ['replay a.jsonl -- node s.js --flag', { ...replay, command: ['node', 's.js', '--flag'] }],
+    ['replay a.jsonl --url http://h', { ...replay, url: 'http://h' }],
+    ['replay a.jsonl --http', { ...replay, http: true }],
+    [
+      'replay a.jsonl --url http://h --header A:1 --header=X-B:c:d',
+      { ...replay, url: 'http://h', headers: { A: '1', 'X-B': 'c:d' } },
+    ],
+    ['replay --verbose 007 b -- x', { ...replay, files: ['007', 'b'], command: ['x'], verbose: true }],
+    [
+      'replay a.jsonl --timeout 5 -- x --timeout 6',
+      { ...replay, command: ['x', '--timeout', '6'], timeoutMs: 5 },
+    ],
+    ['--help', { kind: 'help' }],
+    ['-h', { kind: 'help' }],
+    ['help', { kind: 'help' }],
+    ['--stdio --http --help', { kind: 'help' }],
+    ['replay --help', { kind: 'help' }],
+    ['--version', { kind: 'version' }],
+    ['-V', { kind: 'version' }],
+    ['--url https://h/mcp', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
+    [
+      '--url https://h/mcp --auth none -H X-Key:abc --header=B:${c}',
+      { ...oneServer, remote: { ...remote, url: 'https://h/mcp', headers: { 'X-Key': 'abc', B: '${c}' } } },
+    ],
+    [
+      '--url https://h.run.app/mcp',
+      { ...oneServer, remote: { ...remote, url: 'https://h.run.app/mcp', google: true } },
+    ],
+    [
+      '--url https://h.run.app --auth none',
+      { ...oneServer, remote: { ...remote, url: 'https://h.run.app' } },
+    ],
+    [
+      '--url https://h --audience https://a --impersonate-service-account x@y',
+      {
+        ...oneServer,
+        remote: { ...remote, url: 'https://h', google: true, audience: 'https://a', impersonate: 'x@y' },
+      },
+    ],
+  ]
+  for (const [line, want] of cases)
+    test(line === '' ? 'nothing' : line, () => assert.deepEqual(parseArguments(words(line)), want))
+
+  const mistakes: [string, RegExp, RegExp][] = [
+    ['--stdio --http', /cannot be used together/, /choose one/],
+    ['stdio --http', /cannot be used together/, /choose one/],
+    ['http --stdio', /cannot be used together/, /choose one/],
+    ['--schema x', /--schema works only with --stdio/, /mcps-proxy --stdio --schema=workspace/],
+    ['--http --schema x', /--schema works only with --stdio/, /--stdio --schema/],
+    ['--check --schema x', /--schema works only with --stdio/, /./],
+    ['--stido', /unknown option --stido/, /did you mean --stdio\?/],
+    ['--stdio --schemas=x', /unknown option --schemas/, /did you mean --schema\?/],
+    ['-config x', /unknown option -config/, /did you mean --config\?/],
+    ['--no-stdio', /unknown option --no-stdio/, /did you mean --stdio\?/],
+    ['--qqqqqqqqq', /unknown option --qqqqqqqqq/, /--help/],
+    ['-x', /unknown option -x/, /./],
+    ['-', /unknown option -/, /./],
+    ['--__proto__=1', /unknown option --__proto__/, /./],
+    ['--stdio --no-kept-lists=yes', /--no-kept-lists takes no value/, /^$/],
+    ['--stdio --kept-lists', /unknown option --kept-lists/, /did you mean --no-kept-lists\?/],
+    ['--check --no-kept-lists', /--no-kept-lists cannot be used with --check/, /^$/],
+    ['--stdio=yes', /--stdio takes no value/, /^$/],
+    ['--stdio --config', /--config needs a value/, /--config FILE/],
+    ['--stdio --config --silent', /--config needs a value/, /FILE/],
+    ['--stdio --schema=', /--schema needs a value/, /NAME/],
+    ['--stdio --config a --mcp-config b', /--config was given twice/, /keep one/],
+    ['--stdio --schema a --schema b', /--schema was given twice/, /./],
+    ['--stdio extra', /unexpected argument "extra"/, /--help/],
+    ['stdo', /unexpected argument "stdo"/, /did you mean stdio\?/],
+    ['stdio http', /unexpected argument "http"/, /./],
+    ['--stdio --port 1', /--port cannot be used with --stdio/, /^$/],
+    ['--stdio --url http://h', /--url cannot be used with --stdio/, /^$/],
+    ['replay a -c f -- x', /--config cannot be used with replay/, /^$/],
+    ['--check --record f', /--record cannot be used with --check/, /^$/],
+    ['--check a --config b', /cannot be used together/, /once/],
+    ['--check --start a --config b', /cannot be used together/, /once/],
+    ['--check a b', /unexpected argument "b"/, /./],
+    ['--check --start a b', /unexpected argument "b"/, /./],
+    ['--url https://h -H novalue', /--header number 1 is no header field/, /Name: value/],
+    ['--stdio -- x', /only replay takes a command/, /replay FILE/],
+    ['replay', /replay needs a file/, /replay FILE/],
+    ['replay a --url http://h -- x', /not both/, /replay FILE/],
+    ['replay a --url h', /--url is no http/, /https:/],
+    ['replay a --url http://h --http', /--http starts a server/, /choose one/],
+    ['replay a --header A:1 --header secret', /--header number 2 is no header field$/, /Name: value/],
+    ['--audience https://a', /--audience works only with --url/, /^$/],
+    ['--stdio --timeout -1', /--timeout is "-1"/, /must not be negative/],
+    ['--port -1', /--port is "-1"/, /must not be negative/],
+    ['--stdio -1', /unknown option -1/, /--help/],
+    ['--stdio --header A:1', /--header cannot be used with --stdio/, /^$/],
+    ['--stdio --timeout 0', /--timeout is "0"/, /from 1 to 2147483647/],
+    ['--stdio --timeout 2147483648', /--timeout is "2147483648"/, /from 1/],
+    ['--stdio --timeout 5s', /--timeout is "5s"/, /milliseconds/],
+    ['--stdio --timeout 1e3', /--timeout is "1e3"/, /milliseconds/],
+    ['--stdio --log-level trace', /--log-level is "trace"/, /error, warn, info or debug/],
+    ['--stdio --silent --verbose', /cannot be used together/, /./],
+    ['--stdio --verbose --log-level info', /cannot be used together/, /./],
+  ]
+  for (const [line, problem, hint] of mistakes)
+    test(`${line} is a mistake`, () => {
+      const command = parseArguments(words(line))
+      assert.ok(command.kind === 'usage', JSON.stringify(command))
+      assert.match(command.problem, problem)
+      assert.match(command.hint, hint)
+    })
+})
+
+describe('suggestions', () => {
+  const cases: [string, string[], number, string[]][] = [
+    ['tiemout', ['timeout', 'port'], 1, ['timeout']],
+    ['SCHEMA', ['schema'], 1, ['schema']],
+    ['get_current_time', ['Time__get_current_time', 'x'], 1, ['Time__get_current_time']],
+    ['abc', ['abd', 'abe', 'xyz'], 2, ['abd', 'abe']],
+    ['abc', ['abx', 'abc'], 1, ['abc']],
+    ['zzz', ['abc'], 3, []],
+    ['', ['a'], 1, []],
+    ['a'.repeat(129), ['a'.repeat(129)], 1, []],
+    ['a'.repeat(128), ['a'.repeat(127)], 1, ['a'.repeat(127)]],
+    ['abc', ['abc'], 0, []],
+    ['ab', ['a'.repeat(100_000)], 1, []],
+  ]
+  for (const [word, candidates, most, want] of cases)
+    test(`${word.slice(0, 20)} among ${candidates.length}`, () =>
+      assert.deepEqual(nearest(word, candidates, most), want))
+})
+
+describe('the help', () => {
+  const help = helpText('mcps-proxy')
+  for (const part of [
+    '--stdio --schema=workspace',
+    'replay FILE.jsonl',
+    '--url URL [--header',
+    '--url URL',
+    '$MCPS_PROXY_CONFIG',
+    'Exit codes',
+  ])
+    test(`has ${part}`, () => assert.ok(help.includes(part)))
+
+  test('names every option', () => {
+    for (const option of options) assert.ok(help.includes(spellingsOf(option)[0] ?? ''), option.name)
+  })
+
+  test('has the descriptions of all options in one column', () => {
+    const lines = help.slice(help.indexOf('\nOptions\n'), help.indexOf('\nConfiguration\n')).split('\n')
+    const columns = options.map(({ about }) => lines.find((line) => line.endsWith(about))?.indexOf(about))
+    assert.deepEqual(new Set(columns), new Set([29]))
+  })
+
+  test('fits a terminal', () => {
+    for (const line of help.split('\n')) assert.ok(line.length <= 100, line)
+  })
+})
+
+describe('the banner', () => {
+  const value = { mcpServers: { Time: { command: 'x' }, off: { command: 'y', disabled: true } } }
+  const config = resolveConfig(value, { source: '/a\u001b/c.json', folder: '/', env: {} })
+  const facts = { name: 'mcps-proxy', version: '1.2.3', config, schema: selectSchema(config, 'default') }
+
+  test('says mode, schema, servers, readiness and how to talk', () => {
+    const text = bannerText(stdioBanner({ ...facts, isInteractive: false }), noPaint)
+    for (const part of [
+      'mcps-proxy 1.2.3',
+      'stdio',
+      'default (1 server: Time)',
+      'JSON-RPC 2.0 ready',
+      'stdin',
+      '"tools/list"',
+    ])
+      assert.ok(text.includes(part), part)
+    assert.ok(!text.includes('Ctrl-D') && !text.includes('\u001b'))
+  })
+
+  test('tells a person how to end', () =>
+    assert.ok(stdioBanner({ ...facts, isInteractive: true }).howToEnd.includes('Ctrl-D')))
+})
+
+const withCode = (code: string): Error => Object.assign(new Error('m'), { code })
+
+describe('the exit code of a failure', () => {
+  const cases: [unknown, number][] = [
+    [new ConfigError('CONFIG_INVALID', 'f', []), 2],
+    [withCode('UPSTREAM_SPAWN'), 1],
+    [withCode('TRANSPORT_CLOSED'), 1],
+    [withCode('ENOSPC'), 1],
+    [withCode('ERR_ASSERTION'), 70],
+    [new TypeError('m'), 70],
+    ['text', 70],
+  ]
+  for (const [error, want] of cases)
+    test(`${String(error)} is ${want}`, () => assert.equal(replyToFailure(error, 'p').exitCode, want))
+})
+
+const program = resolve(import.meta.dirname, '../../program/cli.js')
+
+interface Ran {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+async function run(args: readonly string[], input = '', script = program): Promise<Ran> {
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], HOME: folder },
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
+  const code = await new Promise<number | null>((done) => child.on('close', done))
+  return { code, stdout, stderr }
+}
+
+function config(name: string, value: unknown): string {
+  const path = join(folder, name)
+  writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value))
+  chmodSync(path, 0o600)
+  return path
+}
+
+/** The configuration of a server that says by a file that it was started. */
+function marking(marker: string): string {
+  const script = `const [mark, time] = process.argv.splice(1); require('fs').writeFileSync(mark, ''); import(time)`
+  const time = pathToFileURL(resolve(program, '../servers/time.js')).href
+  const server = { command: process.execPath, args: ['-e', script, marker, time] }
+  const patience = { startupGraceMs: 60_000, server: { drainTimeout: 60_000 } }
+  return config('marking.json', { ...patience, mcpServers: { s: server } })
+}
+
+/** Resolves when a process is gone; the test's own time-out is the limit. */
+async function gone(pid: number): Promise<void> {
+  assert.ok(pid > 0)
+  for (;;) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return
+    }
+    await setTimeout(20)
+  }
+}
+
+describe('the program', () => {
+  test('--help and --version go to stdout', async () => {
+    const help = await run(['--help'])
+    assert.deepEqual([help.code, help.stderr], [0, ''])
+    assert.match(help.stdout, /--stdio --schema=workspace/)
+    assert.deepEqual(await run(['--version']), { code: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  const mistakes: [string[], RegExp][] = [
+    [['--url', 'ftp://h'], /--url is no http:\/\/ or https:\/\/ address; it must be like https:/],
+    [['--stdio', '--http'], /cannot be used together/],
+    [['--schema', 'x'], /--schema works only with --stdio/],
+    [['--stdoi'], /unknown option --stdoi; did you mean --stdio\?/],
+    [['--stdio', '--config', 'none.json'], /none\.json:\n {2}is not there/],
+    [
+      ['--stdio', '--schema=defualt'],
+      /"defualt" does not exist; there is default; did you mean "default"\?.*--stdio --schema=default/,
+    ],
+  ]
+  for (const [args, want] of mistakes)
+    test(`${args.join(' ') || 'no mode'}: exit 2, the reason on stderr, nothing on stdout`, async () => {
+      const { code, stdout, stderr } = await run(args)
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, want)
+      assert.match(stderr, /[Ff]or example: (?:mcps-proxy|\{ ).*\n$/)
+    })
+
+  test('--check tells every problem, exit 1', async () => {
+    const path = config('bad.json', { mcpServers: { a: {}, b: { command: 'x', timeout: 0 } } })
+    const { code, stdout, stderr } = await run(['--check', path])
+    assert.deepEqual([code, stderr], [1, ''])
+    assert.match(stdout, /mcpServers\.a has neither[^]*mcpServers\.b\.timeout is 0[^]*2 problems/)
+  })
+
+  test('--check of a good file tells its warnings, exit 0', async () => {
+    const path = config('good.json', { mcpServers: { a: { command: 'x', args: ['${NOT_SET}'] } } })
+    const { code, stdout } = await run(['--check', path])
+    assert.equal(code, 0)
+    assert.match(stdout, /warning: mcpServers\.a is disabled: variable NOT_SET is not set[^]*valid: 1 schema/)
+  })
+
+  test('--check checks the schema that is named', async () => {
+    const path = config('schema.json', { mcpServers: { a: { command: 'x' } } })
+    const { code, stdout } = await run(['--check', path, '--stdio', '--schema=other'])
+    assert.equal(code, 1)
+    assert.match(stdout, /"other" does not exist/)
+  })
+
+  test('a configuration with mistakes does not start, exit 2', async () => {
+    const { code, stdout, stderr } = await run(['--stdio', '--config', config('broken.json', '{"a":\n x}')])
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(stderr, /not JSON at line 2, column 2/)
+    assert.match(stderr, /\nFor example: \{ "mcpServers": .*\}\n$/)
+  })
+
+  const list = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
+
+  test('--stdio answers on stdout, says the rest on stderr, and ends with its input', async () => {
+    const { code, stdout, stderr } = await run(['--stdio'], list)
+    assert.equal(code, 0)
+    for (const line of stdout.trimEnd().split('\n')) assert.equal(JSON.parse(line).jsonrpc, '2.0')
+    assert.match(stdout, /Time__get_current_time/)
+    assert.match(stderr, /JSON-RPC 2\.0 ready/)
+    for (const line of stderr.trimEnd().split('\n')) assert.doesNotThrow(() => JSON.parse(line), line)
+  })
+
+  test(
+    'what is started behind it can still write to the same stdout',
+    { skip: process.platform === 'win32' },
+    async () => {
+      // The stdout that Node gives a child is a socket, which all that a shell starts share.
+      const script = `"$0" "$1" --stdio --silent; echo behind`
+      const child = spawn('sh', ['-c', script, process.execPath, program], {
+        cwd: folder,
+        env: { PATH: process.env['PATH'], HOME: folder },
+      })
+      let stdout = ''
+      child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+      child.stdin.end('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+      assert.equal(await new Promise((done) => child.on('close', done)), 0)
+      assert.equal(stdout, '{"jsonrpc":"2.0","id":1,"result":{}}\nbehind\n')
+    },
+  )
+
+  const claim = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const discover = { jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta: claim } }
+
+  const beginnings: [string, string, RegExp, boolean][] = [
+    ['asks what there is and leaves', `${JSON.stringify(discover)}\n`, /"supportedVersions"/, false],
+    ['says nothing and leaves', '', /^$/, false],
+    ['lists and leaves', list, /s__get_current_time/, true],
+    [
+      'asks what there is, and lists',
+      `${JSON.stringify({ ...discover, id: 0 })}\n${list}`,
+      /s__get_current_time/,
+      true,
+    ],
+  ]
+  for (const [title, input, said, starts] of beginnings)
+    test(`a client that ${title} has ${starts ? 'servers' : 'no server'} started for it`, async () => {
+      const marker = join(folder, 'started')
+      rmSync(marker, { force: true })
+      const args = ['--stdio', '--no-kept-lists', '--silent', '-c', marking(marker)]
+      const { code, stdout } = await run(args, input)
+      assert.equal(code, 0)
+      assert.match(stdout, said)
+      assert.equal(existsSync(marker), starts)
+    })
+
+  test('--silent says nothing', async () => {
+    const { code, stderr } = await run(['--stdio', '--silent'], list)
+    assert.deepEqual([code, stderr], [0, ''])
+  })
+
+  test('called mcp-all-in-one it has that name', async () => {
+    const link = join(folder, 'mcp-all-in-one')
+    symlinkSync(program, link)
+    const { stderr } = await run(['--bad'], '', link)
+    assert.match(stderr, /^mcp-all-in-one: unknown option/)
+    const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}\n`
+    assert.match((await run(['--stdio'], hello, link)).stdout, /"name":"mcp-all-in-one"/)
+  })
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    test(`${signal} closes in order, exit 0`, async () => {
+      const child = spawn(process.execPath, [program, '--stdio'], { cwd: folder, env: { HOME: folder } })
+      const ended = new Promise<number | null>((done) => child.on('close', done))
+      await new Promise<void>((ready) => {
+        let text = ''
+        child.stderr.on('data', (chunk: Buffer) => {
+          text += chunk.toString()
+          if (text.includes('ready')) ready()
+        })
+      })
+      child.kill(signal)
+      assert.equal(await ended, 0)
+    })
+
+  test('a second signal is obeyed at once, exit 128 + n', async () => {
+    const stubborn = 'process.on("SIGTERM",()=>{});setInterval(()=>{},1000);console.error("pid "+process.pid)'
+    const path = config('stubborn.json', {
+      mcpServers: { s: { command: process.execPath, args: ['-e', stubborn] } },
+    })
+    const child = spawn(process.execPath, [program, '--stdio', '-c', path], {
+      cwd: folder,
+      env: { HOME: folder },
+    })
+    const ended = new Promise<number | null>((done) => child.on('close', done))
+    let text = ''
+    child.stderr.on('data', (chunk: Buffer) => {
+      const before = text
+      text += chunk.toString()
+      for (const word of ['pid ', 'SIGTERM: closing'])
+        if (text.includes(word) && !before.includes(word)) child.kill('SIGTERM')
+    })
+    assert.equal(await ended, 143)
+    // The child ignores SIGTERM and the end of its input; it must be gone all the same.
+    const pid = Number(/pid (\d+)/.exec(text)?.[1])
+    await gone(pid)
+  })
+
+  const faults: [string, string][] = [
+    ['thrown', 'setTimeout(() => { throw new Error("fault-1") })'],
+    ['rejected', 'Promise.reject(new Error("fault-1"))'],
+    [
+      'one after the other',
+      'setTimeout(() => { throw new Error("fault-1") }); setTimeout(() => { throw 2 }, 20)',
+    ],
+  ]
+  for (const [title, fault] of faults)
+    test(`a fault that is ${title} is logged and ends with 70`, async () => {
+      const wait =
+        title === 'one after the other' ? 'new Promise(() => setInterval(() => {}, 1000))' : 'endings.ended'
+      const script = join(folder, 'fault.mjs')
+      writeFileSync(
+        script,
+        `import { Endings } from ${JSON.stringify(new URL('../../src/cli/endings.js', import.meta.url).href)}
+         const endings = new Endings(({ level, message, details }) => console.error(level, message, details.error), () => console.error('abandoned'))
+         ${fault}
+         process.exit(await ${wait})`,
+      )
+      const { code, stderr } = await run([], '', script)
+      assert.equal(code, 70)
+      assert.match(stderr, /error internal error: closing Error: fault-1/)
+    })
+})

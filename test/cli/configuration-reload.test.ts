@@ -1,0 +1,258 @@
+// The built program while its configuration file changes.
+
+import assert from 'node:assert/strict'
+import {
+  closeSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { type RawClient, said } from '../integration/support/client.js'
+import { at, numberAt, textAt } from '../integration/support/json.js'
+import { cli, itServer } from '../integration/support/programs.js'
+import {
+  type Scope,
+  type Servers,
+  type Spawned,
+  scratch,
+  spawnProgram,
+} from '../integration/support/spawned.js'
+import { gone, until } from '../integration/support/waiting.js'
+import { message, send } from '../transports/support/http.js'
+
+const a = itServer({ IT_NAME: 'a' })
+const b = itServer({ IT_NAME: 'b' })
+
+const text = (servers: Servers, more: object = {}): string => JSON.stringify({ ...more, mcpServers: servers })
+
+interface Running {
+  readonly proxy: Spawned
+  readonly client: RawClient
+  readonly folder: string
+  readonly file: string
+}
+
+/** `--stdio` with server `a`, once it watches its file: it has noticed a change. */
+async function running(
+  t: Scope,
+  make: (file: string, first: string) => void = writeFileSync,
+): Promise<Running> {
+  const folder = scratch(t)
+  const file = join(folder, 'config.json')
+  make(file, text({ a }))
+  const proxy = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', file])
+  await proxy.client.open()
+  writeFileSync(file, text({ a, watched: b }))
+  await has(proxy.client, 'watched__nonce')
+  proxy.stderr = ''
+  return { proxy, client: proxy.client, folder, file }
+}
+
+const pidOf = async (client: RawClient, tool: string): Promise<number> =>
+  numberAt(said(await client.call(tool, { n: '' })), 'pid')
+
+/** Resolves when the client can call this tool. */
+async function has(client: RawClient, tool: string): Promise<void> {
+  for (;;) {
+    const { value } = await client.call(tool, { n: '' })
+    if (at(value, 'result') !== undefined) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+const count = (text: string, wanted: string): number => text.split(wanted).length - 1
+
+/** Writes as some editors do, and as this test needs to see a file half written: slowly, and in place. */
+async function inTwoHalves(file: string, contents: string, between: () => Promise<void>): Promise<void> {
+  const fd = openSync(file, 'r+')
+  ftruncateSync(fd)
+  writeSync(fd, contents.slice(0, contents.length / 2))
+  await between()
+  writeSync(fd, contents.slice(contents.length / 2))
+  closeSync(fd)
+}
+
+describe('mcps-proxy --stdio follows its configuration file', () => {
+  test('SIGHUP: what is new is there, what is the same goes on, and the process too', async (t) => {
+    const { proxy, client, file } = await running(t)
+    const before = await pidOf(client, 'a__nonce')
+    const held = client.call('a__hold', { key: 'k' })
+    writeFileSync(file, text({ a, b }))
+    proxy.child.kill('SIGHUP')
+    await until(() => proxy.stderr.includes('SIGHUP: reading the configuration again'))
+    await has(client, 'b__nonce')
+    assert.equal(await pidOf(client, 'a__nonce'), before)
+    await client.call('a__release', { key: 'k' })
+    assert.equal(textAt(said(await held), 'n'), 'k')
+    const other = await pidOf(client, 'b__nonce')
+    assert.equal(await proxy.finish(), 0)
+    for (const pid of [before, other]) assert(gone(pid))
+  })
+
+  const editors: [string, (running: Running, contents: string) => void | Promise<void>][] = [
+    ['written in place', ({ file }, contents) => writeFileSync(file, contents)],
+    [
+      'written elsewhere and renamed',
+      ({ file, folder }, contents) => {
+        writeFileSync(join(folder, '.config.json.tmp'), contents)
+        renameSync(join(folder, '.config.json.tmp'), file)
+      },
+    ],
+    [
+      'moved away and written anew',
+      ({ file }, contents) => {
+        renameSync(file, `${file}~`)
+        writeFileSync(file, contents)
+      },
+    ],
+    [
+      'deleted, and there again later',
+      async ({ file, proxy }, contents) => {
+        rmSync(file)
+        await until(() => proxy.stderr.includes('is not there'))
+        writeFileSync(file, contents)
+      },
+    ],
+    [
+      'written in two halves',
+      async ({ file, proxy }, contents) => {
+        await inTwoHalves(file, contents, () => until(() => proxy.stderr.includes('is not JSON at line')))
+      },
+    ],
+  ]
+  for (const [how, write] of editors)
+    test(`${how}: used without being told`, async (t) => {
+      const all = await running(t)
+      const before = await pidOf(all.client, 'a__nonce')
+      await write(all, text({ a, b }))
+      await has(all.client, 'b__nonce')
+      assert.equal(await pidOf(all.client, 'a__nonce'), before)
+      assert.equal(count(all.proxy.stderr, 'configuration changed'), 1)
+    })
+
+  test('a link that points elsewhere, or whose target is written: used without being told', async (t) => {
+    const elsewhere = scratch(t)
+    const [first, second] = [join(elsewhere, 'first.json'), join(elsewhere, 'second.json')]
+    const { client, file } = await running(t, (link, contents) => {
+      writeFileSync(first, contents)
+      symlinkSync(first, link)
+    })
+    writeFileSync(first, text({ a, b }))
+    await has(client, 'b__nonce')
+    writeFileSync(second, text({ a, c: b }))
+    symlinkSync(second, `${file}.new`)
+    renameSync(`${file}.new`, file)
+    await has(client, 'c__nonce')
+  })
+
+  test('what cannot be used changes nothing, and every problem is told once for each text', async (t) => {
+    const { proxy, client, file } = await running(t)
+    const before = await pidOf(client, 'a__nonce')
+    const problem = 'mcpServers.b.timeout is'
+    const bad = { a: { ...a, args: 'x' }, b: { ...b, timeout: 'long' } }
+    writeFileSync(file, text(bad))
+    await until(() => proxy.stderr.includes(problem))
+    assert.match(proxy.stderr, /cannot be used and nothing is changed: 2 problems/)
+    assert.match(proxy.stderr, /mcpServers\.a\.args is /)
+    // The same text, though the file is another.
+    writeFileSync(`${file}.new`, text(bad))
+    renameSync(`${file}.new`, file)
+    proxy.child.kill('SIGHUP')
+    await until(() => count(proxy.stderr, problem) === 2)
+    writeFileSync(file, `${text(bad)}\n`)
+    await until(() => count(proxy.stderr, problem) === 3)
+    assert.equal(await pidOf(client, 'a__nonce'), before)
+    assert.equal(
+      client.count((value) => textAt(value, 'method').includes('list_changed')),
+      0,
+    )
+    writeFileSync(file, text({ a }, { schemas: {} }))
+    await until(() => proxy.stderr.includes('schemas'))
+    assert.equal(await pidOf(client, 'a__nonce'), before)
+  })
+
+  test('the log level holds at once, secrets are kept, and what needs a restart is named', async (t) => {
+    const { proxy, client, file } = await running(t)
+    const secret = 'a-new-secret-value'
+    const logging = { level: 'debug', file: join(file, '..', 'x.log'), maxFiles: 2 }
+    const missing = { command: `/nowhere/${secret}`, env: { API_KEY: secret } }
+    writeFileSync(file, text({ a, b, missing }, { logging }))
+    await has(client, 'b__nonce')
+    await until(() => proxy.stderr.includes('/nowhere/[redacted]'))
+    await until(() => proxy.stderr.includes('logging.maxFiles has changed, which needs a restart'))
+    assert.match(proxy.stderr, /logging\.file has changed/)
+    client.send('{"jsonrpc":"2.0","id":77,"result":{}}')
+    await until(() => proxy.stderr.includes('"level":"debug"'))
+    assert(!proxy.stderr.includes(secret))
+  })
+
+  test('a file that is written while the built-in configuration runs is used', async (t) => {
+    const home = scratch(t)
+    const env = { ...process.env, HOME: home, MCPS_PROXY_CONFIG: '' }
+    const { client } = spawnProgram(t, process.execPath, [cli, '--stdio'], { env })
+    await client.open()
+    mkdirSync(join(home, '.mcps-proxy'))
+    writeFileSync(join(home, '.mcps-proxy', 'config.json'), text({ a }))
+    await has(client, 'a__nonce')
+  })
+
+  test('without a file, SIGHUP is survived', async (t) => {
+    const home = scratch(t)
+    const env = { ...process.env, HOME: home, MCPS_PROXY_CONFIG: '' }
+    const embedded = spawnProgram(t, process.execPath, [cli, '--stdio'], { env })
+    await embedded.client.open()
+    embedded.child.kill('SIGHUP')
+    await until(() => embedded.stderr.includes('1 kept'))
+    await embedded.client.request('ping')
+    const remote = spawnProgram(t, process.execPath, [cli, '--url', 'http://127.0.0.1:9/mcp'], { env })
+    await remote.client.request('ping')
+    remote.child.kill('SIGHUP')
+    await until(() => remote.stderr.includes('there is no configuration file to read'))
+    await remote.client.request('ping')
+  })
+})
+
+const pid = (answer: string): string | undefined => /\\"pid\\":(\d+)/.exec(answer)?.[1]
+
+describe('mcps-proxy --http follows its configuration file', () => {
+  test('schemas, token and servers change; processes and the port do not', async (t) => {
+    const file = join(scratch(t), 'config.json')
+    const write = (server: object, schemas: Readonly<Record<string, Servers>>): void => {
+      const all = Object.entries(schemas).map(([name, mcpServers]) => [name, { mcpServers }])
+      writeFileSync(
+        file,
+        JSON.stringify({ server: { port: 0, ...server }, schemas: Object.fromEntries(all) }),
+      )
+    }
+    write({}, { default: { a } })
+    const proxy = spawnProgram(t, process.execPath, [cli, '--http', '--config', file])
+    t.after(() => void proxy.child.kill('SIGTERM'))
+    await until(() => proxy.stderr.includes('/api/status'))
+    const port = Number(/http:\/\/[^\s/]+:(\d+)/.exec(proxy.stderr)?.[1])
+    const body = message('tools/call', 1, { name: 'a__nonce', arguments: { n: '' } })
+    const before = pid((await send(port, { body })).body)
+    assert(before !== undefined)
+    write({ token: 'a-token', port: 1 }, { default: { b, a }, more: { a } })
+    proxy.child.kill('SIGHUP')
+    await until(() => proxy.stderr.includes('server.port is 1 now, which needs a restart'))
+    const headers = { authorization: 'Bearer a-token' }
+    while ((await send(port, { body })).status !== 401)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.equal(pid((await send(port, { body, headers })).body), before)
+    const more = await send(port, { path: '/api/more/mcp', body, headers })
+    assert.notEqual(pid(more.body), before)
+    write({ token: 'a-token' }, { default: { b, a } })
+    while ((await send(port, { path: '/api/more/mcp', body, headers })).status !== 404)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.equal(pid((await send(port, { body, headers })).body), before)
+    proxy.child.kill('SIGTERM')
+    assert.equal(await proxy.exited, 0)
+  })
+})

@@ -1,0 +1,258 @@
+// The HTTP mode as a person starts it.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { parseArguments } from '../../src/cli/args.js'
+import { bannerRecord, bannerText, httpBanner } from '../../src/cli/banner.js'
+import { resolveConfig } from '../../src/config/config.js'
+import { noPaint } from '../../src/log/log.js'
+import { cli, itServer, root, time } from '../integration/support/programs.js'
+import { type Scope, configFile, scratch } from '../integration/support/spawned.js'
+import { handshake, message, send } from '../transports/support/http.js'
+
+const words = (line: string): string[] => (line === '' ? [] : line.split(' '))
+
+describe('the command line', () => {
+  const http = {
+    kind: 'http',
+    isNamed: false,
+    port: undefined,
+    host: undefined,
+    allowUnauthenticated: false,
+    config: undefined,
+    record: undefined,
+    timeoutMs: undefined,
+    logLevel: undefined,
+    silent: false,
+    keepsLists: true,
+    force: false,
+  }
+  const cases: [string, unknown][] = [
+    ['', http],
+    ['--http', { ...http, isNamed: true }],
+    ['http', { ...http, isNamed: true }],
+    ['--no-kept-lists', { ...http, keepsLists: false }],
+    ['--config f.json', { ...http, config: 'f.json' }],
+    ['http --mcp-config f.json -s', { ...http, isNamed: true, config: 'f.json', silent: true }],
+    ['--http --port 8080 --host 127.0.0.1', { ...http, isNamed: true, port: 8080, host: '127.0.0.1' }],
+    ['-p 0', { ...http, port: 0 }],
+    ['--port=65535 --record r.jsonl', { ...http, port: 65_535, record: 'r.jsonl' }],
+    ['--host 0.0.0.0 --allow-unauthenticated', { ...http, host: '0.0.0.0', allowUnauthenticated: true }],
+    ['--timeout 5 --verbose', { ...http, timeoutMs: 5, logLevel: 'debug' }],
+  ]
+  for (const [line, wanted] of cases)
+    test(`understands: ${line}`, () => assert.deepEqual(parseArguments(words(line)), wanted))
+
+  const mistakes: [string, RegExp][] = [
+    ['--port x', /--port is "x"/],
+    ['--port 65536', /from 0 to 65535/],
+    ['--port -1', /./],
+    ['--stdio --port 1', /--port cannot be used with --stdio/],
+    ['--stdio --allow-unauthenticated', /cannot be used with --stdio/],
+    ['--http --schema x', /--schema works only with --stdio/],
+  ]
+  for (const [line, wanted] of mistakes)
+    test(`refuses: ${line}`, () => {
+      const command = parseArguments(words(line))
+      assert.ok(command.kind === 'usage')
+      assert.match(`${command.problem}; ${command.hint}`, wanted)
+    })
+})
+
+test('the banner says where everything is', () => {
+  const value = {
+    schemas: { default: { mcpServers: { Time: { command: 'x' } } }, 'a.b': { mcpServers: {} } },
+  }
+  const config = resolveConfig(value, { source: 'f.json', folder: '/', env: {} })
+  const facts = {
+    name: 'me',
+    version: '1',
+    config,
+    host: '127.0.0.1',
+    origin: 'http://127.0.0.1:1',
+    needsToken: true,
+  }
+  assert.equal(
+    bannerText(httpBanner(facts), noPaint),
+    `me 1
+  mode     http, with a bearer token
+  schema   default (1 server: Time) at /mcp
+  schema   a.b (0 servers) at /api/a.b/mcp
+  config   f.json
+  status   http://127.0.0.1:1/api/status
+JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp, Ctrl-C ends
+`,
+  )
+  assert.deepEqual(bannerRecord(httpBanner(facts)), {
+    level: 'info',
+    message: 'JSON-RPC 2.0 ready: POST to http://127.0.0.1:1/mcp',
+    details: {
+      program: 'me 1',
+      mode: 'http, with a bearer token',
+      config: 'f.json',
+      status: 'http://127.0.0.1:1/api/status',
+      schemas: ['default (1 server: Time) at /mcp', 'a.b (0 servers) at /api/a.b/mcp'],
+    },
+  })
+  assert.match(
+    bannerText(httpBanner({ ...facts, host: '::' }), noPaint),
+    /mode {5}http on every address of this machine, with/,
+  )
+})
+
+interface Running {
+  readonly port: number
+  readonly stderr: () => string
+  readonly signal: (name: NodeJS.Signals) => void
+  readonly exited: Promise<{ code: number | null; stdout: string }>
+}
+
+/** Starts the command and waits until it listens, or has ended. */
+async function start(scope: Scope, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Running> {
+  const child = spawn(process.execPath, [cli, ...args], { cwd: root, env: { ...process.env, ...env } })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  const exited = new Promise<{ code: number | null; stdout: string }>((resolve) => {
+    child.on('close', (code) => resolve({ code, stdout }))
+  })
+  scope.after(() => void child.kill('SIGKILL'))
+  const listens = new Promise<void>((resolve) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString()
+      if (stderr.includes('/api/status')) resolve()
+    })
+  })
+  await Promise.race([listens, exited])
+  const port = Number(/http:\/\/[^\s/]+:(\d+)/.exec(stderr)?.[1] ?? 0)
+  return { port, stderr: () => stderr, signal: (name) => child.kill(name), exited }
+}
+
+/** A process whose parent has not asked for its exit code is as gone as one that is not there. */
+function isGone(pid: string): boolean {
+  try {
+    return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return true
+  }
+}
+
+describe('mcps-proxy on HTTP', () => {
+  test('serves every schema until it is told to stop', async (t) => {
+    const file = configFile(t, { Time: time })
+    const { port, signal, exited } = await start(t, ['--port', '0', '--config', file])
+    assert.match((await send(port, { body: message('tools/list', 1) })).body, /Time__get_current_time/)
+    const session = await handshake(port)
+    assert.ok(session)
+    signal('SIGTERM')
+    assert.deepEqual(await exited, { code: 0, stdout: '' })
+  })
+
+  test('answers what cannot finish, and leaves no server behind', async (t) => {
+    const file = configFile(t, { it: itServer({ IT_STUBBORN: '1' }, { prefix: false }) })
+    const { port, signal, exited } = await start(t, ['-p', '0', '-c', file])
+    const pids = await send(port, { body: message('tools/call', 1, { name: 'pids', arguments: {} }) })
+    const [, pid = '', grandchild = ''] = /\\"pid\\":(\d+),\\"grandchild\\":(\d+)/.exec(pids.body) ?? []
+    const hangs = send(port, { body: message('tools/call', 2, { name: 'never', arguments: {} }) })
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    signal('SIGINT')
+    assert.match((await hangs).body, /shutting down/)
+    assert.equal((await exited).code, 0)
+    for (const each of [pid, grandchild]) assert.ok(isGone(each), each)
+  })
+
+  test('is told the port by the environment, and the flag is above it', async (t) => {
+    const file = configFile(t, { Time: time }, { server: { port: 1 } })
+    const { port, signal, exited } = await start(t, ['-c', file], { MCP_SERVER_PORT: '0' })
+    assert.equal((await send(port, { path: '/health', method: 'GET' })).status, 200)
+    signal('SIGTERM')
+    assert.equal((await exited).code, 0)
+    const second = await start(t, ['-c', file, '--port', '0'], { MCP_SERVER_PORT: '1' })
+    assert.ok(second.port > 1)
+    second.signal('SIGTERM')
+    await second.exited
+  })
+
+  test('does not open itself to the network without a token', async (t) => {
+    const file = configFile(t, { Time: time })
+    const refused = await start(t, ['-c', file, '--host', '0.0.0.0', '--port', '0'])
+    assert.deepEqual(await refused.exited, { code: 2, stdout: '' })
+    assert.match(refused.stderr(), /MCPS_PROXY_TOKEN.*--allow-unauthenticated/)
+    const token = 'tok-0123456789'
+    const closed = await start(t, ['-c', file, '--host', '0.0.0.0', '--port', '0'], {
+      MCPS_PROXY_TOKEN: token,
+    })
+    assert.equal((await send(closed.port, { body: message('ping', 1) })).status, 401)
+    const headers = { authorization: `Bearer ${token}` }
+    assert.equal((await send(closed.port, { body: message('ping', 1), headers })).status, 200)
+    closed.signal('SIGTERM')
+    await closed.exited
+    assert.ok(!closed.stderr().includes(token))
+    const open = await start(t, ['-c', file, '--host', '0.0.0.0', '-p', '0', '--allow-unauthenticated'])
+    assert.equal((await send(open.port, { body: message('ping', 1) })).status, 200)
+    assert.match(open.stderr(), /POST to http:\/\/127\.0\.0\.1:\d+\/mcp/, 'an address that can be used')
+    assert.match(open.stderr(), /"level":"warn".*no token: everybody who can reach 0\.0\.0\.0/)
+    open.signal('SIGTERM')
+    await open.exited
+  })
+
+  test('says that the port is taken', async (t) => {
+    const file = configFile(t, { Time: time })
+    const first = await start(t, ['-c', file, '-p', '0'])
+    const second = await start(t, ['-c', file, '-p', String(first.port)])
+    assert.deepEqual(await second.exited, { code: 1, stdout: '' })
+    assert.match(second.stderr(), /the port is taken \(EADDRINUSE\); choose another one with --port/)
+    const nowhere = await start(t, ['-c', file, '-p', '0', '--host', '192.0.2.1', '--allow-unauthenticated'])
+    assert.deepEqual(await nowhere.exited, { code: 1, stdout: '' })
+    assert.match(nowhere.stderr(), /no such address \(EADDRNOTAVAIL\); check --host/)
+    first.signal('SIGTERM')
+    await first.exited
+  })
+
+  test('records every frame of every schema on its own connections', async (t) => {
+    const file = join(scratch(t), 'two.json')
+    const one = { mcpServers: { Time: time } }
+    writeFileSync(file, JSON.stringify({ schemas: { default: one, other: one } }))
+    const record = join(scratch(t), 'r.jsonl')
+    const { port, signal, exited } = await start(t, ['-c', file, '-p', '0', '--record', record])
+    await send(port, { body: message('tools/list', 7) })
+    signal('SIGTERM')
+    await exited
+    const lines = readFileSync(record, 'utf8').trim().split('\n')
+    const client = lines.filter((line) => line.includes('"hop":"client"'))
+    assert.equal(client.length, 2, client.join('\n'))
+    assert.match(client[0] ?? '', /"dir":"in".*"tools\/list"/)
+    assert.match(client[1] ?? '', /"dir":"out".*"id":7.*Time__/)
+  })
+})
+
+describe('a client that speaks on stdin', () => {
+  const hello = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}\n'
+  const cases: [string, readonly string[], string, boolean][] = [
+    ['is told at once that a mode is missing', [], hello, true],
+    [
+      'is told also when the address cannot be had',
+      ['--host', '192.0.2.1', '--allow-unauthenticated'],
+      hello,
+      true,
+    ],
+    ['is not told when HTTP was asked for', ['--http'], hello, false],
+    ['is none when it says something else', [], 'hello\n', false],
+  ]
+  for (const [title, args, said, isTold] of cases)
+    test(title, async (t) => {
+      const config = configFile(t, { time })
+      const child = spawn(process.execPath, [cli, ...args, '--port', '0', '--config', config], { cwd: root })
+      t.after(() => child.kill('SIGKILL'))
+      child.stdin.write(said)
+      let stderr = ''
+      for await (const chunk of child.stderr) {
+        stderr += String(chunk)
+        if (/without a mode/.test(stderr) || (!isTold && /JSON-RPC 2\.0 ready/.test(stderr))) break
+      }
+      assert.equal(/a client speaks on stdin.*add --stdio.*mcps-proxy --stdio/.test(stderr), isTold, stderr)
+    })
+})

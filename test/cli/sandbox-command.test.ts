@@ -1,0 +1,378 @@
+// The command `sandbox`, whose code a fake of a microsandbox server runs.
+
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { parseArguments } from '../../src/cli/args.js'
+import { resolveConfig } from '../../src/config/config.js'
+import { createProxy, memoryPair } from '../../src/index.js'
+import type { RawClient } from '../integration/support/client.js'
+import { at, listAt } from '../integration/support/json.js'
+import { clientOf } from '../integration/support/library.js'
+import { FakeMicrosandbox } from '../sandbox/support/fake-microsandbox.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-command-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const program = join(import.meta.dirname, '../../../dist/cli.js')
+
+function start(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+  return spawn(process.execPath, [program, 'sandbox', ...args], {
+    env: { PATH: process.env['PATH'], HOME: folder, ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+async function ended(child: ChildProcess): Promise<Ended> {
+  let stdout = ''
+  let stderr = ''
+  child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
+  child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  const [code] = await once(child, 'close')
+  return { code: typeof code === 'number' ? code : null, stdout, stderr }
+}
+
+/** Where it listens. */
+async function origin(child: ChildProcess): Promise<string> {
+  let said = ''
+  return new Promise((resolve, reject) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+      const [, found] = /POST to (http:\/\/\S+?)\/mcp/.exec(said) ?? []
+      if (found !== undefined) resolve(found)
+    })
+    child.once('close', () => reject(new Error(said)))
+  })
+}
+
+/** Resolves when it has written this on stderr from now on. */
+function saidLater(child: ChildProcess, words: RegExp): Promise<void> {
+  let said = ''
+  return new Promise((resolve, reject) => {
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+      if (words.test(said)) resolve()
+    })
+    child.once('close', () => reject(new Error(said)))
+  })
+}
+
+async function untilAsync(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+async function json(url: string, init?: RequestInit): Promise<unknown> {
+  return (await fetch(url, init)).json()
+}
+
+function call(url: string, name: string, args: object): Promise<unknown> {
+  const params = { name, arguments: args }
+  return json(`${url}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+  })
+}
+
+async function run(raw: RawClient, code: string): Promise<unknown> {
+  const { value } = await raw.call('py__execute_code', { code, session_id: 's' })
+  return at(value, 'result', 'content', 0, 'text')
+}
+
+const env = (serverUrl: string): NodeJS.ProcessEnv => ({
+  MSB_RUNTIME: 'microsandbox-server',
+  MSB_SERVER_URL: serverUrl,
+})
+
+describe('mcps-proxy sandbox', () => {
+  test('serves one sandbox under the names of its tools, with its pages', async () => {
+    const fake = new FakeMicrosandbox()
+    const child = start(['--port', '0'], env(await fake.listen()))
+    const over = ended(child)
+    const url = await origin(child)
+    const coded = await call(url, 'execute_code', { code: 'x=41', session_id: 's' })
+    assert.equal(at(coded, 'result', 'code_success'), true)
+    const volumes = await call(url, 'get_volume_mappings', {})
+    assert.deepEqual(at(volumes, 'result', 'volume_mappings'), [], 'the older name works')
+    const wrong = await call(url, 'execute_code', {})
+    assert.equal(at(wrong, 'error', 'message'), 'Missing required parameter: code')
+    const members = {
+      status: 'healthy',
+      wrapper_started: true,
+      tools_count: 8,
+      available_tools: [
+        'execute_code',
+        'execute_command',
+        'get_sessions',
+        'stop_session',
+        'get_volume_path',
+        'read_file',
+        'write_file',
+        'list_files',
+      ],
+      runtime: 'microsandbox-server',
+      isolation: 'vm',
+    }
+    for (const path of ['/', '/mcp']) {
+      const page = Object(await json(url + path))
+      for (const [name, value] of Object.entries(members)) assert.deepEqual(page[name], value, path + name)
+      assert.equal(typeof page.version, 'string')
+    }
+    const preflight = await fetch(`${url}/mcp`, { headers: { origin: 'http://127.0.0.1' } })
+    assert.equal(
+      preflight.headers.get('access-control-allow-origin'),
+      null,
+      'no page may call unless asked for',
+    )
+    child.kill('SIGTERM')
+    assert.equal((await over).code, 0)
+    assert.equal(fake.running.size, 0, 'every session was stopped')
+    fake.close()
+  })
+
+  test('lets a call that runs finish when it is asked to end', async () => {
+    const fake = new FakeMicrosandbox()
+    const child = start(['--port', '0'], env(await fake.listen()))
+    const over = ended(child)
+    const url = await origin(child)
+    await call(url, 'execute_code', { code: 'x=5', session_id: 's' })
+    const reached = new Promise<() => void>((resolve) => {
+      fake.misbehave = ({ method }, response) => {
+        if (method !== 'sandbox.repl.run') return false
+        const body = { jsonrpc: '2.0', id: 1, result: { output: [{ stream: 'stdout', text: 'late' }] } }
+        resolve(() => response.end(JSON.stringify(body)))
+        return true
+      }
+    })
+    const running = call(url, 'execute_code', { code: 'x', session_id: 's' })
+    const answer = await reached
+    child.kill('SIGTERM')
+    await once(child.stderr ?? assert.fail(), 'data')
+    answer()
+    assert.equal(at(await running, 'result', 'content', 0, 'text'), 'late\n')
+    assert.equal((await over).code, 0)
+    assert.equal(fake.running.size, 0)
+    fake.close()
+  })
+
+  test('speaks on stdin and stdout', async () => {
+    const fake = new FakeMicrosandbox()
+    const child = start(['--stdio'], env(await fake.listen()))
+    const over = ended(child)
+    const lines = [
+      { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+      {
+        jsonrpc: '2.0',
+        id: 2,
+        method: 'tools/call',
+        params: { name: 'execute_code', arguments: { code: 'x=1' } },
+      },
+    ]
+    child.stdin?.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    const { code, stdout } = await over
+    const [listed, called] = stdout
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line))
+    assert.equal(code, 0)
+    assert.equal(listAt(listed, 'result', 'tools').length, 8)
+    assert.equal(at(called, 'result', 'code_success'), true)
+    fake.close()
+  })
+
+  test('takes the only sandbox of a file, and its front', async () => {
+    const fake = new FakeMicrosandbox()
+    const path = join(folder, 'one.json')
+    const sandbox = { type: 'sandbox', runtime: 'microsandbox-server', serverUrl: await fake.listen() }
+    const servers = { box: { ...sandbox, files: false }, other: { command: 'no-such-program' } }
+    writeFileSync(path, JSON.stringify({ server: { port: 0 }, mcpServers: servers }))
+    const child = start(['--config', path], {})
+    const over = ended(child)
+    const page = await json(await origin(child))
+    assert.equal(at(page, 'tools_count'), 5)
+    child.kill('SIGTERM')
+    assert.equal((await over).code, 0)
+    const two = join(folder, 'two.json')
+    writeFileSync(two, JSON.stringify({ mcpServers: { a: sandbox, b: sandbox } }))
+    const refused = await ended(start(['--config', two], {}))
+    assert.equal(refused.code, 2)
+    assert.match(
+      refused.stderr,
+      /has 2 sandboxes; must have one server with "type": "sandbox" that is enabled/,
+    )
+    fake.close()
+  })
+
+  test('follows its file: a changed sandbox begins anew, a file it cannot use changes nothing, others stay out', async () => {
+    const fake = new FakeMicrosandbox()
+    const path = join(folder, 'changing.json')
+    const sandbox = { type: 'sandbox', runtime: 'microsandbox-server', serverUrl: await fake.listen() }
+    const other = { command: process.execPath, args: ['-e', 'process.stdin.resume()'] }
+    const write = (box: object): void =>
+      writeFileSync(
+        path,
+        JSON.stringify({ server: { port: 0 }, mcpServers: { box: { ...sandbox, ...box }, other } }),
+      )
+    write({})
+    const child = start(['--config', path], {})
+    const over = ended(child)
+    const url = await origin(child)
+    const page = async (): Promise<unknown> => at(await json(`${url}/mcp`), 'tools_count')
+    const code = async (text: string): Promise<unknown> =>
+      at(await call(url, 'execute_code', { code: text, session_id: 's' }), 'result', 'content', 0, 'text')
+    const reread = async (words: RegExp): Promise<void> => {
+      const said = saidLater(child, words)
+      child.kill('SIGHUP')
+      await said
+    }
+    assert.equal(await page(), 8)
+    await code('x=5')
+    await reread(/SIGHUP: reading the configuration again/)
+    assert.equal(await code('x'), '5\n', 'what is the same goes on')
+    write({ maxSessions: 'many' })
+    await reread(/cannot be used and nothing is changed/)
+    assert.equal(await code('x'), '5\n')
+    write({ files: false })
+    await untilAsync(async () => (await page()) === 5)
+    assert.match(String(await code('x')), /NameError/)
+    assert.equal(fake.running.size, 1, 'the session before has ended')
+    const listed = await json(`${url}/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+    })
+    const names = listAt(listed, 'result', 'tools').map((tool) => at(tool, 'name'))
+    assert.deepEqual(names.slice(0, 2), ['execute_code', 'execute_command'])
+    assert.equal(names.length, 5)
+    child.kill('SIGTERM')
+    assert.equal((await over).code, 0)
+    assert.equal(fake.running.size, 0)
+    fake.close()
+  })
+
+  test('says that there is nothing to read again where no file was named', async () => {
+    const fake = new FakeMicrosandbox()
+    const child = start(['--port', '0'], env(await fake.listen()))
+    const over = ended(child)
+    await origin(child)
+    const said = saidLater(child, /SIGHUP: there is no configuration file to read/)
+    child.kill('SIGHUP')
+    await said
+    child.kill('SIGTERM')
+    assert.equal((await over).code, 0)
+    fake.close()
+  })
+
+  test('does not start where nothing can run the code, and says what would mend that', async () => {
+    const refused = await ended(start(['--port', '0'], env('http://127.0.0.1:1')))
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /no sandbox runtime can be used/)
+    assert.match(
+      refused.stderr,
+      /microsandbox-server: the server cannot be reached: .*; start one with: msb server start/,
+    )
+    const checked = await ended(start(['--check'], env('http://127.0.0.1:1')))
+    assert.equal(checked.code, 1)
+    assert.match(checked.stdout, /microsandbox-server +not usable: the server cannot be reached/)
+    const fake = new FakeMicrosandbox()
+    const usable = await ended(start(['--check'], env(await fake.listen())))
+    assert.equal(usable.code, 0)
+    assert.match(
+      usable.stdout,
+      /microsandbox-server +usable: isolation vm, limits by the server; used only when it is named/,
+    )
+    fake.close()
+  })
+
+  test('names a variable that is wrong, with its value and what would be right', async () => {
+    const refused = await ended(
+      start([], { MSB_MAX_SESSIONS: 'many', MSB_SHARED_VOLUME_PATH: '{"a":1}', MSB_SESSION_TIMEOUT: '0' }),
+    )
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /\$MSB_MAX_SESSIONS is "many"; must be an integer from 1 to 10000/)
+    assert.match(refused.stderr, /\$MSB_SHARED_VOLUME_PATH is an object; must be a list of strings/)
+    assert.match(refused.stderr, /\$MSB_SESSION_TIMEOUT is 0; must be an integer from 1 to/)
+  })
+
+  test('beside other servers has its name before those of its tools, and apart sessions behind a token', async () => {
+    const fake = new FakeMicrosandbox()
+    const serverUrl = await fake.listen()
+    const py = { type: 'sandbox', runtime: 'microsandbox-server', serverUrl } as const
+    const log: string[] = []
+    const proxy = await createProxy(
+      resolveConfig(
+        { server: { token: 'secret-token' }, mcpServers: { py } },
+        { source: 'test', folder, env: {}, home: folder },
+      ),
+      { log: ({ message }) => void log.push(message) },
+    )
+    const client = async (principal: string | undefined): Promise<RawClient> => {
+      const [ours, theirs] = memoryPair()
+      await proxy.attach(theirs, { principal })
+      return clientOf(ours)
+    }
+    const [ann, alsoAnn, bob, nobody] = [
+      await client('ann'),
+      await client('ann'),
+      await client('bob'),
+      await client(undefined),
+    ]
+    await run(ann, 'x=ann')
+    await run(bob, 'x=bob')
+    assert.equal(await run(alsoAnn, 'x'), 'ann\n')
+    assert.equal(await run(bob, 'x'), 'bob\n')
+    assert.match(String(await run(nobody, 'x')), /NameError/)
+    const meta = { 'mcps-proxy/principal': 'ann' }
+    const { value } = await bob.call('py__execute_code', { code: 'x', session_id: 's' }, meta)
+    assert.equal(at(value, 'result', 'content', 0, 'text'), 'bob\n', 'no client says whose it is')
+    assert.equal(fake.running.size, 3)
+    assert.deepEqual(
+      proxy.status().map(({ kind, state, tools }) => [kind, state, tools]),
+      [['sandbox', 'connected', 8]],
+    )
+    await proxy.close()
+    assert.equal(fake.running.size, 0)
+    fake.close()
+  })
+
+  test('refuses to listen beyond this machine without a token', async () => {
+    const fake = new FakeMicrosandbox()
+    const refused = await ended(start(['--host', '0.0.0.0', '--port', '0'], env(await fake.listen())))
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /has no token, and 0\.0\.0\.0 can be reached from other machines/)
+    fake.close()
+  })
+})
+
+describe('the arguments of sandbox', () => {
+  test('are its own', () => {
+    const command = parseArguments(['sandbox', '--stdio', '--runtime', 'bubblewrap', '--enable-cors', '-s'])
+    assert.equal(command.kind, 'sandbox')
+    assert(command.kind === 'sandbox')
+    assert.deepEqual(
+      [command.serve.kind, command.runtime, command.enablesCors, command.check, command.serve.silent],
+      ['stdio', 'bubblewrap', true, false, true],
+    )
+    const wrong: readonly (readonly [args: readonly string[], problem: RegExp])[] = [
+      [['sandbox', '--runtime', 'chroot'], /--runtime is "chroot"/],
+      [['sandbox', '--schema', 'x', '--stdio'], /--schema cannot be used with sandbox/],
+      [['--runtime', 'auto'], /--runtime works only with sandbox/],
+      [['sandbox', 'x'], /unexpected argument "x"/],
+      [['sandbx'], /unexpected argument "sandbx"/],
+    ]
+    for (const [args, problem] of wrong) {
+      const usage = parseArguments(args)
+      assert.match(usage.kind === 'usage' ? usage.problem : usage.kind, problem)
+    }
+  })
+})

@@ -1,0 +1,1182 @@
+import { strict as assert } from 'node:assert'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { ConfigError, loadConfig, resolveConfig, selectSchema } from '../../src/config/config.js'
+import type { Configuration, Environment } from '../../src/config/config.js'
+import { configJsonSchema } from '../../src/config/json-schema.js'
+import { readJson } from '../../src/config/json-syntax.js'
+import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'mcps-config-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+function read(value: unknown, env: Environment = {}): Configuration {
+  return resolveConfig(value, { source: 'memory', folder: '/work', env, home: '/home/me' })
+}
+
+function failureOf(run: () => unknown): ConfigError {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof ConfigError) return error
+    throw error
+  }
+  return assert.fail('expected a ConfigError')
+}
+
+function problemsOf(value: unknown, env: Environment = {}): string[] {
+  return failureOf(() => read(value, env)).problems.map(
+    ({ path, problem, hint }) => `${path}|${problem}|${hint}`,
+  )
+}
+
+function warningsOf(value: unknown, env: Environment = {}): string[] {
+  return read(value, env).warnings.map(({ path, message }) => `${path}|${message}`)
+}
+
+function server(value: unknown, env: Environment = {}): ServerConfig {
+  const [only] = read({ mcpServers: { s: value } }, env).schemas.get('default')?.servers ?? []
+  return only ?? assert.fail('no server')
+}
+
+function stdioServer(value: unknown, env: Environment = {}): ServerConfig & { kind: 'stdio' } {
+  const found = server(value, env)
+  return found.kind === 'stdio' ? found : assert.fail(`a ${found.kind} server`)
+}
+
+function httpServer(value: unknown, env: Environment = {}): ServerConfig & { kind: 'http' | 'sse' } {
+  const found = server(value, env)
+  return found.kind === 'http' || found.kind === 'sse' ? found : assert.fail(`a ${found.kind} server`)
+}
+
+const file = (name: string, text: string | Uint8Array, mode = 0o600): string => {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  chmodSync(path, mode)
+  return path
+}
+
+const one = { command: 'x' }
+const full = {
+  $schema: './config.schema.json',
+  server: {
+    port: 8080,
+    host: '0.0.0.0',
+    name: 'gate',
+    version: '7.0.0',
+    allowedHosts: ['mcp.example.com', '[::1]:8080'],
+    keepAliveTimeout: 75_000,
+    drainTimeout: 9000,
+    token: 'the-token',
+    stateKey: 'a key of sixteen and more',
+    previousStateKey: 'the key of before it',
+    cors: {
+      enabled: false,
+      origins: ['https://a.example'],
+      methods: ['POST'],
+      credentials: true,
+      allowedHeaders: ['X-A'],
+    },
+  },
+  cli: { stdio: { encoding: 'utf8', delimiter: '\n', timeout: 5000 } },
+  schemas: {
+    default: { enabled: true, mcpServers: { a: one, b: { url: 'https://b.example/mcp' } } },
+    workspace: { enabled: false, prefix: false, mcpServers: { a: { ...one, describe: false } } },
+  },
+  logging: { level: 'debug', file: '~/logs/p.log', maxSize: '2.5 MB', maxFiles: 3, console: false },
+  startupGraceMs: 50,
+  processesMax: 7,
+  describe: true,
+}
+
+describe('a configuration', () => {
+  test('of every key is read whole and without a warning', () => {
+    const config = read(full)
+    assert.deepEqual(config.warnings, [])
+    const { keepAliveTimeout, drainTimeout, stateKey, previousStateKey, ...server } = full.server
+    assert.deepEqual(config.server, {
+      ...server,
+      keepAliveTimeoutMs: keepAliveTimeout,
+      drainTimeoutMs: drainTimeout,
+      stateKeys: [stateKey, previousStateKey],
+    })
+    assert.deepEqual(config.stdio, { timeoutMs: 5000, encoding: 'utf8', delimiter: '\n' })
+    assert.deepEqual(config.logging, {
+      level: 'debug',
+      file: '/home/me/logs/p.log',
+      maxSizeBytes: 2_621_440,
+      maxFiles: 3,
+      console: false,
+    })
+    assert.deepEqual([config.startupGraceMs, config.processesMax], [50, 7])
+    assert.deepEqual([...config.schemas.keys()], ['default', 'workspace'])
+    assert.deepEqual(
+      [...config.schemas.values()].map(({ enabled, servers }) => [enabled, servers.map(({ name }) => name)]),
+      [
+        [true, ['a', 'b']],
+        [false, ['a']],
+      ],
+    )
+    const [shared] = config.schemas.get('workspace')?.servers ?? []
+    assert.deepEqual([shared?.prefix, shared?.describe, shared?.timeoutMs], [false, false, 5000])
+  })
+
+  for (const key of ['mcpServers', 'servers'])
+    test(`with ${key} becomes the schema "default"`, () => {
+      const config = read({
+        [key]: { a: one, b: { ...one, argumentChecks: 'lenient' } },
+        prefix: false,
+        argumentErrors: 'off',
+        argumentChecks: 'strict',
+      })
+      assert.deepEqual([...config.schemas.keys()], ['default'])
+      const [a, b] = config.schemas.get('default')?.servers ?? []
+      assert.deepEqual([a?.prefix, a?.describe, a?.argumentErrors], [false, true, 'off'])
+      assert.deepEqual([a?.argumentChecks, b?.argumentChecks], ['strict', 'lenient'])
+    })
+
+  test('has the documented defaults', () => {
+    const config = read({ mcpServers: { s: one } })
+    assert.equal(config.server.port, 3095)
+    assert.equal(config.server.host, '127.0.0.1')
+    assert.equal(config.server.name, 'mcps-proxy')
+    assert.equal(config.server.keepAliveTimeoutMs, 620_000)
+    assert.deepEqual([config.server.drainTimeoutMs, config.processesMax], [undefined, undefined])
+    assert.equal(config.startupGraceMs, 10_000)
+    assert.deepEqual(config.stdio, { timeoutMs: 30_000, encoding: 'utf8', delimiter: '\n' })
+    assert.deepEqual(config.logging, {
+      level: 'info',
+      file: undefined,
+      maxSizeBytes: 10 * 1024 ** 2,
+      maxFiles: 5,
+      console: true,
+    })
+    assert.deepEqual(stdioServer(one), {
+      kind: 'stdio',
+      name: 's',
+      disabled: false,
+      lazy: false,
+      keep: true,
+      protocol: 'auto',
+      unavailable: undefined,
+      tools: { allow: undefined, deny: [], rename: new Map() },
+      prefix: true,
+      describe: true,
+      argumentErrors: 'auto',
+      argumentChecks: 'lenient',
+      variables: [],
+      secrets: [],
+      startTimeoutMs: 30_000,
+      firstStartTimeoutMs: 120_000,
+      listTimeoutMs: 30_000,
+      listTtlMs: 0,
+      timeoutMs: 30_000,
+      totalTimeoutMs: 600_000,
+      settableIn: "'s' in memory",
+      toolTimes: new Map(),
+      command: 'x',
+      args: [],
+      env: {},
+      inheritEnv: [],
+      restartLimits: {},
+      cwd: '/work',
+      restart: true,
+      restartDelayMs: 1000,
+      concurrency: 64,
+      processes: 1,
+      isolation: 'auto',
+      idleTimeoutMs: undefined,
+      stopTimeoutMs: 5000,
+      memoryLimitBytes: undefined,
+      onTimeout: 'cancel',
+    })
+  })
+
+  test('takes the name of the program and the time-out of the command line', () => {
+    const options = { source: 'm', folder: '/', env: {}, nameDefault: 'mcp-all-in-one', timeoutMs: 7 }
+    const config = resolveConfig({ mcpServers: { s: { ...one, timeout: 9 } } }, options)
+    assert.equal(config.server.name, 'mcp-all-in-one')
+    assert.equal(config.stdio.timeoutMs, 7)
+    assert.equal(config.schemas.get('default')?.servers[0]?.timeoutMs, 7)
+    assert.equal(resolveConfig({ ...full }, options).server.name, 'gate')
+  })
+
+  test('is overridden by the environment', () => {
+    const env = {
+      MCP_SERVER_HOST: 'h',
+      MCP_SERVER_PORT: '1',
+      MCP_ENABLE_CORS: 'FALSE',
+      MCPS_PROXY_TOKEN: 'from-env',
+    }
+    const { host, port, cors, token } = read({ mcpServers: { s: one } }, env).server
+    assert.deepEqual([host, port, cors.enabled, token], ['h', 1, false, 'from-env'])
+    const empty = read(full, { MCP_SERVER_HOST: '', MCP_SERVER_PORT: '', MCP_ENABLE_CORS: '' }).server
+    assert.deepEqual([empty.host, empty.port, empty.cors.enabled], ['0.0.0.0', 8080, false])
+  })
+
+  test('is not checked against the environment where it is not served', () => {
+    const value = { mcpServers: { s: one }, server: { token: '${NONE}', stateKey: '${NONE}' } }
+    const env = { MCP_SERVER_PORT: 'abc', MCP_ENABLE_CORS: 'maybe' }
+    const { server } = resolveConfig(value, { source: 'm', folder: '/', env, servesHttp: false })
+    assert.deepEqual([server.port, server.token, server.stateKeys], [3095, undefined, []])
+    assert.equal(problemsOf(value, env).length, 4)
+  })
+
+  test('has no token that no client can send', () => {
+    const what =
+      'has characters that stand in no bearer token|use letters, digits and signs of ASCII, without spaces'
+    for (const token of ['two words', ' ', 'schl\u00fcssel', 'line\n', '${T}']) {
+      const value = { mcpServers: { s: one }, server: { token } }
+      assert.deepEqual(problemsOf(value, { T: 'two words' }), [`server.token|${what}`], token)
+    }
+    const named = problemsOf({ mcpServers: { s: one } }, { MCPS_PROXY_TOKEN: ' ' })
+    assert.deepEqual(named, [`$MCPS_PROXY_TOKEN|${what}`])
+  })
+
+  test('has keys for states that nobody guesses', () => {
+    const [now, before] = ['k'.repeat(16), 'b'.repeat(16)]
+    const value = { mcpServers: { s: one }, server: { stateKey: '${K}', previousStateKey: before } }
+    assert.deepEqual(read(value, { K: now }).server.stateKeys, [now, before])
+    assert.deepEqual(read(value, { K: now, MCPS_PROXY_STATE_KEY: 'e'.repeat(16) }).server.stateKeys, [
+      'e'.repeat(16),
+      before,
+    ])
+    assert.deepEqual(read({ mcpServers: { s: one } }).server.stateKeys, [])
+    assert.deepEqual(problemsOf(value), [
+      'server.stateKey|needs the variable K, which is not set|set it, or take the key out',
+    ])
+    assert.deepEqual(problemsOf(value, { K: 'short' }), [
+      'server.stateKey|has 5 characters|must have at least 16',
+    ])
+  })
+
+  test('warns of origins that no page has', () => {
+    const origins = ['*', 'null', 'https://a.example', 'http://[::1]:80/', 'vscode-webview://x', 'localhost']
+    const more = ['*.example.com', 'http://localhost:*', 'https://a.example/app']
+    const warnings = warningsOf({
+      mcpServers: { s: one },
+      server: { cors: { origins: [...origins, ...more] } },
+    })
+    assert.deepEqual(
+      warnings.map((warning) => warning.split(',', 1)[0]),
+      ['localhost', ...more].map((each, index) => `server.cors.origins[${index + 5}]|is "${each}"`),
+    )
+  })
+
+  test('whose names are those of built-in members does no harm', () => {
+    const text = `{"mcpServers":{"__proto__":{"command":"p","env":{"__proto__":"v","constructor":"w"}},
+      "constructor":{"url":"http://h","headers":{"__proto__":"x"}}},"__proto__":{"prefix":false}}`
+    const result = readJson(text)
+    const config = read(result.kind === 'value' ? result.value : undefined)
+    const servers = config.schemas.get('default')?.servers ?? []
+    assert.deepEqual(
+      servers.map(({ name, prefix }) => [name, prefix]),
+      [
+        ['__proto__', true],
+        ['constructor', true],
+      ],
+    )
+    const [first] = servers
+    assert.deepEqual(first?.kind === 'stdio' && Object.entries(first.env), [
+      ['__proto__', 'v'],
+      ['constructor', 'w'],
+    ])
+    assert.equal(Reflect.get({}, 'command'), undefined)
+  })
+})
+
+describe('a server', () => {
+  const kinds: [string, unknown, string][] = [
+    ['no type and a command', one, 'stdio'],
+    ['no type and a url', { url: 'http://h' }, 'http'],
+    ['type stdio', { type: 'stdio', ...one }, 'stdio'],
+    ['type http', { type: 'http', url: 'http://h' }, 'http'],
+    ['type streamable-http', { type: 'streamable-http', url: 'http://h' }, 'http'],
+    ['type streamableHttp', { type: 'streamableHttp', url: 'http://h' }, 'http'],
+    ['type sse', { type: 'sse', url: 'http://h' }, 'sse'],
+  ]
+  for (const [title, value, kind] of kinds)
+    test(`with ${title} is of kind ${kind}`, () => assert.equal(server(value).kind, kind))
+
+  test('on stdio takes every key', () => {
+    const found = stdioServer({
+      command: '~/bin/s',
+      args: ['-a', ''],
+      env: { A: '1' },
+      inheritEnv: ['SSH_AUTH_SOCK'],
+      cwd: 'sub',
+      startTimeout: 3,
+      listTimeout: 4,
+      timeout: 1,
+      totalTimeout: 5,
+      restart: false,
+      restartDelay: 0,
+      concurrency: 1,
+      processes: 4,
+      isolation: 'session',
+      idleTimeout: 60_000,
+      memoryLimitMB: 512,
+      onTimeout: 'restart',
+      disabled: true,
+      lazy: true,
+      tools: {
+        allow: ['a'],
+        deny: ['b'],
+        rename: { a: 'c' },
+        timeouts: { a: { timeout: 9 }, b: { totalTimeout: 2 }, ['__proto__']: {} },
+      },
+      prefix: false,
+      describe: false,
+      argumentErrors: 'tool',
+    })
+    assert.equal(found.command, '/home/me/bin/s')
+    assert.deepEqual(found.args, ['-a', ''])
+    assert.equal(found.cwd, '/work/sub')
+    assert.deepEqual(found.inheritEnv, ['SSH_AUTH_SOCK'])
+    assert.equal(found.memoryLimitBytes, 512 * 1024 ** 2)
+    assert.equal(found.idleTimeoutMs, 60_000)
+    assert.deepEqual(found.tools, { allow: ['a'], deny: ['b'], rename: new Map([['a', 'c']]) })
+    assert.deepEqual(
+      [found.restart, found.restartDelayMs, found.concurrency, found.processes, found.isolation],
+      [false, 0, 1, 4, 'session'],
+    )
+    assert.deepEqual(
+      [found.onTimeout, found.disabled, found.prefix, found.describe, found.argumentErrors, found.timeoutMs],
+      ['restart', true, false, false, 'tool', 1],
+    )
+    assert(found.lazy)
+    assert.deepEqual([found.startTimeoutMs, found.listTimeoutMs, found.totalTimeoutMs], [3, 4, 5])
+    assert.deepEqual(
+      found.toolTimes,
+      new Map([
+        ['a', { timeoutMs: 9, totalTimeoutMs: 9 }],
+        ['b', { timeoutMs: 1, totalTimeoutMs: 2 }],
+        ['__proto__', { timeoutMs: 1, totalTimeoutMs: 5 }],
+      ]),
+    )
+  })
+
+  test('the total is at least as long as the time that progress extends, unless it is said', () => {
+    const long = stdioServer({ ...one, timeout: 700_000, tools: { timeouts: { t: { timeout: 900_000 } } } })
+    assert.equal(long.totalTimeoutMs, 700_000)
+    assert.equal(long.toolTimes.get('t')?.totalTimeoutMs, 900_000)
+    assert.equal(httpServer({ url: 'http://h', totalTimeout: 7 }).totalTimeoutMs, 7)
+  })
+
+  test('a time for all stands above those of servers and tools', () => {
+    const value = { mcpServers: { s: { ...one, timeout: 5, tools: { timeouts: { t: { timeout: 6 } } } } } }
+    const config = resolveConfig(value, { source: 'm', folder: '/', env: {}, timeoutMs: 7 })
+    const found = config.schemas.get('default')?.servers[0]
+    assert.deepEqual([found?.timeoutMs, found?.toolTimes.get('t')?.timeoutMs], [7, 7])
+  })
+
+  const cwds: [unknown, string][] = [
+    ['/abs', '/abs'],
+    ['~', '/home/me'],
+    ['~/x', '/home/me/x'],
+    ['../up', '/up'],
+    ['~other', '/work/~other'],
+  ]
+  for (const [cwd, want] of cwds)
+    test(`with cwd ${String(cwd)} runs in ${want}`, () =>
+      assert.equal(stdioServer({ ...one, cwd }).cwd, want))
+
+  test('over http and sse takes every key', () => {
+    const http = httpServer({
+      url: 'https://h/mcp',
+      headers: { A: 'b' },
+      retries: 1,
+      retryDelay: 2,
+      auth: { type: 'google', audience: 'https://a', impersonateServiceAccount: 'a@b.iam' },
+    })
+    const auth = { type: 'google', audience: 'https://a', impersonateServiceAccount: 'a@b.iam' }
+    assert.deepEqual([http.retries, http.retryDelayMs, http.auth], [1, 2, auth])
+    assert.deepEqual(httpServer({ url: 'https://h/mcp' }).retries, 3)
+    const sse = { type: 'sse', url: 'https://h/sse' }
+    assert.deepEqual([httpServer(sse).retries, httpServer(sse).reconnectIntervalMs], [5, 1000])
+    assert.equal(httpServer({ ...sse, maxRetries: 7, retries: 2 }).retries, 7)
+    assert.equal(httpServer({ ...sse, retries: 2, reconnectInterval: 9 }).retries, 2)
+  })
+})
+
+describe('variables', () => {
+  const env = { A: 'aaa', EMPTY: '', KEY: 'sk-123456', NEST: '${A}' }
+  const cases: [string, string][] = [
+    ['${A}', 'aaa'],
+    ['x${A}y${A}', 'xaaayaaa'],
+    ['${EMPTY}', ''],
+    ['${EMPTY:-f}', 'f'],
+    ['${NONE:-f g}', 'f g'],
+    ['${NONE:-}', ''],
+    ['${NONE:-${A}}', 'aaa'],
+    ['${NONE:-x${ALSO:-y}z}', 'xyz'],
+    ['${NEST}', '${A}'],
+    ['$${A}', '${A}'],
+    ['$A and $', '$A and $'],
+  ]
+  for (const [text, want] of cases)
+    test(`${text} is ${JSON.stringify(want)}`, () =>
+      assert.deepEqual(stdioServer({ ...one, args: [text] }, env).args, [want]))
+
+  test('expand in command, env, cwd, url and headers, not in keys', () => {
+    const stdio = stdioServer({ command: '${A}', env: { '${A}': '${A}' }, cwd: '/${A}' }, env)
+    assert.deepEqual([stdio.command, stdio.env, stdio.cwd], ['aaa', { '${A}': 'aaa' }, '/aaa'])
+    const http = httpServer({ url: 'http://${A}/', headers: { Authorization: 'Bearer ${KEY}' } }, env)
+    assert.deepEqual([http.url, http.headers], ['http://aaa/', { Authorization: 'Bearer sk-123456' }])
+    assert.deepEqual(http.variables, ['A', 'KEY'])
+    assert.deepEqual(http.secrets.toSorted(), ['Bearer sk-123456', 'sk-123456'])
+  })
+
+  const unavailable: [string, unknown, string][] = [
+    ['one unset', { ...one, args: ['${NONE}'] }, 'variable NONE is not set'],
+    ['two unset', { ...one, env: { A: '${NONE}${ALSO}' } }, 'variables NONE, ALSO are not set'],
+    ['one unset in cwd', { ...one, cwd: '${NONE}/work' }, 'variable NONE is not set'],
+    [
+      'one unset in a file of tls',
+      { url: 'https://h', tls: { ca: '${NONE}/ca.pem' } },
+      'variable NONE is not set',
+    ],
+    ['an empty command', { command: '${EMPTY}' }, 'the command is empty'],
+    [
+      'a url gone wrong',
+      { url: '${A}' },
+      'url is not an http:// or https:// address once its variables are put in',
+    ],
+    [
+      'a header of two lines',
+      { url: 'http://h', headers: { H: '${LINES}' } },
+      'header H is not one line once its variables are put in',
+    ],
+  ]
+  for (const [title, value, why] of unavailable)
+    test(`${title}: only that server is disabled`, () => {
+      const config = read({ mcpServers: { bad: value, good: one } }, { ...env, LINES: 'a\nb' })
+      const [bad, good] = config.schemas.get('default')?.servers ?? []
+      assert.deepEqual([bad?.unavailable, good?.unavailable], [why, undefined])
+      assert.deepEqual(config.warnings, [{ path: 'mcpServers.bad', message: `is disabled: ${why}` }])
+    })
+
+  test('a disabled server does not complain of its variables', () => {
+    assert.deepEqual(
+      warningsOf({ mcpServers: { a: { ...one, args: ['${NONE}'], disabled: true }, b: one } }),
+      [],
+    )
+  })
+
+  test('what an editor would fill in is left alone with a warning', () => {
+    const found = stdioServer({ ...one, args: ['${input:key}', '${file:/a}'] })
+    assert.deepEqual([found.args, found.unavailable], [['${input:key}', '${file:/a}'], undefined])
+    assert.match(
+      warningsOf({ mcpServers: { s: { ...one, args: ['${input:key}'] } } })[0] ?? '',
+      /not a variable/,
+    )
+  })
+
+  const secrets: [string, unknown, string[]][] = [
+    ['values of env', { ...one, env: { KEY: 'literal-key' } }, ['literal-key']],
+    ['short ones are not', { ...one, env: { KEY: 'short' } }, []],
+    ['numbers and switches are not', { ...one, env: { A: '12345678', B: 'true' } }, []],
+    [
+      'public names are not',
+      { ...one, env: { NODE_ENV: 'production', DATA_DIR: '/var/data', LC_ALL: 'C.UTF-8' } },
+      [],
+    ],
+    ['a variable in args', { ...one, args: ['--key=${KEY}'] }, ['sk-123456']],
+    ['a variable with a public name', { ...one, args: ['${HOME}'] }, []],
+    ['a header', { url: 'http://h', headers: { 'X-Key': 'abcdef', Accept: 'application/json' } }, ['abcdef']],
+    ['a password in a url', { url: 'http://u:hunter22@h' }, ['hunter22', 'dTpodW50ZXIyMg==']],
+    ['a token in place of a user', { url: 'http://ghp_token@h' }, ['ghp_token', 'Z2hwX3Rva2VuOg==']],
+    [
+      'a key in the query of a url',
+      { url: 'http://h/sse?Authorization=sk%2B12345&v=2&mode=full-text&k=0123456789abcdef' },
+      ['sk%2B12345', 'sk+12345', '0123456789abcdef'],
+    ],
+  ]
+  for (const [title, value, want] of secrets)
+    test(`secrets: ${title}`, () =>
+      assert.deepEqual(server(value, { ...env, HOME: '/home/me' }).secrets, want))
+})
+
+const bad: [string, unknown, RegExp][] = [
+  ['not an object', [], /^\|is a list\|must be an object$/],
+  ['no servers', {}, /^\|has no servers\|add "mcpServers"/],
+  ['two shapes', { mcpServers: {}, schemas: {} }, /^\|has "schemas" and "mcpServers"\|keep one/],
+  ['servers are a list', { mcpServers: [] }, /^mcpServers\|is a list\|must be an object$/],
+  ['schemas are text', { schemas: 'x' }, /^schemas\|/],
+  ['a schema is null', { schemas: { a: null } }, /^schemas\.a\|is null\|must be an object$/],
+  [
+    'a schema has no servers',
+    { schemas: { a: {} } },
+    /^schemas\.a\.mcpServers\|is missing\|must be an object$/,
+  ],
+  [
+    'a schema has a name no address can carry',
+    { schemas: { 'a/b': { mcpServers: {} } } },
+    /^schemas\["a\/b"\]\|has a name/,
+  ],
+  [
+    'enabled is text',
+    { schemas: { a: { enabled: 'true', mcpServers: {} } } },
+    /enabled\|is "true"\|must be true or false, so take/,
+  ],
+  ['a server is text', { mcpServers: { a: 'x' } }, /^mcpServers\.a\|is a string\|must be an object$/],
+  ['a server has no name', { mcpServers: { '': one } }, /^mcpServers\[""\]\|has a name/],
+  [
+    'a server has a control character in its name',
+    { mcpServers: { 'a\n': one } },
+    /has a name that cannot be used/,
+  ],
+  [
+    'neither command nor url',
+    { mcpServers: { a: {} } },
+    /^mcpServers\.a\|has neither "command" nor "url"\|add "command"/,
+  ],
+  [
+    'both command and url',
+    { mcpServers: { a: { ...one, url: 'http://h' } } },
+    /^mcpServers\.a\|has both .*\|keep one/,
+  ],
+  [
+    'an unknown type',
+    { mcpServers: { a: { type: 'ftp', ...one } } },
+    /^mcpServers\.a\.type\|is "ftp"\|must be one of "stdio"/,
+  ],
+  [
+    'type stdio without a command',
+    { mcpServers: { a: { type: 'stdio' } } },
+    /^mcpServers\.a\.command\|is missing\|/,
+  ],
+  [
+    'type http without a url',
+    { mcpServers: { a: { type: 'http', ...one } } },
+    /^mcpServers\.a\.url\|is missing\|/,
+  ],
+  ['an empty command', { mcpServers: { a: { command: '' } } }, /command\|is ""\|must be a non-empty string$/],
+  ['a command that is a list', { mcpServers: { a: { command: ['x'] } } }, /command\|is a list\|/],
+  [
+    'a NUL',
+    { mcpServers: { a: { ...one, args: ['a\0'] } } },
+    /args\[0\]\|is a string\|must be a string without NUL/,
+  ],
+  [
+    'args are text',
+    { mcpServers: { a: { ...one, args: '-x' } } },
+    /args\|is a string\|must be a list of strings, so put it in \[ \]$/,
+  ],
+  [
+    'an arg is a number',
+    { mcpServers: { a: { ...one, args: [1] } } },
+    /args\[0\]\|is a number\|must be a string.*put it in quotes$/,
+  ],
+  [
+    'env is a list',
+    { mcpServers: { a: { ...one, env: ['A=1'] } } },
+    /env\|is a list\|must be an object of strings$/,
+  ],
+  [
+    'env has a number',
+    { mcpServers: { a: { ...one, env: { P: 80 } } } },
+    /env\.P\|is a number\|.*put it in quotes$/,
+  ],
+  [
+    'env has a switch',
+    { mcpServers: { a: { ...one, env: { P: true } } } },
+    /env\.P\|is a boolean\|.*put it in quotes$/,
+  ],
+  [
+    'env has a name with =',
+    { mcpServers: { a: { ...one, env: { 'A=B': 'c' } } } },
+    /env\["A=B"\]\|has a name/,
+  ],
+  [
+    'timeout is text',
+    { mcpServers: { a: { ...one, timeout: '30' } } },
+    /timeout\|is "30"\|must be an integer from 1 to 2147483647, so take the quotes away$/,
+  ],
+  [
+    'timeout is zero',
+    { mcpServers: { a: { ...one, timeout: 0 } } },
+    /timeout\|is 0\|must be an integer from 1/,
+  ],
+  [
+    'timeout is over the limit',
+    { mcpServers: { a: { ...one, timeout: 2_147_483_648 } } },
+    /timeout\|is 2147483648/,
+  ],
+  ['timeout is a fraction', { mcpServers: { a: { ...one, timeout: 1.5 } } }, /timeout\|is 1\.5/],
+  [
+    'isolation is unknown',
+    { mcpServers: { a: { ...one, isolation: 'own' } } },
+    /isolation\|is "own"\|must be one of "auto", "shared", "session"$/,
+  ],
+  ['concurrency is zero', { mcpServers: { a: { ...one, concurrency: 0 } } }, /concurrency\|is 0/],
+  [
+    'tools is a list',
+    { mcpServers: { a: { ...one, tools: ['x'] } } },
+    /tools\|is a list\|must be an object$/,
+  ],
+  [
+    'timeouts is a number',
+    { mcpServers: { a: { ...one, tools: { timeouts: 5 } } } },
+    /tools\.timeouts\|is a number\|must be an object$/,
+  ],
+  [
+    'a tool has a number for its times',
+    { mcpServers: { a: { ...one, tools: { timeouts: { t: 5 } } } } },
+    /tools\.timeouts\.t\|is a number\|must be an object$/,
+  ],
+  [
+    'a time of a tool is longer than a timer takes',
+    { mcpServers: { a: { ...one, tools: { timeouts: { t: { totalTimeout: 2_147_483_648 } } } } } },
+    /tools\.timeouts\.t\.totalTimeout\|is 2147483648\|must be an integer from 1 to 2147483647$/,
+  ],
+  ...['startTimeout', 'listTimeout', 'totalTimeout'].map((key): [string, unknown, RegExp] => [
+    `${key} is longer than a timer takes`,
+    { mcpServers: { a: { ...one, [key]: 2_147_483_648 } } },
+    new RegExp(`${key}\\|is 2147483648\\|must be an integer from 1 to 2147483647$`),
+  ]),
+  ['allow is text', { mcpServers: { a: { ...one, tools: { allow: 'x' } } } }, /tools\.allow\|is a string/],
+  [
+    'rename to nothing',
+    { mcpServers: { a: { ...one, tools: { rename: { x: '' } } } } },
+    /tools\.rename\.x\|is ""/,
+  ],
+  ['a url of another kind', { mcpServers: { a: { url: 'ftp://h' } } }, /url\|is a string\|must be an http/],
+  [
+    'a header of two lines',
+    { mcpServers: { a: { url: 'http://h', headers: { A: 'b\nc' } } } },
+    /headers\.A\|is a string\|must be one line/,
+  ],
+  [
+    'a header with a space in its name',
+    { mcpServers: { a: { url: 'http://h', headers: { 'A B': 'c' } } } },
+    /headers\["A B"\]\|has a name/,
+  ],
+  ['retries is negative', { mcpServers: { a: { url: 'http://h', retries: -1 } } }, /retries\|is -1/],
+  [
+    'auth is text',
+    { mcpServers: { a: { url: 'http://h', auth: 'google' } } },
+    /auth\|is a string\|must be an object$/,
+  ],
+  [
+    'auth has no type',
+    { mcpServers: { a: { url: 'http://h', auth: { audience: 'https://h' } } } },
+    /auth\.type\|is missing\|must be one of "google", "none"$/,
+  ],
+  [
+    'auth has another type',
+    { mcpServers: { a: { url: 'http://h', auth: { type: 'oauth' } } } },
+    /auth\.type\|is "oauth"\|must be one of "google", "none"$/,
+  ],
+  [
+    'an audience is a list',
+    { mcpServers: { a: { url: 'http://h', auth: { type: 'google', audience: ['https://h'] } } } },
+    /auth\.audience\|is a list\|must be a non-empty string$/,
+  ],
+  [
+    'a service account is no email address',
+    { mcpServers: { a: { url: 'http://h', auth: { type: 'google', impersonateServiceAccount: 'me' } } } },
+    /auth\.impersonateServiceAccount\|is "me"\|must be the email address of a service account$/,
+  ],
+  ['port is out of range', { mcpServers: {}, server: { port: 65_536 } }, /^server\.port\|is 65536\|/],
+  ['server is a list', { mcpServers: {}, server: [] }, /^server\|is a list/],
+  [
+    'origins is text',
+    { mcpServers: {}, server: { cors: { origins: '*' } } },
+    /^server\.cors\.origins\|is a string/,
+  ],
+  [
+    'an allowed host is an address',
+    { mcpServers: {}, server: { allowedHosts: ['https://mcp.example.com/mcp'] } },
+    /^server\.allowedHosts\[0\]\|is "https:\/\/mcp[^|]*\|must be a host name .* such as "mcp\.example\.com"$/,
+  ],
+  ['token is empty', { mcpServers: {}, server: { token: '' } }, /^server\.token\|/],
+  [
+    'an allowed header is none',
+    { mcpServers: {}, server: { cors: { allowedHeaders: ['X-Key', 'X\nKey'] } } },
+    /^server\.cors\.allowedHeaders\[1\]\|/,
+  ],
+  ['level is unknown', { mcpServers: {}, logging: { level: 'trace' } }, /^logging\.level\|is "trace"/],
+  ['maxSize makes no sense', { mcpServers: {}, logging: { maxSize: '10 apples' } }, /^logging\.maxSize\|/],
+  ['maxSize is too small', { mcpServers: {}, logging: { maxSize: 10 } }, /^logging\.maxSize\|/],
+  ['maxFiles is zero', { mcpServers: {}, logging: { maxFiles: 0 } }, /^logging\.maxFiles\|/],
+  ['grace is negative', { mcpServers: {}, startupGraceMs: -1 }, /^startupGraceMs\|is -1/],
+  ['prefix is a number', { mcpServers: {}, prefix: 1 }, /^prefix\|is 1\|must be true or false$/],
+]
+
+describe('problems', () => {
+  for (const [title, value, want] of bad) test(title, () => assert.match(problemsOf(value).join('\n'), want))
+
+  test('are told all at once, each once', () => {
+    const problems = problemsOf({
+      server: { port: 'x' },
+      schemas: { a: { mcpServers: { s: { ...one, timeout: 0, env: { A: 1 } }, t: {} } } },
+    })
+    assert.deepEqual(
+      problems.map((line) => line.split('|')[0]),
+      [
+        'server.port',
+        'schemas.a.mcpServers.s.timeout',
+        'schemas.a.mcpServers.s.env.A',
+        'schemas.a.mcpServers.t',
+      ],
+    )
+  })
+
+  test('never repeat a secret', () => {
+    const error = failureOf(() =>
+      read({ mcpServers: { a: { ...one, args: ['s3cret\0'], env: { K: 5551234, L: ['s3cret'] } } } }),
+    )
+    assert.doesNotMatch(error.message, /s3cret|5551234/)
+  })
+
+  test('cannot write to a terminal', () => {
+    const error = failureOf(() =>
+      read({ mcpServers: { 'a\u001b[31m\u202e': { command: '\u001b]0;x', url: 1 } } }),
+    )
+    // oxlint-disable-next-line no-control-regex
+    assert.doesNotMatch(error.message, /[\u0000-\u0009\u000b-\u001f\u202e]/)
+  })
+
+  const environments: [string, Environment, RegExp][] = [
+    ['MCP_SERVER_PORT', { MCP_SERVER_PORT: 'http' }, /^\$MCP_SERVER_PORT\|is "http"\|must be an integer/],
+    [
+      'MCP_ENABLE_CORS',
+      { MCP_ENABLE_CORS: 'maybe' },
+      /^\$MCP_ENABLE_CORS\|is "maybe"\|must be true or false/,
+    ],
+  ]
+  for (const [name, env, want] of environments)
+    test(`of ${name} name it`, () => assert.match(problemsOf({ mcpServers: { s: one } }, env).join(), want))
+
+  test('a token whose variable is unset does not become an empty token', () => {
+    assert.match(
+      problemsOf({ mcpServers: {}, server: { token: '${NONE}' } }).join(),
+      /^server\.token\|needs the variable NONE/,
+    )
+    assert.equal(read({ mcpServers: {}, server: { token: '${T}' } }, { T: 'tok' }).server.token, 'tok')
+  })
+})
+
+describe('warnings', () => {
+  test('beside problems name the key that was meant', () => {
+    const value = {
+      mcpServers: { s: { comand: 'x', args: [], headers: {}, maxRetries: 1 } },
+      server: { cors: { origin: ['*'], enabled: 3 } },
+    }
+    const { message } = failureOf(() => read(value))
+    const lines = message.split('\n').slice(1)
+    assert.deepEqual(lines, [
+      '  server.cors.enabled is 3; must be true or false',
+      '  mcpServers.s has neither "command" nor "url"; add "command" for a program or "url" for a remote server',
+      '  warning: server.cors.origin is not a known key here and is ignored; did you mean "origins"?',
+      '  warning: mcpServers.s.comand is not a known key here and is ignored; did you mean "command"?',
+    ])
+  })
+
+  const cases: [string, unknown, RegExp][] = [
+    [
+      'an unknown key at the top',
+      { mcpServers: { s: one }, sever: {} },
+      /^sever\|is not a known key.*"server"/,
+    ],
+    [
+      'an unknown key of a server',
+      { mcpServers: { s: { ...one, tiemout: 1 } } },
+      /^mcpServers\.s\.tiemout\|.*did you mean "timeout"\?$/,
+    ],
+    ['enabled on a server', { mcpServers: { s: { ...one, enabled: false } } }, /did you mean "disabled"\?$/],
+    [
+      'a key of another kind',
+      { mcpServers: { s: { url: 'http://h', args: [] } } },
+      /^mcpServers\.s\.args\|is not a known key/,
+    ],
+    [
+      'an unknown key of tools',
+      { mcpServers: { s: { ...one, tools: { alow: [] } } } },
+      /tools\.alow\|.*"allow"/,
+    ],
+    [
+      'an unknown key of the times of a tool',
+      { mcpServers: { s: { ...one, tools: { timeouts: { t: { timeOut: 1 } } } } } },
+      /tools\.timeouts\.t\.timeOut\|.*"timeout"/,
+    ],
+    [
+      'an unknown key of a schema',
+      { schemas: { a: { enable: true, mcpServers: { s: one } } } },
+      /schemas\.a\.enable\|.*"enabled"/,
+    ],
+    [
+      'an unknown key of auth',
+      { mcpServers: { s: { url: 'http://h', auth: { type: 'google', audiance: 'x' } } } },
+      /mcpServers\.s\.auth\.audiance\|.*"audience"/,
+    ],
+    [
+      'an unknown key of cors',
+      { mcpServers: { s: one }, server: { cors: { origin: [] } } },
+      /server\.cors\.origin\|.*"origins"/,
+    ],
+    [
+      'an unknown key of logging',
+      { mcpServers: { s: one }, logging: { levels: 'x' } },
+      /logging\.levels\|.*"level"/,
+    ],
+    [
+      'names equal but for case',
+      { mcpServers: { time: one, Time: one } },
+      /^mcpServers\.Time\|differs from "time" only in case$/,
+    ],
+    [
+      'schemas equal but for case',
+      { schemas: { a: { mcpServers: { s: one } }, A: { mcpServers: { s: one } } } },
+      /schemas\.A\|differs/,
+    ],
+    [
+      'no enabled server',
+      { mcpServers: { s: { ...one, disabled: true } } },
+      /^mcpServers\|has no server that is enabled$/,
+    ],
+    [
+      'cli.stdio is wrong',
+      { mcpServers: { s: one }, cli: { stdio: { timeout: -1 } } },
+      /^cli\.stdio\.timeout\|is -1; must be .*; the default is used$/,
+    ],
+    [
+      'cli.stdio has another encoding',
+      { mcpServers: { s: one }, cli: { stdio: { encoding: 'latin1' } } },
+      /^cli\.stdio\.encoding\|is "latin1"/,
+    ],
+    [
+      'cli.stdio has another delimiter',
+      { mcpServers: { s: one }, cli: { stdio: { delimiter: '\0' } } },
+      /^cli\.stdio\.delimiter\|/,
+    ],
+    ['cli.stdio is a list', { mcpServers: { s: one }, cli: { stdio: [] } }, /^cli\.stdio\|is a list/],
+    ['cli is null', { mcpServers: { s: one }, cli: null }, /^cli\|is null/],
+    [
+      'cli.stdio has an unknown key',
+      { mcpServers: { s: one }, cli: { stdio: { timeoutMs: 1 } } },
+      /^cli\.stdio\.timeoutMs\|.*"timeout"/,
+    ],
+  ]
+  for (const [title, value, want] of cases)
+    test(title, () => {
+      const warnings = warningsOf(value)
+      assert.equal(warnings.length, 1, warnings.join('\n'))
+      assert.match(warnings[0] ?? '', want)
+      assert.deepEqual(read(value).stdio, { timeoutMs: 30_000, encoding: 'utf8', delimiter: '\n' })
+    })
+})
+
+describe('a schema by name', () => {
+  test('is found', () => assert.equal(selectSchema(read(full), 'default').name, 'default'))
+
+  const cases: [string, RegExp][] = [
+    ['workspace', /schema "workspace" is disabled; there is default.*mcps-proxy --stdio --schema=default/],
+    [
+      'defualt',
+      /"defualt" does not exist; there is default; did you mean "default"\? For example: mcps-proxy --stdio --schema=default/,
+    ],
+    ['__proto__', /does not exist/],
+  ]
+  for (const [name, want] of cases)
+    test(`${name} is refused with the names there are`, () => {
+      const error = failureOf(() => selectSchema(read(full), name))
+      assert.equal(error.code, 'CONFIG_SCHEMA')
+      assert.match(error.message, want)
+    })
+})
+
+describe('the file', () => {
+  const text = JSON.stringify({ mcpServers: { s: one } })
+
+  test('is searched: path, $MCPS_PROXY_CONFIG, home, embedded', () => {
+    const home = join(folder, 'home')
+    mkdirSync(join(home, '.mcps-proxy'), { recursive: true })
+    const named = file('named.json', text)
+    const byEnv = file('by-env.json', text)
+    const search = { home, cwd: folder, env: { MCPS_PROXY_CONFIG: byEnv } }
+    assert.equal(loadConfig({ ...search, path: 'named.json' }).source, named)
+    assert.equal(loadConfig(search).source, byEnv)
+    assert.equal(loadConfig({ home, env: {} }).source, 'embedded')
+    writeFileSync(join(home, '.mcps-proxy', 'config.json'), text, { mode: 0o600 })
+    assert.equal(loadConfig({ home, env: {} }).source, join(home, '.mcps-proxy', 'config.json'))
+    assert.equal(
+      loadConfig({ home, env: {}, path: '~/.mcps-proxy/config.json' }).source,
+      join(home, '.mcps-proxy', 'config.json'),
+    )
+  })
+
+  test('is the bundled Time server when there is none', () => {
+    const [time] = loadConfig({ home: folder, env: {} }).schemas.get('default')?.servers ?? []
+    assert.ok(time?.kind === 'stdio')
+    assert.equal(time.name, 'Time')
+    assert.equal(time.command, process.execPath)
+    assert.deepEqual(time.args, [resolve(import.meta.dirname, '../../src/servers/time.js')])
+  })
+
+  test('gives its folder to relative paths', () => {
+    const path = file(
+      'relative.json',
+      JSON.stringify({ mcpServers: { s: { ...one, cwd: 'a' } }, logging: { file: 'l.log' } }),
+    )
+    const config = loadConfig({ path, env: {} })
+    const [found] = config.schemas.get('default')?.servers ?? []
+    assert.equal(found?.kind === 'stdio' && found.cwd, join(folder, 'a'))
+    assert.equal(config.logging.file, join(folder, 'l.log'))
+  })
+
+  test('may begin with a byte order mark', () => {
+    assert.equal(loadConfig({ path: file('bom.json', `\ufeff${text}`), env: {} }).warnings.length, 0)
+  })
+
+  const refused: [string, () => string, string, RegExp][] = [
+    ['missing', () => join(folder, 'none.json'), 'CONFIG_NOT_FOUND', /is not there/],
+    ['a folder', () => folder, 'CONFIG_NOT_A_FILE', /not a regular file/],
+    ['a device', () => '/dev/zero', 'CONFIG_NOT_A_FILE', /not a regular file/],
+    [
+      'a named pipe',
+      () => {
+        const path = join(folder, 'pipe')
+        execFileSync('mkfifo', [path])
+        return path
+      },
+      'CONFIG_NOT_A_FILE',
+      /not a regular file/,
+    ],
+    [
+      'too large',
+      () => file('big.json', `${text}${' '.repeat(1024 * 1024 + 1 - text.length)}`),
+      'CONFIG_TOO_LARGE',
+      /1048576/,
+    ],
+    ['not UTF-8', () => file('latin1.json', Buffer.from([0x22, 0xe4, 0x22])), 'CONFIG_NOT_JSON', /not UTF-8/],
+    [
+      'not JSON',
+      () => file('bad.json', '{\n  "mcpServers": {\n    "a": x\n'),
+      'CONFIG_NOT_JSON',
+      /line 3, column 10/,
+    ],
+    [
+      'invalid',
+      () => file('invalid.json', '{"mcpServers":{"s":{}}}'),
+      'CONFIG_INVALID',
+      /mcpServers\.s has neither/,
+    ],
+  ]
+  for (const [title, path, code, want] of refused)
+    test(`that is ${title} is refused`, () => {
+      const at = path()
+      const error = failureOf(() => loadConfig({ path: at, env: {} }))
+      assert.equal(error.code, code)
+      assert.match(error.message, want)
+      assert.ok(error.message.startsWith(at))
+    })
+
+  test('of exactly the limit is read', () => {
+    const path = file('limit.json', `${text}${' '.repeat(1024 * 1024 - text.length)}`)
+    assert.equal(loadConfig({ path, env: {} }).source, path)
+  })
+
+  test('that $MCPS_PROXY_CONFIG names and is missing says so', () => {
+    const error = failureOf(() => loadConfig({ env: { MCPS_PROXY_CONFIG: join(folder, 'gone.json') } }))
+    assert.match(error.message, /\$MCPS_PROXY_CONFIG/)
+  })
+
+  for (const [mode, warns] of [
+    [0o600, false],
+    [0o644, false],
+    [0o664, true],
+    [0o646, true],
+  ] as const)
+    test(`of mode ${mode.toString(8)} ${warns ? 'is warned about' : 'is fine'}`, () => {
+      const config = loadConfig({ path: file('mode.json', text, mode), env: {} })
+      assert.equal(
+        config.warnings.some(({ message }) => message.includes('others than its owner')),
+        warns,
+      )
+    })
+
+  test('that starts nothing may be written by all', () => {
+    const path = file('open.json', '{"mcpServers":{"s":{"url":"http://h"}}}', 0o666)
+    assert.deepEqual(loadConfig({ path, env: {} }).warnings, [])
+  })
+})
+
+function problemsOfText(text: string): string[] {
+  const path = file('twice.json', text)
+  return failureOf(() => loadConfig({ path, env: {} })).problems.map((each) => `${each.path} ${each.problem}`)
+}
+
+describe('a name that stands twice in one object', () => {
+  const servers = '{\n  "mcpServers": {\n    "fs": {"command": "a"},\n    "fs": {"command": "b"}\n  }\n}'
+
+  test('is told with both places, since the first of two servers would vanish', () => {
+    assert.deepEqual(problemsOfText(servers), [
+      'mcpServers.fs is there twice: at line 3, column 5, and at line 4, column 5',
+    ])
+  })
+
+  const cases: [string, string, string[]][] = [
+    ['of a server', '{"mcpServers":{"s":{"command":"a","command":"b"}}}', ['mcpServers.s.command']],
+    ['of a map', '{"mcpServers":{"s":{"command":"a","env":{"K":"1","K":"2"}}}}', ['mcpServers.s.env.K']],
+    [
+      'written in another way',
+      '{"mcpServers":{"s":{"command":"a"},"\\u0073":{"command":"b"}}}',
+      ['mcpServers.s'],
+    ],
+    [
+      'of the file',
+      '{"mcpServers":{"s":{"command":"a"}},"mcpServers":{"t":{"command":"b"}}}',
+      ['mcpServers'],
+    ],
+    [
+      'behind comments',
+      '{"mcpServers":{"s":{"command":"a"}, // one\n "s":{"command":"b"},}}',
+      ['mcpServers.s'],
+    ],
+    [
+      'three times',
+      '{"mcpServers":{"s":{"command":"a","args":[],"args":[],"args":[]}}}',
+      Array(2).fill('mcpServers.s.args'),
+    ],
+  ]
+  for (const [title, text, want] of cases)
+    test(title, () => {
+      assert.deepEqual(
+        problemsOfText(text).map((problem) => problem.split(' ', 1)[0]),
+        want,
+      )
+    })
+
+  test('is a warning in what nobody reads, and the same names in two objects are nothing', () => {
+    const path = file(
+      'other.json',
+      '{"theme":[{"a":1},{"a":2,"a":3}],"mcpServers":{"s":{"command":"a"},"t":{"command":"a"}}}',
+    )
+    const warnings = loadConfig({ path, env: {} }).warnings.filter(({ message }) => message.includes('twice'))
+    assert.deepEqual(
+      warnings.map((warning) => warning.path),
+      ['theme[1].a'],
+    )
+  })
+})
+
+describe('the place of a mistake in JSON', () => {
+  const cases: [string, number, number, RegExp][] = [
+    ['', 1, 1, /a value, but the file ends/],
+    ['{', 1, 2, /file ends/],
+    ['{"a":1,,}', 1, 8, /a name in quotes/],
+    ['[,]', 1, 2, /a value or \]/],
+    ['{"a":,}', 1, 6, /a value/],
+    ['{"a" 1}', 1, 6, /expected :/],
+    ['{"a":1 "b":2}', 1, 8, /expected , or }/],
+    ['[1 2]', 1, 4, /expected , or ]/],
+    ['{a:1}', 1, 2, /a name in quotes/],
+    ["{'a':1}", 1, 2, /a name in quotes/],
+    ['// x\n{} /* y */ z', 2, 12, /the end of the file/],
+    ['{ /* x ', 1, 3, /the comment that begins here does not end/],
+    ['{} /*/', 1, 4, /the comment that begins here does not end/],
+    ['{"a": # x\n1}', 1, 7, /a value/],
+    ['{\n\t"a": 01\n}', 2, 7, /a value/],
+    ['{"a":"x\ny"}', 1, 6, /a value/],
+    ['{"a":"\\x"}', 1, 6, /a value/],
+    ['{} x', 1, 4, /the end of the file/],
+    ['[nulll]', 1, 2, /a value/],
+    ['[1.]', 1, 2, /a value/],
+    ['}', 1, 1, /a value/],
+  ]
+  for (const [text, line, column, message] of cases)
+    test(JSON.stringify(text), () => {
+      const result = readJson(text)
+      assert.ok(result.kind === 'mistake')
+      assert.deepEqual([result.mistake.line, result.mistake.column], [line, column])
+      assert.match(result.mistake.message, message)
+    })
+
+  const lenient: [string, unknown][] = [
+    ['{"a":1,}', { a: 1 }],
+    ['[1, 2 ,\n]', [1, 2]],
+    ['// first\n{ /* x, } */ "a": [1, // last\n ], }', { a: [1] }],
+    [
+      '{"a": "// no comment, ]", "b": "\\" /* nor this */ ,}"}',
+      { a: '// no comment, ]', b: '" /* nor this */ ,}' },
+    ],
+  ]
+  for (const [text, value] of lenient)
+    test(`${JSON.stringify(text)} has none`, () =>
+      assert.deepEqual(readJson(text), { kind: 'value', value, repeated: [] }))
+
+  test('is found in time in what is made to be slow to read', () => {
+    for (const piece of ['/*', '"\\"', '[1,],', '//', ', ', '"'])
+      assert.equal(readJson(piece.repeat(300_000)).kind, 'mistake', piece)
+  })
+
+  test('shows one character of what it found, since that may be a secret', () => {
+    const result = readJson('{"key": sk-secret}')
+    assert.ok(result.kind === 'mistake')
+    assert.match(result.mistake.message, /found s$/)
+  })
+})
+
+describe('config.schema.json', () => {
+  const root = resolve(import.meta.dirname, '../../..')
+  const shipped = ['.', '..'].map((up) => join(root, up, 'config.schema.json')).find(exists)
+  const validate = new Ajv2020({ strict: true, strictRequired: false, allErrors: true }).compile({
+    ...configJsonSchema(),
+  })
+
+  test('is what the tables say; `node scripts/config-schema.mjs` writes it', () => {
+    assert.ok(shipped)
+    assert.deepEqual(
+      JSON.parse(readFileSync(shipped, 'utf8')),
+      JSON.parse(JSON.stringify(configJsonSchema())),
+    )
+  })
+
+  test('describes every key', () => {
+    const properties = [...JSON.stringify(configJsonSchema()).matchAll(/"description":"([^"]+)/g)]
+    assert.ok(properties.length > 50)
+  })
+
+  const good: [string, unknown][] = [
+    ['every key', full],
+    ['an empty group', { mcpServers: {} }],
+    ['an address as Windsurf names it', { mcpServers: { s: { serverUrl: 'https://h' } } }],
+    ['an address as Gemini CLI names it', { mcpServers: { s: { type: 'http', httpUrl: 'https://h' } } }],
+    ['every variable', { mcpServers: { s: { command: 'x', inheritEnv: true, envFile: '.env' } } }],
+    ['servers', { servers: { s: { url: 'HTTPS://h' } } }],
+    ['variables', { mcpServers: { s: { url: '${H}', headers: { A: '${B}' } } } }],
+    ['aliases', { mcpServers: { s: { type: 'streamable-http', url: 'http://h' } } }],
+    ['unknown keys', { mcpServers: { s: { ...one, icon: 1 } }, more: [] }],
+    ['sizes', { mcpServers: {}, logging: { maxSize: '10MB' } }],
+    ['bytes', { mcpServers: {}, logging: { maxSize: 4096 } }],
+    ['sse', { mcpServers: { s: { type: 'sse', url: 'http://h', maxRetries: 0 } } }],
+  ]
+  for (const [title, value] of good)
+    test(`agrees with the validator: ${title} is right`, () => {
+      read(value, { H: 'http://h', B: 'b' })
+      assert.ok(validate(value), JSON.stringify(validate.errors))
+    })
+
+  // A size below the smallest is text that only the validator can count.
+  for (const [title, value] of bad)
+    test(`agrees with the validator: ${title} is wrong`, () => assert.equal(validate(value), false))
+
+  test('tells an editor what the start forgives', () => {
+    assert.equal(validate({ mcpServers: {}, cli: { stdio: { encoding: 'latin1' } } }), false)
+  })
+})
+
+function exists(path: string): boolean {
+  try {
+    readFileSync(path)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,118 @@
+// How the configuration says a remote server is reached.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ConfigError, resolveConfig } from '../../src/config/config.js'
+import type { HttpServerConfig } from '../../src/upstream/contracts/server-config.js'
+import { hasDoubtfulAuthority, resolvedAddress } from '../../src/transports/http-client/address.js'
+
+const env = { SECRET_PROXY: 'http://ann:CANARY-word@proxy.example:3128', CERTS: '/certs' }
+
+function server(entry: object): HttpServerConfig {
+  const config = resolveConfig(
+    { mcpServers: { s: { url: 'https://h/mcp', ...entry } } },
+    { source: 'test', folder: '/folder', home: '/home/ann', env },
+  )
+  const found = config.schemas.get('default')?.servers[0]
+  assert.ok(found?.kind === 'http' || found?.kind === 'sse')
+  return found
+}
+
+function problemsOf(entry: object): string[] {
+  try {
+    server(entry)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.problems.map(({ path, problem, hint }) => `${path} ${problem}; ${hint}`)
+  }
+}
+
+describe('a remote server', () => {
+  test('has neither a proxy nor certificates of its own unless told', () => {
+    assert.deepEqual([server({}).proxy, server({}).tls], [undefined, undefined])
+  })
+
+  test('may have a proxy out of a variable, whose password is a secret', () => {
+    const { proxy, secrets } = server({ proxy: '${SECRET_PROXY}' })
+    assert.equal(proxy, env.SECRET_PROXY)
+    for (const secret of ['CANARY-word', Buffer.from('ann:CANARY-word').toString('base64')])
+      assert.ok(secrets.includes(secret), secret)
+    assert.equal(server({ proxy: false }).proxy, false)
+  })
+
+  test('names files from the folder of the configuration', () => {
+    const tls = { ca: 'ca.pem', cert: '${CERTS}/me.pem', key: '~/me.key', servername: 'svc.example' }
+    assert.deepEqual(server({ tls }).tls, {
+      ca: '/folder/ca.pem',
+      cert: '/certs/me.pem',
+      key: '/home/ann/me.key',
+      servername: 'svc.example',
+    })
+  })
+
+  const mistakes: readonly [title: string, entry: object, wanted: RegExp][] = [
+    [
+      'a proxy with a path',
+      { proxy: 'http://p/path' },
+      /^mcpServers\.s\.proxy is not the address of a proxy; must be like/,
+    ],
+    [
+      'a proxy of another kind',
+      { proxy: 'socks5://p' },
+      /^mcpServers\.s\.proxy is a string; must be the http:\/\/ or https:\/\/ address/,
+    ],
+    ['a proxy that is true', { proxy: true }, /^mcpServers\.s\.proxy is a boolean; must be/],
+    [
+      'a certificate without a key',
+      { tls: { cert: 'a' } },
+      /^mcpServers\.s\.tls\.key is missing; must be a file beside "cert"$/,
+    ],
+    [
+      'a key without a certificate',
+      { tls: { key: 'a' } },
+      /^mcpServers\.s\.tls\.cert is missing; must be a file beside "key"$/,
+    ],
+    [
+      'a name that is none',
+      { tls: { servername: 'a b' } },
+      /^mcpServers\.s\.tls\.servername is "a b"; must be a host name$/,
+    ],
+    [
+      'certificates that are no object',
+      { tls: true },
+      /^mcpServers\.s\.tls is a boolean; must be an object$/,
+    ],
+    ['a quote in the host', { url: 'http://a"b/mcp' }, /^mcpServers\.s\.url is not an address/],
+    ['a backslash in the host', { url: 'https://a\\@b/' }, /^mcpServers\.s\.url is not an address/],
+  ]
+  for (const [title, entry, wanted] of mistakes)
+    test(`is refused: ${title}`, () => {
+      const problems = problemsOf(entry)
+      assert.equal(problems.length, 1, problems.join('\n'))
+      assert.match(problems[0] ?? '', wanted)
+    })
+})
+
+const base = new URL('https://a.example/mcp')
+const addresses: readonly [address: string, to: string | undefined][] = [
+  ['/sse/', 'https://a.example/sse/'],
+  ['//b.example/x', 'https://b.example/x'],
+  ['https://b.example', 'https://b.example/'],
+  ['/x\\y', 'https://a.example/x/y'],
+  ['/?q=\\"', 'https://a.example/?q=\\%22'],
+  ['https://a.example\\@b.example/', undefined],
+  ['//a.example"b/', undefined],
+  ['\\\\b.example/', undefined],
+  ['/\\b.example/', undefined],
+  ['https:\\\\b.example/', undefined],
+  ['http://', undefined],
+]
+
+describe('an address that a server names', () => {
+  for (const [address, to] of addresses)
+    test(address, () => {
+      assert.equal(resolvedAddress(address, base)?.href, to)
+      if (to !== undefined) assert.equal(hasDoubtfulAuthority(address), false)
+    })
+})

@@ -1,0 +1,618 @@
+// The gateway with real servers behind it and clients that others wrote.
+
+import assert from 'node:assert/strict'
+import { type Socket, connect, createServer } from 'node:net'
+import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import {
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+import { ConfigError, type Configuration, resolveConfig } from '../../src/config/config.js'
+import { type Gateway, type GatewayOptions, openGateway, refuseGateway } from '../../src/gateway/gateway.js'
+import { createProxy, httpServer, limits } from '../../src/index.js'
+import { clockTime } from '../../src/gateway/status.js'
+import { everything, itEcho, itServer, root, time } from '../integration/support/programs.js'
+import { events, handshake, message, open, read, send } from '../transports/support/http.js'
+
+interface Scope {
+  after(run: () => void | Promise<void>): void
+}
+
+async function gateway(
+  scope: Scope,
+  schemas: Readonly<Record<string, unknown>>,
+  server: Readonly<Record<string, unknown>> = {},
+  options: GatewayOptions = {},
+): Promise<Gateway> {
+  const value = { server: { port: 0, ...server }, schemas }
+  const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
+  const opened = await openGateway(config, options)
+  scope.after(() => opened.close(0))
+  return opened
+}
+
+const at = (url: string): object => ({ self: { url } })
+
+function alone(mcpServers: object): Configuration {
+  const value = { server: { port: 0 }, mcpServers }
+  return resolveConfig(value, { source: 'test', folder: root, env: process.env })
+}
+
+describe('a server that is the front itself', () => {
+  const port = 39_518
+  const here = `http://127.0.0.1:${port}`
+  const cases: [string, Record<string, object>, RegExp | undefined][] = [
+    [
+      'its own schema',
+      { default: at(`${here}/mcp`) },
+      /server "self" of schema "default" is this program's own/,
+    ],
+    ['the older transport, by name', { default: at(`http://localhost:${port}/sse`) }, /"default" is this/],
+    ['a named schema', { a: at(`${here}/api/a/mcp/`) }, /server "self" of schema "a" is this/],
+    ['one with another escape', { 'a-b': at(`${here}/api/a%2Db/mcp`) }, /of schema "a-b" is this/],
+    ['a circle of two', { a: at(`${here}/api/b/mcp`), b: at(`${here}/api/a/mcp`) }, /"a" is .*\n.*"b" is/],
+    ['another schema, which leads nowhere', { a: at(`${here}/api/b/mcp`), b: {} }, undefined],
+    ['another port', { default: at(`http://127.0.0.1:${port + 1}/mcp`) }, undefined],
+    ['another path', { default: at(`${here}/other`) }, undefined],
+  ]
+  for (const [title, schemas, wanted] of cases)
+    test(`${title}: ${wanted === undefined ? 'is served' : 'is refused before anything starts, and by --check'}`, () => {
+      const value = {
+        server: { port },
+        schemas: Object.fromEntries(
+          Object.entries(schemas).map(([name, mcpServers]) => [name, { mcpServers }]),
+        ),
+      }
+      const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
+      const check = (): void => refuseGateway(config, {})
+      if (wanted === undefined) check()
+      else assert.throws(check, (error) => error instanceof ConfigError && wanted.test(error.message))
+    })
+
+  test('a start and a reload refuse it; what is served goes on', async (t) => {
+    await assert.rejects(openGateway(alone(at(`${here}/mcp`)), { port }), /own address/)
+    const opened = await gateway(t, { default: schema({ echo: itEcho() }) })
+    await assert.rejects(opened.reload(alone(at(`http://localhost:${opened.port}/mcp`))), /own address/)
+    assert.equal((await send(opened.port, { body: message('ping', 1) })).status, 200)
+  })
+})
+
+const schema = (servers: Readonly<Record<string, unknown>>, more: object = {}): object => ({
+  mcpServers: servers,
+  ...more,
+})
+
+/** A client that answers every question with its own name, and remembers what it heard. */
+function asked(name: string): { client: Client; told: string[] } {
+  const told: string[] = []
+  const capabilities = { sampling: {}, elicitation: {}, roots: { listChanged: true } }
+  const client = new Client({ name, version: '1' }, { capabilities })
+  client.setRequestHandler(CreateMessageRequestSchema, ({ params }) => {
+    told.push('sampling', JSON.stringify(params.messages))
+    return { model: name, role: 'assistant', content: { type: 'text', text: `sampled by ${name}` } }
+  })
+  client.setRequestHandler(ElicitRequestSchema, () => {
+    told.push('elicitation')
+    return { action: 'accept', content: { name: `elicited by ${name}` } }
+  })
+  client.setRequestHandler(ListRootsRequestSchema, () => {
+    told.push('roots')
+    return { roots: [{ uri: `file:///${name}`, name: `root of ${name}` }] }
+  })
+  return { client, told }
+}
+
+async function call(client: Client, name: string, args: Record<string, unknown> = {}): Promise<string> {
+  return JSON.stringify(await client.callTool({ name, arguments: args }))
+}
+
+const transports = {
+  'Streamable HTTP': (url: string) => new StreamableHTTPClientTransport(new URL(`${url}/mcp`)),
+  'HTTP+SSE': (url: string) => new SSEClientTransport(new URL(`${url}/sse`)),
+}
+
+describe('three clients that others wrote', () => {
+  for (const [kind, transport] of Object.entries(transports))
+    test(`are each asked what their own calls ask: ${kind}`, async (t) => {
+      const { origin: url } = await gateway(t, {
+        default: schema({ every: { ...everything, prefix: false } }),
+      })
+      const names = ['ann', 'bob', 'cyd']
+      const clients = names.map((name) => ({ name, ...asked(name) }))
+      await Promise.all(
+        clients.map(async ({ client }) => {
+          await client.connect(transport(url))
+          t.after(() => client.close())
+        }),
+      )
+      await Promise.all(
+        clients.map(async ({ client, name, told }) => {
+          assert.match(await call(client, 'echo', { message: `from ${name}` }), new RegExp(`from ${name}`))
+          // The client's own process has started with that call, and offers more to a client that can be asked.
+          while (!(await client.listTools()).tools.some((tool) => tool.name === 'get-roots-list'))
+            await delay(50)
+          const sampled = await call(client, 'trigger-sampling-request', { prompt: `prompt of ${name}` })
+          assert.match(sampled, new RegExp(`sampled by ${name}`))
+          assert.match(await call(client, 'trigger-elicitation-request'), new RegExp(`elicited by ${name}`))
+          assert.match(await call(client, 'get-roots-list'), new RegExp(`root of ${name}`))
+          const progress: number[] = []
+          // The client library drops what comes in one piece with the answer, and on a busy machine much does, or all.
+          while (progress.length === 0)
+            await client.callTool(
+              { name: 'trigger-long-running-operation', arguments: { duration: 0.2, steps: 4 } },
+              undefined,
+              { onprogress: (each) => progress.push(each.progress) },
+            )
+          assert.deepEqual(progress, [1, 2, 3, 4].slice(0, progress.length))
+          assert.ok(['sampling', 'elicitation', 'roots'].every((what) => told.includes(what)))
+          // Nobody was asked what belongs to somebody else.
+          const prompts = told.filter((what) => what.includes('prompt of'))
+          assert.equal(prompts.length, 1)
+          assert.ok(prompts[0]?.includes(`prompt of ${name}`))
+        }),
+      )
+    })
+
+  test('end their sessions, and are told when one is gone', async (t) => {
+    const { origin: url, port } = await gateway(t, {
+      default: schema({ every: { ...everything, prefix: false } }),
+    })
+    const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`))
+    const client = new Client({ name: 'dan', version: '1' })
+    await client.connect(transport)
+    const { sessionId = '' } = transport
+    await transport.terminateSession()
+    await client.close()
+    const answer = await send(port, { body: message('ping', 1), headers: { 'mcp-session-id': sessionId } })
+    assert.equal(answer.status, 404)
+  })
+})
+
+/** A way to a port that can be cut. */
+async function relay(scope: Scope, port: number): Promise<{ port: number; cut: () => void }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => sockets.delete(socket))
+    }
+    near.pipe(far).pipe(near)
+  })
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy()
+  }
+  scope.after(() => {
+    server.close()
+    cut()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  return { port: address.port, cut }
+}
+
+test('a client whose connections are cut in the middle of a call gets its answer', async (t) => {
+  const servers = schema({ every: { ...everything, prefix: false } })
+  // Through the relay the port is another one.
+  const opened = await gateway(t, { default: servers }, {}, { allowedHosts: ['127.0.0.1'] })
+  const { port, cut } = await relay(t, opened.port)
+  const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`))
+  const client = new Client({ name: 'eve', version: '1' })
+  await client.connect(transport)
+  t.after(() => client.close())
+  const calling = call(client, 'trigger-long-running-operation', { duration: 1.5, steps: 3 })
+  await delay(700)
+  cut()
+  assert.match(await calling, /operation completed/)
+})
+
+test('the limit of processes holds for all schemas together', async (t) => {
+  const messages: string[] = []
+  const schemas = { default: schema({ s: itServer() }), other: schema({ o: itServer() }) }
+  const upstream = { ...limits.upstream, processesMax: 1 }
+  const log = ({ message }: { readonly message: string }): void => void messages.push(message)
+  const { port } = await gateway(t, schemas, {}, { limits: { ...limits, upstream }, log })
+  const call = async (path: string, name: string): Promise<string> =>
+    (await send(port, { path, body: message('tools/call', 1, { name, arguments: { n: 'x' } }) })).body
+  assert.match(await call('/mcp', 's__nonce'), /"result"/)
+  assert.match(await call('/api/other/mcp', 'o__nonce'), /"reason":"overloaded"/)
+  assert.ok(
+    messages.some((text) =>
+      text.includes("'o' cannot be started: 1 processes run already, which is processesMax"),
+    ),
+  )
+})
+
+describe('the pages of a gateway', () => {
+  const schemas = {
+    default: schema({ Time: time, gone: { command: '/nonexistent/program' } }),
+    'my.work': schema({ echo: itEcho() }),
+    off: schema({ Time: time }, { enabled: false }),
+  }
+  test('name every server and its state', async (t) => {
+    const { port, origin: url } = await gateway(t, schemas)
+    await send(port, { body: message('tools/list', 1) })
+    const get = async (path: string): Promise<unknown> =>
+      JSON.parse((await send(port, { path, method: 'GET', headers: { accept: '*/*' } })).body)
+    const settled = async (): Promise<string> => {
+      for (;;) {
+        const text = JSON.stringify(await get('/api/status'))
+        // A server is connected a moment before its list is read.
+        if (!text.includes('"starting"') && text.includes('"totalTools":4')) return text
+        await delay(20)
+      }
+    }
+    const text = await settled()
+    const status: unknown = JSON.parse(
+      text
+        .replaceAll(/"pid":\d+/g, '"pid":1')
+        .replaceAll(/"lastConnected":"[^"]+"/g, '"lastConnected":"L"')
+        .replace(/"uptime":"\d\d:\d\d:\d\d"/, '"uptime":"U"'),
+    )
+    const [connected] = /"lastConnected":"20\d\d-\d\d-\d\dT[\d:.]+Z"/.exec(text) ?? []
+    assert.ok(connected !== undefined && Date.parse(connected.slice(17, -1)) <= Date.now(), text)
+    const gone = JSON.parse(text).schemas.default.mcpServers[1].error
+    assert.match(String(gone), /nonexistent/)
+    assert.deepEqual(status, {
+      server: { status: 'running', port, url, uptime: 'U' },
+      schemas: {
+        default: {
+          status: 'active',
+          mcpServers: [
+            {
+              id: 'Time',
+              name: 'Time',
+              type: 'stdio',
+              status: 'connected',
+              toolCount: 2,
+              lastConnected: 'L',
+              revision: '2025-11-25',
+              evidence: 'refused',
+              pid: 1,
+            },
+            { id: 'gone', name: 'gone', type: 'stdio', status: 'error', toolCount: 0, error: gone },
+          ],
+          totalTools: 2,
+          connectedServers: 1,
+          totalSessions: 0,
+          sessions: [],
+        },
+        'my.work': {
+          status: 'active',
+          mcpServers: [
+            {
+              id: 'echo',
+              name: 'echo',
+              type: 'stdio',
+              status: 'connected',
+              toolCount: 2,
+              lastConnected: 'L',
+              revision: '2025-11-25',
+              evidence: 'unlisted',
+              pid: 1,
+            },
+          ],
+          totalTools: 2,
+          connectedServers: 1,
+          totalSessions: 0,
+          sessions: [],
+        },
+        off: {
+          status: 'disabled',
+          mcpServers: [],
+          totalTools: 0,
+          connectedServers: 0,
+          totalSessions: 0,
+          sessions: [],
+        },
+      },
+      summary: {
+        totalSchemas: 3,
+        activeSchemas: 2,
+        totalServers: 3,
+        connectedServers: 2,
+        failedServers: 1,
+        totalTools: 4,
+      },
+    })
+    const health = JSON.stringify(await get('/health'))
+    assert.match(health, /^\{"status":"ok","timestamp":"\d{4}-[^"]+Z","uptime":[\d.]+\}$/)
+    assert.match(JSON.stringify(await get('/api/my.work/mcp')), /^\{"schema":"my.work","status":"active"/)
+    const endpoints = JSON.stringify(await get('/'))
+    for (const path of ['POST /mcp', 'POST /api/my.work/mcp', 'GET /api/status'])
+      assert.ok(endpoints.includes(path))
+  })
+
+  test('are found, or say what there is', async (t) => {
+    const { port } = await gateway(t, schemas)
+    const body = message('ping', 1)
+    const rows: [string, number, RegExp][] = [
+      ['/mcp', 200, /"result":\{\}/],
+      ['/api/default/mcp', 200, /"result":\{\}/],
+      ['/api/my%2Ework/mcp', 200, /"result":\{\}/],
+      ['/mcp?x=1', 200, /"result":\{\}/],
+      ['/api/off/mcp', 404, /"code":404,"message":"Schema 'off' not found or disabled"/],
+      ['/api/none/mcp', 404, /"data":\{"schemas":\["default","my.work"\]\}/],
+      ['/api/%ff/mcp', 404, /not found or disabled/],
+      ['/api/__proto__/mcp', 404, /not found or disabled/],
+      ['/mcp/', 200, /"result":\{\}/],
+      ['/mcp/?x=1', 200, /"result":\{\}/],
+      ['/api/my%2Ework/mcp/', 200, /"result":\{\}/],
+      ['/mcp//', 404, /"error":"Not Found".*"availableEndpoints":\["POST \/mcp"/],
+      ['//mcp', 404, /availableEndpoints/],
+      ['/api/default/mcp/x', 404, /availableEndpoints/],
+      ['/api//mcp', 404, /availableEndpoints/],
+      ['/../mcp', 404, /availableEndpoints/],
+      ['/health', 405, /Method/],
+    ]
+    for (const [path, status, wanted] of rows) {
+      const answer = await send(port, { path, body })
+      assert.equal(answer.status, status, path)
+      assert.match(answer.body, wanted, path)
+    }
+  })
+
+  test('tell the time that has gone by', () => {
+    assert.equal(clockTime(0), '00:00:00')
+    assert.equal(clockTime(3_725_999), '01:02:05')
+    assert.equal(clockTime(360_000_000), '100:00:00')
+  })
+})
+
+describe('a person with a command line', () => {
+  test('is told of wrong arguments as the revision in the header says', async (t) => {
+    const { port } = await gateway(t, { default: schema({ Time: time }) })
+    const params = { name: 'Time__get_current_time', arguments: {} }
+    const body = message('tools/call', 1, params)
+    const answer = async (headers: Record<string, string>): Promise<string> =>
+      (await send(port, { body, headers })).body
+    assert.match(await answer({ 'mcp-protocol-version': '2025-11-25' }), /"isError":true/)
+    assert.match(await answer({ 'mcp-protocol-version': '2025-06-18' }), /"error":\{"code":-32602/)
+    assert.match(await answer({}), /"error":\{"code":-32602/)
+  })
+
+  test('calls without a handshake', async (t) => {
+    const { port } = await gateway(t, { default: schema({ Time: time }) })
+    const plain = { accept: '*/*', 'content-type': 'application/json' }
+    const list = await send(port, { body: message('tools/list', 1), headers: plain })
+    assert.match(list.body, /"name":"Time__get_current_time"/)
+    const params = { name: 'Time__get_current_time', arguments: { timezone: 'Asia/Tokyo' } }
+    const answer = await send(port, { body: message('tools/call', 'a', params), headers: plain })
+    assert.equal(answer.headers['content-type'], 'application/json')
+    assert.match(answer.body, /"id":"a".*Asia\/Tokyo/)
+  })
+})
+
+test('a web page of this machine that is named speaks a whole session, another one is told what to do', async (t) => {
+  const origin = 'http://localhost:5173'
+  const { port } = await gateway(t, { default: schema({ Time: time }) }, { cors: { origins: [origin] } })
+  const unnamed = await gateway(t, { default: schema({ Time: time }) }, { cors: { origins: ['*'] } })
+  for (const method of ['POST', 'OPTIONS', 'GET']) {
+    const refused = await send(unnamed.port, {
+      method,
+      headers: { origin },
+      ...(method === 'POST' && { body: message('tools/list', 1) }),
+    })
+    assert.equal(refused.status, 403)
+    assert.match(
+      refused.body,
+      /add it to server\.cors\.origins, \\"origins\\": \[\\"http:\/\/localhost:5173\\"\]/,
+    )
+    assert.equal(refused.headers['access-control-allow-origin'], undefined)
+  }
+  for (const method of ['POST', 'GET', 'DELETE']) {
+    const asks = { origin, 'access-control-request-method': method }
+    const { status, headers } = await send(port, { method: 'OPTIONS', headers: asks })
+    assert.equal(status, 204)
+    assert.ok(String(headers['access-control-allow-methods']).split(', ').includes(method), method)
+    assert.match(String(headers['access-control-allow-headers']), /Mcp-Session-Id/)
+  }
+  const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
+  const opened = await send(port, { body, headers: { origin } })
+  assert.equal(opened.headers['access-control-allow-origin'], origin)
+  assert.match(String(opened.headers['access-control-expose-headers']), /Mcp-Session-Id/)
+  const session = { origin, 'mcp-session-id': String(opened.headers['mcp-session-id']) }
+  assert.equal((await send(port, { method: 'DELETE', headers: session })).status, 200)
+  assert.equal((await send(port, { body: message('ping', 1), headers: session })).status, 404)
+})
+
+describe('bytes', () => {
+  test('cross both ways unchanged, and line breaks between tokens become spaces', async (t) => {
+    const { port } = await gateway(t, { default: schema({ echo: itEcho({}, { prefix: false }) }) })
+    const odd = '{"n":12345678901234567890,"f":1.0,"d":1,"d":2,"u":"\\u00e9","__proto__":{}}'
+    const give = { name: 'give', arguments: { b64: Buffer.from(odd).toString('base64') } }
+    // One that takes no events is answered in JSON however long it takes.
+    const headers = { accept: 'application/json' }
+    const given = await send(port, { body: message('tools/call', 1, give), headers })
+    assert.equal(given.body, `{"jsonrpc":"2.0","id":1,"result":${odd}}`)
+    const pretty = `{\r\n "jsonrpc": "2.0",\n "id": "own", "method": "tools/call",\n "params": {"name": "take", "arguments":\n${odd}}}`
+    const taken = await send(port, { body: pretty, headers })
+    const [, base64 = ''] = /"text":"([^"]+)"/.exec(taken.body) ?? []
+    const line = Buffer.from(base64, 'base64').toString()
+    assert.equal(line.replace(/"id": [^,]+,/, '"id": "own",'), pretty.replaceAll(/[\r\n]/g, ' '))
+  })
+})
+
+describe('a gateway that may be reached from elsewhere', () => {
+  test('does not start without a token', async (t) => {
+    const config = { default: schema({ Time: time }) }
+    await assert.rejects(gateway(t, config, { host: '0.0.0.0' }), (error: unknown) => {
+      assert.ok(error instanceof ConfigError)
+      assert.match(error.message, /MCPS_PROXY_TOKEN.*--allow-unauthenticated/)
+      return true
+    })
+    await assert.rejects(
+      createProxy({ mcpServers: {} }).then((proxy) => proxy.serve(httpServer({ host: '::', port: 0 }))),
+      (error: unknown) => {
+        assert.ok(error instanceof ConfigError)
+        // A library user has neither a configuration file nor a command line.
+        assert.match(
+          error.message,
+          /httpServer:\n.*no token.*give it a `token`, or `allowUnauthenticated: true`/,
+        )
+        assert.doesNotMatch(error.message, /MCPS_PROXY_TOKEN|--allow|server\./)
+        return true
+      },
+    )
+  })
+
+  test('is told the names by which it is known', async (t) => {
+    const servers = { default: schema({ Time: time }) }
+    const { port } = await gateway(t, servers, {
+      allowedHosts: ['mcp.example.com', 'other.example.com:8443'],
+    })
+    const status = async (host: string): Promise<number> =>
+      (await send(port, { body: message('ping', 1), headers: { host } })).status
+    for (const [host, wanted] of [
+      ['mcp.example.com', 200],
+      ['mcp.example.com:80', 200],
+      ['other.example.com:8443', 200],
+      ['other.example.com', 403],
+      ['example.com', 403],
+    ] as const)
+      assert.equal(await status(host), wanted, host)
+  })
+
+  test('is told the line for a name by which it is not known', async (t) => {
+    const { port } = await gateway(t, { default: schema({ Time: time }) })
+    const body = message('ping', 1)
+    const refused = await send(port, { body, headers: { host: 'mcp_backend:8080' } })
+    assert.equal(refused.status, 403)
+    assert.match(
+      refused.body,
+      /add it to server\.allowedHosts, \\"allowedHosts\\": \[\\"mcp_backend:8080\\"\]/,
+    )
+    const known = await gateway(t, { default: schema({ Time: time }) }, { allowedHosts: ['mcp_backend'] })
+    assert.equal((await send(known.port, { body, headers: { host: 'mcp_backend:8080' } })).status, 200)
+  })
+
+  test('says that there is no login, and nothing more, to those without a token', async (t) => {
+    const { port } = await gateway(t, { default: schema({ Time: time }) }, { token: 'a-token' })
+    for (const path of [
+      '/.well-known/oauth-protected-resource',
+      '/.well-known/oauth-protected-resource/mcp',
+      '/.well-known/oauth-authorization-server/api/default/mcp',
+      '/mcp/.well-known/openid-configuration',
+      '/register',
+      '/authorize?response_type=code',
+      '/token/',
+    ])
+      for (const method of ['GET', 'POST']) {
+        const answer = await send(port, { path, method })
+        assert.equal(answer.status, 404, path)
+        assert.match(answer.body, /There is no login here/)
+        assert.doesNotMatch(answer.body, /default/)
+        assert.equal(answer.headers['www-authenticate'], undefined)
+      }
+    for (const path of ['/mcp', '/well-known', '/registered', '/api/default/sse', '/'])
+      assert.equal((await send(port, { path, method: 'GET' })).status, 401, path)
+  })
+
+  test('announces how long its connections may rest', async (t) => {
+    const announced = async (server: object): Promise<unknown> => {
+      const { port } = await gateway(t, { default: schema({}) }, { ...server })
+      const headers = { connection: 'keep-alive' }
+      return (await send(port, { path: '/health', method: 'GET', headers })).headers['keep-alive']
+    }
+    assert.equal(await announced({}), 'timeout=618')
+    assert.equal(await announced({ keepAliveTimeout: 75_000 }), 'timeout=73')
+  })
+
+  test('asks for it', async (t) => {
+    const token = 'a long and secret token'.replaceAll(' ', '-')
+    const { port } = await gateway(t, { default: schema({ Time: time }) }, { token })
+    const body = message('ping', 1)
+    assert.equal((await send(port, { body })).status, 401)
+    assert.equal((await send(port, { body, headers: { authorization: `Bearer ${token}x` } })).status, 401)
+    assert.equal((await send(port, { body, headers: { authorization: `Bearer ${token}` } })).status, 200)
+  })
+
+  test('leaves nothing behind when the port is taken', async (t) => {
+    const { port } = await gateway(t, { default: schema({ Time: time }) })
+    await assert.rejects(gateway(t, { default: schema({ Time: time }) }, { port }), {
+      code: 'EADDRINUSE',
+      message: /the port is taken .*--port/,
+    })
+    const proxy = await createProxy({ mcpServers: {} })
+    t.after(() => proxy.close())
+    await assert.rejects(proxy.serve(httpServer({ port })), {
+      code: 'EADDRINUSE',
+      message: /give it another `port`/,
+    })
+  })
+})
+
+describe('closing', () => {
+  test('lets a call finish and takes no other', async (t) => {
+    const opened = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
+    await send(opened.port, { body: message('tools/list', 1) })
+    const params = { name: 'trigger-long-running-operation', arguments: { duration: 0.6, steps: 1 } }
+    const running = send(opened.port, { body: message('tools/call', 1, params) })
+    await delay(200)
+    const closed = opened.close(5000)
+    await assert.rejects(send(opened.port, { body: message('ping', 1) }))
+    assert.match((await running).body, /operation completed/)
+    await closed
+  })
+
+  test('answers a call that takes too long, and ends its sessions', async (t) => {
+    const opened = await gateway(t, { default: schema({ it: itServer({}, { prefix: false }) }) })
+    const headers = await handshake(opened.port)
+    const listening = await open(opened.port, {
+      method: 'GET',
+      headers: { ...headers, accept: 'text/event-stream' },
+    })
+    const running = send(opened.port, {
+      body: message('tools/call', 1, { name: 'never', arguments: {} }),
+      headers,
+    })
+    await delay(400)
+    const closed = opened.close(100)
+    const { body } = await running
+    const [answer] = events(body).slice(-1)
+    assert.match(answer?.data ?? body, /shutting down/)
+    await read(listening)
+    await closed
+  })
+})
+
+test('a session that says exit is over, and nothing else is', async (t) => {
+  const { port } = await gateway(t, { default: schema({ Time: time }) })
+  const headers = await handshake(port)
+  assert.match((await send(port, { body: message('shutdown', 1), headers })).body, /"result":\{\}/)
+  assert.equal((await send(port, { body: message('notifications/exit'), headers })).status, 202)
+  assert.equal((await send(port, { body: message('ping', 2), headers })).status, 404)
+  assert.equal((await send(port, { body: message('ping', 2) })).status, 200)
+})
+
+test('every session has an id of its own, of 192 bits', async (t) => {
+  const { port } = await gateway(t, { default: schema({ Time: time }) })
+  const ids = new Set<string>()
+  for (let n = 0; n < 200; n++) ids.add(String((await handshake(port))['mcp-session-id']))
+  assert.equal(ids.size, 200)
+  for (const id of ids) assert.match(id, /^[\w-]{32}$/)
+})
+
+test('a library user serves a proxy on HTTP', async (t) => {
+  const proxy = await createProxy({ mcpServers: { Time: time } })
+  t.after(() => proxy.close())
+  const { origin, url, port, host } = await proxy.serve(httpServer({ port: 0 }))
+  assert.deepEqual(
+    [origin, url, host],
+    [`http://127.0.0.1:${port}`, `http://127.0.0.1:${port}/mcp`, '127.0.0.1'],
+  )
+  const client = new Client({ name: 'eve', version: '1' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+  assert.equal((await client.listTools()).tools.length, 2)
+  await client.close()
+  assert.match((await send(port, { body: message('tools/list', 1) })).body, /Time__convert_time/)
+  await proxy.close(0)
+  await assert.rejects(send(port, { body: message('ping', 1) }))
+})

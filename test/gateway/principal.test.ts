@@ -1,0 +1,119 @@
+// Whose a client is: found by its token, the same on every instance, and known to the session that serves it.
+
+import assert from 'node:assert'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import { httpServer } from '../../src/index.js'
+import { readFrame } from '../../src/jsonrpc/frame.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import type { ClientOrigin } from '../../src/mcp/call.js'
+import { LegacyClientLeg } from '../../src/mcp/eras/legacy-client.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import type { Owner } from '../../src/transports/http-server/endpoint.js'
+import {
+  type Scope,
+  ScriptedSession,
+  events,
+  front,
+  message,
+  open,
+  read,
+  send,
+  usual,
+} from '../transports/support/http.js'
+
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
+
+const foundLater = async (token: string): Promise<string | undefined> =>
+  token === 'wrong' ? undefined : token
+
+/** An instance whose token this is; gives whose its one client is. */
+async function principalAt(scope: Scope, token: string): Promise<string | undefined> {
+  const sessions: ScriptedSession[] = []
+  const served = {
+    attach: (connection: ScriptedSession['connection'], { principal = '' }: ClientOrigin = {}) => {
+      const session = new ScriptedSession(connection, usual, { principal })
+      sessions.push(session)
+      return Promise.resolve(session)
+    },
+    status: () => [],
+    sessions: () => [],
+  }
+  const around = { name: 'one', log: () => undefined, runtime: realRuntime() }
+  const serving = await httpServer({ port: 0, token }).serve(served, around)
+  scope.after(() => serving.close())
+  const asked = { body: message('echo', 1), headers: bearer(token) }
+  assert.equal((await send(serving.port, asked)).status, 200)
+  return sessions[0]?.principal
+}
+
+describe('a principal', () => {
+  test('is the same for a token on every instance, another for another one, and does not show it', async (t) => {
+    const [one, again, other] = await Promise.all(
+      ['canary-a', 'canary-a', 'canary-b'].map((token) => principalAt(t, token)),
+    )
+    assert.equal(one, again)
+    assert.notEqual(one, other)
+    assert.match(one ?? '', /^bearer [\w-]{43}$/)
+  })
+
+  test('may be found later: nobody is attached before', async (t) => {
+    const waiting: ((principal: string) => void)[] = []
+    const principalOf = (): Promise<string> => new Promise((resolve) => waiting.push(resolve))
+    const { port, sessions } = await front(t, { principalOf })
+    const asked = send(port, { body: message('echo', 1), headers: bearer('a') })
+    await send(port, { path: '/health', method: 'GET' })
+    assert.equal(sessions.length, 0)
+    for (const resolve of waiting) resolve('me')
+    assert.equal((await asked).status, 200)
+    assert.equal(sessions[0]?.principal, 'me')
+  })
+
+  test('that is found later lets in only who it is', async (t) => {
+    const { port, sessions } = await front(t, { principalOf: foundLater })
+    assert.equal((await send(port, { body: message('echo', 1), headers: bearer('wrong') })).status, 401)
+    const opening = message('initialize', 0, { protocolVersion: '2025-06-18' })
+    const opened = await send(port, { body: opening, headers: bearer('a') })
+    const session = { 'mcp-session-id': String(opened.headers['mcp-session-id']) }
+    const asking = async (token: string): Promise<number> =>
+      (await send(port, { body: message('echo', 1), headers: { ...session, ...bearer(token) } })).status
+    assert.deepEqual([await asking('a'), await asking('b')], [200, 404])
+    assert.deepEqual(
+      sessions.map(({ principal }) => principal),
+      ['a'],
+    )
+  })
+
+  test('of the older pair is known too', async (t) => {
+    const { port, sessions } = await front(t, { principalOf: (token) => token })
+    const stream = await open(port, { path: '/sse', method: 'GET', headers: bearer('a') })
+    stream.once('data', () => stream.destroy())
+    await read(stream).catch(() => events(''))
+    assert.equal(sessions[0]?.principal, 'a')
+  })
+
+  test('is told, with the endpoint, to whoever names a session', async (t) => {
+    const owners: string[] = []
+    const newId = ({ endpoint, principal }: Owner): string => `${endpoint.name}-${owners.push(principal)}`
+    const { port } = await front(t, { principalOf: (token) => token, newId })
+    const body = message('initialize', 0, { protocolVersion: '2025-06-18' })
+    const opened = await send(port, { path: '/other', body, headers: bearer('a') })
+    assert.equal(opened.headers['mcp-session-id'], 'other-1')
+    const stream = await open(port, { path: '/sse', method: 'GET', headers: bearer('b') })
+    const [event] = await once(stream, 'data')
+    stream.destroy()
+    assert.match(String(event), /sessionId=pair-2\b/)
+    await send(port, { body: message('echo', 1), headers: bearer('c') })
+    assert.deepEqual(owners, ['a', 'b'], 'who stands alone has no session')
+  })
+
+  test('stays that of a client that says who it is', () => {
+    const leg = new LegacyClientLeg({ name: 'p', version: '1' }, { principal: 'me' }, false)
+    assert.equal(leg.profile.principal, 'me')
+    const request = readFrame(toLine(message('initialize', 0, { protocolVersion: '2025-06-18' })))
+    assert.equal(request.kind, 'request')
+    if (request.kind === 'request') leg.received(request)
+    assert.equal(leg.profile.revision.version, '2025-06-18')
+    assert.equal(leg.profile.principal, 'me')
+  })
+})

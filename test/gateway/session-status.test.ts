@@ -1,0 +1,112 @@
+// Clients as the status shows them, over real HTTP.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createProxy, httpServer } from '../../src/index.js'
+import { type SchemaStatus, schemaStatus } from '../../src/gateway/status.js'
+import { gone, until } from '../integration/support/waiting.js'
+import { at, listAt, numberAt, textAt } from '../integration/support/json.js'
+import { itServer } from '../integration/support/programs.js'
+import { type Scope, message, messageIn, send } from '../transports/support/http.js'
+
+const revision = '2025-11-25'
+const any = { accept: '*/*' }
+
+interface Fronted {
+  readonly port: number
+  readonly proxy: Awaited<ReturnType<typeof createProxy>>
+}
+
+async function fronted(scope: Scope): Promise<Fronted> {
+  const servers = { a: itServer(), b: itServer() }
+  const proxy = await createProxy({ mcpServers: servers })
+  scope.after(() => proxy.close(0))
+  const { port } = await proxy.serve(httpServer({ port: 0 }))
+  return { port, proxy }
+}
+
+/** Opens a session of a client that can be asked, which shares no process of a server. */
+async function session(port: number, clientInfo: object | undefined): Promise<Record<string, string>> {
+  const params = { protocolVersion: revision, capabilities: { sampling: {} }, clientInfo }
+  const { headers } = await send(port, { body: message('initialize', 0, params) })
+  const own = { 'mcp-session-id': String(headers['mcp-session-id']) }
+  await send(port, { body: message('notifications/initialized'), headers: own })
+  return own
+}
+
+const page = async (port: number): Promise<string> =>
+  (await send(port, { path: '/api/status', method: 'GET', headers: any })).body
+
+const sessionsIn = (text: string): readonly unknown[] =>
+  listAt(JSON.parse(text), 'schemas', 'default', 'sessions')
+
+describe('the sessions of the status page', () => {
+  test('say who they are, and which processes are theirs alone', async (t) => {
+    const { port, proxy } = await fronted(t)
+    const before = Date.now()
+    const caller = await session(port, { name: 'caller', version: '1.2' })
+    const lister = await session(port, { name: 'lister', version: '3' })
+    const called = message('tools/call', 1, { name: 'a__nonce', arguments: { n: 'x' } })
+    const { body } = await send(port, { body: called, headers: caller })
+    const pid = numberAt(JSON.parse(textAt(messageIn(body), 'result', 'content', 0, 'text')), 'pid')
+    await send(port, { body: message('tools/list', 2), headers: lister })
+
+    const text = await page(port)
+    const shown = sessionsIn(text)
+    assert.deepEqual(
+      shown.map((one) => [at(one, 'client'), at(one, 'revision'), at(one, 'processes')]),
+      [
+        [{ name: 'caller', version: '1.2' }, revision, [{ server: 'a', pid }]],
+        [{ name: 'lister', version: '3' }, revision, []],
+      ],
+    )
+    for (const one of shown) {
+      assert.match(textAt(one, 'connectedAt'), /^20\d\d-\d\d-\d\dT[\d:.]+Z$/)
+      assert.ok(Date.parse(textAt(one, 'connectedAt')) >= before)
+    }
+    assert.equal(numberAt(JSON.parse(text), 'schemas', 'default', 'totalSessions'), 2)
+    for (const id of [caller, lister])
+      assert.ok(!text.includes(String(id['mcp-session-id'])), 'no id is shown')
+    const embedded = proxy.sessions().map(({ client, processes }) => [client?.name, processes])
+    assert.deepEqual(embedded, [
+      ['caller', [{ server: 'a', pid }]],
+      ['lister', []],
+    ])
+
+    await send(port, { method: 'DELETE', headers: { ...caller, ...any } })
+    for (;;) if (sessionsIn(await page(port)).length === 1) break
+    assert.deepEqual(
+      sessionsIn(await page(port)).map((one) => textAt(one, 'client', 'name')),
+      ['lister'],
+    )
+    await until(() => gone(pid))
+  })
+
+  test('are shown without what a terminal would act on, and not at length', async (t) => {
+    const { port } = await fronted(t)
+    const name = `\u001b[2J\u009b2J\u202e${'x'.repeat(1000)}`
+    await session(port, { name, version: 7 })
+    await session(port, undefined)
+    const text = await page(port)
+    // oxlint-disable-next-line no-control-regex -- they are what this test is about.
+    assert.doesNotMatch(text, /[\u0000-\u001f\u007f-\u009f\u202e]/)
+    const [hostile, silent] = sessionsIn(text)
+    assert.deepEqual(at(hostile, 'client'), { name: name.slice(0, 200) })
+    assert.equal(at(silent, 'client'), undefined)
+  })
+})
+
+test('of more than 100 sessions those with processes of their own are shown first, and all are counted', () => {
+  const sessions = Array.from({ length: 150 }, (_, n) => ({
+    client: { name: `c${n}`, version: undefined },
+    revision,
+    connectedAtMs: n,
+    processes: n === 149 ? [{ server: 's', pid: 7 }] : [],
+  }))
+  const status: SchemaStatus = schemaStatus({ status: () => [], sessions: () => sessions })
+  assert.deepEqual([status.totalSessions, status.sessions.length], [150, 100])
+  assert.deepEqual(
+    status.sessions.slice(0, 2).map(({ client }) => client),
+    [{ name: 'c149' }, { name: 'c0' }],
+  )
+})

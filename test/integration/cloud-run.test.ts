@@ -1,0 +1,824 @@
+// A loopback "Google" and a loopback "Cloud Run": every kind of credentials, with real keys.
+
+import { strict as assert } from 'node:assert'
+import { createSign, createVerify, generateKeyPairSync, randomUUID } from 'node:crypto'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { type ServerResponse, createServer } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import { type Socket, connect } from 'node:net'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { noCredentials } from '../../src/upstream/auth/google-failure.js'
+import { findGoogleCredentials } from '../../src/upstream/auth/google-id-token.js'
+import { IdTokenCredentials } from '../../src/upstream/auth/id-token-credentials.js'
+import { at, parsed, textAt } from './support/json.js'
+import { cli } from './support/programs.js'
+import { Authority, certificate } from '../transports/support/certificates.js'
+import { type Spawned, scratch, spawnProgram, spawnProxy } from './support/spawned.js'
+import {
+  type Handler,
+  type Scope,
+  type Seen,
+  answerOf,
+  events,
+  json,
+  scripted,
+  testTimers,
+} from '../transports/support/scripted.js'
+
+const ACCOUNT = 'invoker@project.iam.gserviceaccount.com'
+const CLIENT_ID = 'client-id.apps.googleusercontent.com'
+const IAM_CREDENTIALS = 'https://iamcredentials.googleapis.com'
+const REFRESH = 'CANARY-refresh-token-1234567890'
+const TOOLS = '{"tools":[{"name":"work","inputSchema":{"type":"object"}}]}'
+const INIT =
+  '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}'
+
+interface Keys {
+  readonly kid: string
+  readonly privateKey: string
+  readonly publicKey: string
+}
+
+function newKeys(): Keys {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+  return { kid: randomUUID(), privateKey, publicKey }
+}
+
+const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+function jwt({ kid, privateKey }: Keys, claims: unknown): string {
+  const signed = `${encoded({ alg: 'RS256', typ: 'JWT', kid })}.${encoded(claims)}`
+  return `${signed}.${createSign('RSA-SHA256').update(signed).sign(privateKey, 'base64url')}`
+}
+
+/** The claims of a token with a good signature. */
+function verified(token: string, keys: Keys): unknown {
+  const [head = '', claims = '', signature = ''] = token.split('.')
+  const isGood = createVerify('RSA-SHA256')
+    .update(`${head}.${claims}`)
+    .verify(keys.publicKey, signature, 'base64url')
+  return isGood ? parsed(Buffer.from(claims, 'base64url').toString()) : undefined
+}
+
+/** Tokens, metadata, impersonation and federation, each checked as the real ones check it. */
+class Google {
+  keys: Keys = newKeys()
+  readonly account: Keys = newKeys()
+  lifeSeconds = 3600
+  /** Tokens given, and where. */
+  readonly given: string[] = []
+  url = ''
+
+  async start(scope: Scope): Promise<this> {
+    const { url } = await scripted(scope, (seen, response) => this.handle(seen, response), { raw: true })
+    this.url = url.origin
+    return this
+  }
+
+  idToken(audience: string, email = ACCOUNT): string {
+    const iat = Math.floor(Date.now() / 1000)
+    const token = jwt(this.keys, {
+      iss: 'https://accounts.google.com',
+      aud: audience,
+      email,
+      iat,
+      exp: iat + this.lifeSeconds,
+      jti: randomUUID(),
+    })
+    this.given.push(token)
+    return token
+  }
+
+  handle(seen: Pick<Seen, 'url' | 'headers' | 'body'>, response: ServerResponse): void {
+    const url = new URL(seen.url, this.url)
+    if (url.pathname === '/token') return this.#token(new URLSearchParams(seen.body), response)
+    if (url.pathname === '/sts') return this.#exchange(new URLSearchParams(seen.body), response)
+    if (url.pathname.endsWith(':generateIdToken')) return this.#impersonate(seen, url, response)
+    if (url.pathname.startsWith('/computeMetadata/')) return this.#metadata(seen, url, response)
+    response.writeHead(404).end()
+  }
+
+  #token(form: URLSearchParams, response: ServerResponse): void {
+    if (form.get('grant_type') === 'refresh_token') {
+      if (form.get('refresh_token') !== REFRESH)
+        return json(
+          response,
+          '{"error":"invalid_grant","error_description":"Token has been expired or revoked."}',
+          400,
+        )
+      return json(
+        response,
+        JSON.stringify({
+          access_token: 'user-access',
+          expires_in: 3600,
+          id_token: this.idToken(CLIENT_ID, 'user@example.com'),
+        }),
+      )
+    }
+    const claims = verified(form.get('assertion') ?? '', this.account)
+    if (claims === undefined || at(claims, 'iss') !== ACCOUNT)
+      return json(response, '{"error":"invalid_grant"}', 400)
+    const audience = textAt(claims, 'target_audience')
+    json(
+      response,
+      JSON.stringify(
+        audience === ''
+          ? { access_token: 'sa-access', expires_in: 3600 }
+          : { id_token: this.idToken(audience) },
+      ),
+    )
+  }
+
+  #exchange(form: URLSearchParams, response: ServerResponse): void {
+    if (form.get('subject_token') !== 'CANARY-subject-token')
+      return json(response, '{"error":"invalid_request"}', 400)
+    json(
+      response,
+      JSON.stringify({
+        access_token: 'federated',
+        expires_in: 3600,
+        token_type: 'Bearer',
+        issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      }),
+    )
+  }
+
+  #impersonate(seen: Pick<Seen, 'headers' | 'body'>, url: URL, response: ServerResponse): void {
+    const known = ['Bearer federated', 'Bearer user-access', 'Bearer sa-access']
+    if (!known.includes(seen.headers.authorization ?? ''))
+      return json(response, '{"error":{"code":403,"message":"denied"}}', 403)
+    const email = decodeURIComponent(url.pathname.split('/').at(-1) ?? '').split(':')[0]
+    json(response, JSON.stringify({ token: this.idToken(textAt(parsed(seen.body), 'audience'), email) }))
+  }
+
+  #metadata(seen: Pick<Seen, 'headers'>, url: URL, response: ServerResponse): void {
+    if (seen.headers['metadata-flavor'] !== 'Google') return void response.writeHead(403).end()
+    response.setHeader('Metadata-Flavor', 'Google')
+    const audience = url.searchParams.get('audience')
+    response.end(url.pathname.endsWith('/identity') && audience !== null ? this.idToken(audience) : 'ok')
+  }
+}
+
+/** Lets in whoever brings a good token, as the front of Cloud Run does. */
+async function cloudRun(scope: Scope, google: Google, audiences: readonly string[] = []) {
+  const state: {
+    audience: string
+    refuseNext: number
+    page: string | undefined
+    /** Takes calls over. */
+    call: Handler | undefined
+  } = { audience: '', refuseNext: 0, page: undefined, call: undefined }
+  const service = await scripted(scope, (seen, response, request) => {
+    const header = seen.headers['x-serverless-authorization'] ?? seen.headers.authorization ?? ''
+    const claims = verified(String(header).replace(/^Bearer /, ''), google.keys)
+    const isInTime = Number(at(claims, 'exp')) * 1000 > Date.now()
+    const accepted = [state.audience, CLIENT_ID, ...audiences]
+    if (state.refuseNext > 0 || !isInTime || !accepted.includes(textAt(claims, 'aud'))) {
+      state.refuseNext--
+      return void response
+        .writeHead(401, { 'content-type': 'text/html' })
+        .end('<title>401 Unauthorized</title><h1>Error: Unauthorized</h1>')
+    }
+    if (state.page !== undefined)
+      return void response
+        .writeHead(Number(state.page), { 'content-type': 'text/html' })
+        .end('<h1>Error: Forbidden</h1>')
+    if (seen.rpc === 'initialize') return json(response, answerOf(seen.id, INIT))
+    if (seen.method === 'GET') return void response.writeHead(405).end()
+    if (seen.id === undefined) return void response.writeHead(202).end()
+    if (seen.rpc === 'tools/call' && state.call !== undefined) return state.call(seen, response, request)
+    events(response, `data: ${answerOf(seen.id, seen.rpc === 'tools/list' ? TOOLS : '{"content":[]}')}\n\n`)
+    response.end()
+  })
+  state.audience = service.url.origin
+  return { ...service, state }
+}
+
+/** A file of credentials, and the environment that finds it. */
+function credentials(scope: Scope, google: Google, kind: string): Record<string, string> {
+  const folder = scratch(scope)
+  const file = join(folder, 'credentials.json')
+  const subject = join(folder, 'subject.txt')
+  writeFileSync(subject, 'CANARY-subject-token')
+  const user = {
+    type: 'authorized_user',
+    client_id: CLIENT_ID,
+    client_secret: 'CANARY-client-secret',
+    refresh_token: REFRESH,
+  }
+  const impersonation = `${google.url}/v1/projects/-/serviceAccounts/${ACCOUNT}:generateAccessToken`
+  const files: Readonly<Record<string, unknown>> = {
+    service_account: {
+      type: 'service_account',
+      client_email: ACCOUNT,
+      private_key: google.account.privateKey,
+      private_key_id: google.account.kid,
+      token_uri: `${google.url}/token`,
+    },
+    authorized_user: user,
+    impersonated_service_account: {
+      type: 'impersonated_service_account',
+      service_account_impersonation_url: impersonation.replace(google.url, IAM_CREDENTIALS),
+      source_credentials: user,
+      delegates: [],
+    },
+    external_account: {
+      type: 'external_account',
+      audience: '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      token_url: `${google.url}/sts`,
+      service_account_impersonation_url: impersonation,
+      credential_source: { file: subject },
+    },
+  }
+  writeFileSync(file, JSON.stringify(files[kind] ?? {}))
+  return { GOOGLE_APPLICATION_CREDENTIALS: file, CANARY_FOLDER: folder }
+}
+
+/** Runs with these variables in place of our own. */
+async function withEnv<T>(
+  env: Readonly<Record<string, string | undefined>>,
+  run: () => Promise<T>,
+): Promise<T> {
+  const names = [
+    'GOOGLE_APPLICATION_CREDENTIALS',
+    'google_application_credentials',
+    'CLOUDSDK_CONFIG',
+    'HOME',
+    'GCE_METADATA_HOST',
+    'GCE_METADATA_IP',
+    'METADATA_SERVER_DETECTION',
+  ]
+  const before = Object.fromEntries(names.map((name) => [name, process.env[name]]))
+  for (const name of names) set(name, env[name])
+  try {
+    return await run()
+  } finally {
+    for (const name of names) set(name, before[name])
+  }
+}
+
+function set(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name]
+  else process.env[name] = value
+}
+
+/** Requests to Google's own hosts go to the loopback one. */
+function rerouted(google: Google): typeof fetch {
+  return (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input)
+    const isGoogles = url.hostname.endsWith('googleapis.com')
+    return fetch(isGoogles ? `${google.url}${url.pathname}${url.search}` : url, init)
+  }
+}
+
+const nowhere = { HOME: '/nonexistent', METADATA_SERVER_DETECTION: 'none' }
+
+const token = (exp: number): string => `h.${encoded({ exp })}.${randomUUID()}`
+
+/** The metadata server is what needs no file. */
+async function started(t: Scope, args: readonly string[] = []) {
+  const google = await new Google().start(t)
+  const run = await cloudRun(t, google, ['https://custom'])
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: '/nonexistent',
+    GCE_METADATA_HOST: new URL(google.url).host,
+    METADATA_SERVER_DETECTION: 'assume-present',
+  }
+  const spawned = spawnProgram(
+    t,
+    process.execPath,
+    [cli, '--url', run.url.href, '--auth', 'google', '--verbose', ...args],
+    { env },
+  )
+  return { google, run, spawned }
+}
+
+function assertSecret({ stderr, client }: Spawned, google: Google): void {
+  const all = stderr + client.heard.map(({ text }) => text).join('\n')
+  for (const token of google.given)
+    assert.equal(all.includes(token) || all.includes(token.split('.')[2] ?? token), false)
+  assert.equal(all.includes('CANARY'), false)
+}
+
+/** Google at its own names, over TLS, for a program that is told of this proxy and of who signed the certificate. */
+async function googleOverTls(scope: Scope, google: Google): Promise<Record<string, string>> {
+  const authority = new Authority('An authority of these tests')
+  const names = ['oauth2.googleapis.com', 'iamcredentials.googleapis.com']
+  const secure = createSecureServer(certificate({ names, by: authority }), (request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (chunk: Buffer) => parts.push(chunk))
+    request.on('end', () => {
+      const { url = '', headers } = request
+      google.handle({ url, headers, body: Buffer.concat(parts).toString() }, response)
+    })
+  })
+  const tunnel = createServer().on('connect', (_request, near: Socket) => {
+    const far = connect(Number(at(secure.address(), 'port')), '127.0.0.1')
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    near.write('HTTP/1.1 200 Connected\r\n\r\n')
+    near.pipe(far).pipe(near)
+  })
+  for (const server of [secure, tunnel])
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
+  scope.after(() => {
+    for (const server of [secure, tunnel]) {
+      server.close()
+      server.closeAllConnections()
+    }
+  })
+  const file = join(scratch(scope), 'authority.pem')
+  writeFileSync(file, authority.cert)
+  return {
+    HTTPS_PROXY: `http://127.0.0.1:${String(at(tunnel.address(), 'port'))}`,
+    NODE_EXTRA_CA_CERTS: file,
+  }
+}
+
+describe('ID tokens', () => {
+  for (const kind of ['service_account', 'authorized_user', 'external_account']) {
+    test(kind, async (t) => {
+      const google = await new Google().start(t)
+      const token = await withEnv({ ...nowhere, ...credentials(t, google, kind) }, async () => {
+        const found = await findGoogleCredentials(
+          { audience: 'https://svc', impersonate: undefined },
+          { fetch: rerouted(google) },
+        )
+        return found()
+      })
+      const wanted = kind === 'authorized_user' ? CLIENT_ID : 'https://svc'
+      assert.equal(at(verified(token, google.keys), 'aud'), wanted)
+    })
+  }
+
+  test('impersonation by a user', async (t) => {
+    const google = await new Google().start(t)
+    const token = await withEnv({ ...nowhere, ...credentials(t, google, 'authorized_user') }, async () => {
+      const auth = { audience: 'https://svc', impersonate: 'other@project.iam.gserviceaccount.com' }
+      return (await findGoogleCredentials(auth, { fetch: rerouted(google) }))()
+    })
+    const claims = verified(token, google.keys)
+    assert.deepEqual(
+      [at(claims, 'aud'), at(claims, 'email')],
+      ['https://svc', 'other@project.iam.gserviceaccount.com'],
+    )
+  })
+
+  test('the folder of gcloud', async (t) => {
+    const google = await new Google().start(t)
+    const { GOOGLE_APPLICATION_CREDENTIALS: file = '' } = credentials(t, google, 'authorized_user')
+    const folder = dirname(file)
+    const text = JSON.stringify({
+      type: 'authorized_user',
+      client_id: CLIENT_ID,
+      client_secret: 's',
+      refresh_token: REFRESH,
+    })
+    mkdirSync(join(folder, '.config/gcloud'), { recursive: true })
+    writeFileSync(join(folder, '.config/gcloud/application_default_credentials.json'), text)
+    const token = await withEnv({ ...nowhere, HOME: folder }, async () =>
+      (await findGoogleCredentials({ audience: 'x', impersonate: undefined }, { fetch: rerouted(google) }))(),
+    )
+    assert.equal(at(verified(token, google.keys), 'aud'), CLIENT_ID)
+  })
+
+  test('the folder that CLOUDSDK_CONFIG names', async (t) => {
+    const google = await new Google().start(t)
+    const { GOOGLE_APPLICATION_CREDENTIALS: file = '' } = credentials(t, google, 'service_account')
+    const folder = dirname(file)
+    renameSync(file, join(folder, 'application_default_credentials.json'))
+    const token = await withEnv({ ...nowhere, CLOUDSDK_CONFIG: folder }, async () =>
+      (
+        await findGoogleCredentials(
+          { audience: 'https://svc', impersonate: undefined },
+          { fetch: rerouted(google) },
+        )
+      )(),
+    )
+    assert.equal(at(verified(token, google.keys), 'aud'), 'https://svc')
+  })
+
+  test('the metadata server', async (t) => {
+    const google = await new Google().start(t)
+    const env = {
+      HOME: '/nonexistent',
+      GCE_METADATA_HOST: new URL(google.url).host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+    }
+    const token = await withEnv(env, async () =>
+      (await findGoogleCredentials({ audience: 'https://svc', impersonate: undefined }))(),
+    )
+    assert.equal(at(verified(token, google.keys), 'aud'), 'https://svc')
+  })
+
+  test('a metadata server that gives something else, or more than a token', async (t) => {
+    let given = ''
+    const server = await scripted(t, (_seen, response) => {
+      response.writeHead(200, { 'metadata-flavor': 'Google' }).end(given)
+    })
+    const env = {
+      HOME: '/nonexistent',
+      GCE_METADATA_HOST: server.url.host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+    }
+    await withEnv(env, async () => {
+      const fetch = await findGoogleCredentials({ audience: 'https://svc', impersonate: undefined })
+      given = 'head.claims.signature\n'
+      assert.equal(await fetch(), 'head.claims.signature')
+      for (given of ['<html>please log in</html>', 'two tokens', 'one\r\nX-Header: 1'])
+        await assert.rejects(fetch(), { code: 'TRANSPORT_AUTH', message: /given as an ID token is none$/ })
+    })
+  })
+
+  test('none, revoked, and in a file that is not there', async (t) => {
+    const google = await new Google().start(t)
+    const auth = { audience: 'https://svc', impersonate: undefined }
+    await withEnv(nowhere, () =>
+      assert.rejects(findGoogleCredentials(auth), { code: 'TRANSPORT_AUTH', message: noCredentials }),
+    )
+    const folder = scratch(t)
+    const file = join(folder, 'c.json')
+    writeFileSync(
+      file,
+      JSON.stringify({
+        type: 'authorized_user',
+        client_id: CLIENT_ID,
+        client_secret: 'CANARY-secret',
+        refresh_token: 'CANARY-revoked',
+      }),
+    )
+    const revoked = await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: file }, () =>
+      findGoogleCredentials(auth, { fetch: rerouted(google) }),
+    )
+    await assert.rejects(
+      revoked(),
+      (error) =>
+        error instanceof Error &&
+        /gcloud auth application-default login/.test(error.message) &&
+        !/CANARY/.test(JSON.stringify(error)),
+    )
+    await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: '/nope.json' }, () =>
+      assert.rejects(findGoogleCredentials(auth), /nope\.json/),
+    )
+    for (const text of ['{"client_secret":CANARY-secret}', 'CANARY-secret', '{"client_secret":"CANARY', ''])
+      await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: file }, async () => {
+        writeFileSync(file, text)
+        const message = 'Authentication failed: no ID token: the file with the credentials is not JSON'
+        await assert.rejects(findGoogleCredentials(auth), { code: 'TRANSPORT_AUTH', message })
+      })
+  })
+})
+
+const service = { method: 'POST', url: new URL('https://service.run.app/mcp') } as const
+const expired = { status: 401, challenges: ['Bearer error="invalid_token"'] }
+
+describe('the current token', () => {
+  test('one fetch for all that wait, renewed before its end, and after a refusal', async () => {
+    let now = 0
+    let fetched = 0
+    const fetchOne = async (): Promise<string> => {
+      fetched++
+      return token(now / 1000 + 3600)
+    }
+    const told: string[] = []
+    const held = new IdTokenCredentials(
+      'Authorization',
+      fetchOne,
+      { ...testTimers, now: () => now, wallNow: () => now },
+      (level, message) => told.push(`${level} ${message}`),
+    )
+    const [a, b] = await Promise.all([held.credential(service), held.credential(service)])
+    assert.deepEqual([a, fetched], [b, 1])
+    assert.deepEqual(told, ['debug the ID token was fetched in 0 ms; it ends at 1970-01-01T01:00:00.000Z'])
+    assert.equal(await held.credential(service), a)
+    now = 3_600_000 - 200_000
+    assert.equal(await held.credential(service), a, 'good while it is renewed')
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(fetched, 2)
+    const renewed = await held.credential(service)
+    assert.notEqual(renewed, a)
+    assert.equal(await held.refused(a, expired), 'again', 'an older one does not take the new one along')
+    assert.equal(await held.credential(service), renewed)
+    assert.equal(await held.refused(renewed, { ...expired, status: 403 }), undefined)
+    assert.equal(await held.credential(service), renewed)
+    await held.refused(renewed, expired)
+    assert.notEqual(await held.credential(service), renewed)
+    assert.equal(fetched, 3)
+  })
+})
+
+describe('a renewal', () => {
+  test('that fails leaves the token in use until its end, and is said', async () => {
+    let now = 0
+    const told: string[] = []
+    const tokens = [token(3600)]
+    let asked = 0
+    const fetchOne = (): Promise<string> => {
+      asked++
+      const next = tokens.shift()
+      return next === undefined ? Promise.reject(new Error('no network')) : Promise.resolve(next)
+    }
+    const clocks = { ...testTimers, now: () => now, wallNow: () => now }
+    const held = new IdTokenCredentials('Authorization', fetchOne, clocks, (level, message) =>
+      told.push(`${level} ${message}`),
+    )
+    const first = await held.credential(service)
+    now = 3_600_000 - 200_000
+    assert.equal(await held.credential(service), first)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(told.at(-1), 'warn the ID token cannot be renewed and is used for another 170 s: no network')
+    assert.equal(await held.credential(service), first)
+    now += 4999
+    assert.equal(await held.credential(service), first)
+    assert.equal(asked, 2, 'not with every call')
+    now += 1
+    assert.equal(await held.credential(service), first)
+    assert.equal(asked, 3)
+    now = 3_600_000
+    await assert.rejects(async () => held.credential(service), /no network/)
+  })
+})
+
+describe('a fetch', () => {
+  test('that never ends fails those that wait, and the next call has another one', async () => {
+    const due: (() => void)[] = []
+    const clocks = {
+      now: () => 0,
+      wallNow: () => 0,
+      setTimer: (ms: number, fire: () => void) => {
+        if (ms === 20_000) due.push(fire)
+        return { cancel: () => undefined }
+      },
+    }
+    const answers = [new Promise<string>(() => {}), Promise.resolve(token(3600))]
+    const held = new IdTokenCredentials('Authorization', () => answers.shift() ?? Promise.reject(), clocks)
+    const waiting = [held.credential(service), held.credential(service)]
+    for (const fire of due) fire()
+    const why = { code: 'TRANSPORT_TOKEN', message: 'no ID token within 20 s' }
+    for (const each of waiting) await assert.rejects(async () => each, why)
+    assert.match((await held.credential(service)).fields[1] ?? '', /^Bearer /)
+  })
+
+  test('by a clock that is wrong is not made for every call', async () => {
+    let fetched = 0
+    const clocks = { ...testTimers, now: () => 0, wallNow: () => 7_200_000 }
+    const fetchOne = async (): Promise<string> => token(3600 + fetched++)
+    const held = new IdTokenCredentials('Authorization', fetchOne, clocks)
+    const first = await held.credential(service)
+    assert.equal(await held.credential(service), first)
+    assert.equal(fetched, 1)
+  })
+})
+
+describe('mcps-proxy --url', () => {
+  test('a token for the origin, one for all calls, and one more on a 401', async (t) => {
+    const { google, run, spawned } = await started(t)
+    const { client } = spawned
+    await client.open()
+    const lists = await Promise.all([1, 2, 3].map(() => client.call('work')))
+    for (const { value, text } of lists) assert.notEqual(at(value, 'result'), undefined, text)
+    assert.equal(google.given.length, 1)
+    assert.match(spawned.stderr, /the ID token was fetched in \d+ ms; it ends at 20\d\d-/)
+    assert.match(spawned.stderr, /POST tools\/call: HTTP 200 text\/event-stream, \d+ bytes out, \d+ bytes in/)
+    google.keys = newKeys()
+    // The keys were rotated: our token is refused, and another one is good.
+    assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
+    assert.equal(google.given.length, 2)
+    run.state.refuseNext = 1
+    assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
+    assert.equal(google.given.length, 3)
+    assertSecret(spawned, google)
+  })
+
+  test('401 for ever: surfaced, with what to do', async (t) => {
+    const { google, run, spawned } = await started(t)
+    run.state.refuseNext = Number.MAX_SAFE_INTEGER
+    await spawned.client.open()
+    const heard = await spawned.client.call('anything')
+    assert.equal(at(heard.value, 'error', 'code'), -32603, heard.text)
+    assert.match(textAt(heard.value, 'error', 'message'), /refused the ID token \(HTTP 401\); check that/)
+    assert.equal(at(heard.value, 'error', 'data', 'status'), 401)
+    // An empty list would look as if the service had no tools.
+    const list = await spawned.client.request('tools/list')
+    assert.match(textAt(list.value, 'error', 'message'), /refused the ID token \(HTTP 401\); check that/)
+    assertSecret(spawned, google)
+  })
+
+  test('403: surfaced, with what to do, and not tried with another token', async (t) => {
+    const { google, run, spawned } = await started(t)
+    run.state.page = '403'
+    await spawned.client.open()
+    const heard = await spawned.client.call('anything')
+    assert.match(textAt(heard.value, 'error', 'message'), /HTTP 403\); give .* roles\/run\.invoker/)
+    assert.equal(at(heard.value, 'error', 'data', 'body'), 'Error: Forbidden')
+    assert.equal(google.given.length, 1)
+    assertSecret(spawned, google)
+  })
+
+  const pages: [string, string, RegExp][] = [
+    ['500', 'http-status', /HTTP 500: Error: Forbidden$/],
+    ['502', 'http-status', /HTTP 502: Error: Forbidden$/],
+    ['503', 'http-status', /HTTP 503: Error: Forbidden$/],
+    ['504', 'http-status', /HTTP 504: Error: Forbidden$/],
+  ]
+  test('5xx with a page of HTML: surfaced with status, words and remedy, and not tried with another token', async (t) => {
+    const { google, run, spawned } = await started(t)
+    await spawned.client.open()
+    await spawned.client.call('work')
+    for (const [status, reason, wanted] of pages) {
+      run.state.page = status
+      const heard = await spawned.client.call('work')
+      const error = at(heard.value, 'error')
+      assert.equal(at(error, 'code'), -32603)
+      assert.match(textAt(error, 'message'), wanted)
+      assert.deepEqual([at(error, 'data', 'reason'), at(error, 'data', 'status')], [reason, Number(status)])
+    }
+    assert.equal(google.given.length, 1)
+    assertSecret(spawned, google)
+  })
+
+  test('a call whose stream is cut, or that is slow, or too large: one answer each', async (t) => {
+    const { google, run, spawned } = await started(t)
+    await spawned.client.open()
+    run.state.call = (seen, response) => {
+      events(response, `data: ${answerOf(seen.id, '{"content":[]}').slice(0, -5)}`)
+      setImmediate(() => response.destroy())
+    }
+    const cut = await spawned.client.call('work')
+    assert.match(textAt(cut.value, 'error', 'message'), /the event stream ended before the answer/)
+    run.state.call = (seen, response) => {
+      setTimeout(() => json(response, answerOf(seen.id, '{"content":[]}')), 700)
+    }
+    assert.notEqual(at((await spawned.client.call('work')).value, 'result'), undefined)
+    run.state.call = (_seen, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '104857600' })
+      response.write('{"jsonrpc":"2.0"')
+    }
+    const large = await spawned.client.call('work')
+    assert.equal(at(large.value, 'error', 'data', 'reason'), 'too-large')
+    assertSecret(spawned, google)
+  })
+
+  test('a service that is not there: said with its address', async (t) => {
+    const { google, run, spawned } = await started(t)
+    await run.close()
+    await spawned.client.open()
+    const heard = await spawned.client.call('work')
+    assert.match(textAt(heard.value, 'error', 'message'), /cannot be reached at http:\/\/127.*ECONNREFUSED/)
+    assertSecret(spawned, google)
+  })
+
+  test('short tokens are renewed', async (t) => {
+    const { google, spawned } = await started(t)
+    google.lifeSeconds = 2
+    await spawned.client.open()
+    await spawned.client.call('work')
+    await new Promise((resolve) => setTimeout(resolve, 2100))
+    const before = google.given.length
+    const heard = await spawned.client.call('work')
+    assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
+    assert.ok(google.given.length > before)
+    assertSecret(spawned, google)
+  })
+
+  test('a custom audience', async (t) => {
+    const { google, spawned } = await started(t, ['--audience', 'https://custom'])
+    await spawned.client.open()
+    await spawned.client.call('work')
+    const [token = ''] = google.given
+    assert.equal(at(verified(token, google.keys), 'aud'), 'https://custom')
+  })
+
+  const types: [string, string][] = [
+    ['service_account', ACCOUNT],
+    ['authorized_user', 'user@example.com'],
+    ['impersonated_service_account', ACCOUNT],
+  ]
+  for (const [kind, email] of types)
+    test(`the whole way, with Google over TLS: ${kind}`, async (t) => {
+      const google = await new Google().start(t)
+      const run = await cloudRun(t, google)
+      const env = {
+        PATH: process.env['PATH'],
+        ...nowhere,
+        ...credentials(t, google, kind),
+        ...(await googleOverTls(t, google)),
+      }
+      const args = [cli, '--url', run.url.href, '--auth', 'google', '--verbose']
+      const spawned = spawnProgram(t, process.execPath, args, { env })
+      await spawned.client.open()
+      const heard = await spawned.client.call('work')
+      assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
+      assert.equal(at(verified(google.given.at(-1) ?? '', google.keys), 'email'), email)
+      assertSecret(spawned, google)
+    })
+
+  test('an Authorization of the configuration goes to the application, the token beside it', async (t) => {
+    const google = await new Google().start(t)
+    const run = await cloudRun(t, google)
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: '/nonexistent',
+      GCE_METADATA_HOST: new URL(google.url).host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+    }
+    const entry = {
+      url: run.url.href,
+      headers: { Authorization: 'Bearer CANARY-app' },
+      auth: { type: 'google' },
+    }
+    const spawned = spawnProxy(t, { svc: entry }, { env, args: ['--verbose'] })
+    await spawned.client.open()
+    const heard = await spawned.client.call('svc__work')
+    assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
+    for (const { headers } of run.seen) {
+      assert.equal(headers.authorization, 'Bearer CANARY-app')
+      assert.equal(headers['x-serverless-authorization'], `Bearer ${google.given[0]}`)
+    }
+    assertSecret(spawned, google)
+  })
+
+  test('the metadata server is asked without a proxy, whatever the environment says', async (t) => {
+    const google = await new Google().start(t)
+    const run = await cloudRun(t, google)
+    const asked: string[] = []
+    const proxy = await scripted(t, (seen, response) => {
+      asked.push(seen.url)
+      response.writeHead(502).end()
+    })
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: '/nonexistent',
+      GCE_METADATA_HOST: new URL(google.url).host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+      HTTP_PROXY: proxy.url.origin,
+      HTTPS_PROXY: proxy.url.origin,
+    }
+    const args = [cli, '--url', run.url.href, '--auth', 'google']
+    const { client } = spawnProgram(t, process.execPath, args, { env })
+    await client.open()
+    const heard = await client.call('work')
+    assert.notEqual(at(heard.value, 'result'), undefined, heard.text)
+    assert.equal(google.given.length, 1)
+    assert.deepEqual([asked, proxy.sockets.size], [[], 0])
+  })
+
+  test('a metadata server that is not there for a moment costs no more than that moment', async (t) => {
+    const google = await new Google().start(t)
+    const run = await cloudRun(t, google)
+    let isDown = true
+    const metadata = await scripted(t, (seen, response) => {
+      if (isDown) response.destroy()
+      else google.handle(seen, response)
+    })
+    const env = {
+      PATH: process.env['PATH'],
+      HOME: '/nonexistent',
+      GCE_METADATA_HOST: metadata.url.host,
+      METADATA_SERVER_DETECTION: 'assume-present',
+    }
+    const args = [cli, '--url', run.url.href, '--auth', 'google']
+    const { client } = spawnProgram(t, process.execPath, args, { env })
+    await client.open()
+    const refused = await client.call('work')
+    assert.match(textAt(refused.value, 'error', 'message'), /no ID token: /)
+    assert.equal(at(refused.value, 'error', 'data', 'reason'), 'unavailable')
+    isDown = false
+    assert.notEqual(at((await client.call('work')).value, 'result'), undefined)
+  })
+
+  test('an address that no token is sent to: said before stdin is read', async (t) => {
+    const args = [cli, '--url', 'http://10.1.2.3/mcp', '--auth', 'google']
+    const spawned = spawnProgram(t, process.execPath, args, { env: { PATH: process.env['PATH'] } })
+    assert.equal(await spawned.exited, 1)
+    assert.match(spawned.stderr, /tokens are only sent over https, and http:\/\/10\.1\.2\.3 is not/)
+  })
+
+  test('no credentials: said before stdin is read, with a remedy', async (t) => {
+    const env = { PATH: process.env['PATH'], HOME: '/nonexistent', METADATA_SERVER_DETECTION: 'none' }
+    const spawned = spawnProgram(t, process.execPath, [cli, '--url', 'https://svc-x.run.app/mcp'], { env })
+    assert.equal(await spawned.exited, 1)
+    assert.match(spawned.stderr, /No credentials found\. Please run "gcloud auth application-default login"/)
+    assert.deepEqual(spawned.client.heard, [])
+  })
+
+  test('no credentials, and a metadata server that is out of order: nothing but the remedy', async (t) => {
+    const broken = await scripted(t, (_seen, response) => response.writeHead(500).end('no metadata'))
+    const env = { PATH: process.env['PATH'], HOME: '/nonexistent', GCE_METADATA_HOST: broken.url.host }
+    const args = [cli, '--url', 'https://svc-x.run.app/mcp']
+    const spawned = spawnProgram(t, process.execPath, args, { env })
+    assert.equal(await spawned.exited, 1)
+    assert.match(spawned.stderr, /^mcps-proxy: No credentials found\. [^\n]*\n$/)
+    const verbose = spawnProgram(t, process.execPath, [...args, '--verbose'], { env })
+    assert.equal(await verbose.exited, 1)
+    assert.match(verbose.stderr, /"level":"debug","message":"MetadataLookupWarning: /)
+  })
+})

@@ -1,0 +1,219 @@
+// How the built program ends: by a signal, by its client, by a fault of its own.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { resolve } from 'node:path'
+import type { Readable } from 'node:stream'
+import { describe, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { failure, said } from './support/client.js'
+import { at, listAt, numberAt, textAt } from './support/json.js'
+import { startMixedCalls, wrongAnswers } from './support/mixed-calls.js'
+import { type ServerEntry, cli, itServer, root } from './support/programs.js'
+import { type Scope, type Spawned, configFile, spawnProgram, spawnProxy } from './support/spawned.js'
+import { HANG_MS, gone, until } from './support/waiting.js'
+import { handshake, message, messageIn, open, send } from '../transports/support/http.js'
+
+const CALLS = 100
+
+const ways: [string, (proxy: Spawned) => void, number][] = [
+  ['SIGTERM', ({ child }) => child.kill('SIGTERM'), 0],
+  ['SIGINT', ({ child }) => child.kill('SIGINT'), 0],
+  ['the end of stdin', (proxy) => proxy.end(), 0],
+  [
+    'shutdown and exit',
+    ({ client }) => {
+      client.send('{"jsonrpc":"2.0","id":"s","method":"shutdown"}')
+      client.send('{"jsonrpc":"2.0","method":"exit"}')
+    },
+    0,
+  ],
+  ['exit alone', ({ client }) => client.send('{"jsonrpc":"2.0","method":"exit"}'), 1],
+]
+
+describe('the end of mcps-proxy --stdio, with 100 calls in flight', { concurrency: 4 }, () => {
+  for (const [way, end, code] of ways)
+    test(`${way}: each call is answered once, and the servers are gone`, async (t) => {
+      const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }) })
+      await proxy.client.open()
+      const pids = said(await proxy.client.call('s__pids'))
+      startMixedCalls(proxy.client, CALLS)
+      await proxy.client.request('ping')
+      end(proxy)
+      assert.equal(await proxy.exited, code)
+      proxy.assertValid()
+      assert.deepEqual(wrongAnswers(proxy.client, CALLS), [])
+      for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(pids, name)))
+    })
+
+  test('what is asked after SIGTERM is refused at once', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() })
+    await proxy.client.open()
+    const running = proxy.client.call('s__slow', { steps: 5, everyMs: 100 }, { progressToken: 1 })
+    await proxy.client.request('ping')
+    proxy.child.kill('SIGTERM')
+    await until(() => proxy.stderr.includes('SIGTERM'))
+    const late = await proxy.client.call('s__nonce', { n: '' })
+    assert.equal(failure(late)[2], 'shutting-down')
+    assert.equal(numberAt(said(await running), 'at'), 6)
+    assert.equal(await proxy.exited, 0)
+  })
+
+  test('a slow reader gets every byte of what is on its way', async (t) => {
+    const proxy = spawnProxy(t, { s: itServer() }, { more: { server: { drainTimeout: HANG_MS } } })
+    await proxy.client.open()
+    await proxy.client.call('s__nonce', { n: '' })
+    const { stdout } = proxy.child
+    const reading = new SlowReader(stdout, 8 * MiB, 3500)
+    t.after(() => reading.stop())
+    const answer = proxy.client.call('s__big', { bytes: 8 * MiB })
+    await once(stdout, 'data')
+    proxy.child.kill('SIGTERM')
+    assert.equal(await proxy.exited, 0)
+    assert(textAt((await answer).value, 'result', 'content', 0, 'text').length > 8 * MiB)
+    proxy.assertValid()
+  })
+})
+
+const MiB = 1024 * 1024
+
+/** Takes so many bytes in so much time, however late its timer comes. */
+class SlowReader {
+  readonly #timer: NodeJS.Timeout
+
+  constructor(stream: Readable, bytes: number, ms: number) {
+    const startedAt = performance.now()
+    let taken = 0
+    stream.pause()
+    stream.on('data', (chunk: Buffer) => {
+      taken += chunk.length
+      if (taken > ((performance.now() - startedAt) / ms) * bytes) stream.pause()
+    })
+    this.#timer = setInterval(() => stream.resume(), 10)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+}
+
+/** `--http` with these servers; its port. */
+async function spawnHttp(
+  t: Scope,
+  server: ServerEntry,
+  env: NodeJS.ProcessEnv = {},
+): Promise<[Spawned, number]> {
+  const file = configFile(t, { s: server }, { server: { port: 0 } })
+  const proxy = spawnProgram(t, process.execPath, [cli, '--http', '--config', file], {
+    env: { ...process.env, ...env },
+  })
+  t.after(() => void proxy.child.kill('SIGTERM'))
+  await until(() => proxy.stderr.includes('/api/status'))
+  return [proxy, Number(/http:\/\/[^\s/]+:(\d+)/.exec(proxy.stderr)?.[1])]
+}
+
+const callBody = (name: string, args: unknown, id: number | string): string =>
+  message('tools/call', id, { name: `s__${name}`, arguments: args })
+
+describe('the end of mcps-proxy --http', () => {
+  test('SIGTERM with 100 calls in flight: each is answered once, and the servers are gone', async (t) => {
+    const [proxy, port] = await spawnHttp(t, itServer({ IT_STUBBORN: '1' }))
+    const pids = await send(port, { body: callBody('pids', {}, 1) })
+    const session = await handshake(port)
+    const calls = Array.from({ length: CALLS }, (_, i) => {
+      const body =
+        i % 3 === 0
+          ? callBody('never', {}, i)
+          : i % 3 === 1
+            ? callBody('slow', { steps: 1, everyMs: 10 * i }, i)
+            : callBody('big', { bytes: 50_000 }, i)
+      return send(port, { body, headers: i % 2 === 0 ? session : {} })
+    })
+    const taken = async (): Promise<number> => {
+      const { body } = await send(port, { body: callBody('seen', {}, 'seen') })
+      const lines = listAt(JSON.parse(textAt(messageIn(body), 'result', 'content', 0, 'text')), 'lines')
+      return lines.filter((line) => Buffer.from(String(line), 'base64').includes('"tools/call"')).length
+    }
+    while ((await taken()) < CALLS) await new Promise((resolve) => setTimeout(resolve, 20))
+    proxy.child.kill('SIGTERM')
+    assert.equal(await proxy.exited, 0)
+    for (const [i, call] of calls.entries()) {
+      const answer = messageIn((await call).body)
+      assert.equal(at(answer, 'id'), i)
+      if (i % 3 === 0) assert.equal(at(answer, 'error', 'data', 'reason'), 'shutting-down')
+    }
+    const found: unknown = JSON.parse(textAt(messageIn(pids.body), 'result', 'content', 0, 'text'))
+    for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(found, name)))
+  })
+
+  test('a second SIGTERM is obeyed at once, and leaves no server behind', async (t) => {
+    const [proxy, port] = await spawnHttp(t, itServer({ IT_STUBBORN: '1' }))
+    const pids = messageIn((await send(port, { body: callBody('pids', {}, 1) })).body)
+    send(port, { body: callBody('never', {}, 2) }).catch(() => undefined)
+    proxy.child.kill('SIGTERM')
+    await until(() => proxy.stderr.includes('SIGTERM: closing'))
+    proxy.child.kill('SIGTERM')
+    assert.equal(await proxy.exited, 128 + 15)
+    const found: unknown = JSON.parse(textAt(pids, 'result', 'content', 0, 'text'))
+    for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(found, name)))
+  })
+
+  test('a slow reader gets its whole answer of 8 MiB', async (t) => {
+    const [proxy, port] = await spawnHttp(t, itServer())
+    const response = await open(port, { body: callBody('big', { bytes: 8 * MiB }, 1) })
+    const chunks: Buffer[] = []
+    const reading = new SlowReader(response, 8 * MiB, 3500)
+    t.after(() => reading.stop())
+    response.on('data', (chunk: Buffer) => chunks.push(chunk))
+    const read = once(response, 'end')
+    proxy.child.kill('SIGTERM')
+    await read
+    assert(
+      textAt(messageIn(Buffer.concat(chunks).toString()), 'result', 'content', 0, 'text').length > 8 * MiB,
+    )
+    assert.equal(await proxy.exited, 0)
+  })
+})
+
+const preload = resolve(root, 'test/programs/injected-fault.mjs')
+const faulty = (where: string): NodeJS.ProcessEnv => ({
+  ...process.env,
+  FAULT_AT: where,
+  NODE_OPTIONS: `--import ${pathToFileURL(preload).href}`,
+})
+
+const onSignal = ({ child }: Spawned): void => void child.kill('SIGUSR2')
+
+describe('a fault inside the proxy', { concurrency: 4 }, () => {
+  const faults: [string, (proxy: Spawned) => void][] = [
+    ['timer', onSignal],
+    ['rejection', onSignal],
+    ['again', onSignal],
+    ['stdin', ({ client }) => client.notify('notifications/boom')],
+    ['child', ({ client }) => void client.call('s__nonce', { n: 'boom' }).catch(() => undefined)],
+  ]
+  for (const [where, cause] of faults)
+    test(`${where}: what is pending is answered, the servers are gone, and the exit code is 70`, async (t) => {
+      const proxy = spawnProxy(t, { s: itServer({ IT_STUBBORN: '1' }) }, { env: faulty(where) })
+      await proxy.client.open()
+      const pids = said(await proxy.client.call('s__pids'))
+      const stuck = Array.from({ length: 10 }, () => proxy.client.call('s__never'))
+      const running = proxy.client.call('s__slow', { steps: 2, everyMs: 100 }, { progressToken: 1 })
+      await proxy.client.request('ping')
+      cause(proxy)
+      assert.equal(await proxy.exited, 70)
+      for (const call of stuck) assert.equal(failure(await call)[2], 'shutting-down')
+      assert.equal(numberAt(said(await running), 'at'), 3)
+      assert.match(proxy.stderr, /"level":"error".*injected fault/)
+      for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(pids, name)))
+    })
+
+  test('request: the same over HTTP', async (t) => {
+    const [proxy, port] = await spawnHttp(t, itServer(), faulty('request'))
+    const stuck = send(port, { body: callBody('never', {}, 1) })
+    await send(port, { body: callBody('nonce', {}, 2) })
+    send(port, { path: '/boom', method: 'GET' }).catch(() => undefined)
+    assert.equal(at(messageIn((await stuck).body), 'error', 'data', 'reason'), 'shutting-down')
+    assert.equal(await proxy.exited, 70)
+  })
+})

@@ -1,0 +1,470 @@
+import { strict as assert } from 'node:assert'
+import { execFileSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { escapeText, createLogger, loadPaint, wantsColors } from '../../src/log/log.js'
+import type { Logger, LoggerOptions, LogLevel, LogRecord, LogStream } from '../../src/log/log.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'mcps-log-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const time = new Date('2026-11-21T10:20:30.456Z')
+
+class Memory implements LogStream {
+  text = ''
+  writableLength = 0
+  write(text: string, written?: () => void): boolean {
+    this.text += text
+    written?.()
+    return true
+  }
+}
+
+function logger(stream: LogStream | undefined, more: Partial<LoggerOptions> = {}): Logger {
+  const console = stream && { stream, format: 'json' as const }
+  return createLogger({ level: 'debug', console, now: () => time, ...more })
+}
+
+function logged(record: LogRecord, secrets: string[] = []): Record<string, unknown> {
+  const stream = new Memory()
+  const log = logger(stream)
+  log.addSecrets(secrets)
+  log.sink(record)
+  assert.equal(stream.text.split('\n').length, 2, 'exactly one line')
+  return JSON.parse(stream.text)
+}
+
+function readable(record: LogRecord, more: Partial<LoggerOptions> = {}): string {
+  const stream = new Memory()
+  logger(stream, { console: { stream, format: 'readable' }, ...more }).sink(record)
+  return stream.text
+}
+
+const info = (message: string, details?: Readonly<Record<string, unknown>>): LogRecord => ({
+  level: 'info',
+  message,
+  ...(details === undefined ? {} : { details }),
+})
+
+describe('a line', () => {
+  test('as JSON has time, level, service, message and details', () => {
+    const record = { level: 'warn', service: 'Time', message: 'm', details: { code: 1 } } as const
+    assert.deepEqual(logged(record), {
+      time: '2026-11-21T10:20:30.456Z',
+      level: 'warn',
+      service: 'Time',
+      message: 'm',
+      details: { code: 1 },
+    })
+  })
+
+  test('for a person names the service', () => {
+    const record = {
+      level: 'warn',
+      service: 'Time',
+      message: 'gone',
+      details: { code: 1, why: 'x y' },
+    } as const
+    assert.equal(readable(record), '10:20:30.456 WARN  [Time] gone  code=1  why=x y\n')
+    assert.equal(readable(info('plain')), '10:20:30.456 INFO  plain\n')
+  })
+
+  test('is coloured by the paint it was given', async () => {
+    const text = readable(info('m'), { paint: await loadPaint() })
+    assert.ok(text.includes('\u001b[32mINFO \u001b[39m'), JSON.stringify(text))
+  })
+
+  const levels: [LogLevel, number][] = [
+    ['error', 1],
+    ['warn', 2],
+    ['info', 3],
+    ['debug', 4],
+  ]
+  for (const [level, count] of levels)
+    test(`at level ${level} comes for ${count} of four records`, () => {
+      const stream = new Memory()
+      const log = logger(stream, { level })
+      for (const [each] of levels) log.sink({ level: each, message: 'm' })
+      assert.equal(stream.text.split('\n').length - 1, count)
+    })
+
+  test('may be for the file only', async () => {
+    const stream = new Memory()
+    const path = join(folder, 'quiet.log')
+    const log = logger(stream, {
+      console: { stream, format: 'json', level: 'error' },
+      file: { path, maxSizeBytes: 4096, maxFiles: 2 },
+    })
+    log.sink(info('for the file'))
+    await log.close()
+    assert.equal(stream.text, '')
+    assert.match(readFileSync(path, 'utf8'), /for the file/)
+  })
+})
+
+describe('colours', () => {
+  const cases: [string, boolean, Record<string, string>, boolean][] = [
+    ['a terminal', true, {}, true],
+    ['a pipe', false, {}, false],
+    ['NO_COLOR', true, { NO_COLOR: '1' }, false],
+    ['an empty NO_COLOR', true, { NO_COLOR: '' }, true],
+    ['a dumb terminal', true, { TERM: 'dumb' }, false],
+  ]
+  for (const [title, isTerminal, env, want] of cases)
+    test(title, () => assert.equal(wantsColors(isTerminal, env), want))
+})
+
+describe('text of strangers', () => {
+  const cases: [string, string, string][] = [
+    ['line ends', 'a\r\nb', String.raw`a\r\nb`],
+    ['a terminal command', 'a\u001b[2Jb', String.raw`a\u001b[2Jb`],
+    ['C1', 'a\u009b2Jb', String.raw`a\u009b2Jb`],
+    ['DEL and NUL', '\u007f\0', String.raw`\u007f\u0000`],
+    ['bidirectional controls', '\u202eabc\u2066\u200f', String.raw`\u202eabc\u2066\u200f`],
+    ['line separators', '\u2028\u2029', String.raw`\u2028\u2029`],
+    ['invisible tags', '\u{e0041}', String.raw`\udb40\udc41`],
+    ['ordinary text', 'Grüße, 世界 👋🏽 a\\b', 'Grüße, 世界 👋🏽 a\\b'],
+  ]
+  // oxlint-disable-next-line no-control-regex
+  const raw = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u
+  for (const [title, text, want] of cases)
+    test(`${title} are shown, not obeyed`, () => {
+      assert.equal(escapeText(text), want)
+      assert.doesNotMatch(
+        readable({ level: 'info', service: text, message: text, details: { [text]: text } }),
+        raw,
+      )
+      const record = logged({ level: 'info', service: text, message: text, details: { text } })
+      assert.deepEqual([record['service'], record['message'], record['details']], [text, text, { text }])
+      const stream = new Memory()
+      logger(stream).sink(info(text))
+      assert.doesNotMatch(stream.text, raw)
+    })
+})
+
+describe('details', () => {
+  const cyclic: Record<string, unknown> = {}
+  cyclic['self'] = cyclic
+  const trap = {
+    get broken(): string {
+      throw new Error('no')
+    },
+  }
+  const cases: [string, unknown, unknown][] = [
+    ['big integers', 12n, '12'],
+    ['functions', () => 1, '[function]'],
+    ['undefined', undefined, '[undefined]'],
+    ['not a number', Number.NaN, 'NaN'],
+    ['bytes', Buffer.from('abc'), 'abc'],
+    ['a member that throws', trap, { broken: '[cannot be shown]' }],
+    ['an Authorization header', { Authorization: 'Basic x' }, { Authorization: '[redacted]' }],
+    ['a progress token', { progressToken: 'p' }, { progressToken: 'p' }],
+    ['depth', [[[[[[[1]]]]]]], [[[[['[…]']]]]]],
+    [
+      'many members',
+      Array.from({ length: 100 }, () => 0),
+      [...Array.from({ length: 64 }, () => 0), '… (100 items)'],
+    ],
+  ]
+  for (const [title, value, want] of cases)
+    test(`${title} are data`, () =>
+      assert.deepEqual(logged(info('m', { value }))['details'], { value: want }))
+
+  test('that are cyclic end', () => assert.match(JSON.stringify(logged(info('m', cyclic))), /\[…\]/))
+
+  test('of an error have its name, message, code, cause and stack', () => {
+    const error = Object.assign(new Error('outer', { cause: new TypeError('inner') }), { code: 'E1' })
+    const { details } = logged(info('m', { error }))
+    const text = JSON.stringify(details)
+    for (const part of [
+      '"name":"Error"',
+      '"message":"outer"',
+      '"code":"E1"',
+      '"message":"inner"',
+      '"stack":"',
+    ])
+      assert.ok(text.includes(part), part)
+  })
+
+  test('that are long are cut, and say how long they were', () => {
+    const { message } = logged(info('x'.repeat(8193)))
+    assert.equal(message, `${'x'.repeat(8192)}… (8193 characters)`)
+    assert.equal(logged(info('x'.repeat(8192)))['message'], 'x'.repeat(8192))
+  })
+
+  test('that are very many leave one line of bounded length', () => {
+    const details = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`k${at}`, 'x'.repeat(8000)]))
+    assert.ok(JSON.stringify(logged(info('m', details))).length < 70_000)
+    assert.ok(readable(info('m', details)).length < 70_000)
+  })
+})
+
+describe('secrets', () => {
+  const cases: [string, string, string][] = [
+    ['as they are', 'key hunter2-abc!', 'key [redacted]'],
+    ['twice', 'hunter2-abc hunter2-abc', '[redacted] [redacted]'],
+    ['the longest first', 'hunter2-abcdef', '[redacted]'],
+    ['as in a URL', '?k=a%20b%26cdef', '?k=[redacted]'],
+    ['as in JSON', String.raw`{"k":"qu\"oted"}`, '{"k":"[redacted]"}'],
+    ['a line of a key', 'read: MIIEvQIBADANBgkqhkiG9w0BAQEFAASC', 'read: [redacted]'],
+    [
+      'a bearer nobody registered',
+      'Authorization: Bearer abcdefghijklmnopqrstuvwxyz',
+      'Authorization: Bearer [redacted]',
+    ],
+    ['words after bearer', 'Bearer authentication failed', 'Bearer authentication failed'],
+    ['a password in a URL', 'postgres://me:pass@host/db', 'postgres://me:[redacted]@host/db'],
+    ['too short to look for', 'abc', 'abc'],
+  ]
+  const known = [
+    'hunter2-abc',
+    'hunter2-abc!',
+    'hunter2-abcdef',
+    'a b&cdef',
+    'qu"oted',
+    'abc',
+    '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END KEY-----\n',
+  ]
+  for (const [title, text, want] of cases)
+    test(title, () => {
+      assert.equal(logged(info(text), known)['message'], want)
+      assert.deepEqual(logged(info('m', { deep: [text] }), known)['details'], { deep: [want] })
+    })
+
+  test('of old configurations are remembered, but not for ever, and those of now whatever their number', () => {
+    const stream = new Memory()
+    const log = logger(stream)
+    log.addSecrets(['first-secret'])
+    log.addSecrets(['second-secret'])
+    log.sink(info('first-secret second-secret'))
+    log.addSecrets(Array.from({ length: 10_000 }, (_, at) => `other-${at}-`))
+    log.sink(info('first-secret other-0- other-9999-'))
+    assert.deepEqual(stream.text.match(/"message":"[^"]*"/g), [
+      '"message":"[redacted] [redacted]"',
+      '"message":"first-secret [redacted] [redacted]"',
+    ])
+  })
+
+  test('hide in names of services, keys and errors too', () => {
+    const line = logged(
+      { level: 'info', service: 'secret-1', message: 'm', details: { 'secret-1': new Error('secret-1') } },
+      ['secret-1'],
+    )
+    assert.doesNotMatch(JSON.stringify(line), /secret-1/)
+  })
+})
+
+describe('stderr', () => {
+  test('that nobody reads loses lines and says how many', () => {
+    const stream = new Memory()
+    const log = logger(stream)
+    stream.writableLength = 1024 * 1024 + 1
+    log.sink(info('lost'))
+    log.sink(info('lost'))
+    stream.writableLength = 0
+    log.sink(info('kept'))
+    assert.doesNotMatch(stream.text, /"lost"/)
+    assert.match(stream.text, /2 log lines were dropped.*\n.*"kept"/)
+  })
+
+  test('that throws does not stop us', () => {
+    const stream = { writableLength: 0, write: () => assert.fail('closed') }
+    logger(stream).sink(info('m'))
+  })
+
+  test('that is stuck is waited for only briefly', async () => {
+    const stream = { writableLength: 5, write: () => false }
+    await logger(stream).close()
+  })
+})
+
+const options = (name: string, maxSizeBytes = 1024, maxFiles = 3): NonNullable<LoggerOptions['file']> => ({
+  path: join(folder, name),
+  maxSizeBytes,
+  maxFiles,
+})
+
+/** A folder on a disk of its own with room for little; undefined where that may not be made. */
+function smallDisk(): string | undefined {
+  const path = mkdtempSync(join(folder, 'disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', path], { stdio: 'ignore' })
+    return path
+  } catch {
+    return undefined
+  }
+}
+
+describe('the file', () => {
+  test('is made with its folder, for its owner only, and has JSON lines', async () => {
+    const file = options('new/deep/a.log')
+    const log = logger(undefined, { file })
+    log.sink(info('one'))
+    log.sink(info('two'))
+    await log.close()
+    const lines = readFileSync(file.path, 'utf8').trimEnd().split('\n')
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).message),
+      ['one', 'two'],
+    )
+    assert.equal(statSync(file.path).mode & 0o777, 0o600)
+    assert.equal(statSync(join(folder, 'new/deep')).mode & 0o777, 0o700)
+  })
+
+  test('is appended to', async () => {
+    const file = options('append.log', 4096)
+    for (const message of ['one', 'two']) {
+      const log = logger(undefined, { file })
+      log.sink(info(message))
+      await log.close()
+    }
+    assert.equal(readFileSync(file.path, 'utf8').split('\n').length, 3)
+  })
+
+  for (const [maxFiles, want] of [
+    [1, ['r1.log']],
+    [2, ['r2.log', 'r2.log.1']],
+    [3, ['r3.log', 'r3.log.1', 'r3.log.2']],
+  ] as const)
+    test(`is rotated by size and kept ${maxFiles} times`, async () => {
+      const file = options(`r${maxFiles}.log`, 1024, maxFiles)
+      const log = logger(undefined, { file })
+      for (let at = 0; at < 100; at += 1) log.sink(info(`line ${at}`))
+      await log.close()
+      const names = readdirSync(folder).filter((name) => name.startsWith(`r${maxFiles}.log`))
+      assert.deepEqual(names.toSorted(), want)
+      for (const name of names) assert.ok(statSync(join(folder, name)).size <= 1024)
+      assert.match(readFileSync(file.path, 'utf8'), /line 99/)
+    })
+
+  test('that another process rotated is opened again, and not rotated twice', async () => {
+    const file = options('shared.log', 4096)
+    const log = logger(undefined, { file })
+    log.sink(info('before'))
+    await log.flush()
+    renameSync(file.path, `${file.path}.1`)
+    log.sink(info('after'))
+    await log.close()
+    assert.match(readFileSync(file.path, 'utf8'), /after/)
+    assert.match(readFileSync(`${file.path}.1`, 'utf8'), /before/)
+    assert.ok(!existsSync(`${file.path}.2`))
+  })
+
+  const broken: [string, () => string][] = [
+    ['a folder', () => folder],
+    [
+      'below a file',
+      () => {
+        const log = join(folder, 'plain')
+        execFileSync('touch', [log])
+        return join(log, 'x.log')
+      },
+    ],
+    ['a device', () => '/dev/null'],
+    ['a disk that is full', () => '/dev/full'],
+    [
+      'a named pipe',
+      () => {
+        const path = join(folder, 'pipe')
+        execFileSync('mkfifo', [path])
+        return path
+      },
+    ],
+  ]
+  for (const [title, path] of broken)
+    test(`that is ${title} is warned about once and never in the way`, async () => {
+      const stream = new Memory()
+      const log = logger(stream, { file: { path: path(), maxSizeBytes: 1024, maxFiles: 2 } })
+      log.sink(info('one'))
+      await log.flush()
+      log.sink(info('two'))
+      await log.close()
+      const warnings = stream.text.split('\n').filter((line) => line.includes('cannot be written'))
+      assert.equal(warnings.length, 1, stream.text)
+      assert.match(stream.text, /"two"/)
+    })
+
+  test('without permission is warned about', { skip: process.getuid?.() === 0 }, async () => {
+    const stream = new Memory()
+    const file = options('denied.log')
+    execFileSync('touch', [file.path])
+    chmodSync(file.path, 0)
+    const log = logger(stream, { file })
+    log.sink(info('one'))
+    await log.close()
+    assert.match(stream.text, /EACCES/)
+  })
+
+  test('on a full disk loses lines, counts them, and is tried again every 30 s', async (t) => {
+    const disk = smallDisk()
+    if (disk === undefined) return t.skip('needs the right to mount')
+    t.after(() => execFileSync('umount', [disk]))
+    const stream = new Memory()
+    const path = join(disk, 'full.log')
+    writeFileSync(join(disk, 'filler'), 'x'.repeat(40_000))
+    let at = time.getTime()
+    const console = { stream, format: 'json' as const, level: 'warn' as const }
+    const file = { path, maxSizeBytes: 1024 ** 2, maxFiles: 1 }
+    const log = logger(undefined, { file, console, now: () => new Date(at) })
+    for (let line = 0; line < 30; line += 1) log.sink(info('x'.repeat(1000)))
+    await log.flush()
+    assert.match(stream.text, /cannot be written: ENOSPC/)
+    rmSync(join(disk, 'filler'))
+    log.sink(info('too early'))
+    await log.flush()
+    at += 30_001
+    log.sink(info('in time'))
+    await log.flush()
+    log.sink(info('the next'))
+    await log.close()
+    assert.equal(stream.text.match(/cannot be written/g)?.length, 1)
+    assert.match(stream.text, /can be written again; 31 lines were dropped/)
+    const text = readFileSync(path, 'utf8')
+    assert.doesNotMatch(text, /too early/)
+    const whole = text.trimEnd().split('\n').slice(-3)
+    assert.deepEqual(
+      whole.map((line) => JSON.parse(line).message),
+      ['31 lines are missing here', 'in time', 'the next'],
+    )
+  })
+
+  test('that comes back is written again, and a clock that goes back does not keep it away', async () => {
+    const stream = new Memory()
+    const below = join(folder, 'comes-back')
+    writeFileSync(below, 'a file where a folder has to be')
+    let at = time.getTime()
+    const file = { path: join(below, 'a.log'), maxSizeBytes: 1024 ** 2, maxFiles: 1 }
+    const log = logger(stream, { file, now: () => new Date(at) })
+    log.sink(info('one'))
+    await log.flush()
+    rmSync(below)
+    at -= 1_000_000
+    log.sink(info('two'))
+    await log.close()
+    assert.match(stream.text, /can be written again; 1 lines were dropped/)
+    assert.match(readFileSync(file.path, 'utf8'), /1 lines are missing here.*\n.*two/)
+  })
+
+  test('takes a bounded amount of what a slow disk has not taken', async () => {
+    const stream = new Memory()
+    const file = options('flood.log', 1024 ** 3, 1)
+    const log = logger(undefined, { file, console: { stream, format: 'json', level: 'warn' } })
+    const line = 'x'.repeat(8000)
+    for (let at = 0; at < 1000; at += 1) log.sink(info(line))
+    await log.close()
+    assert.ok(statSync(file.path).size <= 4 * 1024 * 1024)
+    assert.match(stream.text, /lines were dropped/)
+  })
+})

@@ -1,0 +1,62 @@
+// What is told of a client's calls, and that nothing is made of them for nobody.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { ClientReports } from '../../src/proxy/session/client-reports.js'
+import { Emitter } from '../../src/events/emitter.js'
+import type { Outcome } from '../../src/mcp/call.js'
+import { tooManyCalls, toolNotFound, upstreamFailed } from '../../src/mcp/error-codes.js'
+import type { CallEvent, ProxyEvents } from '../../src/events/proxy-events.js'
+import { callOf } from '../upstream/support/calls.js'
+
+const answered: Outcome = { kind: 'result', result: '{}' }
+const down: Outcome = { kind: 'failed', error: upstreamFailed('a', 'exited', 'gone', { status: 502 }) }
+
+const cases: readonly (readonly [string, Outcome, Partial<CallEvent>])[] = [
+  ['a result', answered, { outcome: 'answered' }],
+  ['a refusal by a result', { ...answered, refusal: 'no' }, { outcome: 'refused', message: 'no' }],
+  ['a failed server', down, { outcome: 'failed', reason: 'exited', status: 502, message: 'gone' }],
+  ['an unknown tool', { kind: 'failed', error: toolNotFound('t', []) }, { outcome: 'refused', code: -32601 }],
+  ['too many', { kind: 'failed', error: tooManyCalls() }, { outcome: 'refused', reason: 'overloaded' }],
+  ['a cancel', { kind: 'cancelled' }, { outcome: 'cancelled' }],
+]
+
+/** Reports, and how often they read the clock, which is the first thing that making an event takes. */
+function reporting() {
+  const events = new Emitter<ProxyEvents>(() => assert.fail('a listener failed'))
+  let readings = 0
+  const runtime = { now: () => ++readings }
+  const reports = new ClientReports({ events, schema: 's', client: 7, runtime })
+  return { events, reports, readings: () => readings }
+}
+
+for (const [title, outcome, expected] of cases) {
+  test(`${title} is told of as ${expected.outcome}`, () => {
+    const { events, reports } = reporting()
+    const told: CallEvent[] = []
+    const failures: CallEvent[] = []
+    events.on('call', (event) => told.push(event))
+    events.on('failure', (event) => failures.push(event))
+    reports.settled(callOf('1', 0), outcome)
+    const [event] = told
+    assert.deepEqual({ ...event, ...expected }, event)
+    assert.deepEqual([event?.schema, event?.client, event?.method], ['s', 7, 'tools/call'])
+    const isFailure = expected.outcome === 'refused' || expected.outcome === 'failed'
+    assert.deepEqual(failures, isFailure ? told : [])
+  })
+}
+
+test('nothing is made of a call that nobody listens for', () => {
+  const { events, reports, readings } = reporting()
+  for (const [, outcome] of cases) reports.settled(callOf('1', 0), outcome)
+  assert.equal(readings(), 0)
+  const offs = [events.on('failure', () => {}), events.on('failure', () => {})]
+  for (const [, outcome] of cases) reports.settled(callOf('1', 0), outcome)
+  assert.equal(readings(), 4, 'only failures are wanted')
+  offs.pop()?.()
+  reports.settled(callOf('1', 0), down)
+  assert.equal(readings(), 5, 'one of two has left')
+  offs.pop()?.()
+  reports.settled(callOf('1', 0), down)
+  assert.equal(readings(), 5, 'nobody is left')
+})

@@ -1,0 +1,54 @@
+// What clients leave unread, all together.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { type SlowReader, Unread } from '../../src/proxy/session/unread.js'
+
+interface Reader extends SlowReader {
+  backlogBytes: number
+  readonly name: string
+}
+
+function readers(gone: string[]): (name: string, backlogBytes: number) => Reader {
+  return (name, backlogBytes) => ({
+    name,
+    backlogBytes,
+    tooSlow: (bytes) => {
+      gone.push(`${name} ${bytes}`)
+      return bytes
+    },
+  })
+}
+
+test('who has left most unread makes room when it is too much in all', () => {
+  const gone: string[] = []
+  const reader = readers(gone)
+  const unread = new Unread(100)
+  const [a, b, c] = [reader('a', 40), reader('b', 50), reader('c', 10)]
+  for (const each of [a, b, c]) unread.add(each)
+  assert.deepEqual(gone, [])
+  a.backlogBytes = 41
+  unread.add(a)
+  assert.deepEqual(gone, ['b 50'])
+  a.backlogBytes = 91
+  unread.add(a)
+  assert.deepEqual(gone, ['b 50', 'a 91'], 'what b left does not count any more')
+})
+
+test('who has read everything, or is gone, does not count', () => {
+  const gone: string[] = []
+  const reader = readers(gone)
+  const unread = new Unread(100)
+  const [a, b] = [reader('a', 100), reader('b', 60)]
+  unread.add(a)
+  unread.remove(a)
+  unread.add(b)
+  assert.deepEqual(gone, [])
+})
+
+test('one client alone may be too much', () => {
+  const gone: string[] = []
+  const unread = new Unread(100)
+  unread.add(readers(gone)('a', 101))
+  assert.deepEqual(gone, ['a 101'])
+})
