@@ -2,14 +2,17 @@
 
 import assert from 'node:assert'
 import { execFile } from 'node:child_process'
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { version } from '../../src/index.js'
 import { readSources, root } from '../support/source-text.js'
 
 const run = promisify(execFile)
+const home = mkdtempSync(join(tmpdir(), 'package-test-'))
+after(() => rmSync(home, { recursive: true, force: true }))
 
 function read(path: string): string {
   return readFileSync(join(root, path), 'utf8')
@@ -137,7 +140,7 @@ describe('the examples', () => {
 
 /** What the command answers with the embedded configuration. */
 async function answersTo(input: string): Promise<unknown[]> {
-  const env = { ...process.env, HOME: join(root, 'no-such-home'), MCPS_PROXY_CONFIG: '' }
+  const env = { ...process.env, HOME: home, MCPS_PROXY_CONFIG: '' }
   const child = run(process.execPath, [join(root, 'dist/cli.js'), '--stdio'], { env })
   child.child.stdin?.end(input)
   const { stdout } = await child
