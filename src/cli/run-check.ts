@@ -87,7 +87,11 @@ function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
 
 /** Why a server failed is often only on its stderr. */
 function inWords({ failure, revision, evidence, crossing, tools, ms, lastWords }: Trial): string[] {
-  if (failure !== undefined) return [`failed after ${ms} ms: ${failure}`, ...lastWords]
+  if (failure !== undefined)
+    return [
+      `failed after ${ms} ms: ${failure}`,
+      ...lastWords.filter((line) => !failure.includes(line.trim())),
+    ]
   const found = evidence === undefined ? '' : ` (${evidenceInWords[evidence]})`
   const ready = `ready in ${ms} ms: ${counted(tools, 'tool')}, revision ${revision ?? 'unknown'}${found}`
   return crossing === undefined ? [ready] : [ready, crossing]

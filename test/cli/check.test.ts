@@ -100,10 +100,7 @@ describe('--check --start', () => {
       /^ {2}stateless +ready in \d+ ms: \d+ tools, revision 2026-07-28 \(as it answered server\/discover\)\n +clients up to 2025-11-25: /m,
     )
     assert.match(stdout, /^ {2}plain +ready in \d+ ms: .*, revision 2025-11-25 \(as configured\)$/m)
-    assert.match(
-      stdout,
-      /^ {2}keyless +failed after \d+ ms: 'keyless' exited with code 3\n +KEY is missing$/m,
-    )
+    assert.match(stdout, /^ {2}keyless +failed after \d+ ms: 'keyless' exited with code 3: KEY is missing$/m)
     assert.match(stdout, /^ {2}absent +failed after \d+ ms: .*ENOENT/m)
     assert.match(stdout, /^ {2}unset +failed after \d+ ms: variable NOT_SET_AT_ALL is not set$/m)
     assert.match(stdout, /^ {2}silent +failed after \d+ ms: .*\(startTimeout\)$/m)
@@ -124,7 +121,7 @@ describe('--check --start', () => {
   for (const [title, args, wanted] of programs)
     test(`shows of a program that ${title} the line that says so, and no other`, (t) => {
       const { stdout } = run('--check', configFile(t, { s: { command: node, args } }), '--start')
-      const [, after = ''] = stdout.split("'s' exited with code 1\n")
+      const [, after = ''] = stdout.split("'s' exited with code 1: ")
       const [said = '', rest] = after.split('\n')
       assert.match(said.trim(), wanted)
       assert.match(rest ?? '', /^ {2}started: 0 ready, 1 failed/)
