@@ -261,11 +261,12 @@ export class Pool implements Upstream, LaneOwner {
 
 /** A server that never listed may have to be installed first. */
 function timesOf(config: ServerConfig, recollections: Recollections): ServerTimes {
-  const { listTimeoutMs, timeoutMs, totalTimeoutMs } = config
+  const { listTimeoutMs, timeoutMs, totalTimeoutMs, settableIn } = config
   return {
     listTimeoutMs,
     timeoutMs,
     totalTimeoutMs,
+    settableIn,
     get startTimeoutMs() {
       return recollections.kept?.description === undefined
         ? config.firstStartTimeoutMs
