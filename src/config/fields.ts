@@ -28,6 +28,18 @@ export interface FrontValues extends Pick<
   readonly previousStateKey: string | undefined
 }
 
+/** Text whose value depends on a variable is checked once that is put in. */
+const withVariable = '[^\\u0000]*\\$\\{[^\\u0000]*'
+
+/** Whoever guesses the key may answer for others. */
+export const stateKeyLengthMin = 16
+
+const stateKey = text({
+  secret: true,
+  pattern: `^([^\\u0000]{${stateKeyLengthMin},}|${withVariable})$`,
+  wanted: `a text of at least ${stateKeyLengthMin} characters`,
+})
+
 const hostName = text({
   pattern:
     '^(?:[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9_.])?|\\[[0-9A-Fa-f:.]{2,45}\\])(?::[0-9]{1,5})?$',
@@ -57,15 +69,19 @@ export const frontFields: FieldsOf<FrontValues> = {
     'How long calls may finish once the proxy is asked to stop, in milliseconds. Absent: 5000.',
   ),
   token: optional(
-    text({ secret: true }),
+    text({
+      secret: true,
+      pattern: `^([\\u0021-\\u007e]+|${withVariable})$`,
+      wanted: 'letters, digits and signs of ASCII, without spaces',
+    }),
     'Bearer token that HTTP clients must present; ${VAR} is expanded. MCPS_PROXY_TOKEN overrides it.',
   ),
   stateKey: optional(
-    text({ secret: true }),
+    stateKey,
     'Secret with which the requestState of servers is signed where there are several principals, equal on all instances; ${VAR} is expanded. MCPS_PROXY_STATE_KEY overrides it. Absent: by chance at each start.',
   ),
   previousStateKey: optional(
-    text({ secret: true }),
+    stateKey,
     'The stateKey of before, which still verifies what was signed with it; ${VAR} is expanded.',
   ),
 }

@@ -2,7 +2,7 @@
 
 import type { CorsConfig, Environment, FrontConfig } from './configuration.js'
 import { Expansion } from './expand.js'
-import { corsFields, frontFields } from './fields.js'
+import { corsFields, frontFields, stateKeyLengthMin } from './fields.js'
 import { Findings } from './problems.js'
 import type { Section } from './section.js'
 import { switchOf } from './switch.js'
@@ -105,9 +105,6 @@ function readToken(
   return undefined
 }
 
-/** Whoever guesses the key may answer for others. */
-const STATE_KEY_LENGTH_MIN = 16
-
 function readStateKey(
   name: 'stateKey' | 'previousStateKey',
   written: string | undefined,
@@ -121,8 +118,8 @@ function readStateKey(
   const path = section.pathOf(name)
   if (unset !== undefined)
     findings.problem(path, `needs the variable ${unset}, which is not set`, 'set it, or take the key out')
-  else if (key.length < STATE_KEY_LENGTH_MIN)
-    findings.problem(path, `has ${key.length} characters`, `must have at least ${STATE_KEY_LENGTH_MIN}`)
+  else if (key.length < stateKeyLengthMin)
+    findings.problem(path, `has ${key.length} characters`, `must have at least ${stateKeyLengthMin}`)
   else return [key]
   return []
 }

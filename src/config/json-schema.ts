@@ -3,10 +3,10 @@
 // `config.schema.json`; nothing at run time imports it.
 
 import { corsFields, frontFields, loggingFields, rootFields, schemaFields, stdioFields } from './fields.js'
-import { urlKeys } from './remote-server.js'
+import { protocolsOfSse, urlKeys } from './remote-server.js'
 import { schemaNamePattern, serverNamePattern } from './formats.js'
 import type { JsonSchema } from './kinds.js'
-import { sandboxFields, templateFields, templateNamePattern } from './sandbox-fields.js'
+import { ownTemplates, sandboxFields, templateFields, templateNamePattern } from './sandbox-fields.js'
 import type { Field } from './section.js'
 import {
   authFields,
@@ -34,6 +34,7 @@ export function configJsonSchema(): JsonSchema {
       'Either named groups of servers under "schemas", or one group under "mcpServers" or "servers".',
     type: 'object',
     properties: rootProperties(),
+    additionalProperties: false,
     oneOf: [{ required: ['schemas'] }, { required: ['mcpServers'] }, { required: ['servers'] }],
     $defs: {
       servers: {
@@ -43,21 +44,23 @@ export function configJsonSchema(): JsonSchema {
       },
       server: serverSchema(),
       stdioServer: {
-        ...section('A program that is started and spoken to on its stdin and stdout.', stdioServerFields),
+        ...kindSchema('A program that is started and spoken to on its stdin and stdout.', stdioServerFields),
         required: ['command'],
       },
       httpServer: remoteSchema('A server reached over Streamable HTTP.', httpServerFields),
       sandbox: sandboxSchema(),
-      sseServer: remoteSchema('A server reached over the older HTTP+SSE transport.', {
-        ...httpServerFields,
-        ...sseServerFields,
-      }),
+      sseServer: remoteSchema(
+        'A server reached over the older HTTP+SSE transport.',
+        { ...httpServerFields, ...sseServerFields },
+        { protocol: { ...property(serverFields.protocol), enum: protocolsOfSse } },
+      ),
     },
   }
 }
 
 function rootProperties(): JsonSchema {
   return {
+    $comment: true,
     $schema: { type: 'string', description: 'Where this schema is, for editors.' },
     server: section('The HTTP front, and the name that clients see.', frontFields, {
       cors: section('Which web pages may call the HTTP front.', corsFields),
@@ -85,32 +88,13 @@ function rootProperties(): JsonSchema {
 
 /** By `type`, or by whether there is a command or an address. */
 function serverSchema(): JsonSchema {
-  const types = [...serverTypes.keys()]
   return {
-    ...section(
-      'One server.',
-      { ...serverFields, ...sharedFields },
-      {
-        type: {
-          enum: types,
-          description: 'Absent: stdio when there is a command, http when there is a url.',
-        },
-        tools: section(
-          'Which tools clients see, under which names, and how long they may take.',
-          toolFields,
-          {
-            timeouts: {
-              type: 'object',
-              description: "The server's own name of a tool -> how long a call of it may take.",
-              additionalProperties: section('The times of one tool.', toolTimeFields),
-            },
-          },
-        ),
-      },
-    ),
+    type: 'object',
+    description: 'One server.',
     allOf: [
       {
         if: { required: ['type'] },
+        then: { properties: { type: typeSchema } },
         else: { oneOf: ['command', ...urlKeys].map((key) => ({ required: [key] })) },
       },
       whenKind('stdio', ['command'], 'stdioServer'),
@@ -119,6 +103,27 @@ function serverSchema(): JsonSchema {
       whenKind('sandbox', [], 'sandbox'),
     ],
   }
+}
+
+const typeSchema: JsonSchema = {
+  enum: [...serverTypes.keys()],
+  description: 'Absent: stdio when there is a command, http when there is a url.',
+}
+
+/** A server of one kind, with the keys that every server has. */
+function kindSchema(description: string, fields: Fields, more: JsonSchema = {}): JsonSchema {
+  const timeouts = {
+    type: 'object',
+    description: "The server's own name of a tool -> how long a call of it may take.",
+    additionalProperties: section('The times of one tool.', toolTimeFields),
+  }
+  const about = 'Which tools clients see, under which names, and how long they may take.'
+  const tools = section(about, toolFields, { timeouts })
+  return section(
+    description,
+    { ...serverFields, ...sharedFields, ...fields },
+    { type: typeSchema, tools, ...more },
+  )
 }
 
 function whenKind(kind: string, keys: readonly string[], definition: string): JsonSchema {
@@ -130,30 +135,39 @@ function whenKind(kind: string, keys: readonly string[], definition: string): Js
 }
 
 function sandboxSchema(): JsonSchema {
-  return section('Code of clients, run where it can do no harm.', sandboxFields, {
+  const template = section('One template.', templateFields)
+  return kindSchema('Code of clients, run where it can do no harm.', sandboxFields, {
     templates: {
       type: 'object',
       description: 'What sessions begin with, besides "python" and "node".',
       propertyNames: { pattern: templateNamePattern },
-      additionalProperties: section('One template.', templateFields),
+      properties: Object.fromEntries(ownTemplates.map((name) => [name, template])),
+      additionalProperties: { ...template, required: ['language'] },
     },
   })
 }
 
-function remoteSchema(description: string, fields: Fields): JsonSchema {
+function remoteSchema(description: string, fields: Fields, more: JsonSchema = {}): JsonSchema {
   const auth = section('How the proxy authenticates, besides the headers.', authFields)
   const tls = section('What TLS is spoken with, besides what the machine has.', tlsFields)
   return {
-    ...section(description, fields, {
+    ...kindSchema(description, fields, {
       auth: { ...auth, required: ['type'] },
       tls: { ...tls, dependentRequired: { cert: ['key'], key: ['cert'] } },
+      ...more,
     }),
     oneOf: urlKeys.map((key) => ({ required: [key] })),
   }
 }
 
+/** An object without other keys, so that an editor marks a misspelled one. A start only warns of it. */
 function section(description: string, fields: Fields, more: JsonSchema = {}): JsonSchema {
-  return { type: 'object', description, properties: { ...properties(fields), ...more } }
+  return {
+    type: 'object',
+    description,
+    properties: { $comment: true, ...properties(fields), ...more },
+    additionalProperties: false,
+  }
 }
 
 function properties(fields: Fields): JsonSchema {

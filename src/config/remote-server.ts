@@ -16,6 +16,9 @@ import { authFields, httpServerFields, sseServerFields, tlsFields } from './serv
 /** `url`, and what Windsurf and Gemini CLI call it. */
 export const urlKeys = ['url', 'serverUrl', 'httpUrl'] as const
 
+/** What a server of the older transport may speak. */
+export const protocolsOfSse: readonly string[] = ['auto', 'legacy']
+
 export function readHttp(
   kind: 'http' | 'sse',
   section: Section,
@@ -79,19 +82,13 @@ function readRetries(
 function readProxy(section: Section, expansion: Expansion): string | false | undefined {
   const written = section.read(httpServerFields, 'proxy')
   if (written === undefined || written === false) return written
-  if (!written.includes('${') && !isProxyAddress(written))
+  if (!written.includes('${') && !URL.canParse(written))
     section.problem(
       'proxy',
       'is not the address of a proxy',
       'must be like "http://host:3128" or "http://name:password@host:3128"',
     )
   return expansion.text(written)
-}
-
-function isProxyAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false
-  const { pathname, search } = new URL(text)
-  return pathname === '/' && search === ''
 }
 
 /** Credentials beyond fixed header fields. */

@@ -147,5 +147,8 @@ export const templateFields: FieldsOf<TemplateValues> = {
   ),
 }
 
+/** The templates that always exist; a configured one of the same name replaces it. Others name their language. */
+export const ownTemplates = ['python', 'node'] as const
+
 /** What a template may be called: clients name it. */
 export const templateNamePattern = '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$'

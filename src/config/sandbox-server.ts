@@ -13,7 +13,13 @@ import type { Expanded, Expansion } from './expand.js'
 import { type PathBase, absolute } from './paths.js'
 import { memberPath } from './problems.js'
 import { readSandboxVariables } from './sandbox-environment.js'
-import { type SandboxValues, sandboxFields, templateFields, templateNamePattern } from './sandbox-fields.js'
+import {
+  type SandboxValues,
+  ownTemplates,
+  sandboxFields,
+  templateFields,
+  templateNamePattern,
+} from './sandbox-fields.js'
 import { sandboxNetwork } from './sandbox-network.js'
 import { isPublicValue, secretsOfEnv, secretsOfUrl } from './secrets.js'
 import { Section } from './section.js'
@@ -148,9 +154,6 @@ function volumeOf(written: string, base: PathBase): SandboxVolume {
   const [host = '', guest = '', access] = written.split(':')
   return { hostPath: absolute(host, base), guestPath: resolve('/', guest), isReadOnly: access === 'ro' }
 }
-
-/** Those there always are; one of the same name takes the place. */
-const ownTemplates = ['python', 'node'] as const
 
 function readTemplates(section: Section, expansion: Expansion, base: PathBase): readonly SandboxTemplate[] {
   const plain = { interpreter: undefined, image: undefined, env: {} }

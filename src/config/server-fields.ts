@@ -148,13 +148,25 @@ const headerName = {
   value: text({ pattern: '^[^\\u0000\\r\\n]*$', mayBeEmpty: true, secret: true, wanted: 'one line of text' }),
 }
 
-const addressRules = {
-  pattern: '^([Hh][Tt][Tt][Pp][Ss]?://[^\\u0000-\\u0020]+|[^\\u0000]*\\$\\{[^\\u0000]*)$',
-  // It may hold a password or a key, wherever in it those stand.
-  secret: true,
-}
+const scheme = '[Hh][Tt][Tt][Pp][Ss]?://'
+/** Readers of addresses do not agree where a host ends that has `"` or a backslash before its path. */
+const host = '[^\\u0000-\\u0020/?#"\\\\]+'
+/** What a variable makes of an address is checked once it is put in. */
+const withVariable = '[^\\u0000]*\\$\\{[^\\u0000]*'
 
-const address = text({ ...addressRules, wanted: 'an http:// or https:// address' })
+const address = text({
+  pattern: `^(${scheme}${host}([/?#][^\\u0000-\\u0020]*)?|${withVariable})$`,
+  // An address may hold a password or a key at any place.
+  secret: true,
+  wanted: 'an http:// or https:// address',
+})
+
+const proxyAddress = text({
+  pattern: `^(${scheme}${host}/?|${withVariable})$`,
+  secret: true,
+  wanted:
+    'the http:// or https:// address of a proxy, like "http://host:3128" or "http://name:password@host:3128", or false',
+})
 
 export interface HttpServerValues {
   readonly url: string
@@ -174,7 +186,7 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
   retries: field(integer(0, 100), 3, 'How often a failed request is tried again.'),
   retryDelay: field(integer(0, pauseMsMax), 1000, 'Milliseconds before the first retry.'),
   proxy: optional(
-    orFalse(text({ ...addressRules, wanted: 'the http:// or https:// address of a proxy, or false' })),
+    orFalse(proxyAddress),
     'The proxy on the way to the server; false for none. Absent: HTTPS_PROXY or HTTP_PROXY. ${VAR} is expanded.',
   ),
 }

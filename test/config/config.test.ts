@@ -8,6 +8,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { ConfigError, loadConfig, resolveConfig, selectSchema } from '../../src/config/config.js'
 import type { Configuration, Environment } from '../../src/config/config.js'
 import { configJsonSchema } from '../../src/config/json-schema.js'
+import { latestStateless } from '../../src/mcp/revisions.js'
 import { readJson } from '../../src/config/json-syntax.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
 
@@ -231,7 +232,9 @@ describe('a configuration', () => {
       'has characters that stand in no bearer token|use letters, digits and signs of ASCII, without spaces'
     for (const token of ['two words', ' ', 'schl\u00fcssel', 'line\n', '${T}']) {
       const value = { mcpServers: { s: one }, server: { token } }
-      assert.deepEqual(problemsOf(value, { T: 'two words' }), [`server.token|${what}`], token)
+      const inFile = 'is a string|must be letters, digits and signs of ASCII, without spaces'
+      const wanted = token === '${T}' ? what : inFile
+      assert.deepEqual(problemsOf(value, { T: 'two words' }), [`server.token|${wanted}`], token)
     }
     const named = problemsOf({ mcpServers: { s: one } }, { MCPS_PROXY_TOKEN: ' ' })
     assert.deepEqual(named, [`$MCPS_PROXY_TOKEN|${what}`])
@@ -1152,7 +1155,7 @@ describe('config.schema.json', () => {
     ['servers', { servers: { s: { url: 'HTTPS://h' } } }],
     ['variables', { mcpServers: { s: { url: '${H}', headers: { A: '${B}' } } } }],
     ['aliases', { mcpServers: { s: { type: 'streamable-http', url: 'http://h' } } }],
-    ['unknown keys', { mcpServers: { s: { ...one, icon: 1 } }, more: [] }],
+    ['comments', { $comment: 'c', mcpServers: { s: { ...one, $comment: 1 } }, server: { $comment: [] } }],
     ['sizes', { mcpServers: {}, logging: { maxSize: '10MB' } }],
     ['bytes', { mcpServers: {}, logging: { maxSize: 4096 } }],
     ['sse', { mcpServers: { s: { type: 'sse', url: 'http://h', maxRetries: 0 } } }],
@@ -1166,6 +1169,39 @@ describe('config.schema.json', () => {
   // A size below the smallest is text that only the validator can count.
   for (const [title, value] of bad)
     test(`agrees with the validator: ${title} is wrong`, () => assert.equal(validate(value), false))
+
+  const crossed: [string, object][] = [
+    [
+      'HTTP+SSE with a revision that lacks it',
+      { s: { type: 'sse', url: 'http://h', protocol: latestStateless.version } },
+    ],
+    ['a quotation mark in a host', { s: { url: 'http://h"x/mcp' } }],
+    ['a proxy with a path', { s: { url: 'https://h', proxy: 'http://p:1/path' } }],
+    ['a template without a language', { s: { type: 'sandbox', templates: { data: {} } } }],
+  ]
+  for (const [title, mcpServers] of crossed)
+    test(`agrees with the validator: ${title} is wrong`, () => {
+      assert.notDeepEqual(problemsOf({ mcpServers }), [])
+      assert.equal(validate({ mcpServers }), false)
+    })
+
+  for (const server of [{ stateKey: 'short' }, { token: 'two words' }])
+    test(`agrees with the validator: ${JSON.stringify(server)} is wrong`, () => {
+      assert.notDeepEqual(problemsOf({ mcpServers: {}, server }), [])
+      assert.equal(validate({ mcpServers: {}, server }), false)
+    })
+
+  const misspelled: [string, unknown][] = [
+    ['of the file', { mcpServers: {}, loging: {} }],
+    ['of a server', { mcpServers: { s: { command: 'x', argz: [] } } }],
+    ['of another kind of server', { mcpServers: { s: { command: 'x', headers: {} } } }],
+    ['of a section', { mcpServers: {}, server: { prot: 1 } }],
+  ]
+  for (const [title, value] of misspelled)
+    test(`marks a misspelled key ${title}, of which a start only warns`, () => {
+      assert.equal(validate(value), false)
+      assert.equal(read(value).warnings.length > 0, true)
+    })
 
   test('tells an editor what the start forgives', () => {
     assert.equal(validate({ mcpServers: {}, cli: { stdio: { encoding: 'latin1' } } }), false)
