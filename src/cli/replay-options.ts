@@ -22,6 +22,8 @@ export function replayOf(tokens: Tokens): ReplayCommand {
     http: values.has('http'),
     headers: headersOf(tokens),
     verbose: values.has('verbose'),
+    updates: values.has('update'),
+    junit: values.get('junit'),
     timeoutMs: millisecondsOf(values.get('timeout') ?? '') ?? timeoutMsDefault,
   }
 }

@@ -91,10 +91,10 @@ function serverSchema(): JsonSchema {
   return {
     type: 'object',
     description: 'One server.',
+    properties: { type: typeSchema },
     allOf: [
       {
         if: { required: ['type'] },
-        then: { properties: { type: typeSchema } },
         else: { oneOf: ['command', ...urlKeys].map((key) => ({ required: [key] })) },
       },
       whenKind('stdio', ['command'], 'stdioServer'),

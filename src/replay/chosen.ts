@@ -1,5 +1,5 @@
-// What the other end chose while it was recorded, and will choose anew: the ids
-// and progress tokens of its requests, and the cursors of its lists.
+// What the other end chose while it was recorded, and will choose anew: the ids and progress tokens of its requests,
+// the cursors of its lists, the states of its questions (`requestState`) and the ids of its tasks.
 //
 // These places, and no others, become holes of a recorded frame. What is sent back
 // to the other end later names the same values.
@@ -30,7 +30,11 @@ export class ChosenValues {
       if (textOf(child(message, 'method')) === 'notifications/cancelled') {
         this.#hole(holes, 'same', 'id', child(params, 'requestId'))
       }
-      this.#hole(holes, 'bind', 'cursor', child(child(message, 'result'), 'nextCursor'))
+      const result = child(message, 'result')
+      this.#hole(holes, 'bind', 'cursor', child(result, 'nextCursor'))
+      this.#hole(holes, 'bind', 'state', child(result, 'requestState'))
+      this.#hole(holes, 'bind', 'task', child(child(result, 'task'), 'taskId'))
+      for (const node of taskIds(result, params)) this.#hole(holes, 'same', 'task', node)
     }
     return { ...pattern, holes }
   }
@@ -42,7 +46,11 @@ export class ChosenValues {
       const method = textOf(child(message, 'method'))
       if (method === undefined) return this.#fill('id', child(message, 'id'))
       if (method === 'notifications/progress') return this.#fill('token', child(params, 'progressToken'))
-      return this.#fill('cursor', child(params, 'cursor'))
+      return [
+        ...this.#fill('cursor', child(params, 'cursor')),
+        ...this.#fill('state', child(params, 'requestState')),
+        ...taskIds(params).flatMap((node) => this.#fill('task', node)),
+      ]
     })
   }
 
@@ -63,6 +71,16 @@ export class ChosenValues {
     return `${what} ${this.#bytes(node)}`
   }
 }
+
+/** Where these objects name a task. */
+function taskIds(...objects: readonly (JsonNode | undefined)[]): (JsonNode | undefined)[] {
+  return objects.flatMap((object) => [
+    child(object, 'taskId'),
+    child(child(child(object, '_meta'), RELATED_TASK), 'taskId'),
+  ])
+}
+
+const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
 function messages(tree: JsonNode): readonly JsonNode[] {
   return tree.kind === 'array' ? tree.items : [tree]

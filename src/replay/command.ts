@@ -1,5 +1,6 @@
 // `mcps-proxy replay`: transcripts in, a verdict out.
 
+import { writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import process from 'node:process'
 import { Children } from '../cli/children.js'
@@ -10,6 +11,8 @@ import { isReserved } from '../transports/http-client/session.js'
 import { TranscriptError } from './line.js'
 import { type ReplayRequest, type ReplaySurroundings, Replayer } from './replayer.js'
 import { type Tally, count, report, summary } from './report.js'
+import { type ReplayedFile, junitXml } from './junit.js'
+import { updateFiles } from './update.js'
 import { type Transcript, readTranscripts } from './transcript.js'
 
 /** What a replay is done with, and where its report goes. */
@@ -59,8 +62,10 @@ export async function replay(request: ReplayRequest, around: Surroundings): Prom
     await around.complain(`${problems.join('\n')}\n`)
     return usageMistake
   }
-  const tally = await replayAll(transcripts, request, around)
+  const { tally, results } = await replayAll(transcripts, request, around)
   await around.print(summary(tally))
+  if (request.updates) await around.print(updateFiles(results))
+  if (request.junit !== undefined) writeFileSync(request.junit, junitXml(results))
   return tally.failed > 0 ? failed : 0
 }
 
@@ -68,7 +73,8 @@ async function replayAll(
   transcripts: readonly Transcript[],
   request: ReplayRequest,
   around: Surroundings,
-): Promise<Tally> {
+): Promise<{ readonly tally: Tally; readonly results: readonly ReplayedFile[] }> {
+  const results: ReplayedFile[] = []
   const tally = { passed: 0, failed: 0, skipped: 0, frames: 0, times: 0, early: 0 }
   const replayer = new Replayer(request, around)
   try {
@@ -77,13 +83,14 @@ async function replayAll(
       const result = await replayer.replay(transcript)
       around.progress?.('')
       count(tally, result)
+      results.push({ transcript, result })
       const text = report(transcript, result, request.verbose)
       if (text !== '') await around.print(text)
     }
   } finally {
     await replayer.close()
   }
-  return tally
+  return { tally, results }
 }
 
 function realSurroundings(runtime: Runtime): Surroundings {

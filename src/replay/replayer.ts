@@ -26,6 +26,10 @@ export interface ReplayRequest extends CarrierChoice {
   readonly headers: Readonly<Record<string, string>>
   /** Show every frame. */
   readonly verbose: boolean
+  /** Whether the messages that came are written into the transcripts, in place of those that differ. */
+  readonly updates: boolean
+  /** Where the results are written as JUnit XML. */
+  readonly junit: string | undefined
   /** How long one frame may take to come. */
   readonly timeoutMs: number
 }

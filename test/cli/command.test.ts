@@ -47,6 +47,8 @@ describe('the command line', () => {
     http: false,
     headers: {},
     verbose: false,
+    updates: false,
+    junit: undefined,
     timeoutMs: 30_000,
   }
   const check = {
@@ -93,6 +95,7 @@ describe('the command line', () => {
     ['replay a.jsonl -- node s.js --flag', { ...replay, command: ['node', 's.js', '--flag'] }],
     ['replay a.jsonl --url http://h', { ...replay, url: 'http://h' }],
     ['replay a.jsonl --http', { ...replay, http: true }],
+    ['replay a.jsonl --update --junit r.xml', { ...replay, updates: true, junit: 'r.xml' }],
     [
       'replay a.jsonl --url http://h --header A:1 --header=X-B:c:d',
       { ...replay, url: 'http://h', headers: { A: '1', 'X-B': 'c:d' } },

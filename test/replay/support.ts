@@ -68,7 +68,16 @@ export async function run(
     progress: undefined,
   }
   const files = typeof file === 'string' ? [file] : file
-  const asked = { command: [], url: undefined, http: false, headers: {}, verbose: false, timeoutMs: HANG_MS }
+  const asked = {
+    command: [],
+    url: undefined,
+    http: false,
+    headers: {},
+    verbose: false,
+    updates: false,
+    junit: undefined,
+    timeoutMs: HANG_MS,
+  }
   const code = await replay({ files, ...asked, ...more }, around)
   return { code, out, err }
 }
