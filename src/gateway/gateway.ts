@@ -78,19 +78,21 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   const common = openCommon(config, options)
   const parts = { ...options, log: common.log, runtime: common.runtime }
   const proxies = new SchemaProxies(parts, common)
+  let serving: SchemasServing | undefined
   try {
     // No server is started for a front that cannot be had. Nobody can ask before the proxies are there, since they are
     // made in the same turn of the event loop.
     refuseGateway(config, parts)
     const isReady = parts.beforeListening?.(common.events)
     if (isReady !== undefined) await Promise.all([proxies.change(config), isReady])
-    const serving = await listen(config, parts, proxies.served(config))
+    serving = await listen(config, parts, proxies.served(config))
     const opened = proxies.change(config)
     serving.change(proxies.served(config), rulesOf(config, parts))
     await opened
     return gatewayOf(config, parts, proxies, serving, common)
   } catch (error) {
     await proxies.close(0)
+    await serving?.close()
     await common.close()
     throw error
   }

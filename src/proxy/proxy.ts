@@ -14,6 +14,7 @@ import type { EventListener } from '../events/emitter.js'
 import { Fleet, inWords } from './fleet.js'
 import { ConnectionPrincipals } from './guests/connection-principals.js'
 import { Guests } from './guests/guests.js'
+import { SeenClients } from './guests/seen-clients.js'
 import { PendingInput } from './input/pending-input.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { Connection } from '../jsonrpc/connection.js'
@@ -73,6 +74,7 @@ class PooledProxy implements McpProxy {
   readonly #checks: ArgumentChecks
   readonly #fleet: Fleet
   readonly #guests: Guests
+  readonly #seen: SeenClients
   readonly #principals: ConnectionPrincipals
   /** By their serials. */
   readonly #sessions = new BriefMap<number, Session>()
@@ -94,8 +96,17 @@ class PooledProxy implements McpProxy {
     this.#checks = new ArgumentChecks(common.log)
     const isOneClient = options.ownStart === 'with-client'
     this.#principals = new ConnectionPrincipals(common.runtime, isOneClient)
+    const { runtime, events } = common
+    this.#seen = new SeenClients({
+      clientsMax: this.#limits.guests.guestsMax,
+      now: () => runtime.now(),
+      wallNow: () => runtime.wallNow(),
+      newReports: () =>
+        new ClientReports({ events, schema: this.#schema, client: ++this.#attached, runtime }),
+    })
     this.#guests = new Guests({
-      runtime: common.runtime,
+      runtime,
+      seen: this.#seen,
       limits: this.#limits.guests,
       taskLimits: this.#limits.session,
       changeDelayMs: this.#limits.session.changeDelayMs,
@@ -195,7 +206,8 @@ class PooledProxy implements McpProxy {
   }
 
   sessions(): SessionStatus[] {
-    return [...this.#sessions.values()].map((session) => session.status())
+    const sessions = [...this.#sessions.values()].flatMap((session) => session.status() ?? [])
+    return [...sessions, ...this.#seen.status()].sort((one, other) => one.connectedAtMs - other.connectedAtMs)
   }
 
   async reload(config: Configuration | ConfigurationJson): Promise<ServerChanges | undefined> {

@@ -16,6 +16,7 @@ import { ConfigError, type Configuration, resolveConfig } from '../../src/config
 import { type Gateway, type GatewayOptions, openGateway, refuseGateway } from '../../src/gateway/gateway.js'
 import { createProxy, httpServer, limits } from '../../src/index.js'
 import { clockTime } from '../../src/gateway/status.js'
+import { realRuntime } from '../../src/real-runtime.js'
 import { everything, itEcho, itServer, root, time } from '../integration/support/programs.js'
 import { events, handshake, message, open, read, send } from '../transports/support/http.js'
 
@@ -615,4 +616,25 @@ test('a library user serves a proxy on HTTP', async (t) => {
   assert.match((await send(port, { body: message('tools/list', 1) })).body, /Time__convert_time/)
   await proxy.close(0)
   await assert.rejects(send(port, { body: message('ping', 1) }))
+})
+
+test('a gateway that cannot open a schema after it has begun to listen leaves nothing listening', async (t) => {
+  const value = { server: { port: 0 }, mcpServers: {} }
+  const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
+  const first = await openGateway(config)
+  const { port } = first
+  await first.close(0)
+  const real = realRuntime()
+  t.after(() => real.close())
+  // The environment is read when a schema is opened.
+  const runtime = Object.create(real, {
+    env: {
+      get: () => {
+        throw new Error('no schema')
+      },
+    },
+  })
+  await assert.rejects(openGateway(config, { port, runtime }), /no schema/)
+  const next = await openGateway(config, { port })
+  t.after(() => next.close(0))
 })

@@ -96,6 +96,35 @@ describe('the sessions of the status page', () => {
   })
 })
 
+const prefix = 'io.modelcontextprotocol'
+
+test('requests without a session count by who sends them, not by the connections that they share', async (t) => {
+  const { port, proxy } = await fronted(t)
+  const attached: (string | undefined)[] = []
+  const callers: number[] = []
+  proxy.on('client', ({ name, state }) => void (state === 'attached' && attached.push(name)))
+  proxy.on('call', ({ client }) => callers.push(client))
+  for (const name of ['ann', 'bob', 'ann']) {
+    const _meta = {
+      [`${prefix}/protocolVersion`]: '2026-07-28',
+      [`${prefix}/clientCapabilities`]: {},
+      [`${prefix}/clientInfo`]: { name, version: '1' },
+    }
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }
+    await send(port, { body: message('tools/list', 1, { _meta }), headers })
+  }
+  assert.deepEqual(attached, ['ann', 'bob'])
+  const [first, second, third] = callers
+  assert.deepEqual([callers.length, first === third, first === second], [3, true, false])
+  assert.deepEqual(
+    proxy.sessions().map(({ client, revision: spoken }) => [client?.name, spoken]),
+    [
+      ['ann', '2026-07-28'],
+      ['bob', '2026-07-28'],
+    ],
+  )
+})
+
 test('of more than 100 sessions those with processes of their own are shown first, and all are counted', () => {
   const sessions = Array.from({ length: 150 }, (_, n) => ({
     client: { name: `c${n}`, version: undefined },

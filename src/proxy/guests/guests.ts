@@ -4,13 +4,14 @@
 
 import { Guest } from './guest.js'
 import { Principals } from './principals.js'
+import type { SeenClients } from './seen-clients.js'
 import type { StatelessContext } from '../../mcp/call.js'
 import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
 import type { PendingInput } from '../input/pending-input.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
-import type { GuestList } from '../routing/guest-list.js'
+import type { GuestList, Sender } from '../routing/guest-list.js'
 import type { TaskLimits } from '../routing/principal-tasks.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
@@ -22,6 +23,7 @@ export interface GuestsParts {
   /** Changes of lists within this time are told once. */
   readonly changeDelayMs: number
   readonly pending: PendingInput
+  readonly seen: SeenClients
   /** Whether the proxy has one client in all, so that what servers give it to keep is not signed. */
   isOneClient(): boolean
   /** A number that no other client of the proxy has. */
@@ -90,6 +92,10 @@ export class Guests implements GuestList {
     return guest
   }
 
+  sender(context: StatelessContext): Sender {
+    return this.#parts.seen.of(context)
+  }
+
   describe(): ServerDescription {
     return this.#parts.describe()
   }
@@ -97,12 +103,14 @@ export class Guests implements GuestList {
   left(principal: string): void {
     for (const [key] of this.#of(principal)) this.#end(key)
     this.#principals.left(principal)
+    this.#parts.seen.left(principal)
   }
 
   /** The proxy closes. */
   close(): void {
     this.#sweeping?.cancel()
     for (const key of this.#guests.keys()) this.#end(key)
+    this.#parts.seen.close()
   }
 
   #keyOf(context: StatelessContext): string {
@@ -164,7 +172,8 @@ export class Guests implements GuestList {
       this.#sweeping = undefined
       const since = runtime.now() - limits.guestIdleMs
       for (const [key, guest] of this.#guests) if (guest.isIdleSince(since)) this.#end(key)
-      if (this.#guests.size > 0) this.#sweepLater()
+      this.#parts.seen.sweep(since)
+      if (this.#guests.size + this.#parts.seen.size > 0) this.#sweepLater()
     })
   }
 }

@@ -1,6 +1,6 @@
 // Clients whose requests say by themselves what they are, as a session sees them.
 
-import type { Call, ClientPort, InputNeeded, StatelessContext } from '../../mcp/call.js'
+import type { Call, ClientPort, InputNeeded, Outcome, StatelessContext } from '../../mcp/call.js'
 import type { SubscriptionFilter } from '../../mcp/subscriptions.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 
@@ -18,10 +18,21 @@ export interface StatelessClient extends ClientPort {
   ended(call: Call): void
 }
 
+/** A client as events and the status count it. */
+export interface Sender {
+  /** It has sent nothing for long: what it sends next is of another client. */
+  readonly hasLeft: boolean
+  /** It has sent a request. */
+  begun(context: StatelessContext): void
+  settled(call: Call, outcome: Outcome): void
+}
+
 /** Those there are. */
 export interface GuestList {
   /** Whose a request with this context is; undefined when there are too many. */
   of(context: StatelessContext): StatelessClient | undefined
+  /** The client that sends this, for events and the status. */
+  sender(context: StatelessContext): Sender
   /** What is behind the proxy, without anything being started for it. */
   describe(): ServerDescription
   /** No request of this principal will come any more. */

@@ -9,13 +9,12 @@ import {
   type CallContext,
   type CallHearer,
   type CallOwner,
-  type ClientProfile,
   type StatelessContext,
 } from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import { shuttingDown, tooManyCalls } from '../../mcp/error-codes.js'
 import type { Received } from '../../mcp/eras/leg.js'
-import type { StatelessClient } from '../routing/guest-list.js'
+import type { Sender, StatelessClient } from '../routing/guest-list.js'
 import type { SessionCalls } from './session-calls.js'
 import type { SessionParts } from './session-parts.js'
 
@@ -34,13 +33,14 @@ interface GuestSession {
 interface Latest {
   readonly said: StatelessContext
   readonly guest: StatelessClient
+  readonly sender: Sender
   readonly heard: CallContext
   readonly owner: CallOwner
 }
 
 /** Gives each to the client whose it is. */
 export class GuestCalls {
-  readonly #parts: Pick<SessionParts, 'guests' | 'limits' | 'reports' | 'runtime'>
+  readonly #parts: Pick<SessionParts, 'guests' | 'limits' | 'runtime'>
   readonly #hearer: CallHearer
   readonly #calls: SessionCalls
   readonly #session: GuestSession
@@ -49,7 +49,7 @@ export class GuestCalls {
 
   /** `hearer` is the connection, and `calls` are those that are not answered yet on it. */
   constructor(
-    parts: Pick<SessionParts, 'guests' | 'limits' | 'reports' | 'runtime'>,
+    parts: Pick<SessionParts, 'guests' | 'limits' | 'runtime'>,
     hearer: CallHearer,
     calls: SessionCalls,
     session: GuestSession,
@@ -60,9 +60,9 @@ export class GuestCalls {
     this.#session = session
   }
 
-  /** Who is on the connection, as far as anybody has said: in its session, or with requests of their own. */
-  shown(profile: ClientProfile): ClientProfile {
-    return profile.info === undefined ? (this.#latest?.said ?? profile) : profile
+  /** Whether a request without a session has come on the connection. */
+  get any(): boolean {
+    return this.#latest !== undefined
   }
 
   /** Takes a request over; gives why it cannot be. */
@@ -78,12 +78,12 @@ export class GuestCalls {
     request: GuestRequest & { readonly kind: 'stateless' | 'listen' },
     field: FieldReader | undefined,
   ): ErrorBody | undefined {
-    const { limits, reports, runtime } = this.#parts
+    const { limits, runtime } = this.#parts
     const { row, context } = request
     const latest = this.#calls.open.size < limits.callsMax ? this.#clientOf(context) : undefined
     if (latest === undefined) return tooManyCalls()
-    const { guest, heard, owner } = latest
-    reports.attached(context)
+    const { guest, heard, owner, sender } = latest
+    sender.begun(context)
     const withField = field === undefined ? heard : { ...heard, field }
     const call = new Call(frame, row, guest, new CallDeadline(runtime.now()), owner, withField)
     this.#calls.add(call)
@@ -95,19 +95,22 @@ export class GuestCalls {
   /** Undefined when there are too many. */
   #clientOf(said: StatelessContext): Latest | undefined {
     const latest = this.#latest
-    if (latest?.said === said && !latest.guest.hasLeft) return latest
+    if (latest?.said === said && !latest.guest.hasLeft && !latest.sender.hasLeft) return latest
     const guest = this.#parts.guests.of(said)
     if (guest === undefined) return undefined
-    const owner = latest?.guest === guest ? latest.owner : this.#ownerFor(guest)
-    this.#latest = { said, guest, heard: { ...said, hearer: this.#hearer }, owner }
+    const sender = this.#parts.guests.sender(said)
+    const isKnown = latest?.guest === guest && latest.sender === sender
+    const owner = isKnown ? latest.owner : this.#ownerFor(guest, sender)
+    this.#latest = { said, guest, sender, heard: { ...said, hearer: this.#hearer }, owner }
     return this.#latest
   }
 
-  #ownerFor(guest: StatelessClient): CallOwner {
+  #ownerFor(guest: StatelessClient, sender: Sender): CallOwner {
     return {
       settled: (call, outcome) => {
         guest.ended(call)
-        this.#calls.ended(call, outcome)
+        sender.settled(call, outcome)
+        this.#calls.answered(call, outcome)
       },
       needsInput: (call, needed) => guest.needsInput(call, needed),
       replaced: (call, by) => this.#calls.replaced(call, by),

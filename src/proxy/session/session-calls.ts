@@ -42,17 +42,26 @@ export class SessionCalls implements CallOwner {
   }
 
   settled(call: Call, outcome: Outcome): void {
-    this.ended(call, outcome)
+    const { reports } = this.#owner
+    const isResult = outcome.kind === 'answered' && outcome.frame.kind === 'result'
+    this.#answer(call, outcome)
+    // Nearly all are results, and nearly nobody hears of those.
+    if (!isResult || reports.heard.has('call')) reports.settled(call, outcome)
+    this.#restIfEnding()
   }
 
-  /** A call is over of which something is kept, since its client may come back for it. */
-  ended(call: Call, outcome: Outcome): void {
-    const { answers, reports } = this.#owner
+  /** The same for a call that is of no session. */
+  answered(call: Call, outcome: Outcome): void {
+    this.#answer(call, outcome)
+    this.#restIfEnding()
+  }
+
+  #answer(call: Call, outcome: Outcome): void {
     this.#calls.take(call.key)
-    answers.settle(call, outcome)
-    // Nearly all are results, and nearly nobody hears of those.
-    const isResult = outcome.kind === 'answered' && outcome.frame.kind === 'result'
-    if (!isResult || reports.heard.has('call')) reports.settled(call, outcome)
+    this.#owner.answers.settle(call, outcome)
+  }
+
+  #restIfEnding(): void {
     if (this.#isEnding) this.#owner.rest()
   }
 

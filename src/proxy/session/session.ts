@@ -67,9 +67,11 @@ export class Session implements PeerOwner<Question> {
     this.#peer.start()
   }
 
-  status(): SessionStatus {
+  /** Undefined for a connection that has brought nothing but requests without a session: their clients are known elsewhere. */
+  status(): SessionStatus | undefined {
     const { leg, connectedAtMs } = this.#parts
-    const { info: client, revision } = this.#guestCalls.shown(leg.profile)
+    const { info: client, revision } = leg.profile
+    if (this.#guestCalls.any && client === undefined && this.#routes === undefined) return undefined
     return { client, revision: revision.version, connectedAtMs, processes: this.#routes?.processes ?? [] }
   }
 
