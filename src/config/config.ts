@@ -37,7 +37,6 @@ export type {
 } from './configuration-json.js'
 export { loopProblems, marksOf, refuseLoop } from './chain.js'
 export { literal } from './expand.js'
-export { realPath } from './paths.js'
 export { ConfigError } from './problems.js'
 export type { ConfigErrorCode, ConfigProblem } from './problems.js'
 

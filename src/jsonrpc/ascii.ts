@@ -19,7 +19,7 @@ export function isSpace(c: number): boolean {
   return c <= SPACE && (c === SPACE || c === LF || c === CR || c === TAB)
 }
 
-export function isDigit(c: number): boolean {
+function isDigit(c: number): boolean {
   return c >= ZERO && c <= NINE
 }
 

@@ -22,7 +22,7 @@ const FIRST_NAME = -1
 const NOTHING = Buffer.alloc(0)
 
 /** How many members of an object that is not routed by are kept: more than any real object has, and less than a megabyte of offsets. */
-export const UNROUTED_MEMBERS_MAX = 10_000
+const UNROUTED_MEMBERS_MAX = 10_000
 
 /** How many items of an array are kept where the caller names no limit, for the same reason. */
 const ITEMS_MAX = 10_000

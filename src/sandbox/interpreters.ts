@@ -58,6 +58,6 @@ function interpreterStart(language: SandboxLanguage, machine: Machine): Interpre
 }
 
 /** A program for the inside, beside the compiled one; a session starts seldom enough to read it each time. */
-export function driver(name: string): string {
+function driver(name: string): string {
   return readFileSync(join(programFolder, 'sandbox', 'guest', name), 'utf8')
 }

@@ -32,7 +32,7 @@ export interface SessionRequest {
 }
 
 /** What a caller may name a session. @throws SandboxError */
-export function assertName(name: string, parameter: string): void {
+function assertName(name: string, parameter: string): void {
   if (/^[A-Za-z0-9._-]{1,128}$/.test(name)) return
   const wanted = "must be 1 to 128 letters, digits, '.', '_' or '-'"
   throw wrongArgument(`Parameter '${parameter}' ${wanted}`, parameter)

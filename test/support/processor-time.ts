@@ -21,7 +21,7 @@ function ownMs(): number | undefined {
 }
 
 /** What it costs to run something once. */
-export function costMs(run: () => void): number {
+function costMs(run: () => void): number {
   const before = processorMs()
   run()
   return processorMs() - before

@@ -52,7 +52,7 @@ const listing: ReadonlySet<string> = new Set(
 )
 
 /** The schema is checked in a simpler way; the message says why. */
-export class UnusableSchema extends Error {}
+class UnusableSchema extends Error {}
 
 /** A schema as ajv gets it. */
 export interface SchemaCopy {

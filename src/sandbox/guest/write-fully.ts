@@ -17,6 +17,6 @@ export function writeFully(descriptor: number, chunk: string | Uint8Array): void
 }
 
 /** Nothing else happens in this process meanwhile. */
-export function rest(delayMs: number): void {
+function rest(delayMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, delayMs)
 }

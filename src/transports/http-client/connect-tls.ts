@@ -62,7 +62,7 @@ function servername(host: string): { servername?: string } {
 }
 
 /** @throws SocketTroubleError that says which part cannot be used */
-export function contextOf({ ca, cert, key }: TlsMaterial): SecureContext {
+function contextOf({ ca, cert, key }: TlsMaterial): SecureContext {
   attempt(() => createSecureContext({ cert }), 'tls.cert holds no certificate in PEM')
   attempt(() => createSecureContext({ key }), 'tls.key holds no private key in PEM')
   attempt(() => createSecureContext({ cert, key }), 'tls.key is not the key of tls.cert')
