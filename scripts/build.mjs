@@ -4,7 +4,7 @@
 // usage: node scripts/build.mjs [FOLDER]        where to; `dist` unless named, for tests a folder of their own
 
 import { chmod, readFile, readdir, rm, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { createRequire, isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, transform } from 'esbuild'
@@ -28,17 +28,22 @@ const globalProcess = {
 const bundledPackages = {
   name: 'bundled-packages',
   setup(build) {
-    build.onResolve({ filter: /^(eventemitter3|ajv|p-queue)(\/|$)/ }, ({ path }) => ({
+    build.onResolve({ filter: /^(eventemitter3|ajv|p-queue|cross-spawn)(\/|$)/ }, ({ path }) => ({
       path: fileURLToPath(import.meta.resolve(path)),
     }))
     // As a module, which Node would not find.
     build.onResolve({ filter: /^mri$/ }, ({ path }) => ({
       path: fileURLToPath(new URL('index.mjs', import.meta.resolve(path))),
     }))
-    // What a bundled package requires is bundled with it.
-    build.onResolve({ filter: /^[a-z@]/ }, ({ path, importer }) =>
-      importer.includes('/node_modules/') ? { path: createRequire(importer).resolve(path) } : undefined,
-    )
+    // What a bundled package requires is bundled with it; a module has no `require` for what Node has.
+    build.onResolve({ filter: /^[a-z@]/ }, ({ path, importer }) => {
+      if (!importer.includes('/node_modules/')) return undefined
+      if (isBuiltin(path)) return { path, namespace: 'builtin' }
+      return { path: createRequire(importer).resolve(path) }
+    })
+    build.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
+    }))
   },
 }
 

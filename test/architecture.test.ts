@@ -61,6 +61,7 @@ const rooms = table(`
 const users = table(`
   ajv                    | mcp
   chalk                  | log
+  cross-spawn            | upstream/process
   eventemitter3          | events
   fastest-levenshtein    | text
   google-auth-library    | upstream/auth

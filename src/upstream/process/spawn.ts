@@ -4,12 +4,13 @@
 // gives an object without streams (when descriptors have run out). Here every
 // failure is a child that has ended already and says why.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { Duplex, Readable, Writable } from 'node:stream'
 import { hasDescriptors } from './descriptors.js'
 import type { Guardian } from './guardian.js'
 import type { Child, ChildExit, SpawnSpec } from '../../runtime/runtime.js'
 import { type ProcessTree, Strays } from './process-tree.js'
+import { endTree, spawnProgram } from './spawn-program.js'
 
 /** Whether children get a process group of their own, which can be signalled as one. */
 const hasGroups = process.platform !== 'win32'
@@ -24,7 +25,7 @@ type GroupWatch = Pick<Guardian, 'add' | 'remove' | 'release'>
 export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTree): Child {
   if (hasGroups && !hasDescriptors()) return failed('EMFILE')
   try {
-    const child = spawn(spec.command, [...spec.args], {
+    const child = spawnProgram(spec.command, spec.args, {
       cwd: spec.cwd,
       env: { ...spec.env },
       stdio: [
@@ -66,7 +67,8 @@ function started(child: ChildProcess, groups: GroupWatch, tree: ProcessTree): Ch
   let ended = false
   void exited.then(() => {
     ended = true
-    signal('SIGKILL')
+    // Windows knows no group, and no children of a process that has ended.
+    if (hasGroups) signal('SIGKILL')
     if (pid !== undefined) groups.remove(pid)
   })
   const pipes = child.stdio.slice(STANDARD_STREAMS).filter((stream) => stream instanceof Duplex)
@@ -96,8 +98,12 @@ function exitOf(child: ChildProcess): Promise<ChildExit> {
 
 function signalGroup(pid: number | undefined, name: 'SIGTERM' | 'SIGKILL'): boolean {
   if (pid === undefined) return false
+  if (!hasGroups) {
+    endTree(pid)
+    return true
+  }
   try {
-    return process.kill(hasGroups ? -pid : pid, name)
+    return process.kill(-pid, name)
   } catch {
     return false
   }
