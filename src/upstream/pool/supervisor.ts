@@ -11,7 +11,7 @@ import { type UpstreamError as Failure, asUpstreamError, thatServer } from '../c
 import type { LogRecord, Timer } from '../../runtime/runtime.js'
 import type { Link } from './link.js'
 import type { LaneParts } from './lane-parts.js'
-import type { Start } from './restarts.js'
+import type { Restarts, Start } from './restarts.js'
 import { within } from '../../runtime/within.js'
 
 /** A link that is being opened; `ready` rejects with UpstreamError. */
@@ -211,13 +211,18 @@ export class Supervisor {
   }
 
   async #attempt(attempt: Attempt): Promise<Link> {
+    const { restarts } = this.#parts
     let start: Start | undefined
     try {
       if (this.#resting !== undefined) await this.#rested(this.#resting)
       const known = this.#conditions.known()
       if (known !== undefined) await known
-      await this.#tried(attempt)
-      start = this.#parts.restarts.begin()
+      // Nothing is awaited between the last look and the beginning, so that one start at a time tries the server.
+      for (let { trial } = restarts; trial !== undefined; trial = restarts.trial)
+        await this.#tried(attempt, trial)
+      // The breaker may have opened while this start waited.
+      if (restarts.isHeld && !attempt.isProbe) throw this.#down('unavailable', 'is down')
+      start = restarts.begin()
       // A start that need not wait takes the place in the turn in which it was there.
       const room = attempt.isCalled ? this.#conditions.room() : undefined
       if (room !== undefined) await room
@@ -239,14 +244,11 @@ export class Supervisor {
     }
   }
 
-  /** Waits while another start tries the server. @throws UpstreamError what that has failed with */
-  async #tried(attempt: Attempt): Promise<void> {
-    const { restarts } = this.#parts
-    for (let { trial } = restarts; trial !== undefined; trial = restarts.trial) {
-      const failure = await trial
-      this.#expect(attempt)
-      if (failure !== undefined) throw failure
-    }
+  /** Waits for the start that tries the server. @throws UpstreamError what that has failed with */
+  async #tried(attempt: Attempt, trial: NonNullable<Restarts['trial']>): Promise<void> {
+    const failure = await trial
+    this.#expect(attempt)
+    if (failure !== undefined) throw failure
   }
 
   /** Undefined when the server has ended on the question which revisions it speaks; then it is gone, with what it held. */
