@@ -102,9 +102,9 @@ describe('a client that wants to hear of very many resources', () => {
   })
 })
 
-test('a client keeps no more requests open than are left for others', async (t) => {
+test('a principal keeps so many requests open, and all keep so many', async (t) => {
   const it = await scripted(t, { s: {} }, new Telling().act, {
-    limits: { ...limits, guests: { ...limits.guests, listensMax: 8 } },
+    limits: { ...limits, guests: { ...limits.guests, listensMax: 7, listensOfOneMax: 4 } },
   })
   const [{ client }, { client: other }] = [await it.attach(), await it.attach()]
   assert.equal(await served(it, client), 's')
@@ -112,7 +112,7 @@ test('a client keeps no more requests open than are left for others', async (t) 
   for (let count = 0; count < 8; count++) listen(client, `a${count}`, filter)
   for (let count = 0; count < 8; count++) listen(other, `b${count}`, filter)
   await it.runtime.pass(2000, 100)
-  assert.deepEqual([listening(client), listening(other)], [4, 2])
+  assert.deepEqual([listening(client), listening(other)], [4, 3])
   const refused = client.heard.filter(({ value }) => at(value, 'error', 'data', 'reason') === 'overloaded')
   assert.equal(refused.length, 4)
   await closed(it)

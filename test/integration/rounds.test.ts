@@ -68,7 +68,7 @@ const without = async (it: Scripted, params: object, method = 'tools/call'): Pro
 }
 
 describe('a client without a session', () => {
-  test('gets the questions as they are, and a state that is not the one of the server', async (t) => {
+  test('gets the questions as they are, and the state of the server with a MAC, which the server does not see', async (t) => {
     const { it, calls } = await stage(t, [asks({ who: form }, 'own "state"'), done])
     const { client } = await it.attach()
     const ask = async (params: object): Promise<unknown> =>
@@ -76,7 +76,7 @@ describe('a client without a session', () => {
     const asked = at(await ask({}), 'result')
     assert.deepEqual(at(asked, 'inputRequests'), { who: form })
     const requestState = textAt(asked, 'requestState')
-    assert.match(requestState, /^[\w-]{40,}$/)
+    assert.match(requestState, /^mac\.[\w-]{22}\.own "state"$/)
     assert.equal(textOf(await ask({ requestState, inputResponses: { who: accepted } })), 'done')
     const [, again] = calls
     assert.equal(textAt(again, 'requestState'), 'own "state"')
@@ -84,20 +84,20 @@ describe('a client without a session', () => {
     await closed(it)
   })
 
-  test('comes back without a state where the server gave none, and to that server alone', async (t) => {
+  test('comes back without a state where the server gave none, and to no other server', async (t) => {
     const { it, calls } = await stage(t, [asks({ who: form }), done], ['nothing', 's'])
     const { client } = await it.attach()
     const ask = async (params: object): Promise<unknown> =>
       (await timed(it, client.request('resources/read', { uri: 'x://y', ...params, _meta: claim }))).heard
         .value
-    const requestState = textAt(await ask({}), 'result', 'requestState')
+    assert.equal(at(await ask({}), 'result', 'requestState'), undefined)
     const read = (): number =>
       it.runtime.children.flatMap(({ heard }) => heard.filter((method) => method === 'resources/read')).length
     const before = read()
-    const value = await ask({ requestState, inputResponses: { who: accepted } })
-    assert.equal(textAt(value, 'result', 'resultType'), 'complete')
-    assert.equal(read(), before + 1, 'no other server is asked')
-    assert.equal(at(calls[1], 'requestState'), undefined)
+    const value = await ask({ inputResponses: { who: accepted } })
+    assert.equal(textAt(value, 'error', 'data', 'reason'), 'state-other-server')
+    assert.equal(read(), before, 'either server may have asked, so none gets the answers')
+    assert.equal(calls.length, 1)
     await closed(it)
   })
 

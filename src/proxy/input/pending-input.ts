@@ -94,8 +94,9 @@ export class PendingInput {
     const { members } = call.frame.params
     const span = call.row.askable ? members.span('requestState') : undefined
     if (span === undefined) {
-      // The answers are for the server that has asked, as a state is.
-      if (call.row.askable && members.span('inputResponses') !== undefined) call.stateEdits = NO_EDITS
+      // The answers are for the server that has asked, as a state is; a name leads to that server by itself.
+      const isRead = call.row.route.to === 'uri'
+      if (isRead && members.span('inputResponses') !== undefined) call.stateEdits = NO_EDITS
       return routes.route(call)
     }
     const state = members.string('requestState')
