@@ -106,7 +106,7 @@ for (const [title, open] of services)
       const uri = `sandbox://${session_id}/artifacts/plot.svg`
       assert.deepEqual(
         listAt(drawn, 'content').map((block) => at(block, 'type')),
-        ['text', 'resource_link', 'image'],
+        ['text', 'resource_link', 'image', 'text'],
       )
       assert.equal(at(drawn, 'content', 1, 'uri'), uri)
       const { contents } = await client.readResource({ uri })

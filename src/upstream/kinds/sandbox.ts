@@ -35,8 +35,8 @@ export function openSandbox(config: SandboxServerConfig, around: StdioSurroundin
   const pooling = {
     ...program,
     discretion,
-    // It asks nothing.
-    namesCalls: false,
+    // It asks nothing, so calls of several clients need not wait for each other.
+    namesCalls: true,
     staysForClients: true,
     mirrors: false,
     probeMs: Infinity,

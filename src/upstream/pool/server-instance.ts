@@ -87,7 +87,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#withdraw = yields ? room.offer(this) : undefined
     // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
     // which one it asks about. With one slot in all, they wait for it like everybody else.
-    this.#isApart = concurrency > 1 && (sharing === 'shared' || holdsProcess(parts))
+    this.#isApart = concurrency > 1 && ((sharing === 'shared' && !parts.namesCalls) || holdsProcess(parts))
     this.#askable = this.#isApart ? new Slots(1, limits.queueMax) : this.#slots
     this.#isOfSeveral = !parts.namesCalls && (sharing === 'shared' || sharing === 'guest')
   }
