@@ -89,6 +89,7 @@ async function ended(path: string, machine: Partial<WatchedMachine>, looks = 3):
   const stop = watch.add({
     folder: path,
     diskGiB: 0.001,
+    heldBytes: await watch.held(path),
     isBusy: () => true,
     written: () => undefined,
     memoryFolders: [],
@@ -329,6 +330,8 @@ describe('the watch on the disk', { skip }, () => {
     assert.match((await ended(path, {})) ?? '', /^the disk limit of 0\.001 GiB$/)
     assert.equal(await ended(path, { diskGiB: 1 }), undefined)
     assert.equal(await ended(path, {}), undefined, 'a session that is full may remove files')
+    const fast = await ended(path, { heldBytes: 0 }, 1)
+    assert.match(fast ?? '', /^the disk limit of/, 'what was written before the first look counts')
   })
 
   test('counts files once, and nothing behind a link', async () => {

@@ -4,7 +4,7 @@
 // memory are not those of the service. Removed files that a program still holds are in no folder. So there is a reserve:
 // when the disk of the host is nearly full, the machine that has written most is ended.
 
-import { statfs } from 'node:fs/promises'
+import { readdir, statfs } from 'node:fs/promises'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import { programOutput } from '../host-program.js'
 
@@ -35,6 +35,8 @@ export interface WatchedMachine {
   /** The folder of the session, on the host. */
   readonly folder: string
   readonly diskGiB: number
+  /** Bytes that the folder had before the machine: they may stay, so that a full session can remove files. */
+  readonly heldBytes: number
   /** Whether programs run that a call waits for. */
   isBusy(): boolean
   /** Bytes that its processes have written; undefined where that is not known. */
@@ -47,8 +49,7 @@ export interface WatchedMachine {
 
 interface Watched {
   readonly machine: WatchedMachine
-  /** What was there at the start may stay, so that a full session can remove files. */
-  bytesMax: number
+  readonly bytesMax: number
   /** Undefined before the first look. */
   bytes: number | undefined
 }
@@ -65,9 +66,18 @@ export class DiskWatch {
     this.#runtime = runtime
   }
 
+  /** Bytes in a folder while no machine has it: the programs of one would write faster than this looks. */
+  async held(folder: string): Promise<number> {
+    if ((await readdir(folder)).length === 0) return 0
+    const kibibytes = await this.#du(['-skx'], folder)
+    // A folder that takes too long gets no more than others.
+    return kibibytes === undefined || kibibytes === Infinity ? 0 : kibibytes * 1024
+  }
+
   /** Gives what ends the watch. */
   add(machine: WatchedMachine): () => void {
-    const watched: Watched = { machine, bytesMax: machine.diskGiB * GiB, bytes: undefined }
+    const bytesMax = Math.max(machine.diskGiB * GiB, machine.heldBytes)
+    const watched: Watched = { machine, bytesMax, bytes: undefined }
     this.#machines.add(watched)
     this.#later()
     return () => {
@@ -106,7 +116,6 @@ export class DiskWatch {
     const files = await this.#du(['-sx', '--inodes'], folder)
     const inMemory = await Promise.all(memoryFolders.map(filesOn))
     const bytes = (kibibytes ?? 0) * 1024
-    if (watched.bytes === undefined) watched.bytesMax = Math.max(watched.bytesMax, bytes)
     watched.bytes = bytes
     if (bytes > watched.bytesMax) this.#end(watched, `the disk limit of ${diskGiB} GiB`)
     else if (Math.max(files ?? 0, ...inMemory) > FILES_MAX)

@@ -65,6 +65,7 @@ const GiB = 1024 * MiB
 
 /** @throws MachineStartError */
 export async function startMachine(parts: StartParts): Promise<BubblewrapMachine> {
+  const heldBytes = await parts.disk.held(parts.folder)
   const child = spawned(parts)
   const stderr = new StderrHead(child.stderr)
   try {
@@ -73,6 +74,7 @@ export async function startMachine(parts: StartParts): Promise<BubblewrapMachine
     const machine = new BubblewrapMachine({
       ...parts,
       child,
+      heldBytes,
       first,
       group: parts.host.scopes && (await MachineGroup.of(child.pid ?? 0)),
       flavor: spec.flavor,

@@ -25,6 +25,8 @@ export interface BubblewrapMachineParts {
   readonly disk: DiskWatch
   /** On the host. */
   readonly folder: string
+  /** What was in it before. */
+  readonly heldBytes: number
   readonly flavor: FlavorLimits
   readonly interpreter: readonly [string, ...string[]]
   readonly env: Readonly<Record<string, string>>
@@ -90,11 +92,12 @@ export class BubblewrapMachine implements Machine {
 
   /** The root of a machine cannot be changed from inside, so that paths below it lead to its own folders. */
   #watchDisk(): () => void {
-    const { disk, folder, flavor, first } = this.#parts
+    const { disk, folder, heldBytes, flavor, first } = this.#parts
     const root = `/proc/${first}/root`
     return disk.add({
       folder,
       diskGiB: flavor.diskGiB,
+      heldBytes,
       isBusy: () => this.#link.running > 0,
       written: () => writtenIn(`${root}/proc`),
       memoryFolders: [`${root}/tmp`, `${root}/dev/shm`],

@@ -22,6 +22,8 @@ export interface ContainerMachineParts {
   readonly disk: DiskWatch
   /** Of the session, on the host. */
   readonly folder: string
+  /** What was in it before. */
+  readonly heldBytes: number
   readonly diskGiB: number
 }
 
@@ -84,10 +86,11 @@ export class ContainerMachine implements Machine {
   }
 
   #watchDisk(): () => void {
-    const { disk, folder, diskGiB } = this.#parts
+    const { disk, folder, heldBytes, diskGiB } = this.#parts
     return disk.add({
       folder,
       diskGiB,
+      heldBytes,
       isBusy: () => this.#programs.size > 0,
       written: () => undefined,
       memoryFolders: [],

@@ -118,6 +118,7 @@ export class ContainerRuntime implements SandboxRuntime {
       spec,
       volumes: await this.#volumes.of(spec.volumes),
     })
+    const heldBytes = await this.#disk.held(sessionFolder)
     const child = engine.spawn(args, {})
     child.stdin.on('error', () => undefined)
     const stderr = new StderrHead(child.stderr)
@@ -137,6 +138,7 @@ export class ContainerRuntime implements SandboxRuntime {
       env,
       disk: this.#disk,
       folder: sessionFolder,
+      heldBytes,
       diskGiB: spec.flavor.diskGiB,
     })
     if (isReady === true) return machine
