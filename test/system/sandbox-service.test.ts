@@ -11,6 +11,7 @@ import {
   type Served,
   descendantsOf,
   marked,
+  programOf,
   residentMiB,
 } from './support/sandbox-commands.js'
 
@@ -60,39 +61,42 @@ for (const as of ['root', 'user'] as const) {
     const scope = { after: (end: () => Promise<void> | void) => after(end) }
     const commands = new SandboxCommands(scope, as)
 
-    test('killed in the middle of 20 calls leaves nobody, and nothing after the next start', async (t) => {
-      const { spawned, client, pid } = await commands.serve(t)
-      const mark = `${2_000_000 + pid}`
-      const escape = `(env -i setsid sleep ${mark} &)`
-      const code = `import os, time\nos.system("${escape}")\nprint("go", flush=True)\ntime.sleep(1000)`
-      const calls = Array.from({ length: 10 }, (_, index) => {
-        const session_id = `s${index}`
-        return [
-          client.code(code, { session_id }),
-          client.command(`${escape}; sleep ${mark}`, { session_id }),
-        ].map((call) => call.catch(() => 'unanswered'))
-      }).flat()
-      await until(() => marked(mark).length === 30)
-      const folders = commands.foldersOf(pid)
-      assert.equal(folders.length, 1)
-      const below = descendantsOf(pid)
-      assert(below.length > 60, String(below.length))
-      spawned.child.kill('SIGKILL')
-      await until(() => below.every((each) => gone(each)))
-      assert.deepEqual(marked(mark), [])
-      assert.deepEqual(
-        await Promise.all(calls),
-        calls.map(() => 'unanswered'),
-      )
-      assert.deepEqual(commands.foldersOf(pid), folders)
+    for (const killed of ['the command', 'the command and its program'] as const)
+      test(`${killed}, killed in the middle of 20 calls, leave nobody, and nothing after the next start`, async (t) => {
+        const { spawned, client, pid } = await commands.serve(t)
+        const mark = `${2_000_000 + pid}`
+        const escape = `(env -i setsid sleep ${mark} &)`
+        const code = `import os, time\nos.system("${escape}")\nprint("go", flush=True)\ntime.sleep(1000)`
+        const calls = Array.from({ length: 10 }, (_, index) => {
+          const session_id = `s${index}`
+          return [
+            client.code(code, { session_id }),
+            client.command(`${escape}; sleep ${mark}`, { session_id }),
+          ].map((call) => call.catch(() => 'unanswered'))
+        }).flat()
+        await until(() => marked(mark).length === 30)
+        const folders = commands.foldersOf(pid)
+        assert.equal(folders.length, 1)
+        const below = descendantsOf(pid)
+        assert(below.length > 60, String(below.length))
+        if (killed === 'the command and its program') process.kill(programOf(pid), 'SIGKILL')
+        spawned.child.kill('SIGKILL')
+        await until(() => below.every((each) => gone(each)))
+        assert.deepEqual(marked(mark), [])
+        assert.deepEqual(
+          await Promise.all(calls),
+          calls.map(() => 'unanswered'),
+        )
+        // A program that has lost its client alone may remove its files itself.
+        if (killed === 'the command and its program') assert.deepEqual(commands.foldersOf(pid), folders)
 
-      const next = await commands.serve(t)
-      assert.equal((await next.client.code('6 * 7')).text, '42\n')
-      assert.deepEqual(commands.foldersOf(pid), [])
-      next.spawned.end()
-      assert.equal(await next.spawned.exited, 0)
-      assert.deepEqual(commands.foldersOf(next.pid), [], 'whoever ends by himself leaves nothing at once')
-    })
+        const next = await commands.serve(t)
+        assert.equal((await next.client.code('6 * 7')).text, '42\n')
+        assert.deepEqual(commands.foldersOf(pid), [])
+        next.spawned.end()
+        assert.equal(await next.spawned.exited, 0)
+        assert.deepEqual(commands.foldersOf(next.pid), [], 'whoever ends by himself leaves nothing at once')
+      })
 
     test('holds its own memory while a client floods it', async (t) => {
       const served = await commands.serve(t)
@@ -105,7 +109,7 @@ for (const as of ['root', 'user'] as const) {
       const grown: number[] = []
       // What is kept grows with each flood; what the engine has not freed yet on a busy machine does not.
       while (grown.every((each) => each > GROWTH_MIB) && grown.length < FLOODS_MAX) {
-        const before = residentMiB(pid)
+        const before = serviceMiB(pid)
         const peak = peakOf(pid)
         const floods = Promise.all([
           flood('a'),
@@ -217,7 +221,7 @@ for (const as of ['root', 'user'] as const) {
 /** Runs it in a session of its own, which is ended then. */
 async function attack({ client, pid }: Served, source: string, limit: RegExp): Promise<void> {
   await client.command('true', { session_id: 's' })
-  const before = residentMiB(pid)
+  const before = serviceMiB(pid)
   const peak = peakOf(pid)
   const state = { isOver: false }
   const attacked = client
@@ -242,15 +246,21 @@ async function attack({ client, pid }: Served, source: string, limit: RegExp): P
   await client.call('stop_session', { session_id: 's' })
 }
 
+/** The memory of the command and of the program that it has started. */
+function serviceMiB(pid: number, program = programOf(pid)): number {
+  return residentMiB(pid) + residentMiB(program)
+}
+
 interface Peak {
   stop(): number
 }
 
-/** The most memory that a process has had, looked at often. */
+/** The most memory that both have had, looked at often. */
 function peakOf(pid: number): Peak {
-  let most = residentMiB(pid)
+  const program = programOf(pid)
+  let most = serviceMiB(pid, program)
   const timer = setInterval(() => {
-    most = Math.max(most, residentMiB(pid))
+    most = Math.max(most, serviceMiB(pid, program))
   }, 20)
   return {
     stop: () => {

@@ -130,6 +130,16 @@ export function descendantsOf(pid: number): number[] {
   return below(pid)
 }
 
+/** The program that the command has started for its sandbox. */
+export function programOf(pid: number): number {
+  const found = descendantsOf(pid).filter((each) => {
+    const [command, script] = textOf(`/proc/${each}/cmdline`).split('\0')
+    return command === process.execPath && script?.endsWith('/sandbox.js') === true
+  })
+  assert.equal(found.length, 1)
+  return found[0] ?? assert.fail()
+}
+
 /** The processes of the host that sleep for so long. */
 export function marked(mark: string): string[] {
   return namesIn('/proc').filter((pid) => {
