@@ -54,9 +54,7 @@ export const options: readonly Option[] = [
   option('no-kept-lists', 'Keep nothing on disk of what servers list, and use nothing of it', serving),
   option('help', 'Show this help', every, { aliases: ['h'] }),
   option('version', 'Show the version', every, { aliases: ['V'] }),
-  option('update', 'Write the messages that came into the transcripts, in place of those that differ', [
-    'replay',
-  ]),
+  option('update', 'Write the messages that came over those that differ in the transcripts', ['replay']),
   valued('junit', 'FILE', 'Write the results of a replay as JUnit XML', ['replay']),
   valued('url', 'URL', 'Serve this remote server on stdin and stdout; replay: its address', [
     'url',

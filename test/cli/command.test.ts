@@ -488,6 +488,7 @@ describe('the program', () => {
       env: { HOME: folder },
     })
     const ended = new Promise<number | null>((done) => child.on('close', done))
+    child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
     let text = ''
     child.stderr.on('data', (chunk: Buffer) => {
       const before = text
