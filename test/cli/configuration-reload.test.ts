@@ -198,7 +198,7 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     const env = { ...process.env, HOME: home, MCPS_PROXY_CONFIG: '' }
     const { client } = spawnProgram(t, process.execPath, [cli, '--stdio'], { env })
     await client.open()
-    mkdirSync(join(home, '.mcps-proxy'))
+    mkdirSync(join(home, '.mcps-proxy'), { recursive: true })
     writeFileSync(join(home, '.mcps-proxy', 'config.json'), text({ a }))
     await has(client, 'a__nonce')
   })
