@@ -31,12 +31,10 @@ function found({ query, count = 1 }) {
   return { content: [{ type: 'text', text: JSON.stringify(JSON.stringify(pages)) }] }
 }
 
-const noKey = {
-  content: [{ type: 'text', text: 'MCP error -401: Api key not found, please get your apikey' }],
-  isError: true,
-}
+// What such services answer, with status 200, in place of JSON-RPC.
+const noKey = { code: 401, success: false, msg: 'Api key not found, please get your apikey' }
 
-function resultOf({ method, params }, request) {
+function resultOf({ method, params }) {
   if (method === 'initialize')
     return {
       protocolVersion: params.protocolVersion,
@@ -45,7 +43,7 @@ function resultOf({ method, params }, request) {
     }
   if (method === 'tools/list') return { tools }
   if (method !== 'tools/call') return {}
-  return request.headers.authorization === `Bearer ${key}` ? found(params.arguments) : noKey
+  return found(params.arguments)
 }
 
 const server = createServer((request, response) => {
@@ -55,7 +53,11 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const message = JSON.parse(Buffer.concat(parts).toString())
     if (message.id === undefined) return void response.writeHead(202).end()
-    const answer = { jsonrpc: '2.0', id: message.id, result: resultOf(message, request) }
+    if (message.method === 'tools/call' && request.headers.authorization !== `Bearer ${key}`) {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      return void response.end(JSON.stringify(noKey))
+    }
+    const answer = { jsonrpc: '2.0', id: message.id, result: resultOf(message) }
     const session = message.method === 'initialize' ? { 'mcp-session-id': `s-${++sessions}` } : {}
     response.writeHead(200, { 'content-type': 'text/event-stream', ...session })
     response.end(`id:1\nevent:message\ndata:${JSON.stringify(answer)}\n\n`)
