@@ -1,7 +1,7 @@
 // What is done while anything is served, and at its end.
 
 import process from 'node:process'
-import type { Configuration } from '../config/config.js'
+import type { Configuration, SchemaConfig } from '../config/config.js'
 import { type EventSource, type ProxyEvents, limits } from '../index.js'
 import { type Banner, bannerRecord, bannerText } from './banner.js'
 import { ConfigFollower, tellWarnings } from './config-follower.js'
@@ -23,9 +23,16 @@ export async function serveUntil<T>(run: Run, server: Server, talk: () => Promis
     return await talk()
   } finally {
     follower.stop()
-    endings.endWithin((config.server.drainTimeoutMs ?? limits.drainMs) + lastWordsMsMax)
+    const drainMs = config.server.drainTimeoutMs ?? limits.drainMs
+    endings.endWithin(drainMs + longestStopMs([...config.schemas.values()]) + lastWordsMsMax)
     await (endings.isFaulty ? server.close(faultGraceMs) : server.close())
   }
+}
+
+/** All servers are stopped at the same time, so the most patient one decides. */
+function longestStopMs(schemas: readonly SchemaConfig[]): number {
+  const servers = schemas.flatMap((schema) => schema.servers)
+  return Math.max(0, ...servers.map((server) => (server.kind === 'stdio' ? server.stopTimeoutMs : 0)))
 }
 
 /** Says that clients may come. */
