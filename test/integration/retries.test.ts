@@ -138,10 +138,11 @@ describe('a server that says too much that is nothing', () => {
       args: ['-e', 'console.log("x".repeat(2 ** 20 + 1))'],
       restart: false,
     }
-    const { attach } = await libraryProxy(t, { s })
+    const { attach, proxy } = await libraryProxy(t, { s })
     const { client } = await attach()
     await client.open()
     assert.deepEqual(failure(await client.call('s__x')), [-32603, 's', 'exited'])
+    assert.match(proxy.status()[0]?.error ?? '', /exited with code 0/)
   })
 
   test('an answer with two ids is an error for both calls at once, however the ids are spelled', async (t) => {
