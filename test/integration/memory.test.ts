@@ -18,7 +18,7 @@ const hurried = { ...limits, upstream: { ...limits.upstream, memoryWatchMs: 100 
 describe('a server with memoryLimitMB', { skip }, () => {
   for (const who of ['take', 'child']) {
     test(`${who}: above it every call gets one error that says so, and it comes back`, async (t) => {
-      const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 400, restartDelay: 1 }) }
+      const servers = { s: nodeProgram('hog.mjs', {}, { memoryLimitMB: 450, restartDelay: 1 }) }
       const { attach, proxy, log } = await libraryProxy(t, servers, { limits: hurried })
       const { client } = await attach()
       await client.open()
@@ -29,7 +29,7 @@ describe('a server with memoryLimitMB', { skip }, () => {
       void client.call(`s__${who}`, { mb: 200 }).catch(() => undefined)
       for (const heard of await Promise.all(pending)) {
         assert.deepEqual(failure(heard), [-32603, 's', 'memory-limit'])
-        assert.match(textAt(heard.value, 'error', 'message'), /used \d{3} MB of the 400 MB of memoryLimitMB/)
+        assert.match(textAt(heard.value, 'error', 'message'), /used \d{3} MB of the 450 MB of memoryLimitMB/)
       }
       const again = said(await client.call('s__pid'))
       assert.notEqual(again, first)

@@ -192,7 +192,7 @@ describe('a recording that cannot go on', () => {
     const failed = new Promise<void>((resolve) => {
       child.stderr.on('data', (chunk: Buffer) => {
         err += chunk.toString()
-        if (err.includes('nothing more is let through')) resolve()
+        if (err.includes('passes no more messages')) resolve()
       })
     })
     const answered = new Promise<void>((resolve) => {
@@ -214,7 +214,7 @@ describe('a recording that cannot go on', () => {
     assert(!out.includes('"id":3'), out)
     assert.match(
       err,
-      /"level":"error","message":"cannot record to [^"]*r\.jsonl: the file was removed; nothing/,
+      /"level":"error","message":"cannot record to [^"]*r\.jsonl: the file was removed; the proxy passes no more messages/,
     )
     assert.match(err, /mcps-proxy: cannot record to \S*r\.jsonl: the file was removed\n$/)
   })
@@ -235,11 +235,11 @@ describe('a recording that cannot go on', () => {
   })
 
   it('is refused at the start where it cannot begin', async () => {
-    for (const [file, why] of [
-      ['/dev/full', /it is not a regular file/],
-      [join(folder, 'no', 'folder', 'r.jsonl'), /ENOENT/],
+    for (const [file, more, why] of [
+      ['/dev/full', ['--force'], /it is not a regular file/],
+      [join(folder, 'no', 'folder', 'r.jsonl'), [], /ENOENT/],
     ] as const) {
-      const child = spawn(process.execPath, [cli, '--http', '--port', '0', '--record', file])
+      const child = spawn(process.execPath, [cli, '--http', '--port', '0', '--record', file, ...more])
       let err = ''
       child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
       const [code] = await once(child, 'close')

@@ -49,13 +49,13 @@ const heardOf = (children: readonly FakeChild[], method: string): number =>
 
 describe('a call that waits for what a server has', () => {
   test('finds what its clients share, though that is read once more', async (t) => {
-    const { children, client } = await worldOf(t, (method, params, child) => {
+    const { children, client, runtime } = await worldOf(t, (method, params, child) => {
       if (method === 'initialize') return changing
       const isShared = child === children()[0]
       return method === 'tools/list' && isShared ? undefined : polite(method, params, child)
     })
     const asked = await client({ roots: {} })
-    await asked.call('o__t')
+    await runtime.until(asked.call('o__t'))
     const [shared] = children()
     assert(shared !== undefined)
     const id = shared.lastId
@@ -64,13 +64,13 @@ describe('a call that waits for what a server has', () => {
     shared.say(`{"jsonrpc":"2.0","id":${id},"result":${listOf('t')}}`)
     await settled()
     assert.equal(heardOf([shared], 'tools/list'), 2)
-    assert.deepEqual(at((await asked.call('s__t')).value, 'result'), { content: [] })
+    assert.deepEqual(at((await runtime.until(asked.call('s__t'))).value, 'result'), { content: [] })
     const { value } = await asked.request('tools/list')
     assert.match(JSON.stringify(at(value, 'result')), /"s__t"/)
   })
 
   test('is checked against what the next process has, when one ends before it has listed', async (t) => {
-    const { children, client } = await worldOf(t, (method, params, child) => {
+    const { children, client, runtime } = await worldOf(t, (method, params, child) => {
       if (method !== 'tools/list') return polite(method, params, child)
       // The first is shared; the second keeps a tool for those that come after it, of which the third says nothing.
       if (child === children()[1]) return listOf('t', 'gone')
@@ -79,23 +79,23 @@ describe('a call that waits for what a server has', () => {
       return undefined
     })
     const before = await client({ roots: {} })
-    await before.call('s__t')
+    await runtime.until(before.call('s__t'))
     const after = await client({ roots: {} })
-    const heard = await after.call('s__gone')
+    const heard = await runtime.until(after.call('s__gone'))
     assert.equal(textAt(heard.value, 'error', 'message'), "Tool 's__gone' not found")
     assert.equal(heardOf(children().slice(2), 'tools/call'), 0)
     assert.equal(children().length, 4)
   })
 
   test('and is not there to say it, does not start it again and again', async (t) => {
-    const { children, client } = await worldOf(t, (method, params, child) => {
+    const { children, client, runtime } = await worldOf(t, (method, params, child) => {
       if (method !== 'initialize') return polite(method, params, child)
       child.end(1)
       return undefined
     })
     const it = await client({ roots: {} })
     const before = children().length
-    const heard = await it.call('s__t')
+    const heard = await runtime.until(it.call('s__t'))
     assert.deepEqual(failure(heard), [-32603, 's', 'exited'])
     assert.equal(children().length, before + 1)
   })
@@ -104,7 +104,7 @@ describe('a call that waits for what a server has', () => {
     const { runtime, client } = await worldOf(t, () => undefined)
     const it = await client()
     const before = runtime.now()
-    assert.deepEqual(failure(await it.call('o__typo')).slice(0, 1), [-32601])
+    assert.deepEqual(failure(await runtime.until(it.call('o__typo'))).slice(0, 1), [-32601])
     assert.equal(runtime.now(), before)
   })
 })

@@ -38,7 +38,7 @@ async function asking(scope: Scope, first: (response: ServerResponse) => void) {
 async function twoCalls(scope: Scope, first: (response: ServerResponse) => void) {
   const { url } = await asking(scope, first)
   const { attach } = await libraryProxy(scope, { s: { url: url.href, retries: 0 } })
-  const { client } = await attach()
+  const { client } = await attach({ isSeveral: true })
   const ended = (await client.call('s__work', {}, claim({ sampling: {} }))).value
   const { value } = await client.call('s__work', {}, claim({ sampling: {} }))
   return { ended, value, refusal: at(value, 'result', 'told', 'error', 'code') }

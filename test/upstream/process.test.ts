@@ -189,7 +189,10 @@ describe('the end of a process', { skip }, () => {
     child.exit(7)
     await new Promise((resolve) => setImmediate(resolve))
     child.stderr.end('words\nlast words')
-    assert.deepEqual(await server.ended, ended(7))
+    assert.deepEqual(await server.ended, {
+      reason: 'exited',
+      message: "'s' exited with code 7: last words",
+    })
     assert.deepEqual(
       log.map(({ message }) => message),
       ['words', 'last words'],

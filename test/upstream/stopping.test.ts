@@ -182,7 +182,8 @@ test('who closes again with less patience does not wait for calls', async (t) =>
 
 test('a server that ended before anybody came is started anew for the first client', async (t) => {
   const runtime = new FakeRuntime()
-  const { attach } = await libraryProxy(t, { s: { command: 'x' } }, { runtime })
+  const { attach } = await libraryProxy(t, { s: { command: 'x' } }, { runtime, eager: true })
+  await runtime.pass(1000)
   assert.equal(runtime.children.length, 1)
   runtime.children[0]?.end(3)
   await runtime.pass(1000)

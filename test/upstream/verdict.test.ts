@@ -84,9 +84,9 @@ describe('a call that comes while a server is asked what it speaks', () => {
     await settled()
     assert.equal(world.children.length, 1)
     answer(world, `"result":${description}`)
-    for (const { value } of await Promise.all(calls)) assert.equal(at(value, 'error'), undefined)
+    for (const { value } of await world.runtime.until(Promise.all(calls))) assert.equal(at(value, 'error'), undefined)
     assert.deepEqual(calledIn(world.children), [3])
-    await one.call('s__t')
+    await world.runtime.until(one.call('s__t'))
     assert.deepEqual(calledIn(world.children), [4])
   })
 
@@ -97,7 +97,7 @@ describe('a call that comes while a server is asked what it speaks', () => {
     await settled()
     assert.equal(world.children.length, 1)
     answer(world, '"error":{"code":-32601,"message":"no"}')
-    assert.equal(at((await call).value, 'error'), undefined)
+    assert.equal(at((await world.runtime.until(call)).value, 'error'), undefined)
     assert.deepEqual(calledIn(world.children), [0, 1])
     assert.equal(world.children[1]?.heard.includes('server/discover'), false)
   })
@@ -126,8 +126,8 @@ describe('a call that comes while a server is asked what it speaks', () => {
     client.notify('notifications/cancelled', { requestId: id })
     await settled()
     answer(world, `"result":${description}`)
-    assert.equal(at((await late).value, 'error'), undefined)
-    assert.equal(at((await client.call('s__t')).value, 'error'), undefined)
+    assert.equal(at((await world.runtime.until(late)).value, 'error'), undefined)
+    assert.equal(at((await world.runtime.until(client.call('s__t'))).value, 'error'), undefined)
     assert.deepEqual(calledIn(world.children), [2])
   })
 
@@ -139,7 +139,7 @@ describe('a call that comes while a server is asked what it speaks', () => {
     world.runtime.script = polite
     world.children[0]?.end(1)
     await world.runtime.pass(2000)
-    assert.equal(at((await call).value, 'error'), undefined)
+    assert.equal(at((await world.runtime.until(call)).value, 'error'), undefined)
     assert.equal(
       calledIn(world.children).reduce((sum, each) => sum + each),
       1,

@@ -10,7 +10,7 @@ import { type ProcessRow, readProcFile, readProcess } from '../../runtime/proces
 /** Files that are read between two turns of the event loop: less than a millisecond. */
 const FILES_PER_TURN = 20
 
-/** Servers that are looked at together share one reading. */
+/** Servers whose memory is looked at together share one reading. */
 const AGE_MS_MAX = 100
 
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
@@ -28,25 +28,31 @@ export class ProcessTree {
   readonly #platform: string
   #reading: Promise<readonly Row[] | undefined> | undefined
   #staleAt = 0
+  /** The reading that begins in the next turn. */
+  #coming: Promise<readonly Row[] | undefined> | undefined
 
   constructor(now: () => number, platform: string = process.platform) {
     this.#now = now
     this.#platform = platform
   }
 
-  /** The group and its descendants; undefined where the system does not tell. */
+  /** The group and its descendants as they are now; undefined where the system does not tell. */
   async of(group: number): Promise<readonly Row[] | undefined> {
-    const rows = await this.#rows()
+    this.#coming ??= turn().then(() => {
+      this.#coming = undefined
+      return this.#read()
+    })
+    const rows = await this.#coming
     return rows && kinOf(rows, group)
   }
 
   /** The resident memory of the group and its descendants, in bytes; undefined where the system does not tell. */
   async memoryOf(group: number): Promise<number | undefined> {
-    const rows = await this.of(group)
-    return rows?.reduce((total, { pid, residentBytes = residentOf(pid) }) => total + residentBytes, 0)
+    const rows = await this.#recentRows()
+    return rows && totalOf(kinOf(rows, group))
   }
 
-  #rows(): Promise<readonly Row[] | undefined> {
+  #recentRows(): Promise<readonly Row[] | undefined> {
     if (this.#reading !== undefined && this.#now() < this.#staleAt) return this.#reading
     this.#staleAt = this.#now() + AGE_MS_MAX
     this.#reading = this.#read()
@@ -104,6 +110,10 @@ function kinOf(rows: readonly Row[], group: number): Row[] {
     for (const { pid, parent } of rows) if (kin.has(parent)) kin.add(pid)
   }
   return rows.filter(({ pid }) => kin.has(pid))
+}
+
+function totalOf(rows: readonly Row[]): number {
+  return rows.reduce((total, { pid, residentBytes = residentOf(pid) }) => total + residentBytes, 0)
 }
 
 /** All processes, read in slices so that messages go on. */

@@ -118,7 +118,10 @@ export class FakeRuntime implements Runtime {
   }
 
   setTimer(delayMs: number, fire: () => void): Timer {
-    return this.clock.setTimer(delayMs, fire)
+    if (delayMs > 0) return this.clock.setTimer(delayMs, fire)
+    // The next turn of the event loop comes without the passing of time.
+    const turn = setImmediate(fire)
+    return { cancel: () => clearImmediate(turn) }
   }
 
   random(): number {
@@ -143,6 +146,16 @@ export class FakeRuntime implements Runtime {
       this.clock.advance(Math.min(stepMs, left))
     }
     await settled()
+  }
+
+  /** Lets time pass until this has come. */
+  async until<T>(coming: Promise<T>): Promise<T> {
+    let isOver = false
+    const end = (): void => void (isOver = true)
+    coming.then(end, end)
+    await settled()
+    for (let passedMs = 0; passedMs < 60_000 && !isOver; passedMs += 50) await this.pass(50, 50)
+    return coming
   }
 }
 
