@@ -239,6 +239,8 @@ export class Call implements CallHolder {
   bound: { readonly service: string; readonly more: readonly Edit[] } | undefined
   /** It brings a server's own state back, with these edits: only a server of 2026-07-28 may get it. */
   stateEdits: readonly Edit[] | undefined
+  /** The server that wrote that state, where the state says it. */
+  stateOf: string | undefined
   /** Its server has asked something: whatever becomes of it, it is not sent again. */
   wasAsked = false
   /** The greatest progress that its client was told of. */

@@ -5,7 +5,7 @@ import { type Configuration, resolveConfig } from '../../src/config/config.js'
 import { type Limits, limits as defaults } from '../../src/limits.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../src/transports/http-server/limits.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
-import { type FrontPlan, type LimitsPlan, type ReloadKind, type ServerPlan, TOTAL } from './plan.js'
+import { type FrontPlan, type LimitsPlan, type ReloadKind, type ServerPlan, START_MS, TOTAL } from './plan.js'
 
 /** How long lists wait for servers that are starting; short, so that an answer that is late is found. */
 export const GRACE_MS = 1000
@@ -75,6 +75,7 @@ function serverOf(plan: ServerPlan): ServerJson {
     processes,
     timeout: timeoutMs,
     totalTimeout: (plan.total ?? TOTAL) * timeoutMs,
+    startTimeout: START_MS,
     onTimeout,
     restartDelay: restartDelayMs,
     ...(idleTimeoutMs !== undefined && { idleTimeout: idleTimeoutMs }),

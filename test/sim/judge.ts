@@ -8,6 +8,7 @@ import type { SimClient } from './client.js'
 import { EVERYBODY } from './configuration.js'
 import { judgeFront } from './judge-front.js'
 import type { Entry } from './ledger.js'
+import { START_MS } from './plan.js'
 import type { ServerFacts } from './server-facts.js'
 import type { World } from './world.js'
 
@@ -16,9 +17,6 @@ const ENOUGH = 64
 
 /** By then everything works again. */
 const RECOVERY_MS = 60_000
-
-/** After so long a start is given up that is not answered (`startTimeout`): from then on what was broken is mended. */
-const START_MS = 30_000
 
 /** When calls are tried meanwhile, the last of which must be answered well. */
 const TRIES_MS = [35_000, 15_000] as const

@@ -10,6 +10,9 @@ import type { Work } from './work.js'
 import type { Askable, Returns } from './claim.js'
 import type { Head } from './claimed-head.js'
 
+/** After so long a start is given up that is not answered (`startTimeout`): from then on what was broken is mended. */
+export const START_MS = 30_000
+
 /** A call may take so many times its timeout in all. */
 export const TOTAL = 2
 

@@ -58,6 +58,8 @@ export interface PendingInputLimits {
 
 /** Where calls go. */
 export interface CallRoutes {
+  /** The names of the servers that may get them. */
+  readonly services: readonly string[]
   route(call: Call): void
 }
 
@@ -103,9 +105,13 @@ export class PendingInput {
     if (state === undefined)
       return call.fail(invalidParams("'requestState' must be a string", { parameter: 'requestState' }))
     if (ownState.test(state)) return this.#retry(call, state)
-    const edits = isSigned ? this.#mac.verify(call, state, span) : NO_EDITS
-    if (edits === undefined) return call.fail(stateUnknown('unknown'))
-    call.stateEdits = edits
+    call.stateEdits = NO_EDITS
+    if (isSigned) {
+      const signed = this.#mac.verify(call, routes.services, state, span)
+      if (signed === undefined) return call.fail(stateUnknown('unknown'))
+      call.stateEdits = signed.edits
+      call.stateOf = signed.service
+    }
     routes.route(call)
   }
 
@@ -117,7 +123,9 @@ export class PendingInput {
     const span = members?.span('requestState')
     const state = members?.string('requestState')
     const edits =
-      isSigned && span !== undefined && state !== undefined ? this.#mac.sign(call, state, span) : NO_EDITS
+      isSigned && span !== undefined && state !== undefined
+        ? this.#mac.sign(call, service, state, span)
+        : NO_EDITS
     call.settle({ kind: 'asked', frame, edits })
   }
 

@@ -1,4 +1,4 @@
-// Ties the `requestState` of a server to one principal and one request.
+// Ties the `requestState` of a server to that server, one principal and one request.
 //
 // MCP 2026-07-28, Multi Round-Trip Requests: the state goes through the client, which may give it to somebody else. Where
 // a proxy has several principals, it prefixes the state with a MAC and removes that from the retry. With one principal
@@ -15,6 +15,12 @@ const PREFIX = 'mac.'
 /** In base64url. */
 const MAC_LENGTH = 22
 
+/** What is known of the state of a retry. */
+interface SignedState {
+  readonly service: string
+  readonly edits: readonly Edit[]
+}
+
 /** Signs with the first of its keys, and accepts the MAC of each. */
 export class StateMac {
   readonly #keys: () => readonly string[]
@@ -26,32 +32,36 @@ export class StateMac {
     this.#schema = schema
   }
 
-  /** The edit that signs the state at `span`, of which `state` is the decoded text. */
-  sign(call: Call, state: string, span: Span): readonly Edit[] {
+  /** The edit that signs the state of a server at `span`, of which `state` is the decoded text. */
+  sign(call: Call, service: string, state: string, span: Span): readonly Edit[] {
     const [key = ''] = this.#keys()
-    return [insert(span.start + 1, `${PREFIX}${this.#mac(key, call, state)}.`)]
+    return [insert(span.start + 1, `${PREFIX}${this.#mac(key, call, service, state)}.`)]
   }
 
-  /** The edit that removes the MAC from the state of a retry; undefined where it is of another request or principal. */
-  verify(call: Call, state: string, span: Span): readonly Edit[] | undefined {
+  /**
+   * The edit that removes the MAC from the state of a retry, and which of these servers wrote the state; undefined where
+   * the state is of another server, request or principal.
+   */
+  verify(call: Call, services: readonly string[], state: string, span: Span): SignedState | undefined {
     const length = PREFIX.length + MAC_LENGTH + 1
     const mac = Buffer.from(state.slice(PREFIX.length, length - 1))
-    const isSigned = this.#keys().some((key) => {
-      const wanted = Buffer.from(this.#mac(key, call, state.slice(length)))
-      return wanted.length === mac.length && timingSafeEqual(wanted, mac)
-    })
+    const service = services.find((name) =>
+      this.#keys().some((key) => {
+        const wanted = Buffer.from(this.#mac(key, call, name, state.slice(length)))
+        return wanted.length === mac.length && timingSafeEqual(wanted, mac)
+      }),
+    )
     // A client that spells the prefix with escapes has not sent the state back as it came.
     const isAsWritten =
       call.raw({ start: span.start + 1, end: span.start + 1 + length }) === state.slice(0, length)
-    if (!isSigned || !isAsWritten) return undefined
-    return [
-      { start: span.start + 1, end: span.start + 1 + length, bytes: Buffer.alloc(0), why: 'request-state' },
-    ]
+    if (service === undefined || !isAsWritten) return undefined
+    const removed = { start: span.start + 1, end: span.start + 1 + length, bytes: Buffer.alloc(0) }
+    return { service, edits: [{ ...removed, why: 'request-state' }] }
   }
 
-  #mac(key: string, call: Call, state: string): string {
+  #mac(key: string, call: Call, service: string, state: string): string {
     const { principal, method, target } = bindingOf(call)
-    const text = write([this.#schema, principal, method, target, state])
+    const text = write([this.#schema, service, principal, method, target, state])
     return createHmac('sha256', key).update(text).digest().subarray(0, MAC_BYTES).toString('base64url')
   }
 }

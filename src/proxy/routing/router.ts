@@ -53,6 +53,8 @@ export class Router {
   readonly #tasks: ClientTasks
   #lanes: readonly CallTarget[]
   #catalog: Catalog
+  /** Servers have left the configuration, so a state that does not say whose it is may be of one of them. */
+  #hasLostSome = false
   /** Only while calls wait for names. */
   #waiting: NameWaits | undefined
 
@@ -73,6 +75,10 @@ export class Router {
     this.#room = new QueueRoom(parts.limits.waitingBytesMax)
     this.#tasks = new ClientTasks(client, parts.limits, hasTasks)
     this.lists = new FirstLists(client, () => this.#lanes, this.#room, parts)
+  }
+
+  get services(): readonly string[] {
+    return this.#lanes.map(({ config }) => config.name)
   }
 
   /** Takes a call over; it is settled by the lane that gets it, or here. */
@@ -108,6 +114,7 @@ export class Router {
 
   /** Other servers have taken the place of some; `released` are calls that have not begun there. */
   exchange(lanes: readonly CallTarget[], catalog: Catalog, released: readonly Call[]): void {
+    this.#hasLostSome ||= this.services.some((name) => !lanes.some(({ config }) => config.name === name))
     this.#lanes = lanes
     this.#catalog = catalog
     for (const call of released) this.#reroute(call)
@@ -196,7 +203,7 @@ export class Router {
     const { members } = call.frame.params
     let edits = bothEdits(nameEdits(members.span('name'), name, target), more)
     if (call.stateEdits !== undefined) {
-      if (!isStateless(target.lane)) return call.fail(stateUnknown('other-server'))
+      if (!mayHaveWritten(target.lane, call)) return call.fail(stateUnknown('other-server'))
       edits = bothEdits(edits, call.stateEdits)
     }
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
@@ -243,8 +250,10 @@ export class Router {
   #retryRead(call: Call, uri: string, edits: readonly Edit[]): void {
     this.lists.said(call, ['resources', 'templates'], () => {
       const listed = this.#catalog.resource(uri)
-      const [lane, other] = listed === undefined ? this.#lanes.filter(hasResources) : [listed]
-      if (lane === undefined || other !== undefined || !isStateless(lane))
+      const candidates = listed === undefined ? this.#lanes.filter(hasResources) : [listed]
+      const [lane, other] = candidates.filter(({ config }) => config.name === (call.stateOf ?? config.name))
+      const isGuess = listed === undefined && call.stateOf === undefined && this.#hasLostSome
+      if (lane === undefined || other !== undefined || isGuess || !mayHaveWritten(lane, call))
         call.fail(stateUnknown('other-server'))
       else this.#toLane(call, lane, edits)
     })
@@ -302,6 +311,11 @@ export class Router {
     if (context.revision.form === 'bare') return undefined
     return this.#lanes.length === 0 ? staleHint : leastHint(this.#lanes.map(({ view }) => view.hint(kind)))
   }
+}
+
+/** Whether the state that this call brings back may be of this server. */
+function mayHaveWritten(lane: CallTarget, { stateOf }: Call): boolean {
+  return isStateless(lane) && (stateOf === undefined || stateOf === lane.config.name)
 }
 
 function isStateless({ view }: CallTarget): boolean {
