@@ -3,9 +3,13 @@
 // usage: sdk-server.mjs dual|new|old             on stdin and stdout
 //        sdk-server.mjs dual|new|old --http      on a free port of loopback; its address is the first line of stdout
 //
+// GIVEN_UP names a file in which all processes together count the calls that were given up: the next process of a server
+// knows of those of the one before.
+//
 // `new` refuses clients that begin with a handshake; `old` is written by hand, and knows no others.
 
 import { randomUUID } from 'node:crypto'
+import { appendFileSync, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { NodeStreamableHTTPServerTransport, toNodeHandler } from '@modelcontextprotocol/node'
 import {
@@ -33,9 +37,9 @@ const says = (text) => ({ content: [{ type: 'text', text }] })
 const name = z.object({ name: z.string() })
 const elicit = (message) => inputRequired.elicit({ message, requestedSchema: name })
 
-/** Of all connections: whether there is one tool more, and how many calls were given up. */
+/** Of all connections: whether there is one tool more. */
 let isMore = false
-let givenUp = 0
+const givenUpFile = process.env.GIVEN_UP ?? ''
 /** Tells every connection of the tools. */
 const toolsChanged = new Set()
 
@@ -96,11 +100,11 @@ const tools = {
       const ended = new Promise((resolve) => mcpReq.signal.addEventListener('abort', resolve))
       await step(mcpReq, 1)
       await ended
-      givenUp += 1
+      if (givenUpFile !== '') appendFileSync(givenUpFile, '.')
       return says('given up')
     },
   ],
-  givenUp: [{}, () => says(String(givenUp))],
+  givenUp: [{}, () => says(String(existsSync(givenUpFile) ? statSync(givenUpFile).size : 0))],
   change: [
     {},
     () => {

@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -125,9 +128,10 @@ const clients: readonly (readonly [string, (t: Scope, place: Place) => Promise<P
 ]
 
 const modes = ['dual', 'new', 'old'] as const
-const stdio = Object.fromEntries(
-  modes.map((mode) => [`${mode}-stdio`, { command: process.execPath, args: [serverProgram, mode] }]),
-)
+const stdioServers = (env: object): Record<string, object> =>
+  Object.fromEntries(
+    modes.map((mode) => [`${mode}-stdio`, { command: process.execPath, args: [serverProgram, mode], env }]),
+  )
 
 const places: Readonly<Record<string, (t: Scope, servers: object) => Promise<Place>>> = {
   stdio: async (t, servers) => {
@@ -190,10 +194,12 @@ async function use({ tools, call, told, setsLevel }: Person, server: string): Pr
 describe('servers of version 2', { skip: missing }, () => {
   const remote: Record<string, object> = {}
   const processes: ChildProcess[] = []
+  const folder = mkdtempSync(join(tmpdir(), 'mcps-sdk-'))
   before(async () => {
     for (const mode of modes) {
       const server = spawn(process.execPath, [serverProgram, mode, '--http'], {
         stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, GIVEN_UP: join(folder, 'remote') },
       })
       processes.push(server)
       const [url]: unknown[] = await once(createInterface({ input: server.stdout }), 'line')
@@ -202,12 +208,13 @@ describe('servers of version 2', { skip: missing }, () => {
   })
   after(() => {
     for (const server of processes) server.kill()
+    rmSync(folder, { recursive: true, force: true })
   })
 
   for (const [place, open] of Object.entries(places))
     for (const [client, connect] of clients)
       test(`behind a client of ${client}, over ${place}`, async (t) => {
-        const servers = { ...stdio, ...remote }
+        const servers = { ...stdioServers({ GIVEN_UP: join(scratch(t), 'given-up') }), ...remote }
         const person = await connect(t, await open(t, servers))
         for (const server of Object.keys(servers)) await use(person, server)
       })
