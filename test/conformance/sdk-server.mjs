@@ -3,8 +3,8 @@
 // usage: sdk-server.mjs dual|new|old             on stdin and stdout
 //        sdk-server.mjs dual|new|old --http      on a free port of loopback; its address is the first line of stdout
 //
-// GIVEN_UP names a file in which all processes together count the calls that were given up: the next process of a server
-// knows of those of the one before.
+// GIVEN_UP may name a file in which all processes together count the calls that were given up: the next process of a
+// server knows of those of the one before.
 //
 // `new` refuses clients that begin with a handshake; `old` is written by hand, and knows no others.
 
@@ -39,9 +39,15 @@ const elicit = (message) => inputRequired.elicit({ message, requestedSchema: nam
 
 /** Of all connections: whether there is one tool more. */
 let isMore = false
-const givenUpFile = process.env.GIVEN_UP ?? ''
+let givenUp = 0
+const { GIVEN_UP: givenUpFile } = process.env
 /** Tells every connection of the tools. */
 const toolsChanged = new Set()
+
+function countGivenUp() {
+  if (givenUpFile === undefined) return givenUp
+  return existsSync(givenUpFile) ? statSync(givenUpFile).size : 0
+}
 
 const tools = {
   echo: [{ text: z.string() }, ({ text }) => says(`echo ${text}`)],
@@ -100,11 +106,12 @@ const tools = {
       const ended = new Promise((resolve) => mcpReq.signal.addEventListener('abort', resolve))
       await step(mcpReq, 1)
       await ended
-      if (givenUpFile !== '') appendFileSync(givenUpFile, '.')
+      givenUp += 1
+      if (givenUpFile !== undefined) appendFileSync(givenUpFile, '.')
       return says('given up')
     },
   ],
-  givenUp: [{}, () => says(String(existsSync(givenUpFile) ? statSync(givenUpFile).size : 0))],
+  givenUp: [{}, () => says(String(countGivenUp()))],
   change: [
     {},
     () => {
