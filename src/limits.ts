@@ -5,7 +5,7 @@ import type { InputLimits } from './proxy/input/input-rounds.js'
 import type { PendingInputLimits } from './proxy/input/pending-input.js'
 import type { NdjsonOptions } from './transports/stdio/ndjson.js'
 import type { GuestLimits } from './proxy/guests/guests.js'
-import type { UpstreamLimits } from './upstream/pool/limits.js'
+import type { UpstreamLimits } from './upstream/server/limits.js'
 
 const MiB = 1024 * 1024
 

@@ -1,7 +1,7 @@
 // The events of a proxy.
 
 import type { EventListeners } from './emitter.js'
-import type { ListsNews, ServerNews } from '../upstream/pool/news.js'
+import type { ListsNews, ServerNews } from '../upstream/server/reports.js'
 
 /** Every event names the schema that it is of. */
 interface OfSchema {

@@ -12,8 +12,8 @@ import { Unread } from './session/unread.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
-import { ProcessRoom } from '../upstream/pool/process-room.js'
-import { StartTurns } from '../upstream/pool/start-turns.js'
+import { ProcessLimit } from '../upstream/server/process-limit.js'
+import { StartTurns } from '../upstream/server/start-turns.js'
 
 /** What the proxies of one gateway share. */
 export interface Common {
@@ -21,7 +21,7 @@ export interface Common {
   readonly log: LogSink
   readonly limits: ConfiguredLimits
   readonly taps: Taps
-  readonly room: ProcessRoom
+  readonly room: ProcessLimit
   readonly starts: StartTurns
   readonly unread: Unread
   readonly events: Emitter<ProxyEvents>
@@ -45,7 +45,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     log,
     limits,
     taps: new Taps(tap, runtime, log),
-    room: new ProcessRoom(upstream.processesMax),
+    room: new ProcessLimit(upstream.processesMax),
     starts: new StartTurns(runtime),
     unread: new Unread(session.unreadBytesMax),
     events,

@@ -10,7 +10,7 @@ import { createLogger } from '../../src/log/log.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 import { Redactor } from '../../src/text/redactor.js'
 import { unusable } from '../../src/upstream/contracts/errors.js'
-import { Noise } from '../../src/upstream/pool/noise.js'
+import { Noise } from '../../src/upstream/server/noise.js'
 import { StderrLog } from '../../src/upstream/process/stderr-log.js'
 
 const secret = 'K7fQz9Wm2Yt4Ub6Vn8Xp3Cs5Dr1Eg0Ha7Jl2Mo9'

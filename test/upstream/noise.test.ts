@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { FrameError } from '../../src/jsonrpc/errors.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 import { Redactor } from '../../src/text/redactor.js'
-import { Noise } from '../../src/upstream/pool/noise.js'
+import { Noise } from '../../src/upstream/server/noise.js'
 
 const secret = 'sk-live-Q7ZpQ7ZpQ7Zp'
 

@@ -2,11 +2,11 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { type IdleProcess, ProcessRoom } from '../../src/upstream/pool/process-room.js'
+import { type IdleProcess, ProcessLimit } from '../../src/upstream/server/process-limit.js'
 
 /** Processes that fill all places, each with the time since which it is idle; gives which went for one newcomer. */
 async function gone(given: readonly (number | undefined)[]): Promise<readonly number[]> {
-  const room = new ProcessRoom(given.length)
+  const room = new ProcessLimit(given.length)
   const went: number[] = []
   for (const [index, since] of given.entries()) {
     const release = room.take()

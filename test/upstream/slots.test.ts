@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Slots } from '../../src/upstream/pool/slots.js'
+import { Slots } from '../../src/upstream/server/slots.js'
 
 /** The queue is loaded for the first that waits, and gives its turns in microtasks. */
 async function settle(): Promise<void> {

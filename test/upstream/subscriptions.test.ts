@@ -5,8 +5,7 @@ import { describe, test } from 'node:test'
 import { readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import type { Call } from '../../src/mcp/call.js'
-import { LaneClients } from '../../src/upstream/pool/lane-clients.js'
-import { Resubscriptions } from '../../src/upstream/pool/resubscriptions.js'
+import { LaneClients, Subscriptions } from '../../src/upstream/server/subscriptions.js'
 import { callOf, nobody } from './support/calls.js'
 
 const uri = 'it://r'
@@ -15,7 +14,7 @@ const refusal = { code: -32_603, message: 'exited' }
 function run() {
   const audience = new LaneClients()
   const parts = { service: 's', limits: { subscriptionsMax: 10 }, log: () => undefined }
-  const standing = new Resubscriptions(parts, audience)
+  const standing = new Subscriptions(parts, audience)
   let last = 0
   const asks = (subscribes: boolean): Call => {
     const method = subscribes ? 'resources/subscribe' : 'resources/unsubscribe'

@@ -66,7 +66,7 @@ export interface ServerCommon extends ServerTimes {
   readonly toolTimes: ReadonlyMap<string, CallTimes>
 }
 
-/** Which clients share a process; see `pool.ts`. */
+/** Which clients share a process; see `sharing.ts`. */
 export type Isolation = 'auto' | 'shared' | 'session'
 
 /** How crashes are answered; absent is as the limits of the proxy are. */

@@ -9,14 +9,14 @@ import type { RemoteWays } from '../../transports/http-client/remote-connection.
 import { HttpClientConnection } from '../../transports/http-client/http-client.js'
 import { HttpAgent } from '../../transports/http-client/agent.js'
 import { LazyValue } from '../../runtime/lazy-value.js'
-import type { Connect } from '../../runtime/runtime.js'
+import type { Connect, LogLevel, Runtime } from '../../runtime/runtime.js'
 import { connectorFor } from '../../transports/http-client/connect.js'
 import type { HttpCredentials } from '../../transports/http-client/credentials.js'
 import { loginSecrets } from '../../transports/http-client/address.js'
 import {
+  defaultHttpClientLimits,
   type HttpClientLimits,
   type HttpTarget,
-  defaultHttpClientLimits,
 } from '../../transports/http-client/options.js'
 import { ListRefusals } from '../../transports/http-client/list-refusals.js'
 import { HttpPause } from '../../transports/http-client/pause.js'
@@ -26,10 +26,9 @@ import { SseClientConnection } from '../../transports/http-client/http-sse.js'
 import { credentialsRefusal, isAboutCredentials } from '../auth/refusal-words.js'
 import { googleAuthOf } from '../auth/google-auth.js'
 import type { FetchIdToken } from '../auth/google-id-token.js'
-import type { LogLevel, Runtime } from '../../runtime/runtime.js'
-import type { UpstreamLimits } from '../pool/limits.js'
+import type { UpstreamLimits } from '../server/limits.js'
 import { IdTokenCredentials } from '../auth/id-token-credentials.js'
-import type { PoolSurroundings } from '../pool/pool-parts.js'
+import type { ProxyContext } from '../server/context.js'
 import type { KnownServer } from '../contracts/dial.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 import { tlsMeans } from './tls-files.js'
@@ -55,7 +54,7 @@ export class HttpDialer {
   /** `discretion` learns what the connections are given to keep. */
   static async of(
     config: HttpServerConfig,
-    around: PoolSurroundings,
+    around: ProxyContext,
     discretion: Redactor,
     known: KnownServer,
   ): Promise<HttpDialer> {
@@ -76,7 +75,7 @@ export class HttpDialer {
 
   private constructor(
     config: HttpServerConfig,
-    { runtime, log, verbose, limits: own }: PoolSurroundings,
+    { runtime, log, verbose, limits: own }: ProxyContext,
     discretion: Redactor,
     { connect, via, known }: WayThere,
   ) {

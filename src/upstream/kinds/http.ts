@@ -7,16 +7,16 @@
 import { LazyValue } from '../../runtime/lazy-value.js'
 import { Redactor } from '../../text/redactor.js'
 import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
-import type { DialEnd, Dialed, KnownServer } from '../contracts/dial.js'
+import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
 import { fromTransport } from '../contracts/errors.js'
 import type { HttpDialer } from '../http/http-dialer.js'
-import { Pool } from '../pool/pool.js'
-import type { PoolSurroundings } from '../pool/pool-parts.js'
-import { ProcessRoom } from '../pool/process-room.js'
+import { Server } from '../server/server.js'
+import type { ProxyContext } from '../server/context.js'
+import { ProcessLimit } from '../server/process-limit.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 
-export function openHttp(config: HttpServerConfig, proxy: PoolSurroundings): Upstream {
+export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstream {
   const discretion = new Redactor(config.secrets)
   const around = { ...proxy, log: redactedLog(proxy.log, discretion) }
   let dialer: LazyValue<HttpDialer> | undefined
@@ -45,11 +45,11 @@ export function openHttp(config: HttpServerConfig, proxy: PoolSurroundings): Ups
     eraMs: around.limits.remoteEraMs,
     restartDelayMs: config.kind === 'sse' ? config.reconnectIntervalMs : config.retryDelayMs,
   } as const
-  return new Pool(config, pooling, {
+  return new Server(config, pooling, {
     ...around,
     leg: (protocol, memory) => around.leg(config.kind === 'sse' ? 'handshake' : protocol, memory),
     // A session is no process of ours.
-    room: new ProcessRoom(Infinity),
+    room: new ProcessLimit(Infinity),
   })
 }
 
@@ -59,7 +59,7 @@ export function openHttp(config: HttpServerConfig, proxy: PoolSurroundings): Ups
  * Methods, ids and errors are its own words, and cookies and session ids are no part
  * of a configuration, so that the log itself does not know them.
  */
-function redactedLog(log: PoolSurroundings['log'], discretion: Redactor): PoolSurroundings['log'] {
+function redactedLog(log: ProxyContext['log'], discretion: Redactor): ProxyContext['log'] {
   const clean = (value: unknown): unknown => (typeof value === 'string' ? discretion.clean(value) : value)
   return ({ details, ...record }) => {
     const members = Object.entries(details ?? {}).map(([key, value]) => [key, clean(value)] as const)

@@ -8,7 +8,7 @@ import { Redactor } from '../../text/redactor.js'
 import { settingsVariable } from '../contracts/sandbox-config.js'
 import type { SandboxServerConfig, StdioServerConfig } from '../contracts/server-config.js'
 import type { ServerAbout, Upstream } from '../contracts/upstream.js'
-import { Pool } from '../pool/pool.js'
+import { Server } from '../server/server.js'
 import { ServerProcess } from '../process/process.js'
 import { SandboxLeg } from './sandbox-leg.js'
 import type { StdioSurroundings } from './stdio.js'
@@ -48,7 +48,7 @@ export function openSandbox(config: SandboxServerConfig, around: StdioSurroundin
     new SandboxLeg(around.leg(protocol, memory), config.sandbox.sessions === 'client', (own) => {
       about = own
     })
-  return new Pool(config, pooling, { ...around, leg })
+  return new Server(config, pooling, { ...around, leg })
 }
 
 /** The program as a server on stdio. */

@@ -1,15 +1,15 @@
 // The kind `stdio`: servers that run as child processes.
 
 import { Redactor } from '../../text/redactor.js'
-import { Pool } from '../pool/pool.js'
-import type { PoolSurroundings } from '../pool/pool-parts.js'
+import { Server } from '../server/server.js'
+import type { ProxyContext } from '../server/context.js'
 import { isInstaller } from '../process/installers.js'
 import { ServerProcess } from '../process/process.js'
-import { type RunningProcess, childOf } from '../contracts/running-process.js'
+import { childOf, type RunningProcess } from '../contracts/running-process.js'
 import type { StdioServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 
-export interface StdioSurroundings extends PoolSurroundings {
+export interface StdioSurroundings extends ProxyContext {
   /** Variables of the proxy's own for every process that is started. */
   readonly marks: Readonly<Record<string, string>>
 }
@@ -34,5 +34,5 @@ export function openStdio(config: StdioServerConfig, around: StdioSurroundings):
       new ServerProcess(config, surroundings, childOf(config.name, running)),
   }
   const restart = { ...limits.restart, ...config.restartLimits }
-  return new Pool(config, pooling, { ...around, limits: { ...limits, restart } })
+  return new Server(config, pooling, { ...around, limits: { ...limits, restart } })
 }

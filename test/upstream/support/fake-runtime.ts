@@ -150,11 +150,11 @@ export class FakeRuntime implements Runtime {
 
   /** Lets time pass until this has come. */
   async until<T>(coming: Promise<T>): Promise<T> {
-    let isOver = false
-    const end = (): void => void (isOver = true)
+    const state = { isOver: false }
+    const end = (): void => void (state.isOver = true)
     coming.then(end, end)
     await settled()
-    for (let passedMs = 0; passedMs < 60_000 && !isOver; passedMs += 50) await this.pass(50, 50)
+    for (let passedMs = 0; passedMs < 60_000 && !state.isOver; passedMs += 50) await this.pass(50, 50)
     return coming
   }
 }

@@ -9,7 +9,7 @@ export interface IdleProcess {
 }
 
 /** Counts the child processes of all servers together. */
-export class ProcessRoom {
+export class ProcessLimit {
   readonly #processesMax: number
   readonly #idle = new Set<IdleProcess>()
   #processes = 0

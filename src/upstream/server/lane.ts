@@ -8,52 +8,55 @@ import { type CacheHint, lastingHint, staleHint } from '../../mcp/cache-hints.js
 import { type ListItem, listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
-import { type Described, Recollection } from './recollection.js'
-import type { LaneParts } from './lane-parts.js'
-import { LaneLinks } from './lane-links.js'
-import { LaneLists } from './lane-lists.js'
-import { ServerInstances } from './server-instances.js'
-import { isOfOne, keepsTasks } from './sharing.js'
+import { type Described, KeptView, type KeptLists } from './kept-view.js'
+import { Inbox } from './inbox.js'
+import { Lists } from './lists.js'
+import { Workers } from './workers.js'
+import { isOfOne, keepsTasks, type Sharing } from './sharing.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
+import type { ClientCapabilities } from '../../mcp/capabilities.js'
+import type { Dialed } from '../contracts/dial.js'
+import type { ServerContext } from './context.js'
+import type { Reports } from './reports.js'
 
 /** The processes of one server for one set of clients. */
-export class PoolLane implements Lane, ServerView {
+export class ServerLane implements Lane, ServerView {
   /** As it is now: what is shown of a server may change while it runs. */
   config: ServerConfig
   /** Its server has left the configuration. */
   retired = false
-  readonly #parts: LaneParts
+  readonly #context: LaneParts
   readonly #left: () => void
   readonly known: ReadonlySet<ListKind>
-  readonly #lists: LaneLists
-  readonly #links: LaneLinks
-  readonly #members: ServerInstances
-  readonly #recollection: Recollection
+  readonly #lists: Lists
+  readonly #inbox: Inbox
+  readonly #workers: Workers
+  readonly #keptView: KeptView
   /** Nothing has been wanted yet of this lane's own process. */
   #isUnused = true
   /** What clients see of the server until then. */
-  #standIn: PoolLane | undefined
+  #standIn: ServerLane | undefined
   /** The lanes that this one stands in for. */
-  readonly #deferred = new Set<PoolLane>()
+  readonly #deferred = new Set<ServerLane>()
 
   /** `left` hears that the one client of the lane has left. */
-  constructor(parts: LaneParts, config: ServerConfig, left: () => void) {
-    this.#parts = parts
+  constructor(context: LaneParts, config: ServerConfig, left: () => void) {
+    this.#context = context
     this.config = config
     this.#left = left
     const announce = (kinds: readonly ListKind[]): void => this.#announce(kinds)
-    this.#lists = new LaneLists(parts, announce, () => this.#keep())
+    this.#lists = new Lists(context, announce, () => this.#keep())
     this.known = this.#lists.known
-    this.#links = new LaneLinks(parts, this.#lists)
+    this.#inbox = new Inbox(context, this.#lists)
     // What clients with processes of their own are listed is not what the others are; those see the common lane.
-    const isKept = !parts.yields || parts.isolation === 'session'
-    this.#recollection = new Recollection(parts.recollections, this.#lists, isKept)
+    const isKept = !context.yields || context.isolation === 'session'
+    this.#keptView = new KeptView(context.keptLists, this.#lists, isKept)
     const settled = (): void => this.#settle()
-    this.#members = new ServerInstances(parts, this.#links, this.#lists, this.#recollection, settled)
+    this.#workers = new Workers(context, this.#inbox, this.#lists, this.#keptView, settled)
     // What can be answered at once is answered before a process is started.
-    const isLater = !parts.pool.hasAdopted && this.#recollection.facts !== undefined
-    if (!parts.yields && !config.lazy) this.#members.begin(isLater)
+    const isLater = !context.pool.hasAdopted && this.#keptView.facts !== undefined
+    if (!context.yields && !config.lazy) this.#workers.begin(isLater)
   }
 
   get view(): ServerView {
@@ -65,7 +68,7 @@ export class PoolLane implements Lane, ServerView {
    *
    * That lane is of clients that can be asked nothing.
    */
-  defer(standIn: PoolLane): void {
+  defer(standIn: ServerLane): void {
     this.#standIn = standIn
     standIn.#deferred.add(this)
   }
@@ -76,94 +79,94 @@ export class PoolLane implements Lane, ServerView {
     if (standIn === undefined) return
     this.#standIn = undefined
     standIn.#deferred.delete(this)
-    if (standIn.described !== undefined) this.#recollection.borrow(standIn.described)
+    if (standIn.described !== undefined) this.#keptView.borrow(standIn.described)
   }
 
   /** Its own process is wanted. */
   #use(): void {
     this.#isUnused = false
     this.#endDeferral()
-    this.#members.begin()
+    this.#workers.begin()
   }
 
   wake(kinds: readonly ListKind[]): boolean {
     this.#lists.renew(kinds)
-    return !kinds.every((kind) => this.#recollection.has(kind)) && this.#members.begin()
+    return !kinds.every((kind) => this.#keptView.has(kind)) && this.#workers.begin()
   }
 
   giveUp(): void {
-    this.#parts.recollections.givenUp()
+    this.#context.keptLists.givenUp()
   }
 
   startNow(): void {
-    this.#members.startNow()
+    this.#workers.startNow()
   }
 
   /** Lists do not wait for its server any longer. */
   unreachable(): void {
-    this.#members.unreachable()
+    this.#workers.unreachable()
   }
 
   hurry(): void {
     this.#endDeferral()
     if (this.#lists.hasNames) return
     // Trying again without other credentials gets nowhere, and may lock them out.
-    const isRefused = this.#members.failure?.reason === 'unauthorized' && this.state !== 'starting'
-    this.#members.hurry(isRefused)
+    const isRefused = this.#workers.failure?.reason === 'unauthorized' && this.state !== 'starting'
+    this.#workers.hurry(isRefused)
   }
 
   get settled(): Promise<void> | undefined {
-    return this.#members.settled
+    return this.#workers.settled
   }
 
   get listed(): Promise<void> | undefined {
-    return this.#members.listed
+    return this.#workers.listed
   }
 
   pending(kind: ListKind): Promise<void> | undefined {
-    const { isSilent } = this.#recollection
-    const isThere = this.known.has(kind) || this.#recollection.has(kind) || isSilent
-    return isThere ? undefined : this.#members.reading(kind)
+    const { isSilent } = this.#keptView
+    const isThere = this.known.has(kind) || this.#keptView.has(kind) || isSilent
+    return isThere ? undefined : this.#workers.reading(kind)
   }
 
   reading(kind: ListKind): Promise<void> | undefined {
-    return this.#members.reading(kind)
+    return this.#workers.reading(kind)
   }
 
   get graceMs(): number {
-    return this.#members.graceMs
+    return this.#workers.graceMs
   }
 
   get lastFailure(): string | undefined {
-    return this.#recollection.before?.failure
+    return this.#keptView.before?.failure
   }
 
   get remembered(): boolean {
-    return this.#recollection.facts !== undefined || this.#recollection.isSilent
+    return this.#keptView.facts !== undefined || this.#keptView.isSilent
   }
 
   get expected(): boolean {
-    return !this.#recollection.isSilent
+    return !this.#keptView.isSilent
   }
 
   /** What the server said of itself, now or in an earlier start. */
   get described(): Described | undefined {
     const { facts } = this
     if (facts === undefined) return undefined
-    const isCurrent = this.#links.facts !== undefined || this.#recollection.isCurrent
+    const isCurrent = this.#inbox.facts !== undefined || this.#keptView.isCurrent
     return { isCurrent, facts, lists: this.#describedLists }
   }
 
   get shared(): boolean {
-    return !isOfOne(this.#parts.sharing)
+    return !isOfOne(this.#context.sharing)
   }
 
   get keepsTasks(): boolean {
-    return keepsTasks(this.#parts.sharing)
+    return keepsTasks(this.#context.sharing)
   }
 
   get state(): UpstreamState {
-    const { state } = this.#members
+    const { state } = this.#workers
     // Nobody is to take a server for well that has not said yet what it has, or cannot.
     if (state !== 'connected' || this.#lists.hasNames) return state
     return this.#lists.failure === undefined ? 'starting' : 'error'
@@ -171,30 +174,30 @@ export class PoolLane implements Lane, ServerView {
 
   /** Whether no call runs or waits here. */
   get idle(): boolean {
-    return this.#members.idle
+    return this.#workers.idle
   }
 
   get failure(): ServerView['failure'] {
     const { failure } = this.#lists
-    return this.#members.failure ?? (failure && { ...failure, body: undefined })
+    return this.#workers.failure ?? (failure && { ...failure, body: undefined })
   }
 
   /** What a process of its own said last; undefined before one has. */
   get server(): OpenedServer | undefined {
-    return this.#links.server
+    return this.#inbox.server
   }
 
   get facts(): ServerFacts | undefined {
-    return this.#links.facts ?? this.#recollection.facts
+    return this.#inbox.facts ?? this.#keptView.facts
   }
 
   get pids(): number[] {
-    return this.#members.links.flatMap((link) => link.dialed.pid ?? [])
+    return this.#workers.connections.flatMap((connection) => connection.dialed.pid ?? [])
   }
 
   join(client: ClientPort): this {
-    this.#links.audience.add(client)
-    if (this.#links.audience.size > 1) this.#links.read(true)
+    this.#inbox.audience.add(client)
+    if (this.#inbox.audience.size > 1) this.#inbox.read(true)
     return this
   }
 
@@ -206,7 +209,7 @@ export class PoolLane implements Lane, ServerView {
   hint(kind: ListKind): CacheHint {
     if (!this.known.has(kind) || this.state === 'error') return staleHint
     const { listTtlMs } = this.config
-    const isThere = this.#links.facts?.capabilities[kind === 'templates' ? 'resources' : kind] !== false
+    const isThere = this.#inbox.facts?.capabilities[kind === 'templates' ? 'resources' : kind] !== false
     return isThere ? (this.#lists.hint(kind) ?? { ttlMs: listTtlMs, isPublic: false }) : lastingHint
   }
 
@@ -216,110 +219,139 @@ export class PoolLane implements Lane, ServerView {
     const sent =
       subscribes === undefined
         ? call
-        : this.#links.standing.passing(call, subscribes, () => this.#members.firstLink)
+        : this.#inbox.standing.passing(call, subscribes, () => this.#workers.firstConnection)
     if (sent === undefined) return
-    const member = this.#members.only ?? this.#members.pick(sent)
-    member.call(sent, edits)
+    const worker = this.#workers.only ?? this.#workers.pick(sent)
+    worker.call(sent, edits)
   }
 
   level(client: ClientPort, level: string): void {
-    this.#links.audience.setLevel(client, level)
+    this.#inbox.audience.setLevel(client, level)
     this.#sendLevel()
   }
 
   told(_client: ClientPort, frame: NotificationFrame): void {
-    const { declared, sharing } = this.#parts
+    const { declared, sharing } = this.#context
     if (sharing !== 'own') return
     const isTask = frame.method === 'notifications/tasks/status'
     const id = frame.params.members.string('taskId')
-    for (const link of this.#members.links)
-      if (isTask ? link.inflight.asked.has(id) : declared.names.has('roots')) link.pass(frame, [])
+    for (const connection of this.#workers.connections)
+      if (isTask ? connection.calls.asked.has(id) : declared.names.has('roots')) connection.pass(frame, [])
   }
 
   read(client: ClientPort, on: boolean): void {
     // Nobody is held back for the sake of one client among several.
-    if (on || this.#links.audience.only === client) this.#links.read(on)
+    if (on || this.#inbox.audience.only === client) this.#inbox.read(on)
   }
 
   follow(client: ClientPort, uri: string): void {
     this.#use()
-    this.#links.standing.follow(client, uri, this.#members.firstLink)
+    this.#inbox.standing.follow(client, uri, this.#workers.firstConnection)
   }
 
   surrender(client: ClientPort): string[] {
-    return this.#links.audience.surrender(client)
+    return this.#inbox.audience.surrender(client)
   }
 
   release(client: ClientPort): Call[] {
-    return this.#members.release(client).map(({ call }) => call)
+    return this.#workers.release(client).map(({ call }) => call)
   }
 
   /** Gives another lane of the same server the client's calls that have not begun here. */
   moveTo(lane: Lane, client: ClientPort): void {
-    for (const { call, edits } of this.#members.release(client)) lane.call(call, edits)
+    for (const { call, edits } of this.#workers.release(client)) lane.call(call, edits)
   }
 
   leave(client: ClientPort): Promise<void> | undefined {
-    const { level } = this.#links.audience
-    const unfollowed = this.#links.audience.remove(client)
-    this.#links.read(true)
-    for (const link of this.#members.links) link.inflight.tasks.left(client)
-    if (isOfOne(this.#parts.sharing)) {
+    const { level } = this.#inbox.audience
+    const unfollowed = this.#inbox.audience.remove(client)
+    this.#inbox.read(true)
+    for (const connection of this.#workers.connections) connection.calls.tasks.left(client)
+    if (isOfOne(this.#context.sharing)) {
       this.#left()
       return this.close()
     }
-    this.#links.standing.unsubscribe(this.#members.firstLink, unfollowed)
-    if (this.#links.audience.level !== level) this.#sendLevel()
+    this.#inbox.standing.unsubscribe(this.#workers.firstConnection, unfollowed)
+    if (this.#inbox.audience.level !== level) this.#sendLevel()
     return undefined
   }
 
   async close(): Promise<void> {
-    this.#links.isClosed = true
+    this.#inbox.isClosed = true
     if (this.#standIn !== undefined) this.#standIn.#deferred.delete(this)
-    this.#recollection.over()
+    this.#keptView.over()
     this.#lists.close()
-    await this.#members.close()
+    await this.#workers.close()
   }
 
   /** The first attempt to start a process has ended. */
   #settle(): void {
     // It has its answer, unless the server could not be reached.
-    this.#parts.opening?.fail(this.#members.failure?.body ?? shuttingDown())
+    this.#context.opening?.fail(this.#workers.failure?.body ?? shuttingDown())
     // One for which there was no room is well, as far as anybody knows.
-    const { failure } = this.#members
-    const isUnknown = this.#links.isClosed || failure?.reason === 'overloaded'
-    if (this.#links.facts !== undefined || isUnknown) return
-    this.#recollection.failed(failure?.message ?? 'it did not start')
-    this.#announce(this.#recollection.forget())
+    const { failure } = this.#workers
+    const isUnknown = this.#inbox.isClosed || failure?.reason === 'overloaded'
+    if (this.#inbox.facts !== undefined || isUnknown) return
+    this.#keptView.failed(failure?.message ?? 'it did not start')
+    this.#announce(this.#keptView.forget())
   }
 
   /** What the server has said of itself is kept for the next start. */
   #keep(): void {
-    const { facts } = this.#links
-    if (facts !== undefined && !this.retired)
-      this.#recollection.confirmed({ facts, lists: this.#describedLists })
+    const { facts } = this.#inbox
+    if (facts !== undefined && !this.retired) this.#keptView.confirmed({ facts, lists: this.#describedLists })
   }
 
   /** The lists of which something is known; one that could not be read may stand as it was before. */
   get #describedLists(): Described['lists'] {
     const lists = listKinds.map((kind) => [kind, this.items(kind)] as const)
     return new Map(
-      lists.filter(
-        ([kind, items]) => this.known.has(kind) || this.#recollection.has(kind) || items.length > 0,
-      ),
+      lists.filter(([kind, items]) => this.known.has(kind) || this.#keptView.has(kind) || items.length > 0),
     )
   }
 
   #sendLevel(): void {
-    if (this.#links.facts?.capabilities.logging !== true) return
-    for (const link of this.#members.links) this.#links.standing.sendLevel(link)
+    if (this.#inbox.facts?.capabilities.logging !== true) return
+    for (const connection of this.#workers.connections) this.#inbox.standing.sendLevel(connection)
   }
 
   #announce(changed: readonly ListKind[]): void {
     if (changed.length === 0) return
-    this.#parts.reports.lists(this.#lists, this.#parts.client, changed)
+    this.#context.reports.lists(this.#lists, this.#context.client, changed)
     if (this.retired) return
     for (const lane of [...this.#deferred, this])
-      for (const client of lane.#links.audience) client.listsChanged(changed)
+      for (const client of lane.#inbox.audience) client.listsChanged(changed)
   }
+}
+
+/** Whose processes a lane has. */
+export interface LaneUse {
+  readonly sharing: Sharing
+  /** What its servers are told that clients can do. */
+  readonly declared: ClientCapabilities
+  /** The request by which its one client has opened its session, where that opens the server too. */
+  readonly opening: Call | undefined
+  /** The serial of the one client; undefined where several share. */
+  readonly client: number | undefined
+  /** Whether its processes start with a call, and end when the client has been idle, whatever it follows. */
+  readonly yields: boolean
+  /** Resolves when it is known whether clients need processes of their own; undefined when it is, or nobody finds out. */
+  readonly verdict?: () => Promise<void> | undefined
+}
+
+/** The server of a lane. */
+export interface LaneOwner {
+  /** Whether a server that was started elsewhere waits for its first lane. */
+  readonly hasAdopted: boolean
+  /** That server, or another one. @throws UpstreamError when there is no room for one more */
+  take(): Dialed
+  /** A server has shaken hands. */
+  connected(): void
+}
+
+/** What a lane and its processes have. */
+export interface LaneParts extends ServerContext, LaneUse {
+  readonly pool: LaneOwner
+  readonly keptLists: KeptLists
+  readonly reports: Reports
 }

@@ -7,7 +7,7 @@
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { itemsAt, membersAt } from '../../jsonrpc/members.js'
 import type { PendingAnswer } from '../../jsonrpc/peer.js'
-import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
@@ -69,7 +69,7 @@ interface Waiting extends Topic {
 
 /** Listens to one connection, for as long as that lasts. */
 export class ServerListen {
-  readonly #parts: ServerListenParts
+  readonly #context: ServerListenParts
   readonly #owner: ServerListenOwner
   #current: Listening | undefined
   /** Waits to be acknowledged. */
@@ -87,8 +87,8 @@ export class ServerListen {
   #retry: Timer | undefined
   #failures = 0
 
-  constructor(parts: ServerListenParts, owner: ServerListenOwner) {
-    this.#parts = parts
+  constructor(context: ServerListenParts, owner: ServerListenOwner) {
+    this.#context = context
     this.#owner = owner
   }
 
@@ -116,7 +116,7 @@ export class ServerListen {
     const topic = topicOf(call)
     if (call.row.subscribes !== true) this.renew()
     else {
-      const { runtime, service } = this.#parts
+      const { runtime, service } = this.#context
       // A server may take longer to acknowledge than a call may.
       const leftMs = call.deadline.endsAt - runtime.now()
       const isGranted = await within(this.#granted(topic), leftMs, runtime)
@@ -167,7 +167,7 @@ export class ServerListen {
   }
 
   #replace(before: Listening): void {
-    const { limits, namesCalls, runtime } = this.#parts
+    const { limits, namesCalls, runtime } = this.#context
     if (!namesCalls) return this.#owner.cancel(before.id)
     this.#cancelLast()
     this.#last = before
@@ -197,7 +197,7 @@ export class ServerListen {
   }
 
   #open(filter: string, topics: Topics): void {
-    const { limits, runtime } = this.#parts
+    const { limits, runtime } = this.#context
     const pending = this.#owner.listen(`{"notifications":${filter}}`, topics.taskIds.size > 0)
     if (pending === undefined) return this.#again()
     const next: Listening = { id: pending.id, filter, topics, honoured: undefined }
@@ -243,7 +243,7 @@ export class ServerListen {
   }
 
   #again(): void {
-    const { limits, runtime } = this.#parts
+    const { limits, runtime } = this.#context
     const { retryMs, retryMsMax } = limits.lists
     const delayMs = Math.min(retryMs * 2 ** this.#failures++, retryMsMax)
     this.#retry ??= runtime.setTimer(delayMs, () => {
@@ -274,7 +274,7 @@ export class ServerListen {
   }
 
   #log(message: string): void {
-    this.#parts.log({ level: 'debug', service: this.#parts.service, message })
+    this.#context.log({ level: 'debug', service: this.#context.service, message })
   }
 }
 

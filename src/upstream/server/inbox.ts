@@ -4,7 +4,7 @@
 // cannot be tied to one client is refused or logged, never broadcast.
 //
 // On stdio a request of a server does not name its call, so one askable call runs at a time in a process that several
-// clients share. `ServerInstance` replaces a process that may still ask for a call of a client that has cancelled it.
+// clients share. `Worker` replaces a process that may still ask for a call of a client that has cancelled it.
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Call } from '../../mcp/call.js'
@@ -16,31 +16,30 @@ import { TASKS } from '../../mcp/extensions.js'
 import { cutNamed } from '../../mcp/member-edits.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
-import { LaneClients } from './lane-clients.js'
-import type { LaneLists } from './lane-lists.js'
-import type { LaneParts } from './lane-parts.js'
-import type { Link } from './link.js'
-import type { InstanceOwner } from './server-instance.js'
-import { Resubscriptions } from './resubscriptions.js'
-import { ServerListen } from './server-listen.js'
+import { LaneClients, Subscriptions } from './subscriptions.js'
+import type { Lists } from './lists.js'
+import type { LaneParts } from './lane.js'
+import type { ServerConnection } from './connection.js'
+import type { WorkerOwner } from './worker.js'
+import { ServerListen } from './listen.js'
 
-/** The links of a lane. */
-export class LaneLinks implements InstanceOwner {
+/** The connections of a lane. */
+export class Inbox implements WorkerOwner {
   readonly audience: LaneClients = new LaneClients()
-  readonly standing: Resubscriptions
-  readonly #parts: LaneParts
-  readonly #lists: LaneLists
-  readonly #links = new Set<Link>()
+  readonly standing: Subscriptions
+  readonly #context: LaneParts
+  readonly #lists: Lists
+  readonly #connections = new Set<ServerConnection>()
   /** What the server said of itself last, and how it was found out what it speaks; undefined before it has. */
   server: OpenedServer | undefined
   /** Resolves when the lists have been read that are being read now. */
   reading: Promise<void> = Promise.resolve()
   isClosed = false
 
-  constructor(parts: LaneParts, lists: LaneLists) {
-    this.#parts = parts
+  constructor(context: LaneParts, lists: Lists) {
+    this.#context = context
     this.#lists = lists
-    this.standing = new Resubscriptions(parts, this.audience)
+    this.standing = new Subscriptions(context, this.audience)
   }
 
   /** One process tells of each resource, or every update would be heard from all of them. */
@@ -48,51 +47,51 @@ export class LaneLinks implements InstanceOwner {
     return this.server?.facts
   }
 
-  opened(link: Link, server: OpenedServer, isFirst: boolean): void {
+  opened(connection: ServerConnection, server: OpenedServer, isFirst: boolean): void {
     const { facts } = server
-    if (this.#links.size === 0) this.audience.renew()
+    if (this.#connections.size === 0) this.audience.renew()
     this.server = server
-    this.#links.add(link)
-    link.inflight.tasks.capabilities = askableOfTasks(facts.capabilities)
-    link.inflight.asked.isWhole = this.#parts.opening !== undefined
-    if (facts.capabilities.logging) this.standing.sendLevel(link)
+    this.#connections.add(connection)
+    connection.calls.tasks.capabilities = askableOfTasks(facts.capabilities)
+    connection.calls.asked.isWhole = this.#context.opening !== undefined
+    if (facts.capabilities.logging) this.standing.sendLevel(connection)
     if (isFirst) {
-      if (link.isTyped) this.#listen(link, facts)
-      this.standing.resubscribe(link)
-      this.reading = this.#lists.opened(link, facts.capabilities)
+      if (connection.isTyped) this.#listen(connection, facts)
+      this.standing.resubscribe(connection)
+      this.reading = this.#lists.opened(connection, facts.capabilities)
     }
-    const { reports } = this.#parts
+    const { reports } = this.#context
     reports.opened(server)
-    void this.reading.then(() => reports.ready(link.dialed, server, this.#lists.items('tools').length))
+    void this.reading.then(() => reports.ready(connection.dialed, server, this.#lists.items('tools').length))
   }
 
   /** A server without sessions says nothing unasked to who does not listen. */
-  #listen(link: Link, { capabilities }: ServerFacts): void {
-    link.listening = new ServerListen(this.#parts, {
+  #listen(connection: ServerConnection, { capabilities }: ServerFacts): void {
+    connection.listening = new ServerListen(this.#context, {
       capabilities,
       followed: (kind) => (kind === 'taskIds' ? this.audience.tasks.names : this.audience.followed),
-      listen: (params, isAboutTasks) => link.listen(params, isAboutTasks),
-      cancel: (id) => link.own.giveUp(id),
+      listen: (params, isAboutTasks) => connection.listen(params, isAboutTasks),
+      cancel: (id) => connection.own.giveUp(id),
       heard: (isFirst) => {
         // Lists that are being read for the first time were asked for behind it; over HTTP they may have come before it.
-        if (!isFirst || this.#parts.namesCalls || !this.#lists.busy) this.#lists.missed(link)
+        if (!isFirst || this.#context.namesCalls || !this.#lists.busy) this.#lists.missed(connection)
       },
     })
     // It may have ended while it said what it is.
-    if (link.own.isOpen) link.listening.renew()
-    else link.listening.close()
+    if (connection.own.isOpen) connection.listening.renew()
+    else connection.listening.close()
   }
 
   /** Also those whose place another has taken: what they still carry must not wait for ever. */
   read(on: boolean): void {
-    for (const link of this.#links) link.read(on)
+    for (const connection of this.#connections) connection.read(on)
   }
 
   /** A remote server may run, and be paid for, only while it is listened to: it rests once nobody is there. */
   get isNeeded(): boolean {
     const { audience } = this
-    if (this.#parts.yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
-    const isAttended = this.#parts.staysForClients && audience.size > 0
+    if (this.#context.yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
+    const isAttended = this.#context.staysForClients && audience.size > 0
     return this.isFollowed || isAttended || this.isAtWork
   }
 
@@ -102,40 +101,45 @@ export class LaneLinks implements InstanceOwner {
 
   /** What a process has begun besides calls is not over. */
   get isAtWork(): boolean {
-    const hasTasks = [...this.#links].some((link) => link.inflight.tasks.areWanted)
+    const hasTasks = [...this.#connections].some((connection) => connection.calls.tasks.areWanted)
     return this.#lists.busy || this.#isOwed || hasTasks
   }
 
   /** A client is about to answer what a process has asked. */
   get #isOwed(): boolean {
     const clients = [...this.audience]
-    return [...this.#links].some((link) => clients.some((client) => client.owes(link)))
+    return [...this.#connections].some((connection) => clients.some((client) => client.owes(connection)))
   }
 
-  asked(frame: RequestFrame, row: ServerRequestRow, link: Link, during: Call | undefined): void {
-    const { sharing } = this.#parts
-    const { inflight } = link
+  asked(
+    frame: RequestFrame,
+    row: ServerRequestRow,
+    connection: ServerConnection,
+    during: Call | undefined,
+  ): void {
+    const { sharing } = this.#context
+    const { calls } = connection
     const fault = row.capability === 'tasks' && !this.#asksTasks ? methodNotFound(frame.method) : undefined
-    const error = fault ?? (this.#asksTasks ? inflight.asked.asked(frame) : undefined)
-    if (error !== undefined) return link.refused(frame.id, error)
-    const running = sharing === 'plain' ? undefined : (inflight.tasks.waitingFor(frame) ?? inflight.askable)
-    const call = during ?? running ?? link.waitingCall
+    const error = fault ?? (this.#asksTasks ? calls.asked.asked(frame) : undefined)
+    if (error !== undefined) return connection.refused(frame.id, error)
+    const running = sharing === 'plain' ? undefined : (calls.tasks.waitingFor(frame) ?? calls.askable)
+    const call = during ?? running ?? connection.waitingCall
     // On a lane of its own a client can be asked at any time.
     const client = sharing === 'own' ? this.audience.only : call?.client
     const isDeclared = this.#isDeclared(row, (call?.context ?? client?.profile)?.capabilities)
-    const caller = call ?? inflight.oneAskable
+    const caller = call ?? calls.oneAskable
     if (!isDeclared && caller !== undefined && !this.#isDeclared(row, caller.context.capabilities))
       caller.lacks(requiredCapabilities(questionOf(frame)))
     // A server that several clients share is not told of all that each of them can do.
-    const isTold = sharing === 'own' || this.#isDeclared(row, this.#parts.declared)
-    if (sharing === 'guest' && isTold && client === undefined && link.hold(frame)) return
-    if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, link)
+    const isTold = sharing === 'own' || this.#isDeclared(row, this.#context.declared)
+    if (sharing === 'guest' && isTold && client === undefined && connection.hold(frame)) return
+    if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, connection)
     // A server that asks again and again how a task is waits for its client all the same.
-    const over = inflight.pause(client, call, row.capability === 'tasks')
+    const over = calls.pause(client, call, row.capability === 'tasks')
     const edits = this.#asksTasks ? [] : cutNamed(frame.params.members, ['task'], 'task')
-    if (client.ask({ frame, asker: link, during: call, over, edits })) return
+    if (client.ask({ frame, asker: connection, during: call, over, edits })) return
     over()
-    this.#refuse(frame, link)
+    this.#refuse(frame, connection)
   }
 
   #isDeclared({ capability }: ServerRequestRow, capabilities: ClientCapabilities | undefined): boolean {
@@ -144,37 +148,37 @@ export class LaneLinks implements InstanceOwner {
 
   /** Whether a server may have what it asks answered later: it knows whom it asks, and that the client can do so. */
   get #asksTasks(): boolean {
-    return this.#parts.sharing === 'own' && this.#parts.declared.names.has('tasks')
+    return this.#context.sharing === 'own' && this.#context.declared.names.has('tasks')
   }
 
-  #refuse({ id, method }: RequestFrame, link: Link): void {
-    link.refused(id, methodNotFound(method))
+  #refuse({ id, method }: RequestFrame, connection: ServerConnection): void {
+    connection.refused(id, methodNotFound(method))
     this.#log('debug', `${method} was refused: no client to ask`)
   }
 
   told(
     frame: NotificationFrame,
     row: ServerNotificationRow | undefined,
-    link: Link,
+    connection: ServerConnection,
     during: Call | undefined,
   ): void {
     switch (row?.does) {
       case 'list-changed':
-        return this.#lists.changed(link, row.lists)
+        return this.#lists.changed(connection, row.lists)
       case 'updated':
-        return this.#updated(frame, link)
+        return this.#updated(frame, connection)
       case 'cancel':
-        link.withdrawn(frame)
-        for (const client of this.audience) client.withdraw(frame, link)
+        connection.withdrawn(frame)
+        for (const client of this.audience) client.withdraw(frame, connection)
         return
       case 'task':
-        if (link.isTyped) return this.#taskChanged(frame, link)
+        if (connection.isTyped) return this.#taskChanged(frame, connection)
         // What passes to the one client of the one server need not have been begun by a call of this session.
-        if (link.inflight.tasks.told(frame)) return
-        if (this.#parts.opening !== undefined) return this.#toOnlyClient(frame, row, during)
+        if (connection.calls.tasks.told(frame)) return
+        if (this.#context.opening !== undefined) return this.#toOnlyClient(frame, row, during)
         return this.#log('debug', `${frame.method} is about a task that no client has here`)
       case 'log':
-        return this.#toOnlyClient(frame, row, during ?? this.#logging(link))
+        return this.#toOnlyClient(frame, row, during ?? this.#logging(connection))
       case 'progress':
       case 'owner':
       case undefined:
@@ -188,23 +192,23 @@ export class LaneLinks implements InstanceOwner {
    * MCP 2025-06-18, Transports: what is said on the response to a request should relate to it, and what is said on the
    * standalone stream should not. A server over HTTP has chosen by itself.
    */
-  #logging({ inflight, isTyped }: Link): Call | undefined {
-    if (isTyped) return inflight.logging
-    const call = this.#parts.namesCalls ? undefined : inflight.only
+  #logging({ calls, isTyped }: ServerConnection): Call | undefined {
+    if (isTyped) return calls.logging
+    const call = this.#context.namesCalls ? undefined : calls.only
     return call?.client === this.audience.only ? call : undefined
   }
 
-  #updated(frame: NotificationFrame, link: Link): void {
+  #updated(frame: NotificationFrame, connection: ServerConnection): void {
     const uri = frame.params.members.string('uri')
     if (uri === undefined) return
     // Which request of ours it belongs to is nothing to anybody else.
-    const edits = link.isTyped ? cutNamed(frame.params.meta, [SUBSCRIPTION_ID], 'subscription') : []
+    const edits = connection.isTyped ? cutNamed(frame.params.meta, [SUBSCRIPTION_ID], 'subscription') : []
     for (const client of this.audience.followersOf(uri)) client.tell(frame, edits, undefined)
   }
 
   /** Those who follow it have a request of their own open, which says to which one it belongs. */
-  #taskChanged(frame: NotificationFrame, link: Link): void {
-    link.inflight.tasks.told(frame)
+  #taskChanged(frame: NotificationFrame, connection: ServerConnection): void {
+    connection.calls.tasks.told(frame)
     const id = frame.params.members.string('taskId') ?? ''
     for (const client of this.audience.tasks.at(id)) client.tell(frame, [], undefined)
   }
@@ -220,23 +224,23 @@ export class LaneLinks implements InstanceOwner {
     else client.tell(frame, [], during)
   }
 
-  missed(link: Link): void {
-    this.#lists.missed(link)
+  missed(connection: ServerConnection): void {
+    this.#lists.missed(connection)
   }
 
-  async relist(link: Link): Promise<void> {
-    this.#lists.changed(link, ['tools'])
+  async relist(connection: ServerConnection): Promise<void> {
+    this.#lists.changed(connection, ['tools'])
     await this.#lists.reading('tools')
   }
 
-  closed(link: Link): void {
-    for (const client of this.audience) client.forget(link)
-    this.#links.delete(link)
-    this.#lists.closed(link)
+  closed(connection: ServerConnection): void {
+    for (const client of this.audience) client.forget(connection)
+    this.#connections.delete(connection)
+    this.#lists.closed(connection)
   }
 
   #log(level: 'debug' | 'warn', message: string): void {
-    this.#parts.log({ level, service: this.#parts.service, message })
+    this.#context.log({ level, service: this.#context.service, message })
   }
 }
 

@@ -1,12 +1,12 @@
-// The one timer that limits all calls in flight on a link.
+// The one timer that limits all calls in flight on a connection.
 
 import type { Call } from '../../mcp/call.js'
 import { graceMs } from '../../runtime/deadline.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
-import type { InflightCall } from './inflight-call.js'
+import type { InflightCall } from './calls.js'
 
 /**
- * The deadlines of all calls in flight on one link.
+ * The deadlines of all calls in flight on one connection.
  *
  * Nearly every call is answered in time, so none has a timer of its own: one is
  * set for the earliest deadline that was known when it was set, and looks again.

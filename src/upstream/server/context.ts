@@ -6,10 +6,10 @@ import type { Redactor } from '../../text/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { KeptServers } from '../contracts/kept.js'
-import type { MarkedTools } from './marked-tools.js'
+import type { MarkedTools } from './lists.js'
 import type { UpstreamLimits } from './limits.js'
-import type { UpstreamNews } from './news.js'
-import type { ProcessRoom } from './process-room.js'
+import type { UpstreamNews } from './reports.js'
+import type { ProcessLimit } from './process-limit.js'
 import type { StartTurns } from './start-turns.js'
 import type { Restarts } from './restarts.js'
 import type { RunningProcess } from '../contracts/running-process.js'
@@ -17,7 +17,7 @@ import type { ServerConfig, ServerProtocol, ServerTimes } from '../contracts/ser
 import type { ServerAbout } from '../contracts/upstream.js'
 
 /** The dependencies of a pool. */
-export interface PoolSurroundings {
+export interface ProxyContext {
   readonly runtime: Runtime
   readonly log: LogSink
   readonly news: UpstreamNews
@@ -36,13 +36,13 @@ export interface PoolSurroundings {
   /** How long a process of one client outlives that client's last word; undefined is as long as the client. */
   readonly sessionIdleMs: number | undefined
   /** Of the processes that may run in all. */
-  readonly room: ProcessRoom
+  readonly room: ProcessLimit
   /** When they start. */
   readonly starts: StartTurns
 }
 
 /** How a server of one kind is pooled. */
-export interface Pooling {
+export interface ServerKind {
   /** For what the server says that people are shown. */
   readonly discretion: Redactor
   readonly dial: Dial
@@ -73,7 +73,7 @@ export interface Pooling {
 }
 
 /** What everything in the pool of one server has. */
-export interface ServerParts extends Omit<PoolSurroundings, 'leg'>, Pooling {
+export interface ServerContext extends Omit<ProxyContext, 'leg'>, ServerKind {
   readonly service: string
   /** For one connection. */
   readonly leg: () => ServerLeg

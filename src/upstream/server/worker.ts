@@ -8,15 +8,15 @@ import { setDeadline } from '../../runtime/deadline.js'
 import { callTimeout } from '../../mcp/call-timeout.js'
 import { asUpstreamError, thatServer } from '../contracts/errors.js'
 import type { Timer } from '../../runtime/runtime.js'
-import type { LaneParts } from './lane-parts.js'
-import { Link, type LinkMember, type LinkOwner } from './link.js'
-import type { IdleProcess } from './process-room.js'
+import type { LaneParts } from './lane.js'
+import { ServerConnection, type ConnectionWorker, type ConnectionLane } from './connection.js'
+import type { IdleProcess } from './process-limit.js'
 import { holdsProcess } from './sharing.js'
 import { Slots } from './slots.js'
-import { type OpeningLink, Supervisor } from './supervisor.js'
+import { type OpeningConnection, Supervisor } from './restarts.js'
 
 /** The lane of a process. */
-export interface InstanceOwner extends LinkOwner {
+export interface WorkerOwner extends ConnectionLane {
   /** What its servers say by themselves matters to somebody, so that none may rest. */
   readonly isNeeded: boolean
   /** Its clients follow resources or tasks of the server. */
@@ -26,7 +26,7 @@ export interface InstanceOwner extends LinkOwner {
   /** Nobody uses the lane any more. */
   readonly isClosed: boolean
   /** A process has shaken hands; calls start afterwards. */
-  opened(link: Link, server: OpenedServer, isFirst: boolean): void
+  opened(connection: ServerConnection, server: OpenedServer, isFirst: boolean): void
 }
 
 /** A call, and what it is to be sent with. */
@@ -39,10 +39,10 @@ export interface Forward {
 const IDLE_CHECKS = 4
 
 /** Takes calls for one process. */
-export class ServerInstance implements IdleProcess, LinkMember {
+export class Worker implements IdleProcess, ConnectionWorker {
   readonly supervisor: Supervisor
-  readonly #parts: LaneParts
-  readonly #lane: InstanceOwner
+  readonly #context: LaneParts
+  readonly #lane: WorkerOwner
   readonly #isFirst: boolean
   readonly #freed: (() => void) | undefined
   readonly #idleTimeoutMs: number | undefined
@@ -67,19 +67,19 @@ export class ServerInstance implements IdleProcess, LinkMember {
    * `isFirst` is the one that is told what clients follow, and whose lists are read. `freed` hears that an askable call
    * has ended here, where another process may have calls that wait.
    */
-  constructor(parts: LaneParts, lane: InstanceOwner, isFirst: boolean, freed: (() => void) | undefined) {
-    this.#parts = parts
+  constructor(context: LaneParts, lane: WorkerOwner, isFirst: boolean, freed: (() => void) | undefined) {
+    this.#context = context
     this.#freed = freed
     this.#lane = lane
     this.#isFirst = isFirst
-    const { concurrency, idleTimeoutMs, limits, room, sharing, yields } = parts
-    this.supervisor = new Supervisor(parts, {
+    const { concurrency, idleTimeoutMs, limits, room, sharing, yields } = context
+    this.supervisor = new Supervisor(context, {
       known: () => this.#known(),
-      room: () => (parts.pool.hasAdopted ? undefined : room.free()),
+      room: () => (context.pool.hasAdopted ? undefined : room.free()),
       isWanted: () => !yields || lane.isFollowed || this.#arriving.size > 0,
-      open: () => this.#openLink(),
+      open: () => this.#openConnection(),
     })
-    this.#idleTimeoutMs = yields ? shortest(idleTimeoutMs, parts.sessionIdleMs) : idleTimeoutMs
+    this.#idleTimeoutMs = yields ? shortest(idleTimeoutMs, context.sessionIdleMs) : idleTimeoutMs
     const bytes = new QueueRoom(limits.outgoingBytesMax)
     this.#arriving = new CallQueue(bytes, concurrency + limits.queueMax)
     this.#queued = new CallQueue(bytes)
@@ -87,9 +87,10 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#withdraw = yields ? room.offer(this) : undefined
     // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
     // which one it asks about. With one slot in all, they wait for it like everybody else.
-    this.#isApart = concurrency > 1 && ((sharing === 'shared' && !parts.namesCalls) || holdsProcess(parts))
+    this.#isApart =
+      concurrency > 1 && ((sharing === 'shared' && !context.namesCalls) || holdsProcess(context))
     this.#askable = this.#isApart ? new Slots(1, limits.queueMax) : this.#slots
-    this.#isOfSeveral = !parts.namesCalls && (sharing === 'shared' || sharing === 'guest')
+    this.#isOfSeveral = !context.namesCalls && (sharing === 'shared' || sharing === 'guest')
   }
 
   /** How many more askable calls this process could start at once; negative when some wait. */
@@ -106,34 +107,35 @@ export class ServerInstance implements IdleProcess, LinkMember {
 
   /** Forwards a call as soon as the process is there and has a slot. */
   call(call: Call, edits: readonly Edit[]): void {
-    const { link } = this.supervisor
-    call.deadline.times = call.times ?? this.#parts.times
-    if (link === undefined || link.settling !== undefined) return this.#awaitLink(call, edits)
+    const { connection } = this.supervisor
+    call.deadline.times = call.times ?? this.#context.times
+    if (connection === undefined || connection.settling !== undefined)
+      return this.#awaitConnection(call, edits)
     if (call.settled) return
-    if (this.#isInDoubt(call, link)) {
+    if (this.#isInDoubt(call, connection)) {
       const why = 'it may still ask for a call that another client has cancelled'
-      this.supervisor.succeed(link, why, this.#parts.sharing === 'shared')
-      return this.#awaitLink(call, edits)
+      this.supervisor.succeed(connection, why, this.#context.sharing === 'shared')
+      return this.#awaitConnection(call, edits)
     }
-    if (link.dialed.connection.backlogBytes > this.#parts.limits.outgoingBytesMax)
+    if (connection.backlogBytes > this.#context.limits.outgoingBytesMax)
       return this.#refuse(call, 'reads too slowly')
     const slots = call.row.askable ? this.#askable : this.#slots
-    if (slots.take()) link.inflight.call(call, edits)
+    if (slots.take()) connection.calls.send(call, edits)
     else this.#awaitSlot(call, edits, slots)
   }
 
   /** Whether the process may ask for an abandoned call of another client, so that it takes no new call that it may ask for. */
   isInDoubt(call: Call): boolean {
-    const { link } = this.supervisor
-    return link !== undefined && this.#isInDoubt(call, link)
+    const { connection } = this.supervisor
+    return connection !== undefined && this.#isInDoubt(call, connection)
   }
 
-  #isInDoubt({ row, client }: Call, link: Link): boolean {
-    return this.#isOfSeveral && row.askable && link.inflight.mayAskOthers(client)
+  #isInDoubt({ row, client }: Call, connection: ServerConnection): boolean {
+    return this.#isOfSeveral && row.askable && connection.calls.mayAskOthers(client)
   }
 
   get idleSince(): number | undefined {
-    const isIdle = this.supervisor.link !== undefined && this.idle && !this.#lane.isAtWork
+    const isIdle = this.supervisor.connection !== undefined && this.idle && !this.#lane.isAtWork
     return isIdle ? this.#usedAt : undefined
   }
 
@@ -152,28 +154,28 @@ export class ServerInstance implements IdleProcess, LinkMember {
     return first && this.#queued.take(first)
   }
 
-  // LinkMember: what becomes of its calls, and of itself.
+  // ConnectionWorker: what becomes of its calls, and of itself.
 
   ended(call: Call): void {
     const slots = call.row.askable ? this.#askable : this.#slots
     const taken = call.isAboutTask ? slots.taken : slots.free()
     // Nobody asks for how long it has been unused while it is used.
-    if (taken === 0) this.#usedAt = this.#parts.runtime.now()
+    if (taken === 0) this.#usedAt = this.#context.runtime.now()
     if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
     if (call.row.askable) this.#freed?.()
   }
 
-  again(call: Call, edits: readonly Edit[], link: Link): void {
-    this.supervisor.lost(link)
+  again(call: Call, edits: readonly Edit[], connection: ServerConnection): void {
+    this.supervisor.lost(connection)
     this.call(call, edits)
   }
 
-  replace(link: Link, why: string): void {
-    void this.supervisor.again(link, why)
+  replace(connection: ServerConnection, why: string): void {
+    void this.supervisor.again(connection, why)
   }
 
-  lost(link: Link): void {
-    this.supervisor.lost(link)
+  lost(connection: ServerConnection): void {
+    this.supervisor.lost(connection)
   }
 
   get waitingCall(): Call | undefined {
@@ -192,22 +194,22 @@ export class ServerInstance implements IdleProcess, LinkMember {
     this.#isOpening = true
     let pass = (call: Call, edits: readonly Edit[]): void => this.call(call, edits)
     try {
-      const link = await this.supervisor.ready()
-      if (this.waitingCall !== undefined) link.askHeld()
-      await link.settling
+      const connection = await this.supervisor.ready()
+      if (this.waitingCall !== undefined) connection.askHeld()
+      await connection.settling
     } catch (error) {
-      const { body } = asUpstreamError(this.#parts.service, error)
+      const { body } = asUpstreamError(this.#context.service, error)
       pass = (call) => call.fail(body)
     }
     this.#isOpening = false
     for (const { call, edits } of this.#arriving.takeAll()) pass(call, edits)
   }
 
-  #awaitLink(call: Call, edits: readonly Edit[]): void {
+  #awaitConnection(call: Call, edits: readonly Edit[]): void {
     if (!this.#arriving.hasRoom(call.bytes)) return this.#refuse(call, 'has too many calls waiting')
     const patience = this.#patience(call)
     this.#arriving.add(call, { call, edits }, () => patience.cancel())
-    if (call.row.askable) this.supervisor.link?.askHeld()
+    if (call.row.askable) this.supervisor.connection?.askHeld()
     if (!this.#isOpening) void this.#open()
   }
 
@@ -227,7 +229,7 @@ export class ServerInstance implements IdleProcess, LinkMember {
 
   /** A call that waits has the same deadline as one that runs, and keeps it when its turn comes. */
   #patience(call: Call): Timer {
-    const { runtime, service } = this.#parts
+    const { runtime, service } = this.#context
     const { deadline } = call
     const wait = (): Timer =>
       setDeadline(runtime, deadline.endsAt - runtime.now(), expire, (to) => deadline.putOff(to))
@@ -242,29 +244,29 @@ export class ServerInstance implements IdleProcess, LinkMember {
     return { cancel: () => timer.cancel() }
   }
 
-  /** The link may have gone while the call waited; what never left waits for the next one. */
+  /** The connection may have gone while the call waited; what never left waits for the next one. */
   #start(call: Call, edits: readonly Edit[]): boolean {
-    const { link } = this.supervisor
-    const isTaken = link !== undefined && !this.#isInDoubt(call, link)
-    if (isTaken) link.inflight.call(call, edits)
+    const { connection } = this.supervisor
+    const isTaken = connection !== undefined && !this.#isInDoubt(call, connection)
+    if (isTaken) connection.calls.send(call, edits)
     else this.call(call, edits)
     return isTaken
   }
 
   #refuse(call: Call, what: string): void {
-    call.fail(thatServer(this.#parts.service, 'overloaded', what).body)
+    call.fail(thatServer(this.#context.service, 'overloaded', what).body)
   }
 
   /** Resolves when the process may start; undefined when it may now. */
   #known(): Promise<void> | undefined {
-    const verdict = this.#parts.verdict?.()
+    const verdict = this.#context.verdict?.()
     return verdict === undefined ? this.#turn() : verdict.then(() => this.#turn())
   }
 
   #turn(): Promise<void> | undefined {
-    const { installs, kind, pool, recollections, starts } = this.#parts
+    const { installs, kind, pool, keptLists, starts } = this.#context
     if (kind !== 'stdio' || pool.hasAdopted) return undefined
-    if (installs !== true || recollections.kept?.description !== undefined) return starts.take()
+    if (installs !== true || keptLists.kept?.description !== undefined) return starts.take()
     return starts.install().then((end) => {
       this.#endInstall = end
       if (this.#lane.isClosed) end()
@@ -272,31 +274,31 @@ export class ServerInstance implements IdleProcess, LinkMember {
     })
   }
 
-  #openLink(): OpeningLink {
-    const { client, declared, opening, pool, reports } = this.#parts
-    const link = new Link(pool.take(), this.#parts, this.#lane, this)
-    const ready = link.start(declared, opening).then((server) => {
+  #openConnection(): OpeningConnection {
+    const { client, declared, opening, pool, reports } = this.#context
+    const connection = new ServerConnection(pool.take(), this.#context, this.#lane, this)
+    const ready = connection.start(declared, opening).then((server) => {
       pool.connected()
-      this.#chooseSlots(link.isTyped)
-      this.#lane.opened(link, server, this.#isFirst)
+      this.#chooseSlots(connection.isTyped)
+      this.#lane.opened(connection, server, this.#isFirst)
       // It is free from now on, and may rest before it has had a call.
-      this.#usedAt = this.#parts.runtime.now()
+      this.#usedAt = this.#context.runtime.now()
       this.#watchIdle()
     })
     void ready.catch(() => {}).then(() => this.#endInstall())
     const isLeft = (): boolean => this.#lane.isClosed
-    reports.used(link, { client, restarts: this.#starts++, isLeft }, ready)
-    return { link, ready }
+    reports.used(connection, { client, restarts: this.#starts++, isLeft }, ready)
+    return { connection, ready }
   }
 
   /** A server without sessions asks nothing of its own accord, so its calls need not run one at a time. */
   #chooseSlots(isTyped: boolean): void {
     if (!this.#isApart || !this.#slots.idle || !this.#askable.idle) return
-    this.#askable = isTyped ? this.#slots : new Slots(1, this.#parts.limits.queueMax)
+    this.#askable = isTyped ? this.#slots : new Slots(1, this.#context.limits.queueMax)
   }
 
   #watchIdle(delayMs = this.#idleTimeoutMs): void {
-    const { runtime } = this.#parts
+    const { runtime } = this.#context
     const idleTimeoutMs = this.#idleTimeoutMs
     if (idleTimeoutMs === undefined || delayMs === undefined || this.#idle !== undefined) return
     this.#idle = runtime.setTimer(delayMs, () => {
@@ -311,13 +313,13 @@ export class ServerInstance implements IdleProcess, LinkMember {
 
   /** Somebody needs it now, and its time runs from then. */
   #watchAgain(idleTimeoutMs: number): void {
-    this.#usedAt = this.#parts.runtime.now()
+    this.#usedAt = this.#context.runtime.now()
     this.#watchIdle(Math.ceil(idleTimeoutMs / IDLE_CHECKS))
   }
 
   /** It had nothing to do for long, or others need its place. */
   #rest(): Promise<void> {
-    const { log, service, yields } = this.#parts
+    const { log, service, yields } = this.#context
     const message = "a client's process is stopped while the client is idle; its next call starts it again"
     if (yields) log({ level: 'info', service, message })
     return this.supervisor.rest()

@@ -1,4 +1,4 @@
-// The tasks that calls on one link have begun (MCP 2025-11-25, Utilities: tasks; the extension Tasks of 2026-07-28).
+// The tasks that calls on one connection have begun (MCP 2025-11-25, Utilities: tasks; the extension Tasks of 2026-07-28).
 //
 // A server knows its tasks by ids alone, and may have several clients here. So each id has its client, and nobody
 // else can ask for it or hears of it. Tasks end with the connection: another process knows nothing of them. A durable
@@ -8,27 +8,27 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { writing } from '../../jsonrpc/id-edit.js'
 import { quote } from '../../jsonrpc/text.js'
-import type { Call, ClientPort, Outcome } from '../../mcp/call.js'
+import type { Call, ClientPort, HeldTask, Outcome, TaskSource } from '../../mcp/call.js'
 import type { TaskCapabilities } from '../../mcp/capabilities.js'
 import { taskIdTaken, taskLost, taskNotFound } from '../../mcp/error-codes.js'
 import type { ProgressTokens } from '../../mcp/progress-tokens.js'
 import type { Revision } from '../../mcp/revisions/revision.js'
 import {
-  type TaskItem,
-  type TaskState,
   answeredTask,
   createdTask,
   isTerminal,
   readTaskPage,
   relatedTask,
+  type TaskItem,
+  type TaskState,
 } from '../../mcp/tasks.js'
-import { type UpstreamError, asUpstreamError, thatServer } from '../contracts/errors.js'
-import type { InflightCall } from './inflight-call.js'
-import type { ServerParts } from './pool-parts.js'
-import { ServerTask, type TaskOwner, type TaskToken } from './server-task.js'
+import { asUpstreamError, thatServer, type UpstreamError } from '../contracts/errors.js'
+import type { InflightCall } from './calls.js'
+import type { ServerContext } from './context.js'
+import type { CallTimes } from '../../mcp/call-deadline.js'
 
-/** The link of the tasks. */
-export interface LinkTasksParts {
+/** The connection of the tasks. */
+export interface TasksOwner {
   /** The calls in flight. */
   flights(): Iterable<InflightCall>
   call(call: Call): void
@@ -41,19 +41,19 @@ export interface LinkTasksParts {
 }
 
 /** Knows whose each of them is. */
-export class LinkTasks implements TaskOwner {
+export class Tasks implements TaskOwner {
   readonly service: string
   /** What the server lets ask about them; undefined before it has said. */
   capabilities: TaskCapabilities | undefined
-  readonly #parts: ServerParts
-  readonly #link: LinkTasksParts
+  readonly #context: ServerContext
+  readonly #connection: TasksOwner
   /** Made for the first one: most servers have none. */
   #tasks: Map<string, ServerTask> | undefined
 
-  constructor(parts: ServerParts, link: LinkTasksParts) {
-    this.service = parts.service
-    this.#parts = parts
-    this.#link = link
+  constructor(context: ServerContext, connection: TasksOwner) {
+    this.service = context.service
+    this.#context = context
+    this.#connection = connection
   }
 
   /** Whether somebody may still ask for the result of one. */
@@ -62,7 +62,7 @@ export class LinkTasks implements TaskOwner {
   }
 
   now(): number {
-    return this.#parts.runtime.now()
+    return this.#context.runtime.now()
   }
 
   /** A call is answered that may begin a task, or asks about one; gives what its client is told. */
@@ -102,20 +102,20 @@ export class LinkTasks implements TaskOwner {
     }
     this.#tasks ??= new Map()
     this.#tasks.set(id, task)
-    if (task.token !== undefined) flight.isHanded = this.#link.tokens.hand(flight.token, task)
+    if (task.token !== undefined) flight.isHanded = this.#connection.tokens.hand(flight.token, task)
     return undefined
   }
 
   #tokenOf({ call, token }: InflightCall, { status, isDurable }: TaskState): TaskToken | undefined {
     const own = call.frame.params.meta.span('progressToken')
     if (token === undefined || own === undefined || isDurable || isTerminal(status)) return undefined
-    return { own: call.raw(own), release: () => this.#link.tokens.retire(token) }
+    return { own: call.raw(own), release: () => this.#connection.tokens.retire(token) }
   }
 
   send(call: Call, task: ServerTask): void {
     call.isAboutTask = true
-    call.deadline.times = task.times ?? this.#parts.times
-    this.#link.call(call)
+    call.deadline.times = task.times ?? this.#context.times
+    this.#connection.call(call)
   }
 
   /** The call that waits for the result of the task that this is said or asked for. */
@@ -146,12 +146,12 @@ export class LinkTasks implements TaskOwner {
   /** Who waits for the result waits on; gives the call that does. */
   #atWork({ id }: ServerTask): Call | undefined {
     const waiting = this.#waiting(id)
-    for (const flight of waiting) this.#link.extend(flight)
+    for (const flight of waiting) this.#connection.extend(flight)
     return waiting[0]?.call
   }
 
   #waiting(id: string): InflightCall[] {
-    return [...this.#link.flights()].filter(
+    return [...this.#connection.flights()].filter(
       ({ call: { frame } }) =>
         frame.method === 'tasks/result' && frame.params.members.string('taskId') === id,
     )
@@ -167,12 +167,12 @@ export class LinkTasks implements TaskOwner {
 
   /** @throws UpstreamError */
   async #readList(): Promise<TaskItem[]> {
-    const { pagesMax, itemsMax } = this.#parts.limits.lists
+    const { pagesMax, itemsMax } = this.#context.limits.lists
     const broken = (what: string): UpstreamError => thatServer(this.service, 'invalid-answer', what)
     const items: TaskItem[] = []
     let params = '{}'
     for (let pages = 0; pages < pagesMax; pages++) {
-      const frame = await this.#link.ask('tasks/list', params)
+      const frame = await this.#connection.ask('tasks/list', params)
       const page = frame.kind === 'error' ? undefined : readTaskPage(frame)
       if (page === undefined) throw broken('answered tasks/list with no list')
       items.push(...page.items)
@@ -210,11 +210,109 @@ export class LinkTasks implements TaskOwner {
 
   #cancel({ id }: ServerTask): void {
     if (this.capabilities?.cancel !== true) return
-    this.#link.ask('tasks/cancel', `{"taskId":${quote(id)}}`).catch(() => {})
+    this.#connection.ask('tasks/cancel', `{"taskId":${quote(id)}}`).catch(() => {})
   }
 }
 
 /** A server may answer calls of one principal with the same durable task. */
 function isAgain({ client, isDurable }: ServerTask, state: TaskState, { context }: Call): boolean {
   return isDurable && state.isDurable && client.profile.principal === context.principal
+}
+
+/** How a client tells of the progress of a task: as it named the token in the call that began it. */
+export interface TaskToken {
+  /** Raw JSON of the client's own. */
+  readonly own: string
+  /** Nobody waits for progress any more. */
+  release(): void
+}
+
+/** The connection on which the task was begun. */
+export interface TaskOwner extends TaskSource {
+  now(): number
+  send(call: Call, task: ServerTask): void
+  forget(task: ServerTask): void
+}
+
+/** A task until its server is gone, or nobody may ask for it any more. */
+export class ServerTask implements HeldTask {
+  readonly id: string
+  readonly client: ClientPort
+  /** Of the tool that it is a call of; undefined where the server's hold. */
+  readonly times: CallTimes | undefined
+  readonly isDurable: boolean
+  readonly #owner: TaskOwner
+  #endsAt: number
+  #token: TaskToken | undefined
+  #isDone = false
+  /** Its result was given, or there will be none. */
+  #isGiven = false
+  /** Why nothing can be asked about it any more. */
+  #gone: ErrorBody | undefined
+
+  constructor(state: TaskState, call: Call, owner: TaskOwner, token: TaskToken | undefined) {
+    const { id, isDurable, status, ttlMs } = state
+    this.id = id
+    this.isDurable = isDurable
+    this.client = call.client
+    this.times = call.times
+    this.#owner = owner
+    this.#endsAt = owner.now() + ttlMs
+    this.#token = token
+    this.saw(status)
+  }
+
+  get source(): TaskSource {
+    return this.#owner
+  }
+
+  get isGone(): boolean {
+    return this.#gone !== undefined
+  }
+
+  get isOver(): boolean {
+    return this.isGone || this.#isGiven || this.#owner.now() >= this.#endsAt
+  }
+
+  /** Whether its server may still be at work on it. */
+  get isRunning(): boolean {
+    return !this.isOver && !this.#isDone
+  }
+
+  /** Raw JSON of the token by which its client knows its progress. */
+  get token(): string | undefined {
+    return this.#token?.own
+  }
+
+  request(call: Call): void {
+    if (this.#gone === undefined) this.#owner.send(call, this)
+    else call.fail(this.#gone)
+  }
+
+  /** Its server says how it is; a durable one has its result with it, and another time to live perhaps. */
+  saw(status: string | undefined, ttlMs?: number): void {
+    if (this.isDurable && ttlMs !== undefined) this.#endsAt = this.#owner.now() + ttlMs
+    if (!isTerminal(status)) return
+    this.#isDone = true
+    if (status === 'cancelled' || (this.isDurable && ttlMs !== undefined)) this.#isGiven = true
+    this.#endProgress()
+  }
+
+  /** Its client has the result. */
+  given(): void {
+    this.#isGiven = true
+    this.#endProgress()
+  }
+
+  drop(why: ErrorBody): void {
+    this.#gone ??= why
+    this.#endProgress()
+    this.#owner.forget(this)
+  }
+
+  /** MCP, Utilities: progress: the token of a task holds until it has ended. */
+  #endProgress(): void {
+    this.#token?.release()
+    this.#token = undefined
+  }
 }

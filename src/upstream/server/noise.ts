@@ -32,7 +32,7 @@ const SHOWN_BYTES = 200
 
 /** Counts what is no message, and says when it is too much. */
 export class Noise {
-  readonly #parts: NoiseParts
+  readonly #context: NoiseParts
   readonly #messages: () => number
   readonly #end: (what: string) => void
   /** Messages before the last noise, and what has come since them. */
@@ -44,8 +44,8 @@ export class Noise {
   #tellsAt = 0
 
   /** `messages` says how many have come; `end` is called once, when there is too much noise. */
-  constructor(parts: NoiseParts, messages: () => number, end: (what: string) => void) {
-    this.#parts = parts
+  constructor(context: NoiseParts, messages: () => number, end: (what: string) => void) {
+    this.#context = context
     this.#messages = messages
     this.#end = end
   }
@@ -53,7 +53,7 @@ export class Noise {
   /** `line` may be the beginning of one of so many bytes. */
   line(line: Uint8Array, bytes: number, { message }: FrameError): void {
     const shown = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, SHOWN_BYTES))
-    const { discretion } = this.#parts
+    const { discretion } = this.#context
     const said = (): string =>
       shown.length < bytes
         ? discretion.beginning(shown.toString('utf8'))
@@ -79,7 +79,7 @@ export class Noise {
   #wrote(bytes: number): void {
     this.#startAnew()
     this.#bytes += bytes
-    if (this.#bytes > this.#parts.limits.noise.bytesMax)
+    if (this.#bytes > this.#context.limits.noise.bytesMax)
       this.#tooMuch(`wrote ${this.#bytes} bytes in a row that are no messages`)
   }
 
@@ -102,14 +102,14 @@ export class Noise {
     this.#startAnew()
     this.#lines++
     this.#shown(what, details)
-    if (this.#lines >= this.#parts.limits.noise.linesMax)
+    if (this.#lines >= this.#context.limits.noise.linesMax)
       this.#tooMuch(`wrote ${this.#lines} lines in a row that are no messages`)
   }
 
   /** Logs once a second, with the number of what was not logged. */
   #shown(what: () => string, details: Readonly<Record<string, unknown>>): void {
     this.#untold++
-    const now = this.#parts.runtime.now()
+    const now = this.#context.runtime.now()
     if (now < this.#tellsAt) return
     this.#tellsAt = now + TELL_EVERY_MS
     this.#log('warn', what(), { ...details, lines: this.#untold })
@@ -117,6 +117,6 @@ export class Noise {
   }
 
   #log(level: LogRecord['level'], message: string, details: Readonly<Record<string, unknown>>): void {
-    this.#parts.log({ level, service: this.#parts.service, message, details })
+    this.#context.log({ level, service: this.#context.service, message, details })
   }
 }

@@ -7,7 +7,7 @@ import type { EraMemory, ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, readListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
-import type { LaneLists } from './lane-lists.js'
+import type { Lists } from './lists.js'
 
 /** So many starts of a server may still be installing it. */
 const FIRST_STARTS = 2
@@ -24,7 +24,7 @@ export interface Described {
 }
 
 /** The kept facts of one server; each description is read once for all lanes that show it. */
-export class Recollections {
+export class KeptLists {
   readonly #kept: KeptServer
   readonly #era: Pick<EraMemory, 'shyness'>
   readonly #recall: (handshake: Uint8Array) => ServerFacts | undefined
@@ -123,9 +123,9 @@ export class Recollections {
 }
 
 /** The kept facts as one lane shows them. */
-export class Recollection {
-  readonly #all: Recollections
-  readonly #lists: LaneLists
+export class KeptView {
+  readonly #all: KeptLists
+  readonly #lists: Lists
   readonly #isKept: boolean
   /** Whether this is one of the first starts of a server that never listed, and has not failed. */
   readonly isNew: boolean
@@ -139,7 +139,7 @@ export class Recollection {
   #isOver = false
 
   /** `isKept` says that what this lane's server says is kept for the next start, and not only what others say. */
-  constructor(all: Recollections, lists: LaneLists, isKept: boolean) {
+  constructor(all: KeptLists, lists: Lists, isKept: boolean) {
     this.#all = all
     this.#lists = lists
     this.#isKept = isKept

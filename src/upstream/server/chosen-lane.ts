@@ -11,12 +11,12 @@ import { listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Lane, ServerView } from '../contracts/upstream.js'
-import type { PoolLane } from './lane.js'
+import type { ServerLane } from './lane.js'
 
 /** Stands for a lane of the client's own, or for the one that all share. */
 export class ChosenLane implements Lane {
   readonly #client: ClientPort
-  readonly #own: PoolLane
+  readonly #own: ServerLane
   readonly #verdict: () => Promise<void> | undefined
   readonly #join: () => Lane
   /** Waits to be told that the server is open to all; one that is chosen does not. */
@@ -30,7 +30,7 @@ export class ChosenLane implements Lane {
    */
   constructor(
     client: ClientPort,
-    own: PoolLane,
+    own: ServerLane,
     undecided: Set<ChosenLane>,
     verdict: () => Promise<void> | undefined,
     join: () => Lane,

@@ -6,16 +6,17 @@
 // it has nothing is asked again, since many say so before they are done.
 
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
-import type { CacheHint } from '../../mcp/cache-hints.js'
-import { type ListItem, isSameItem, listKinds, listShapes } from '../../mcp/lists.js'
+import { type CacheHint, leastHint } from '../../mcp/cache-hints.js'
+import { isSameItem, type ListItem, listKinds, listShapes, readPage } from '../../mcp/lists.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import type { LogRecord, Timer } from '../../runtime/runtime.js'
+import type { LogRecord, LogSink, Timer } from '../../runtime/runtime.js'
 import { UpstreamError } from '../contracts/errors.js'
-import type { Link } from './link.js'
-import type { ServerParts } from './pool-parts.js'
-import { readList } from './read-list.js'
-import { type Sharing, keepsTasks } from './sharing.js'
+import type { ServerConnection } from './connection.js'
+import type { ServerContext } from './context.js'
+import { keepsTasks, type Sharing } from './sharing.js'
+import { type ParamHeader, paramHeaders } from '../../mcp/param-headers.js'
+import { markFault } from '../../mcp/param-marks.js'
 
 const NOTHING: readonly ListItem[] = []
 
@@ -28,7 +29,7 @@ const HURRIED_TRIES = 3
 /** Tools that one log line names. */
 const NAMED_MAX = 10
 
-export interface LaneListsParts extends ServerParts {
+export interface ListsParts extends ServerContext {
   readonly sharing: Sharing
 }
 
@@ -40,17 +41,17 @@ export interface ListFailure {
 
 /** Who says what is in a list. */
 interface Source {
-  readonly link: Link
+  readonly connection: ServerConnection
   readonly capabilities: ServerCapabilities
 }
 
 /** Keeps the lists of a lane up to date. Items that did not change stay the same objects. */
-export class LaneLists {
-  readonly #parts: LaneListsParts
+export class Lists {
+  readonly #context: ListsParts
   readonly #announce: (kinds: readonly ListKind[]) => void
   readonly #over: () => void
   /** Of the process whose lists these are. */
-  #link: Link | undefined
+  #connection: ServerConnection | undefined
   #capabilities: ServerCapabilities | undefined
   readonly #lists = new Map<ListKind, readonly ListItem[]>()
   /** Lists that were read at least once. */
@@ -77,8 +78,8 @@ export class LaneLists {
   #endWait: () => void = () => {}
 
   /** `announce` hears which lists have changed, `over` that what was asked for has been read, or could not be. */
-  constructor(parts: LaneListsParts, announce: (kinds: readonly ListKind[]) => void, over: () => void) {
-    this.#parts = parts
+  constructor(context: ListsParts, announce: (kinds: readonly ListKind[]) => void, over: () => void) {
+    this.#context = context
     this.#announce = announce
     this.#over = over
   }
@@ -91,7 +92,7 @@ export class LaneLists {
   hint(kind: ListKind): CacheHint | undefined {
     const held = this.#holds.get(kind)
     if (held === undefined || this.#failures.has(kind)) return undefined
-    const ageMs = this.#parts.runtime.now() - held.readAtMs
+    const ageMs = this.#context.runtime.now() - held.readAtMs
     return { ttlMs: Math.max(0, Math.round(held.ttlMs - ageMs)), isPublic: held.isPublic }
   }
 
@@ -99,7 +100,7 @@ export class LaneLists {
   renew(kinds: readonly ListKind[]): void {
     const told = this.#capabilities?.changes ?? []
     const old = kinds.filter((kind) => this.hint(kind)?.ttlMs === 0 && !told.includes(kind))
-    if (this.#link !== undefined && old.length > 0) void this.#refresh(this.#link, old)
+    if (this.#connection !== undefined && old.length > 0) void this.#refresh(this.#connection, old)
   }
 
   /** Whether the names of tools and prompts have been read at least once. */
@@ -124,8 +125,8 @@ export class LaneLists {
   }
 
   /** A process is there; resolves when its lists have been read, or could not be. */
-  opened(link: Link, capabilities: ServerCapabilities): Promise<void> {
-    this.#link = link
+  opened(connection: ServerConnection, capabilities: ServerCapabilities): Promise<void> {
+    this.#connection = connection
     this.#capabilities = capabilities
     for (const kind of listKinds)
       if (this.#read.has(kind) || !offers(capabilities, kind)) this.#known.add(kind)
@@ -133,13 +134,13 @@ export class LaneLists {
     this.#retries = 0
     // One that has nothing now may not be done with its start.
     for (const [kind, items] of this.#lists) if (items.length > 0) this.#doubted.add(kind)
-    return this.#refresh(link, listKinds)
+    return this.#refresh(connection, listKinds)
   }
 
   /** What could not be read is asked for now, and a few times more; resolves when some of it is there, or not to be had. */
   hurry(): Promise<void> {
     const missing = this.#failures.size
-    if (this.#link === undefined || this.hasNames || missing === 0) return Promise.resolve()
+    if (this.#connection === undefined || this.hasNames || missing === 0) return Promise.resolve()
     if (this.#hurried !== undefined) return this.#hurried.over
     const over = new Promise<void>((resolve) => {
       this.#endWait = resolve
@@ -147,27 +148,27 @@ export class LaneLists {
     this.#hurried = { over, missing }
     this.#cancelRetry()
     this.#retries = 0
-    void this.#refresh(this.#link, [...this.#failures.keys()])
+    void this.#refresh(this.#connection, [...this.#failures.keys()])
     return over
   }
 
   /** A process says that these have changed. */
-  changed(link: Link, kinds: readonly ListKind[]): void {
-    void this.#refresh(link, kinds)
+  changed(connection: ServerConnection, kinds: readonly ListKind[]): void {
+    void this.#refresh(connection, kinds)
   }
 
   /** Whether any of them has changed may have been said to nobody. */
-  missed(link: Link): void {
+  missed(connection: ServerConnection): void {
     const kinds = this.#capabilities?.changes ?? []
-    if (link === this.#link && kinds.length > 0) void this.#refresh(link, kinds)
+    if (connection === this.#connection && kinds.length > 0) void this.#refresh(connection, kinds)
   }
 
-  closed(link: Link): void {
-    if (this.#link === link) this.close()
+  closed(connection: ServerConnection): void {
+    if (this.#connection === connection) this.close()
   }
 
   close(): void {
-    this.#link = undefined
+    this.#connection = undefined
     this.#cancelRetry()
     this.#endHurry()
   }
@@ -189,28 +190,28 @@ export class LaneLists {
   }
 
   /** Each list is there as soon as it has been read: tools need not wait for resources. */
-  async #refresh(link: Link, kinds: readonly ListKind[]): Promise<void> {
+  async #refresh(connection: ServerConnection, kinds: readonly ListKind[]): Promise<void> {
     const capabilities = this.#capabilities
     if (capabilities === undefined) return
     this.#rounds++
-    await Promise.all(kinds.map((kind) => this.#readOnce(link, capabilities, kind)))
+    await Promise.all(kinds.map((kind) => this.#readOnce(connection, capabilities, kind)))
     this.#rounds--
     this.#over()
     if (this.#failures.size === 0) this.#retries = 0
-    else if (link === this.#link) this.#again()
+    else if (connection === this.#connection) this.#again()
     if (this.#hurried === undefined) return
     const isLess = this.#failures.size < this.#hurried.missing
     if (isLess || this.#retries >= HURRIED_TRIES) this.#endHurry()
   }
 
   /** One read at a time for each list: a change that is announced during a read makes it read once more. */
-  #readOnce(link: Link, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
+  #readOnce(connection: ServerConnection, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
     const running = this.#reading.get(kind)
     if (running !== undefined) {
-      this.#stale.set(kind, { link, capabilities })
+      this.#stale.set(kind, { connection, capabilities })
       return running
     }
-    const reading = this.#readUntilFresh({ link, capabilities }, kind).finally(() =>
+    const reading = this.#readUntilFresh({ connection, capabilities }, kind).finally(() =>
       this.#reading.delete(kind),
     )
     this.#reading.set(kind, reading)
@@ -220,35 +221,35 @@ export class LaneLists {
   async #readUntilFresh(first: Source, kind: ListKind): Promise<void> {
     for (let from: Source | undefined = first; from !== undefined; from = this.#stale.get(kind)) {
       this.#stale.delete(kind)
-      const { link, capabilities } = from
+      const { connection, capabilities } = from
       const before = this.items(kind)
       try {
-        if (offers(capabilities, kind)) await this.#readFrom(link, kind)
+        if (offers(capabilities, kind)) await this.#readFrom(connection, kind)
         else this.#accept(kind, [])
       } catch (error) {
         this.#failed(kind, error)
         // It may be the session that is not found.
-        if (isNotFound(error)) link.checkSession()
+        if (isNotFound(error)) connection.checkSession()
       }
       // At once: what clients look up must be what they are shown, though the list is read once more.
       if (this.items(kind) !== before) this.#announce([kind])
     }
   }
 
-  async #readFrom(link: Link, kind: ListKind): Promise<void> {
+  async #readFrom(connection: ServerConnection, kind: ListKind): Promise<void> {
     const wasEmpty = this.items(kind).length === 0
-    const { items, hint } = await readList(this.#parts, link, kind, wasEmpty)
+    const { items, hint } = await readList(this.#context, connection, kind, wasEmpty)
     this.#accept(kind, items)
     this.#read.add(kind)
     this.#known.add(kind)
     this.#holds.delete(kind)
-    if (hint !== undefined) this.#holds.set(kind, { ...hint, readAtMs: this.#parts.runtime.now() })
+    if (hint !== undefined) this.#holds.set(kind, { ...hint, readAtMs: this.#context.runtime.now() })
   }
 
   #failed(kind: ListKind, error: unknown): void {
     const said = error instanceof Error ? error.message : String(error)
     // Whoever tells of it names the server.
-    const why = `${listShapes[kind].method}: ${said.replace(`'${this.#parts.service}': `, '')}`
+    const why = `${listShapes[kind].method}: ${said.replace(`'${this.#context.service}': `, '')}`
     const reason = error instanceof UpstreamError ? error.reason : undefined
     this.#failures.set(kind, { message: why, reason })
     const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
@@ -260,7 +261,7 @@ export class LaneLists {
   /** @throws UpstreamError when a server that had something may not be done with its start */
   #accept(kind: ListKind, items: readonly ListItem[]): void {
     if (items.length === 0 && this.#doubted.has(kind))
-      throw new UpstreamError(this.#parts.service, 'invalid-answer', 'nothing is there any more')
+      throw new UpstreamError(this.#context.service, 'invalid-answer', 'nothing is there any more')
     this.#doubted.delete(kind)
     this.#failures.delete(kind)
     const old = this.items(kind)
@@ -280,7 +281,7 @@ export class LaneLists {
     const first = names.slice(0, NAMED_MAX).join(', ')
     const rest = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
     const what = `${first}${rest} can only be called as a task`
-    if (!keepsTasks(this.#parts.sharing))
+    if (!keepsTasks(this.#context.sharing))
       this.#log('info', `not listed: ${what}, and its clients share a process that may ask them`)
     else if (this.#capabilities?.tasks === undefined)
       this.#log('info', `not listed: ${what}, and the server does not offer tasks`)
@@ -299,7 +300,7 @@ export class LaneLists {
 
   /** A server that cannot list now may be able to in a moment. */
   #again(): void {
-    const { limits, runtime } = this.#parts
+    const { limits, runtime } = this.#context
     const { retriesMax, retryMs, retryMsMax } = limits.lists
     if (this.#retry !== undefined || this.#retries >= retriesMax) return
     const delayMs = Math.min(retryMs * 2 ** this.#retries++, retryMsMax)
@@ -308,12 +309,12 @@ export class LaneLists {
       // A server that still has nothing is believed.
       if (this.#retries >= DOUBTED_RETRIES) this.#doubted.clear()
       // Of the process that is there by then.
-      if (this.#link !== undefined) void this.#refresh(this.#link, [...this.#failures.keys()])
+      if (this.#connection !== undefined) void this.#refresh(this.#connection, [...this.#failures.keys()])
     })
   }
 
   #log(level: LogRecord['level'], message: string): void {
-    this.#parts.log({ level, service: this.#parts.service, message })
+    this.#context.log({ level, service: this.#context.service, message })
   }
 }
 
@@ -323,4 +324,96 @@ function isNotFound(error: unknown): boolean {
 
 function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {
   return kind === 'templates' ? capabilities.resources : capabilities[kind]
+}
+
+/** How much of what a server says instead is worth a look. */
+const SHOWN_LENGTH_MAX = 200
+
+/** A list, and how long it holds where the server says that of each page. */
+export interface ReadList {
+  readonly items: readonly ListItem[]
+  readonly hint: CacheHint | undefined
+}
+
+/** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
+export async function readList(
+  { discretion, limits, marked, mirrors, service }: ServerContext,
+  connection: ServerConnection,
+  kind: ListKind,
+  wasEmpty: boolean,
+): Promise<ReadList> {
+  const { pagesMax, itemsMax } = limits.lists
+  const broken = (what: string): UpstreamError => new UpstreamError(service, 'invalid-answer', what)
+  const items: ListItem[] = []
+  const hints: CacheHint[] = []
+  const seen = new Set<string>()
+  let params = '{}'
+  const patience = connection.own.patience('listTimeoutMs')
+  for (let pages = 0; pages < pagesMax; pages++) {
+    const frame = await connection.ask(listShapes[kind].method, params, patience)
+    if (frame.kind === 'error') {
+      // A server may offer resources and know no templates: that is an empty list. One that had some is not well.
+      if (kind === 'templates' && wasEmpty) return { items, hint: undefined }
+      const why = frame.line.toString('utf8', frame.error.start, frame.error.end)
+      throw broken(discretion.shown(why, SHOWN_LENGTH_MAX))
+    }
+    const page = readPage(frame, kind, itemsMax)
+    if (page === undefined) throw broken('the answer holds no list')
+    if (page === 'too-long' || items.length + page.items.length > itemsMax)
+      throw broken(`more than ${itemsMax} items`)
+    for (const item of page.items) items.push(item)
+    if (page.hint !== undefined) hints.push(page.hint)
+    const { cursor } = page
+    if (cursor === undefined) {
+      const isMarked = kind === 'tools' && mirrors && connection.isTyped
+      const hint = hints.length > pages ? leastHint(hints) : undefined
+      return { items: isMarked ? marked.listed(items) : items, hint }
+    }
+    if (seen.has(cursor))
+      throw broken(`the cursor ${discretion.shown(cursor, SHOWN_LENGTH_MAX)} does not advance`)
+    seen.add(cursor)
+    params = `{"cursor":${cursor}}`
+  }
+  throw broken(`more than ${pagesMax} pages`)
+}
+
+const NONE: readonly ParamHeader[] = []
+
+/** Knows the marked arguments of each tool. */
+export class MarkedTools {
+  readonly #service: string
+  readonly #log: LogSink
+  readonly #marked = new Map<string, readonly ParamHeader[]>()
+
+  constructor(service: string, log: LogSink) {
+    this.#service = service
+    this.#log = log
+  }
+
+  of(tool: string): readonly ParamHeader[] {
+    return this.#marked.get(tool) ?? NONE
+  }
+
+  /** The server has these; gives those that can be called. */
+  listed(tools: readonly ListItem[]): readonly ListItem[] {
+    this.#marked.clear()
+    return tools.filter((tool) => this.#isUsable(tool))
+  }
+
+  #isUsable({ line, key, schemaSpan }: ListItem): boolean {
+    if (schemaSpan === undefined) return true
+    const schema = line.subarray(schemaSpan.start, schemaSpan.end)
+    const fault = markFault(schema)
+    if (fault !== undefined) {
+      this.#log({
+        level: 'warn',
+        service: this.#service,
+        message: `its tool '${key}' is not listed: ${fault}`,
+      })
+      return false
+    }
+    const headers = paramHeaders(schema)
+    if (headers.length > 0) this.#marked.set(key, headers)
+    return true
+  }
 }

@@ -1,6 +1,6 @@
-// The pool of one configured server: which processes there are, and who uses them.
+// One configured server: which lanes and processes there are, and who uses them.
 //
-// On stdio a server's own request carries no link to the call that it belongs to.
+// On stdio a server's own request carries no connection to the call that it belongs to.
 // So a process belongs either to clients that cannot be asked anything, or to one
 // client; `isolation` chooses otherwise.
 
@@ -8,48 +8,45 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../mcp/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
 import { crossing } from '../../mcp/eras/crossing.js'
-import type { ServerLeg } from '../../mcp/eras/leg.js'
-import { Adopted } from './adopted.js'
+import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
 import { ChosenLane } from './chosen-lane.js'
-import type { Dialed, KnownServer } from '../contracts/dial.js'
+import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
 import { thatServer } from '../contracts/errors.js'
-import { PoolLane } from './lane.js'
-import { MarkedTools } from './marked-tools.js'
-import type { LaneOwner, LaneUse } from './lane-parts.js'
-import type { PoolSurroundings, Pooling, ServerParts } from './pool-parts.js'
-import type { StopCause } from './news.js'
-import { Recollections } from './recollection.js'
+import { type LaneOwner, type LaneUse, ServerLane } from './lane.js'
+import { MarkedTools } from './lists.js'
+import type { ServerKind, ProxyContext, ServerContext } from './context.js'
+import { Reports, type StopCause } from './reports.js'
+import { KeptLists } from './kept-view.js'
 import { Restarts } from './restarts.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
-import { ServerEra } from './server-era.js'
-import { ServerReports } from './server-reports.js'
 import { type Sharing, sharingFor, useOf } from './sharing.js'
 import type { Lane, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
 import { within } from '../../runtime/within.js'
+import type { Runtime } from '../../runtime/runtime.js'
 
 /** How often a pool that is being left looks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
 
 /** The processes of one configured server. */
-export class Pool implements Upstream, LaneOwner {
+export class Server implements Upstream, LaneOwner {
   config: ServerConfig
-  readonly #parts: ServerParts
-  readonly #lanes = new Set<PoolLane>()
-  readonly #common = new Map<Sharing, PoolLane>()
+  readonly #context: ServerContext
+  readonly #lanes = new Set<ServerLane>()
+  readonly #common = new Map<Sharing, ServerLane>()
   /** Of clients that have not used the server, whose era is not known. */
   readonly #undecided = new Set<ChosenLane>()
   /** A server that was started elsewhere, until the first lane takes it. */
   #adopted: Dialed | undefined
   readonly #era: ServerEra
   readonly #known: KnownServer
-  readonly #reports: ServerReports
-  readonly #recollections: Recollections
+  readonly #reports: Reports
+  readonly #keptLists: KeptLists
   #connectedAtMs: number | undefined
   #closed = false
   #retired = false
 
-  constructor(config: ServerConfig, pooling: Pooling, around: PoolSurroundings) {
+  constructor(config: ServerConfig, pooling: ServerKind, around: ProxyContext) {
     this.config = config
     const kept = around.kept.of(config)
     const era = new ServerEra(around.runtime, pooling.eraMs, () => kept.facts?.description?.isShy === true)
@@ -75,20 +72,20 @@ export class Pool implements Upstream, LaneOwner {
       around.runtime,
       kept.facts?.description !== undefined,
     )
-    this.#recollections = new Recollections(kept, era, (said) => leg().recall(said))
-    const times = timesOf(config, this.#recollections)
-    this.#parts = { ...around, ...pooling, service, kind, times, leg, marked, restarts }
-    this.#reports = new ServerReports(this.#parts, () => this.#stopping)
+    this.#keptLists = new KeptLists(kept, era, (said) => leg().recall(said))
+    const times = timesOf(config, this.#keptLists)
+    this.#context = { ...around, ...pooling, service, kind, times, leg, marked, restarts }
+    this.#reports = new Reports(this.#context, () => this.#stopping)
   }
 
   get isolated(): boolean {
-    return this.#parts.isolation === 'session'
+    return this.#context.isolation === 'session'
   }
 
   get view(): Upstream['view'] {
     const best = this.#best
     if (best !== undefined) return best
-    const { facts, kept } = this.#recollections
+    const { facts, kept } = this.#keptLists
     return { facts, failure: undefined, lastFailure: kept?.failure, state: 'disconnected' }
   }
 
@@ -99,7 +96,7 @@ export class Pool implements Upstream, LaneOwner {
 
   adopt(server: Connection | RunningProcess): boolean {
     if (this.#lanes.size > 0 || this.#closed) return false
-    const adopted = 'stdin' in server ? this.#parts.adopt?.(server) : new Adopted(this.config.name, server)
+    const adopted = 'stdin' in server ? this.#context.adopt?.(server) : new Adopted(this.config.name, server)
     if (adopted === undefined) return false
     void this.#adopted?.stop()
     this.#reports.began(adopted)
@@ -111,7 +108,7 @@ export class Pool implements Upstream, LaneOwner {
   }
 
   attach(client: ClientPort): Lane {
-    const { isolation } = this.#parts
+    const { isolation } = this.#context
     const { profile, opening, serial } = client
     // Nothing of a client is kept in a server without sessions. Where all share processes anyway, those who come after that
     // was found out share them with those who came before.
@@ -119,7 +116,7 @@ export class Pool implements Upstream, LaneOwner {
     const isOpen = this.config.protocol === 'stateless' || isFound
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
     if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
-    const yields = this.#parts.ownStart === 'with-call'
+    const yields = this.#context.ownStart === 'with-call'
     const verdict = (): Promise<void> | undefined => (yields ? this.#verdict() : undefined)
     const { capabilities: declared } = profile
     const use = { sharing, declared, opening, client: serial, yields, verdict }
@@ -139,13 +136,13 @@ export class Pool implements Upstream, LaneOwner {
   #verdict(): Promise<void> | undefined {
     const isAsked = this.config.protocol === 'auto' && this.#era.form === undefined
     // One that shook hands at an earlier start does so now, nearly always: no call waits for that twice.
-    if (!isAsked || this.#recollections.facts?.revision.form === 'bare') return undefined
+    if (!isAsked || this.#keptLists.facts?.revision.form === 'bare') return undefined
     const first = this.#common.get('plain')
     first?.startNow()
     return first?.settled
   }
 
-  #commonLane(sharing: 'plain' | 'shared'): PoolLane {
+  #commonLane(sharing: 'plain' | 'shared'): ServerLane {
     const known = this.#common.get(sharing)
     if (known !== undefined) return known
     const declared = sharing === 'plain' ? noCapabilities : sharedCapabilities
@@ -158,7 +155,7 @@ export class Pool implements Upstream, LaneOwner {
   status(): UpstreamStatus {
     const lanes = [...this.#lanes]
     const best = this.#best
-    const about = this.#parts.about?.()
+    const about = this.#context.about?.()
     const server = best?.server
     return {
       name: this.config.name,
@@ -169,14 +166,14 @@ export class Pool implements Upstream, LaneOwner {
       pids: lanes.flatMap((lane) => lane.pids),
       revision: server?.facts.revision.version,
       evidence: server?.evidence,
-      crossing: server && crossing(server.facts, useOf(this.#parts)),
+      crossing: server && crossing(server.facts, useOf(this.#context)),
       tools: best?.items('tools').length ?? 0,
       ...(about !== undefined && { about }),
     }
   }
 
   async retire(graceMs: number): Promise<void> {
-    const { runtime } = this.#parts
+    const { runtime } = this.#context
     const endsAt = runtime.now() + graceMs
     this.#retired = true
     for (const lane of this.#lanes) lane.retired = true
@@ -195,13 +192,13 @@ export class Pool implements Upstream, LaneOwner {
   }
 
   /** The lane that says most of the server. */
-  get #best(): PoolLane | undefined {
+  get #best(): ServerLane | undefined {
     const lanes = [...this.#lanes]
     return lanes.find((lane) => lane.state === 'connected') ?? lanes[0]
   }
 
   /** Nothing runs before a client wants something of it. */
-  #stateOf(lane: PoolLane | undefined): UpstreamState {
+  #stateOf(lane: ServerLane | undefined): UpstreamState {
     return lane?.state ?? 'disconnected'
   }
 
@@ -209,15 +206,15 @@ export class Pool implements Upstream, LaneOwner {
     return [...this.#lanes].every((lane) => lane.idle)
   }
 
-  #newLane(use: LaneUse): PoolLane {
-    const parts = {
-      ...this.#parts,
+  #newLane(use: LaneUse): ServerLane {
+    const context = {
+      ...this.#context,
       ...use,
       pool: this,
-      recollections: this.#recollections,
+      keptLists: this.#keptLists,
       reports: this.#reports,
     }
-    const lane: PoolLane = new PoolLane(parts, this.config, () => this.#lanes.delete(lane))
+    const lane: ServerLane = new ServerLane(context, this.config, () => this.#lanes.delete(lane))
     if (this.#closed) void lane.close()
     else this.#lanes.add(lane)
     return lane
@@ -236,17 +233,17 @@ export class Pool implements Upstream, LaneOwner {
   }
 
   connected(): void {
-    this.#connectedAtMs = this.#parts.runtime.wallNow()
+    this.#connectedAtMs = this.#context.runtime.wallNow()
   }
 
   #dial(): Dialed {
-    const { limits, room, service } = this.#parts
+    const { limits, room, service } = this.#context
     const release = room.take()
     if (release === undefined) {
       const what = `cannot be started: ${limits.processesMax} processes run already, which is processesMax`
       throw thatServer(service, 'overloaded', what)
     }
-    const dialed = this.#parts.dial(this.#known)
+    const dialed = this.#context.dial(this.#known)
     void dialed.ended.then(release)
     this.#reports.began(dialed)
     return dialed
@@ -260,7 +257,7 @@ export class Pool implements Upstream, LaneOwner {
 }
 
 /** A server that never listed may have to be installed first. */
-function timesOf(config: ServerConfig, recollections: Recollections): ServerTimes {
+function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
   const { listTimeoutMs, timeoutMs, totalTimeoutMs, settableIn } = config
   return {
     listTimeoutMs,
@@ -268,9 +265,82 @@ function timesOf(config: ServerConfig, recollections: Recollections): ServerTime
     totalTimeoutMs,
     settableIn,
     get startTimeoutMs() {
-      return recollections.kept?.description === undefined
-        ? config.firstStartTimeoutMs
-        : config.startTimeoutMs
+      return keptLists.kept?.description === undefined ? config.firstStartTimeoutMs : config.startTimeoutMs
     },
+  }
+}
+
+// What is known of the era of one server, for all its connections.
+//
+// A server that speaks without a handshake is asked by each connection what it is, so that a wrong verdict shows. One
+// with a handshake would answer that for ever, also when it has learned better: over the network, where nobody tells of
+// a new version, the verdict has its time.
+
+/** The form in which a server writes, for as long as that is taken to be true. */
+export class ServerEra implements EraMemory {
+  readonly #runtime: Pick<Runtime, 'now'>
+  readonly #lastsMs: number
+  readonly #wasShy: () => boolean
+  #form: EraMemory['form']
+  #evidence: EraMemory['evidence']
+  #learnedAt = 0
+  /** Hears that the server has no sessions. */
+  found: () => void = () => {}
+  /** Once this run has found it out, what an earlier one has does not count. */
+  #shyness: { readonly is: EraMemory['shyness'] } | undefined
+
+  /** `wasShy` says what an earlier run has found out. */
+  constructor(runtime: Pick<Runtime, 'now'>, lastsMs: number, wasShy: () => boolean) {
+    this.#runtime = runtime
+    this.#lastsMs = lastsMs
+    this.#wasShy = wasShy
+  }
+
+  get form(): EraMemory['form'] {
+    return this.#runtime.now() - this.#learnedAt < this.#lastsMs ? this.#form : undefined
+  }
+
+  get evidence(): EraMemory['evidence'] {
+    return this.#evidence
+  }
+
+  get shyness(): EraMemory['shyness'] {
+    this.#shyness ??= { is: this.#wasShy() ? 'kept' : undefined }
+    return this.#shyness.is
+  }
+
+  set shyness(shyness: EraMemory['shyness']) {
+    this.#shyness = { is: shyness }
+  }
+
+  learned(form: EraMemory['form'], evidence: EraMemory['evidence']): void {
+    this.#form = form
+    this.#evidence = evidence
+    this.#learnedAt = this.#runtime.now()
+    if (form === 'typed') this.found()
+  }
+
+  forgot(): void {
+    this.#form = undefined
+  }
+}
+
+/** Closing the connection is all that the proxy does to end it. */
+export class Adopted implements Dialed {
+  readonly connection: Connection
+  readonly pid = undefined
+  readonly ended: Promise<DialEnd>
+  #end: () => void = () => {}
+
+  constructor(service: string, connection: Connection) {
+    this.connection = connection
+    this.ended = new Promise((resolve) => {
+      this.#end = () => resolve({ reason: 'closed', message: `'${service}' closed its connection` })
+    })
+  }
+
+  async stop(): Promise<void> {
+    await this.connection.close()
+    this.#end()
   }
 }

@@ -6,12 +6,12 @@ import { LazyPromise } from '../../runtime/lazy-promise.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { UpstreamError } from '../contracts/errors.js'
 import type { UpstreamState } from '../contracts/upstream.js'
-import type { LaneLinks } from './lane-links.js'
-import type { LaneLists } from './lane-lists.js'
-import type { LaneParts } from './lane-parts.js'
-import type { Link } from './link.js'
-import type { Recollection } from './recollection.js'
-import { type Forward, ServerInstance } from './server-instance.js'
+import type { Inbox } from './inbox.js'
+import type { Lists } from './lists.js'
+import type { LaneParts } from './lane.js'
+import type { ServerConnection } from './connection.js'
+import type { KeptView } from './kept-view.js'
+import { type Forward, Worker } from './worker.js'
 import { holdsProcess } from './sharing.js'
 
 type StartState =
@@ -34,15 +34,15 @@ interface Round {
 }
 
 /** The instances of a lane: as many as are busy, up to a limit. */
-export class ServerInstances {
+export class Workers {
   /** The one process, once it is there, of a lane that has no more. */
-  only: ServerInstance | undefined
-  readonly #members: ServerInstance[] = []
-  readonly #membersMax: number
-  readonly #parts: LaneParts
-  readonly #links: LaneLinks
-  readonly #lists: LaneLists
-  readonly #recollection: Recollection
+  only: Worker | undefined
+  readonly #workers: Worker[] = []
+  readonly #workersMax: number
+  readonly #context: LaneParts
+  readonly #inbox: Inbox
+  readonly #lists: Lists
+  readonly #keptView: KeptView
   readonly #settled: () => void
   #state: StartState = { kind: 'asleep' }
   /** Runs out when the server has not answered the first attempt in time. */
@@ -54,58 +54,52 @@ export class ServerInstances {
   readonly #unreachable = new LazyPromise<void>()
 
   /** `settled` hears that the first attempt to start a process has ended, either way. */
-  constructor(
-    parts: LaneParts,
-    links: LaneLinks,
-    lists: LaneLists,
-    recollection: Recollection,
-    settled: () => void,
-  ) {
-    this.#parts = parts
-    this.#links = links
+  constructor(context: LaneParts, inbox: Inbox, lists: Lists, keptView: KeptView, settled: () => void) {
+    this.#context = context
+    this.#inbox = inbox
     this.#lists = lists
-    this.#recollection = recollection
+    this.#keptView = keptView
     this.#settled = settled
-    this.#membersMax = membersMax(parts)
+    this.#workersMax = workersMax(context)
   }
 
-  get #first(): ServerInstance {
-    return this.#members[0] ?? this.#add()
+  get #first(): Worker {
+    return this.#workers[0] ?? this.#add()
   }
 
   /** Of the one that is told what clients follow. */
-  get firstLink(): Link | undefined {
-    return this.#members[0]?.supervisor.link
+  get firstConnection(): ServerConnection | undefined {
+    return this.#workers[0]?.supervisor.connection
   }
 
-  get links(): Link[] {
-    return this.#members.flatMap((member) => member.supervisor.link ?? [])
+  get connections(): ServerConnection[] {
+    return this.#workers.flatMap((worker) => worker.supervisor.connection ?? [])
   }
 
   get failure(): UpstreamError | undefined {
-    return this.#members.find((member) => member.supervisor.failure)?.supervisor.failure
+    return this.#workers.find((worker) => worker.supervisor.failure)?.supervisor.failure
   }
 
   get idle(): boolean {
-    return this.#members.every((member) => member.idle)
+    return this.#workers.every((worker) => worker.idle)
   }
 
   get state(): UpstreamState {
     if (this.#state.kind === 'asleep') return 'disconnected'
     // The first process is made a moment after its lane.
-    if (this.#members.length === 0) return this.#links.isClosed ? 'disconnected' : 'starting'
-    const states = this.#members.map((member) => member.supervisor.state)
+    if (this.#workers.length === 0) return this.#inbox.isClosed ? 'disconnected' : 'starting'
+    const states = this.#workers.map((worker) => worker.supervisor.state)
     if (states.includes('ready')) return 'connected'
     if (states.includes('starting')) return 'starting'
     // A process at rest comes back for the next call.
-    if (states.includes('stopped')) return this.#links.facts === undefined ? 'starting' : 'connected'
+    if (states.includes('stopped')) return this.#inbox.facts === undefined ? 'starting' : 'connected'
     return states.includes('closed') ? 'disconnected' : 'error'
   }
 
   /** How long lists wait for it. */
   get graceMs(): number {
-    const { firstMs, startupMs } = this.#parts.graces
-    return this.#recollection.isNew ? firstMs : startupMs
+    const { firstMs, startupMs } = this.#context.graces
+    return this.#keptView.isNew ? firstMs : startupMs
   }
 
   /** Resolves when the first attempt has ended; undefined when it has, or has not begun. */
@@ -127,23 +121,23 @@ export class ServerInstances {
   /** The first connection is refused, and tried again: no list waits for that. */
   unreachable(): void {
     if (this.#state.kind !== 'starting') return
-    this.#recollection.late()
+    this.#keptView.late()
     this.#unreachable.come()
   }
 
   /** What can be asked about may run anywhere; the rest has to find what it left behind. */
-  pick(call: Call): ServerInstance {
-    if (!call.row.askable || this.#membersMax < 2) return this.#first
-    const free = this.#members.filter((member) => member.room > 0)
+  pick(call: Call): Worker {
+    if (!call.row.askable || this.#workersMax < 2) return this.#first
+    const free = this.#workers.filter((worker) => worker.room > 0)
     const [first] = free
-    if (first !== undefined) return free.find((member) => !member.isInDoubt(call)) ?? first
-    if (this.#members.length < this.#membersMax) return this.#add()
-    return this.#members.reduce((best, member) => (member.room > best.room ? member : best))
+    if (first !== undefined) return free.find((worker) => !worker.isInDoubt(call)) ?? first
+    if (this.#workers.length < this.#workersMax) return this.#add()
+    return this.#workers.reduce((best, worker) => (worker.room > best.room ? worker : best))
   }
 
   /** Gives back the calls of a client that have not begun. */
   release(client: ClientPort): Forward[] {
-    return this.#members.flatMap((member) => member.release(client))
+    return this.#workers.flatMap((worker) => worker.release(client))
   }
 
   /** Starts the first process, unless that was done; whether it was not. `isLater` lets what can be answered be answered first. */
@@ -171,7 +165,7 @@ export class ServerInstances {
     this.begin()
     if (this.#round === undefined) {
       // It is there, and is listing or could not: the supervisor may have started it again.
-      if (this.firstLink !== undefined) this.#follow(Promise.resolve(), this.#links.reading)
+      if (this.firstConnection !== undefined) this.#follow(Promise.resolve(), this.#inbox.reading)
       else if (!isRefused) void this.#attempt(this.#startFirst())
     }
     if (this.#round !== undefined) this.#round.isAwaited = true
@@ -181,29 +175,29 @@ export class ServerInstances {
   async close(): Promise<void> {
     this.#late?.cancel()
     this.#hurried.come()
-    await Promise.all(this.#members.map((member) => member.close()))
+    await Promise.all(this.#workers.map((worker) => worker.close()))
   }
 
   /** A call does not wait for this. */
   async #delay(): Promise<void> {
-    const { turn, leave } = this.#parts.starts.putOff()
+    const { turn, leave } = this.#context.starts.putOff()
     await Promise.race([turn, this.#hurried.promise])
     leave()
   }
 
   /** The first attempt. */
   #launch(): Promise<void> {
-    const { runtime, recollections } = this.#parts
-    recollections.started()
+    const { runtime, keptLists } = this.#context
+    keptLists.started()
     this.#late = runtime.setTimer(this.graceMs, () => {
-      if (this.#links.facts === undefined) this.#recollection.late()
+      if (this.#inbox.facts === undefined) this.#keptView.late()
     })
     return this.#startFirst()
   }
 
   /** Resolves when that has succeeded or failed. */
   async #startFirst(): Promise<void> {
-    // The pool puts the lane into place before its first process starts.
+    // The server puts the lane into place before its first process starts.
     await Promise.resolve()
     try {
       await this.#first.supervisor.ready()
@@ -215,7 +209,7 @@ export class ServerInstances {
   #attempt(started: Promise<void>): Promise<void> {
     this.#follow(
       started,
-      started.then(() => this.#links.reading),
+      started.then(() => this.#inbox.reading),
     )
     return started
   }
@@ -238,40 +232,40 @@ export class ServerInstances {
   async #insist(round: Round): Promise<void> {
     for (let restarts = 0; round.isAwaited; restarts++) {
       await this.#lists.hurry()
-      const isOver = this.#lists.hasNames || this.firstLink !== undefined || !this.#wasUp
+      const isOver = this.#lists.hasNames || this.firstConnection !== undefined || !this.#wasUp
       if (isOver || restarts === RESTARTS_MAX) return
       await this.#startFirst()
-      await this.#links.reading
+      await this.#inbox.reading
     }
   }
 
   /** Whether the last process has been there, and may be there again with the same credentials. */
   get #wasUp(): boolean {
-    return this.#links.facts !== undefined && this.failure?.reason !== 'unauthorized'
+    return this.#inbox.facts !== undefined && this.failure?.reason !== 'unauthorized'
   }
 
   /** A call that waits for a process whose client is away goes to one that has become free. */
-  #share(free: ServerInstance): void {
-    for (const other of this.#members) {
+  #share(free: Worker): void {
+    for (const other of this.#workers) {
       const forward = free.room > 0 && other.room < 0 ? other.surrender() : undefined
       if (forward !== undefined) free.call(forward.call, forward.edits)
     }
   }
 
-  #add(): ServerInstance {
-    const isFirst = this.#members.length === 0
-    const freed = this.#parts.sharing === 'guest' ? (): void => this.#share(member) : undefined
-    const member: ServerInstance = new ServerInstance(this.#parts, this.#links, isFirst, freed)
-    this.#members.push(member)
-    if (this.#membersMax < 2) this.only = member
-    if (this.#links.isClosed) void member.close()
-    return member
+  #add(): Worker {
+    const isFirst = this.#workers.length === 0
+    const freed = this.#context.sharing === 'guest' ? (): void => this.#share(worker) : undefined
+    const worker: Worker = new Worker(this.#context, this.#inbox, isFirst, freed)
+    this.#workers.push(worker)
+    if (this.#workersMax < 2) this.only = worker
+    if (this.#inbox.isClosed) void worker.close()
+    return worker
   }
 }
 
 /** A call that waits for its client keeps its process, so that others of the same client need more. */
-function membersMax(parts: LaneParts): number {
-  const { sharing, processes, limits } = parts
+function workersMax(context: LaneParts): number {
+  const { sharing, processes, limits } = context
   if (sharing === 'own') return 1
-  return holdsProcess(parts) ? Math.max(processes, limits.guestProcessesMax) : processes
+  return holdsProcess(context) ? Math.max(processes, limits.guestProcessesMax) : processes
 }

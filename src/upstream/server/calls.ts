@@ -1,4 +1,4 @@
-// The calls in flight on one link: each accepted one is settled exactly once, by
+// The calls in flight on one connection: each accepted one is settled exactly once, by
 // its answer, its deadline, the client's cancel, or the end of the connection.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
@@ -7,39 +7,34 @@ import type { NotificationFrame, ResponseFrame, ResultFrame } from '../../jsonrp
 import { writing } from '../../jsonrpc/id-edit.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Span } from '../../jsonrpc/scan.js'
-import { type Edit, bothEdits } from '../../jsonrpc/splice.js'
-import { rawAt } from '../../jsonrpc/text.js'
-import type { Call, ClientPort } from '../../mcp/call.js'
-import type { Outdated } from '../../mcp/eras/leg.js'
+import { bothEdits, type Edit } from '../../jsonrpc/splice.js'
+import { quote, rawAt } from '../../jsonrpc/text.js'
+import type { Call, CallHolder, ClientPort } from '../../mcp/call.js'
+import type { Outdated, ServerLeg } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Abandoned } from './abandoned.js'
 import { AskedTasks } from './asked-tasks.js'
-import { isNews } from './call-progress.js'
 import { callTimeout } from '../../mcp/call-timeout.js'
-import { claimedIds } from './claimed-ids.js'
-import { cancelRequest } from './cancel-request.js'
-import { type UpstreamError, fromTransport } from '../contracts/errors.js'
+import { fromTransport, type UpstreamError } from '../contracts/errors.js'
 import { Deadlines } from './deadlines.js'
-import { InflightCall, type InflightOwner } from './inflight-call.js'
-import type { InflightCallsOwner } from './inflight-calls-owner.js'
-import { LinkTasks } from './link-tasks.js'
-import { mayGoOn } from './may-go-on.js'
-import type { ServerParts } from './pool-parts.js'
-import { theOne } from './the-one.js'
-import { ServerTask } from './server-task.js'
+import { Tasks, ServerTask } from './tasks.js'
+import type { ServerContext } from './context.js'
+import type { Traffic } from '../../jsonrpc/connection.js'
+import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
+import { IdFinder } from '../../jsonrpc/id-finder.js'
 
 /** How long a server has for an answer that shows that it is alive. */
 export const ALIVE_MS = 5000
 
 /** Sends calls and settles them. */
-export class InflightCalls implements InflightOwner {
+export class Calls implements InflightOwner {
   readonly #service: string
-  readonly #link: InflightCallsOwner
+  readonly #connection: CallsOwner
   readonly #deadlines: Deadlines
   readonly #tokens = new ProgressTokens<InflightCall | ServerTask>()
   /** What calls have begun that goes on behind their answers. */
-  readonly tasks: LinkTasks
+  readonly tasks: Tasks
   /** What the server has asked that its client answers later. */
   readonly asked: AskedTasks
   /** Whose calls the server may still be at work on, though nobody waits for them. */
@@ -53,30 +48,30 @@ export class InflightCalls implements InflightOwner {
   /** Called once when no call is left in flight. */
   #onIdle: (() => void) | undefined
 
-  constructor(parts: ServerParts, link: InflightCallsOwner) {
-    const { service, limits, runtime } = parts
+  constructor(context: ServerContext, connection: CallsOwner) {
+    const { service, limits, runtime } = context
     this.#service = service
-    this.#link = link
+    this.#connection = connection
     this.asked = new AskedTasks(limits.askedTasksMax)
     this.#abandoned = new Abandoned(limits.abandoned, runtime)
-    const flights = (): Iterable<InflightCall> => link.peer.waiting()
+    const flights = (): Iterable<InflightCall> => connection.peer.waiting()
     this.#deadlines = new Deadlines(runtime, flights, (flight) => this.#expired(flight))
-    this.tasks = new LinkTasks(parts, {
+    this.tasks = new Tasks(context, {
       flights,
-      call: (call) => this.call(call, []),
+      call: (call) => this.send(call, []),
       extend: (flight) => this.#deadlines.extend(flight),
       tokens: this.#tokens,
-      ask: (method, params) => link.ask(method, params),
+      ask: (method, params) => connection.ask(method, params),
     })
   }
 
-  call(call: Call, edits: readonly Edit[]): void {
-    const { peer, traffic, leg } = this.#link
+  send(call: Call, edits: readonly Edit[]): void {
+    const { peer, traffic, leg } = this.#connection
     const flight = new InflightCall(call, edits, this)
     if (call.deadline.endsAt < this.#deadlines.looksAt && !this.#deadlines.start(call))
       return this.#refuse(flight, callTimeout(this.#service, call, 'no turn'))
-    if (call.row.subscribes !== undefined && this.#link.follows(call)) return this.#end(flight)
-    const lend = this.#link.audience.only !== undefined
+    if (call.row.subscribes !== undefined && this.#connection.follows(call)) return this.#end(flight)
+    const lend = this.#connection.audience.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
     const inWords = bothEdits(edits, leg.speech.edits(call))
     const all = own === undefined ? inWords : this.#withToken(inWords, flight, own, lend)
@@ -90,7 +85,7 @@ export class InflightCalls implements InflightOwner {
 
   answered(flight: InflightCall, frame: ResponseFrame): void {
     this.answers++
-    const outcome = this.#link.leg.speech.outcome(flight.call, frame)
+    const outcome = this.#connection.leg.speech.outcome(flight.call, frame)
     if (outcome.kind === 'outdated') return this.#outdated(flight, outcome)
     if (outcome.kind === 'input-required') return this.#needsInput(flight, outcome.frame)
     const { keeper, row } = flight.call
@@ -107,7 +102,7 @@ export class InflightCalls implements InflightOwner {
     if (call.settled) return
     call.hasRenewed = true
     call.wasAnswered = true
-    void this.#link.renew(what).then(() => call.settled || this.#link.member.call(call, edits))
+    void this.#connection.renew(what).then(() => call.settled || this.#connection.worker.call(call, edits))
   }
 
   /** The call waits for its client and holds no slot; it comes back in the same bytes. */
@@ -115,7 +110,7 @@ export class InflightCalls implements InflightOwner {
     this.#end(flight)
     const resume = (again: Call, more: readonly Edit[]): void => {
       again.wasAnswered = true
-      this.#link.member.call(again, [...flight.edits, ...more])
+      this.#connection.worker.call(again, [...flight.edits, ...more])
     }
     flight.call.needsInput({ frame, service: this.#service, resume })
   }
@@ -127,7 +122,7 @@ export class InflightCalls implements InflightOwner {
 
   /** The one askable call in flight; undefined where there are several. */
   get oneAskable(): Call | undefined {
-    return theOne(this.#link.peer.waiting(), ({ row }) => row.askable)
+    return theOne(this.#connection.peer.waiting(), ({ row }) => row.askable)
   }
 
   /** The call that the server asks for, where it can only be one. */
@@ -138,13 +133,13 @@ export class InflightCalls implements InflightOwner {
 
   /** Whether the server may ask for an abandoned call of another client than this one. */
   mayAskOthers(client: ClientPort): boolean {
-    const isAlone = this.#link.audience.only === client && client.isSeveral !== true
+    const isAlone = this.#connection.audience.only === client && client.isSeveral !== true
     return !isAlone && this.#abandoned.mayAskOthers(client)
   }
 
   /** The call that a log message is about, where it can only be one. */
   get logging(): Call | undefined {
-    const found = theOne(this.#link.peer.waiting(), ({ context }) => context.logLevel !== undefined)
+    const found = theOne(this.#connection.peer.waiting(), ({ context }) => context.logLevel !== undefined)
     return found === undefined || this.#abandoned.mayLogForOthers(found.client) ? undefined : found
   }
 
@@ -158,7 +153,7 @@ export class InflightCalls implements InflightOwner {
 
   /** The one call in flight; undefined where there are several. */
   get only(): Call | undefined {
-    return theOne(this.#link.peer.waiting(), () => true)
+    return theOne(this.#connection.peer.waiting(), () => true)
   }
 
   /**
@@ -168,7 +163,7 @@ export class InflightCalls implements InflightOwner {
    */
   pause(client: ClientPort, during: Call | undefined, isAtWork: boolean): () => void {
     const isThat = (call: Call): boolean => (during === undefined ? call.client === client : call === during)
-    const flights = [...this.#link.peer.waiting()].filter(({ call }) => isThat(call))
+    const flights = [...this.#connection.peer.waiting()].filter(({ call }) => isThat(call))
     if (isAtWork) for (const flight of flights) this.#deadlines.extend(flight)
     return this.#deadlines.pause(flights)
   }
@@ -189,7 +184,7 @@ export class InflightCalls implements InflightOwner {
 
   /** Whose answer an unacceptable message would have been; with two ids it is the answer of neither. */
   addressees(error: FrameError, line: Uint8Array): InflightCall[] {
-    return [...new Set(claimedIds(error, line).flatMap((id) => this.#link.peer.entry(id) ?? []))]
+    return [...new Set(claimedIds(error, line).flatMap((id) => this.#connection.peer.entry(id) ?? []))]
   }
 
   /** The call did not get through, or its answer will not come; the transport says why. */
@@ -211,7 +206,7 @@ export class InflightCalls implements InflightOwner {
     this.tasks.lost(failure)
     const left = [...unanswered, ...this.#unsent.splice(0)]
     for (const flight of left) {
-      if (flight.wasSent) this.#link.peer.retire(flight.id)
+      if (flight.wasSent) this.#connection.peer.retire(flight.id)
       this.#end(flight)
       // Its end makes room for another call, which may have come here too.
       left.push(...this.#unsent.splice(0))
@@ -222,9 +217,9 @@ export class InflightCalls implements InflightOwner {
 
   /** The server is being stopped, so what has not left never will: the next one has it before what comes later. */
   takeBack(): void {
-    for (const flight of this.#link.peer.waiting()) {
+    for (const flight of this.#connection.peer.waiting()) {
       if (!this.#isUnsent(flight)) continue
-      this.#link.peer.retire(flight.id)
+      this.#connection.peer.retire(flight.id)
       this.#end(flight)
       this.#repeat(flight)
     }
@@ -232,8 +227,8 @@ export class InflightCalls implements InflightOwner {
 
   /** A connection that has just ended takes nothing, and why is about to be known. */
   #notSent(flight: InflightCall): void {
-    if (!this.#link.peer.open) return void this.#unsent.push(flight)
-    this.#refuse(flight, this.#link.refusal().body)
+    if (!this.#connection.peer.open) return void this.#unsent.push(flight)
+    this.#refuse(flight, this.#connection.refusal().body)
   }
 
   /**
@@ -248,7 +243,7 @@ export class InflightCalls implements InflightOwner {
   }
 
   #isUnsent({ call, nth, wasSent }: InflightCall): boolean {
-    const { traffic } = this.#link
+    const { traffic } = this.#connection
     // The next connection knows nothing of the task.
     if (call.isAboutTask) return false
     return !wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)
@@ -265,7 +260,7 @@ export class InflightCalls implements InflightOwner {
 
   #repeat({ call, edits }: InflightCall): void {
     call.repeats++
-    this.#link.again(call, edits)
+    this.#connection.again(call, edits)
   }
 
   #withToken(edits: readonly Edit[], flight: InflightCall, own: Span, lend: boolean): readonly Edit[] {
@@ -283,9 +278,9 @@ export class InflightCalls implements InflightOwner {
     const stuck = `the server is stuck: it answers no other request within ${ALIVE_MS} ms either, and gave no answer or progress`
     const what = flight.isChecked && isQuiet ? stuck : isQuiet ? 'no answer or progress' : 'no answer'
     this.#giveUp(flight, callTimeout(this.#service, call, what))
-    cancelRequest(this.#link.peer, flight.id, 'the request timed out')
+    cancelRequest(this.#connection.peer, flight.id, 'the request timed out')
     // Another process would not have the task.
-    if (!call.isAboutTask) this.#link.timedOut()
+    if (!call.isAboutTask) this.#connection.timedOut()
   }
 
   /** The limit is nobody's own, and it is not known that the server is stuck. */
@@ -300,20 +295,20 @@ export class InflightCalls implements InflightOwner {
     flight.call.deadline.check(now + ALIVE_MS)
     if (this.#isChecking) return
     this.#isChecking = true
-    void this.#link.isAlive().then((isAlive) => this.#checked(isAlive))
+    void this.#connection.isAlive().then((isAlive) => this.#checked(isAlive))
   }
 
   #checked(isAlive: boolean): void {
     this.#isChecking = false
     if (!isAlive) return
-    for (const flight of this.#link.peer.waiting()) {
+    for (const flight of this.#connection.peer.waiting()) {
       if (flight.isChecked) this.#deadlines.extend(flight)
       flight.isChecked = false
     }
   }
 
   #giveUp(flight: InflightCall, error: ErrorBody): void {
-    this.#link.peer.retire(flight.id)
+    this.#connection.peer.retire(flight.id)
     this.#refuse(flight, error)
   }
 
@@ -324,7 +319,7 @@ export class InflightCalls implements InflightOwner {
 
   /** Nobody wants the answer any more. */
   cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void {
-    const { peer } = this.#link
+    const { peer } = this.#connection
     const span = frame?.params.members.span('requestId')
     this.#abandon(flight)
     peer.retire(flight.id)
@@ -345,12 +340,142 @@ export class InflightCalls implements InflightOwner {
     flight.ended = true
     if (flight.isPaused) this.#deadlines.end(flight)
     if (flight.token !== undefined && !flight.isHanded) this.#tokens.release(flight.token)
-    this.#link.member.ended(flight.call)
+    this.#connection.worker.ended(flight.call)
     if (this.#onIdle !== undefined) this.#checkIdle()
   }
 
   #checkIdle(): void {
-    const [next] = this.#link.peer.waiting()
+    const [next] = this.#connection.peer.waiting()
     if (next === undefined) this.#onIdle?.()
   }
+}
+
+/** What the calls of one connection need of it. */
+export interface CallsOwner {
+  readonly peer: Peer<InflightCall>
+  readonly leg: Pick<ServerLeg, 'speech'>
+  /** Of the connection, where it counts. */
+  readonly traffic: Traffic | undefined
+  /** Its clients; the ids and tokens of one alone may stay as they are. */
+  readonly audience: { readonly only: ClientPort | undefined }
+  /** Hears of each call that has ended, so that its slot is free. */
+  readonly worker: {
+    ended(call: Call): void
+    /** Takes a call for the connection that is there then. */
+    call(call: Call, edits: readonly Edit[]): void
+  }
+  /** Finds out anew what the server has, or what it speaks. */
+  readonly renew: (what: Outdated['what']) => Promise<void>
+  /** Takes over a request that begins or ends to follow something, where the server has none such; whether it has. */
+  follows(call: Call): boolean
+  /** Why the peer takes no call. */
+  refusal(): UpstreamError
+  timedOut(): void
+  /** Whether the server answers anything within its time. */
+  isAlive(): Promise<boolean>
+  /** Takes back a call for the next connection. */
+  again(call: Call, edits: readonly Edit[]): void
+  /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
+  ask(method: string, params: string): Promise<ResponseFrame>
+}
+
+/** Who hears what becomes of a call in flight. */
+export interface InflightOwner {
+  answered(flight: InflightCall, frame: ResponseFrame): void
+  /** Nobody wants the answer any more. */
+  cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void
+}
+
+/** The entry of a call in its connection. */
+export class InflightCall implements CallHolder, AnswerWaiter {
+  readonly #owner: InflightOwner
+  readonly call: Call
+  /** What it was to be sent with, should it have to be sent again. */
+  readonly edits: readonly Edit[]
+  /** By how much its deadline was put off, since the proxy did not run. */
+  graceMs = 0
+  wasSent = false
+  /** Its client is asked about it, or was. */
+  isPaused = false
+  /** Which of the messages to this server it is, where they are counted. */
+  nth: number | undefined
+  /** The id that the server knows it by. */
+  id: RequestId
+  /** The server is being asked on its account whether it is alive. */
+  isChecked = false
+  /** Nobody waits for it any more, and its slot is free. */
+  ended = false
+  /** Raw JSON of the progress token that the server was given. */
+  token: string | undefined
+  /** Whether a task has the token now. */
+  isHanded = false
+
+  constructor(call: Call, edits: readonly Edit[], owner: InflightOwner) {
+    this.#owner = owner
+    this.call = call
+    this.edits = edits
+    this.id = call.frame.id
+  }
+
+  answered(frame: ResponseFrame): void {
+    this.#owner.answered(this, frame)
+  }
+
+  cancel(frame: NotificationFrame | undefined): void {
+    this.#owner.cancelled(this, frame)
+  }
+}
+
+/** Whether the progress goes on from where an earlier round of the call had come (MCP, Utilities: progress). */
+export function isNews(call: Call, { line, params }: NotificationFrame): boolean {
+  const span = params.members.span('progress')
+  const progress = span === undefined ? Number.NaN : Number(rawAt(line, span))
+  if (progress <= call.progressFloor) return false
+  if (progress > call.progress) call.progress = progress
+  return true
+}
+
+/** The ids that it claims to answer; with two it is the answer of neither. */
+export function claimedIds(error: FrameError, line: Uint8Array): readonly RequestId[] {
+  // A line of a log may be JSON too, and may well have an `id`.
+  if (error.unreadable || !Buffer.from(line.buffer, line.byteOffset, line.length).includes('"jsonrpc"')) {
+    return []
+  }
+  const finder = new IdFinder()
+  finder.push(line)
+  // The id of a question is the server's own, and no call of ours.
+  return finder.isCall ? [] : finder.claims
+}
+
+/** Said by who stands before the server, and had no answer of it in time (RFC 9110, 15.6.3 and 15.6.5). */
+const gatewayStatuses: readonly unknown[] = [502, 504]
+
+/** Whether the call may have reached the server, which has not said that it is done with it. */
+export function mayGoOn({ code, details }: TransportError): boolean {
+  switch (code) {
+    case 'TRANSPORT_CLOSED':
+    case 'TRANSPORT_IO':
+    case 'TRANSPORT_TIMEOUT':
+      return true
+    case 'TRANSPORT_STATUS':
+      return gatewayStatuses.includes(details?.['status'])
+    case 'TRANSPORT_TAP':
+    case 'TRANSPORT_ANSWER':
+    case 'TRANSPORT_AUTH':
+    case 'TRANSPORT_UNREACHABLE':
+    case 'TRANSPORT_SESSION':
+    case 'TRANSPORT_TOKEN':
+      return false
+  }
+}
+
+/** Undefined where there is none of this kind, and where there are several. */
+export function theOne(flights: Iterable<InflightCall>, is: (call: Call) => boolean): Call | undefined {
+  const [found, other] = [...flights].flatMap(({ call }) => (is(call) ? [call] : []))
+  return other === undefined ? found : undefined
+}
+
+/** `id` is the one that the server knows. */
+export function cancelRequest(peer: Peer<InflightCall>, id: RequestId, reason: string): void {
+  peer.notify('notifications/cancelled', `{"requestId":${id},"reason":${quote(reason)}}`, { cancels: id })
 }

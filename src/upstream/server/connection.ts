@@ -1,0 +1,716 @@
+// One initialised connection to one server.
+
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import { type FrameError, TransportError } from '../../jsonrpc/errors.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import { Peer, type PeerOwner, type PendingAnswer } from '../../jsonrpc/peer.js'
+import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import type { Asker, Call, ClientPort } from '../../mcp/call.js'
+import type { ClientCapabilities } from '../../mcp/capabilities.js'
+import type { OpenedServer, Probed, ServerLeg } from '../../mcp/eras/leg.js'
+import { methodNotFound, notFollowed } from '../../mcp/error-codes.js'
+import { serverNotifications, serverRequests } from '../../mcp/methods.js'
+import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
+import { resultNames } from '../../mcp/result-type.js'
+import type { Dialed, DialEnd } from '../contracts/dial.js'
+import { FirstQuestions } from './first-questions.js'
+import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/errors.js'
+import { ALIVE_MS, cancelRequest, type InflightCall, Calls } from './calls.js'
+import type { LogRecord, Runtime, Timer } from '../../runtime/runtime.js'
+import { Noise } from './noise.js'
+import type { ServerContext } from './context.js'
+import type { ServerListen } from './listen.js'
+import { within } from '../../runtime/within.js'
+import type { ServerTimes } from '../contracts/server-config.js'
+
+/** The lane of a connection, which gets all that its server sends except answers. */
+export interface ConnectionLane {
+  /** Of the clients of the connection: where there is one, its ids and tokens may stay as they are. */
+  readonly audience: { readonly only: ClientPort | undefined }
+  /** The server asks something that only a client can answer, during a call where the transport tells. */
+  asked(
+    frame: RequestFrame,
+    row: ServerRequestRow,
+    connection: ServerConnection,
+    during: Call | undefined,
+  ): void
+  /** `row` is undefined for a notification that no revision has. */
+  told(
+    frame: NotificationFrame,
+    row: ServerNotificationRow | undefined,
+    connection: ServerConnection,
+    during: Call | undefined,
+  ): void
+  /** What the server said unasked until now may be lost. */
+  missed(connection: ServerConnection): void
+  /** Resolves when its tools have been read again, or could not be. */
+  relist(connection: ServerConnection): Promise<void>
+  closed(connection: ServerConnection): void
+}
+
+/** The process of a connection, which gave it its calls. */
+export interface ConnectionWorker {
+  /** A call has ended, and its slot is free. */
+  ended(call: Call): void
+  /** Takes a call for the connection that is there then. */
+  call(call: Call, edits: readonly Edit[]): void
+  /** Takes back a call for the connection that follows this one. */
+  again(call: Call, edits: readonly Edit[], connection: ServerConnection): void
+  /** The first call that waits for the connection, and during which its server may ask. */
+  readonly waitingCall: Call | undefined
+  /** The server is to be started anew. */
+  replace(connection: ServerConnection, why: string): void
+  /** The connection has ended. */
+  lost(connection: ServerConnection): void
+}
+
+/** A server as the proxy talks to it. */
+export class ServerConnection implements PeerOwner<InflightCall>, Asker {
+  readonly service: string
+  readonly dialed: Dialed
+  /** The calls that are this connection's to settle. */
+  readonly calls: Calls
+  /** The requests of the proxy's own. */
+  readonly own: OwnRequests
+  readonly #lane: ConnectionLane
+  readonly #worker: ConnectionWorker
+  readonly #leg: ServerLeg
+  readonly #context: ServerContext
+  readonly #peer: Peer<InflightCall>
+  readonly #noise: Noise
+  readonly #ending: Ending
+  readonly #opening: Opening
+  /** The server knows no sessions: it is told nothing that only a session has, and is given no answers. */
+  isTyped = false
+  /** Resolves when calls may be sent; undefined when they may. */
+  settling: Promise<void> | undefined
+  #firstQuestions: FirstQuestions | undefined
+  /** What such a server is listened to for; undefined of all but the first of a lane. */
+  listening: ServerListen | undefined
+  /** Messages that are no answers to calls, and those of them that answer the proxy's own requests. */
+  #messages = 0
+  #ownAnswers = 0
+
+  constructor(dialed: Dialed, context: ServerContext, lane: ConnectionLane, worker: ConnectionWorker) {
+    const { limits, service } = context
+    const leg = context.leg()
+    this.dialed = dialed
+    this.service = service
+    this.#leg = leg
+    this.#lane = lane
+    this.#worker = worker
+    this.#context = context
+    const options = { ...limits, frame: { ...limits.frame, resultNames }, ...context.watch(service) }
+    const peer = new Peer<InflightCall>(dialed.connection, this, options)
+    this.#peer = peer
+    const own = {
+      peer,
+      refusal: () => this.#refusal(),
+      timedOut: () => this.#timedOut(),
+      isAlive: () => this.#isAlive(),
+      heard: () => {
+        this.#messages++
+        this.#ownAnswers++
+      },
+      forgotten: (error: TransportError) => this.#ending.forgotten(error),
+      explained: () => this.#ending.explained(),
+    }
+    const ending = new Ending(dialed, context)
+    this.#ending = ending
+    this.own = new OwnRequests(context, own)
+    this.#opening = new Opening({ context, dialed, leg, own: this.own, ending, peer })
+    this.calls = new Calls(context, {
+      ...own,
+      leg,
+      traffic: dialed.connection.traffic,
+      audience: lane.audience,
+      worker,
+      again: (call, edits) => worker.again(call, edits, this),
+      ask: (method, params) => this.ask(method, params),
+      follows: (call) => this.#follows(call),
+      renew: (what) => this.#renew(what),
+    })
+    this.#noise = new Noise(
+      context,
+      () => this.#messages + this.calls.answers,
+      (what) => this.#giveUp(what),
+    )
+    void dialed.ended.then((end) => this.#end(end))
+  }
+
+  /** More than the handshake was answered in this session, which is now forgotten: the server has not failed. */
+  get isSpent(): boolean {
+    return this.#ending.isForgotten && this.#answers > 1
+  }
+
+  get #answers(): number {
+    return this.#ownAnswers + this.calls.answers
+  }
+
+  get isStopped(): boolean {
+    return this.#ending.isStopped
+  }
+
+  /** Whether the connection takes calls. */
+  get isOpen(): boolean {
+    return this.#peer.open && !this.#ending.isKnown
+  }
+
+  /** What the server has not taken yet. */
+  get backlogBytes(): number {
+    return this.dialed.connection.backlogBytes
+  }
+
+  /** Why the connection ended, for whoever asks afterwards. */
+  get failure(): UpstreamError {
+    return this.#ending.failure
+  }
+
+  /** Begins to read and shakes hands, with the client's own request where that is to reach the server. @throws UpstreamError */
+  async start(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
+    this.#peer.start()
+    const opened = await this.#opening.open(declared, opening)
+    this.isTyped = opened.facts.revision.form === 'typed'
+    if (!this.isTyped && !this.#context.namesCalls && declared.names.has('roots')) this.#awaitQuestions()
+    return opened
+  }
+
+  #awaitQuestions(): void {
+    const first = new FirstQuestions(this.#context.limits.firstQuestions, this.#context.runtime)
+    this.#firstQuestions = first
+    this.settling = first.over.then(() => {
+      this.settling = undefined
+      this.#firstQuestions = undefined
+    })
+  }
+
+  /** Keeps a question that came before any call until the next one; false when that is not possible. */
+  hold(frame: RequestFrame): boolean {
+    return this.#firstQuestions?.hold(frame) ?? false
+  }
+
+  /** Asks what was kept, now that a call waits. */
+  askHeld(): void {
+    for (const frame of this.#firstQuestions?.release() ?? []) this.request(frame, undefined)
+  }
+
+  /** The first call that waits until the first questions are answered. */
+  get waitingCall(): Call | undefined {
+    return this.settling === undefined ? undefined : this.#worker.waitingCall
+  }
+
+  /** The server has taken a question back. */
+  withdrawn(frame: NotificationFrame): void {
+    this.calls.asked.withdrawn(frame)
+    const span = frame.params.members.span('requestId')
+    const id = span && canonicalAt(frame.line, span.start, span.end)
+    if (id !== undefined) this.#firstQuestions?.answered(id)
+  }
+
+  get endedOnProbe(): boolean {
+    return this.#opening.endedOnProbe
+  }
+
+  /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
+  ask(method: string, params: string, patience?: Patience): Promise<ResponseFrame> {
+    const own = this.#leg.speech.params(params, method === 'tasks/cancel')
+    return this.own.ask(method, own, patience ?? this.own.patience('timeoutMs'))
+  }
+
+  async #renew(what: 'lists' | 'era'): Promise<void> {
+    if (what === 'lists') await this.#lane.relist(this)
+    else this.#worker.replace(this, 'it refuses the revision that it spoke before')
+  }
+
+  /** A server without sessions knows no such request. */
+  #follows(call: Call): boolean {
+    if (this.isTyped) void (this.listening?.follows(call) ?? call.fail(notFollowed(this.service, '')))
+    return this.isTyped
+  }
+
+  pass(frame: NotificationFrame, edits: readonly Edit[]): void {
+    if (!this.isTyped) this.#peer.pass(frame, edits)
+  }
+
+  /** A request whose answer comes when nobody wants to hear of changes any more; undefined when too many are out. */
+  listen(params: string, isAboutTasks: boolean): PendingAnswer | undefined {
+    return this.#peer.ask('subscriptions/listen', this.#leg.speech.params(params, isAboutTasks))
+  }
+
+  /** Finds out whether its session is still known: what every server answers tells, and begins another one. */
+  checkSession(): void {
+    if (!this.isTyped) void this.ask('ping', '{}').catch(() => {})
+  }
+
+  /** Stops or resumes reading what the server says; one that has failed is not heard again. */
+  read(on: boolean): void {
+    if (!on || this.#ending.isHeard) this.dialed.connection.read(on)
+  }
+
+  /** `why` is what calls in flight are told, where that is not the end of everything. */
+  async stop(why?: string): Promise<void> {
+    this.#ending.stopped(why)
+    this.own.stop()
+    this.#ending.awaitAnswers(
+      why !== undefined,
+      () => this.#answers,
+      () => this.calls.drain([...this.#peer.waiting()], () => this.failure),
+    )
+    await this.dialed.stop()
+  }
+
+  // Asker: a client's side of what this server asked.
+
+  answered(frame: ResponseFrame, id: RequestId): void {
+    this.#firstQuestions?.answered(id)
+    this.#peer.answer(frame, this.calls.asked.answered(frame, id), id)
+  }
+
+  refused(id: RequestId, error: ErrorBody): void {
+    this.#firstQuestions?.answered(id)
+    this.calls.asked.over(id)
+    this.#peer.refuse(id, error)
+  }
+
+  progressed(frame: NotificationFrame, edits: readonly Edit[]): void {
+    this.#peer.pass(frame, edits)
+  }
+
+  // PeerOwner: what the server says.
+
+  request(frame: RequestFrame, during: InflightCall | undefined): void {
+    this.#messages++
+    const row = serverRequests.get(frame.method)
+    if (this.isTyped) this.#noise.request(frame.method)
+    else if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
+    else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
+    else {
+      this.#firstQuestions?.asked(frame.id)
+      this.#lane.asked(frame, row, this, during?.call)
+    }
+  }
+
+  notification(frame: NotificationFrame, during: InflightCall | undefined): void {
+    this.#messages++
+    const row = serverNotifications.get(frame.method)
+    if (this.isTyped && this.listening?.told(frame, row) === true) return
+    if (row?.does !== 'progress') this.#lane.told(frame, row, this, during?.call)
+    else if (!this.calls.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
+  }
+
+  stray(frame: ResponseFrame): void {
+    this.#messages++
+    if (frame.id !== undefined) this.calls.late(frame.id)
+    this.#log('debug', 'an answer that nobody waits for', { id: frame.id })
+  }
+
+  batch(): void {
+    this.#noise.batch()
+  }
+
+  failed(flight: InflightCall | undefined, error: TransportError): void {
+    if (error.code === 'TRANSPORT_SESSION') this.#ending.forgotten(error)
+    if (flight === undefined) this.#log('warn', error.message)
+    else this.calls.failed(flight, error)
+  }
+
+  malformed(error: FrameError, line: Uint8Array, bytes: number): void {
+    const flights = this.calls.addressees(error, line)
+    const what = `its answer is invalid: ${error.message}`
+    if (flights.length === 0) return this.#noise.line(line, bytes, error)
+    for (const flight of flights) this.calls.spoilt(flight, 'invalid-answer', what)
+  }
+
+  oversize(id: RequestId | undefined, flight: InflightCall | undefined, bytes: number): void {
+    const what = `its answer of ${bytes} bytes or more is over the limit`
+    if (flight !== undefined) this.calls.spoilt(flight, 'too-large', what)
+    this.#noise.oversize(id, bytes, flight !== undefined)
+  }
+
+  missed(): void {
+    this.#lane.missed(this)
+  }
+
+  ended(): void {
+    void this.#peer.close()
+  }
+
+  closed(unanswered: readonly InflightCall[], cause: TransportError | undefined): void {
+    this.#ending.closed()
+    const deadline = Math.min(...unanswered.map(({ call }) => call.deadline.endsAt))
+    // The exit says more than the end of the stream, and follows it closely.
+    void this.#ending.explained(deadline).then(() => {
+      if (cause !== undefined) this.#log('debug', cause.message)
+      this.calls.drain(unanswered, () => this.failure)
+      this.#worker.lost(this)
+      this.#lane.closed(this)
+      void this.dialed.stop()
+    })
+    this.listening?.close()
+    this.#firstQuestions?.end()
+  }
+
+  /** Why the peer takes nothing. */
+  #refusal(): UpstreamError {
+    return this.#peer.open && !this.#ending.isKnown
+      ? thatServer(this.service, 'overloaded', 'has too many in flight')
+      : this.failure
+  }
+
+  /** Whether the server answers a request that costs it nothing; an error is an answer too. */
+  async #isAlive(): Promise<boolean> {
+    const endsAt = this.#context.runtime.now() + ALIVE_MS
+    try {
+      await this.ask(this.isTyped ? 'server/discover' : 'ping', '{}', { of: 'timeoutMs', endsAt })
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #timedOut(): void {
+    if (this.#context.onTimeout === 'restart') this.#worker.replace(this, 'a call timed out')
+  }
+
+  /** Nothing more is read of it, and it ends like one that has closed its connection. */
+  #giveUp(what: string): void {
+    this.read(false)
+    this.#end({ reason: 'invalid-answer', message: `'${this.service}' ${what}` })
+  }
+
+  #end(end: DialEnd): void {
+    this.#ending.because(end)
+    void this.#peer.close()
+  }
+
+  #log(level: LogRecord['level'], message: string, details?: Readonly<Record<string, unknown>>): void {
+    this.#context.log({ level, service: this.service, message, ...(details && { details }) })
+  }
+}
+
+/** What the opening of a connection is made of. */
+export interface OpeningParts {
+  readonly context: ServerContext
+  readonly dialed: Dialed
+  readonly leg: ServerLeg
+  readonly own: OwnRequests
+  readonly ending: Ending
+  readonly peer: { notify(method: string): void }
+}
+
+/** Opens one connection. */
+export class Opening {
+  readonly #connection: OpeningParts
+  #isProbing = false
+
+  constructor(connection: OpeningParts) {
+    this.#connection = connection
+  }
+
+  /** The server has ended by itself on the question which revisions it speaks: it is to be started anew, and not asked. */
+  get endedOnProbe(): boolean {
+    return this.#isProbing && this.#connection.dialed.pid !== undefined && this.#connection.ending.isEnded
+  }
+
+  /** With the client's own request where that is to reach the server. @throws UpstreamError */
+  async open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
+    const { context, leg, own, ending, peer } = this.#connection
+    const patience = own.patience('startTimeoutMs')
+    const voice = {
+      ask: (method: string, params: string) => own.ask(method, params, patience),
+      probe: (method: string, params: string) => this.#probe(own.ask(method, params, patience)),
+      pass: (frame: RequestFrame, edits: readonly Edit[]) => own.pass(frame, edits, patience),
+      notify: (method: string) => peer.notify(method),
+    }
+    const opened = await leg.open(voice, declared, opening)
+    switch (opened.kind) {
+      case 'opened':
+        return opened
+      case 'refused':
+        throw unusable(context, opened.why)
+      case 'ended':
+        throw ending.failure
+    }
+  }
+
+  async #probe(asked: Promise<ResponseFrame>): Promise<Probed> {
+    const { probeMs, runtime } = this.#connection.context
+    this.#isProbing = true
+    const probed = await probe(asked, probeMs, runtime, () => this.endedOnProbe)
+    this.#isProbing = probed.kind === 'ended'
+    return probed
+  }
+}
+
+// Why a connection to a server ended: the first known reason is kept.
+//
+// A server that is being stopped has a while of its own before it is told by a signal, and what it answers until then
+// is heard. One that is to come back and answers nothing is stuck: those who wait for it, or for a slot of it, are
+// better off with its successor.
+
+type EndState =
+  | { readonly kind: 'open' }
+  /** By itself; because the server has forgotten the session; because the proxy has stopped it. */
+  | { readonly kind: 'ended' | 'forgotten' | 'stopped'; readonly end: DialEnd }
+
+/** The end of one connection, and its error, which is made when it is first needed. */
+export class Ending {
+  readonly #dialed: Dialed
+  readonly #context: ServerContext
+  #state: EndState = { kind: 'open' }
+  /** Runs out when no further answer of a stopping server is waited for. */
+  #lastAnswers: Timer | undefined
+
+  constructor(dialed: Dialed, context: ServerContext) {
+    this.#dialed = dialed
+    this.#context = context
+  }
+
+  get isKnown(): boolean {
+    return this.#state.kind !== 'open'
+  }
+
+  /** As an error for whoever asks. */
+  get failure(): UpstreamError {
+    const { service } = this.#context
+    const closed = { reason: 'closed', message: `'${service}' closed its connection` } as const
+    const { reason, message, details }: DialEnd = this.#state.kind === 'open' ? closed : this.#state.end
+    return new UpstreamError(service, reason, message, { details })
+  }
+
+  /** The server has forgotten the session, which says nothing of its health. */
+  get isForgotten(): boolean {
+    return this.#state.kind === 'forgotten'
+  }
+
+  /** In a session that is forgotten, and while the server is being stopped, what was asked before may still come to its end. */
+  get isHeard(): boolean {
+    return this.#state.kind !== 'ended'
+  }
+
+  /** Whether it has ended by itself. */
+  get isEnded(): boolean {
+    return this.#state.kind === 'ended'
+  }
+
+  /** Whether the proxy has ended it, before it ended otherwise. */
+  get isStopped(): boolean {
+    return this.#state.kind === 'stopped'
+  }
+
+  because(end: DialEnd): void {
+    this.#first('ended', end)
+  }
+
+  forgotten(error: TransportError): void {
+    this.#first('forgotten', fromTransport(this.#context.service, error))
+  }
+
+  /** `why` is what the calls in flight are told where the server comes back. */
+  stopped(why: string | undefined): void {
+    const { service } = this.#context
+    const end: DialEnd =
+      why === undefined
+        ? { reason: 'shutting-down', message: `'${service}' is being stopped` }
+        : { reason: 'closed', message: `'${service}' is being restarted: ${why}` }
+    this.#first('stopped', end)
+  }
+
+  #first(kind: 'ended' | 'forgotten' | 'stopped', end: DialEnd): void {
+    if (this.#state.kind === 'open') this.#state = { kind, end }
+  }
+
+  /** Calls `over` when the calls in flight on a server that was told to stop wait no longer; `answers` says how many have come. */
+  awaitAnswers(comesBack: boolean, answers: () => number, over: () => void): void {
+    if (this.#lastAnswers !== undefined) return
+    const { limits, runtime } = this.#context
+    const ownMs = limits.ladder.stdinWaitMs
+    const before = answers()
+    const firstMs = comesBack ? Math.min(limits.ndjson.closeWaitMs, ownMs) : ownMs
+    this.#lastAnswers = runtime.setTimer(firstMs, () => {
+      if (answers() === before || firstMs === ownMs) return over()
+      this.#lastAnswers = runtime.setTimer(ownMs - firstMs, over)
+    })
+  }
+
+  /** The server is gone. */
+  closed(): void {
+    this.#lastAnswers?.cancel()
+  }
+
+  /** Waits for the exit that explains the end of the connection, but not for long, and not past `deadline`. */
+  async explained(deadline: number = Infinity): Promise<void> {
+    const { limits, runtime } = this.#context
+    const leftMs = Math.max(0, deadline - runtime.now())
+    if (!this.isKnown) await within(this.#dialed.ended, Math.min(limits.exitWaitMs, leftMs), runtime)
+  }
+}
+
+type Budget = Exclude<keyof ServerTimes, 'settableIn'>
+
+/** One of a server's times, running. */
+export interface Patience {
+  readonly of: Budget
+  readonly endsAt: number
+}
+
+/** The connection of the requests. */
+export interface OwnRequestsOwner {
+  readonly peer: Peer<InflightCall>
+  /** Why the peer takes nothing. */
+  refusal(): UpstreamError
+  /** It does not list what it has. */
+  timedOut(): void
+  /** An answer came. */
+  heard(): void
+  /** The server has forgotten the session. */
+  forgotten(error: TransportError): void
+  /** Resolves when it is known, or will not be, why the connection has ended. */
+  explained(): Promise<unknown>
+}
+
+/** Asks, and waits as long as the server's times allow. */
+export class OwnRequests {
+  readonly #context: ServerContext
+  readonly #owner: OwnRequestsOwner
+  /** What ends the waits that are under way. */
+  readonly #waits = new Set<StoppableWait<ResponseFrame>>()
+  #isStopped = false
+
+  constructor(context: ServerContext, owner: OwnRequestsOwner) {
+    this.#context = context
+    this.#owner = owner
+  }
+
+  /** Whether the connection takes anything more. */
+  get isOpen(): boolean {
+    return this.#owner.peer.open
+  }
+
+  /** The server is being stopped: nobody needs to know any more what was asked. */
+  stop(): void {
+    this.#isStopped = true
+    for (const wait of this.#waits) wait.stop()
+  }
+
+  /** Begins to wait; several requests may share one patience. */
+  patience(of: Budget): Patience {
+    const { runtime, times } = this.#context
+    return { of, endsAt: runtime.now() + times[of] }
+  }
+
+  /** `params` is raw JSON. @throws UpstreamError */
+  ask(method: string, params: string | undefined, patience: Patience): Promise<ResponseFrame> {
+    return this.#answer(method, this.#isStopped ? undefined : this.#owner.peer.ask(method, params), patience)
+  }
+
+  /** Asks what a client has asked, in its own bytes. @throws UpstreamError */
+  pass(frame: RequestFrame, edits: readonly Edit[], patience: Patience): Promise<ResponseFrame> {
+    const asked = this.#isStopped ? undefined : this.#owner.peer.askFor(frame, edits)
+    return this.#answer(frame.method, asked, patience)
+  }
+
+  /** Gives up one that has no patience of its own. */
+  giveUp(id: RequestId): void {
+    this.#owner.peer.retire(id)
+    cancelRequest(this.#owner.peer, id, 'nobody waits for it any more')
+  }
+
+  async #answer(
+    method: string,
+    asked: PendingAnswer | undefined,
+    patience: Patience,
+  ): Promise<ResponseFrame> {
+    const { runtime, service } = this.#context
+    if (asked === undefined) throw this.#owner.refusal()
+    try {
+      const wait = this.#unlessStopped(asked.answer)
+      const answer = await within(wait.over, patience.endsAt - runtime.now(), runtime).finally(() =>
+        this.#waits.delete(wait),
+      )
+      if (answer === undefined) return this.#expired(asked.id, method, patience)
+      this.#owner.heard()
+      return answer
+    } catch (error) {
+      if (error instanceof UpstreamError) throw error
+      if (error instanceof TransportError && error.code === 'TRANSPORT_SESSION') this.#owner.forgotten(error)
+      if (error instanceof TransportError && this.#owner.peer.open) throw fromTransport(service, error)
+      await this.#owner.explained()
+      throw this.#owner.refusal()
+    }
+  }
+
+  #unlessStopped(asked: Promise<ResponseFrame>): StoppableWait<ResponseFrame> {
+    const wait = new StoppableWait(asked, () => this.#owner.refusal())
+    this.#waits.add(wait)
+    return wait
+  }
+
+  /** @throws UpstreamError always */
+  #expired(id: RequestId, method: string, { of }: Patience): never {
+    const { service, times } = this.#context
+    const { peer } = this.#owner
+    // Only now: the id of an answered request may have been lent to somebody else already.
+    peer.retire(id)
+    // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
+    if (of !== 'startTimeoutMs') cancelRequest(peer, id, 'the request timed out')
+    if (of === 'listTimeoutMs') this.#owner.timedOut()
+    const budget = of.replace(/Ms$/, '')
+    const message = `'${service}' did not answer ${method} within ${times[of]} ms (${budget})`
+    throw new UpstreamError(service, 'timeout', message, { details: { budget, ms: times[of] } })
+  }
+}
+
+/** A wait for an answer that ends when the server is stopped. */
+class StoppableWait<T> {
+  readonly over: Promise<T>
+  stop: () => void = () => {}
+
+  constructor(answer: Promise<T>, refusal: () => UpstreamError) {
+    this.over = new Promise((resolve, reject) => {
+      this.stop = () => reject(refusal())
+      answer.then(resolve, reject)
+    })
+  }
+}
+
+// A question that a server may not know, and what may come of it.
+//
+// Over the network a server refuses what it does not know with a status; which of them say nothing of the server is
+// decided here (MCP 2026-07-28, Streamable HTTP, Backward Compatibility).
+
+/** Of credentials, of time, of too many requests. */
+const inconclusive: readonly unknown[] = [401, 403, 408, 429]
+
+/**
+ * Waits for the answer to a request that a server may not know.
+ *
+ * `ended` says whether the server has ended by itself.
+ *
+ * @throws UpstreamError where what has happened says nothing of what the server knows
+ */
+export async function probe(
+  asked: Promise<ResponseFrame>,
+  waitMs: number,
+  runtime: Runtime,
+  ended: () => boolean,
+): Promise<Probed> {
+  try {
+    const answer = waitMs === Infinity ? await asked : await within(asked, waitMs, runtime)
+    return answer === undefined ? { kind: 'silent', late: asked } : { kind: 'answered', answer }
+  } catch (error) {
+    if (ended()) return { kind: 'ended' }
+    if (error instanceof UpstreamError && isRefusal(error)) return { kind: 'refused' }
+    throw error
+  }
+}
+
+/** Whether a status was the answer that a server gives to what it does not know. */
+function refusesUnknown(status: unknown): boolean {
+  return typeof status === 'number' && status >= 400 && status < 500 && !inconclusive.includes(status)
+}
+
+function isRefusal({ reason, details }: UpstreamError): boolean {
+  return reason === 'http-status' && refusesUnknown(details?.['status'])
+}

@@ -1,0 +1,343 @@
+// The log level and the subscriptions of a server, which are set again when it comes back.
+
+import { quote } from '../../jsonrpc/text.js'
+import type { LogSink } from '../../runtime/runtime.js'
+import type { Call, ClientPort, Outcome } from '../../mcp/call.js'
+import { upstreamFailed } from '../../mcp/error-codes.js'
+import { asUpstreamError } from '../contracts/errors.js'
+import type { ServerConnection } from './connection.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import { severity } from '../../mcp/methods/logging.js'
+import { isFollowedBy } from '../../mcp/resource-uris.js'
+
+export interface SubscriptionsParts {
+  readonly service: string
+  readonly limits: { readonly subscriptionsMax: number }
+  readonly log: LogSink
+}
+
+/** The subscriptions of one client to one resource that are not answered yet. */
+interface Asking {
+  open: number
+  isGranted: boolean
+}
+
+/** The log level and the subscriptions of a lane's clients. */
+export class Subscriptions {
+  readonly #context: SubscriptionsParts
+  readonly #audience: LaneClients
+  readonly #asking = new WeakMap<ClientPort, Map<string, Asking>>()
+
+  constructor(context: SubscriptionsParts, audience: LaneClients) {
+    this.#context = context
+    this.#audience = audience
+  }
+
+  /** The most verbose level that any client asked for. */
+  sendLevel(connection: ServerConnection): void {
+    const { level } = this.#audience
+    if (level !== undefined && !connection.isTyped)
+      void this.#tell(connection, 'logging/setLevel', `{"level":${quote(level)}}`)
+  }
+
+  /** What a call is about to ask for is left to that. */
+  resubscribe(connection: ServerConnection): void {
+    if (connection.isTyped) return
+    const granted = [...this.#audience.followed].filter((uri) => !this.#isOnlyAsked(uri))
+    void inTurns(granted, async (uri) => {
+      if (this.#audience.isFollowedAt(uri)) await this.#subscribe(connection, uri)
+    })
+  }
+
+  #isOnlyAsked(uri: string): boolean {
+    for (const client of this.#audience.followersAt(uri))
+      if (this.#asking.get(client)?.get(uri)?.isGranted !== false) return false
+    return true
+  }
+
+  /** Keeps who follows what; gives the call that the server gets, unless it must not be told. */
+  passing(call: Call, subscribes: boolean, connection: () => ServerConnection | undefined): Call | undefined {
+    if (call.row.route.to === 'task') return this.#followingTask(call, subscribes)
+    const uri = call.frame.params.members.string('uri')
+    if (uri === undefined) return call
+    if (subscribes) return this.#following(call, uri)
+    const isLast = this.#audience.unfollow(call.client, uri)
+    if (isLast || this.#audience.followersOf(uri).size === 0) return this.#leaving(call, uri, connection)
+    call.settle({ kind: 'result', result: '{}' })
+    return undefined
+  }
+
+  /** A client follows from now on, since updates may come before the answer, and no longer when it is refused. */
+  #following(call: Call, uri: string): Call | undefined {
+    const { client } = call
+    const asking = this.#asking.get(client)?.get(uri)
+    if (!this.#audience.follows(client, uri)) {
+      if (this.#isFull(call, this.#audience.followedCount, 'resources')) return undefined
+      this.#audience.follow(client, uri)
+    } else if (asking === undefined) return call
+    return this.#asked(call, uri, asking ?? this.#ask(client, uri))
+  }
+
+  /** Whoever follows a task asks for that once at a time. */
+  #followingTask(call: Call, subscribes: boolean): Call | undefined {
+    const { client } = call
+    const { tasks } = this.#audience
+    const id = call.frame.params.members.string('taskId') ?? ''
+    if (!subscribes) {
+      tasks.remove(client, id)
+      return call
+    }
+    if (this.#isFull(call, tasks.size, 'tasks')) return undefined
+    tasks.add(client, id)
+    return call.attempt((outcome) => {
+      if (!isGranted(outcome)) tasks.remove(client, id)
+      call.settle(outcome)
+    })
+  }
+
+  #isFull(call: Call, size: number, what: string): boolean {
+    const { limits, service } = this.#context
+    if (size < limits.subscriptionsMax) return false
+    const message = `'${service}' is followed in ${limits.subscriptionsMax} ${what} already`
+    call.fail(upstreamFailed(service, 'overloaded', message))
+    return true
+  }
+
+  /** Of several that ask for the same, one that is granted is enough. */
+  #asked(call: Call, uri: string, asking: Asking): Call {
+    const { client } = call
+    asking.open++
+    return call.attempt((outcome) => {
+      asking.isGranted ||= isGranted(outcome)
+      if (--asking.open === 0) {
+        this.#asking.get(client)?.delete(uri)
+        if (!asking.isGranted) this.#audience.unfollow(client, uri)
+      }
+      call.settle(outcome)
+    })
+  }
+
+  #ask(client: ClientPort, uri: string): Asking {
+    const asking = { open: 0, isGranted: false }
+    const uris = this.#asking.get(client) ?? new Map<string, Asking>()
+    this.#asking.set(client, uris.set(uri, asking))
+    return asking
+  }
+
+  #leaving(call: Call, uri: string, connection: () => ServerConnection | undefined): Call {
+    return call.attempt((outcome) => {
+      call.settle(outcome)
+      const told = connection()
+      if (told !== undefined) void this.#unsubscribed(told, uri)
+    })
+  }
+
+  /** Over HTTP messages overtake each other: who has begun to follow meanwhile may have been unsubscribed with it. */
+  async #unsubscribed(connection: ServerConnection, uri: string): Promise<void> {
+    if (this.#audience.isFollowedAt(uri)) await this.#subscribe(connection, uri)
+  }
+
+  /** The client follows what it followed elsewhere before. */
+  follow(client: ClientPort, uri: string, connection: ServerConnection | undefined): void {
+    if (this.#audience.follow(client, uri) && connection !== undefined) void this.#subscribe(connection, uri)
+  }
+
+  async #subscribe(connection: ServerConnection, uri: string): Promise<void> {
+    if (connection.isTyped) return connection.listening?.renew()
+    return this.#tell(connection, 'resources/subscribe', `{"uri":${quote(uri)}}`)
+  }
+
+  unsubscribe(connection: ServerConnection | undefined, uris: readonly string[]): void {
+    if (connection === undefined || uris.length === 0) return
+    if (connection.isTyped) return connection.listening?.renew()
+    void inTurns(uris, async (uri) => {
+      if (this.#audience.isFollowedAt(uri)) return
+      await this.#tell(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
+      await this.#unsubscribed(connection, uri)
+    })
+  }
+
+  /** A failure is the server's own business. */
+  async #tell(connection: ServerConnection, method: string, params: string): Promise<void> {
+    try {
+      await connection.ask(method, params)
+    } catch (error) {
+      const message = `${method}: ${asUpstreamError(connection.service, error).message}`
+      this.#context.log({ level: 'debug', service: connection.service, message })
+    }
+  }
+}
+
+/** There may be thousands, and a server has other things to do; what was due may be so no longer when its turn comes. */
+const AT_ONCE = 64
+
+async function inTurns(uris: readonly string[], tell: (uri: string) => Promise<void>): Promise<void> {
+  const waiting = uris.values()
+  const each = async (): Promise<void> => {
+    for (const uri of waiting) await tell(uri)
+  }
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, uris.length) }, each))
+}
+
+function isGranted(outcome: Outcome): boolean {
+  return outcome.kind === 'result' || (outcome.kind === 'answered' && outcome.frame.kind === 'result')
+}
+
+/** Clients, the log levels they asked for, and the resources they follow. */
+export class LaneClients {
+  /** By their serials. */
+  readonly #clients = new BriefMap<number, ClientPort>()
+  readonly #levels = new Map<ClientPort, string>()
+  readonly #resources = new Followers()
+  /** Of the tasks of the extension Tasks. */
+  readonly tasks: Followers = new Followers()
+  /** Somebody has left whose business the server may still be at. */
+  #mixed = false
+  /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
+  only: ClientPort | undefined
+
+  get size(): number {
+    return this.#clients.size
+  }
+
+  [Symbol.iterator](): IterableIterator<ClientPort> {
+    return this.#clients.values()
+  }
+
+  add(client: ClientPort): void {
+    this.#clients.set(client.serial, client)
+    this.#findOnly()
+  }
+
+  /** Forgets a client and gives the resources that nobody follows any more. */
+  remove(client: ClientPort): string[] {
+    const was = this.#clients.take(client.serial)
+    if (was !== undefined && was.asksNothing !== true) this.#mixed = true
+    this.#findOnly()
+    this.#levels.delete(client)
+    this.tasks.removeAll(client)
+    return this.#resources.removeAll(client)
+  }
+
+  /** The server has started anew and knows of nobody. */
+  renew(): void {
+    this.#mixed = false
+    this.#findOnly()
+  }
+
+  #findOnly(): void {
+    const [first] = this.size === 1 && !this.#mixed ? this : []
+    this.only = first
+  }
+
+  setLevel(client: ClientPort, level: string): void {
+    this.#levels.set(client, level)
+  }
+
+  /** The most verbose level that any client asked for. */
+  get level(): string | undefined {
+    let most: string | undefined
+    for (const level of this.#levels.values()) {
+      if (most === undefined || severity(level) < severity(most)) most = level
+    }
+    return most
+  }
+
+  get followed(): IterableIterator<string> {
+    return this.#resources.names
+  }
+
+  /** Who follows exactly this. */
+  followersAt(uri: string): Iterable<ClientPort> {
+    return this.#resources.at(uri)
+  }
+
+  isFollowedAt(uri: string): boolean {
+    return this.#resources.has(uri)
+  }
+
+  /** How many resources are followed. */
+  get followedCount(): number {
+    return this.#resources.size
+  }
+
+  follows(client: ClientPort, uri: string): boolean {
+    return this.#resources.at(uri).has(client)
+  }
+
+  /** Whether this is the first one who follows it. */
+  follow(client: ClientPort, uri: string): boolean {
+    return this.#resources.add(client, uri)
+  }
+
+  /** The client follows nothing here any more; gives what it followed. */
+  surrender(client: ClientPort): string[] {
+    const followed = [...this.followed].filter((uri) => this.follows(client, uri))
+    for (const uri of followed) this.unfollow(client, uri)
+    return followed
+  }
+
+  /** Whether this was the last one who followed it. */
+  unfollow(client: ClientPort, uri: string): boolean {
+    return this.#resources.remove(client, uri)
+  }
+
+  /**
+   * Who follows this resource.
+   *
+   * The updated URI may be a sub-resource of the followed one (MCP, Resources: subscriptions).
+   */
+  followersOf(uri: string): Set<ClientPort> {
+    const found = new Set(this.#resources.at(uri))
+    for (const followed of this.followed) {
+      if (followed !== uri && isFollowedBy(uri, followed))
+        for (const client of this.#resources.at(followed)) found.add(client)
+    }
+    return found
+  }
+}
+
+/** The clients of one lane that follow something. */
+export class Followers {
+  readonly #clients = new Map<string, Set<ClientPort>>()
+
+  /** How many things are followed. */
+  get size(): number {
+    return this.#clients.size
+  }
+
+  /** What is followed. */
+  get names(): IterableIterator<string> {
+    return this.#clients.keys()
+  }
+
+  has(name: string): boolean {
+    return this.#clients.has(name)
+  }
+
+  /** Who follows exactly this. */
+  at(name: string): ReadonlySet<ClientPort> {
+    return this.#clients.get(name) ?? new Set()
+  }
+
+  /** Whether this is the first one who follows it. */
+  add(client: ClientPort, name: string): boolean {
+    const clients = this.#clients.get(name) ?? new Set()
+    clients.add(client)
+    this.#clients.set(name, clients)
+    return clients.size === 1
+  }
+
+  /** Whether this was the last one who followed it. */
+  remove(client: ClientPort, name: string): boolean {
+    const clients = this.#clients.get(name)
+    if (clients === undefined || !clients.delete(client) || clients.size > 0) return false
+    this.#clients.delete(name)
+    return true
+  }
+
+  /** The client follows nothing any more; gives what nobody follows now. */
+  removeAll(client: ClientPort): string[] {
+    return [...this.#clients.keys()].filter((name) => this.remove(client, name))
+  }
+}
