@@ -6,6 +6,7 @@ import { cli } from '../integration/support/programs.js'
 import { scenarios } from './scenarios.js'
 
 const counts: readonly [name: string, count: number][] = [
+  ['kill-children', 60],
   ['sessions', 100],
   ['long-session', 8000],
   ['identical-ids', 8000],

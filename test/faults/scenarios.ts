@@ -8,16 +8,17 @@ import { fuzzServer } from './fuzz-server.js'
 import { httpSoak } from './http-soak.js'
 import { hugeLine } from './huge-line.js'
 import { identicalIds } from './identical-ids.js'
+import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
 import { longSession } from './long-session.js'
 import type { Scenario } from './scenario.js'
 import { sessions } from './sessions.js'
-
 import { sevenOfEight } from './seven-of-eight.js'
 import { slowReaders } from './slow-readers.js'
 import { slowSockets } from './slow-sockets.js'
 
 export const scenarios: ReadonlyMap<string, Scenario> = new Map([
+  ['kill-children', killChildren],
   ['kill-proxy', killProxy],
   ['sessions', sessions],
   ['long-session', longSession],

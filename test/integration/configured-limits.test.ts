@@ -16,6 +16,17 @@ const a = itServer({ IT_NAME: 'a' })
 const b = itServer({ IT_NAME: 'b' })
 
 describe('server.drainTimeout', () => {
+  test('is what a call has that is in flight at SIGTERM', async (t) => {
+    const proxy = spawnProxy(t, { s: a }, { more: { server: { drainTimeout: 30_000 } } })
+    await proxy.client.open()
+    // Longer than the 5 seconds that it has without the key.
+    const running = proxy.client.call('s__slow', { steps: 12, everyMs: 500 })
+    await proxy.client.request('ping')
+    proxy.child.kill('SIGTERM')
+    assert.equal(numberAt(said(await running), 'at'), 13)
+    assert.equal(await proxy.exited, 0)
+  })
+
   test('is over for a call that takes longer', async (t) => {
     const proxy = spawnProxy(t, { s: a }, { more: { server: { drainTimeout: 0 } } })
     await proxy.client.open()
