@@ -39,6 +39,25 @@ describe('server.drainTimeout', () => {
 })
 
 describe('processesMax', () => {
+  test('holds for the first start of all servers', async (t) => {
+    const runtime = new FakeRuntime()
+    const servers = Object.fromEntries(['s0', 's1', 's2', 's3'].map((name) => [name, { command: name }]))
+    const { attach, proxy } = await libraryProxy(t, servers, { runtime, eager: true }, { processesMax: 2 })
+    await runtime.pass(1000, 50)
+    const { client } = await attach()
+    await runtime.until(client.open())
+    const list = await runtime.until(client.request('tools/list'))
+    assert.equal(listAt(list.value, 'result', 'tools').length, 2)
+    assert.equal(runtime.children.length, 2)
+    assert.match(
+      proxy
+        .status()
+        .map(({ error }) => error)
+        .join(),
+      /'s3' cannot be started: 2 processes run already, which is processesMax/,
+    )
+  })
+
   test('refuses the server for which there is no process left, and says so', async (t) => {
     const { attach } = await libraryProxy(t, { a, b }, {}, { processesMax: 1 })
     const [{ client }, other] = [await attach(), await attach()]

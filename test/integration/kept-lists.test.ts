@@ -1,6 +1,8 @@
 // Lists that one run of the command keeps for the next.
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
@@ -36,6 +38,16 @@ class Machine {
   start(...args: string[]): Spawned {
     const all = [cli, '--stdio', '--config', this.#config, ...args]
     return spawnProgram(this.#scope, process.execPath, all, { env: { ...process.env, HOME: this.home } })
+  }
+
+  /** What `--check` says. */
+  async check(...args: string[]): Promise<string> {
+    const all = [cli, '--check', this.#config, ...args]
+    const child = spawn(process.execPath, all, { env: { ...process.env, HOME: this.home } })
+    let text = ''
+    child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    await once(child, 'close')
+    return text
   }
 
   /** Whether the lists of a server are kept. */
@@ -119,6 +131,34 @@ describe('kept lists', () => {
     )
     machine.ready(true)
     assert.notEqual(await listed, undefined)
+  })
+
+  test('are neither written nor read beside a recording, which is played back where nothing is kept', async (t) => {
+    const machine = new Machine(t)
+    await live(machine, '--record', join(machine.home, 'first.jsonl'))
+    assert.deepEqual(machine.kept, [])
+    await live(machine)
+    machine.ready(false)
+    const proxy = machine.start('--record', join(machine.home, 'second.jsonl'))
+    await proxy.client.open()
+    const listed = toolsOf(proxy)
+    await proxy.client.request('ping')
+    const lists = proxy.client.count((value) => at(value, 'result', 'tools') !== undefined)
+    assert.equal(lists, 0, 'the list waits for the server')
+    machine.ready(true)
+    assert.notEqual(await listed, undefined)
+  })
+
+  test('are written by --check --start, so that the first client sees them at once', async (t) => {
+    const machine = new Machine(t)
+    const text = await machine.check('--start')
+    assert.match(text, /1 ready, 0 failed/)
+    assert.deepEqual(machine.kept, ['late'])
+    machine.ready(false)
+    const proxy = machine.start()
+    await proxy.client.open()
+    assert.notDeepEqual(await toolsOf(proxy), [])
+    machine.ready(true)
   })
 
   test('are not kept of a server whose configuration says so', async (t) => {
