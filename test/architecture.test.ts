@@ -71,8 +71,8 @@ const users = table(`
   node:crypto            | gateway kept proxy/ upstream/kept sandbox
   node:dns               | sandbox/
   node:fs                | cli config kept log record replay runtime servers upstream/ sandbox/
-  node:http              | replay sandbox
-  node:https             | replay sandbox
+  node:http              | sandbox
+  node:https             | sandbox
   node:net               | replay runtime transports/ upstream/ sandbox/
   node:tls               | transports/http-client
 `)

@@ -1,9 +1,8 @@
 // The first line of a transcript: what it was made with, and what to replay it against.
 
-import { type HeaderField, filledFields } from './http-line.js'
 import { type JsonNode, type ObjectNode, child, textOf } from './json-tree.js'
 import { refuseUnknown } from './line.js'
-import { type Filled, PatternError } from './pattern.js'
+import { PatternError } from './pattern.js'
 
 /** What carries the messages. */
 export type Carrier = 'stdio' | 'http'
@@ -21,8 +20,6 @@ export interface Header {
   readonly args: readonly string[] | undefined
   /** The proxy's configuration, as JSON. */
   readonly config: string | undefined
-  /** Header fields of every request, where the transcript is one of HTTP itself. */
-  readonly headers: readonly HeaderField<Filled>[]
   /** A service on the network that the configuration needs: what is started for it, listening on `$beside`. */
   readonly beside: readonly string[] | undefined
   /** Environment variables on top of our own. */
@@ -32,7 +29,7 @@ export interface Header {
 const VERSION = '1'
 
 const KEYS: ReadonlySet<string> = new Set(
-  'mcps title recorded transport url headers command args config beside env revision at'.split(' '),
+  'mcps title recorded transport url command args config beside env revision at'.split(' '),
 )
 
 /** @throws PatternError when it is not written as it must be */
@@ -50,7 +47,6 @@ export function readHeader(tree: JsonNode, bytes: Buffer): Header {
     recorded: recorded?.kind === 'boolean' && recorded.text === 'true',
     transport: transportOf(tree),
     url: urlOf(tree),
-    headers: filledFields(child(tree, 'headers')),
     command: commandOf(tree),
     args: texts(tree, 'args'),
     config: config && bytes.toString('utf8', config.start, config.end),

@@ -58,7 +58,7 @@ export async function prepareBeside(
 
 /** For a server on a port that is free now. */
 export async function prepareHttpLaunch(
-  { header, file }: Transcript,
+  { header, file }: Pick<Transcript, 'header' | 'file'>,
   options: LaunchOptions,
 ): Promise<HttpLaunch> {
   const expand = expander(file, { port: await freePort(), beside: options.beside })

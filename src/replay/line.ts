@@ -1,4 +1,4 @@
-// One line of a transcript of messages, behind its header.
+// One line of a transcript, behind its header.
 //
 // A key that is not known is a mistake and not ignored: a misspelt `optional`
 // would silently make a fixture say something else.
@@ -119,7 +119,7 @@ export function modeOf(tree: ObjectNode): Mode {
   throw new PatternError('"expect" must be "bytes" or "json"')
 }
 
-export function flag(tree: ObjectNode, name: string): boolean {
+function flag(tree: ObjectNode, name: string): boolean {
   const node = child(tree, name)
   if (node === undefined) return false
   if (node.kind === 'boolean') return node.text === 'true'

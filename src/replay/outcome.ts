@@ -8,8 +8,6 @@ export interface Place {
   readonly line: number
   /** What it has in it. */
   readonly bytes: Buffer
-  /** What that is; undefined where the bytes are a message that says so itself. */
-  readonly title?: string
 }
 
 /** What happened, in the order in which it happened. */
@@ -30,9 +28,7 @@ export type Event =
       readonly bytes: Buffer
       readonly difference: Difference
     }
-  /** Different in something that is no frame. */
-  | { readonly kind: 'unlike'; readonly step: Place; readonly bytes: Buffer; readonly problem: string }
-  | { readonly kind: 'unexpected'; readonly bytes: Buffer; readonly title?: string }
+  | { readonly kind: 'unexpected'; readonly bytes: Buffer }
   /** A message of ours did not get through. */
   | { readonly kind: 'failed'; readonly why: string }
   /** `step` did not come. */

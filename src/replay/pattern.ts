@@ -107,17 +107,6 @@ function holeOf(text: string, bound: Set<string>): Hole {
   return { kind: 'bind', name }
 }
 
-/** A text that we send, or the name of the value that it has by then. */
-export type Filled = { readonly text: string } | { readonly name: string }
-
-/** @throws PatternError for a name that nothing before it gives a value, where it is known what does */
-export function readFilled(text: string, bound?: ReadonlySet<string>): Filled {
-  const name = nameIn(text)
-  if (name === undefined) return { text }
-  if (bound?.has(name) !== false) return { name }
-  throw new PatternError(`"$id:${name}" is sent, but nothing before it gives it a value`)
-}
-
 function nameIn(text: string): string | undefined {
   return /^\$id:([\w-]+)$/.exec(text)?.[1]
 }

@@ -1,4 +1,4 @@
-// A server that a transcript of messages is replayed against over HTTP.
+// A server that a transcript is replayed against over HTTP.
 //
 // The transports of the proxy carry what they can read: they keep the session, open
 // the stream of the server's own messages, and find out which of the two HTTP
@@ -17,7 +17,7 @@ import { Redactor } from '../text/redactor.js'
 import { RemoteConnection } from '../transports/http-client/remote-connection.js'
 import { HttpClientConnection } from '../transports/http-client/http-client.js'
 import { HttpAgent } from '../transports/http-client/agent.js'
-import type { Connect } from '../runtime/runtime.js'
+import type { Connect, Runtime } from '../runtime/runtime.js'
 import { headOf, sentFrameLimits } from '../transports/http-client/envelope.js'
 import { type HttpTarget, defaultHttpClientLimits } from '../transports/http-client/options.js'
 import { ListRefusals } from '../transports/http-client/list-refusals.js'
@@ -25,7 +25,6 @@ import { HttpPause } from '../transports/http-client/pause.js'
 import { HttpSession } from '../transports/http-client/session.js'
 import { SseClientConnection } from '../transports/http-client/http-sse.js'
 import type { ChildExit } from '../runtime/runtime.js'
-import type { HttpReplayOptions } from './http-replay.js'
 import type { Sent } from './line.js'
 import { type Mail, Mailbox } from './mailbox.js'
 import { postRaw } from './raw-post.js'
@@ -33,6 +32,13 @@ import type { Server, ServerOutput } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
+
+interface HttpReplayOptions {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly runtime: Runtime
+  readonly timeoutMs: number
+}
 
 export class ReplayRemote implements Server {
   readonly #mail: Mailbox<ServerOutput>

@@ -5,7 +5,6 @@ import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { type CarrierChoice, carrierOf, unfit } from './carrier.js'
 import { HostError, HttpHost } from './http-host.js'
-import { HttpReplay } from './http-replay.js'
 import {
   type HttpLaunch,
   type LaunchOptions,
@@ -111,7 +110,6 @@ export class Replayer {
     const { headers, timeoutMs } = this.#request
     const { runtime } = this.#around
     const options = { url, headers, runtime, timeoutMs }
-    if (transcript.exchanges.length > 0) return new HttpReplay(transcript, options).run()
     const proxy = proxyFor(url, { own: undefined, env: runtime.env })
     const server = new ReplayRemote(options, await connectorFor(url, { proxy }))
     try {

@@ -4,7 +4,7 @@ import { escapeText } from '../log/log.js'
 import type { Difference } from './compare.js'
 import { jsonTreeOf } from './json-tree.js'
 import { describe } from './message.js'
-import { type Event, type Place, type Result, isFailure } from './outcome.js'
+import { type Event, type Result, isFailure } from './outcome.js'
 import type { Transcript } from './transcript.js'
 
 /** Bytes shown on each side of a difference. */
@@ -68,23 +68,17 @@ function eventLines(file: string, event: Event): string[] {
     case 'equal':
       return [`  < ${whole(event.bytes)}${event.times > 0 ? `  (${event.times} accepted as time)` : ''}`]
     case 'different':
-      return [`  ${place(file, event.step)}: ${titleOf(event.step)} differs`, ...differenceLines(event)]
-    case 'unlike':
-      return [
-        `  ${place(file, event.step)}: ${titleOf(event.step)} differs: ${escapeText(event.problem)}`,
-        `    expected  ${whole(event.step.bytes)}`,
-        `    came      ${whole(event.bytes)}`,
-      ]
+      return [`  ${place(file, event.step)}: ${nameOf(event.step.bytes)} differs`, ...differenceLines(event)]
     case 'unexpected':
       return [
-        `  ${escapeText(file)}: ${event.title ?? nameOf(event.bytes)} was not expected`,
+        `  ${escapeText(file)}: ${nameOf(event.bytes)} was not expected`,
         `    came      ${whole(event.bytes)}`,
       ]
     case 'failed':
       return [`  ${escapeText(`${file}: a message did not get through: ${event.why}`)}`]
     case 'missing':
       return [
-        `  ${place(file, event.step)}: ${titleOf(event.step)} did not come: ${escapeText(event.why)}`,
+        `  ${place(file, event.step)}: ${nameOf(event.step.bytes)} did not come: ${escapeText(event.why)}`,
         `    expected  ${whole(event.step.bytes)}`,
       ]
     case 'exit': {
@@ -92,10 +86,6 @@ function eventLines(file: string, event: Event): string[] {
       return [`  ${place(file, event.step)}: ${problem}, expected exit ${event.step.code}`]
     }
   }
-}
-
-function titleOf({ title, bytes }: Place): string {
-  return title ?? nameOf(bytes)
 }
 
 function differenceLines(event: Event & { readonly kind: 'different' }): string[] {

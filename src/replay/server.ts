@@ -1,4 +1,4 @@
-// The interface to a server that a transcript of messages is replayed against.
+// The interface to a server that a transcript is replayed against.
 
 import type { ChildExit } from '../runtime/runtime.js'
 import type { Sent } from './line.js'

@@ -8,7 +8,6 @@ import { FrameError } from '../jsonrpc/errors.js'
 import { errorText } from '../text/error-text.js'
 import { ChosenValues } from './chosen.js'
 import { type Carrier, type Header, readHeader } from './header.js'
-import { type HttpStep, isHttpLine, readHttpStep } from './http-line.js'
 import { type ObjectNode, child, readTree, textOf } from './json-tree.js'
 import { type FrameReader, type Step, TranscriptError, isIgnored, readStep, wholeNumber } from './line.js'
 import {
@@ -26,10 +25,7 @@ export interface Transcript {
   /** The file, and which transcript of it when there are several. */
   readonly name: string
   readonly header: Header
-  /** Messages, whatever carries them. */
   readonly steps: readonly Step[]
-  /** Or what crosses HTTP itself. */
-  readonly exchanges: readonly HttpStep[]
   /** What it has to be carried by; undefined where nothing in it depends on that. */
   readonly needs: Carrier | undefined
   /** Why it needs that, in words. */
@@ -99,31 +95,23 @@ function addLine(parts: Part[], bytes: Buffer, line: number): void {
   const part = parts.at(-1)
   if (part === undefined) throw new PatternError('the first line must be a header: {"mcps":1}')
   if (tree.kind !== 'object') throw new PatternError('a line must be an object')
-  const isHttp = isHttpLine(tree)
-  if (!isHttp && isIgnored(tree)) return
+  if (isIgnored(tree)) return
   const connection = wholeNumber(tree, 'conn') ?? 1
   const client = part.clients.get(connection) ?? new Client(part.header.recorded)
   part.clients.set(connection, client)
-  client.add(tree, bytes, line, isHttp)
+  client.add(tree, bytes, line)
 }
 
 function transcriptsOf({ header, clients }: Part): Omit<Transcript, 'file' | 'name'>[] {
-  return [...clients.values()].map(({ steps, exchanges, schema }) => ({
+  return [...clients.values()].map(({ steps, schema }) => ({
     header,
     steps,
-    exchanges,
     schema,
-    ...needOf(header, steps, exchanges),
+    ...needOf(header, steps),
   }))
 }
 
-function needOf(
-  { transport }: Header,
-  steps: readonly Step[],
-  exchanges: readonly HttpStep[],
-): Pick<Transcript, 'needs' | 'why'> {
-  const [exchange] = exchanges
-  if (exchange !== undefined) return { needs: 'http', why: `line ${exchange.line} is one of HTTP` }
+function needOf({ transport }: Header, steps: readonly Step[]): Pick<Transcript, 'needs' | 'why'> {
   if (transport !== undefined) return { needs: transport, why: 'its header says so' }
   const exit = steps.find(({ kind }) => kind === 'exit')
   if (exit === undefined) return { needs: undefined, why: '' }
@@ -133,7 +121,6 @@ function needOf(
 /** One client of a transcript, and the names that its values have so far. */
 class Client implements FrameReader {
   readonly steps: Step[] = []
-  readonly exchanges: HttpStep[] = []
   schema: string | undefined
   readonly #recorded: boolean
   readonly #names = new Set<string>()
@@ -142,12 +129,9 @@ class Client implements FrameReader {
     this.#recorded = recorded
   }
 
-  add(tree: ObjectNode, bytes: Buffer, line: number, isHttp: boolean): void {
-    if (isHttp) this.exchanges.push(readHttpStep(tree, bytes, line, this.#names))
-    else this.steps.push(readStep(tree, bytes, line, this))
+  add(tree: ObjectNode, bytes: Buffer, line: number): void {
+    this.steps.push(readStep(tree, bytes, line, this))
     this.schema ??= textOf(child(tree, 'schema'))
-    if (this.steps.length > 0 && this.exchanges.length > 0)
-      throw new PatternError('lines of messages and lines of HTTP cannot be mixed')
   }
 
   pattern(bytes: Buffer): Pattern {

@@ -3,8 +3,7 @@
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import type { Knowledge } from './compare.js'
-import { readTree, textOf } from './json-tree.js'
-import type { Fill, Filled } from './pattern.js'
+import type { Fill } from './pattern.js'
 
 /** Values of one replay, as raw JSON. */
 export class Values {
@@ -26,12 +25,5 @@ export class Values {
       return value === undefined ? [] : [{ start, end, bytes: Buffer.from(value), why: 'chosen' }]
     })
     return edits.length === 0 ? bytes : splice(toLine(bytes), edits)
-  }
-
-  /** A text; undefined for a name that has no value yet. */
-  text(filled: Filled): string | undefined {
-    if ('text' in filled) return filled.text
-    const value = this.#values.get(filled.name)
-    return value === undefined ? undefined : (textOf(readTree(Buffer.from(value))) ?? value)
   }
 }

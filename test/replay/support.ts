@@ -21,7 +21,7 @@ export const cli: string =
   process.env['MCPS_PROXY_CLI'] ?? fileURLToPath(new URL('../../program/cli.js', import.meta.url))
 
 /** Its answer to `initialize` waits for servers as long as it takes to start them. */
-const patientCli =
+export const patientCli: string =
   process.env['MCPS_PROXY_CLI'] ?? fileURLToPath(new URL('../../patient/cli.js', import.meta.url))
 
 /** The root of the project, above `build/test/replay` or `test/replay`. */

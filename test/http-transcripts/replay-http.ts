@@ -1,0 +1,263 @@
+// Replays a transcript of HTTP: lines that say what is requested, and what comes back.
+//
+// The first line is the header of a transcript of messages (docs/replay.md), with `headers`: fields of every request.
+// Each further line has one of these:
+//
+// | `request` | the method and the target. The body is a `frame`, a `text` or a `junk64`, or there is none |
+// | `status`  | the head of the response, and its body as `frame`, `text` or `"body":"any"`; without them there is no body, or events follow |
+// | `event`   | the next event, and its data as `frame` or `text`; `id` and `retry` are compared when they are given, null means none |
+// | `end`     | the response ends here |
+// | `cut`     | the client drops the connection |
+//
+// `on` names the request where several are in progress. `headers` are the fields of a request (null leaves out a field of
+// the header) or those that a response must have (null: must not have). Placeholders are those of transcripts of messages;
+// `$id:NAME` is replaced in targets, fields and frames that are sent. Lines are gone through in their order.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import process from 'node:process'
+import { quote } from '../../src/jsonrpc/text.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import { compareFrames } from '../../src/replay/compare.js'
+import { type Header, readHeader } from '../../src/replay/header.js'
+import { HttpHost } from '../../src/replay/http-host.js'
+import { type JsonNode, type ObjectNode, child, readTree, textOf } from '../../src/replay/json-tree.js'
+import { prepareHttpLaunch } from '../../src/replay/launch.js'
+import { contentOf, modeOf, refuseUnknown } from '../../src/replay/line.js'
+import { readFills, readMessagePattern } from '../../src/replay/pattern.js'
+import { Values } from '../../src/replay/values.js'
+import { HANG_MS } from '../integration/support/waiting.js'
+import { folder, patientCli } from '../replay/support.js'
+import { Exchange, type Part } from './exchange.js'
+
+/** How long a response of which nothing more is expected may take to end. */
+const END_WAIT_MS = 5000
+
+const keys = new Set(
+  'dir request on headers status event id retry end cut frame text junk64 body expect comment'.split(' '),
+)
+
+type Kind = Part['kind']
+
+/** Starts the server of a transcript, and replays it. */
+export async function replayHttp(file: string): Promise<void> {
+  const runtime = { ...realRuntime(), env: { ...process.env, HOME: folder } }
+  const lines = linesOf(readFileSync(file))
+  const { header } = readHead(lines[0])
+  const self = [process.execPath, patientCli]
+  const options = { command: [], self, env: runtime.env, cwd: folder }
+  const host = await HttpHost.start(() => prepareHttpLaunch({ header, file }, options), runtime, HANG_MS)
+  try {
+    await replayLines(lines, host.url)
+  } finally {
+    await host.stop()
+    await runtime.close()
+  }
+}
+
+/** Replays lines against a server that listens already. */
+export async function replayLines([head, ...lines]: readonly Buffer[], url: URL): Promise<void> {
+  const replay = new HttpReplay(url, readHead(head).fields)
+  try {
+    for (const [index, line] of lines.entries()) await at(index + 2, () => replay.line(line, index + 2))
+    await replay.finish()
+  } finally {
+    replay.close()
+  }
+}
+
+async function at(line: number, run: () => Promise<void>): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    throw new Error(`line ${line}: ${String(error)}`, { cause: error })
+  }
+}
+
+function linesOf(content: Buffer): Buffer[] {
+  const lines = content.toString().split('\n')
+  return lines.filter((line) => line !== '').map((line) => Buffer.from(line))
+}
+
+function readHead(line: Buffer = Buffer.from('')): { header: Header; fields: JsonNode | undefined } {
+  const tree = readTree(line)
+  assert(tree.kind === 'object')
+  const members = tree.members.filter(({ name }) => name !== 'headers')
+  return { header: readHeader({ ...tree, members }, line), fields: child(tree, 'headers') }
+}
+
+class HttpReplay {
+  readonly #url: URL
+  /** Fields of every request. */
+  readonly #fields: JsonNode | undefined
+  readonly #runtime = realRuntime()
+  readonly #exchanges = new Map<string, Exchange>()
+  /** The exchanges that were not cut, with their lines, also those whose name another one has now. */
+  readonly #open = new Map<Exchange, number>()
+  readonly #values = new Values()
+
+  constructor(url: URL, fields: JsonNode | undefined) {
+    this.#url = url
+    this.#fields = fields
+  }
+
+  async line(bytes: Buffer, number: number): Promise<void> {
+    const tree = readTree(bytes)
+    assert(tree.kind === 'object')
+    refuseUnknown(tree, keys)
+    const on = textOf(child(tree, 'on')) ?? ''
+    if (child(tree, 'request') !== undefined) return this.#ask(tree, bytes, on, number)
+    if (tree.members.every(({ name }) => name === 'comment')) return
+    const exchange = this.#exchanges.get(on) ?? assert.fail('there is no such request')
+    if (child(tree, 'cut') !== undefined) return this.#cut(exchange)
+    if (child(tree, 'end') !== undefined) return void (await this.#next(exchange, 'end'))
+    if (child(tree, 'event') !== undefined) return this.#event(tree, bytes, exchange)
+    return this.#response(tree, bytes, exchange)
+  }
+
+  /** Nothing more is expected; a stream that a GET opened may go on. */
+  async finish(): Promise<void> {
+    for (const [{ method, parts }, line] of this.#open) {
+      const part = await parts.next(this.#runtime.now() + (method === 'GET' ? 0 : END_WAIT_MS))
+      const isOver =
+        part.kind === 'end' || part.kind === 'ended' || (method === 'GET' && part.kind === 'too-late')
+      assert(isOver, `line ${line}: ${described(part)} is not expected`)
+    }
+  }
+
+  close(): void {
+    for (const exchange of this.#open.keys()) exchange.cut()
+    void this.#runtime.close()
+  }
+
+  #cut(exchange: Exchange): void {
+    exchange.cut()
+    this.#open.delete(exchange)
+  }
+
+  #ask(tree: ObjectNode, line: Buffer, on: string, number: number): void {
+    const [, method = '', target = ''] = /^([A-Z]+) (\S+)$/.exec(textOf(child(tree, 'request')) ?? '') ?? []
+    const content = contentOf(tree, line)
+    const body = content?.kind === 'frame' ? this.#filled(content.bytes) : content?.bytes
+    const path = this.#text(target) ?? assert.fail(`${target} has no value`)
+    const url = path === '/mcp' ? this.#url : new URL(path, this.#url)
+    const headers = this.#written(child(tree, 'headers'), body)
+    const exchange = new Exchange({ method, url, headers, body }, this.#runtime)
+    this.#exchanges.set(on, exchange)
+    this.#open.set(exchange, number)
+  }
+
+  #filled(bytes: Buffer): Buffer {
+    return this.#values.frame({ bytes, fills: readFills(readTree(bytes), this.#names) })
+  }
+
+  /** Names and values in turn: the fields of the line, then those of the header and what each request needs. */
+  #written(fields: JsonNode | undefined, body: Buffer | undefined): string[] {
+    const given = membersOf(fields)
+    const isGiven = (name: string): boolean =>
+      given.some((field) => field.name.toLowerCase() === name.toLowerCase())
+    const common = membersOf(this.#fields).filter(
+      ({ name }) => !isGiven(name) && (body !== undefined || name.toLowerCase() !== 'content-type'),
+    )
+    const needed = [
+      ['Host', this.#url.host],
+      ...(body === undefined ? [] : [['Content-Length', String(body.length)]]),
+    ]
+    const written = [...common, ...given].flatMap(({ name, value }) =>
+      (value.kind === 'array' ? value.items : [value]).flatMap((item) => {
+        const text = item.kind === 'null' ? undefined : this.#text(textOf(item) ?? '')
+        return text === undefined ? [] : [name, text]
+      }),
+    )
+    return [...needed.filter(([name = '']) => !isGiven(name)).flat(), ...written]
+  }
+
+  /** A text that is sent; undefined for a name that has no value yet. */
+  #text(text: string): string | undefined {
+    const name = /^\$id:([\w-]+)$/.exec(text)?.[1]
+    if (name === undefined) return text
+    const value = this.#values.known(false).values.get(name)
+    return value === undefined ? undefined : textOf(readTree(Buffer.from(value)))
+  }
+
+  async #response(tree: ObjectNode, line: Buffer, exchange: Exchange): Promise<void> {
+    const head = await this.#next(exchange, 'response')
+    const status = child(tree, 'status')
+    assert(status?.kind === 'number', 'a line is one of request, status, event, end, cut')
+    assert.equal(head.status, Number(status.text), `the status is ${head.status}, not ${status.text}`)
+    const fields = membersOf(child(tree, 'headers'))
+    for (const { name, value } of fields) {
+      const key = name.toLowerCase()
+      this.#compareText(value, line, head.headers.get(key), key)
+    }
+    if (head.body !== undefined) return this.#payload(tree, line, head.body)
+    // A server may give its answer as an event where the transcript does not say how it comes.
+    if (contentOf(tree, line) === undefined && child(tree, 'body') === undefined) return
+    assert(!fields.some(({ name }) => name.toLowerCase() === 'content-type'), 'events come instead of a body')
+    let event = await this.#next(exchange, 'event')
+    while (event.data.length === 0) event = await this.#next(exchange, 'event')
+    this.#payload(tree, line, event.data)
+  }
+
+  async #event(tree: ObjectNode, line: Buffer, exchange: Exchange): Promise<void> {
+    const event = await this.#next(exchange, 'event')
+    assert.equal(event.type, textOf(child(tree, 'event')))
+    for (const name of ['id', 'retry'] as const) {
+      const node = child(tree, name)
+      if (node !== undefined) this.#compareText(node, line, event[name], name)
+    }
+    this.#payload(tree, line, event.data)
+  }
+
+  /** The next part, which is one of this kind. */
+  async #next<K extends Kind>(exchange: Exchange, kind: K): Promise<Extract<Part, { kind: K }>> {
+    const part = await exchange.parts.next(this.#runtime.now() + HANG_MS)
+    if (isOfKind(part, kind)) return part
+    return assert.fail(`a ${described(part)} came in place of: ${kind}`)
+  }
+
+  #payload(tree: ObjectNode, line: Buffer, came: Buffer): void {
+    const content = contentOf(tree, line)
+    const text = child(tree, 'text')
+    if (content?.kind === 'frame') this.#compare(content.bytes, came, modeOf(tree), 'body')
+    else if (text !== undefined) this.#compareText(text, line, came.toString(), 'body')
+    else if (child(tree, 'body') === undefined) assert.equal(came.toString(), '', 'no body is expected')
+  }
+
+  /** Compares one text with the value of a line: a pattern, or null where there must be none. */
+  #compareText(node: JsonNode, line: Buffer, came: string | undefined, what: string): void {
+    if (node.kind === 'null') return assert.equal(came, undefined, `${what} is there: ${came}`)
+    assert(came !== undefined, `${what} is missing`)
+    this.#compare(line.subarray(node.start, node.end), Buffer.from(quote(came)), 'json', what)
+  }
+
+  #compare(expected: Buffer, came: Buffer, mode: 'bytes' | 'json', what: string): void {
+    const pattern = readMessagePattern(expected, this.#names)
+    const received = { bytes: came, tree: readTree(came) }
+    const verdict = compareFrames(pattern, received, mode, this.#values.known(false))
+    if (verdict.kind === 'equal') return this.#values.learn(verdict.bound)
+    const { path, problem } = verdict.difference
+    assert.fail(
+      `${what}: ${path} ${problem}\n  expected ${expected.toString()}\n  came     ${came.toString()}`,
+    )
+  }
+
+  get #names(): Set<string> {
+    return new Set(this.#values.known(false).values.keys())
+  }
+}
+
+function isOfKind<K extends Kind>(part: { kind: string }, kind: K): part is Extract<Part, { kind: K }> {
+  return part.kind === kind
+}
+
+function membersOf(node: JsonNode | undefined): ObjectNode['members'] {
+  return node?.kind === 'object' ? node.members : []
+}
+
+function described(part: Part | { readonly kind: 'ended' | 'too-late' }): string {
+  if (part.kind === 'response')
+    return `response with HTTP ${part.status} ${part.body?.toString() ?? '(events)'}`
+  if (part.kind === 'event') return `event ${part.type}: ${part.data.toString()}`
+  return part.kind === 'broken' ? part.why : part.kind
+}
