@@ -146,8 +146,6 @@ export const limits: Limits = {
     lateMs: 10_000,
     // Each is told again to every process that is started.
     subscriptionsMax: 10_000,
-    // A person answers each.
-    askedTasksMax: 256,
     inflightMax: 1024,
     // What a client of its own would see, on a server that says nothing of its own limit.
     remoteConcurrency: 64,

@@ -7,7 +7,7 @@ import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
 import { onOneLine, quote, rawAt } from '../jsonrpc/text.js'
 import { TASKS, extensionsAt, notRelayed } from './extensions.js'
 import { listKinds } from './lists.js'
-import { cutMembers, cutNamed } from './member-edits.js'
+import { cutNamed } from './member-edits.js'
 import type { ListKind } from './methods/method-row.js'
 import type { Revision } from './revisions/revision.js'
 
@@ -26,14 +26,11 @@ export const sharedCapabilities: ClientCapabilities = {
   names: new Set(['sampling', 'elicitation']),
 }
 
-/** Passes only between those whose revisions have it; the rest passes as it was written. */
-const ofSessions: ReadonlySet<string> = new Set(['tasks'])
-
-/** The capabilities object at `span`, which may be missing; extensions that do not pass are no part of it. */
+/** The capabilities object at `span`, which may be missing; tasks that a client runs, and extensions that do not pass, are no part of it. */
 export function clientCapabilities(
   bytes: Buffer,
   span: Span | undefined,
-  { form, serverRequests, tasks }: Pick<Revision, 'form' | 'serverRequests' | 'tasks'>,
+  { form, serverRequests }: Pick<Revision, 'form' | 'serverRequests'>,
 ): ClientCapabilities {
   const members = span === undefined ? undefined : membersAt(bytes, span)
   if (members === undefined) return noCapabilities
@@ -42,7 +39,7 @@ export function clientCapabilities(
   const names = new Set<string>()
   for (const { key, value } of members) {
     const name = nameOf(bytes, key)
-    if (!tasks && ofSessions.has(name)) continue
+    if (name === 'tasks') continue
     // A client of a revision without elicitation cannot be asked, whatever it declares: a server must not rely on it.
     if (name === 'elicitation' && !isAsked) continue
     names.add(name)
@@ -67,10 +64,9 @@ function relayedAt(bytes: Buffer, { start, end }: Span): string {
 export function capabilityEdits(bytes: Buffer, span: Span | undefined, hasTasks: boolean): readonly Edit[] {
   const members = membersAt(bytes, span)
   if (members === undefined) return []
-  const isCut = (index: number): boolean => !hasTasks && ofSessions.has(nameOf(bytes, members.key(index)))
   const extensions = membersAt(bytes, members.span('extensions'))
   return inOrder([
-    ...cutMembers(members, isCut, 'capability'),
+    ...(hasTasks ? [] : cutNamed(members, ['tasks'], 'capability')),
     ...(extensions === undefined ? [] : cutNamed(extensions, notRelayed(false), 'capability')),
   ])
 }

@@ -73,9 +73,7 @@ export function whyUnaskable(
 ): string | undefined {
   const name = serverRequests.get(method)?.capability
   const isKnown = revision.serverRequests.some((known) => known === method)
-  // A server that has no session has no tasks of this kind either.
-  if (name === undefined || name === 'tasks' || !isKnown)
-    return `revision ${revision.version} has no ${method}`
+  if (name === undefined || !isKnown) return `revision ${revision.version} has no ${method}`
   const part = partOf(name, params)
   if (declares(capabilities, name, part)) return undefined
   return `the client has not declared ${part === undefined ? name : `${name}.${part}`}, which ${method} needs`

@@ -2,11 +2,9 @@
 
 import type { NamedMember } from '../jsonrpc/fast/named-members.js'
 import type { Members } from '../jsonrpc/members.js'
-import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, type EditReason, NO_EDITS } from '../jsonrpc/splice.js'
 
 const NOTHING = new Uint8Array()
-const NOWHERE: Span = { start: 0, end: 0 }
 
 /** The edits that cut the members of these names out of an object. */
 export function cutNamed(members: Members, names: readonly string[], why: EditReason): readonly Edit[] {
@@ -20,16 +18,6 @@ function hasNamed(members: Members, names: readonly string[]): boolean {
   const { size } = members
   for (let index = 0; index < size; index++) if (members.isNamed(index, names)) return true
   return false
-}
-
-/** The edits that cut items out of an array, each with one of its commas. */
-export function cutItems(
-  items: readonly Span[],
-  isCut: (item: Span) => boolean,
-  why: EditReason,
-): readonly Edit[] {
-  const item = (index: number): Span => items[index] ?? NOWHERE
-  return cutMembers({ size: items.length, key: item, value: item }, (index) => isCut(item(index)), why)
 }
 
 /** The edits that cut members out of an object, each with one of its commas. */

@@ -96,11 +96,8 @@ export const clientNotifications: MethodTable<ClientNotificationRow> = methodTab
     { method: 'notifications/exit', does: 'exit' },
     { method: 'exit', does: 'exit' },
   ],
-  // Client features: roots. Utilities: tasks.
-  [
-    { method: 'notifications/roots/list_changed', does: 'news' },
-    { method: 'notifications/tasks/status', does: 'news' },
-  ],
+  // Client features: roots.
+  [{ method: 'notifications/roots/list_changed', does: 'news' }],
 ])
 
 /** What servers ask. */
@@ -112,13 +109,6 @@ export const serverRequests: MethodTable<ServerRequestRow> = methodTable<ServerR
     { method: 'roots/list', capability: 'roots' },
     { method: 'sampling/createMessage', capability: 'sampling' },
     { method: 'elicitation/create', capability: 'elicitation' },
-  ],
-  // Utilities: tasks.
-  [
-    { method: 'tasks/get', capability: 'tasks' },
-    { method: 'tasks/result', capability: 'tasks' },
-    { method: 'tasks/cancel', capability: 'tasks' },
-    { method: 'tasks/list', capability: 'tasks' },
   ],
 ])
 

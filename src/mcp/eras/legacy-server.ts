@@ -75,9 +75,8 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
 }
 
 /** Of a client's `initialize`: what the proxy cannot carry is not declared. */
-function openingEdits({ client, frame }: Call): readonly Edit[] {
-  const { tasks } = client.profile.revision
-  return capabilityEdits(frame.line, frame.params.members.span('capabilities'), tasks)
+function openingEdits({ frame }: Call): readonly Edit[] {
+  return capabilityEdits(frame.line, frame.params.members.span('capabilities'), false)
 }
 
 /** The answer as the client gets it: what its revision does not have is not offered. */

@@ -43,7 +43,7 @@ export interface ClientNotificationRow extends NamedRow {
 /** A request that servers send. */
 export interface ServerRequestRow extends NamedRow {
   /** Answered by the proxy, or asked of the client that declared the capability. */
-  readonly capability: 'roots' | 'sampling' | 'elicitation' | 'tasks' | undefined
+  readonly capability: 'roots' | 'sampling' | 'elicitation' | undefined
 }
 
 /** How a notification of a server is handled. */

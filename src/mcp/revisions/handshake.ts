@@ -34,7 +34,6 @@ export const fourth: Revision = {
   version: '2025-11-25',
   argumentErrors: 'tool',
   orphanId: 'omit',
-  serverRequests: [...third.serverRequests, 'tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/list'],
   elicitationModes: true,
   tasks: true,
   primesStreams: true,

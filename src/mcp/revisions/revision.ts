@@ -3,14 +3,7 @@
 // The rest of the code asks a record for a feature and never compares dates.
 
 /** Requests that a server may send to a client. */
-export type ServerRequest =
-  | 'roots/list'
-  | 'sampling/createMessage'
-  | 'elicitation/create'
-  | 'tasks/get'
-  | 'tasks/result'
-  | 'tasks/cancel'
-  | 'tasks/list'
+export type ServerRequest = 'roots/list' | 'sampling/createMessage' | 'elicitation/create'
 
 /** One revision of the protocol (MCP, Versioning). */
 export interface Revision {

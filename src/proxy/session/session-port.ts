@@ -20,8 +20,6 @@ import { listShapes } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { severity } from '../../mcp/methods/logging.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
-import { createdTask, isTerminal } from '../../mcp/tasks.js'
-import type { ClientRoutes } from '../routing/client-routes.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 import type { SessionParts } from './session-parts.js'
 
@@ -38,8 +36,6 @@ export class Question implements AnswerWaiter {
   readonly ownToken: string | undefined
   /** Lets the time of the calls go on that it may be about. */
   readonly over: () => void
-  /** Whether the client may answer that it answers later. */
-  readonly mayBeTask: boolean
   /** What the client knows that token as. */
   token: string | undefined
   /** What the client knows the question as. */
@@ -51,7 +47,6 @@ export class Question implements AnswerWaiter {
     this.over = over
     this.id = frame.id
     this.ownToken = textAt(frame, frame.params.meta.span('progressToken'))
-    this.mayBeTask = frame.params.members.span('task') !== undefined
   }
 
   answered(frame: ResponseFrame): void {
@@ -69,8 +64,6 @@ export class SessionPort implements RoutedClient {
   readonly #flow: Flow
   readonly #parts: SessionParts
   readonly #tokens = new ProgressTokens<Question>()
-  /** Questions that the client answers later, by the ids of its tasks; made for the first one. */
-  #tasks: Map<string, Question> | undefined
   /**
    * Ids with which the client was asked: none is used twice in a session (MCP, Base protocol: requests). Over HTTP a
    * client may say an answer again that it does not know to have arrived, and it must answer no other server's question.
@@ -140,31 +133,8 @@ export class SessionPort implements RoutedClient {
 
   /** The client has answered. */
   answered(frame: ResponseFrame, question: Question): void {
-    const task = question.mayBeTask && frame.kind === 'result' ? createdTask(frame, 'bare') : undefined
-    if (task === undefined || isTerminal(task.status)) this.#end(question)
-    else this.#goesOn(task.id, question)
+    this.#end(question)
     question.asker.answered(frame, question.id)
-  }
-
-  /** MCP 2025-11-25, Utilities: progress: the token of a task holds until it has ended. */
-  #goesOn(id: string, question: Question): void {
-    question.over()
-    this.#tasks ??= new Map()
-    const [first] = this.#tasks.keys()
-    if (first !== undefined && this.#tasks.size >= this.#parts.limits.tasksMax) this.#taskOver(first)
-    this.#tasks.set(id, question)
-  }
-
-  #taskOver(id: string): void {
-    this.#tokens.release(this.#tasks?.get(id)?.token)
-    this.#tasks?.delete(id)
-  }
-
-  /** The client tells its servers something. */
-  told(frame: NotificationFrame, routes: Pick<ClientRoutes, 'told'> | undefined): void {
-    routes?.told(frame)
-    const { members } = frame.params
-    if (isTerminal(members.string('status'))) this.#taskOver(members.string('taskId') ?? '')
   }
 
   /** The client will not answer, or its answer cannot be passed on. */
@@ -201,7 +171,6 @@ export class SessionPort implements RoutedClient {
 
   forget(asker: Asker): void {
     this.#dropEarly((early) => early.asker === asker)
-    for (const [id, question] of this.#tasks ?? []) if (question.asker === asker) this.#taskOver(id)
     for (const question of this.#of(asker)) {
       this.#drop(question)
       const reason = '"the server that asked is gone"'

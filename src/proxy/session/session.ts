@@ -123,7 +123,7 @@ export class Session implements PeerOwner<Question> {
       case 'progress':
         return this.#port.progressed(frame)
       case 'news':
-        return this.#port.told(frame, this.#routes)
+        return this.#routes?.told(frame)
       case 'exit':
         return
     }

@@ -14,7 +14,6 @@ import type { Outdated, ServerLeg } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Abandoned } from './abandoned.js'
-import { AskedTasks } from './asked-tasks.js'
 import { callTimeout } from '../../mcp/call-timeout.js'
 import { fromTransport, type UpstreamError } from '../contracts/errors.js'
 import { Deadlines } from './deadlines.js'
@@ -35,8 +34,6 @@ export class Calls implements InflightOwner {
   readonly #tokens = new ProgressTokens<InflightCall | ServerTask>()
   /** What calls have begun that goes on behind their answers. */
   readonly tasks: Tasks
-  /** What the server has asked that its client answers later. */
-  readonly asked: AskedTasks
   /** Whose calls the server may still be at work on, though nobody waits for them. */
   readonly #abandoned: Abandoned
   /** Calls that came when the connection had ended, until it is known what is next. */
@@ -52,7 +49,6 @@ export class Calls implements InflightOwner {
     const { service, limits, runtime } = context
     this.#service = service
     this.#connection = connection
-    this.asked = new AskedTasks(limits.askedTasksMax)
     this.#abandoned = new Abandoned(limits.abandoned, runtime)
     const flights = (): Iterable<InflightCall> => connection.peer.waiting()
     this.#deadlines = new Deadlines(runtime, flights, (flight) => this.#expired(flight))
@@ -156,15 +152,10 @@ export class Calls implements InflightOwner {
     return theOne(this.#connection.peer.waiting(), () => true)
   }
 
-  /**
-   * The client is asked: the time of the calls that it may be about stands still until what this gives is called.
-   *
-   * `isAtWork` says that the client has been at work on it before, so that who waits for the server waits on.
-   */
-  pause(client: ClientPort, during: Call | undefined, isAtWork: boolean): () => void {
+  /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
+  pause(client: ClientPort, during: Call | undefined): () => void {
     const isThat = (call: Call): boolean => (during === undefined ? call.client === client : call === during)
     const flights = [...this.#connection.peer.waiting()].filter(({ call }) => isThat(call))
-    if (isAtWork) for (const flight of flights) this.#deadlines.extend(flight)
     return this.#deadlines.pause(flights)
   }
 

@@ -5,7 +5,7 @@ import { type FrameError, TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { Peer, type PeerOwner, type PendingAnswer } from '../../jsonrpc/peer.js'
 import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
-import type { Edit } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Asker, Call, ClientPort } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
 import type { OpenedServer, Probed, ServerLeg } from '../../mcp/eras/leg.js'
@@ -202,7 +202,6 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** The server has taken a question back. */
   withdrawn(frame: NotificationFrame): void {
-    this.calls.asked.withdrawn(frame)
     const span = frame.params.members.span('requestId')
     const id = span && canonicalAt(frame.line, span.start, span.end)
     if (id !== undefined) this.#firstQuestions?.answered(id)
@@ -264,12 +263,11 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   answered(frame: ResponseFrame, id: RequestId): void {
     this.#firstQuestions?.answered(id)
-    this.#peer.answer(frame, this.calls.asked.answered(frame, id), id)
+    this.#peer.answer(frame, NO_EDITS, id)
   }
 
   refused(id: RequestId, error: ErrorBody): void {
     this.#firstQuestions?.answered(id)
-    this.calls.asked.over(id)
     this.#peer.refuse(id, error)
   }
 

@@ -53,7 +53,6 @@ export class Inbox implements WorkerOwner {
     this.server = server
     this.#connections.add(connection)
     connection.calls.tasks.capabilities = askableOfTasks(facts.capabilities)
-    connection.calls.asked.isWhole = this.#context.opening !== undefined
     if (facts.capabilities.logging) this.standing.sendLevel(connection)
     if (isFirst) {
       if (connection.isTyped) this.#listen(connection, facts)
@@ -119,9 +118,6 @@ export class Inbox implements WorkerOwner {
   ): void {
     const { sharing } = this.#context
     const { calls } = connection
-    const fault = row.capability === 'tasks' && !this.#asksTasks ? methodNotFound(frame.method) : undefined
-    const error = fault ?? (this.#asksTasks ? calls.asked.asked(frame) : undefined)
-    if (error !== undefined) return connection.refused(frame.id, error)
     const running = sharing === 'plain' ? undefined : (calls.tasks.waitingFor(frame) ?? calls.askable)
     const call = during ?? running ?? connection.waitingCall
     // On a lane of its own a client can be asked at any time.
@@ -134,9 +130,9 @@ export class Inbox implements WorkerOwner {
     const isTold = sharing === 'own' || this.#isDeclared(row, this.#context.declared)
     if (sharing === 'guest' && isTold && client === undefined && connection.hold(frame)) return
     if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, connection)
-    // A server that asks again and again how a task is waits for its client all the same.
-    const over = calls.pause(client, call, row.capability === 'tasks')
-    const edits = this.#asksTasks ? [] : cutNamed(frame.params.members, ['task'], 'task')
+    const over = calls.pause(client, call)
+    // No server is told that a client could answer with a task.
+    const edits = cutNamed(frame.params.members, ['task'], 'task')
     if (client.ask({ frame, asker: connection, during: call, over, edits })) return
     over()
     this.#refuse(frame, connection)
@@ -144,11 +140,6 @@ export class Inbox implements WorkerOwner {
 
   #isDeclared({ capability }: ServerRequestRow, capabilities: ClientCapabilities | undefined): boolean {
     return capability !== undefined && capabilities?.names.has(capability) === true
-  }
-
-  /** Whether a server may have what it asks answered later: it knows whom it asks, and that the client can do so. */
-  get #asksTasks(): boolean {
-    return this.#context.sharing === 'own' && this.#context.declared.names.has('tasks')
   }
 
   #refuse({ id, method }: RequestFrame, connection: ServerConnection): void {

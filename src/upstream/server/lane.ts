@@ -232,11 +232,8 @@ export class ServerLane implements Lane, ServerView {
 
   told(_client: ClientPort, frame: NotificationFrame): void {
     const { declared, sharing } = this.#context
-    if (sharing !== 'own') return
-    const isTask = frame.method === 'notifications/tasks/status'
-    const id = frame.params.members.string('taskId')
-    for (const connection of this.#workers.connections)
-      if (isTask ? connection.calls.asked.has(id) : declared.names.has('roots')) connection.pass(frame, [])
+    if (sharing !== 'own' || !declared.names.has('roots')) return
+    for (const connection of this.#workers.connections) connection.pass(frame, [])
   }
 
   read(client: ClientPort, on: boolean): void {

@@ -37,8 +37,6 @@ export interface UpstreamLimits {
   readonly lateMs: number
   /** Resources that the clients of one lane may follow. */
   readonly subscriptionsMax: number
-  /** Tasks that a client runs for one server. */
-  readonly askedTasksMax: number
   /** Calls in flight at once on one session with a remote server. */
   readonly remoteConcurrency: number
   /** How long a remote server is taken to speak what it was found to speak. */

@@ -204,11 +204,11 @@ for (const [title, capabilities, version, requested, why] of [
     /has not declared sampling\.tools/,
   ],
   [
-    'tasks, which such a server has none of',
+    'tasks, which no client runs',
     '{"tasks":{}}',
     '2025-11-25',
     '{"method":"tasks/get","params":{"taskId":"x"}}',
-    /revision 2025-11-25 has no tasks\/get/,
+    /inputRequests have "no", which is no request/,
   ],
   ['a revision without it', every, '2025-03-26', ELICIT, /revision 2025-03-26 has no elicitation\/create/],
 ] as const)
