@@ -2,7 +2,7 @@
 
 import assert from 'node:assert'
 import { execFile } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { accessSync, constants, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -48,6 +48,15 @@ describe('the package', () => {
     const files = textsIn(at(manifest, 'exports'))
     assert.equal(files.includes('./dist/index.js'), true)
     for (const file of files) accessSync(join(root, file))
+  })
+
+  test('has transcripts that servers of others pass', async () => {
+    const folder = join(root, 'spec-fixtures/portable')
+    const files = readdirSync(folder).map((name) => join(folder, name))
+    const server = join(root, 'node_modules/@modelcontextprotocol/server-memory/dist/index.js')
+    const args = ['dist/cli.js', 'replay', ...files, '--', process.execPath, server]
+    const { stdout } = await run(process.execPath, args, { cwd: root })
+    assert.match(stdout, new RegExp(`^${files.length} passed, 0 failed`, 'm'))
   })
 
   test('checks arguments, as its sources do', async () => {
