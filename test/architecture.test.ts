@@ -232,10 +232,10 @@ describe('what may stand only in few places', () => {
  * number, and nothing new is let in.
  */
 const atMost = {
-  classesOver12Members: 36,
+  classesOver12Members: 34,
   constructorsOver6Parameters: 0,
-  carriers: 73,
-  singleImporters: 73,
+  carriers: 57,
+  singleImporters: 70,
 }
 
 /** Interfaces that exist to carry the dependencies of one class. */

@@ -57,15 +57,16 @@ async function stderrLine(text: string): Promise<string> {
 
 function noiseLine(text: string): string {
   const lines: string[] = []
-  const noise = {
+  const limits = {
     linesMax: 5,
     bytesMax: 1e6,
   }
   const log = ({ message }: LogRecord): void => void lines.push(message)
-  const parts = { service: 's', discretion, limits: { noise }, runtime, log }
+  const context = { service: 's', discretion, runtime, log }
   const bytes = Buffer.from(text)
   new Noise(
-    parts,
+    context,
+    limits,
     () => 0,
     () => undefined,
   ).line(bytes, bytes.length, new FrameError('FRAME_SYNTAX', 'no JSON', 0))

@@ -20,8 +20,8 @@ function listener() {
   const tooMuch = (what: string): void => void ends.push(what)
   const discretion = new Redactor([secret])
   const sink = (record: LogRecord): void => void log.push(record)
-  const parts = { service: 's', discretion, limits: { noise: limits }, runtime, log: sink }
-  const noise = new Noise(parts, () => messages, tooMuch)
+  const context = { service: 's', discretion, runtime, log: sink }
+  const noise = new Noise(context, limits, () => messages, tooMuch)
   const hear = (): void => void messages++
   return { noise, hear, log, ends, clock }
 }

@@ -13,8 +13,7 @@ const refusal = { code: -32_603, message: 'exited' }
 
 function run() {
   const audience = new LaneClients()
-  const parts = { service: 's', limits: { subscriptionsMax: 10 }, log: () => undefined }
-  const standing = new Subscriptions(parts, audience)
+  const standing = new Subscriptions('s', 10, () => undefined, audience)
   let last = 0
   const asks = (subscribes: boolean): Call => {
     const method = subscribes ? 'resources/subscribe' : 'resources/unsubscribe'

@@ -27,7 +27,7 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstrea
     })
     return new HttpDialed(config.name, new RemoteConnection(dialer.get().then((made) => made.ways())))
   }
-  const pooling = {
+  const behaviour = {
     dial,
     discretion,
     isolation: 'auto',
@@ -45,7 +45,7 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstrea
     eraMs: around.limits.remoteEraMs,
     restartDelayMs: config.kind === 'sse' ? config.reconnectIntervalMs : config.retryDelayMs,
   } as const
-  return new Server(config, pooling, {
+  return new Server(config, behaviour, {
     ...around,
     leg: (protocol, memory) => around.leg(config.kind === 'sse' ? 'handshake' : protocol, memory),
     // A session is no process of ours.

@@ -32,7 +32,7 @@ export function openSandbox(config: SandboxServerConfig, around: StdioSurroundin
   const surroundings = { ...limits, runtime, log, discretion, marks }
   const program = programConfig(config)
   let about: ServerAbout | undefined
-  const pooling = {
+  const behaviour = {
     ...program,
     discretion,
     // It asks nothing, so calls of several clients need not wait for each other.
@@ -48,7 +48,7 @@ export function openSandbox(config: SandboxServerConfig, around: StdioSurroundin
     new SandboxLeg(around.leg(protocol, memory), config.sandbox.sessions === 'client', (own) => {
       about = own
     })
-  return new Server(config, pooling, { ...around, leg })
+  return new Server(config, behaviour, { ...around, leg })
 }
 
 /** The program as a server on stdio. */

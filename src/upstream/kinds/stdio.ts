@@ -18,7 +18,7 @@ export function openStdio(config: StdioServerConfig, around: StdioSurroundings):
   const { runtime, log, limits, marks } = around
   const discretion = new Redactor(config.secrets)
   const surroundings = { ...limits, runtime, log, discretion, marks }
-  const pooling = {
+  const behaviour = {
     ...config,
     discretion,
     namesCalls: false,
@@ -34,5 +34,5 @@ export function openStdio(config: StdioServerConfig, around: StdioSurroundings):
       new ServerProcess(config, surroundings, childOf(config.name, running)),
   }
   const restart = { ...limits.restart, ...config.restartLimits }
-  return new Server(config, pooling, { ...around, limits: { ...limits, restart } })
+  return new Server(config, behaviour, { ...around, limits: { ...limits, restart } })
 }

@@ -14,6 +14,8 @@ import type { Outdated, ServerLeg } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Abandoned } from './abandoned.js'
+import type { ServerConnection } from './connection.js'
+import type { Worker } from './worker.js'
 import { callTimeout } from '../../mcp/call-timeout.js'
 import { fromTransport, type UpstreamError } from '../contracts/errors.js'
 import { Deadlines } from './deadlines.js'
@@ -27,9 +29,14 @@ import { IdFinder } from '../../jsonrpc/id-finder.js'
 export const ALIVE_MS = 5000
 
 /** Sends calls and settles them. */
-export class Calls implements InflightOwner {
+export class Calls {
   readonly #service: string
-  readonly #connection: CallsOwner
+  readonly #peer: Peer<InflightCall>
+  readonly #leg: Pick<ServerLeg, 'speech'>
+  readonly #connection: ServerConnection
+  readonly #worker: Worker
+  /** The clients of the connection; the ids and tokens of one alone may stay as they are. */
+  readonly #clients: { readonly only: ClientPort | undefined }
   readonly #deadlines: Deadlines
   readonly #tokens = new ProgressTokens<InflightCall | ServerTask>()
   /** What calls have begun that goes on behind their answers. */
@@ -45,43 +52,52 @@ export class Calls implements InflightOwner {
   /** Called once when no call is left in flight. */
   #onIdle: (() => void) | undefined
 
-  constructor(context: ServerContext, connection: CallsOwner) {
+  constructor(
+    context: ServerContext,
+    peer: Peer<InflightCall>,
+    leg: Pick<ServerLeg, 'speech'>,
+    connection: ServerConnection,
+    worker: Worker,
+    clients: { readonly only: ClientPort | undefined },
+  ) {
     const { service, limits, runtime } = context
     this.#service = service
+    this.#peer = peer
+    this.#leg = leg
     this.#connection = connection
+    this.#worker = worker
+    this.#clients = clients
     this.#abandoned = new Abandoned(limits.abandoned, runtime)
-    const flights = (): Iterable<InflightCall> => connection.peer.waiting()
-    this.#deadlines = new Deadlines(runtime, flights, (flight) => this.#expired(flight))
-    this.tasks = new Tasks(context, {
-      flights,
-      call: (call) => this.send(call, []),
-      extend: (flight) => this.#deadlines.extend(flight),
-      tokens: this.#tokens,
-      ask: (method, params) => connection.ask(method, params),
-    })
+    const expired = (flight: InflightCall): void => this.#expired(flight)
+    this.#deadlines = new Deadlines(runtime, () => peer.waiting(), expired)
+    this.tasks = new Tasks(context, peer, connection, this.#deadlines, this.#tokens)
   }
 
   send(call: Call, edits: readonly Edit[]): void {
-    const { peer, traffic, leg } = this.#connection
     const flight = new InflightCall(call, edits, this)
     if (call.deadline.endsAt < this.#deadlines.looksAt && !this.#deadlines.start(call))
       return this.#refuse(flight, callTimeout(this.#service, call, 'no turn'))
     if (call.row.subscribes !== undefined && this.#connection.follows(call)) return this.#end(flight)
-    const lend = this.#connection.audience.only !== undefined
+    const lend = this.#clients.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
-    const inWords = bothEdits(edits, leg.speech.edits(call))
+    const inWords = bothEdits(edits, this.#leg.speech.edits(call))
     const all = own === undefined ? inWords : this.#withToken(inWords, flight, own, lend)
-    const id = peer.forward(call.frame, all, flight, lend, undefined, call.wasAnswered)
+    const id = this.#peer.forward(call.frame, all, flight, lend, undefined, call.wasAnswered)
     if (id === undefined) return this.#notSent(flight)
     flight.id = id
     flight.wasSent = true
-    flight.nth = traffic?.given
+    flight.nth = this.#traffic?.given
     call.holder = flight
+  }
+
+  /** How much of what the connection was given has left, where it counts. */
+  get #traffic(): Traffic | undefined {
+    return this.#connection.dialed.connection.traffic
   }
 
   answered(flight: InflightCall, frame: ResponseFrame): void {
     this.answers++
-    const outcome = this.#connection.leg.speech.outcome(flight.call, frame)
+    const outcome = this.#leg.speech.outcome(flight.call, frame)
     if (outcome.kind === 'outdated') return this.#outdated(flight, outcome)
     if (outcome.kind === 'input-required') return this.#needsInput(flight, outcome.frame)
     const { keeper, row } = flight.call
@@ -98,7 +114,7 @@ export class Calls implements InflightOwner {
     if (call.settled) return
     call.hasRenewed = true
     call.wasAnswered = true
-    void this.#connection.renew(what).then(() => call.settled || this.#connection.worker.call(call, edits))
+    void this.#connection.renew(what).then(() => call.settled || this.#worker.call(call, edits))
   }
 
   /** The call waits for its client and holds no slot; it comes back in the same bytes. */
@@ -106,7 +122,7 @@ export class Calls implements InflightOwner {
     this.#end(flight)
     const resume = (again: Call, more: readonly Edit[]): void => {
       again.wasAnswered = true
-      this.#connection.worker.call(again, [...flight.edits, ...more])
+      this.#worker.call(again, [...flight.edits, ...more])
     }
     flight.call.needsInput({ frame, service: this.#service, resume })
   }
@@ -118,7 +134,7 @@ export class Calls implements InflightOwner {
 
   /** The one askable call in flight; undefined where there are several. */
   get oneAskable(): Call | undefined {
-    return theOne(this.#connection.peer.waiting(), ({ row }) => row.askable)
+    return theOne(this.#peer.waiting(), ({ row }) => row.askable)
   }
 
   /** The call that the server asks for, where it can only be one. */
@@ -129,13 +145,13 @@ export class Calls implements InflightOwner {
 
   /** Whether the server may ask for an abandoned call of another client than this one. */
   mayAskOthers(client: ClientPort): boolean {
-    const isAlone = this.#connection.audience.only === client && client.isSeveral !== true
+    const isAlone = this.#clients.only === client && client.isSeveral !== true
     return !isAlone && this.#abandoned.mayAskOthers(client)
   }
 
   /** The call that a log message is about, where it can only be one. */
   get logging(): Call | undefined {
-    const found = theOne(this.#connection.peer.waiting(), ({ context }) => context.logLevel !== undefined)
+    const found = theOne(this.#peer.waiting(), ({ context }) => context.logLevel !== undefined)
     return found === undefined || this.#abandoned.mayLogForOthers(found.client) ? undefined : found
   }
 
@@ -149,13 +165,13 @@ export class Calls implements InflightOwner {
 
   /** The one call in flight; undefined where there are several. */
   get only(): Call | undefined {
-    return theOne(this.#connection.peer.waiting(), () => true)
+    return theOne(this.#peer.waiting(), () => true)
   }
 
   /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
   pause(client: ClientPort, during: Call | undefined): () => void {
     const isThat = (call: Call): boolean => (during === undefined ? call.client === client : call === during)
-    const flights = [...this.#connection.peer.waiting()].filter(({ call }) => isThat(call))
+    const flights = [...this.#peer.waiting()].filter(({ call }) => isThat(call))
     return this.#deadlines.pause(flights)
   }
 
@@ -175,7 +191,7 @@ export class Calls implements InflightOwner {
 
   /** Whose answer an unacceptable message would have been; with two ids it is the answer of neither. */
   addressees(error: FrameError, line: Uint8Array): InflightCall[] {
-    return [...new Set(claimedIds(error, line).flatMap((id) => this.#connection.peer.entry(id) ?? []))]
+    return [...new Set(claimedIds(error, line).flatMap((id) => this.#peer.entry(id) ?? []))]
   }
 
   /** The call did not get through, or its answer will not come; the transport says why. */
@@ -197,7 +213,7 @@ export class Calls implements InflightOwner {
     this.tasks.lost(failure)
     const left = [...unanswered, ...this.#unsent.splice(0)]
     for (const flight of left) {
-      if (flight.wasSent) this.#connection.peer.retire(flight.id)
+      if (flight.wasSent) this.#peer.retire(flight.id)
       this.#end(flight)
       // Its end makes room for another call, which may have come here too.
       left.push(...this.#unsent.splice(0))
@@ -208,9 +224,9 @@ export class Calls implements InflightOwner {
 
   /** The server is being stopped, so what has not left never will: the next one has it before what comes later. */
   takeBack(): void {
-    for (const flight of this.#connection.peer.waiting()) {
+    for (const flight of this.#peer.waiting()) {
       if (!this.#isUnsent(flight)) continue
-      this.#connection.peer.retire(flight.id)
+      this.#peer.retire(flight.id)
       this.#end(flight)
       this.#repeat(flight)
     }
@@ -218,8 +234,8 @@ export class Calls implements InflightOwner {
 
   /** A connection that has just ended takes nothing, and why is about to be known. */
   #notSent(flight: InflightCall): void {
-    if (!this.#connection.peer.open) return void this.#unsent.push(flight)
-    this.#refuse(flight, this.#connection.refusal().body)
+    if (!this.#peer.open) return void this.#unsent.push(flight)
+    this.#refuse(flight, this.#connection.own.refusal.body)
   }
 
   /**
@@ -234,7 +250,7 @@ export class Calls implements InflightOwner {
   }
 
   #isUnsent({ call, nth, wasSent }: InflightCall): boolean {
-    const { traffic } = this.#connection
+    const traffic = this.#traffic
     // The next connection knows nothing of the task.
     if (call.isAboutTask) return false
     return !wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)
@@ -251,7 +267,7 @@ export class Calls implements InflightOwner {
 
   #repeat({ call, edits }: InflightCall): void {
     call.repeats++
-    this.#connection.again(call, edits)
+    this.#worker.again(call, edits, this.#connection)
   }
 
   #withToken(edits: readonly Edit[], flight: InflightCall, own: Span, lend: boolean): readonly Edit[] {
@@ -269,7 +285,7 @@ export class Calls implements InflightOwner {
     const stuck = `the server is stuck: it answers no other request within ${ALIVE_MS} ms either, and gave no answer or progress`
     const what = flight.isChecked && isQuiet ? stuck : isQuiet ? 'no answer or progress' : 'no answer'
     this.#giveUp(flight, callTimeout(this.#service, call, what))
-    cancelRequest(this.#connection.peer, flight.id, 'the request timed out')
+    cancelRequest(this.#peer, flight.id, 'the request timed out')
     // Another process would not have the task.
     if (!call.isAboutTask) this.#connection.timedOut()
   }
@@ -292,14 +308,14 @@ export class Calls implements InflightOwner {
   #checked(isAlive: boolean): void {
     this.#isChecking = false
     if (!isAlive) return
-    for (const flight of this.#connection.peer.waiting()) {
+    for (const flight of this.#peer.waiting()) {
       if (flight.isChecked) this.#deadlines.extend(flight)
       flight.isChecked = false
     }
   }
 
   #giveUp(flight: InflightCall, error: ErrorBody): void {
-    this.#connection.peer.retire(flight.id)
+    this.#peer.retire(flight.id)
     this.#refuse(flight, error)
   }
 
@@ -310,7 +326,7 @@ export class Calls implements InflightOwner {
 
   /** Nobody wants the answer any more. */
   cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void {
-    const { peer } = this.#connection
+    const peer = this.#peer
     const span = frame?.params.members.span('requestId')
     this.#abandon(flight)
     peer.retire(flight.id)
@@ -331,55 +347,19 @@ export class Calls implements InflightOwner {
     flight.ended = true
     if (flight.isPaused) this.#deadlines.end(flight)
     if (flight.token !== undefined && !flight.isHanded) this.#tokens.release(flight.token)
-    this.#connection.worker.ended(flight.call)
+    this.#worker.ended(flight.call)
     if (this.#onIdle !== undefined) this.#checkIdle()
   }
 
   #checkIdle(): void {
-    const [next] = this.#connection.peer.waiting()
+    const [next] = this.#peer.waiting()
     if (next === undefined) this.#onIdle?.()
   }
 }
 
-/** What the calls of one connection need of it. */
-export interface CallsOwner {
-  readonly peer: Peer<InflightCall>
-  readonly leg: Pick<ServerLeg, 'speech'>
-  /** Of the connection, where it counts. */
-  readonly traffic: Traffic | undefined
-  /** Its clients; the ids and tokens of one alone may stay as they are. */
-  readonly audience: { readonly only: ClientPort | undefined }
-  /** Hears of each call that has ended, so that its slot is free. */
-  readonly worker: {
-    ended(call: Call): void
-    /** Takes a call for the connection that is there then. */
-    call(call: Call, edits: readonly Edit[]): void
-  }
-  /** Finds out anew what the server has, or what it speaks. */
-  readonly renew: (what: Outdated['what']) => Promise<void>
-  /** Takes over a request that begins or ends to follow something, where the server has none such; whether it has. */
-  follows(call: Call): boolean
-  /** Why the peer takes no call. */
-  refusal(): UpstreamError
-  timedOut(): void
-  /** Whether the server answers anything within its time. */
-  isAlive(): Promise<boolean>
-  /** Takes back a call for the next connection. */
-  again(call: Call, edits: readonly Edit[]): void
-  /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
-  ask(method: string, params: string): Promise<ResponseFrame>
-}
-
-/** Who hears what becomes of a call in flight. */
-export interface InflightOwner {
-  answered(flight: InflightCall, frame: ResponseFrame): void
-  /** Nobody wants the answer any more. */
-  cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void
-}
-
 /** The entry of a call in its connection. */
 export class InflightCall implements CallHolder, AnswerWaiter {
-  readonly #owner: InflightOwner
+  readonly #owner: Pick<Calls, 'answered' | 'cancelled'>
   readonly call: Call
   /** What it was to be sent with, should it have to be sent again. */
   readonly edits: readonly Edit[]
@@ -401,7 +381,7 @@ export class InflightCall implements CallHolder, AnswerWaiter {
   /** Whether a task has the token now. */
   isHanded = false
 
-  constructor(call: Call, edits: readonly Edit[], owner: InflightOwner) {
+  constructor(call: Call, edits: readonly Edit[], owner: Pick<Calls, 'answered' | 'cancelled'>) {
     this.#owner = owner
     this.call = call
     this.edits = edits

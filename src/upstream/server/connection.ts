@@ -6,64 +6,24 @@ import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonr
 import { Peer, type PeerOwner, type PendingAnswer } from '../../jsonrpc/peer.js'
 import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
-import type { Asker, Call, ClientPort } from '../../mcp/call.js'
+import type { Asker, Call } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
 import type { OpenedServer, Probed, ServerLeg } from '../../mcp/eras/leg.js'
 import { methodNotFound, notFollowed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
-import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
 import { resultNames } from '../../mcp/result-type.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import { FirstQuestions } from './first-questions.js'
 import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/errors.js'
-import { ALIVE_MS, cancelRequest, type InflightCall, Calls } from './calls.js'
+import { ALIVE_MS, Calls, cancelRequest, type InflightCall } from './calls.js'
 import type { LogRecord, Runtime, Timer } from '../../runtime/runtime.js'
 import { Noise } from './noise.js'
 import type { ServerContext } from './context.js'
+import type { Inbox } from './inbox.js'
+import type { Worker } from './worker.js'
 import type { ServerListen } from './listen.js'
 import { within } from '../../runtime/within.js'
 import type { ServerTimes } from '../contracts/server-config.js'
-
-/** The lane of a connection, which gets all that its server sends except answers. */
-export interface ConnectionLane {
-  /** Of the clients of the connection: where there is one, its ids and tokens may stay as they are. */
-  readonly audience: { readonly only: ClientPort | undefined }
-  /** The server asks something that only a client can answer, during a call where the transport tells. */
-  asked(
-    frame: RequestFrame,
-    row: ServerRequestRow,
-    connection: ServerConnection,
-    during: Call | undefined,
-  ): void
-  /** `row` is undefined for a notification that no revision has. */
-  told(
-    frame: NotificationFrame,
-    row: ServerNotificationRow | undefined,
-    connection: ServerConnection,
-    during: Call | undefined,
-  ): void
-  /** What the server said unasked until now may be lost. */
-  missed(connection: ServerConnection): void
-  /** Resolves when its tools have been read again, or could not be. */
-  relist(connection: ServerConnection): Promise<void>
-  closed(connection: ServerConnection): void
-}
-
-/** The process of a connection, which gave it its calls. */
-export interface ConnectionWorker {
-  /** A call has ended, and its slot is free. */
-  ended(call: Call): void
-  /** Takes a call for the connection that is there then. */
-  call(call: Call, edits: readonly Edit[]): void
-  /** Takes back a call for the connection that follows this one. */
-  again(call: Call, edits: readonly Edit[], connection: ServerConnection): void
-  /** The first call that waits for the connection, and during which its server may ask. */
-  readonly waitingCall: Call | undefined
-  /** The server is to be started anew. */
-  replace(connection: ServerConnection, why: string): void
-  /** The connection has ended. */
-  lost(connection: ServerConnection): void
-}
 
 /** A server as the proxy talks to it. */
 export class ServerConnection implements PeerOwner<InflightCall>, Asker {
@@ -73,14 +33,15 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   readonly calls: Calls
   /** The requests of the proxy's own. */
   readonly own: OwnRequests
-  readonly #lane: ConnectionLane
-  readonly #worker: ConnectionWorker
+  readonly #inbox: Inbox
+  readonly #worker: Worker
   readonly #leg: ServerLeg
   readonly #context: ServerContext
   readonly #peer: Peer<InflightCall>
   readonly #noise: Noise
   readonly #ending: Ending
-  readonly #opening: Opening
+  /** The server is being asked which revisions it speaks. */
+  #isProbing = false
   /** The server knows no sessions: it is told nothing that only a session has, and is given no answers. */
   isTyped = false
   /** Resolves when calls may be sent; undefined when they may. */
@@ -88,52 +49,27 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   #firstQuestions: FirstQuestions | undefined
   /** What such a server is listened to for; undefined of all but the first of a lane. */
   listening: ServerListen | undefined
-  /** Messages that are no answers to calls, and those of them that answer the proxy's own requests. */
+  /** Messages that are no answers. */
   #messages = 0
-  #ownAnswers = 0
 
-  constructor(dialed: Dialed, context: ServerContext, lane: ConnectionLane, worker: ConnectionWorker) {
+  constructor(dialed: Dialed, context: ServerContext, inbox: Inbox, worker: Worker) {
     const { limits, service } = context
-    const leg = context.leg()
     this.dialed = dialed
     this.service = service
-    this.#leg = leg
-    this.#lane = lane
+    this.#leg = context.leg()
+    this.#inbox = inbox
     this.#worker = worker
     this.#context = context
     const options = { ...limits, frame: { ...limits.frame, resultNames }, ...context.watch(service) }
     const peer = new Peer<InflightCall>(dialed.connection, this, options)
     this.#peer = peer
-    const own = {
-      peer,
-      refusal: () => this.#refusal(),
-      timedOut: () => this.#timedOut(),
-      isAlive: () => this.#isAlive(),
-      heard: () => {
-        this.#messages++
-        this.#ownAnswers++
-      },
-      forgotten: (error: TransportError) => this.#ending.forgotten(error),
-      explained: () => this.#ending.explained(),
-    }
-    const ending = new Ending(dialed, context)
-    this.#ending = ending
-    this.own = new OwnRequests(context, own)
-    this.#opening = new Opening({ context, dialed, leg, own: this.own, ending, peer })
-    this.calls = new Calls(context, {
-      ...own,
-      leg,
-      traffic: dialed.connection.traffic,
-      audience: lane.audience,
-      worker,
-      again: (call, edits) => worker.again(call, edits, this),
-      ask: (method, params) => this.ask(method, params),
-      follows: (call) => this.#follows(call),
-      renew: (what) => this.#renew(what),
-    })
+    this.#ending = new Ending(dialed, context)
+    this.own = new OwnRequests(context, peer, this.#ending, () => this.timedOut())
+    this.calls = new Calls(context, peer, this.#leg, this, worker, inbox.audience)
     this.#noise = new Noise(
       context,
-      () => this.#messages + this.calls.answers,
+      limits.noise,
+      () => this.#messages + this.#answers,
       (what) => this.#giveUp(what),
     )
     void dialed.ended.then((end) => this.#end(end))
@@ -141,20 +77,20 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** More than the handshake was answered in this session, which is now forgotten: the server has not failed. */
   get isSpent(): boolean {
-    return this.#ending.isForgotten && this.#answers > 1
+    return this.#ending.how === 'forgotten' && this.#answers > 1
   }
 
   get #answers(): number {
-    return this.#ownAnswers + this.calls.answers
+    return this.own.answers + this.calls.answers
   }
 
   get isStopped(): boolean {
-    return this.#ending.isStopped
+    return this.#ending.how === 'stopped'
   }
 
   /** Whether the connection takes calls. */
   get isOpen(): boolean {
-    return this.#peer.open && !this.#ending.isKnown
+    return this.own.isOpen && this.#ending.how === undefined
   }
 
   /** What the server has not taken yet. */
@@ -170,10 +106,38 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   /** Begins to read and shakes hands, with the client's own request where that is to reach the server. @throws UpstreamError */
   async start(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     this.#peer.start()
-    const opened = await this.#opening.open(declared, opening)
+    const opened = await this.#open(declared, opening)
     this.isTyped = opened.facts.revision.form === 'typed'
     if (!this.isTyped && !this.#context.namesCalls && declared.names.has('roots')) this.#awaitQuestions()
     return opened
+  }
+
+  /** What its leg says to the server until calls may be sent. @throws UpstreamError */
+  async #open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
+    const patience = this.own.patience('startTimeoutMs')
+    const voice = {
+      ask: (method: string, params: string) => this.own.ask(method, params, patience),
+      probe: (method: string, params: string) => this.#probe(this.own.ask(method, params, patience)),
+      pass: (frame: RequestFrame, edits: readonly Edit[]) => this.own.pass(frame, edits, patience),
+      notify: (method: string) => this.#peer.notify(method),
+    }
+    const opened = await this.#leg.open(voice, declared, opening)
+    switch (opened.kind) {
+      case 'opened':
+        return opened
+      case 'refused':
+        throw unusable(this.#context, opened.why)
+      case 'ended':
+        throw this.failure
+    }
+  }
+
+  async #probe(asked: Promise<ResponseFrame>): Promise<Probed> {
+    const { probeMs, runtime } = this.#context
+    this.#isProbing = true
+    const probed = await probe(asked, probeMs, runtime, () => this.endedOnProbe)
+    this.#isProbing = probed.kind === 'ended'
+    return probed
   }
 
   #awaitQuestions(): void {
@@ -207,8 +171,9 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     if (id !== undefined) this.#firstQuestions?.answered(id)
   }
 
+  /** The server has ended by itself on the question which revisions it speaks: it is to be started anew, and not asked. */
   get endedOnProbe(): boolean {
-    return this.#opening.endedOnProbe
+    return this.#isProbing && this.dialed.pid !== undefined && this.#ending.how === 'ended'
   }
 
   /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
@@ -217,13 +182,14 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     return this.own.ask(method, own, patience ?? this.own.patience('timeoutMs'))
   }
 
-  async #renew(what: 'lists' | 'era'): Promise<void> {
-    if (what === 'lists') await this.#lane.relist(this)
+  /** Finds out anew what the server has, or what it speaks. */
+  async renew(what: 'lists' | 'era'): Promise<void> {
+    if (what === 'lists') await this.#inbox.relist(this)
     else this.#worker.replace(this, 'it refuses the revision that it spoke before')
   }
 
-  /** A server without sessions knows no such request. */
-  #follows(call: Call): boolean {
+  /** Takes over a request that begins or ends to follow something from a server without sessions, which knows none such; whether it has. */
+  follows(call: Call): boolean {
     if (this.isTyped) void (this.listening?.follows(call) ?? call.fail(notFollowed(this.service, '')))
     return this.isTyped
   }
@@ -244,7 +210,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** Stops or resumes reading what the server says; one that has failed is not heard again. */
   read(on: boolean): void {
-    if (!on || this.#ending.isHeard) this.dialed.connection.read(on)
+    if (!on || this.#ending.how !== 'ended') this.dialed.connection.read(on)
   }
 
   /** `why` is what calls in flight are told, where that is not the end of everything. */
@@ -285,7 +251,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
     else {
       this.#firstQuestions?.asked(frame.id)
-      this.#lane.asked(frame, row, this, during?.call)
+      this.#inbox.asked(frame, row, this, during?.call)
     }
   }
 
@@ -293,7 +259,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     this.#messages++
     const row = serverNotifications.get(frame.method)
     if (this.isTyped && this.listening?.told(frame, row) === true) return
-    if (row?.does !== 'progress') this.#lane.told(frame, row, this, during?.call)
+    if (row?.does !== 'progress') this.#inbox.told(frame, row, this, during?.call)
     else if (!this.calls.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
   }
 
@@ -327,7 +293,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   missed(): void {
-    this.#lane.missed(this)
+    this.#inbox.missed(this)
   }
 
   ended(): void {
@@ -342,22 +308,15 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
       if (cause !== undefined) this.#log('debug', cause.message)
       this.calls.drain(unanswered, () => this.failure)
       this.#worker.lost(this)
-      this.#lane.closed(this)
+      this.#inbox.closed(this)
       void this.dialed.stop()
     })
     this.listening?.close()
     this.#firstQuestions?.end()
   }
 
-  /** Why the peer takes nothing. */
-  #refusal(): UpstreamError {
-    return this.#peer.open && !this.#ending.isKnown
-      ? thatServer(this.service, 'overloaded', 'has too many in flight')
-      : this.failure
-  }
-
   /** Whether the server answers a request that costs it nothing; an error is an answer too. */
-  async #isAlive(): Promise<boolean> {
+  async isAlive(): Promise<boolean> {
     const endsAt = this.#context.runtime.now() + ALIVE_MS
     try {
       await this.ask(this.isTyped ? 'server/discover' : 'ping', '{}', { of: 'timeoutMs', endsAt })
@@ -367,7 +326,8 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     }
   }
 
-  #timedOut(): void {
+  /** An answer did not come in time. */
+  timedOut(): void {
     if (this.#context.onTimeout === 'restart') this.#worker.replace(this, 'a call timed out')
   }
 
@@ -387,76 +347,22 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 }
 
-/** What the opening of a connection is made of. */
-export interface OpeningParts {
-  readonly context: ServerContext
-  readonly dialed: Dialed
-  readonly leg: ServerLeg
-  readonly own: OwnRequests
-  readonly ending: Ending
-  readonly peer: { notify(method: string): void }
-}
-
-/** Opens one connection. */
-export class Opening {
-  readonly #connection: OpeningParts
-  #isProbing = false
-
-  constructor(connection: OpeningParts) {
-    this.#connection = connection
-  }
-
-  /** The server has ended by itself on the question which revisions it speaks: it is to be started anew, and not asked. */
-  get endedOnProbe(): boolean {
-    return this.#isProbing && this.#connection.dialed.pid !== undefined && this.#connection.ending.isEnded
-  }
-
-  /** With the client's own request where that is to reach the server. @throws UpstreamError */
-  async open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
-    const { context, leg, own, ending, peer } = this.#connection
-    const patience = own.patience('startTimeoutMs')
-    const voice = {
-      ask: (method: string, params: string) => own.ask(method, params, patience),
-      probe: (method: string, params: string) => this.#probe(own.ask(method, params, patience)),
-      pass: (frame: RequestFrame, edits: readonly Edit[]) => own.pass(frame, edits, patience),
-      notify: (method: string) => peer.notify(method),
-    }
-    const opened = await leg.open(voice, declared, opening)
-    switch (opened.kind) {
-      case 'opened':
-        return opened
-      case 'refused':
-        throw unusable(context, opened.why)
-      case 'ended':
-        throw ending.failure
-    }
-  }
-
-  async #probe(asked: Promise<ResponseFrame>): Promise<Probed> {
-    const { probeMs, runtime } = this.#connection.context
-    this.#isProbing = true
-    const probed = await probe(asked, probeMs, runtime, () => this.endedOnProbe)
-    this.#isProbing = probed.kind === 'ended'
-    return probed
-  }
-}
-
 // Why a connection to a server ended: the first known reason is kept.
 //
 // A server that is being stopped has a while of its own before it is told by a signal, and what it answers until then
 // is heard. One that is to come back and answers nothing is stuck: those who wait for it, or for a slot of it, are
 // better off with its successor.
 
-type EndState =
-  | { readonly kind: 'open' }
-  /** By itself; because the server has forgotten the session; because the proxy has stopped it. */
-  | { readonly kind: 'ended' | 'forgotten' | 'stopped'; readonly end: DialEnd }
+/** How a connection ended: by itself, because the server has forgotten the session, or because the proxy has stopped it. */
+interface End extends DialEnd {
+  readonly how: 'ended' | 'forgotten' | 'stopped'
+}
 
 /** The end of one connection, and its error, which is made when it is first needed. */
 export class Ending {
   readonly #dialed: Dialed
   readonly #context: ServerContext
-  #state: EndState = { kind: 'open' }
+  #end: End | undefined
   /** Runs out when no further answer of a stopping server is waited for. */
   #lastAnswers: Timer | undefined
 
@@ -465,36 +371,17 @@ export class Ending {
     this.#context = context
   }
 
-  get isKnown(): boolean {
-    return this.#state.kind !== 'open'
+  /** Undefined while it has not ended. A server that did not end by itself may still finish what it was asked before. */
+  get how(): End['how'] | undefined {
+    return this.#end?.how
   }
 
   /** As an error for whoever asks. */
   get failure(): UpstreamError {
     const { service } = this.#context
-    const closed = { reason: 'closed', message: `'${service}' closed its connection` } as const
-    const { reason, message, details }: DialEnd = this.#state.kind === 'open' ? closed : this.#state.end
+    const closed: DialEnd = { reason: 'closed', message: `'${service}' closed its connection` }
+    const { reason, message, details } = this.#end ?? closed
     return new UpstreamError(service, reason, message, { details })
-  }
-
-  /** The server has forgotten the session, which says nothing of its health. */
-  get isForgotten(): boolean {
-    return this.#state.kind === 'forgotten'
-  }
-
-  /** In a session that is forgotten, and while the server is being stopped, what was asked before may still come to its end. */
-  get isHeard(): boolean {
-    return this.#state.kind !== 'ended'
-  }
-
-  /** Whether it has ended by itself. */
-  get isEnded(): boolean {
-    return this.#state.kind === 'ended'
-  }
-
-  /** Whether the proxy has ended it, before it ended otherwise. */
-  get isStopped(): boolean {
-    return this.#state.kind === 'stopped'
   }
 
   because(end: DialEnd): void {
@@ -515,8 +402,8 @@ export class Ending {
     this.#first('stopped', end)
   }
 
-  #first(kind: 'ended' | 'forgotten' | 'stopped', end: DialEnd): void {
-    if (this.#state.kind === 'open') this.#state = { kind, end }
+  #first(how: End['how'], { reason, message, details }: DialEnd): void {
+    this.#end ??= { how, reason, message, details }
   }
 
   /** Calls `over` when the calls in flight on a server that was told to stop wait no longer; `answers` says how many have come. */
@@ -541,7 +428,8 @@ export class Ending {
   async explained(deadline: number = Infinity): Promise<void> {
     const { limits, runtime } = this.#context
     const leftMs = Math.max(0, deadline - runtime.now())
-    if (!this.isKnown) await within(this.#dialed.ended, Math.min(limits.exitWaitMs, leftMs), runtime)
+    if (this.#end === undefined)
+      await within(this.#dialed.ended, Math.min(limits.exitWaitMs, leftMs), runtime)
   }
 }
 
@@ -553,37 +441,36 @@ export interface Patience {
   readonly endsAt: number
 }
 
-/** The connection of the requests. */
-export interface OwnRequestsOwner {
-  readonly peer: Peer<InflightCall>
-  /** Why the peer takes nothing. */
-  refusal(): UpstreamError
-  /** It does not list what it has. */
-  timedOut(): void
-  /** An answer came. */
-  heard(): void
-  /** The server has forgotten the session. */
-  forgotten(error: TransportError): void
-  /** Resolves when it is known, or will not be, why the connection has ended. */
-  explained(): Promise<unknown>
-}
-
 /** Asks, and waits as long as the server's times allow. */
 export class OwnRequests {
   readonly #context: ServerContext
-  readonly #owner: OwnRequestsOwner
+  readonly #peer: Peer<InflightCall>
+  readonly #ending: Ending
+  /** The server does not list what it has. */
+  readonly #onListTimeout: () => void
   /** What ends the waits that are under way. */
   readonly #waits = new Set<StoppableWait<ResponseFrame>>()
   #isStopped = false
+  /** How many answers have come. */
+  answers = 0
 
-  constructor(context: ServerContext, owner: OwnRequestsOwner) {
+  constructor(context: ServerContext, peer: Peer<InflightCall>, ending: Ending, onListTimeout: () => void) {
     this.#context = context
-    this.#owner = owner
+    this.#peer = peer
+    this.#ending = ending
+    this.#onListTimeout = onListTimeout
   }
 
   /** Whether the connection takes anything more. */
   get isOpen(): boolean {
-    return this.#owner.peer.open
+    return this.#peer.open
+  }
+
+  /** Why the connection takes nothing. */
+  get refusal(): UpstreamError {
+    return this.isOpen && this.#ending.how === undefined
+      ? thatServer(this.#context.service, 'overloaded', 'has too many in flight')
+      : this.#ending.failure
   }
 
   /** The server is being stopped: nobody needs to know any more what was asked. */
@@ -600,19 +487,19 @@ export class OwnRequests {
 
   /** `params` is raw JSON. @throws UpstreamError */
   ask(method: string, params: string | undefined, patience: Patience): Promise<ResponseFrame> {
-    return this.#answer(method, this.#isStopped ? undefined : this.#owner.peer.ask(method, params), patience)
+    return this.#answer(method, this.#isStopped ? undefined : this.#peer.ask(method, params), patience)
   }
 
   /** Asks what a client has asked, in its own bytes. @throws UpstreamError */
   pass(frame: RequestFrame, edits: readonly Edit[], patience: Patience): Promise<ResponseFrame> {
-    const asked = this.#isStopped ? undefined : this.#owner.peer.askFor(frame, edits)
+    const asked = this.#isStopped ? undefined : this.#peer.askFor(frame, edits)
     return this.#answer(frame.method, asked, patience)
   }
 
   /** Gives up one that has no patience of its own. */
   giveUp(id: RequestId): void {
-    this.#owner.peer.retire(id)
-    cancelRequest(this.#owner.peer, id, 'nobody waits for it any more')
+    this.#peer.retire(id)
+    cancelRequest(this.#peer, id, 'nobody waits for it any more')
   }
 
   async #answer(
@@ -621,26 +508,26 @@ export class OwnRequests {
     patience: Patience,
   ): Promise<ResponseFrame> {
     const { runtime, service } = this.#context
-    if (asked === undefined) throw this.#owner.refusal()
+    if (asked === undefined) throw this.refusal
     try {
       const wait = this.#unlessStopped(asked.answer)
       const answer = await within(wait.over, patience.endsAt - runtime.now(), runtime).finally(() =>
         this.#waits.delete(wait),
       )
       if (answer === undefined) return this.#expired(asked.id, method, patience)
-      this.#owner.heard()
+      this.answers++
       return answer
     } catch (error) {
       if (error instanceof UpstreamError) throw error
-      if (error instanceof TransportError && error.code === 'TRANSPORT_SESSION') this.#owner.forgotten(error)
-      if (error instanceof TransportError && this.#owner.peer.open) throw fromTransport(service, error)
-      await this.#owner.explained()
-      throw this.#owner.refusal()
+      if (error instanceof TransportError && error.code === 'TRANSPORT_SESSION') this.#ending.forgotten(error)
+      if (error instanceof TransportError && this.#peer.open) throw fromTransport(service, error)
+      await this.#ending.explained()
+      throw this.refusal
     }
   }
 
   #unlessStopped(asked: Promise<ResponseFrame>): StoppableWait<ResponseFrame> {
-    const wait = new StoppableWait(asked, () => this.#owner.refusal())
+    const wait = new StoppableWait(asked, () => this.refusal)
     this.#waits.add(wait)
     return wait
   }
@@ -648,12 +535,11 @@ export class OwnRequests {
   /** @throws UpstreamError always */
   #expired(id: RequestId, method: string, { of }: Patience): never {
     const { service, times } = this.#context
-    const { peer } = this.#owner
     // Only now: the id of an answered request may have been lent to somebody else already.
-    peer.retire(id)
+    this.#peer.retire(id)
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
-    if (of !== 'startTimeoutMs') cancelRequest(peer, id, 'the request timed out')
-    if (of === 'listTimeoutMs') this.#owner.timedOut()
+    if (of !== 'startTimeoutMs') cancelRequest(this.#peer, id, 'the request timed out')
+    if (of === 'listTimeoutMs') this.#onListTimeout()
     const budget = of.replace(/Ms$/, '')
     const message = `'${service}' did not answer ${method} within ${times[of]} ms (${budget})`
     throw new UpstreamError(service, 'timeout', message, { details: { budget, ms: times[of] } })

@@ -1,4 +1,4 @@
-// What a pool is made of.
+// What every part of one server works with: the services of the proxy, how servers of this kind behave, and what is known of the server.
 
 import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
@@ -6,9 +6,11 @@ import type { Redactor } from '../../text/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { KeptServers } from '../contracts/kept.js'
+import type { Dialer } from './dialer.js'
+import type { KeptLists } from './kept-view.js'
 import type { MarkedTools } from './lists.js'
 import type { UpstreamLimits } from './limits.js'
-import type { UpstreamNews } from './reports.js'
+import type { Reports, UpstreamNews } from './reports.js'
 import type { ProcessLimit } from './process-limit.js'
 import type { StartTurns } from './start-turns.js'
 import type { Restarts } from './restarts.js'
@@ -16,7 +18,7 @@ import type { RunningProcess } from '../contracts/running-process.js'
 import type { ServerConfig, ServerProtocol, ServerTimes } from '../contracts/server-config.js'
 import type { ServerAbout } from '../contracts/upstream.js'
 
-/** The dependencies of a pool. */
+/** The services of the proxy that servers work with. */
 export interface ProxyContext {
   readonly runtime: Runtime
   readonly log: LogSink
@@ -41,7 +43,7 @@ export interface ProxyContext {
   readonly starts: StartTurns
 }
 
-/** How a server of one kind is pooled. */
+/** How the servers of one kind behave. */
 export interface ServerKind {
   /** For what the server says that people are shown. */
   readonly discretion: Redactor
@@ -72,7 +74,7 @@ export interface ServerKind {
   readonly about?: () => ServerAbout | undefined
 }
 
-/** What everything in the pool of one server has. */
+/** Of one server. */
 export interface ServerContext extends Omit<ProxyContext, 'leg'>, ServerKind {
   readonly service: string
   /** For one connection. */
@@ -80,6 +82,9 @@ export interface ServerContext extends Omit<ProxyContext, 'leg'>, ServerKind {
   /** As they were listed by a server over the network. */
   readonly marked: MarkedTools
   readonly restarts: Restarts
+  readonly keptLists: KeptLists
+  readonly reports: Reports
+  readonly dialer: Dialer
   readonly kind: ServerConfig['kind']
   readonly times: ServerTimes
 }

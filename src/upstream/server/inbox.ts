@@ -18,17 +18,18 @@ import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
 import { LaneClients, Subscriptions } from './subscriptions.js'
 import type { Lists } from './lists.js'
-import type { LaneParts } from './lane.js'
+import type { ServerContext } from './context.js'
+import type { LaneScope } from './sharing.js'
 import type { ServerConnection } from './connection.js'
-import type { WorkerOwner } from './worker.js'
 import { ServerListen } from './listen.js'
 
 /** The connections of a lane. */
-export class Inbox implements WorkerOwner {
+export class Inbox {
   readonly audience: LaneClients = new LaneClients()
   readonly standing: Subscriptions
-  readonly #context: LaneParts
-  readonly #lists: Lists
+  readonly #context: ServerContext
+  readonly #scope: LaneScope
+  readonly lists: Lists
   readonly #connections = new Set<ServerConnection>()
   /** What the server said of itself last, and how it was found out what it speaks; undefined before it has. */
   server: OpenedServer | undefined
@@ -36,10 +37,16 @@ export class Inbox implements WorkerOwner {
   reading: Promise<void> = Promise.resolve()
   isClosed = false
 
-  constructor(context: LaneParts, lists: Lists) {
+  constructor(context: ServerContext, scope: LaneScope, lists: Lists) {
     this.#context = context
-    this.#lists = lists
-    this.standing = new Subscriptions(context, this.audience)
+    this.#scope = scope
+    this.lists = lists
+    this.standing = new Subscriptions(
+      context.service,
+      context.limits.subscriptionsMax,
+      context.log,
+      this.audience,
+    )
   }
 
   /** One process tells of each resource, or every update would be heard from all of them. */
@@ -57,25 +64,20 @@ export class Inbox implements WorkerOwner {
     if (isFirst) {
       if (connection.isTyped) this.#listen(connection, facts)
       this.standing.resubscribe(connection)
-      this.reading = this.#lists.opened(connection, facts.capabilities)
+      this.reading = this.lists.opened(connection, facts.capabilities)
     }
     const { reports } = this.#context
     reports.opened(server)
-    void this.reading.then(() => reports.ready(connection.dialed, server, this.#lists.items('tools').length))
+    void this.reading.then(() => reports.ready(connection.dialed, server, this.lists.items('tools').length))
   }
 
   /** A server without sessions says nothing unasked to who does not listen. */
   #listen(connection: ServerConnection, { capabilities }: ServerFacts): void {
-    connection.listening = new ServerListen(this.#context, {
-      capabilities,
-      followed: (kind) => (kind === 'taskIds' ? this.audience.tasks.names : this.audience.followed),
-      listen: (params, isAboutTasks) => connection.listen(params, isAboutTasks),
-      cancel: (id) => connection.own.giveUp(id),
-      heard: (isFirst) => {
-        // Lists that are being read for the first time were asked for behind it; over HTTP they may have come before it.
-        if (!isFirst || this.#context.namesCalls || !this.#lists.busy) this.#lists.missed(connection)
-      },
-    })
+    const missed = (isFirst: boolean): void => {
+      // Lists that are being read for the first time were asked for behind it; over HTTP they may have come before it.
+      if (!isFirst || this.#context.namesCalls || !this.lists.busy) this.lists.missed(connection)
+    }
+    connection.listening = new ServerListen(this.#context, connection, capabilities, this.audience, missed)
     // It may have ended while it said what it is.
     if (connection.own.isOpen) connection.listening.renew()
     else connection.listening.close()
@@ -89,7 +91,7 @@ export class Inbox implements WorkerOwner {
   /** A remote server may run, and be paid for, only while it is listened to: it rests once nobody is there. */
   get isNeeded(): boolean {
     const { audience } = this
-    if (this.#context.yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
+    if (this.#scope.yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
     const isAttended = this.#context.staysForClients && audience.size > 0
     return this.isFollowed || isAttended || this.isAtWork
   }
@@ -101,7 +103,7 @@ export class Inbox implements WorkerOwner {
   /** What a process has begun besides calls is not over. */
   get isAtWork(): boolean {
     const hasTasks = [...this.#connections].some((connection) => connection.calls.tasks.areWanted)
-    return this.#lists.busy || this.#isOwed || hasTasks
+    return this.lists.busy || this.#isOwed || hasTasks
   }
 
   /** A client is about to answer what a process has asked. */
@@ -116,7 +118,7 @@ export class Inbox implements WorkerOwner {
     connection: ServerConnection,
     during: Call | undefined,
   ): void {
-    const { sharing } = this.#context
+    const { sharing } = this.#scope
     const { calls } = connection
     const running = sharing === 'plain' ? undefined : (calls.tasks.waitingFor(frame) ?? calls.askable)
     const call = during ?? running ?? connection.waitingCall
@@ -127,7 +129,7 @@ export class Inbox implements WorkerOwner {
     if (!isDeclared && caller !== undefined && !this.#isDeclared(row, caller.context.capabilities))
       caller.lacks(requiredCapabilities(questionOf(frame)))
     // A server that several clients share is not told of all that each of them can do.
-    const isTold = sharing === 'own' || this.#isDeclared(row, this.#context.declared)
+    const isTold = sharing === 'own' || this.#isDeclared(row, this.#scope.declared)
     if (sharing === 'guest' && isTold && client === undefined && connection.hold(frame)) return
     if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, connection)
     const over = calls.pause(client, call)
@@ -155,7 +157,7 @@ export class Inbox implements WorkerOwner {
   ): void {
     switch (row?.does) {
       case 'list-changed':
-        return this.#lists.changed(connection, row.lists)
+        return this.lists.changed(connection, row.lists)
       case 'updated':
         return this.#updated(frame, connection)
       case 'cancel':
@@ -166,7 +168,7 @@ export class Inbox implements WorkerOwner {
         if (connection.isTyped) return this.#taskChanged(frame, connection)
         // What passes to the one client of the one server need not have been begun by a call of this session.
         if (connection.calls.tasks.told(frame)) return
-        if (this.#context.opening !== undefined) return this.#toOnlyClient(frame, row, during)
+        if (this.#scope.opening !== undefined) return this.#toOnlyClient(frame, row, during)
         return this.#log('debug', `${frame.method} is about a task that no client has here`)
       case 'log':
         return this.#toOnlyClient(frame, row, during ?? this.#logging(connection))
@@ -216,18 +218,18 @@ export class Inbox implements WorkerOwner {
   }
 
   missed(connection: ServerConnection): void {
-    this.#lists.missed(connection)
+    this.lists.missed(connection)
   }
 
   async relist(connection: ServerConnection): Promise<void> {
-    this.#lists.changed(connection, ['tools'])
-    await this.#lists.reading('tools')
+    this.lists.changed(connection, ['tools'])
+    await this.lists.reading('tools')
   }
 
   closed(connection: ServerConnection): void {
     for (const client of this.audience) client.forget(connection)
     this.#connections.delete(connection)
-    this.#lists.closed(connection)
+    this.lists.closed(connection)
   }
 
   #log(level: 'debug' | 'warn', message: string): void {

@@ -8,17 +8,14 @@ import { type CacheHint, lastingHint, staleHint } from '../../mcp/cache-hints.js
 import { type ListItem, listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
-import { type Described, KeptView, type KeptLists } from './kept-view.js'
+import { type Described, KeptView } from './kept-view.js'
 import { Inbox } from './inbox.js'
 import { Lists } from './lists.js'
 import { Workers } from './workers.js'
-import { isOfOne, keepsTasks, type Sharing } from './sharing.js'
+import { isOfOne, keepsTasks, type LaneScope } from './sharing.js'
+import type { ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
-import type { ClientCapabilities } from '../../mcp/capabilities.js'
-import type { Dialed } from '../contracts/dial.js'
-import type { ServerContext } from './context.js'
-import type { Reports } from './reports.js'
 
 /** The processes of one server for one set of clients. */
 export class ServerLane implements Lane, ServerView {
@@ -26,7 +23,8 @@ export class ServerLane implements Lane, ServerView {
   config: ServerConfig
   /** Its server has left the configuration. */
   retired = false
-  readonly #context: LaneParts
+  readonly #context: ServerContext
+  readonly #scope: LaneScope
   readonly #left: () => void
   readonly known: ReadonlySet<ListKind>
   readonly #lists: Lists
@@ -41,22 +39,23 @@ export class ServerLane implements Lane, ServerView {
   readonly #deferred = new Set<ServerLane>()
 
   /** `left` hears that the one client of the lane has left. */
-  constructor(context: LaneParts, config: ServerConfig, left: () => void) {
+  constructor(context: ServerContext, scope: LaneScope, config: ServerConfig, left: () => void) {
     this.#context = context
+    this.#scope = scope
     this.config = config
     this.#left = left
     const announce = (kinds: readonly ListKind[]): void => this.#announce(kinds)
-    this.#lists = new Lists(context, announce, () => this.#keep())
+    this.#lists = new Lists(context, scope.sharing, announce, () => this.#keep())
     this.known = this.#lists.known
-    this.#inbox = new Inbox(context, this.#lists)
+    this.#inbox = new Inbox(context, scope, this.#lists)
     // What clients with processes of their own are listed is not what the others are; those see the common lane.
-    const isKept = !context.yields || context.isolation === 'session'
+    const isKept = !scope.yields || context.isolation === 'session'
     this.#keptView = new KeptView(context.keptLists, this.#lists, isKept)
     const settled = (): void => this.#settle()
-    this.#workers = new Workers(context, this.#inbox, this.#lists, this.#keptView, settled)
+    this.#workers = new Workers(context, scope, this.#inbox, this.#keptView, settled)
     // What can be answered at once is answered before a process is started.
-    const isLater = !context.pool.hasAdopted && this.#keptView.facts !== undefined
-    if (!context.yields && !config.lazy) this.#workers.begin(isLater)
+    const isLater = !context.dialer.hasAdopted && this.#keptView.facts !== undefined
+    if (!scope.yields && !config.lazy) this.#workers.begin(isLater)
   }
 
   get view(): ServerView {
@@ -158,11 +157,11 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get shared(): boolean {
-    return !isOfOne(this.#context.sharing)
+    return !isOfOne(this.#scope.sharing)
   }
 
   get keepsTasks(): boolean {
-    return keepsTasks(this.#context.sharing)
+    return keepsTasks(this.#scope.sharing)
   }
 
   get state(): UpstreamState {
@@ -231,7 +230,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   told(_client: ClientPort, frame: NotificationFrame): void {
-    const { declared, sharing } = this.#context
+    const { declared, sharing } = this.#scope
     if (sharing !== 'own' || !declared.names.has('roots')) return
     for (const connection of this.#workers.connections) connection.pass(frame, [])
   }
@@ -264,7 +263,7 @@ export class ServerLane implements Lane, ServerView {
     const unfollowed = this.#inbox.audience.remove(client)
     this.#inbox.read(true)
     for (const connection of this.#workers.connections) connection.calls.tasks.left(client)
-    if (isOfOne(this.#context.sharing)) {
+    if (isOfOne(this.#scope.sharing)) {
       this.#left()
       return this.close()
     }
@@ -284,7 +283,7 @@ export class ServerLane implements Lane, ServerView {
   /** The first attempt to start a process has ended. */
   #settle(): void {
     // It has its answer, unless the server could not be reached.
-    this.#context.opening?.fail(this.#workers.failure?.body ?? shuttingDown())
+    this.#scope.opening?.fail(this.#workers.failure?.body ?? shuttingDown())
     // One for which there was no room is well, as far as anybody knows.
     const { failure } = this.#workers
     const isUnknown = this.#inbox.isClosed || failure?.reason === 'overloaded'
@@ -314,41 +313,9 @@ export class ServerLane implements Lane, ServerView {
 
   #announce(changed: readonly ListKind[]): void {
     if (changed.length === 0) return
-    this.#context.reports.lists(this.#lists, this.#context.client, changed)
+    this.#context.reports.lists(this.#lists, this.#scope.client, changed)
     if (this.retired) return
     for (const lane of [...this.#deferred, this])
       for (const client of lane.#inbox.audience) client.listsChanged(changed)
   }
-}
-
-/** Whose processes a lane has. */
-export interface LaneUse {
-  readonly sharing: Sharing
-  /** What its servers are told that clients can do. */
-  readonly declared: ClientCapabilities
-  /** The request by which its one client has opened its session, where that opens the server too. */
-  readonly opening: Call | undefined
-  /** The serial of the one client; undefined where several share. */
-  readonly client: number | undefined
-  /** Whether its processes start with a call, and end when the client has been idle, whatever it follows. */
-  readonly yields: boolean
-  /** Resolves when it is known whether clients need processes of their own; undefined when it is, or nobody finds out. */
-  readonly verdict?: () => Promise<void> | undefined
-}
-
-/** The server of a lane. */
-export interface LaneOwner {
-  /** Whether a server that was started elsewhere waits for its first lane. */
-  readonly hasAdopted: boolean
-  /** That server, or another one. @throws UpstreamError when there is no room for one more */
-  take(): Dialed
-  /** A server has shaken hands. */
-  connected(): void
-}
-
-/** What a lane and its processes have. */
-export interface LaneParts extends ServerContext, LaneUse {
-  readonly pool: LaneOwner
-  readonly keptLists: KeptLists
-  readonly reports: Reports
 }

@@ -15,37 +15,12 @@ import { notFollowed, saysMethodNotFound } from '../../mcp/error-codes.js'
 import { TASKS } from '../../mcp/extensions.js'
 import type { ServerNotificationRow } from '../../mcp/methods/method-row.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
-import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+import type { ServerConnection } from './connection.js'
+import type { ServerContext } from './context.js'
+import type { LaneClients } from './subscriptions.js'
+import type { Timer } from '../../runtime/runtime.js'
 import { within } from '../../runtime/within.js'
 import { callTimeout } from '../../mcp/call-timeout.js'
-
-export interface ServerListenParts {
-  readonly service: string
-  readonly runtime: Runtime
-  readonly log: LogSink
-  /** Over HTTP: each request has a stream of its own. */
-  readonly namesCalls: boolean
-  readonly limits: {
-    /** How long the server has to acknowledge. */
-    readonly listenAckMs: number
-    /** How long what was listened to before is heard beside it. */
-    readonly listenOverlapMs: number
-    readonly lists: { readonly retryMs: number; readonly retryMsMax: number }
-  }
-}
-
-/** The server that is listened to, and who wants to hear what. */
-export interface ServerListenOwner {
-  readonly capabilities: ServerCapabilities
-  /** The resources and tasks that clients follow now. */
-  followed(kind: Topic['kind']): Iterable<string>
-  /** Begins to listen; `params` is raw JSON. Undefined when the server takes nothing now. */
-  listen(params: string, isAboutTasks: boolean): PendingAnswer | undefined
-  /** Gives a request up. */
-  cancel(id: RequestId): void
-  /** From now on it is heard what changes; what has changed before may not have been. `isFirst` says that nobody has listened before. */
-  heard(isFirst: boolean): void
-}
 
 /** Something that is followed, by the member of the filter that it stands in. */
 interface Topic {
@@ -69,8 +44,12 @@ interface Waiting extends Topic {
 
 /** Listens to one connection, for as long as that lasts. */
 export class ServerListen {
-  readonly #context: ServerListenParts
-  readonly #owner: ServerListenOwner
+  readonly #context: ServerContext
+  readonly #connection: ServerConnection
+  readonly #capabilities: ServerCapabilities
+  /** The resources and tasks that clients follow now. */
+  readonly #clients: LaneClients
+  readonly #onListening: (isFirst: boolean) => void
   #current: Listening | undefined
   /** Waits to be acknowledged. */
   #next: Listening | undefined
@@ -87,9 +66,22 @@ export class ServerListen {
   #retry: Timer | undefined
   #failures = 0
 
-  constructor(context: ServerListenParts, owner: ServerListenOwner) {
+  /**
+   * From `onListening` on the server tells what changes; what has changed before it may not have told. `isFirst` says
+   * that this is the first request of the connection.
+   */
+  constructor(
+    context: ServerContext,
+    connection: ServerConnection,
+    capabilities: ServerCapabilities,
+    clients: LaneClients,
+    onListening: (isFirst: boolean) => void,
+  ) {
     this.#context = context
-    this.#owner = owner
+    this.#connection = connection
+    this.#capabilities = capabilities
+    this.#clients = clients
+    this.#onListening = onListening
   }
 
   /** Listens for what clients want to hear now. */
@@ -99,16 +91,20 @@ export class ServerListen {
       this.#isDue = true
       return
     }
-    const topics = topicsFrom((kind) => (this.#tellsOf(kind) ? this.#owner.followed(kind) : []))
-    const filter = filterOf(this.#owner.capabilities, topics)
+    const topics = topicsFrom((kind) => (this.#tellsOf(kind) ? this.#followed(kind) : []))
+    const filter = filterOf(this.#capabilities, topics)
     if (filter === this.#current?.filter) return this.#settle(this.#current)
     if (filter === '') this.#giveUp()
     else this.#open(filter, topics)
   }
 
   #tellsOf(kind: Topic['kind']): boolean {
-    const { extensions, subscribe } = this.#owner.capabilities
+    const { extensions, subscribe } = this.#capabilities
     return kind === 'taskIds' ? extensions.has(TASKS) : subscribe
+  }
+
+  #followed(kind: Topic['kind']): Iterable<string> {
+    return kind === 'taskIds' ? this.#clients.tasks.names : this.#clients.followed
   }
 
   /** Takes over a call by which its client begins or ends to follow something; who follows what is known by then. */
@@ -157,7 +153,7 @@ export class ServerListen {
     this.#current = next
     this.#next = undefined
     if (before !== undefined) this.#replace(before)
-    else this.#owner.heard(this.#isFirst)
+    else this.#onListening(this.#isFirst)
     this.#isFirst = false
     this.#failures = 0
     this.#settle(next)
@@ -168,7 +164,7 @@ export class ServerListen {
 
   #replace(before: Listening): void {
     const { limits, namesCalls, runtime } = this.#context
-    if (!namesCalls) return this.#owner.cancel(before.id)
+    if (!namesCalls) return this.#connection.own.giveUp(before.id)
     this.#cancelLast()
     this.#last = before
     this.#overlap = runtime.setTimer(limits.listenOverlapMs, () => this.#cancelLast())
@@ -176,7 +172,7 @@ export class ServerListen {
 
   #cancelLast(): void {
     this.#overlap?.cancel()
-    if (this.#last !== undefined) this.#owner.cancel(this.#last.id)
+    if (this.#last !== undefined) this.#connection.own.giveUp(this.#last.id)
     this.#last = undefined
   }
 
@@ -198,12 +194,12 @@ export class ServerListen {
 
   #open(filter: string, topics: Topics): void {
     const { limits, runtime } = this.#context
-    const pending = this.#owner.listen(`{"notifications":${filter}}`, topics.taskIds.size > 0)
+    const pending = this.#connection.listen(`{"notifications":${filter}}`, topics.taskIds.size > 0)
     if (pending === undefined) return this.#again()
     const next: Listening = { id: pending.id, filter, topics, honoured: undefined }
     this.#next = next
     this.#ack = runtime.setTimer(limits.listenAckMs, () => {
-      this.#owner.cancel(next.id)
+      this.#connection.own.giveUp(next.id)
       this.#ended(next)
     })
     void this.#await(next, pending)
@@ -212,7 +208,7 @@ export class ServerListen {
   /** Nothing is left to be heard. */
   #giveUp(): void {
     this.#cancelLast()
-    if (this.#current !== undefined) this.#owner.cancel(this.#current.id)
+    if (this.#current !== undefined) this.#connection.own.giveUp(this.#current.id)
     this.#current = undefined
     this.#settle({ topics: topicsFrom(() => []), honoured: undefined })
   }
@@ -254,7 +250,7 @@ export class ServerListen {
 
   /** Those who wait for what this one has asked for; what nobody follows any more is not asked for. */
   #settle({ topics, honoured }: Pick<Listening, 'topics' | 'honoured'>): void {
-    const followed = topicsFrom((kind) => this.#owner.followed(kind))
+    const followed = topicsFrom((kind) => this.#followed(kind))
     const waiting = this.#waiting
     this.#waiting = []
     for (const one of waiting) {

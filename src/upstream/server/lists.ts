@@ -29,10 +29,6 @@ const HURRIED_TRIES = 3
 /** Tools that one log line names. */
 const NAMED_MAX = 10
 
-export interface ListsParts extends ServerContext {
-  readonly sharing: Sharing
-}
-
 /** Why a list could not be read. */
 export interface ListFailure {
   readonly message: string
@@ -47,7 +43,8 @@ interface Source {
 
 /** Keeps the lists of a lane up to date. Items that did not change stay the same objects. */
 export class Lists {
-  readonly #context: ListsParts
+  readonly #context: ServerContext
+  readonly #sharing: Sharing
   readonly #announce: (kinds: readonly ListKind[]) => void
   readonly #over: () => void
   /** Of the process whose lists these are. */
@@ -78,7 +75,13 @@ export class Lists {
   #endWait: () => void = () => {}
 
   /** `announce` hears which lists have changed, `over` that what was asked for has been read, or could not be. */
-  constructor(context: ListsParts, announce: (kinds: readonly ListKind[]) => void, over: () => void) {
+  constructor(
+    context: ServerContext,
+    sharing: Sharing,
+    announce: (kinds: readonly ListKind[]) => void,
+    over: () => void,
+  ) {
+    this.#sharing = sharing
     this.#context = context
     this.#announce = announce
     this.#over = over
@@ -281,7 +284,7 @@ export class Lists {
     const first = names.slice(0, NAMED_MAX).join(', ')
     const rest = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
     const what = `${first}${rest} can only be called as a task`
-    if (!keepsTasks(this.#context.sharing))
+    if (!keepsTasks(this.#sharing))
       this.#log('info', `not listed: ${what}, and its clients share a process that may ask them`)
     else if (this.#capabilities?.tasks === undefined)
       this.#log('info', `not listed: ${what}, and the server does not offer tasks`)

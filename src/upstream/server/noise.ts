@@ -6,7 +6,7 @@
 
 import type { FrameError } from '../../jsonrpc/errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { Redactor } from '../../text/redactor.js'
+import type { ServerContext } from './context.js'
 import type { LogRecord, Runtime } from '../../runtime/runtime.js'
 
 export interface NoiseLimits {
@@ -16,12 +16,8 @@ export interface NoiseLimits {
   readonly bytesMax: number
 }
 
-export interface NoiseParts {
-  readonly service: string
-  readonly discretion: Redactor
-  readonly limits: { readonly noise: NoiseLimits }
+type NoiseContext = Pick<ServerContext, 'service' | 'discretion' | 'log'> & {
   readonly runtime: Pick<Runtime, 'now'>
-  readonly log: (record: LogRecord) => void
 }
 
 /** A log that says the same more often hides the rest. */
@@ -32,7 +28,8 @@ const SHOWN_BYTES = 200
 
 /** Counts what is no message, and says when it is too much. */
 export class Noise {
-  readonly #context: NoiseParts
+  readonly #context: NoiseContext
+  readonly #limits: NoiseLimits
   readonly #messages: () => number
   readonly #end: (what: string) => void
   /** Messages before the last noise, and what has come since them. */
@@ -44,8 +41,14 @@ export class Noise {
   #tellsAt = 0
 
   /** `messages` says how many have come; `end` is called once, when there is too much noise. */
-  constructor(context: NoiseParts, messages: () => number, end: (what: string) => void) {
+  constructor(
+    context: NoiseContext,
+    limits: NoiseLimits,
+    messages: () => number,
+    end: (what: string) => void,
+  ) {
     this.#context = context
+    this.#limits = limits
     this.#messages = messages
     this.#end = end
   }
@@ -79,7 +82,7 @@ export class Noise {
   #wrote(bytes: number): void {
     this.#startAnew()
     this.#bytes += bytes
-    if (this.#bytes > this.#context.limits.noise.bytesMax)
+    if (this.#bytes > this.#limits.bytesMax)
       this.#tooMuch(`wrote ${this.#bytes} bytes in a row that are no messages`)
   }
 
@@ -102,7 +105,7 @@ export class Noise {
     this.#startAnew()
     this.#lines++
     this.#shown(what, details)
-    if (this.#lines >= this.#context.limits.noise.linesMax)
+    if (this.#lines >= this.#limits.linesMax)
       this.#tooMuch(`wrote ${this.#lines} lines in a row that are no messages`)
   }
 

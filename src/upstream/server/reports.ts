@@ -39,13 +39,13 @@ type News = ServerNews extends infer One
 
 /** Tells of the processes of one server, or of its sessions. */
 export class Reports {
-  readonly #context: ServerContext
+  readonly #context: Omit<ServerContext, 'dialer' | 'reports'>
   readonly #stopping: () => StopCause | undefined
   readonly #starts = new WeakMap<Dialed, Start>()
   #crossing: string | undefined
 
   /** `stopping` says why all processes are being ended, if they are. */
-  constructor(context: ServerContext, stopping: () => StopCause | undefined) {
+  constructor(context: Omit<ServerContext, 'dialer' | 'reports'>, stopping: () => StopCause | undefined) {
     this.#context = context
     this.#stopping = stopping
   }

@@ -12,7 +12,7 @@ import {
 } from '../contracts/errors.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ServerConnection } from './connection.js'
-import type { LaneParts } from './lane.js'
+import type { ServerContext } from './context.js'
 import { within } from '../../runtime/within.js'
 
 /** How crashes are answered. */
@@ -218,7 +218,7 @@ export interface StartConditions {
 
 /** Opens connections, one at a time. */
 export class Supervisor {
-  readonly #context: LaneParts
+  readonly #context: ServerContext
   readonly #conditions: StartConditions
   /** Changed by `#to` only. */
   #state: State = { kind: 'stopped' }
@@ -235,7 +235,7 @@ export class Supervisor {
   /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
   #resting: Promise<void> | undefined
 
-  constructor(context: LaneParts, conditions: StartConditions) {
+  constructor(context: ServerContext, conditions: StartConditions) {
     this.#context = context
     this.#conditions = conditions
   }

@@ -10,52 +10,45 @@ import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
 import { crossing } from '../../mcp/eras/crossing.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
 import { ChosenLane } from './chosen-lane.js'
-import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
-import { thatServer } from '../contracts/errors.js'
-import { type LaneOwner, type LaneUse, ServerLane } from './lane.js'
+import type { KnownServer } from '../contracts/dial.js'
+import { Dialer } from './dialer.js'
+import { ServerLane } from './lane.js'
 import { MarkedTools } from './lists.js'
-import type { ServerKind, ProxyContext, ServerContext } from './context.js'
+import type { ProxyContext, ServerContext, ServerKind } from './context.js'
 import { Reports, type StopCause } from './reports.js'
 import { KeptLists } from './kept-view.js'
 import { Restarts } from './restarts.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
-import { type Sharing, sharingFor, useOf } from './sharing.js'
+import { type LaneScope, type Sharing, sharingFor, useOf } from './sharing.js'
 import type { Lane, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
-import { within } from '../../runtime/within.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** How often a pool that is being left looks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
 
 /** The processes of one configured server. */
-export class Server implements Upstream, LaneOwner {
+export class Server implements Upstream {
   config: ServerConfig
   readonly #context: ServerContext
   readonly #lanes = new Set<ServerLane>()
   readonly #common = new Map<Sharing, ServerLane>()
   /** Of clients that have not used the server, whose era is not known. */
   readonly #undecided = new Set<ChosenLane>()
-  /** A server that was started elsewhere, until the first lane takes it. */
-  #adopted: Dialed | undefined
   readonly #era: ServerEra
-  readonly #known: KnownServer
-  readonly #reports: Reports
-  readonly #keptLists: KeptLists
-  #connectedAtMs: number | undefined
   #closed = false
   #retired = false
 
-  constructor(config: ServerConfig, pooling: ServerKind, around: ProxyContext) {
+  constructor(config: ServerConfig, behaviour: ServerKind, around: ProxyContext) {
     this.config = config
     const kept = around.kept.of(config)
-    const era = new ServerEra(around.runtime, pooling.eraMs, () => kept.facts?.description?.isShy === true)
+    const era = new ServerEra(around.runtime, behaviour.eraMs, () => kept.facts?.description?.isShy === true)
     // Later: whoever finds it is in the middle of opening a process.
     era.found = () => void Promise.resolve().then(() => this.#found())
     this.#era = era
     const marked = new MarkedTools(config.name, around.log)
     const isAsked = config.protocol === 'auto'
-    this.#known = {
+    const known: KnownServer = {
       marked: (tool) => marked.of(tool),
       onUnreachable: () => {
         for (const lane of this.#lanes) lane.unreachable()
@@ -68,14 +61,15 @@ export class Server implements Upstream, LaneOwner {
     const { name: service, kind } = config
     const restarts = new Restarts(
       around.limits.restart,
-      pooling.restartDelayMs,
+      behaviour.restartDelayMs,
       around.runtime,
       kept.facts?.description !== undefined,
     )
-    this.#keptLists = new KeptLists(kept, era, (said) => leg().recall(said))
-    const times = timesOf(config, this.#keptLists)
-    this.#context = { ...around, ...pooling, service, kind, times, leg, marked, restarts }
-    this.#reports = new Reports(this.#context, () => this.#stopping)
+    const keptLists = new KeptLists(kept, era, (said) => leg().recall(said))
+    const times = timesOf(config, keptLists)
+    const common = { ...around, ...behaviour, service, kind, times, leg, marked, restarts, keptLists }
+    const reports = new Reports(common, () => this.#stopping)
+    this.#context = { ...common, reports, dialer: new Dialer(common, known, reports) }
   }
 
   get isolated(): boolean {
@@ -85,7 +79,7 @@ export class Server implements Upstream, LaneOwner {
   get view(): Upstream['view'] {
     const best = this.#best
     if (best !== undefined) return best
-    const { facts, kept } = this.#keptLists
+    const { facts, kept } = this.#context.keptLists
     return { facts, failure: undefined, lastFailure: kept?.failure, state: 'disconnected' }
   }
 
@@ -95,16 +89,7 @@ export class Server implements Upstream, LaneOwner {
   }
 
   adopt(server: Connection | RunningProcess): boolean {
-    if (this.#lanes.size > 0 || this.#closed) return false
-    const adopted = 'stdin' in server ? this.#context.adopt?.(server) : new Adopted(this.config.name, server)
-    if (adopted === undefined) return false
-    void this.#adopted?.stop()
-    this.#reports.began(adopted)
-    this.#adopted = adopted
-    void adopted.ended.then(() => {
-      if (this.#adopted === adopted) this.#adopted = undefined
-    })
-    return true
+    return this.#lanes.size === 0 && !this.#closed && this.#context.dialer.adopt(server)
   }
 
   attach(client: ClientPort): Lane {
@@ -119,8 +104,8 @@ export class Server implements Upstream, LaneOwner {
     const yields = this.#context.ownStart === 'with-call'
     const verdict = (): Promise<void> | undefined => (yields ? this.#verdict() : undefined)
     const { capabilities: declared } = profile
-    const use = { sharing, declared, opening, client: serial, yields, verdict }
-    const own = this.#newLane(use).join(client)
+    const scope = { sharing, declared, opening, client: serial, yields, verdict }
+    const own = this.#newLane(scope).join(client)
     if (yields && !this.isolated) own.defer(this.#commonLane('plain'))
     if (!yields || opening !== undefined) return own
     const join = (): Lane => this.#commonLane('plain').join(client)
@@ -136,7 +121,7 @@ export class Server implements Upstream, LaneOwner {
   #verdict(): Promise<void> | undefined {
     const isAsked = this.config.protocol === 'auto' && this.#era.form === undefined
     // One that shook hands at an earlier start does so now, nearly always: no call waits for that twice.
-    if (!isAsked || this.#keptLists.facts?.revision.form === 'bare') return undefined
+    if (!isAsked || this.#context.keptLists.facts?.revision.form === 'bare') return undefined
     const first = this.#common.get('plain')
     first?.startNow()
     return first?.settled
@@ -162,7 +147,7 @@ export class Server implements Upstream, LaneOwner {
       kind: this.config.kind,
       state: this.#stateOf(best),
       error: best?.state === 'error' ? best.failure?.message : undefined,
-      connectedAtMs: this.#connectedAtMs,
+      connectedAtMs: this.#context.dialer.connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
       revision: server?.facts.revision.version,
       evidence: server?.evidence,
@@ -178,7 +163,7 @@ export class Server implements Upstream, LaneOwner {
     this.#retired = true
     for (const lane of this.#lanes) lane.retired = true
     while (!this.#idle && runtime.now() < endsAt) {
-      await within(new Promise(() => {}), IDLE_CHECK_MS, runtime)
+      await new Promise<void>((resolve) => runtime.setTimer(IDLE_CHECK_MS, resolve))
     }
     await this.close()
   }
@@ -188,7 +173,7 @@ export class Server implements Upstream, LaneOwner {
     const lanes = [...this.#lanes]
     this.#lanes.clear()
     this.#common.clear()
-    await Promise.all([...lanes.map((lane) => lane.close()), this.#adopted?.stop()])
+    await Promise.all([...lanes.map((lane) => lane.close()), this.#context.dialer.close()])
   }
 
   /** The lane that says most of the server. */
@@ -206,47 +191,11 @@ export class Server implements Upstream, LaneOwner {
     return [...this.#lanes].every((lane) => lane.idle)
   }
 
-  #newLane(use: LaneUse): ServerLane {
-    const context = {
-      ...this.#context,
-      ...use,
-      pool: this,
-      keptLists: this.#keptLists,
-      reports: this.#reports,
-    }
-    const lane: ServerLane = new ServerLane(context, this.config, () => this.#lanes.delete(lane))
+  #newLane(scope: LaneScope): ServerLane {
+    const lane: ServerLane = new ServerLane(this.#context, scope, this.config, () => this.#lanes.delete(lane))
     if (this.#closed) void lane.close()
     else this.#lanes.add(lane)
     return lane
-  }
-
-  // LaneOwner: where lanes get their servers.
-
-  get hasAdopted(): boolean {
-    return this.#adopted !== undefined
-  }
-
-  take(): Dialed {
-    const dialed = this.#adopted ?? this.#dial()
-    this.#adopted = undefined
-    return dialed
-  }
-
-  connected(): void {
-    this.#connectedAtMs = this.#context.runtime.wallNow()
-  }
-
-  #dial(): Dialed {
-    const { limits, room, service } = this.#context
-    const release = room.take()
-    if (release === undefined) {
-      const what = `cannot be started: ${limits.processesMax} processes run already, which is processesMax`
-      throw thatServer(service, 'overloaded', what)
-    }
-    const dialed = this.#context.dial(this.#known)
-    void dialed.ended.then(release)
-    this.#reports.began(dialed)
-    return dialed
   }
 
   /** Why everything is being stopped, if it is. */
@@ -322,25 +271,5 @@ export class ServerEra implements EraMemory {
 
   forgot(): void {
     this.#form = undefined
-  }
-}
-
-/** Closing the connection is all that the proxy does to end it. */
-export class Adopted implements Dialed {
-  readonly connection: Connection
-  readonly pid = undefined
-  readonly ended: Promise<DialEnd>
-  #end: () => void = () => {}
-
-  constructor(service: string, connection: Connection) {
-    this.connection = connection
-    this.ended = new Promise((resolve) => {
-      this.#end = () => resolve({ reason: 'closed', message: `'${service}' closed its connection` })
-    })
-  }
-
-  async stop(): Promise<void> {
-    await this.connection.close()
-    this.#end()
   }
 }

@@ -1,8 +1,9 @@
 // Who shares a process with whom.
 
-import type { ClientPort } from '../../mcp/call.js'
+import type { Call, ClientPort } from '../../mcp/call.js'
 import { type ClientCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { ServerUse } from '../../mcp/eras/crossing.js'
+import type { ServerKind } from './context.js'
 import type { Isolation } from '../contracts/server-config.js'
 
 /** Who shares the processes of a lane. */
@@ -15,6 +16,21 @@ export type Sharing =
   | 'guest'
   /** Everybody; what a server asks belongs to the one askable call that runs. */
   | 'shared'
+
+/** Whose processes a lane has. */
+export interface LaneScope {
+  readonly sharing: Sharing
+  /** What its servers are told that clients can do. */
+  readonly declared: ClientCapabilities
+  /** The request by which its one client has opened its session, where that opens the server too. */
+  readonly opening: Call | undefined
+  /** The serial of the one client; undefined where several share. */
+  readonly client: number | undefined
+  /** Whether its processes start with a call, and end when the client has been idle, whatever it follows. */
+  readonly yields: boolean
+  /** Resolves when it is known whether clients need processes of their own; undefined when it is, or nobody finds out. */
+  readonly verdict?: () => Promise<void> | undefined
+}
 
 /** Clients that can be asked something have a process of their own, unless the configuration says otherwise. */
 export function sharingFor(isolation: Isolation, client: ClientPort): Sharing {
@@ -45,24 +61,12 @@ export function keepsTasks(sharing: Sharing): boolean {
   return sharing === 'own' || sharing === 'plain'
 }
 
-interface PooledUse {
-  readonly isolation: Isolation
-  readonly namesCalls: boolean
-}
-
 /** What clients get of a server that is pooled so. */
-export function useOf({ isolation, namesCalls }: PooledUse): ServerUse {
+export function useOf({ isolation, namesCalls }: Pick<ServerKind, 'isolation' | 'namesCalls'>): ServerUse {
   return { namesCalls, keepsTasks: isolation !== 'shared' }
 }
 
-/** Whose processes a lane has, and whether its server says which call it asks about. */
-interface Shared {
-  readonly sharing: Sharing
-  readonly declared: ClientCapabilities
-  readonly namesCalls: boolean
-}
-
 /** Whether a call that waits for its client keeps its process from others: the server would not say which one it asks about. */
-export function holdsProcess({ sharing, declared, namesCalls }: Shared): boolean {
+export function holdsProcess({ sharing, declared }: LaneScope, namesCalls: boolean): boolean {
   return sharing === 'guest' && !namesCalls && isAskable(declared)
 }

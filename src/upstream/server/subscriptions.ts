@@ -10,12 +10,6 @@ import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import { severity } from '../../mcp/methods/logging.js'
 import { isFollowedBy } from '../../mcp/resource-uris.js'
 
-export interface SubscriptionsParts {
-  readonly service: string
-  readonly limits: { readonly subscriptionsMax: number }
-  readonly log: LogSink
-}
-
 /** The subscriptions of one client to one resource that are not answered yet. */
 interface Asking {
   open: number
@@ -24,12 +18,17 @@ interface Asking {
 
 /** The log level and the subscriptions of a lane's clients. */
 export class Subscriptions {
-  readonly #context: SubscriptionsParts
+  readonly #service: string
+  readonly #followedMax: number
+  readonly #log: LogSink
   readonly #audience: LaneClients
   readonly #asking = new WeakMap<ClientPort, Map<string, Asking>>()
 
-  constructor(context: SubscriptionsParts, audience: LaneClients) {
-    this.#context = context
+  /** More than `followedMax` resources, or tasks, are not followed. */
+  constructor(service: string, followedMax: number, log: LogSink, audience: LaneClients) {
+    this.#service = service
+    this.#followedMax = followedMax
+    this.#log = log
     this.#audience = audience
   }
 
@@ -96,10 +95,9 @@ export class Subscriptions {
   }
 
   #isFull(call: Call, size: number, what: string): boolean {
-    const { limits, service } = this.#context
-    if (size < limits.subscriptionsMax) return false
-    const message = `'${service}' is followed in ${limits.subscriptionsMax} ${what} already`
-    call.fail(upstreamFailed(service, 'overloaded', message))
+    if (size < this.#followedMax) return false
+    const message = `'${this.#service}' is followed in ${this.#followedMax} ${what} already`
+    call.fail(upstreamFailed(this.#service, 'overloaded', message))
     return true
   }
 
@@ -162,8 +160,8 @@ export class Subscriptions {
     try {
       await connection.ask(method, params)
     } catch (error) {
-      const message = `${method}: ${asUpstreamError(connection.service, error).message}`
-      this.#context.log({ level: 'debug', service: connection.service, message })
+      const message = `${method}: ${asUpstreamError(this.#service, error).message}`
+      this.#log({ level: 'debug', service: this.#service, message })
     }
   }
 }

@@ -5,7 +5,7 @@
 // one may be known to its server behind another connection too, which is asked then.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import type { NotificationFrame, RequestFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { writing } from '../../jsonrpc/id-edit.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientPort, HeldTask, Outcome, TaskSource } from '../../mcp/call.js'
@@ -24,36 +24,39 @@ import {
 } from '../../mcp/tasks.js'
 import { asUpstreamError, thatServer, type UpstreamError } from '../contracts/errors.js'
 import type { InflightCall } from './calls.js'
+import type { Peer } from '../../jsonrpc/peer.js'
+import type { ServerConnection } from './connection.js'
 import type { ServerContext } from './context.js'
+import type { Deadlines } from './deadlines.js'
 import type { CallTimes } from '../../mcp/call-deadline.js'
 
-/** The connection of the tasks. */
-export interface TasksOwner {
-  /** The calls in flight. */
-  flights(): Iterable<InflightCall>
-  call(call: Call): void
-  /** The server is at work on this one. */
-  extend(flight: InflightCall): void
-  /** Who waits for progress. */
-  readonly tokens: ProgressTokens<InflightCall | ServerTask>
-  /** Asks something of the proxy's own; `params` is raw JSON. @throws UpstreamError */
-  ask(method: string, params: string): Promise<ResponseFrame>
-}
-
 /** Knows whose each of them is. */
-export class Tasks implements TaskOwner {
+export class Tasks implements TaskSource {
   readonly service: string
   /** What the server lets ask about them; undefined before it has said. */
   capabilities: TaskCapabilities | undefined
   readonly #context: ServerContext
-  readonly #connection: TasksOwner
+  readonly #peer: Peer<InflightCall>
+  readonly #connection: ServerConnection
+  readonly #deadlines: Deadlines
+  /** Who waits for progress. */
+  readonly #tokens: ProgressTokens<InflightCall | ServerTask>
   /** Made for the first one: most servers have none. */
   #tasks: Map<string, ServerTask> | undefined
 
-  constructor(context: ServerContext, connection: TasksOwner) {
+  constructor(
+    context: ServerContext,
+    peer: Peer<InflightCall>,
+    connection: ServerConnection,
+    deadlines: Deadlines,
+    tokens: ProgressTokens<InflightCall | ServerTask>,
+  ) {
     this.service = context.service
     this.#context = context
+    this.#peer = peer
     this.#connection = connection
+    this.#deadlines = deadlines
+    this.#tokens = tokens
   }
 
   /** Whether somebody may still ask for the result of one. */
@@ -102,20 +105,20 @@ export class Tasks implements TaskOwner {
     }
     this.#tasks ??= new Map()
     this.#tasks.set(id, task)
-    if (task.token !== undefined) flight.isHanded = this.#connection.tokens.hand(flight.token, task)
+    if (task.token !== undefined) flight.isHanded = this.#tokens.hand(flight.token, task)
     return undefined
   }
 
   #tokenOf({ call, token }: InflightCall, { status, isDurable }: TaskState): TaskToken | undefined {
     const own = call.frame.params.meta.span('progressToken')
     if (token === undefined || own === undefined || isDurable || isTerminal(status)) return undefined
-    return { own: call.raw(own), release: () => this.#connection.tokens.retire(token) }
+    return { own: call.raw(own), release: () => this.#tokens.retire(token) }
   }
 
   send(call: Call, task: ServerTask): void {
     call.isAboutTask = true
     call.deadline.times = task.times ?? this.#context.times
-    this.#connection.call(call)
+    this.#connection.calls.send(call, [])
   }
 
   /** The call that waits for the result of the task that this is said or asked for. */
@@ -146,12 +149,12 @@ export class Tasks implements TaskOwner {
   /** Who waits for the result waits on; gives the call that does. */
   #atWork({ id }: ServerTask): Call | undefined {
     const waiting = this.#waiting(id)
-    for (const flight of waiting) this.#connection.extend(flight)
+    for (const flight of waiting) this.#deadlines.extend(flight)
     return waiting[0]?.call
   }
 
   #waiting(id: string): InflightCall[] {
-    return [...this.#connection.flights()].filter(
+    return [...this.#peer.waiting()].filter(
       ({ call: { frame } }) =>
         frame.method === 'tasks/result' && frame.params.members.string('taskId') === id,
     )
@@ -227,13 +230,6 @@ export interface TaskToken {
   release(): void
 }
 
-/** The connection on which the task was begun. */
-export interface TaskOwner extends TaskSource {
-  now(): number
-  send(call: Call, task: ServerTask): void
-  forget(task: ServerTask): void
-}
-
 /** A task until its server is gone, or nobody may ask for it any more. */
 export class ServerTask implements HeldTask {
   readonly id: string
@@ -241,7 +237,7 @@ export class ServerTask implements HeldTask {
   /** Of the tool that it is a call of; undefined where the server's hold. */
   readonly times: CallTimes | undefined
   readonly isDurable: boolean
-  readonly #owner: TaskOwner
+  readonly #owner: Tasks
   #endsAt: number
   #token: TaskToken | undefined
   #isDone = false
@@ -250,7 +246,7 @@ export class ServerTask implements HeldTask {
   /** Why nothing can be asked about it any more. */
   #gone: ErrorBody | undefined
 
-  constructor(state: TaskState, call: Call, owner: TaskOwner, token: TaskToken | undefined) {
+  constructor(state: TaskState, call: Call, owner: Tasks, token: TaskToken | undefined) {
     const { id, isDurable, status, ttlMs } = state
     this.id = id
     this.isDurable = isDurable

@@ -3,31 +3,17 @@
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
-import type { OpenedServer } from '../../mcp/eras/leg.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import { callTimeout } from '../../mcp/call-timeout.js'
 import { asUpstreamError, thatServer } from '../contracts/errors.js'
 import type { Timer } from '../../runtime/runtime.js'
-import type { LaneParts } from './lane.js'
-import { ServerConnection, type ConnectionWorker, type ConnectionLane } from './connection.js'
+import type { ServerContext } from './context.js'
+import { ServerConnection } from './connection.js'
+import type { Inbox } from './inbox.js'
 import type { IdleProcess } from './process-limit.js'
-import { holdsProcess } from './sharing.js'
+import { holdsProcess, type LaneScope } from './sharing.js'
 import { Slots } from './slots.js'
 import { type OpeningConnection, Supervisor } from './restarts.js'
-
-/** The lane of a process. */
-export interface WorkerOwner extends ConnectionLane {
-  /** What its servers say by themselves matters to somebody, so that none may rest. */
-  readonly isNeeded: boolean
-  /** Its clients follow resources or tasks of the server. */
-  readonly isFollowed: boolean
-  /** Lists are being read, or a server waits for the answer of a client. */
-  readonly isAtWork: boolean
-  /** Nobody uses the lane any more. */
-  readonly isClosed: boolean
-  /** A process has shaken hands; calls start afterwards. */
-  opened(connection: ServerConnection, server: OpenedServer, isFirst: boolean): void
-}
 
 /** A call, and what it is to be sent with. */
 export interface Forward {
@@ -39,10 +25,11 @@ export interface Forward {
 const IDLE_CHECKS = 4
 
 /** Takes calls for one process. */
-export class Worker implements IdleProcess, ConnectionWorker {
+export class Worker implements IdleProcess {
   readonly supervisor: Supervisor
-  readonly #context: LaneParts
-  readonly #lane: WorkerOwner
+  readonly #context: ServerContext
+  readonly #scope: LaneScope
+  readonly #lane: Inbox
   readonly #isFirst: boolean
   readonly #freed: (() => void) | undefined
   readonly #idleTimeoutMs: number | undefined
@@ -67,15 +54,23 @@ export class Worker implements IdleProcess, ConnectionWorker {
    * `isFirst` is the one that is told what clients follow, and whose lists are read. `freed` hears that an askable call
    * has ended here, where another process may have calls that wait.
    */
-  constructor(context: LaneParts, lane: WorkerOwner, isFirst: boolean, freed: (() => void) | undefined) {
+  constructor(
+    context: ServerContext,
+    scope: LaneScope,
+    lane: Inbox,
+    isFirst: boolean,
+    freed: (() => void) | undefined,
+  ) {
     this.#context = context
+    this.#scope = scope
     this.#freed = freed
     this.#lane = lane
     this.#isFirst = isFirst
-    const { concurrency, idleTimeoutMs, limits, room, sharing, yields } = context
+    const { concurrency, dialer, idleTimeoutMs, limits, namesCalls, room } = context
+    const { sharing, yields } = scope
     this.supervisor = new Supervisor(context, {
       known: () => this.#known(),
-      room: () => (context.pool.hasAdopted ? undefined : room.free()),
+      room: () => (dialer.hasAdopted ? undefined : room.free()),
       isWanted: () => !yields || lane.isFollowed || this.#arriving.size > 0,
       open: () => this.#openConnection(),
     })
@@ -88,9 +83,9 @@ export class Worker implements IdleProcess, ConnectionWorker {
     // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
     // which one it asks about. With one slot in all, they wait for it like everybody else.
     this.#isApart =
-      concurrency > 1 && ((sharing === 'shared' && !context.namesCalls) || holdsProcess(context))
+      concurrency > 1 && ((sharing === 'shared' && !namesCalls) || holdsProcess(scope, namesCalls))
     this.#askable = this.#isApart ? new Slots(1, limits.queueMax) : this.#slots
-    this.#isOfSeveral = !context.namesCalls && (sharing === 'shared' || sharing === 'guest')
+    this.#isOfSeveral = !namesCalls && (sharing === 'shared' || sharing === 'guest')
   }
 
   /** How many more askable calls this process could start at once; negative when some wait. */
@@ -114,7 +109,7 @@ export class Worker implements IdleProcess, ConnectionWorker {
     if (call.settled) return
     if (this.#isInDoubt(call, connection)) {
       const why = 'it may still ask for a call that another client has cancelled'
-      this.supervisor.succeed(connection, why, this.#context.sharing === 'shared')
+      this.supervisor.succeed(connection, why, this.#scope.sharing === 'shared')
       return this.#awaitConnection(call, edits)
     }
     if (connection.backlogBytes > this.#context.limits.outgoingBytesMax)
@@ -154,7 +149,7 @@ export class Worker implements IdleProcess, ConnectionWorker {
     return first && this.#queued.take(first)
   }
 
-  // ConnectionWorker: what becomes of its calls, and of itself.
+  // What becomes of the calls of its connection, and of that itself.
 
   ended(call: Call): void {
     const slots = call.row.askable ? this.#askable : this.#slots
@@ -259,13 +254,13 @@ export class Worker implements IdleProcess, ConnectionWorker {
 
   /** Resolves when the process may start; undefined when it may now. */
   #known(): Promise<void> | undefined {
-    const verdict = this.#context.verdict?.()
+    const verdict = this.#scope.verdict?.()
     return verdict === undefined ? this.#turn() : verdict.then(() => this.#turn())
   }
 
   #turn(): Promise<void> | undefined {
-    const { installs, kind, pool, keptLists, starts } = this.#context
-    if (kind !== 'stdio' || pool.hasAdopted) return undefined
+    const { dialer, installs, kind, keptLists, starts } = this.#context
+    if (kind !== 'stdio' || dialer.hasAdopted) return undefined
     if (installs !== true || keptLists.kept?.description !== undefined) return starts.take()
     return starts.install().then((end) => {
       this.#endInstall = end
@@ -275,10 +270,11 @@ export class Worker implements IdleProcess, ConnectionWorker {
   }
 
   #openConnection(): OpeningConnection {
-    const { client, declared, opening, pool, reports } = this.#context
-    const connection = new ServerConnection(pool.take(), this.#context, this.#lane, this)
+    const { dialer, reports } = this.#context
+    const { client, declared, opening } = this.#scope
+    const connection = new ServerConnection(dialer.take(), this.#context, this.#lane, this)
     const ready = connection.start(declared, opening).then((server) => {
-      pool.connected()
+      dialer.connected()
       this.#chooseSlots(connection.isTyped)
       this.#lane.opened(connection, server, this.#isFirst)
       // It is free from now on, and may rest before it has had a call.
@@ -319,9 +315,9 @@ export class Worker implements IdleProcess, ConnectionWorker {
 
   /** It had nothing to do for long, or others need its place. */
   #rest(): Promise<void> {
-    const { log, service, yields } = this.#context
+    const { log, service } = this.#context
     const message = "a client's process is stopped while the client is idle; its next call starts it again"
-    if (yields) log({ level: 'info', service, message })
+    if (this.#scope.yields) log({ level: 'info', service, message })
     return this.supervisor.rest()
   }
 }

@@ -7,12 +7,11 @@ import type { Timer } from '../../runtime/runtime.js'
 import type { UpstreamError } from '../contracts/errors.js'
 import type { UpstreamState } from '../contracts/upstream.js'
 import type { Inbox } from './inbox.js'
-import type { Lists } from './lists.js'
-import type { LaneParts } from './lane.js'
+import type { ServerContext } from './context.js'
 import type { ServerConnection } from './connection.js'
 import type { KeptView } from './kept-view.js'
 import { type Forward, Worker } from './worker.js'
-import { holdsProcess } from './sharing.js'
+import { holdsProcess, type LaneScope } from './sharing.js'
 
 type StartState =
   /** Nothing has been started yet. */
@@ -39,9 +38,9 @@ export class Workers {
   only: Worker | undefined
   readonly #workers: Worker[] = []
   readonly #workersMax: number
-  readonly #context: LaneParts
+  readonly #context: ServerContext
+  readonly #scope: LaneScope
   readonly #inbox: Inbox
-  readonly #lists: Lists
   readonly #keptView: KeptView
   readonly #settled: () => void
   #state: StartState = { kind: 'asleep' }
@@ -54,13 +53,19 @@ export class Workers {
   readonly #unreachable = new LazyPromise<void>()
 
   /** `settled` hears that the first attempt to start a process has ended, either way. */
-  constructor(context: LaneParts, inbox: Inbox, lists: Lists, keptView: KeptView, settled: () => void) {
+  constructor(
+    context: ServerContext,
+    scope: LaneScope,
+    inbox: Inbox,
+    keptView: KeptView,
+    settled: () => void,
+  ) {
     this.#context = context
+    this.#scope = scope
     this.#inbox = inbox
-    this.#lists = lists
     this.#keptView = keptView
     this.#settled = settled
-    this.#workersMax = workersMax(context)
+    this.#workersMax = workersMax(context, scope)
   }
 
   get #first(): Worker {
@@ -114,7 +119,7 @@ export class Workers {
 
   /** The same for one list; it ends early where the server cannot be reached at first. */
   reading(kind: ListKind): Promise<void> | undefined {
-    const read = this.#round?.started.then(() => this.#lists.reading(kind))
+    const read = this.#round?.started.then(() => this.#inbox.lists.reading(kind))
     return read && Promise.race([read, this.#unreachable.promise])
   }
 
@@ -231,8 +236,8 @@ export class Workers {
   /** One that ended while it was asked has a successor, which has not said what it has; one that does not come up has none. */
   async #insist(round: Round): Promise<void> {
     for (let restarts = 0; round.isAwaited; restarts++) {
-      await this.#lists.hurry()
-      const isOver = this.#lists.hasNames || this.firstConnection !== undefined || !this.#wasUp
+      await this.#inbox.lists.hurry()
+      const isOver = this.#inbox.lists.hasNames || this.firstConnection !== undefined || !this.#wasUp
       if (isOver || restarts === RESTARTS_MAX) return
       await this.#startFirst()
       await this.#inbox.reading
@@ -254,8 +259,8 @@ export class Workers {
 
   #add(): Worker {
     const isFirst = this.#workers.length === 0
-    const freed = this.#context.sharing === 'guest' ? (): void => this.#share(worker) : undefined
-    const worker: Worker = new Worker(this.#context, this.#inbox, isFirst, freed)
+    const freed = this.#scope.sharing === 'guest' ? (): void => this.#share(worker) : undefined
+    const worker: Worker = new Worker(this.#context, this.#scope, this.#inbox, isFirst, freed)
     this.#workers.push(worker)
     if (this.#workersMax < 2) this.only = worker
     if (this.#inbox.isClosed) void worker.close()
@@ -264,8 +269,7 @@ export class Workers {
 }
 
 /** A call that waits for its client keeps its process, so that others of the same client need more. */
-function workersMax(context: LaneParts): number {
-  const { sharing, processes, limits } = context
-  if (sharing === 'own') return 1
-  return holdsProcess(context) ? Math.max(processes, limits.guestProcessesMax) : processes
+function workersMax({ processes, namesCalls, limits }: ServerContext, scope: LaneScope): number {
+  if (scope.sharing === 'own') return 1
+  return holdsProcess(scope, namesCalls) ? Math.max(processes, limits.guestProcessesMax) : processes
 }

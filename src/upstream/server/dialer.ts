@@ -1,0 +1,94 @@
+// Where the workers of one server get their processes or connections.
+
+import type { Connection } from '../../jsonrpc/connection.js'
+import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
+import { thatServer } from '../contracts/errors.js'
+import type { RunningProcess } from '../contracts/running-process.js'
+import type { ServerContext } from './context.js'
+import type { Reports } from './reports.js'
+
+/** Starts processes of one server, or connects to it, as far as `processesMax` allows. */
+export class Dialer {
+  readonly #context: Omit<ServerContext, 'dialer' | 'reports'>
+  readonly #known: KnownServer
+  readonly #reports: Reports
+  /** A server that was started elsewhere, until the first worker takes it. */
+  #adopted: Dialed | undefined
+  /** When a server has last shaken hands, in milliseconds since 1970. */
+  connectedAtMs: number | undefined
+
+  constructor(context: Omit<ServerContext, 'dialer' | 'reports'>, known: KnownServer, reports: Reports) {
+    this.#context = context
+    this.#known = known
+    this.#reports = reports
+  }
+
+  /** Whether a server that was started elsewhere waits for its first worker. */
+  get hasAdopted(): boolean {
+    return this.#adopted !== undefined
+  }
+
+  /** Whether the first worker takes this server, which was started elsewhere. */
+  adopt(server: Connection | RunningProcess): boolean {
+    const { adopt, service } = this.#context
+    const adopted = 'stdin' in server ? adopt?.(server) : new Adopted(service, server)
+    if (adopted === undefined) return false
+    void this.#adopted?.stop()
+    this.#reports.began(adopted)
+    this.#adopted = adopted
+    void adopted.ended.then(() => {
+      if (this.#adopted === adopted) this.#adopted = undefined
+    })
+    return true
+  }
+
+  /** The adopted server, or another one. @throws UpstreamError when there is no room for one more */
+  take(): Dialed {
+    const dialed = this.#adopted ?? this.#dial()
+    this.#adopted = undefined
+    return dialed
+  }
+
+  /** A server has shaken hands. */
+  connected(): void {
+    this.connectedAtMs = this.#context.runtime.wallNow()
+  }
+
+  /** Stops what no worker has taken. */
+  async close(): Promise<void> {
+    await this.#adopted?.stop()
+  }
+
+  #dial(): Dialed {
+    const { limits, room, service } = this.#context
+    const release = room.take()
+    if (release === undefined) {
+      const what = `cannot be started: ${limits.processesMax} processes run already, which is processesMax`
+      throw thatServer(service, 'overloaded', what)
+    }
+    const dialed = this.#context.dial(this.#known)
+    void dialed.ended.then(release)
+    this.#reports.began(dialed)
+    return dialed
+  }
+}
+
+/** Closing the connection is all that the proxy does to end it. */
+class Adopted implements Dialed {
+  readonly connection: Connection
+  readonly pid = undefined
+  readonly ended: Promise<DialEnd>
+  #end: () => void = () => {}
+
+  constructor(service: string, connection: Connection) {
+    this.connection = connection
+    this.ended = new Promise((resolve) => {
+      this.#end = () => resolve({ reason: 'closed', message: `'${service}' closed its connection` })
+    })
+  }
+
+  async stop(): Promise<void> {
+    await this.connection.close()
+    this.#end()
+  }
+}
