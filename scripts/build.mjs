@@ -35,6 +35,10 @@ const bundledPackages = {
     build.onResolve({ filter: /^mri$/ }, ({ path }) => ({
       path: fileURLToPath(new URL('index.mjs', import.meta.resolve(path))),
     }))
+    // Its main file is UMD, from which nothing can be left out.
+    build.onResolve({ filter: /^jsonc-parser$/ }, ({ path }) => ({
+      path: fileURLToPath(new URL('../esm/main.js', import.meta.resolve(path))),
+    }))
     // What a bundled package requires is bundled with it; a module has no `require` for what Node has.
     build.onResolve({ filter: /^[a-z@]/ }, ({ path, importer }) => {
       if (!importer.includes('/node_modules/')) return undefined

@@ -1,11 +1,18 @@
-// JSON text -> value, where the mistake is when it is not JSON, and which names stand twice in one object.
+// JSON text -> value, the place of the first mistake, and the names that occur twice in one object.
 //
-// Comments and commas behind the last member are taken for what they are, since the files of several clients have them.
+// Comments and commas after the last member are allowed, because the files of several clients have them.
 //
-// The messages of the engine change with its version and often carry no position, and it drops a member whose name comes
-// again without a word, so the tokens are read here.
+// `jsonc-parser` finds the tokens. The value is what `JSON.parse` makes of them, so that a key such as `__proto__` is only a
+// key. The messages are our own: they must not repeat more than one character, which may belong to a secret.
 
-import { RepeatedMembers } from './repeated-members.js'
+import {
+  type JSONPath,
+  type JSONVisitor,
+  type ParseErrorCode,
+  printParseErrorCode,
+  visit,
+} from 'jsonc-parser'
+import { memberPath } from './problems.js'
 
 /** A place in a text. Line and column count from 1, columns in UTF-16 units. */
 export interface TextPlace {
@@ -31,110 +38,116 @@ export type JsonResult =
   | { readonly kind: 'value'; readonly value: unknown; readonly repeated: readonly Repeated[] }
   | { readonly kind: 'mistake'; readonly mistake: JsonMistake }
 
-type Expected = 'value' | 'value or ]' | 'key' | 'key or }' | ':' | ', or }' | ', or ]' | 'end'
+class Mistake extends Error {
+  readonly mistake: JsonMistake
 
-const wantedNames: ReadonlyMap<Expected, string> = new Map([
-  ['value', 'a value'],
-  ['value or ]', 'a value or ]'],
-  ['key', 'a name in quotes'],
-  ['key or }', 'a name in quotes or }'],
-  ['end', 'the end of the file'],
-])
+  constructor(mistake: JsonMistake) {
+    super(mistake.message)
+    this.mistake = mistake
+  }
+}
 
-const spaceOrComment = /(?:[ \t\n\r]+|\/\/[^\n\r]*|\/\*[^]*?\*\/)*/y
-const comma = /,/y
-const bracket = /[}\]]/y
-const token =
-  // oxlint-disable-next-line no-control-regex -- JSON forbids exactly these in a string.
-  /[{}[\],:]|"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})[^"\\\u0000-\u001f]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w)/y
+const REPEATED_MAX = 20
 
-/** Reads token by token, and leaves out comments and last commas. */
 export function readJson(text: string): JsonResult {
-  const open: string[] = []
-  const tokens: string[] = []
-  const members = new RepeatedMembers()
-  let expected: Expected = 'value'
-  let at = skip(spaceOrComment, text, 0)
-  while (at < text.length || expected !== 'end') {
-    if (!/^(?:key|value)/.test(expected)) at = skipLastComma(text, at)
-    const end = skip(token, text, at)
-    const next: Expected | undefined = end > at ? step(expected, text.charAt(at), open) : undefined
-    if (next === undefined) return { kind: 'mistake', mistake: mistakeAt(text, at, expected) }
-    const read = text.slice(at, end)
-    tokens.push(read)
-    const isName = expected.startsWith('key') && read !== '}'
-    members.take(read, at, isName ? String(JSON.parse(read)) : undefined)
-    expected = next
-    at = skip(spaceOrComment, text, end)
+  const reading = new Reading(text)
+  try {
+    visit(text, reading, { allowTrailingComma: true })
+  } catch (error) {
+    if (error instanceof Mistake) return { kind: 'mistake', mistake: error.mistake }
+    if (!(error instanceof RangeError)) throw error
+    const message = 'its lists and objects are nested too deeply'
+    return { kind: 'mistake', mistake: { line: 1, column: 1, message } }
   }
-  const value: unknown = JSON.parse(tokens.join(''))
-  const repeated = members.found.map(({ path, topKey, first, again }) => ({
-    path,
-    topKey,
-    first: placeOf(text, first),
-    again: placeOf(text, again),
-  }))
-  return { kind: 'value', value, repeated }
+  return { kind: 'value', value: JSON.parse(reading.tokens.join('')), repeated: reading.repeated }
 }
 
-function skip(pattern: RegExp, text: string, at: number): number {
-  pattern.lastIndex = at
-  return pattern.test(text) ? pattern.lastIndex : at
-}
+/** Collects the tokens of one text. */
+class Reading implements JSONVisitor {
+  /** Without comments, and without commas after the last member. */
+  readonly tokens: string[] = []
+  readonly repeated: Repeated[] = []
+  readonly #text: string
+  /** For each object that has not ended, the names in it and where each came first; undefined for a list. */
+  readonly #open: (Map<string, TextPlace> | undefined)[] = []
 
-function skipLastComma(text: string, at: number): number {
-  const behind = skip(comma, text, at)
-  const next = skip(spaceOrComment, text, behind)
-  return behind > at && skip(bracket, text, next) > next ? next : at
-}
-
-/** What must follow a token that begins with `first`; undefined when the token may not stand there. */
-function step(expected: Expected, first: string, open: string[]): Expected | undefined {
-  if ('}]'.includes(first) && expected.endsWith(`or ${first}`)) {
-    open.pop()
-    return afterValue(open)
+  constructor(text: string) {
+    this.#text = text
   }
-  switch (expected) {
-    case 'value':
-    case 'value or ]':
-      if (first === '{' || first === '[') open.push(first)
-      if (first === '{') return 'key or }'
-      if (first === '[') return 'value or ]'
-      return '}],:'.includes(first) ? undefined : afterValue(open)
-    case 'key':
-    case 'key or }':
-      return first === '"' ? ':' : undefined
-    case ':':
-      return first === ':' ? 'value' : undefined
-    case ', or }':
-      return first === ',' ? 'key' : undefined
-    case ', or ]':
-      return first === ',' ? 'value' : undefined
-    case 'end':
-      break
+
+  readonly onObjectBegin = (): void => this.#begin('{', new Map())
+  readonly onObjectEnd = (): void => this.#end('}')
+  readonly onArrayBegin = (): void => this.#begin('[', undefined)
+  readonly onArrayEnd = (): void => this.#end(']')
+  readonly onSeparator = (character: string): void => void this.tokens.push(character)
+
+  readonly onLiteralValue = (_value: unknown, offset: number, length: number): void =>
+    void this.tokens.push(this.#text.slice(offset, offset + length))
+
+  readonly onObjectProperty = (
+    name: string,
+    offset: number,
+    length: number,
+    line: number,
+    column: number,
+    pathOfObject: () => JSONPath,
+  ): void => {
+    this.tokens.push(this.#text.slice(offset, offset + length))
+    const names = this.#open.at(-1)
+    const again = { line: line + 1, column: column + 1 }
+    const first = names?.get(name)
+    if (first === undefined) names?.set(name, again)
+    else if (this.repeated.length < REPEATED_MAX) {
+      const path = [...pathOfObject(), name]
+      this.repeated.push({ path: written(path), topKey: String(path[0]), first, again })
+    }
   }
-  return undefined
+
+  readonly onError = (
+    code: ParseErrorCode,
+    offset: number,
+    _length: number,
+    line: number,
+    column: number,
+  ): never => {
+    const message = this.#message(printParseErrorCode(code), offset)
+    throw new Mistake({ line: line + 1, column: column + 1, message })
+  }
+
+  #begin(token: string, names: Map<string, TextPlace> | undefined): void {
+    this.tokens.push(token)
+    this.#open.push(names)
+  }
+
+  #end(token: string): void {
+    if (this.tokens.at(-1) === ',') this.tokens.pop()
+    this.tokens.push(token)
+    this.#open.pop()
+  }
+
+  #message(code: string, offset: number): string {
+    if (code === 'UnexpectedEndOfComment') return 'the comment that begins here does not end'
+    const wanted = this.#wanted(code)
+    const found = this.#text.codePointAt(offset)
+    if (found === undefined) return `expected ${wanted}, but the file ends`
+    return `expected ${wanted}, but found ${String.fromCodePoint(found)}`
+  }
+
+  #wanted(code: string): string {
+    const last = this.tokens.at(-1)
+    const isInObject = this.#open.at(-1) !== undefined
+    if (code === 'ColonExpected') return ':'
+    if (code === 'CommaExpected' || code.startsWith('Close')) return isInObject ? ', or }' : ', or ]'
+    if (last !== undefined && this.#open.length === 0) return 'the end of the file'
+    if (last === '[') return 'a value or ]'
+    if (last === '{') return 'a name in quotes or }'
+    return isInObject && last === ',' ? 'a name in quotes' : 'a value'
+  }
 }
 
-function afterValue(open: readonly string[]): Expected {
-  const container = open.at(-1)
-  if (container === undefined) return 'end'
-  return container === '{' ? ', or }' : ', or ]'
-}
-
-function mistakeAt(text: string, at: number, expected: Expected): JsonMistake {
-  return { ...placeOf(text, at), message: describe(text, at, expected) }
-}
-
-function placeOf(text: string, at: number): TextPlace {
-  const before = text.slice(0, at)
-  return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') }
-}
-
-function describe(text: string, at: number, expected: Expected): string {
-  if (text.startsWith('/*', at)) return 'the comment that begins here does not end'
-  const wanted = wantedNames.get(expected) ?? expected
-  if (at >= text.length) return `expected ${wanted}, but the file ends`
-  // One character only: what stands there may be a secret that lost its quotes.
-  return `expected ${wanted}, but found ${String.fromCodePoint(text.codePointAt(at) ?? 0)}`
+function written(path: JSONPath): string {
+  return path.reduce<string>(
+    (above, key) => (typeof key === 'number' ? `${above}[${key}]` : memberPath(above, key)),
+    '',
+  )
 }

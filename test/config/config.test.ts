@@ -1085,7 +1085,7 @@ describe('the place of a mistake in JSON', () => {
     ['{ /* x ', 1, 3, /the comment that begins here does not end/],
     ['{} /*/', 1, 4, /the comment that begins here does not end/],
     ['{"a": # x\n1}', 1, 7, /a value/],
-    ['{\n\t"a": 01\n}', 2, 7, /a value/],
+    ['{\n\t"a": 01\n}', 2, 8, /expected , or }/],
     ['{"a":"x\ny"}', 1, 6, /a value/],
     ['{"a":"\\x"}', 1, 6, /a value/],
     ['{} x', 1, 4, /the end of the file/],
