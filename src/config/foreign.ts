@@ -10,6 +10,7 @@ export const serverKeyHints: ReadonlyMap<string, string> = new Map([
   ),
   ['spare', 'a session starts in a tenth of a second, so that no machine is kept ready; take it out'],
   ['pins', 'files outlive a session in a folder of "volumes"; take it out'],
+  ['listTtl', 'clients are told that lists are out of date at once; take it out'],
   ['oauth', 'there is no OAuth here; write "headers" or "auth"'],
 ])
 

@@ -45,7 +45,6 @@ export interface ServerValues extends CallTimeValues, Pick<ServerCommon, 'disabl
   readonly protocol: string
   readonly startTimeout: number
   readonly listTimeout: number
-  readonly listTtl: number
 }
 
 /** `protocol` as files write it -> what the server is taken to speak. */
@@ -77,11 +76,6 @@ export const serverFields: FieldsOf<ServerValues> = {
     milliseconds,
     startMs,
     'Longest time for reading one list with all its pages, in milliseconds.',
-  ),
-  listTtl: field(
-    integer(0, delayMsMax),
-    0,
-    'How long clients without sessions may keep its lists, in milliseconds, where the server does not say so itself.',
   ),
   timeout: optional(
     milliseconds,

@@ -144,7 +144,6 @@ function readCommon(
     startTimeoutMs: values.startTimeout,
     firstStartTimeoutMs: hasDefault ? FIRST_START_MS : values.startTimeout,
     listTimeoutMs: values.listTimeout,
-    listTtlMs: values.listTtl,
     ...times,
     toolTimes: readToolTimes(tools, times, timeoutMsForAll),
     tools: tools.readOnly(toolFields),

@@ -15,7 +15,6 @@ const shownOnly: readonly (keyof ServerConfig)[] = [
   'describe',
   'argumentErrors',
   'argumentChecks',
-  'listTtlMs',
 ]
 
 const shown: ReadonlySet<string> = new Set(shownOnly)

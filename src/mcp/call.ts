@@ -12,7 +12,6 @@ import { LongLine } from '../jsonrpc/fast/long-line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
-import type { CacheHint } from './cache-hints.js'
 import type { CallDeadline, CallTimes } from './call-deadline.js'
 import type { ClientCapabilities } from './capabilities.js'
 import type { ClientInfo } from './client-info.js'
@@ -87,8 +86,6 @@ export type Outcome =
       readonly kind: 'result'
       readonly result: string | Uint8Array
       readonly refusal?: string
-      /** How long a list holds, for a client that is told. */
-      readonly hint?: CacheHint | undefined
     }
   /** Its client is asked for input, and comes again: the result that asks, as the server wrote it or the proxy. */
   | { readonly kind: 'asked'; readonly frame: ResultFrame; readonly edits: readonly Edit[] }

@@ -8,8 +8,7 @@ import { type Line, toLine } from '../jsonrpc/line.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
-import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
-import { type CacheHint, hintOf } from './cache-hints.js'
+import { parse, quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import type { ListKind } from './methods/method-row.js'
 import { isOtherThanObject, schemaWrapping } from './structured-wrap.js'
 
@@ -72,8 +71,8 @@ export interface Page {
   readonly items: readonly ListItem[]
   /** Raw JSON of the next page's cursor; an empty string is a cursor too. */
   readonly cursor: string | undefined
-  /** How long the page holds; undefined where the server does not say. */
-  readonly hint: CacheHint | undefined
+  /** How long the page holds (2026-07-28, Utilities: caching); undefined where the server does not say. */
+  readonly ttlMs: number | undefined
 }
 
 /**
@@ -98,7 +97,7 @@ export function readPage(
     if (read !== undefined) items.push(read)
   }
   const cursor = cursorOf(frame.line, members.span('nextCursor'))
-  return { items, cursor, hint: hintOf(frame.line, members) }
+  return { items, cursor, ttlMs: ttlOf(frame.line, members.span('ttlMs')) }
 }
 
 /** One item that was kept as raw JSON; undefined when it is none of this kind. */
@@ -121,6 +120,13 @@ function readItem(line: Line, keyName: string): ListItem | undefined {
     wrappedSpan: isOtherThanObject(line, output) ? output : undefined,
     needsTask: membersAt(line, members.span('execution'))?.string('taskSupport') === 'required',
   }
+}
+
+/** What is no number of milliseconds is out of date at once. */
+function ttlOf(line: Line, span: Span | undefined): number | undefined {
+  if (span === undefined) return undefined
+  const ttlMs: unknown = parse(rawAt(line, span))
+  return typeof ttlMs === 'number' && ttlMs >= 0 ? ttlMs : 0
 }
 
 function cursorOf(line: Line, span: Span | undefined): string | undefined {

@@ -170,6 +170,7 @@ describe('other clients', () => {
       /s\.includeTools\|.*write "tools": \{ "allow": \[…\] \}/,
     ],
     ['excludeTools', { command: 'x', excludeTools: ['a'] }, /s\.excludeTools\|.*"deny"/],
+    ['listTtl', { command: 'x', listTtl: 5 }, /s\.listTtl\|.*take it out/],
     ['trust', { command: 'x', trust: true }, /s\.trust\|.*take it out/],
     ['$NAME', { command: 'x', env: { K: '$MY_KEY' } }, /s\.env\.K\|.*write \$\{NAME\} in place of \$NAME/],
     [

@@ -174,7 +174,6 @@ describe('a configuration', () => {
       startTimeoutMs: 30_000,
       firstStartTimeoutMs: 120_000,
       listTimeoutMs: 30_000,
-      listTtlMs: 0,
       timeoutMs: 30_000,
       totalTimeoutMs: 600_000,
       settableIn: "'s' in memory",

@@ -236,11 +236,18 @@ describe('the tasks of one principal', () => {
     assert.equal(textAt(heard.value, 'result', 'resultType'), 'complete', 'there is nothing to hear')
   })
 
-  test('may have been begun before, where one server and one principal are', async (t) => {
-    const c = await client(t, { s: server(), o: nodeProgram('stateless.mjs', {}, {}) })
-    assert.equal(await statusOf(c, 'before'), 'working')
-    assert.deepEqual(errorOf(await about(c, 'get', 'never')), [-32602, 'no task never here'])
+  test('were begun here: what the proxy does not know does not exist', async (t) => {
+    const c = await client(t, { s: server() })
+    assert.deepEqual(errorOf(await about(c, 'get', 'before')), notFound('before'))
     assert.equal(at((await ask(c, 'tasks/get')).value, 'error', 'data', 'parameter'), 'taskId')
+  })
+
+  test('go with the last client of the principal when another needs its place', async (t) => {
+    const [owner, other] = await clients(t, { s: server() }, 2, { guestsMax: 1, guestRestMs: 0 })
+    assert(owner !== undefined && other !== undefined)
+    const id = await begun(owner, 's__work')
+    await ask(other, 'tools/list')
+    assert.deepEqual(errorOf(await about(owner, 'get', id)), notFound(id))
   })
 
   test('have a limit: what is over makes room, or what was asked about longest ago', async (t) => {
@@ -312,7 +319,7 @@ describe('who listens for tasks', () => {
   test('hears of them again when the server was started anew, as far as it still has them', async (t) => {
     const c = await client(t, { s: server({}, { restartDelay: 10 }) })
     // What a server that is still starting has is not waited for as long as that may take.
-    await begun(c, 's__work')
+    await begun(c, 's__work', { id: 'before' })
     listen(c, 'old', ['before'])
     await acknowledged(c, 'old')
     await call(c, 's__die')

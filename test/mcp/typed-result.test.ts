@@ -9,7 +9,6 @@ import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
 import { joinedWire, spliceParts } from '../../src/jsonrpc/fast/splice-parts.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { errorEdits, resultEdits, typedResult } from '../../src/mcp/eras/typed-result.js'
-import { staleHint } from '../../src/mcp/cache-hints.js'
 import { requests } from '../../src/mcp/methods.js'
 import { resultNames } from '../../src/mcp/result-type.js'
 
@@ -128,10 +127,10 @@ describe('a result of a server', () => {
 })
 
 describe('a result of the proxy', () => {
-  test('gets its type, and a list how long it holds', () => {
-    assert.equal(typedResult('{}', undefined), `{${type}}`)
-    assert.equal(typedResult('{"isError":true}', undefined), `{${type},"isError":true}`)
-    const list = typedResult(Buffer.from('{"tools":[]}'), staleHint)
+  test('gets its type, and a list is out of date at once', () => {
+    assert.equal(typedResult('{}', false), `{${type}}`)
+    assert.equal(typedResult('{"isError":true}', false), `{${type},"isError":true}`)
+    const list = typedResult(Buffer.from('{"tools":[]}'), true)
     assert.equal(Buffer.from(list).toString(), `{${type},${hints},"tools":[]}`)
   })
 })

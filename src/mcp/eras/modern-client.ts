@@ -65,7 +65,7 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
         return missing === undefined ? passedOn(call, outcome, voice) : refusal(id, missing)
       }
       case 'result':
-        return { kind: 'result', message: buildResult(id, typedResult(outcome.result, outcome.hint)) }
+        return { kind: 'result', message: buildResult(id, typedResult(outcome.result, isList(call))) }
       case 'asked':
         return { kind: 'result', message: voice.answerBytes(outcome.frame, outcome.edits, id) }
       case 'failed':
@@ -88,6 +88,10 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     const info = `"_meta":{${quote(SERVER_INFO)}:{"name":${quote(name)},"version":${quote(version)}}}`
     return `{"resultType":"complete","supportedVersions":[${supported}],"capabilities":${capabilities},${words}${hints},${info}}`
   }
+}
+
+function isList({ row }: Call): boolean {
+  return row.route.to === 'merge'
 }
 
 /** A call has failed whose server was refused what its client has not declared (2026-07-28, Overview: capabilities). */

@@ -6,15 +6,14 @@ import type { ErrorFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { type Edit, type EditReason, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
-import { type CacheHint, hintMembers } from '../cache-hints.js'
 import { numberIn, statelessErrorCode } from '../error-codes.js'
 import type { RequestRow } from '../methods/method-row.js'
 import { COMPLETE, isObject, resultMembers, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions/revision.js'
 
-/** A result of the proxy's own, which is raw JSON, with its type, and how long it holds where it may be kept. */
-export function typedResult(result: string | Uint8Array, hint: CacheHint | undefined): string | Uint8Array {
-  const head = `{${hint === undefined ? COMPLETE : `${COMPLETE},${hintMembers(hint)}`}`
+/** A result of the proxy's own, which is raw JSON, with its type; a list is out of date at once. */
+export function typedResult(result: string | Uint8Array, isList: boolean): string | Uint8Array {
+  const head = `{${isList ? `${COMPLETE},"ttlMs":0,"cacheScope":"private"` : COMPLETE}`
   if (typeof result === 'string') return result === '{}' ? `${head}}` : `${head},${result.slice(1)}`
   return Buffer.concat([Buffer.from(`${head},`), result.subarray(1)])
 }

@@ -3,7 +3,6 @@
 // Clients choose what they say, so how many of them are told apart is bounded. Who has been idle for a while makes room.
 
 import { Guest } from './guest.js'
-import { Principals } from './principals.js'
 import type { SeenClients } from './seen-clients.js'
 import type { StatelessContext } from '../../mcp/call.js'
 import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
@@ -12,7 +11,7 @@ import { latestStateless } from '../../mcp/revisions.js'
 import type { PendingInput } from '../input/pending-input.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { GuestList, Sender } from '../routing/guest-list.js'
-import type { TaskLimits } from '../routing/principal-tasks.js'
+import { PrincipalTasks, type TaskLimits } from '../routing/principal-tasks.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
@@ -55,16 +54,10 @@ export class Guests implements GuestList {
   readonly #guests = new Map<string, Guest>()
   /** Of contexts, which are the same where requests say the same. */
   readonly #keys = new WeakMap<StatelessContext, string>()
-  readonly #principals: Principals
   #sweeping: Timer | undefined
 
   constructor(parts: GuestsParts) {
     this.#parts = parts
-    this.#principals = new Principals(
-      parts.taskLimits,
-      parts.limits.guestsMax,
-      (principal) => this.#of(principal).length > 0,
-    )
   }
 
   of(context: StatelessContext): Guest | undefined {
@@ -73,12 +66,14 @@ export class Guests implements GuestList {
     if (known !== undefined) return known
     const { principal, isSeveral, capabilities } = context
     const askable = askableCapabilities(capabilities, isSeveral)
-    if (!this.#makesRoom(principal, isAskable(askable))) return undefined
+    const [, sibling] = this.#of(principal)[0] ?? []
+    const leavers = this.#placeFor(principal, isAskable(askable))
+    if (leavers === undefined) return undefined
     const guest = new Guest({
       serial: this.#parts.nextSerial(),
       isSeveral,
       profile: { principal, revision: latestStateless, capabilities: askable },
-      tasks: this.#principals.tasksOf(principal),
+      tasks: sibling?.tasks ?? new PrincipalTasks(this.#parts.taskLimits),
       pending: this.#parts.pending,
       isSigned: () => !isSeveral && !this.#parts.isOneClient(),
       reach: (client) => this.#parts.reach(client),
@@ -88,6 +83,7 @@ export class Guests implements GuestList {
       mayListen: () => this.#mayListen(principal),
     })
     this.#guests.set(key, guest)
+    for (const leaver of leavers) this.#end(leaver)
     this.#sweepLater()
     return guest
   }
@@ -102,7 +98,6 @@ export class Guests implements GuestList {
 
   left(principal: string): void {
     for (const [key] of this.#of(principal)) this.#end(key)
-    this.#principals.left(principal)
     this.#parts.seen.left(principal)
   }
 
@@ -133,36 +128,31 @@ export class Guests implements GuestList {
   }
 
   /**
-   * Whether there is room for one more; who has been idle for longest makes it.
+   * Who makes room for one more: nobody where there is room, else the one that has been idle for longest; undefined where none can.
    *
    * One that can be asked something needs processes of its own, so it gets the place only of one that rests. Of each
    * principal there is one that can be asked nothing: none of the others of its principal keeps that one out.
    */
-  #makesRoom(principal: string, canBeAsked: boolean): boolean {
+  #placeFor(principal: string, canBeAsked: boolean): readonly string[] | undefined {
     const { runtime, limits } = this.#parts
     const { guestsMax, guestsOfOneMax } = limits
     const since = runtime.now() - (canBeAsked ? limits.guestRestMs : 0)
     const own = this.#of(principal).filter(([, { profile }]) => isAskable(profile.capabilities))
-    if (canBeAsked && own.length >= guestsOfOneMax) return this.#endIdlest(own, since)
-    return this.#guests.size < guestsMax || this.#endIdlest([...this.#guests], since)
+    if (canBeAsked && own.length >= guestsOfOneMax) return idlest(own, since)
+    return this.#guests.size < guestsMax ? [] : idlest([...this.#guests], since)
   }
 
   #of(principal: string): [string, Guest][] {
     return [...this.#guests].filter(([, { profile }]) => profile.principal === principal)
   }
 
-  /** Of those that have been idle since then. */
-  #endIdlest(guests: readonly [string, Guest][], since: number): boolean {
-    const idle = guests.filter(([, guest]) => guest.isIdleSince(since))
-    const [first] = idle.sort(([, one], [, other]) => one.usedAt - other.usedAt)
-    if (first !== undefined) this.#end(first[0])
-    return first !== undefined
-  }
-
+  /** The tasks of a principal go with the last of its clients. */
   #end(key: string): void {
     const guest = this.#guests.get(key)
     this.#guests.delete(key)
-    void guest?.leave()
+    if (guest === undefined) return
+    if (![...this.#guests.values()].some(({ tasks }) => tasks === guest.tasks)) guest.tasks.left()
+    void guest.leave()
   }
 
   /** Looks from time to time for those that have asked nothing for long, as long as there are any. */
@@ -171,9 +161,17 @@ export class Guests implements GuestList {
     this.#sweeping ??= runtime.setTimer(limits.guestIdleMs, () => {
       this.#sweeping = undefined
       const since = runtime.now() - limits.guestIdleMs
-      for (const [key, guest] of this.#guests) if (guest.isIdleSince(since)) this.#end(key)
+      for (const [key, guest] of this.#guests)
+        if (guest.tasks.isIdle && guest.isIdleSince(since)) this.#end(key)
       this.#parts.seen.sweep(since)
       if (this.#guests.size + this.#parts.seen.size > 0) this.#sweepLater()
     })
   }
+}
+
+/** The one of them that has been idle for longest, since then at least. */
+function idlest(guests: readonly [string, Guest][], since: number): readonly string[] | undefined {
+  const idle = guests.filter(([, guest]) => guest.isIdleSince(since))
+  const [first] = idle.sort(([, one], [, other]) => one.usedAt - other.usedAt)
+  return first && [first[0]]
 }

@@ -1,8 +1,7 @@
 // The tasks of all who are one principal to the front (the extension Tasks of 2026-07-28).
 //
-// A task is of whoever has begun it, on any connection and for as long as its server keeps it. So it is known here which
-// server has which one, and nobody else is let to it. What is not known here may have been begun before this process: it
-// is asked for where only one server can have it, and only one principal has ever asked anything.
+// A task belongs to the principal that began it, on any connection. The proxy knows which server has which task, and lets
+// nobody else ask about it. An id that it does not know does not exist.
 
 import { missing } from './missing.js'
 import { relaysTasks } from './offers-tasks.js'
@@ -20,24 +19,14 @@ export interface TaskLimits {
   readonly taskIdLengthMax: number
 }
 
-/** Where requests about tasks can go. */
-interface TaskRoutes {
-  readonly lanes: () => readonly CallTarget[]
-  /** Runs `then` once every server has said what it is, or could not. */
-  readonly said: (call: Call, then: () => void) => void
-}
-
 /** Begins tasks for one principal, and finds them. */
 export class PrincipalTasks implements TaskKeeper {
   readonly #limits: TaskLimits
-  readonly #isAlone: () => boolean
   /** By id; those that were asked about longest ago come first. */
   readonly #tasks = new Map<string, HeldTask>()
 
-  /** `isAlone` says whether nobody else has asked anything. */
-  constructor(limits: TaskLimits, isAlone: () => boolean) {
+  constructor(limits: TaskLimits) {
     this.#limits = limits
-    this.#isAlone = isAlone
   }
 
   /** Whether none of its tasks runs. */
@@ -64,7 +53,7 @@ export class PrincipalTasks implements TaskKeeper {
   }
 
   /** Takes over a request about one task. */
-  about(call: Call, { lanes, said }: TaskRoutes): void {
+  about(call: Call, lanes: readonly CallTarget[]): void {
     const id = call.frame.params.members.string('taskId')
     if (id === undefined) return call.fail(missing('taskId'))
     // Only the proxy itself asks to follow one, for a client that has declared it.
@@ -72,17 +61,14 @@ export class PrincipalTasks implements TaskKeeper {
     if (!isOwn && !declaresTasks(call.context.capabilities))
       return call.fail(missingCapability(tasksRequired))
     const task = this.#tasks.get(id)
-    if (task !== undefined) this.#touch(task)
-    else if (!this.#isAlone()) return call.fail(taskNotFound(id))
-    if (task?.isGone === false && !isOwn) return ask(call, task)
+    if (task === undefined) return call.fail(taskNotFound(id))
+    this.#touch(task)
+    call.service = task.source.service
+    if (!task.isGone && !isOwn) return task.request(call)
     // Another connection may lead to it too.
-    said(call, () => {
-      const those = lanes().filter((lane) => relaysTasks(lane))
-      const [lane, ...others] = task === undefined ? those : those.filter((each) => isOf(task, each))
-      if (lane === undefined || others.length > 0) return call.fail(taskNotFound(id))
-      call.service = lane.config.name
-      lane.call(call, [])
-    })
+    const lane = lanes.find(({ config }) => config.name === task.source.service)
+    if (lane === undefined) call.fail(taskNotFound(id))
+    else lane.call(call, [])
   }
 
   /** The principal asks nothing any more. */
@@ -103,13 +89,4 @@ export class PrincipalTasks implements TaskKeeper {
     first.drop(taskNotFound(first.id))
     this.#tasks.delete(first.id)
   }
-}
-
-function ask(call: Call, task: HeldTask): void {
-  call.service = task.source.service
-  task.request(call)
-}
-
-function isOf({ source }: HeldTask, { config }: CallTarget): boolean {
-  return config.name === source.service
 }

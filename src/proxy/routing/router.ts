@@ -15,7 +15,6 @@ import { stringAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
 import { QueueRoom } from '../../mcp/call-queue.js'
 import { invalidParams, resourceNotFound, stateUnknown } from '../../mcp/error-codes.js'
-import { type CacheHint, leastHint, staleHint } from '../../mcp/cache-hints.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { isNotFound } from '../../mcp/resource-answers.js'
 import { NameWaits, type Wanted } from './name-waits.js'
@@ -105,11 +104,8 @@ export class Router {
 
   #aboutTask(call: Call): void {
     const { tasks } = this.#client
-    if (tasks === undefined) return this.#tasks.about(call, this.#whole)
-    tasks.about(call, {
-      lanes: () => this.#lanes,
-      said: (asked, then) => this.lists.said(asked, ['tools'], then),
-    })
+    if (tasks === undefined) this.#tasks.about(call, this.#whole)
+    else tasks.about(call, this.#lanes)
   }
 
   /** Other servers have taken the place of some; `released` are calls that have not begun there. */
@@ -301,15 +297,9 @@ export class Router {
       refusal !== undefined || isBad
         ? undefined
         : this.#catalog.page(kind, cursor, this.#parts.limits.listPageBytesMax, readerOf(call, this.#client))
-    if (page !== undefined) call.settle({ kind: 'result', result: page, hint: this.#hint(call, kind) })
+    if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     this.#gave(kind)
-  }
-
-  /** How long the list holds for a client that is told; it is the same on all of its pages. */
-  #hint({ context }: Call, kind: ListKind): CacheHint | undefined {
-    if (context.revision.form === 'bare') return undefined
-    return this.#lanes.length === 0 ? staleHint : leastHint(this.#lanes.map(({ view }) => view.hint(kind)))
   }
 }
 

@@ -48,8 +48,6 @@ export interface ServerCommon extends ServerTimes {
   /** Why this one server cannot be opened (an unset variable); the others start. */
   readonly unavailable: string | undefined
   readonly tools: ToolFilter
-  /** How long clients may keep its lists, where it does not say so itself. */
-  readonly listTtlMs: number
   /** What its tools were called before, by those names: calls go to them, and no list has them. */
   readonly olderNames?: ReadonlyMap<string, string>
   /** Public names are `name__own`; off passes names through untouched. */

@@ -7,7 +7,6 @@ import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { EraEvidence, ServerFacts } from '../../mcp/eras/leg.js'
-import type { CacheHint } from '../../mcp/cache-hints.js'
 import type { ListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { RunningProcess } from './running-process.js'
@@ -75,8 +74,6 @@ export interface ServerView {
   /** Whether it is waited for: a server that did not answer the last time, or for long, is not until it has. */
   readonly expected: boolean
   items(kind: ListKind): readonly ListItem[]
-  /** How long what it shows of this list holds from now on. */
-  hint(kind: ListKind): CacheHint
   /** Somebody wants to know what it has of these: one of which that is not known starts now, which gives true. */
   wake(kinds: readonly ListKind[]): boolean
   /** A client has given up a list that waited for it: the next start does not wait. */

@@ -2,7 +2,6 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call } from '../../mcp/call.js'
-import { staleHint } from '../../mcp/cache-hints.js'
 import { authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { credentialsRefusal } from '../auth/refusal-words.js'
@@ -60,7 +59,6 @@ class UnavailableUpstream implements Upstream, Lane {
       remembered: false,
       expected: false,
       items: () => NONE,
-      hint: () => staleHint,
       wake: no,
       startNow: nothing,
       giveUp: nothing,

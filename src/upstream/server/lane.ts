@@ -4,7 +4,6 @@ import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/leg.js'
-import { type CacheHint, lastingHint, staleHint } from '../../mcp/cache-hints.js'
 import { type ListItem, listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
@@ -202,14 +201,6 @@ export class ServerLane implements Lane, ServerView {
 
   items(kind: ListKind): readonly ListItem[] {
     return this.#lists.items(kind)
-  }
-
-  /** What is only known from before, or of a server that is down, may be another with the next look. */
-  hint(kind: ListKind): CacheHint {
-    if (!this.known.has(kind) || this.state === 'error') return staleHint
-    const { listTtlMs } = this.config
-    const isThere = this.#inbox.facts?.capabilities[kind === 'templates' ? 'resources' : kind] !== false
-    return isThere ? (this.#lists.hint(kind) ?? { ttlMs: listTtlMs, isPublic: false }) : lastingHint
   }
 
   call(call: Call, edits: readonly Edit[]): void {

@@ -6,7 +6,6 @@
 // it has nothing is asked again, since many say so before they are done.
 
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
-import { type CacheHint, leastHint } from '../../mcp/cache-hints.js'
 import { isSameItem, type ListItem, listKinds, listShapes, readPage } from '../../mcp/lists.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
@@ -56,8 +55,8 @@ export class Lists {
   readonly #known = new Set<ListKind>()
   /** Those, and the ones that the server does not have. */
   readonly known: ReadonlySet<ListKind> = this.#known
-  /** How long lists hold of which the server says so, and since when. */
-  readonly #holds = new Map<ListKind, CacheHint & { readonly readAtMs: number }>()
+  /** When lists are out of date of which the server says so. */
+  readonly #expiresAtMs = new Map<ListKind, number>()
   /** Why a list could not be read the last time. */
   readonly #failures = new Map<ListKind, ListFailure>()
   /** Lists that had something before the server came back. */
@@ -91,19 +90,16 @@ export class Lists {
     return this.#lists.get(kind) ?? NOTHING
   }
 
-  /** How long the list holds from now on; undefined where the server does not say. */
-  hint(kind: ListKind): CacheHint | undefined {
-    const held = this.#holds.get(kind)
-    if (held === undefined || this.#failures.has(kind)) return undefined
-    const ageMs = this.#context.runtime.now() - held.readAtMs
-    return { ttlMs: Math.max(0, Math.round(held.ttlMs - ageMs)), isPublic: held.isPublic }
-  }
-
   /** Somebody wants these: one that does not hold any longer is shown, and read anew, unless the server tells of changes. */
   renew(kinds: readonly ListKind[]): void {
     const told = this.#capabilities?.changes ?? []
-    const old = kinds.filter((kind) => this.hint(kind)?.ttlMs === 0 && !told.includes(kind))
+    const old = kinds.filter((kind) => this.#isOutOfDate(kind) && !told.includes(kind))
     if (this.#connection !== undefined && old.length > 0) void this.#refresh(this.#connection, old)
+  }
+
+  #isOutOfDate(kind: ListKind): boolean {
+    const expiresAtMs = this.#expiresAtMs.get(kind) ?? Infinity
+    return !this.#failures.has(kind) && Math.round(expiresAtMs - this.#context.runtime.now()) <= 0
   }
 
   /** Whether the names of tools and prompts have been read at least once. */
@@ -241,12 +237,11 @@ export class Lists {
 
   async #readFrom(connection: ServerConnection, kind: ListKind): Promise<void> {
     const wasEmpty = this.items(kind).length === 0
-    const { items, hint } = await readList(this.#context, connection, kind, wasEmpty)
+    const { items, ttlMs } = await readList(this.#context, connection, kind, wasEmpty)
     this.#accept(kind, items)
     this.#read.add(kind)
     this.#known.add(kind)
-    this.#holds.delete(kind)
-    if (hint !== undefined) this.#holds.set(kind, { ...hint, readAtMs: this.#context.runtime.now() })
+    this.#expiresAtMs.set(kind, this.#context.runtime.now() + ttlMs)
   }
 
   #failed(kind: ListKind, error: unknown): void {
@@ -332,10 +327,10 @@ function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {
 /** How much of what a server says instead is worth a look. */
 const SHOWN_LENGTH_MAX = 200
 
-/** A list, and how long it holds where the server says that of each page. */
+/** A list, and how long it holds; infinite unless the server says that of each page. */
 export interface ReadList {
   readonly items: readonly ListItem[]
-  readonly hint: CacheHint | undefined
+  readonly ttlMs: number
 }
 
 /** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
@@ -348,7 +343,7 @@ export async function readList(
   const { pagesMax, itemsMax } = limits.lists
   const broken = (what: string): UpstreamError => new UpstreamError(service, 'invalid-answer', what)
   const items: ListItem[] = []
-  const hints: CacheHint[] = []
+  const ttls: number[] = []
   const seen = new Set<string>()
   let params = '{}'
   const patience = connection.own.patience('listTimeoutMs')
@@ -356,7 +351,7 @@ export async function readList(
     const frame = await connection.ask(listShapes[kind].method, params, patience)
     if (frame.kind === 'error') {
       // A server may offer resources and know no templates: that is an empty list. One that had some is not well.
-      if (kind === 'templates' && wasEmpty) return { items, hint: undefined }
+      if (kind === 'templates' && wasEmpty) return { items, ttlMs: Infinity }
       const why = frame.line.toString('utf8', frame.error.start, frame.error.end)
       throw broken(discretion.shown(why, SHOWN_LENGTH_MAX))
     }
@@ -365,12 +360,12 @@ export async function readList(
     if (page === 'too-long' || items.length + page.items.length > itemsMax)
       throw broken(`more than ${itemsMax} items`)
     for (const item of page.items) items.push(item)
-    if (page.hint !== undefined) hints.push(page.hint)
+    if (page.ttlMs !== undefined) ttls.push(page.ttlMs)
     const { cursor } = page
     if (cursor === undefined) {
       const isMarked = kind === 'tools' && mirrors && connection.isTyped
-      const hint = hints.length > pages ? leastHint(hints) : undefined
-      return { items: isMarked ? marked.listed(items) : items, hint }
+      const ttlMs = ttls.length > pages ? Math.min(...ttls) : Infinity
+      return { items: isMarked ? marked.listed(items) : items, ttlMs }
     }
     if (seen.has(cursor))
       throw broken(`the cursor ${discretion.shown(cursor, SHOWN_LENGTH_MAX)} does not advance`)

@@ -39,7 +39,6 @@ function laneOf(name: string, lists: Lists): Lane {
       remembered: false,
       expected: true,
       items: (kind) => itemsOf(kind, lists[kind] ?? []),
-      hint: () => ({ ttlMs: 0, isPublic: false }),
       wake: () => false,
       startNow: () => {},
       giveUp: () => {},
