@@ -1,4 +1,4 @@
-// Where the long strings of a JSON text stand, and its top level, 64 bytes at a time.
+// Where the long strings of a JSON text stand, 64 bytes at a time.
 //
 // The bytes between two addresses, whole blocks of 64, are taken as the next of
 // the text. A bit set of each block says which of its bytes are quotes and
@@ -6,9 +6,8 @@
 // which stand inside strings, without a branch for each (Langdale and Lemire,
 // "Parsing Gigabytes of JSON per Second", 2019, section 3.1.1). What has to hold
 // of a string's bytes is collected in `bad`: a control character or a wrong
-// escape inside one, a backslash outside. Brackets outside of strings are counted:
-// a block in which the depth is 1 or less is told of. Whether a text is UTF-8, and
-// what stands between its strings, others find out.
+// escape inside one, a backslash outside. Whether a text is UTF-8, and what stands
+// between its strings, others find out.
 //
 // Everything that goes from one block to the next lies in memory, so that a text
 // may come in pieces. `string-finder.ts` knows these places by their numbers.
@@ -23,23 +22,18 @@ const BAD = 24 // not zero once anything was wrong
 const OPENED = 32 // where the last string begins, counted in the text
 const BASE = 36 // what to add to an address to count in the text
 const FOUND = 40 // how many long strings ended in this call
-const DEPTH = 44 // opening brackets without a closing one
 const BYTES_MIN = 48 // how long a string has to be, with its quotes, to be told of
-const SHALLOW = 52 // how many shallow blocks there were in this call
-const WAS_ESCAPED = 56 // ESCAPED at the start of the block
 const STRINGS = 64 // where they begin and end, 8 bytes a string
 const VECTORS = 6 * 1024 // behind as many strings as one call can find
-const SHALLOWS = 80 * 1024 // behind the text: address, depth, INSIDE and ESCAPED of each shallow block, 16 bytes a block
 
 const locals = new Locals()
 const address = locals.add(I32)
 const end = locals.add(I32)
 const [inside, escaped, bad] = [I64, I64, I64].map((type) => locals.add(type))
-const [opened, closed, found, depth, lowest] = Array.from({ length: 5 }, () => locals.add(I32))
+const [opened, closed, found] = Array.from({ length: 3 }, () => locals.add(I32))
 const [quotes, backslashes, controls, escapees, odd, unicode, within] = Array.from({ length: 7 }, () =>
   locals.add(I64),
 )
-const [openers, closers, rest, below] = Array.from({ length: 4 }, () => locals.add(I64))
 const bytes = Array.from({ length: 4 }, () => locals.add(V128))
 
 const ZERO_ADDRESS = i32.const(0)
@@ -130,7 +124,6 @@ const load = [
  */
 const findEscapees = [
   escapees.set(i64.const(0)),
-  i64.store(ZERO_ADDRESS, escaped.get, WAS_ESCAPED),
   when(isNotZero(i64.or(backslashes.get, escaped.get)), [
     escapees.set(i64.and(backslashes.get, not(escaped.get))),
     odd.set(i64.or(i64.shl(escapees.get, i64.const(1)), ODD_BITS)),
@@ -196,58 +189,12 @@ const someQuotes = [
   i32.store(ZERO_ADDRESS, i32.add(place, i32.sub(i32.const(63), i32.wrap(i64.clz(quotes.get)))), OPENED),
 ]
 
-const shallow = i32.load(ZERO_ADDRESS, SHALLOW)
-const ofBlock = i32.shl(shallow, i32.const(4))
-const isShallow = (value) => i32.leS(value, i32.const(1))
-const tellShallow = [
-  i32.store(ofBlock, address.get, SHALLOWS),
-  i32.store(ofBlock, i32.load(ZERO_ADDRESS, DEPTH), SHALLOWS + 4),
-  i32.store(ofBlock, i32.wrap(inside.get), SHALLOWS + 8),
-  i32.store(ofBlock, i32.load(ZERO_ADDRESS, WAS_ESCAPED), SHALLOWS + 12),
-  i32.store(ZERO_ADDRESS, i32.add(shallow, i32.const(1)), SHALLOW),
-]
-
-const count = (value) => i32.wrap(i64.popcnt(value))
-/** The lowest depth of a block that has closing brackets: behind one of them. */
-const findLowest = [
-  rest.set(closers.get),
-  loop(
-    [
-      below.set(i64.xor(rest.get, i64.sub(rest.get, i64.const(1)))),
-      closed.set(
-        i32.sub(
-          i32.add(depth.get, count(i64.and(openers.get, below.get))),
-          count(i64.and(closers.get, below.get)),
-        ),
-      ),
-      when(i32.leS(closed.get, lowest.get), [lowest.set(closed.get)]),
-      rest.set(i64.and(rest.get, i64.sub(rest.get, i64.const(1)))),
-    ],
-    isNotZero(rest.get),
-  ),
-]
-
-const countBrackets = [
-  closers.set(i64.and(bitsOf('}', ']'), not(within.get))),
-  openers.set(i64.and(bitsOf('{', '['), not(within.get))),
-  lowest.set(depth.get),
-  when(isShallow(i32.sub(depth.get, count(closers.get))), [when(isNotZero(closers.get), findLowest)]),
-  when(isShallow(lowest.get), tellShallow),
-  i32.store(ZERO_ADDRESS, i32.sub(i32.add(depth.get, count(openers.get)), count(closers.get)), DEPTH),
-]
-
-const followDepth = [
-  depth.set(i32.load(ZERO_ADDRESS, DEPTH)),
-  when(isNotZero(not(within.get)), countBrackets, [when(isShallow(depth.get), tellShallow)]),
-  inside.set(i64.shrS(within.get, i64.const(63))),
-]
-
 const block = [
   ...load,
   ...findEscapees,
   ...checkRareBytes,
   when(i64.eqz(quotes.get), noQuotes, someQuotes),
-  ...followDepth,
+  inside.set(i64.shrS(within.get, i64.const(63))),
 ]
 const isLeft = i32.ltU(address.tee(i32.add(address.get, i32.const(64))), end.get)
 

@@ -6,7 +6,7 @@
 import { ambiguity, spellings } from './ambiguity.js'
 import { OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './errors.js'
-import { IdFinder } from './id-finder.js'
+import { findId } from './id-finder.js'
 import type { Line } from './line.js'
 import { FamiliarText } from './fast/familiar-text.js'
 import type { LongLine } from './fast/long-line.js'
@@ -37,14 +37,14 @@ export const defaultFrameLimits: FrameLimits = { depthMax: 128, methodBytesMax: 
 
 export interface RequestFrame {
   readonly kind: 'request'
-  /** Of a long request, joined when somebody asks for it. */
   readonly line: Line
-  readonly long?: LongLine
   readonly multiline: boolean
   readonly id: RequestId
   readonly idSpan: Span
   readonly method: string
   readonly params: Params
+  /** Of a long one, where its long strings begin and end, in turn. */
+  readonly strings: readonly number[] | undefined
 }
 
 export interface NotificationFrame {
@@ -92,11 +92,6 @@ export interface Params {
 
 const NULL = 0x6e
 
-/** The byte at this offset of a message; one in parts is not joined for it. */
-export function byteAt(frame: RequestFrame | ResultFrame, at: number): number | undefined {
-  return frame.long === undefined ? frame.line[at] : frame.long.slice(at, at + 1)[0]
-}
-
 /** Of an object that is not there; most messages have no `_meta`, and answers no `params`. */
 const noMembers = new Members(Buffer.alloc(0))
 
@@ -117,14 +112,19 @@ export function readFrame(line: Line, limits: FrameLimits = defaultFrameLimits, 
   return frame
 }
 
-/** Reads one message, or says why it cannot be read: where invalid input is common. */
+/**
+ * Reads one message, or says why it cannot be read: where invalid input is common.
+ *
+ * `strings` are long strings of the line that are known to be good: where they begin and end, in turn.
+ */
 export function frameOrError(
   line: Line,
   limits: FrameLimits = defaultFrameLimits,
   latest?: LatestTexts,
+  strings?: readonly number[],
 ): Frame | FrameError {
   try {
-    return new FrameReader(line, limits, latest).read()
+    return new FrameReader(line, limits, latest, strings).read()
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
     return isTooMuch(error) ? addressed(error, line) : error
@@ -140,9 +140,8 @@ export function isAnswerTo(read: Frame | FrameError, id?: RequestId): boolean {
 
 /** Whether a message that cannot be read was meant to be the answer to the request `id`. */
 export function seemsAnswerTo(line: Line, id: RequestId): boolean {
-  const finder = new IdFinder()
-  finder.push(line)
-  return !finder.isCall && finder.id !== undefined && canonical(finder.id) === canonical(id)
+  const found = findId(line)
+  return !found.isCall && found.id !== undefined && canonical(found.id) === canonical(id)
 }
 
 function isTooMuch(error: FrameError): boolean {
@@ -151,9 +150,8 @@ function isTooMuch(error: FrameError): boolean {
 
 /** The error of a message whose reading stopped at a limit, with the id that may stand behind it. */
 function addressed(error: FrameError, line: Line): FrameError {
-  const finder = new IdFinder()
-  finder.push(line)
-  return new FrameError(error.code, error.message, error.offset, finder.isCall ? finder.id : undefined)
+  const { id, isCall } = findId(line)
+  return new FrameError(error.code, error.message, error.offset, isCall ? id : undefined)
 }
 
 /** Reads one frame; lives for one call. */
@@ -161,6 +159,7 @@ class FrameReader implements MemberSink {
   readonly #line: Line
   readonly #limits: FrameLimits
   readonly #latest: LatestTexts | undefined
+  readonly #strings: readonly number[] | undefined
   // Where the values of the six members stand; nearly every message has no other.
   #jsonrpc: Span | undefined
   #id: Span | undefined
@@ -178,15 +177,16 @@ class FrameReader implements MemberSink {
   /** The id that an error may be addressed to. */
   #asker: RequestId | undefined
 
-  constructor(line: Line, limits: FrameLimits, latest: LatestTexts | undefined) {
+  constructor(line: Line, limits: FrameLimits, latest?: LatestTexts, strings?: readonly number[]) {
     this.#line = line
     this.#limits = limits
     this.#latest = latest
+    this.#strings = strings
   }
 
   read(): Frame {
     const line = this.#line
-    const scanner = new Scanner(line, this.#limits.depthMax)
+    const scanner = new Scanner(line, this.#limits.depthMax, this.#strings)
     const start = line[0] === OPEN_OBJECT ? 0 : scanner.skipSpace(0)
     if (line[start] !== OPEN_OBJECT) return this.#notAnObject(scanner, start)
     const end = scanner.object(start, 1, this)
@@ -196,7 +196,7 @@ class FrameReader implements MemberSink {
 
   inside(key: number, keyEnd: number): MemberSink | undefined {
     if (isKey(this.#line, key, keyEnd, 'params')) {
-      this.#paramsMembers = new Members(this.#line, paramsNames, undefined, this.#latest?.name)
+      this.#paramsMembers = new Members(this.#line, paramsNames, this.#latest?.name)
       return this.#paramsMembers
     }
     const { resultNames } = this.#limits
@@ -246,7 +246,7 @@ class FrameReader implements MemberSink {
     if (idSpan === undefined) return { kind: 'notification', line, multiline, method, params }
     if (id === undefined)
       throw new FrameError('FRAME_ID', "'id' must be a string or an integer", idSpan.start)
-    return { kind: 'request', line, multiline, id, idSpan, method, params }
+    return { kind: 'request', line, multiline, id, idSpan, method, params, strings: this.#strings }
   }
 
   #methodAt(span: Span): string {

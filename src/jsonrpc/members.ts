@@ -3,7 +3,6 @@
 import { OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './errors.js'
 import type { FamiliarText } from './fast/familiar-text.js'
-import type { LongLine } from './fast/long-line.js'
 import { MEMBERS_MAX, type RoutedNames, indexOfName } from './routed-names.js'
 import { type MemberSink, Scanner, type Span } from './scan.js'
 import { isKey, stringAt } from './text.js'
@@ -19,7 +18,6 @@ const FIELDS = 4
 const NO_NAME = -1
 /** The first of the routed names; the next ones are less. */
 const FIRST_NAME = -1
-const NOTHING = Buffer.alloc(0)
 
 /** How many members of an object that is not routed by are kept: more than any real object has, and less than a megabyte of offsets. */
 const UNROUTED_MEMBERS_MAX = 10_000
@@ -29,11 +27,9 @@ const ITEMS_MAX = 10_000
 
 /** An object's members in the order in which they are written; spans count from the start of the bytes. */
 export class Members implements MemberSink {
-  readonly #bytes: Buffer
+  readonly bytes: Buffer
   /** By which messages are routed, where the object is one of those that name them. */
   readonly #routed: RoutedNames | undefined
-  /** The message, where it is in parts. */
-  readonly #long: LongLine | undefined
   /** The string that was read last of a message before. */
   readonly #latestText: FamiliarText | undefined
   readonly #places: number[] = []
@@ -44,15 +40,10 @@ export class Members implements MemberSink {
   /** The members of the member that is routed by too. */
   inner: Members | undefined
 
-  constructor(bytes: Buffer, routed?: RoutedNames, long?: LongLine, latestText?: FamiliarText) {
-    this.#bytes = bytes
+  constructor(bytes: Buffer, routed?: RoutedNames, latestText?: FamiliarText) {
+    this.bytes = bytes
     this.#routed = routed
-    this.#long = long
     this.#latestText = latestText
-  }
-
-  get bytes(): Buffer {
-    return this.#long === undefined ? this.#bytes : this.#long.line
   }
 
   get size(): number {
@@ -61,15 +52,15 @@ export class Members implements MemberSink {
 
   inside(key: number, keyEnd: number): MemberSink | undefined {
     const inner = this.#routed?.inner
-    if (inner === undefined || !isKey(this.#bytes, key, keyEnd, inner.key)) return undefined
-    this.inner = new Members(this.#bytes, inner.names)
+    if (inner === undefined || !isKey(this.bytes, key, keyEnd, inner.key)) return undefined
+    this.inner = new Members(this.bytes, inner.names)
     return this.inner
   }
 
   /** Gives false when the object has more members than are kept. */
   add(key: number, keyEnd: number, value: number, end: number): boolean {
     const routed = this.#routed
-    const name = routed === undefined ? NO_NAME : indexOfName(this.#bytes, key, keyEnd, routed.exact)
+    const name = routed === undefined ? NO_NAME : indexOfName(this.bytes, key, keyEnd, routed.exact)
     this.#places.push(key, name === NO_NAME ? keyEnd : FIRST_NAME - name, value, end)
     if (routed === undefined) return this.#places.length <= UNROUTED_MEMBERS_MAX * FIELDS
     const bit = 1 << name
@@ -89,11 +80,7 @@ export class Members implements MemberSink {
   /** The text of the string member called `name`. */
   string(name: string): string | undefined {
     const span = this.span(name)
-    if (this.#long === undefined || span === undefined)
-      return this.#latestText === undefined
-        ? stringAt(this.#bytes, span)
-        : this.#latestText.at(this.#bytes, span)
-    return stringAt(this.#long.slice(span.start, span.end), { start: 0, end: span.end - span.start })
+    return this.#latestText === undefined ? stringAt(this.bytes, span) : this.#latestText.at(this.bytes, span)
   }
 
   /** Whether the key of a member is one of these names, written without escapes. */
@@ -118,20 +105,13 @@ export class Members implements MemberSink {
     return this.#span(index * FIELDS + 2)
   }
 
-  /** The same members in a message that is in parts. */
-  movedInto(long: LongLine, move: (offset: number) => number): Members {
-    return this.#movedTo(new Members(NOTHING, this.#routed, long), move)
-  }
-
-  #movedTo(members: Members, move: (offset: number) => number): Members {
-    if (this.#long === undefined && this.size === 0 && this.#bytes.length === 0) return this
-    for (const place of this.#places) members.#places.push(place <= FIRST_NAME ? place : move(place))
-    return members
-  }
-
   /** The same members in a copy of the bytes. */
   copied(bytes: Buffer): Members {
-    return this.#movedTo(new Members(bytes, this.#routed), (offset) => offset)
+    // Of an object that is not there.
+    if (this.bytes.length === 0) return this
+    const members = new Members(bytes, this.#routed)
+    for (const place of this.#places) members.#places.push(place)
+    return members
   }
 
   *[Symbol.iterator](): IterableIterator<Member> {
@@ -143,10 +123,7 @@ export class Members implements MemberSink {
     const place = this.#places[at + 1] ?? 0
     if (place <= FIRST_NAME) return this.#routed?.names[FIRST_NAME - place] === name
     const start = this.#places[at] ?? 0
-    const end = place
-    if (end - start !== name.length + 2) return false
-    if (this.#long === undefined) return isKey(this.#bytes, start, end, name)
-    return isKey(this.#long.slice(start, end), 0, end - start, name)
+    return isKey(this.bytes, start, place, name)
   }
 
   #span(index: number): Span {

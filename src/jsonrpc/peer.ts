@@ -257,8 +257,10 @@ export class Peer<E extends AnswerWaiter> {
   #spliced(frame: Frame, edits: readonly Edit[]): Outgoing {
     if (this.#options.forwarded !== undefined) return this.#tapped(frame.line, edits, frame.multiline)
     if (frame.multiline) return spliced(toOneLine(frame.line), edits)
-    const long = frame.kind === 'result' || frame.kind === 'request' ? frame.long : undefined
-    if (long !== undefined) return spliceParts(long.head, long.last, inOrder(edits))
+    if (frame.kind === 'result' && frame.long !== undefined) {
+      const { head, last } = frame.long
+      return spliceParts(head, last, inOrder(edits))
+    }
     return spliced(frame.line, edits)
   }
 

@@ -78,10 +78,15 @@ export class Scanner {
   hasBreaks = false
   /** Undefined until a string is long. */
   #search: StringSearch | undefined
+  /** Where long strings that are known to be good begin and end, in turn. */
+  readonly #strings: readonly number[] | undefined
+  /** The first of them that may not be behind. */
+  #nextString = 0
 
-  constructor(bytes: Buffer, depthMax: number) {
+  constructor(bytes: Buffer, depthMax: number, strings?: readonly number[]) {
     this.#bytes = bytes
     this.#depthMax = depthMax
+    this.#strings = strings
   }
 
   /** The offset of the first byte from `at` on that is no white space. */
@@ -206,6 +211,8 @@ export class Scanner {
         }
       }
       if (all > 0x7f) this.#hasHigh = true
+      const known = this.#strings === undefined ? undefined : this.#knownEnd(this.#strings, at)
+      if (known !== undefined) return known
       // Where there was an escape, there is soon another.
       if (escaped > 0 && i < bytes.length) continue
       this.#search ??= new StringSearch(bytes)
@@ -215,6 +222,14 @@ export class Scanner {
       if (bytes[stop] === QUOTE) return stop + 1
       i = this.#escape(stop)
     }
+  }
+
+  /** The end of the string that begins at `at`, where that is one of the known ones. */
+  #knownEnd(strings: readonly number[], at: number): number | undefined {
+    let next = (strings[this.#nextString] ?? 0) > at ? 0 : this.#nextString
+    while ((strings[next] ?? Number.POSITIVE_INFINITY) < at) next += 2
+    this.#nextString = next
+    return strings[next] === at ? strings[next + 1] : undefined
   }
 
   #escape(at: number): number {

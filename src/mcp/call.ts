@@ -8,7 +8,6 @@ import type { ErrorBody } from '../jsonrpc/build.js'
 import type { FieldReader } from '../jsonrpc/connection.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
-import { LongLine } from '../jsonrpc/fast/long-line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
@@ -266,15 +265,12 @@ export class Call implements CallHolder {
 
   /** How long its message is. */
   get bytes(): number {
-    return this.frame.long?.length ?? this.frame.line.length
+    return this.frame.line.length
   }
 
   /** The JSON text at `span` of its message, as it is written. */
   raw({ start, end }: Span): string {
-    const { long } = this.frame
-    return long === undefined
-      ? this.frame.line.toString('utf8', start, end)
-      : long.slice(start, end).toString()
+    return this.frame.line.toString('utf8', start, end)
   }
 
   /** It came before `initialize` was answered: its time begins with that, and what its client is was said there. */
@@ -374,10 +370,9 @@ export class Call implements CallHolder {
 }
 
 function copied(frame: RequestFrame): RequestFrame {
-  const { kind, multiline, id, idSpan, method, params, long } = frame
+  const { params } = frame
   const line = toLine(frame.line)
   const members = params.members.copied(line)
   const meta = params.meta.copied(line)
-  const own = { kind, line, multiline, id, idSpan, method, params: { ...params, members, meta } }
-  return long === undefined ? own : { ...own, long: new LongLine([], line, long.strings) }
+  return { ...frame, line, params: { ...params, members, meta } }
 }

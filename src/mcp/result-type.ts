@@ -1,7 +1,7 @@
 // The members of results by which the eras differ (MCP 2026-07-28, Overview: results).
 
 import { NamedMembers, namedAt } from '../jsonrpc/fast/named-members.js'
-import { type ResultFrame, byteAt } from '../jsonrpc/frame.js'
+import type { ResultFrame } from '../jsonrpc/frame.js'
 import { type RoutedNames, routedNames } from '../jsonrpc/routed-names.js'
 import { SERVER_INFO } from './meta-keys.js'
 
@@ -18,9 +18,10 @@ export const resultNames: RoutedNames = routedNames(
 
 const noMembers = new NamedMembers(Buffer.alloc(0), resultNames)
 
-/** Whether a result is an object, as every one should be. */
+/** Whether a result is an object, as every one should be; one in parts is not joined for it. */
 export function isObject(frame: ResultFrame): boolean {
-  return byteAt(frame, frame.result.start) === OPEN_OBJECT
+  const { start } = frame.result
+  return (frame.long?.slice(start, start + 1)[0] ?? frame.line[start]) === OPEN_OBJECT
 }
 
 /** Those members of a result; nearly always they were found when it was read. */

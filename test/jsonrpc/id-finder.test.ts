@@ -7,7 +7,8 @@ function find(text: string | Buffer, size: number): [id: string | undefined, isC
   const finder = new IdFinder()
   const bytes = Buffer.from(text)
   for (let at = 0; at < bytes.length; at += size) finder.push(bytes.subarray(at, at + size))
-  return [finder.id, finder.isCall]
+  const { id, isCall } = finder.found()
+  return [id, isCall]
 }
 
 const cases: [title: string, text: string | Buffer, id: string | undefined, isCall?: boolean][] = [
@@ -21,7 +22,10 @@ const cases: [title: string, text: string | Buffer, id: string | undefined, isCa
   ['beside a decoy in a string', '{"result":"{\\"id\\":2,","id":1}', '1'],
   ['beside a string that reads like a key', '{"result":"id","id":1}', '1'],
   ['beside a string that ends in backslashes', '{"result":"\\\\\\\\","id":1}', '1'],
-  ['beside a key like it', '{"idx":5,"Id":6,"x":7,"id":1}', '1'],
+  ['beside a longer key', '{"idx":5,"x":7,"id":1,"result":{}}', '1'],
+  ['beside a key that some reader takes for it', '{"Id":6,"result":{},"id":1}', undefined],
+  ['beside the same id with escapes in its key', '{"i\\u0064":1,"result":{},"id":1}', '1'],
+  ['in a message that is neither call nor answer', '{"params":{},"id":1}', undefined],
   ['in a message with a method', '{"id":1,"method":"m","params":{}}', '1', true],
   ['in a message with a method last', '{"params":{"x":"y"},"id":1,"method":"m"}', '1', true],
   ['in a message with a method below', '{"id":1,"result":{"method":"m"}}', '1', false],
@@ -42,14 +46,36 @@ const cases: [title: string, text: string | Buffer, id: string | undefined, isCa
   ['behind more closing brackets than opening ones', '}}}{"id":1}', undefined],
 ]
 
-test('knows the id of a long message from its beginning, and walks to its end for one that is there', () => {
-  const long = 'x'.repeat(100_000)
-  for (const size of [7, 64 * 1024]) {
-    assert.deepEqual(find(`{"id":1,"result":["${long}","${long}"]}`, size), ['1', false])
-    assert.deepEqual(find(`{"result":["${long}\\","\\"${long}"],"id":1}`, size), ['1', false])
-    assert.deepEqual(find(`{"id":1,"params":["${long}"],"method":"m"}`, size), ['1', true])
-    assert.deepEqual(find(`${long}{"id":1,"result":[]}`, size), [undefined, false])
-  }
+test('knows the id of a long message where it is among the first members or the last one', () => {
+  const long = 'x'.repeat(20_000)
+  const id = `"${'i'.repeat(1022)}"`
+  const nested = `{"a":[${'[1,{"b":"c"}],'.repeat(3000)}1]}`
+  const texts: [text: string, id: string | undefined, isCall: boolean][] = [
+    [`{"id":1,"result":["${long}","${long}"]}`, '1', false],
+    [`{"result":["${long}\\","\\"${long}"],"id":1}`, '1', false],
+    [`{"result":${nested},"jsonrpc":"2.0" , "id" : ${id} }\r`, id, false],
+    [`{"method":"m","params":{"a":"${long}"},"jsonrpc":"2.0","id":"é\\"}"}`, '"é\\"}"', true],
+    [`{"error":{"message":"${long},\\"id\\":2}"},"id":1}`, '1', false],
+    [`{"result":"${long},\\"id\\":2}"}`, undefined, false],
+    [`{"result":{"a":"${long}","id":2}}`, undefined, false],
+    [`{"result":"${long}","id":1,"more":"${long}"}`, undefined, false],
+    [`{"id":1,"result":"${long}","id":2}`, '1', false],
+    // Nobody knows whose id it is.
+    [`{"params":"${long}","method":"m","id":1}`, undefined, false],
+    [`${long}{"id":1,"result":[]}`, undefined, false],
+  ]
+  for (const size of [7, 2047, 64 * 1024])
+    for (const [text, ...want] of texts) assert.deepEqual(find(text, size), want, text.slice(0, 60))
+})
+
+test('is sure as soon as the beginning says it, and looks at nothing behind that', () => {
+  const finder = new IdFinder()
+  finder.push(Buffer.from(`{"id":1,"result":"${'x'.repeat(16_000)}`))
+  assert.equal(finder.isSure, false)
+  finder.push(Buffer.from('x'.repeat(1000)))
+  assert.equal(finder.isSure, true)
+  finder.push(Buffer.from('","id":2}'))
+  assert.equal(finder.found().id, '1')
 })
 
 test('finds the id at the top, and only that, whatever the chunks', () => {

@@ -37,7 +37,7 @@ for (const [what, params] of [
   })
 }
 
-test('a long call that is kept lets go of the chunks it came in, and its long strings are still known', () => {
+test('a long call that is kept lets go of the chunks it came in', () => {
   const filler = 'y'.repeat(5000)
   const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":7},"arguments":"${filler}"}}`
   const chunks = [Buffer.from(text.slice(0, 3000)), Buffer.from(`${text.slice(3000)}\n`)]
@@ -59,5 +59,4 @@ test('a long call that is kept lets go of the chunks it came in, and its long st
   assert.equal(call.bytes, text.length)
   assert.equal(call.frame.line.toString(), text)
   assert.equal(call.frame.params.members.string('name'), 't')
-  assert.deepEqual(call.frame.long?.strings, long.strings)
 })

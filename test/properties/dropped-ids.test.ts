@@ -1,30 +1,24 @@
-// The id of a line that is too long to keep, held against one that reads all of it.
+// The id of a line that is too long to keep, held against what reads all of it.
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { IdFinder } from '../../src/jsonrpc/id-finder.js'
-import { StringFinder } from '../../src/jsonrpc/fast/string-finder.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { membersAt } from '../../src/jsonrpc/members.js'
+import { scanText } from '../../src/jsonrpc/scan.js'
+import { rawAt, stringAt } from '../../src/jsonrpc/text.js'
 import { LineSplitter } from '../../src/transports/stdio/line-splitter.js'
 import { cut } from './cut.js'
 import { numRuns } from './runs.js'
 
-const finder = StringFinder.make()
-
-function walked(parts: readonly Buffer[]): [string | undefined, boolean, readonly string[]] {
+/** What is said of a message in these parts. */
+function found(parts: readonly Buffer[]): [id: string | undefined, isCall: boolean] {
   const ids = new IdFinder()
   for (const part of parts) ids.push(part)
-  return [ids.id, ids.isCall, ids.claims]
-}
-
-function scanned(parts: readonly Buffer[]): [string | undefined, boolean, readonly string[]] {
-  const ids = new IdFinder()
-  assert.ok(finder !== undefined)
-  finder.start(ids)
-  for (const part of parts) finder.push(part)
-  finder.finish()
-  return [ids.id, ids.isCall, ids.claims]
+  const { id, isCall } = ids.found()
+  return [id, isCall]
 }
 
 function line(): void {
@@ -107,26 +101,51 @@ const spoilt = fc
       bytes.subarray(at % bytes.length),
     ]),
   )
-/** Outside of a string, a backslash means nothing that two readers agree on. */
-const isJsonLike = (bytes: Buffer): boolean =>
-  !bytes
-    .toString('latin1')
-    .replaceAll(/"(?:[^"\\]|\\.)*("|$)/gs, '')
-    .includes('\\')
 const sizes = fc.infiniteStream(fc.oneof(fc.integer({ min: 1, max: 200 }), fc.constant(64)))
 
-test('an id is found by the blocks at the top level as by all bytes, whatever the chunks', () => {
+/** The keys and values of the top level of a message, as a reader of all of it finds them. */
+function membersOf(bytes: Buffer): (readonly [key: string, value: string])[] {
+  const line = toLine(bytes)
+  try {
+    scanText(line, 10_000)
+  } catch {
+    return []
+  }
+  const members = [...(membersAt(line, { start: 0, end: line.length }) ?? [])]
+  return members.map(({ key, value: span }) => [stringAt(line, key) ?? '', rawAt(line, span)])
+}
+
+test('what is found is an id of the top level, and is the same whatever the chunks', () => {
   fc.assert(
-    fc.property(fc.oneof(message, spoilt).filter(isJsonLike), sizes, (bytes, random) => {
-      const want = walked([bytes])
-      assert.deepEqual(walked(cut(bytes, random)), want)
-      assert.deepEqual(scanned([bytes]), want)
-      assert.deepEqual(scanned(cut(bytes, random)), want)
-      if (bytes.length > 8) {
-        const told = [[want[0], bytes.length, want[1]]]
-        for (const takesLong of [true, false]) assert.deepEqual(dropped(cut(bytes, random), takesLong), told)
+    fc.property(fc.oneof(message, spoilt), sizes, (bytes, random) => {
+      const want = found([bytes])
+      assert.deepEqual(found(cut(bytes, random)), want)
+      const [id, isCall] = want
+      const members = membersOf(bytes)
+      if (members.length > 0) {
+        assert.equal(isCall && !members.some(([key]) => key === 'method'), false)
+        if (id !== undefined) assert.ok(members.some(([key, of]) => key.toLowerCase() === 'id' && of === id))
       }
+      if (bytes.length <= 8) return
+      const told = [[id, bytes.length, isCall]]
+      for (const takesLong of [true, false]) assert.deepEqual(dropped(cut(bytes, random), takesLong), told)
     }),
     { numRuns: numRuns(600) },
+  )
+})
+
+test('an id in the beginning or at the end of a long answer is found, whatever stands between', () => {
+  const ids = fc.constantFrom('1', '"a"', '1.0', '"\\"}"', `"${'i'.repeat(300)}"`)
+  const filler = fc.nat(40_000).map((length) => `["${'x'.repeat(length)}"]`)
+  fc.assert(
+    fc.property(ids, value, filler, fc.boolean(), sizes, (wanted, between, long, isFirst, random) => {
+      // Texts of more than JSON are cut where they are no JSON.
+      fc.pre(membersOf(Buffer.from(`{"a":${between}}`, 'latin1')).length > 0)
+      const result = `"result":{"a":${between},"b":${long},"c":${between}}`
+      const text = isFirst ? `{"id":${wanted},${result}}` : `{${result},"id":${wanted}}`
+      const parts = cut(Buffer.from(text, 'latin1'), random)
+      assert.deepEqual(found(parts), [wanted, false])
+    }),
+    { numRuns: numRuns(200) },
   )
 })

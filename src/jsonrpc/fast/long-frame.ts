@@ -1,10 +1,11 @@
-// Reading a long message by its skeleton.
+// Reading a long message whose long strings are known already.
 //
-// Nothing is refused here. What is not plainly a request or a result in good
-// order is left to the reader of whole messages, who says what is wrong and where.
+// Nothing is refused here. What is not plainly in good order is left to the reader of whole messages, who says what is
+// wrong and where. A result stays in the parts in which it came, since hardly any is looked into; any other message is
+// joined.
 
 import { FrameError } from '../errors.js'
-import { frameOrError, type Params, type RequestFrame, type ResultFrame, type FrameLimits } from '../frame.js'
+import { type Frame, type FrameLimits, type ResultFrame, frameOrError } from '../frame.js'
 import type { Line } from '../line.js'
 import type { LongLine } from './long-line.js'
 import type { NamedMembers } from './named-members.js'
@@ -13,68 +14,28 @@ import type { Span } from '../scan.js'
 import { Skeleton } from './skeleton.js'
 
 /** The frame that `readFrame` would read in the whole message; undefined when that has to be asked. */
-export function readLongFrame(long: LongLine, limits?: FrameLimits): RequestFrame | ResultFrame | undefined {
+export function readLongFrame(long: LongLine, limits?: FrameLimits): Frame | undefined {
+  if (long.strings === undefined) return undefined
+  const result = long.head.length === 0 ? undefined : resultInParts(long, limits)
+  if (result !== undefined) return result
+  const frame = frameOrError(long.line, limits, undefined, long.strings)
+  return frame instanceof FrameError ? undefined : frame
+}
+
+function resultInParts(long: LongLine, limits: FrameLimits | undefined): ResultFrame | undefined {
   const skeleton = Skeleton.of(long)
-  if (skeleton === undefined) return undefined
-  const frame = frameOrError(skeleton.line, limits)
-  if (frame instanceof FrameError || (frame.kind !== 'request' && frame.kind !== 'result')) return undefined
+  const frame = skeleton && frameOrError(skeleton.line, limits)
+  if (skeleton === undefined || frame instanceof FrameError || frame?.kind !== 'result') return undefined
   const idSpan = origin(skeleton, frame.idSpan)
   const isIdWhole = idSpan.end - idSpan.start === frame.idSpan.end - frame.idSpan.start
-  if (!isIdWhole) return undefined
-  if (frame.kind === 'request') return requestOf(frame, idSpan, long, skeleton)
-  const named = frame.named?.movedInto(long, (at) => skeleton.origin(at))
-  return new LongResult(frame, long, idSpan, origin(skeleton, frame.result), named)
-}
-
-function requestOf(
-  frame: RequestFrame,
-  idSpan: Span,
-  long: LongLine,
-  skeleton: Skeleton,
-): RequestFrame | undefined {
-  // A method that is missing here is longer than any that is accepted.
-  if (frame.method === '') return undefined
-  return new LongRequest(frame, long, idSpan, paramsOf(frame.params, long, skeleton))
-}
-
-function paramsOf({ span, members, metaSpan, meta }: Params, long: LongLine, skeleton: Skeleton): Params {
-  const moved = (at: number): number => skeleton.origin(at)
-  return {
-    span: span === undefined ? undefined : origin(skeleton, span),
-    members: members.movedInto(long, moved),
-    metaSpan: metaSpan === undefined ? undefined : origin(skeleton, metaSpan),
-    meta: meta.movedInto(long, moved),
-  }
+  return isIdWhole ? new LongResult(frame, long, idSpan, skeleton) : undefined
 }
 
 function origin(skeleton: Skeleton, { start, end }: Span): Span {
   return { start: skeleton.origin(start), end: skeleton.origin(end) }
 }
 
-/** Of a long message little is looked at, so its parts are joined only for who wants all of it. */
-class LongRequest implements RequestFrame {
-  readonly kind = 'request'
-  readonly long: LongLine
-  readonly multiline: boolean
-  readonly id: RequestId
-  readonly idSpan: Span
-  readonly method: string
-  readonly params: Params
-
-  constructor({ multiline, id, method }: RequestFrame, long: LongLine, idSpan: Span, params: Params) {
-    this.long = long
-    this.multiline = multiline
-    this.id = id
-    this.idSpan = idSpan
-    this.method = method
-    this.params = params
-  }
-
-  get line(): Line {
-    return this.long.line
-  }
-}
-
+/** Its parts are joined only for a reader that wants all of them. */
 class LongResult implements ResultFrame {
   readonly kind = 'result'
   readonly long: LongLine
@@ -85,18 +46,17 @@ class LongResult implements ResultFrame {
   readonly named: NamedMembers | undefined
 
   constructor(
-    { multiline, id }: ResultFrame,
+    { multiline, id, result, named }: ResultFrame,
     long: LongLine,
     idSpan: Span,
-    result: Span,
-    named: NamedMembers | undefined,
+    skeleton: Skeleton,
   ) {
     this.long = long
     this.multiline = multiline
     this.id = id
     this.idSpan = idSpan
-    this.result = result
-    this.named = named
+    this.result = origin(skeleton, result)
+    this.named = named?.movedInto(long, skeleton.origin)
   }
 
   get line(): Line {

@@ -41,7 +41,7 @@ export class Skeleton {
   }
 
   /** Where the byte that stands `at` here stood in the message. */
-  origin(at: number): number {
+  readonly origin = (at: number): number => {
     const cuts = this.#cuts
     let low = 0
     let high = cuts.length

@@ -5,13 +5,9 @@
 // bytes at a time, in the WebAssembly program of `string-scan.ts`, and says where
 // these strings begin and end. It judges nothing else: what stands between them is
 // the scanner's to accept, and so is the whole text where this found anything odd.
-//
-// The program also knows the few blocks in which the top level of the text shows. Of
-// a message that may come to be dropped, only these are walked for its id.
 
 import { Buffer, isUtf8 } from 'node:buffer'
 import { wholeCharacters } from './byte-kinds.js'
-import type { IdFinder } from '../id-finder.js'
 import { stringScan } from './string-scan.js'
 
 /** What is used of WebAssembly; the types of Node do not have it, and an engine may lack it. */
@@ -34,11 +30,7 @@ const BAD = 6
 const BASE = 9
 const FOUND = 10
 const BYTES_MIN = 12
-const SHALLOW = 13
 const STRINGS = 16
-const SHALLOWS = 20 * 1024
-/** Of one shallow block: its address, the depth, whether it begins in a string, and whether behind a backslash. */
-const SHALLOW_WORDS = 4
 /** Behind the strings that one piece can hold; a character that a piece cuts is kept before it. */
 const TEXT_AT = 8 * 1024
 
@@ -62,8 +54,6 @@ export class StringFinder {
   #scanned = 0
   #isUtf8 = true
   #strings: number[] = []
-  /** Who walks the top level of the text. */
-  #ids: IdFinder | undefined
 
   private constructor(program: Program, stringBytesMin: number) {
     const { buffer } = program.memory
@@ -85,9 +75,8 @@ export class StringFinder {
     }
   }
 
-  /** Begins a new text; `ids` walks its top level, also where the text is odd. */
-  start(ids?: IdFinder): void {
-    this.#ids = ids
+  /** Begins a new text. */
+  start(): void {
     this.#words.fill(0, 0, STATE_WORDS)
     this.#left = 0
     this.#cut = 0
@@ -98,7 +87,7 @@ export class StringFinder {
 
   /** The next bytes of the text. */
   push(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length && this.#isWanted; at += PIECE_BYTES) {
+    for (let at = 0; at < bytes.length && this.#isGood; at += PIECE_BYTES) {
       const isWhole = at === 0 && bytes.length <= PIECE_BYTES
       this.#take(isWhole ? bytes : bytes.subarray(at, at + PIECE_BYTES))
     }
@@ -115,10 +104,6 @@ export class StringFinder {
       this.#scan(BLOCK_BYTES)
     }
     return this.#isGood && this.#cut === 0 && this.#words[INSIDE] === 0 ? this.#strings : undefined
-  }
-
-  get #isWanted(): boolean {
-    return this.#isGood || this.#ids?.isSure === false
   }
 
   get #isGood(): boolean {
@@ -138,29 +123,11 @@ export class StringFinder {
   #scan(bytes: number): void {
     const words = this.#words
     words[FOUND] = 0
-    words[SHALLOW] = 0
     words[BASE] = this.#scanned - TEXT_AT
     this.#program.scan(TEXT_AT, TEXT_AT + bytes)
     this.#scanned += bytes
     for (let i = 0; i < 2 * (words[FOUND] ?? 0); i++) this.#strings.push(words[STRINGS + i] ?? 0)
-    if (this.#ids !== undefined && !this.#ids.isSure) this.#walk(this.#ids)
     if (this.#isUtf8) this.#checkUtf8(TEXT_AT + bytes)
-  }
-
-  /** Shows it the blocks at the top level, neighbours together. */
-  #walk(ids: IdFinder): void {
-    const words = this.#words
-    const base = words[BASE] ?? 0
-    const last = SHALLOWS + SHALLOW_WORDS * (words[SHALLOW] ?? 0)
-    for (let i = SHALLOWS; i < last; i += SHALLOW_WORDS) {
-      const from = words[i] ?? 0
-      const [depth = 0, inside, escaped] = words.subarray(i + 1, i + SHALLOW_WORDS)
-      let to = from + BLOCK_BYTES
-      for (; i + SHALLOW_WORDS < last && words[i + SHALLOW_WORDS] === to; i += SHALLOW_WORDS)
-        to += BLOCK_BYTES
-      if (ids.walked !== base + from) ids.skipTo(base + from, depth, inside !== 0, escaped !== 0)
-      ids.push(this.#memory.subarray(from, to))
-    }
   }
 
   /** What the end cuts of a character is checked with what follows. */

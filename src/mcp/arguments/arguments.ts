@@ -5,7 +5,6 @@
 // once why the proxy does not.
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
-import { LongValue, type RawValue, firstByte } from '../../jsonrpc/fast/long-value.js'
 import { type Run, compileSchema } from './compile.js'
 import { type ArgumentFault, faultOf, notAnObject } from './fault.js'
 import { errorsOf, findingsOf } from './findings.js'
@@ -67,17 +66,18 @@ export class ArgumentValidator {
   /**
    * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
    *
-   * A lenient check forgives what a tolerant server puts right itself (`leniency.ts`).
+   * `strings` are its long strings, where they begin and end, in turn: they are not read. A lenient check forgives what a tolerant server puts right itself (`leniency.ts`).
    * Answers at once, but for calls that come before the schema is compiled. Never throws or rejects.
    */
   check(
-    json: RawValue | undefined,
+    json: Buffer | undefined,
     isLenient = false,
+    strings?: readonly number[],
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     const check = (this.#check ??= this.#prepare())
     return check instanceof Promise
-      ? check.then((ready) => this.#run(ready, json, isLenient))
-      : this.#run(check, json, isLenient)
+      ? check.then((ready) => this.#run(ready, json, isLenient, strings))
+      : this.#run(check, json, isLenient, strings)
   }
 
   #prepare(): Check | Promise<Check> {
@@ -115,14 +115,18 @@ export class ArgumentValidator {
     return outline === undefined ? anyObject : { kind: 'names', outline }
   }
 
-  #run(check: Check, json: RawValue | undefined, isLenient: boolean): ArgumentFault | undefined {
-    if (json !== undefined && firstByte(json) !== OPEN_OBJECT) return notAnObject()
+  #run(
+    check: Check,
+    json: Buffer | undefined,
+    isLenient: boolean,
+    strings: readonly number[] | undefined,
+  ): ArgumentFault | undefined {
+    if (json !== undefined && json[0] !== OPEN_OBJECT) return notAnObject()
     if (check.kind === 'object') return undefined
-    const isLong =
-      json !== undefined && (json instanceof LongValue || json.length > argumentLimits.argumentBytesMax)
+    const isLong = json !== undefined && json.length > argumentLimits.argumentBytesMax
     const { outline } = check
     if (check.kind === 'names' || isLong)
-      return outline === undefined ? undefined : outlineFault(outline, json, isLenient)
+      return outline === undefined ? undefined : outlineFault(outline, json, isLenient, strings)
     try {
       const value: unknown = JSON.parse(json?.toString() ?? '{}')
       const errors = check.run(value)
@@ -145,10 +149,11 @@ export class ArgumentValidator {
 
 function outlineFault(
   outline: JsonObject,
-  json: RawValue | undefined,
+  json: Buffer | undefined,
   isLenient: boolean,
+  strings: readonly number[] | undefined,
 ): ArgumentFault | undefined {
-  const value = json === undefined ? {} : topLevel(json, outline)
+  const value = json === undefined ? {} : topLevel(json, outline, strings)
   const errors = outlineErrors(outline, value)
   return errors.length === 0 ? undefined : firstFault(outline, value, errors, isLenient)
 }

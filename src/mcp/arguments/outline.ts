@@ -1,9 +1,8 @@
 // The required names and the types of the top level: what is checked of a schema that cannot be run, and of long arguments.
 //
-// Nothing inside a value is read, and a message that is in parts is not joined.
+// Nothing inside a value is read.
 
 import type { ErrorObject } from 'ajv'
-import { LongValue, type RawValue } from '../../jsonrpc/fast/long-value.js'
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../jsonrpc/ascii.js'
 import { type MemberSink, Scanner } from '../../jsonrpc/scan.js'
 import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
@@ -61,33 +60,13 @@ function errorAt(instancePath: string, keyword: string, params: Record<string, u
 }
 
 /** The members of long arguments that an outline names; of lists and objects only that they are some. */
-export function topLevel(json: RawValue, outline: JsonObject): JsonObject {
-  const bytes = json instanceof LongValue ? skeletonOf(json) : json
+export function topLevel(bytes: Buffer, outline: JsonObject, strings?: readonly number[]): JsonObject {
   const members = new TopLevel(
     bytes,
     new Set([...listOf(outline['required']), ...membersOf(outline['properties']).map(([name]) => name)]),
   )
-  new Scanner(bytes, Number.MAX_SAFE_INTEGER).object(0, 1, members)
+  new Scanner(bytes, Number.MAX_SAFE_INTEGER, strings).object(0, 1, members)
   return Object.fromEntries(members.found)
-}
-
-/** Without what stands inside its long strings, but for the brace or bracket that one may begin with. */
-function skeletonOf(value: LongValue): Buffer {
-  const { strings } = value
-  if (strings === undefined) return value.whole
-  const read = value.reader()
-  const pieces: string[] = []
-  let from = 0
-  for (let at = 0; at < strings.length; at += 2) {
-    const start = strings[at] ?? 0
-    const end = strings[at + 1] ?? 0
-    pieces.push(read(from, start + 1))
-    const first = read(start + 1, start + 2)
-    pieces.push(first === '[' ? '[]' : first === '{' ? '{}' : 'x')
-    from = end - 1
-  }
-  pieces.push(read(from, value.length))
-  return Buffer.from(pieces.join(''))
 }
 
 class TopLevel implements MemberSink {

@@ -5,7 +5,6 @@
 
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { type Members, membersAt } from '../../jsonrpc/members.js'
-import type { Span } from '../../jsonrpc/scan.js'
 import { type Edit, NO_EDITS, bothEdits, inOrder, splice } from '../../jsonrpc/splice.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { quote } from '../../jsonrpc/text.js'
@@ -97,7 +96,7 @@ function inserted(frame: RequestFrame, claim: Claim): readonly Edit[] {
   const start = span.start + 1
   if (metaSpan === undefined)
     return [members.size === 0 ? insertion(start, `"_meta":{${said}}`) : at(start, claim.before)]
-  if (byteAt(frame, metaSpan.start) !== OPEN_OBJECT)
+  if (frame.line[metaSpan.start] !== OPEN_OBJECT)
     return [{ ...metaSpan, bytes: Buffer.from(`{${said}}`), why: 'meta' }]
   // Nothing that a client of a session says there has this meaning.
   const cuts = cutNamed(meta, keys, 'meta')
@@ -113,7 +112,7 @@ function keepsSome(meta: Members): boolean {
 /** The bytes of a stateless request pass, without extensions that do not. */
 function withoutExtensions(frame: RequestFrame, hasTasks: boolean): readonly Edit[] {
   const span = frame.params.meta.span(requestMeta.capabilities)
-  const bytes = span && bytesAt(frame, span)
+  const bytes = span && frame.line.subarray(span.start, span.end)
   if (span === undefined || bytes === undefined) return NO_EDITS
   const members = membersAt(bytes, { start: 0, end: bytes.length })
   const extensions = membersAt(bytes, members?.span('extensions'))
@@ -132,13 +131,4 @@ function insertion(start: number, text: string): Edit {
 
 function at(start: number, bytes: Uint8Array): Edit {
   return { start, end: start, bytes, why: 'meta' }
-}
-
-function byteAt(frame: RequestFrame, at: number): number | undefined {
-  return bytesAt(frame, { start: at, end: at + 1 })[0]
-}
-
-/** A long message is not joined for a few of its bytes. */
-function bytesAt(frame: RequestFrame, { start, end }: Span): Buffer {
-  return frame.long === undefined ? frame.line.subarray(start, end) : frame.long.slice(start, end)
 }

@@ -70,7 +70,7 @@ const SAID_LENGTH_MAX = 4096
 /** All that a request says of itself, as it is written; undefined where that is long. */
 export function saidIn(frame: RequestFrame): string | undefined {
   const { meta, metaSpan } = frame.params
-  if (frame.long !== undefined || metaSpan === undefined) return undefined
+  if (metaSpan === undefined) return undefined
   const { line } = frame
   let said = ''
   // Members side by side are taken together; nearly always these are all of them.
@@ -101,12 +101,10 @@ function mistyped(key: string, what: string): ErrorBody {
 
 const OPEN_OBJECT = 0x7b
 
-/** A member of `_meta`; a long message is not joined for it. */
+/** A member of `_meta`. */
 function bytesOf(frame: RequestFrame, key: string): Buffer | undefined {
   const span = frame.params.meta.span(key)
-  if (span === undefined) return undefined
-  const { start, end } = span
-  return frame.long === undefined ? frame.line.subarray(start, end) : frame.long.slice(start, end)
+  return span && frame.line.subarray(span.start, span.end)
 }
 
 function all(bytes: Buffer): Span {

@@ -4,8 +4,7 @@
 // and the next has nothing to wait for.
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
-import { type RequestFrame, byteAt } from '../../jsonrpc/frame.js'
-import { LongValue, type RawValue } from '../../jsonrpc/fast/long-value.js'
+import type { RequestFrame } from '../../jsonrpc/frame.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { toolFailure } from '../../mcp/tool-failure.js'
@@ -66,15 +65,16 @@ export class ArgumentChecks {
     const span = frame.params.members.span('arguments')
     const { argumentErrors: mode, argumentChecks } = target.lane.config
     const isLenient = argumentChecks === 'lenient'
-    const first = span && byteAt(frame, span.start)
+    const first = span && frame.line[span.start]
     const isObject = first === OPEN_OBJECT
     // Servers in Python take null for no arguments.
     if (first !== undefined && !isObject && !(isLenient && first === NULL)) {
       call.fail(invalidParams("'arguments' must be object", { parameter: 'arguments' }))
       return false
     }
-    const json = isObject && mode !== 'off' ? span && jsonAt(frame, span) : undefined
-    const fault = mode === 'off' ? undefined : this.#fault(target, json, isLenient)
+    const json = isObject && mode !== 'off' ? span && frame.line.subarray(span.start, span.end) : undefined
+    const fault =
+      mode === 'off' ? undefined : this.#fault(target, json, isLenient, span && stringsIn(frame, span))
     if (fault === undefined && !this.#last.has(target.lane)) return true
     this.#takeTurn(call, target.lane, fault, edits, pass)
     return false
@@ -111,12 +111,17 @@ export class ArgumentChecks {
   }
 
   /** Nearly always at once: only the first call of a tool waits, for its schema. */
-  #fault(target: Target, json: RawValue | undefined, isLenient: boolean): Fault | Promise<Fault> {
+  #fault(
+    target: Target,
+    json: Buffer | undefined,
+    isLenient: boolean,
+    strings: readonly number[] | undefined,
+  ): Fault | Promise<Fault> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
     const known = this.#validators.get(target.item)
-    if (known !== undefined) return known.check(json, isLenient)
-    return this.#validatorOf(target, schemaSpan).check(json, isLenient)
+    if (known !== undefined) return known.check(json, isLenient, strings)
+    return this.#validatorOf(target, schemaSpan).check(json, isLenient, strings)
   }
 
   #validatorOf({ item, lane, publicName }: Target, { start, end }: Span): ArgumentValidator {
@@ -137,7 +142,7 @@ function refuse(call: Call, { config: { argumentErrors } }: CallTarget, fault: A
   call.settle({ kind: 'result', result: toolFailure(message), refusal: message })
 }
 
-function jsonAt(frame: RequestFrame, span: Span): RawValue {
-  const { long } = frame
-  return long === undefined ? frame.line.subarray(span.start, span.end) : new LongValue(long, span)
+/** The long strings of a value, counted from its start. */
+function stringsIn({ strings }: RequestFrame, { start, end }: Span): readonly number[] | undefined {
+  return strings?.filter((at) => at >= start && at <= end).map((at) => at - start)
 }

@@ -14,7 +14,7 @@ export function fieldFault({ frame }: Call, field: FieldReader, item: ListItem):
   const headers = paramHeaders(item.line.subarray(start, end))
   if (headers.length === 0) return undefined
   const span = frame.params.members.span('arguments')
-  const bytes = span && (frame.long?.slice(span.start, span.end) ?? frame.line.subarray(span.start, span.end))
+  const bytes = span && frame.line.subarray(span.start, span.end)
   const name = differingField(headers, bytes, field)
   return name === undefined
     ? undefined

@@ -9,8 +9,9 @@
 import { Buffer } from 'node:buffer'
 import { CR, LF, OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
 import { type Line, joinLine, lengthOf, lineAt, toLine } from '../../jsonrpc/line.js'
+import { IdFinder } from '../../jsonrpc/id-finder.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
+import { LONG_BYTES_MIN } from '../long-lines.js'
 import { UnfinishedLine } from '../unfinished-line.js'
 
 /** The events of a stream. */
@@ -196,7 +197,7 @@ class SseData {
   /** The first line, where it is long and in parts. */
   #long: readonly Buffer[] = []
   #bytes = 0
-  #dropped: LongLines | undefined
+  #dropped: IdFinder | undefined
   /** Whether the sink knows that the event is over the limit. */
   #isTold = false
 
@@ -254,15 +255,15 @@ class SseData {
     if (line !== undefined && line.length > 0) this.#sink.event(type, line)
   }
 
-  #tell(dropped: LongLines): void {
+  #tell(dropped: IdFinder): void {
     if (this.#isTold) return
     this.#isTold = true
-    const { id, isCall } = dropped.dropped()
+    const { id, isCall } = dropped.found()
     this.#sink.oversize(id, this.#bytes, isCall)
   }
 
-  #dropLines(): LongLines {
-    const dropped = new LongLines()
+  #dropLines(): IdFinder {
+    const dropped = new IdFinder()
     for (const part of this.#long) dropped.push(part)
     for (const line of this.#lines) dropped.push(line)
     this.#lines = []

@@ -10,6 +10,7 @@ import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import type { LongLine } from '../../jsonrpc/fast/long-line.js'
+import { IdFinder } from '../../jsonrpc/id-finder.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
 import { UnfinishedLine } from '../unfinished-line.js'
@@ -32,7 +33,8 @@ export class LineSplitter {
   readonly #longLines = new LongLines()
   /** Whether a line has begun and not ended. */
   #isMidLine = false
-  #isDropping = false
+  /** Of a line over the limit. */
+  #dropped: IdFinder | undefined
   #droppedBytes = 0
 
   constructor(sink: LineSink, lineBytesMax: number) {
@@ -71,31 +73,31 @@ export class LineSplitter {
   }
 
   #keep(part: Buffer): void {
-    if (!this.#isDropping && this.#unfinished.bytes + part.length > this.#lineBytesMax) this.#drop()
-    if (this.#isDropping) return this.#skip(part)
-    this.#unfinished.add(part)
-    // A line that is dropped was looked at by then, so that no turn has to look at all of it.
-    this.#longLines.follow(this.#unfinished.settled)
+    if (this.#unfinished.bytes + part.length > this.#lineBytesMax) this.#dropped ??= this.#drop()
+    if (this.#dropped === undefined) {
+      this.#unfinished.add(part)
+      this.#longLines.follow(this.#unfinished.settled)
+    } else {
+      this.#dropped.push(part)
+      this.#droppedBytes += part.length
+    }
   }
 
-  #skip(part: Buffer): void {
-    this.#longLines.push(part)
-    this.#droppedBytes += part.length
-  }
-
-  #drop(): void {
-    this.#isDropping = true
+  #drop(): IdFinder {
+    const dropped = new IdFinder()
     this.#droppedBytes = this.#unfinished.bytes
-    this.#longLines.follow(this.#unfinished.give())
+    for (const part of this.#unfinished.give()) dropped.push(part)
+    this.#longLines.forget()
+    return dropped
   }
 
   #endLine(rest: Buffer): void {
     this.#isMidLine = false
     this.#keep(rest)
-    if (!this.#isDropping) return this.#endUnfinished()
-    const { id, isCall } = this.#longLines.dropped()
+    if (this.#dropped === undefined) return this.#endUnfinished()
+    const { id, isCall } = this.#dropped.found()
     const bytes = this.#droppedBytes
-    this.#isDropping = false
+    this.#dropped = undefined
     this.#droppedBytes = 0
     this.#sink.oversize(id, bytes, isCall)
   }

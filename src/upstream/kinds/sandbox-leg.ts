@@ -3,7 +3,6 @@
 import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import type { Span } from '../../jsonrpc/scan.js'
 import { type Edit, inOrder } from '../../jsonrpc/splice.js'
 import { parse, quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../../mcp/call.js'
@@ -74,7 +73,7 @@ function withPrincipal(frame: RequestFrame, principal: string, edits: readonly E
   if (span === undefined) return [...edits, inserted(frame.idSpan.end, `,"params":{"_meta":{${said}}}`)]
   if (metaSpan === undefined)
     return [...edits, inserted(span.start + 1, `"_meta":{${said}}${members.size === 0 ? '' : ','}`)]
-  if (bytesAt(frame, { start: metaSpan.start, end: metaSpan.start + 1 })[0] !== OPEN_OBJECT)
+  if (frame.line[metaSpan.start] !== OPEN_OBJECT)
     return [...edits, { ...metaSpan, bytes: Buffer.from(`{${said}}`), why: 'meta' }]
   // The cuts of the era in `_meta` are made anew together with this one: commas go with them.
   const outside = edits.filter(({ start, end }) => end <= metaSpan.start || start >= metaSpan.end)
@@ -87,11 +86,6 @@ function withPrincipal(frame: RequestFrame, principal: string, edits: readonly E
 
 function inserted(at: number, text: string): Edit {
   return { start: at, end: at, bytes: Buffer.from(text), why: 'meta' }
-}
-
-/** A long message is not joined for a few of its bytes. */
-function bytesAt(frame: RequestFrame, { start, end }: Span): Buffer {
-  return frame.long === undefined ? frame.line.subarray(start, end) : frame.long.slice(start, end)
 }
 
 /** What the program says of itself in the result of `initialize`. */

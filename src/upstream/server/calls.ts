@@ -23,7 +23,7 @@ import { Tasks, ServerTask } from './tasks.js'
 import type { ServerContext } from './context.js'
 import type { Traffic } from '../../jsonrpc/connection.js'
 import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
-import { IdFinder } from '../../jsonrpc/id-finder.js'
+import { findId } from '../../jsonrpc/id-finder.js'
 
 /** How long a server has for an answer that shows that it is alive. */
 export const ALIVE_MS = 5000
@@ -412,10 +412,9 @@ export function claimedIds(error: FrameError, line: Uint8Array): readonly Reques
   if (error.unreadable || !Buffer.from(line.buffer, line.byteOffset, line.length).includes('"jsonrpc"')) {
     return []
   }
-  const finder = new IdFinder()
-  finder.push(line)
+  const { isCall, claims } = findId(line)
   // The id of a question is the server's own, and no call of ours.
-  return finder.isCall ? [] : finder.claims
+  return isCall ? [] : claims
 }
 
 /** Said by who stands before the server, and had no answer of it in time (RFC 9110, 15.6.3 and 15.6.5). */

@@ -84,12 +84,9 @@ for (const [title, text] of good) {
 }
 
 const left: [title: string, text: string][] = [
-  ['an error', `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"${long}"}}`],
-  ['a notification', `{"jsonrpc":"2.0","method":"m","params":{"a":"${long}"}}`],
   ['an id that is too long', `{"jsonrpc":"2.0","id":"${long}","result":{}}`],
   ['a method that is too long', `{"jsonrpc":"2.0","id":1,"method":"${long}"}`],
   ['another version', `{"jsonrpc":"${long}","id":1,"result":{}}`],
-  ['a long key', `{"jsonrpc":"2.0","id":1,"result":{},"${long}" :1}`],
   [
     'a key that somebody may read as another',
     `{"jsonrpc":"2.0","id":1,"result":"${long}","id\\u0000${long}":2}`,
@@ -99,7 +96,6 @@ const left: [title: string, text: string][] = [
   ['no JSON between the strings', `{"jsonrpc":"2.0","id":1,"result":["${long}","${long}",]}`],
   ['a control character in a string', `{"jsonrpc":"2.0","id":1,"result":"${long}\t"}`],
   ['a wrong escape', `{"jsonrpc":"2.0","id":1,"result":"${long}\\a"}`],
-  ['short strings only', `{"jsonrpc":"2.0","id":1,"result":[${'"a",'.repeat(2000)}1]}`],
 ]
 
 for (const [title, text] of left) {

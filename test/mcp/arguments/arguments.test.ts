@@ -2,10 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/arguments/arguments.js'
 import { argumentLimits } from '../../../src/mcp/arguments/limits.js'
-import { LongLine } from '../../../src/jsonrpc/fast/long-line.js'
-import { LongValue } from '../../../src/jsonrpc/fast/long-value.js'
-import { StringFinder } from '../../../src/jsonrpc/fast/string-finder.js'
-import { toLine } from '../../../src/jsonrpc/line.js'
 
 interface Tool {
   readonly check: (json: string | undefined) => Promise<ArgumentFault | undefined>
@@ -383,31 +379,6 @@ describe('names and types of the top level alone', () => {
     assert.equal(await parameterOf({ text: long, size: '12', mode: 'a' }), undefined)
     assert.equal(await parameterOf({ text: long, size: 'x', mode: 'a' }), '/size')
     assert.deepEqual(warnings, [])
-  })
-
-  it('are found in a message in parts, without joining it', async (t) => {
-    const { validator } = toolWith({
-      properties: { a: { type: 'string' }, b: { type: 'array' } },
-      required: ['c'],
-    })
-    const finder = StringFinder.make()
-    assert(finder !== undefined)
-    const ask = (value: object): ReturnType<ArgumentValidator['check']> => {
-      const bytes = Buffer.from(`{"x":${JSON.stringify(value)}}`)
-      finder.start()
-      finder.push(bytes)
-      const head = [bytes.subarray(0, 70), bytes.subarray(70, 2000)]
-      const long = new LongLine(head, toLine(bytes.subarray(2000)), finder.finish())
-      return validator.check(new LongValue(long, { start: 5, end: bytes.length - 1 }), true)
-    }
-    await validator.check(undefined)
-    const joins = t.mock.getter(LongLine.prototype, 'line')
-    for (const text of ['é"\\'.repeat(2000), '[1,'.repeat(2000), '{"a":'.repeat(2000)]) {
-      assert.equal((await ask({ a: text }))?.parameter, 'c')
-      assert.equal(await ask({ a: text, c: text }), undefined)
-      assert.equal((await ask({ b: text, c: 1 }))?.parameter, text.startsWith('[') ? undefined : '/b')
-    }
-    assert.equal(joins.mock.callCount(), 0)
   })
 })
 
