@@ -23,7 +23,7 @@ export class CallOutput {
   readonly #texts: Readonly<Record<StreamName, BoundedText>>
   readonly #files = new Map<StreamName, OutputFile>()
   /** Gets everything that comes. */
-  heard: (chunk: Buffer) => void = () => {}
+  onOutput: (chunk: Buffer) => void = () => {}
 
   constructor(terms: OutputTerms) {
     this.#terms = terms
@@ -54,7 +54,7 @@ export class CallOutput {
     const isLong = text.wouldCut(chunk.length)
     const file = isLong ? (this.#files.get(stream) ?? this.#open(stream, text.content())) : undefined
     text.push(chunk)
-    this.heard(chunk)
+    this.onOutput(chunk)
     return file === undefined || file.write(chunk) ? undefined : file
   }
 

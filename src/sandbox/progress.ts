@@ -28,7 +28,7 @@ export class OutputProgress {
     this.#tell = tell
   }
 
-  heard(chunk: Buffer): void {
+  push(chunk: Buffer): void {
     this.#bytes += chunk.length
     this.#pending.push(chunk)
     if (this.#timer === undefined) this.#send()

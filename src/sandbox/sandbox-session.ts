@@ -37,8 +37,8 @@ export interface SessionFacts {
 export interface CallTerms {
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** Hears of output while it comes. */
-  readonly heard: ((chunk: Buffer) => void) | undefined
+  /** Gets output while it comes. */
+  readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
 
 /** What came of a call. */
@@ -169,7 +169,7 @@ export class SandboxSession {
   }
 
   async #interpret(machine: Machine, repl: Repl, code: string, terms: CallTerms): Promise<CallResult> {
-    const output = heard(repl.output, terms)
+    const output = withListener(repl.output, terms)
     const end = await runWatched(repl.evaluate(code), endable(repl, machine), this.#watch(terms))
     await output.end()
     const { kind, value } = end
@@ -185,7 +185,7 @@ export class SandboxSession {
 
   async #execute(machine: Machine, started: GuestProcess, terms: CallTerms): Promise<CallResult> {
     const clock = this.#clock
-    const output = heard(this.#machine.output(machine), terms)
+    const output = withListener(this.#machine.output(machine), terms)
     started.stdin.on('error', () => undefined).end()
     output.drain('stdout', started.stdout)
     output.drain('stderr', started.stderr)
@@ -209,7 +209,7 @@ export class SandboxSession {
     run: (how: EvaluationTerms) => Promise<Evaluation & { readonly exitCode?: number }>,
   ): Promise<CallResult> {
     const giveUp = new AbortController()
-    const output = heard(this.#machine.output(evaluator), terms)
+    const output = withListener(this.#machine.output(evaluator), terms)
     const what = {
       interrupt: () => giveUp.abort(),
       kill: () => undefined,
@@ -242,8 +242,8 @@ export class SandboxSession {
   }
 }
 
-function heard(output: CallOutput, terms: CallTerms): CallOutput {
-  if (terms.heard !== undefined) output.heard = terms.heard
+function withListener(output: CallOutput, { onOutput }: CallTerms): CallOutput {
+  if (onOutput !== undefined) output.onOutput = onOutput
   return output
 }
 

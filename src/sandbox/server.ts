@@ -15,10 +15,8 @@ import { Arguments } from './arguments.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
 import { SandboxError, wrapperError } from './errors.js'
 import { OutputProgress } from './progress.js'
-import { readResource } from './resource-read.js'
-import { resourceTemplate } from './resource-uri.js'
-import type { SandboxTool, ToolAround, ToolResult } from './tools/sandbox-tool.js'
-import { toolNamed } from './tools/tools.js'
+import { readResource, resourceTemplate } from './resources.js'
+import { type SandboxTool, type ToolAround, type ToolResult, toolNamed } from './tools.js'
 
 /** The service asks its client nothing. */
 const INFLIGHT_MAX = 1
@@ -132,8 +130,7 @@ export class SandboxServer implements PeerOwner<never> {
   }
 
   #listed(): string {
-    const { tools, settings } = this.#served
-    return write({ tools: tools.map((tool) => tool.describe(settings)) })
+    return write({ tools: this.#served.tools.map(({ run: _run, ...shown }) => shown) })
   }
 
   /** Answers when it is done; a client that has cancelled it hears nothing. */
@@ -165,10 +162,10 @@ export class SandboxServer implements PeerOwner<never> {
     if (tool === undefined) throw new SandboxError(sandboxToolNotFound(name))
     const progress = this.#progressOf(frame)
     try {
-      const heard = progress && ((chunk: Buffer) => progress.heard(chunk))
+      const onOutput = progress && ((chunk: Buffer) => progress.push(chunk))
       const args = new Arguments(argumentsOf(frame))
       return resultText(
-        await tool.call({ ...this.#served, args, owner: this.#ownerOf(frame), signal, heard }),
+        await tool.run({ ...this.#served, args, owner: this.#ownerOf(frame), signal, onOutput }),
       )
     } finally {
       progress?.stop()

@@ -9,7 +9,7 @@ import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { type ProbedRuntime, type RuntimeSurroundings, chooseRuntime } from './runtimes.js'
 import { SandboxServer, type ServedSandbox } from './server.js'
 import { Sessions } from './sessions.js'
-import { toolsOf } from './tools/tools.js'
+import { toolsOf } from './tools.js'
 import { Turns } from './turns.js'
 import { uuid } from './uuid.js'
 

@@ -1,11 +1,10 @@
 // What came of code or a command, as the result of a tool.
 
-import { type MachineUse, readAll } from '../small-run.js'
-import type { Artifact } from '../artifacts.js'
-import { mimeTypeOf } from '../mime-type.js'
-import { resourceUri } from '../resource-uri.js'
-import type { CallResult, SandboxSession } from '../sandbox-session.js'
-import type { ContentBlock, ToolCall, ToolResult } from './sandbox-tool.js'
+import type { Artifact } from './artifacts.js'
+import { mimeTypeOf, resourceUri } from './resources.js'
+import type { SandboxSession } from './sandbox-session.js'
+import { type MachineUse, readAll } from './small-run.js'
+import type { ContentBlock, Ran, ToolCall, ToolResult } from './tools.js'
 
 /** An image up to here stands in the result itself. */
 const IMAGE_BYTES_MAX = 128 * 1024
@@ -13,20 +12,11 @@ const IMAGE_BYTES_MAX = 128 * 1024
 /** Those that clients show. */
 const SHOWN_TYPES = new Set(['image/png', 'image/jpeg', 'image/svg+xml'])
 
-/** How a tool has run something. */
-export interface Ran {
-  readonly session: SandboxSession
-  readonly isCreated: boolean
-  readonly ms: number
-  readonly result: CallResult
-}
-
 /** `own` are the members of the tool itself. */
 export async function runToolResult(
   { session, isCreated, ms, result }: Ran,
   call: ToolCall,
   own: Readonly<Record<string, unknown>>,
-  isError: boolean,
 ): Promise<ToolResult> {
   const { stdout, stderr, isCut, isRestarted, artifacts } = result
   const { id } = session.facts
@@ -49,7 +39,7 @@ export async function runToolResult(
     // Many models see nothing but the content.
     { type: 'text' as const, text: `[session_id: ${id}]` },
   ]
-  return { content, isError, facts, shown: { stdout, stderr } }
+  return { content, isError: !result.isSuccess, facts, shown: { stdout, stderr } }
 }
 
 async function blocksOf(

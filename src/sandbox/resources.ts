@@ -1,0 +1,81 @@
+// The files of sessions as resources: their addresses (`sandbox://{session_id}/{path}`), types and contents.
+
+import { fileFailed } from './errors.js'
+import { fileBytesMax, inLargeTurn, isText, readFile } from './files.js'
+import type { ToolAround } from './tools.js'
+
+export const resourceTemplate = 'sandbox://{session_id}/{+path}'
+
+/** `path` begins at the folder of the session, or is absolute. */
+export function resourceUri(sessionId: string, path: string): string {
+  return `sandbox://${sessionId}/${path.split('/').map(encodeURIComponent).join('/')}`
+}
+
+/** Undefined for what is no such address. */
+function readResourceUri(uri: string): { readonly sessionId: string; readonly path: string } | undefined {
+  const [, sessionId, path] = /^sandbox:\/\/([A-Za-z0-9._-]{1,128})\/(.+)$/.exec(uri) ?? []
+  if (sessionId === undefined || path === undefined) return undefined
+  try {
+    return { sessionId, path: decodeURIComponent(path) }
+  } catch {
+    return undefined
+  }
+}
+
+export interface ResourceContents {
+  readonly uri: string
+  readonly mimeType: string
+  readonly text?: string
+  /** In base64. */
+  readonly blob?: string
+}
+
+/** Undefined where there is no such session, or the address is none. @throws SandboxError */
+export async function readResource(
+  uri: string,
+  { sessions, largeReads }: ToolAround,
+  owner: string,
+  signal: AbortSignal,
+): Promise<ResourceContents | undefined> {
+  const place = readResourceUri(uri)
+  const session = place && sessions.find(place.sessionId, owner)
+  if (place === undefined || session === undefined) return undefined
+  const { path } = place
+  const part = await inLargeTurn(largeReads, fileBytesMax, signal, () =>
+    session.useMachine(signal, (where) => readFile(where, path, 0, fileBytesMax + 1)),
+  )
+  if (part === undefined) return undefined
+  const { bytes, size } = part
+  if (size > fileBytesMax)
+    throw fileFailed(`${path}: it has ${size} bytes, and a resource at most ${fileBytesMax}`, { path, size })
+  const mimeType = mimeTypeOf(path)
+  const content = isText(bytes) ? { text: bytes.toString('utf8') } : { blob: bytes.toString('base64') }
+  return { uri, mimeType, ...content }
+}
+
+/** By endings of names. */
+const types: Readonly<Record<string, string>> = {
+  csv: 'text/csv',
+  gif: 'image/gif',
+  htm: 'text/html',
+  html: 'text/html',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  js: 'text/javascript',
+  json: 'application/json',
+  md: 'text/markdown',
+  pdf: 'application/pdf',
+  png: 'image/png',
+  py: 'text/x-python',
+  svg: 'image/svg+xml',
+  txt: 'text/plain',
+  webp: 'image/webp',
+  xml: 'application/xml',
+  zip: 'application/zip',
+}
+
+export function mimeTypeOf(path: string): string {
+  const [, ending = ''] = /\.([A-Za-z0-9]+)$/.exec(path) ?? []
+  const key = ending.toLowerCase()
+  return Object.hasOwn(types, key) ? (types[key] ?? '') : 'application/octet-stream'
+}

@@ -1,0 +1,465 @@
+// The tools that there are, in the order in which they are listed: one table of names, descriptions, schemas and calls.
+
+import { Buffer } from 'node:buffer'
+import { writeIndented } from '../jsonrpc/text.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import { type SandboxSettings, flavorNames } from '../upstream/contracts/sandbox-config.js'
+import type { Arguments } from './arguments.js'
+import { AllowedHosts } from './egress/allowed-hosts.js'
+import { fileFailed, noSuchSession, wrongArgument } from './errors.js'
+import { type FileEntry, fileBytesMax, inLargeTurn, isText, listFiles, readFile, writeFile } from './files.js'
+import { runToolResult } from './run-result.js'
+import type { SandboxIsolation } from './runtime.js'
+import type { CallResult, CallTerms, SandboxSession } from './sandbox-session.js'
+import type { Sessions } from './sessions.js'
+import type { MachineUse } from './small-run.js'
+import type { Turns } from './turns.js'
+
+/** A JSON Schema. */
+type ToolSchema = Readonly<Record<string, unknown>>
+
+/** As `tools/list` shows it, and what it does. */
+export interface SandboxTool {
+  readonly name: string
+  readonly description: string
+  readonly inputSchema: ToolSchema
+  readonly outputSchema: ToolSchema
+  /** @throws SandboxError */
+  run(call: ToolCall): Promise<ToolResult>
+}
+
+/** One block of content (MCP, Tool result). */
+export type ContentBlock =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
+  | {
+      readonly type: 'resource_link'
+      readonly uri: string
+      readonly name: string
+      readonly mimeType: string
+      readonly size: number
+    }
+
+/** What a tool has to say. */
+export interface ToolResult {
+  readonly content: readonly ContentBlock[]
+  readonly isError: boolean
+  /** Stand at the top of the result and in `structuredContent`. */
+  readonly facts: Readonly<Record<string, unknown>>
+  /** Stand in `structuredContent` alone, for clients that show nothing else. */
+  readonly shown?: Readonly<Record<string, unknown>>
+}
+
+/** What all calls of a service have in common. */
+export interface ToolAround {
+  readonly settings: SandboxSettings
+  readonly sessions: Sessions
+  readonly runtime: Runtime
+  readonly isolation: SandboxIsolation
+  /** Of all sessions together. */
+  readonly largeReads: Turns
+  readonly log: LogSink
+}
+
+/** One call. */
+export interface ToolCall extends ToolAround {
+  readonly args: Arguments
+  /** The principal whose sessions the call may use. */
+  readonly owner: string
+  readonly signal: AbortSignal
+  /** Gets output while it comes, where the client wants progress. */
+  readonly onOutput: ((chunk: Buffer) => void) | undefined
+}
+
+/** Earlier names of tools, which are called and not listed. */
+const olderNames: ReadonlyMap<string, string> = new Map([['get_volume_mappings', 'get_volume_path']])
+
+/** Other names of a template, as older clients write them. */
+const templateAliases: ReadonlyMap<string, string> = new Map([
+  ['nodejs', 'node'],
+  ['javascript', 'node'],
+])
+
+/** How many characters of a session's id its sandbox is named by. */
+const NAME_LENGTH = 8
+
+const string = { type: 'string' }
+const integer = { type: 'integer' }
+const boolean = { type: 'boolean' }
+const strings = { type: 'array', items: string }
+const described = (description: string): ToolSchema => ({ type: 'string', description })
+const arrayOf = (items: ToolSchema): ToolSchema => ({ type: 'array', items })
+
+export function toolsOf(settings: SandboxSettings): readonly SandboxTool[] {
+  return [...runTools(settings), ...sessionTools(settings), ...(settings.files ? fileTools(settings) : [])]
+}
+
+/** The tool of that name, or of that older name. */
+export function toolNamed(name: string, tools: readonly SandboxTool[]): SandboxTool | undefined {
+  const current = olderNames.get(name) ?? name
+  return tools.find((tool) => tool.name === current)
+}
+
+function runTools(settings: SandboxSettings): SandboxTool[] {
+  const hint = sessionHint(settings)
+  return [
+    {
+      name: 'execute_code',
+      description: `Execute code in a sandbox with automatic session management. ${hint}`,
+      inputSchema: object({ code: described('Code to execute'), ...runInput(settings) }, ['code']),
+      outputSchema: object({ ...runOutput, template: string, code_success: boolean }, [
+        ...runAlways,
+        'template',
+        'code_success',
+      ]),
+      run: async (call) => {
+        const code = call.args.text('code')
+        const ran = await runInSession(call, (session, terms) => session.runCode(code, terms))
+        const { template } = ran.session.facts
+        return runToolResult(ran, call, { template, code_success: ran.result.isSuccess })
+      },
+    },
+    {
+      name: 'execute_command',
+      description: `Execute a command in a sandbox with automatic session management. ${hint}`,
+      inputSchema: object(
+        {
+          command: described('Command to execute'),
+          args: { ...strings, description: 'Optional command arguments' },
+          ...runInput(settings),
+        },
+        ['command'],
+      ),
+      outputSchema: object({ ...runOutput, command: string, args: strings, exit_code: integer }, [
+        ...runAlways,
+        'command',
+        'args',
+        'exit_code',
+      ]),
+      run: async (call) => {
+        const command = call.args.text('command')
+        const args = call.args.texts('args')
+        // Without arguments it is a line for the shell, of one program or of many.
+        const [program, given] = args === undefined ? ['sh', ['-c', command]] : [command, args]
+        const ran = await runInSession(call, (session, terms) => session.runCommand(program, given, terms))
+        return runToolResult(ran, call, { command, args: args ?? [], exit_code: ran.result.exitCode })
+      },
+    },
+  ]
+}
+
+function sessionTools(settings: SandboxSettings): SandboxTool[] {
+  return [
+    {
+      name: 'get_sessions',
+      description: 'Get information about active sandbox sessions',
+      inputSchema: object({ session_id: described('Optional specific session ID to query') }, []),
+      outputSchema: object({ sessions: arrayOf(object(sessionOutput)) }),
+      run: async ({ args, sessions, owner }) => {
+        const id = args.optionalText('session_id')
+        const all = sessions.of(owner)
+        const found = id === undefined ? all : all.filter(({ facts }) => facts.id === id)
+        if (id !== undefined && found.length === 0) throw noSuchSession(id)
+        const shown = found.map(shownSession)
+        return textResult(writeIndented(shown), { sessions: shown })
+      },
+    },
+    {
+      name: 'stop_session',
+      description: 'Stop a specific sandbox session and clean up its resources',
+      inputSchema: object({ session_id: described('ID of the session to stop') }),
+      outputSchema: object({ success: boolean, session_id: string }),
+      run: async ({ args, sessions, owner }) => {
+        const id = args.text('session_id')
+        const success = await sessions.stop(id, owner)
+        const text = success ? `Session ${id} stopped successfully` : `Session ${id} not found`
+        return textResult(text, { success, session_id: id })
+      },
+    },
+    {
+      name: 'get_volume_path',
+      description: 'Get configured volume mappings between host and container paths',
+      inputSchema: object({}),
+      outputSchema: object({
+        volume_mappings: arrayOf(
+          object({ host_path: string, container_path: string, read_only: boolean }, [
+            'host_path',
+            'container_path',
+          ]),
+        ),
+      }),
+      run: async () => {
+        const mappings = settings.volumes.map(({ hostPath, guestPath, isReadOnly }) => {
+          return { host_path: hostPath, container_path: guestPath, read_only: isReadOnly }
+        })
+        return textResult(writeIndented(mappings), { volume_mappings: mappings })
+      },
+    },
+  ]
+}
+
+function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
+  return [
+    {
+      name: 'read_file',
+      description: 'Read a file of a sandbox session',
+      inputSchema: object(
+        {
+          ...fileInput,
+          offset: { type: 'integer', description: 'First byte to read', minimum: 0, default: 0 },
+          limit: {
+            type: 'integer',
+            description: 'Most bytes to read',
+            minimum: 1,
+            maximum: fileBytesMax,
+            default: outputBytesMax,
+          },
+        },
+        ['session_id', 'path'],
+      ),
+      outputSchema: object({ ...fileOutput, data: string }, Object.keys(fileOutput)),
+      run: readFileCall,
+    },
+    {
+      name: 'write_file',
+      description: 'Write a file of a sandbox session; folders on the way are made',
+      inputSchema: object(
+        {
+          ...fileInput,
+          content: described('Content of the file'),
+          encoding: { ...described('How content is written'), enum: ['utf8', 'base64'], default: 'utf8' },
+        },
+        ['session_id', 'path', 'content'],
+      ),
+      outputSchema: object({ session_id: string, session_created: boolean, path: string, size: integer }),
+      run: writeFileCall,
+    },
+    {
+      name: 'list_files',
+      description: 'List a folder of a sandbox session',
+      inputSchema: object(
+        {
+          session_id: fileInput.session_id,
+          path: {
+            ...described('Path of the folder, from the working folder of the session'),
+            default: '.',
+          },
+        },
+        ['session_id'],
+      ),
+      outputSchema: object({ path: string, entries: arrayOf(object(entryOutput)), truncated: boolean }),
+      run: listFilesCall,
+    },
+  ]
+}
+
+async function readFileCall(call: ToolCall): Promise<ToolResult> {
+  const { args, settings } = call
+  const path = args.text('path')
+  const offset = args.integer('offset', 0, Number.MAX_SAFE_INTEGER - 1) ?? 0
+  const limit = args.integer('limit', 1, fileBytesMax) ?? settings.outputBytesMax
+  const { bytes, size } = await inLargeTurn(call.largeReads, limit, call.signal, () =>
+    onFiles(sessionOf(call), call, (where) => readFile(where, path, offset, limit)),
+  )
+  const encoding = isText(bytes) ? 'utf8' : 'base64'
+  const data = bytes.toString(encoding)
+  const truncated = offset + bytes.length < size
+  const facts = { path, size, offset, length: bytes.length, encoding, truncated }
+  return { ...textResult(data, facts), shown: { data } }
+}
+
+/** Opens the session where there is none. */
+async function writeFileCall(call: ToolCall): Promise<ToolResult> {
+  const { args, sessions, owner } = call
+  const id = args.text('session_id')
+  const path = args.text('path')
+  const bytes = Buffer.from(args.text('content'), args.choice('encoding', ['utf8', 'base64']) ?? 'utf8')
+  if (bytes.length > fileBytesMax)
+    throw wrongArgument(`Parameter 'content' must have at most ${fileBytesMax} bytes`, 'content')
+  const { session, isCreated } = sessions.open({ id, owner, template: undefined, flavor: undefined })
+  await onFiles(session, call, (where) => writeFile(where, path, bytes))
+  const facts = { session_id: id, session_created: isCreated, path, size: bytes.length }
+  return textResult(`Wrote ${bytes.length} bytes to ${path}`, facts)
+}
+
+async function listFilesCall(call: ToolCall): Promise<ToolResult> {
+  const path = call.args.optionalText('path') ?? '.'
+  const { entries: found, isCut: truncated } = await onFiles(sessionOf(call), call, (where) =>
+    listFiles(where, path),
+  )
+  const lines = [...found.map(lineOf), ...(truncated ? ['… and more, which are not shown'] : [])]
+  const entries = found.map(({ name, type, size, modifiedMs }) => {
+    return { name, type, size, modified: new Date(modifiedMs).toISOString() }
+  })
+  return textResult(lines.join('\n'), { path, entries, truncated })
+}
+
+function lineOf({ name, type, size }: FileEntry): string {
+  return type === 'folder' ? `${name}/` : `${name} (${size} bytes)`
+}
+
+/** @throws SandboxError */
+function sessionOf({ args, sessions, owner }: ToolCall): SandboxSession {
+  const id = args.text('session_id')
+  const session = sessions.find(id, owner)
+  if (session === undefined) throw noSuchSession(id)
+  return session
+}
+
+/** @throws SandboxError */
+async function onFiles<T>(
+  session: SandboxSession,
+  { signal }: ToolCall,
+  use: (where: MachineUse) => Promise<T>,
+): Promise<T> {
+  const made = await session.useMachine(signal, async (where) => ({ value: await use(where) }))
+  if (made === undefined) throw fileFailed('this runtime gives no access to files', {})
+  return made.value
+}
+
+/** How a tool has run something. */
+export interface Ran {
+  readonly session: SandboxSession
+  readonly isCreated: boolean
+  readonly ms: number
+  readonly result: CallResult
+}
+
+/** Finds or opens the session, runs, and measures. @throws SandboxError */
+async function runInSession(
+  call: ToolCall,
+  run: (session: SandboxSession, terms: CallTerms) => Promise<CallResult>,
+): Promise<Ran> {
+  const { args, settings, sessions, owner, runtime, signal, onOutput } = call
+  const template = templateIn(args, settings)
+  const flavor = args.choice('flavor', flavorNames)
+  const seconds = args.integer('timeout', 1, settings.executionTimeoutMsMax / 1000)
+  const id = args.optionalText('session_id')
+  const { session, isCreated } = sessions.open({ id, owner, template, flavor })
+  const timeoutMs = seconds === undefined ? settings.executionTimeoutMs : seconds * 1000
+  const beganAt = runtime.now()
+  const result = await run(session, { timeoutMs, signal, onOutput })
+  return { session, isCreated, ms: runtime.now() - beganAt, result }
+}
+
+function templateIn(args: Arguments, { templates }: SandboxSettings): string | undefined {
+  const names = templates.map(({ name }) => name)
+  const meant = templateAliases.get(args.optionalText('template') ?? '')
+  return meant !== undefined && names.includes(meant) ? meant : args.choice('template', names)
+}
+
+function shownSession({ facts, lastAccessedMs, state }: SandboxSession): Readonly<Record<string, string>> {
+  const { id, template, flavor, createdAtMs } = facts
+  return {
+    session_id: id,
+    template,
+    flavor,
+    created_at: new Date(createdAtMs).toISOString(),
+    last_accessed: new Date(lastAccessedMs).toISOString(),
+    status: state,
+    namespace: 'default',
+    sandbox_name: `session-${id.slice(0, NAME_LENGTH)}`,
+  }
+}
+
+function textResult(text: string, facts: ToolResult['facts']): ToolResult {
+  return { content: [{ type: 'text', text }], isError: false, facts }
+}
+
+/** An object with these members, of which those are always there: all, unless others are named. */
+function object(properties: ToolSchema, required: readonly string[] = Object.keys(properties)): ToolSchema {
+  return { type: 'object', properties, ...(required.length > 0 && { required }) }
+}
+
+const sessionOutput = {
+  session_id: string,
+  template: string,
+  flavor: string,
+  created_at: string,
+  last_accessed: string,
+  status: string,
+  namespace: string,
+  sandbox_name: string,
+}
+
+const fileInput = {
+  session_id: described('ID of the session'),
+  path: described('Path of the file, from the working folder of the session'),
+}
+
+const fileOutput = {
+  path: string,
+  size: integer,
+  offset: integer,
+  length: integer,
+  encoding: { enum: ['utf8', 'base64'] },
+  truncated: boolean,
+}
+
+const entryOutput = {
+  name: string,
+  type: { enum: ['file', 'folder', 'link', 'other'] },
+  size: integer,
+  modified: string,
+}
+
+/** What the results of both tools that run something have in common. */
+const runOutput: ToolSchema = {
+  session_id: string,
+  execution_time_ms: integer,
+  session_created: boolean,
+  truncated: boolean,
+  sandbox_restarted: boolean,
+  artifacts: arrayOf(object({ uri: string, path: string, size: integer, mime_type: string })),
+  isolation: string,
+  stdout: string,
+  stderr: string,
+}
+
+const runAlways = ['session_id', 'execution_time_ms', 'session_created']
+
+/** The members of the arguments of both. */
+function runInput({ templates, defaultFlavor, executionTimeoutMsMax }: SandboxSettings): ToolSchema {
+  return {
+    template: {
+      ...described('Sandbox template'),
+      enum: templates.map(({ name }) => name),
+      default: templates[0]?.name,
+    },
+    session_id: described('Optional session ID for session reuse'),
+    flavor: {
+      ...described('Resource configuration for the sandbox'),
+      enum: flavorNames,
+      default: defaultFlavor,
+    },
+    timeout: {
+      type: 'integer',
+      description: 'Optional execution timeout in seconds',
+      minimum: 1,
+      maximum: executionTimeoutMsMax / 1000,
+    },
+  }
+}
+
+/** What a model has to know of a session before it begins one. */
+function sessionHint({ network, templates, volumes }: SandboxSettings): string {
+  const names = templates.map(({ name, language }) => (name === language ? name : `${name} (${language})`))
+  const installed = `There are ${names.join(' and ')} with their standard libraries, and the usual programs of a shell.`
+  const folders = volumes.length === 0 ? '' : ` Folders of the host: ${volumes.map(shownVolume).join(', ')}.`
+  return `A session keeps variables, files and processes: give the session_id of an earlier result, or a name of your own to begin one. ${reachOf(network)} ${installed}${folders}`
+}
+
+function reachOf(network: SandboxSettings['network']): string {
+  switch (network.kind) {
+    case 'none':
+      return 'Programs reach no network.'
+    case 'host':
+      return 'Programs reach the network of the host.'
+    case 'allow':
+      return `Programs reach these hosts alone, over https://: ${new AllowedHosts(network.hosts).shown}.`
+  }
+}
+
+function shownVolume({ guestPath, isReadOnly }: SandboxSettings['volumes'][number]): string {
+  return isReadOnly ? `${guestPath} (read only)` : guestPath
+}
