@@ -1,6 +1,6 @@
 // Files that the code of a session leaves for its client.
 
-import { type MachineUse, readStarted } from './small-run.js'
+import { type MachineUse, readAll } from './small-run.js'
 
 /** The folder for them, in that of the session. */
 const artifactFolder = 'artifacts'
@@ -33,10 +33,7 @@ export class Artifacts {
   #atNewest: ReadonlySet<string> = new Set()
 
   async look({ machine, clock }: MachineUse): Promise<Artifact[]> {
-    const listing =
-      machine.list?.(`${machine.workspace}/${artifactFolder}`) ??
-      machine.run({ program: 'sh', args: ['-c', SCRIPT] })
-    const listed = await readStarted(listing, { clock, bytesMax: LISTING_BYTES_MAX })
+    const listed = await readAll({ machine, clock }, ['sh', '-c', SCRIPT], LISTING_BYTES_MAX)
     if (listed.kind !== 'read') return []
     const found = listed.bytes.toString('utf8').split('\n').flatMap(lineOf)
     const changed = found.filter((each) => this.#isNew(each))

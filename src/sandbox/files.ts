@@ -2,8 +2,7 @@
 
 import { type Buffer, isUtf8 } from 'node:buffer'
 import { fileFailed, resourceLimit } from './errors.js'
-import { FILE_TIME, fileTimeMs } from './file-time.js'
-import { type SmallRun, type MachineUse, readAll } from './small-run.js'
+import { type MachineUse, type SmallRun, readAll } from './small-run.js'
 import type { Turns } from './turns.js'
 
 /** A whole file that a client is given. */
@@ -135,6 +134,12 @@ function contentOf(run: SmallRun, path: string): Buffer {
   }
 }
 
+/** The last one that a `Date` can be; files may be dated later. */
+const DATE_MS_MAX = 8_640_000_000_000_000
+
+/** What `find` prints with `%T@`, for a regular expression. */
+const FILE_TIME = '-?\\d+(?:\\.\\d*)?'
+
 const entryTypes: Readonly<Record<string, FileEntry['type']>> = { f: 'file', d: 'folder', l: 'link' }
 
 const ENTRY = new RegExp(`^(.)/(\\d+)/(${FILE_TIME})/([^]+)$`)
@@ -144,4 +149,11 @@ function entryOf(text: string): FileEntry[] {
   if (name === undefined || time === undefined) return []
   const type = entryTypes[letter] ?? 'other'
   return [{ name, type, size: Number(size), modifiedMs: fileTimeMs(time) }]
+}
+
+/** Whole milliseconds since 1970. The fraction is always added: `-2.25` is 1.75 seconds before 1970. */
+export function fileTimeMs(text: string): number {
+  const [seconds = '', fraction = ''] = text.split('.')
+  const timeMs = Number(seconds) * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'))
+  return Math.min(Math.max(timeMs, -DATE_MS_MAX), DATE_MS_MAX)
 }

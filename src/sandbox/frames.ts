@@ -20,8 +20,6 @@ export const agentOrders = {
   kill: 5,
   /** `u8 stream, u32 cost`: what the service has taken from a stream. */
   taken: 6,
-  /** The path of a folder: which files are in it, as the output of a channel that ends then. */
-  list: 7,
 } as const
 
 /** From the agent to the service. */

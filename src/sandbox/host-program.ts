@@ -2,6 +2,7 @@
 
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { within } from '../runtime/within.js'
@@ -46,5 +47,32 @@ export function isProgram(path: string): boolean {
     return true
   } catch {
     return false
+  }
+}
+
+/** Of the beginning of stderr that is kept. */
+const LENGTH_MAX = 2000
+
+/** A program that writes more than this there is cut off. */
+const BYTES_MAX = 256 * 1024
+
+/** Reads stderr to its end, and keeps the beginning, for the error that says why a program did not start. */
+export class StderrHead {
+  text = ''
+  #bytes = 0
+
+  constructor(stderr: Readable) {
+    stderr.on('error', () => undefined)
+    stderr.on('data', (chunk: Buffer) => {
+      this.#bytes += chunk.length
+      if (this.#bytes > BYTES_MAX) stderr.destroy()
+      if (this.text.length < LENGTH_MAX) this.text += chunk.toString().slice(0, LENGTH_MAX)
+    })
+  }
+
+  /** For the end of a message. */
+  get shown(): string {
+    const text = this.text.trim()
+    return text === '' ? '' : `: ${text}`
   }
 }

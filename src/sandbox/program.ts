@@ -4,14 +4,20 @@
 
 import { writeSync } from 'node:fs'
 import process from 'node:process'
-import type { LogRecord, LogSink } from '../runtime/runtime.js'
+import { parse } from '../jsonrpc/text.js'
 import { realRuntime } from '../real-runtime.js'
+import type { LogRecord, LogSink, Runtime } from '../runtime/runtime.js'
 import { stdio } from '../transports/stdio/stdio.js'
 import { type SandboxSettings, settingsVariable } from '../upstream/contracts/sandbox-config.js'
 import { confine } from './confine.js'
-import { runtimeReport } from './readiness.js'
-import { NoRuntimeError } from './runtimes.js'
-import { openService } from './service.js'
+import {
+  NoRuntimeError,
+  type ProbedRuntime,
+  automaticRuntimeIds,
+  probedRuntime,
+  runtimeIds,
+} from './runtimes.js'
+import { openService, surroundingsOf } from './service.js'
 
 const USAGE = `usage: sandbox.js                                 serves MCP on stdin and stdout
        sandbox.js --check                         says which runtimes can be used
@@ -60,14 +66,6 @@ async function check(): Promise<number> {
   }
 }
 
-async function readSettings(): Promise<SandboxSettings> {
-  const given = process.env[settingsVariable]
-  // Programs of sessions get variables of their own; these are for this process alone.
-  delete process.env[settingsVariable]
-  const { settingsFromEnvironment, settingsFromText } = await import('./settings.js')
-  return given === undefined ? settingsFromEnvironment(process.env) : settingsFromText(given)
-}
-
 /** The proxy logs what its servers write to stderr. */
 const log: LogSink = ({ level, message, details }: LogRecord) => {
   if (level === 'debug') return
@@ -79,4 +77,67 @@ function detailsInWords(details: Readonly<Record<string, unknown>>): string {
   return Object.values(details)
     .map((value) => (value instanceof Error ? value.message : String(value)))
     .join(', ')
+}
+
+/** Which runtimes can be used here, for people; and whether the one that is configured can. */
+export async function runtimeReport(
+  settings: SandboxSettings,
+  around: { readonly runtime: Runtime; readonly log: LogSink },
+): Promise<{ readonly text: string; readonly isUsable: boolean }> {
+  const surroundings = surroundingsOf(settings, around)
+  const lines: string[] = []
+  for (const id of runtimeIds) {
+    const probed = await probedRuntime(id, surroundings)
+    await probed.runtime.close()
+    lines.push(lineOf(probed))
+  }
+  const prepared = await openService({ settings, ...around }).catch(reasonOf)
+  const isUsable = typeof prepared !== 'string'
+  if (isUsable) await prepared.close()
+  const { network } = settings
+  const hosts = network.kind === 'allow' ? `: ${network.hosts.join(', ')}` : ''
+  const used = isUsable
+    ? `${settings.runtime}: ${prepared.facts.runtime} is used, network ${prepared.facts.network}${hosts}`
+    : prepared
+  return { text: `sandbox runtimes:\n${lines.join('\n')}\n${used}\n`, isUsable }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof NoRuntimeError) return error.message
+  throw error
+}
+
+function lineOf({ runtime: { id, isolation }, probe }: ProbedRuntime): string {
+  const name = `  ${id.padEnd(NAME_WIDTH)}`
+  if (probe.kind === 'unusable') return `${name} not usable: ${probe.why}; ${probe.remedy}`
+  const named = automaticRuntimeIds.some((each) => each === id) ? '' : '; used only when it is named'
+  return `${name} usable: isolation ${isolation}, limits by ${probe.limits}${named}`
+}
+
+const NAME_WIDTH = 20
+
+/** The settings that the proxy, which is of the same version, has written; or those of the variables `MSB_*` alone. */
+async function readSettings(): Promise<SandboxSettings> {
+  const given = process.env[settingsVariable]
+  // Programs of sessions get variables of their own; these are for this process alone.
+  delete process.env[settingsVariable]
+  if (given === undefined) return settingsFromEnvironment()
+  const value = parse(given)
+  if (isSettings(value)) return value
+  throw new Error('its settings are none')
+}
+
+function isSettings(value: unknown): value is SandboxSettings {
+  return typeof value === 'object' && value !== null && 'templates' in value && 'executionTimeoutMs' in value
+}
+
+/** @throws ConfigError for a variable that cannot be used */
+async function settingsFromEnvironment(): Promise<SandboxSettings> {
+  // The proxy's own settings need no reader of configurations, which takes a while to load.
+  const { resolveConfig } = await import('../config/config.js')
+  const section = { mcpServers: { sandbox: { type: 'sandbox' } } }
+  const from = { source: 'the environment', folder: process.cwd(), env: process.env }
+  const [server] = resolveConfig(section, from).schemas.get('default')?.servers ?? []
+  if (server?.kind !== 'sandbox') throw new Error('there is no sandbox in its own configuration')
+  return server.sandbox
 }

@@ -86,12 +86,6 @@ export interface Machine {
   readonly interpreter: readonly [string, ...string[]]
   /** Never throws: a program that cannot be started has exited, with the failure. */
   run(command: GuestCommand): GuestProcess
-  /**
-   * The plain files in a folder, a line for each, as `find -printf '%f/%s/%C@\n'` prints them.
-   *
-   * Absent where a program would have to be started for it.
-   */
-  list?(folder: string): GuestProcess
   /** Ends everything inside. */
   stop(): Promise<void>
   readonly ended: Promise<MachineEnd>

@@ -10,11 +10,10 @@ import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { BubblewrapRuntime } from './runtimes/bubblewrap/bubblewrap.js'
-import type { HostIdentity } from './runtimes/bubblewrap/identities.js'
-import { hostIdentity } from './run-as.js'
+import { type HostIdentity, hostIdentity } from './runtimes/identities.js'
 import { MicrosandboxServerRuntime } from './runtimes/microsandbox-server.js'
-import type { TemplateImage } from './images.js'
-import { ContainerRuntime } from './runtimes/container/container.js'
+import { ContainerRuntime, type TemplateImage } from './runtimes/container/container.js'
+import { SessionHost } from './runtimes/session-host.js'
 import { StateFolder } from './state-folder.js'
 
 /** What every runtime is made of. */
@@ -111,22 +110,16 @@ function makeRuntime(
   runAs: HostIdentity | undefined,
 ): SandboxRuntime {
   const { runtime, log, stateFolder, programFolder: program = programFolder } = around
-  const folder = new StateFolder(stateFolder ?? defaultStateFolder(), runtime)
+  const host = new SessionHost(runtime, new StateFolder(stateFolder ?? defaultStateFolder(), runtime), runAs)
   switch (id) {
     case 'microsandbox-server': {
       const { serverUrl, apiKey } = around
       return new MicrosandboxServerRuntime({ serverUrl, apiKey, runtime, log })
     }
     case 'bubblewrap':
-      return new BubblewrapRuntime({
-        runtime,
-        log,
-        folder,
-        runAs,
-        agentFile: join(program, 'sandbox/guest/agent.js'),
-      })
+      return new BubblewrapRuntime(runtime, log, host, join(program, 'sandbox/guest/agent.js'))
     case 'container':
-      return new ContainerRuntime({ runtime, folder, runAs, images: around.images ?? [] })
+      return new ContainerRuntime(runtime, host, around.images ?? [])
   }
 }
 

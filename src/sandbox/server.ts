@@ -1,5 +1,7 @@
 // The MCP server of a sandbox on one connection.
 
+import type { Buffer } from 'node:buffer'
+import { StringDecoder } from 'node:string_decoder'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { FrameError } from '../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
@@ -8,13 +10,14 @@ import type { RequestId } from '../jsonrpc/request-id.js'
 import { parse, quote, rawAt, write } from '../jsonrpc/text.js'
 import { malformed, methodNotFound, resourceNotFound, sandboxToolNotFound } from '../mcp/error-codes.js'
 import { handshakeRevision, latestHandshake } from '../mcp/revisions.js'
+import type { Runtime, Timer } from '../runtime/runtime.js'
 import { type SandboxNetwork, aboutKey, principalKey } from '../upstream/contracts/sandbox-config.js'
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import { version } from '../version.js'
 import { Arguments } from './arguments.js'
+import { TailBuffer } from './bounded-text.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
 import { SandboxError, wrapperError } from './errors.js'
-import { OutputProgress } from './progress.js'
 import { readResource, resourceTemplate } from './resources.js'
 import { type SandboxTool, type ToolAround, type ToolResult, toolNamed } from './tools.js'
 
@@ -209,4 +212,52 @@ function argumentsOf({ line, params }: RequestFrame): Readonly<Record<string, un
   const span = params.members.span('arguments')
   const value: unknown = span === undefined ? {} : parse(rawAt(line, span))
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+}
+
+// Output that a client sees while it comes, as progress.
+//
+// A program may write faster than anybody reads, so that what comes within a moment is told at once, and of much only
+// the end.
+
+const EVERY_MS = 100
+/** Of one message. */
+const SHOWN_BYTES_MAX = 8 * 1024
+
+/** Tells what comes; `bytes` is how much there was in all. */
+export type Tell = (bytes: number, text: string) => void
+
+export class OutputProgress {
+  readonly #runtime: Pick<Runtime, 'setTimer'>
+  readonly #tell: Tell
+  readonly #decoder = new StringDecoder('utf8')
+  readonly #pending = new TailBuffer(SHOWN_BYTES_MAX)
+  #bytes = 0
+  #timer: Timer | undefined
+
+  constructor(runtime: Pick<Runtime, 'setTimer'>, tell: Tell) {
+    this.#runtime = runtime
+    this.#tell = tell
+  }
+
+  push(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    this.#pending.push(chunk)
+    if (this.#timer === undefined) this.#send()
+  }
+
+  /** Tells nothing any more. */
+  stop(): void {
+    this.#timer?.cancel()
+    this.#pending.clear()
+  }
+
+  #send(): void {
+    const text = this.#decoder.write(this.#pending.content())
+    this.#pending.clear()
+    this.#tell(this.#bytes, text)
+    this.#timer = this.#runtime.setTimer(EVERY_MS, () => {
+      this.#timer = undefined
+      if (this.#pending.length > 0) this.#send()
+    })
+  }
 }

@@ -1,6 +1,6 @@
 // A sandbox service: one runtime, the sessions in it, and the clients that are connected.
 
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { LogSink, Runtime, Timer } from '../runtime/runtime.js'
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
@@ -11,7 +11,6 @@ import { SandboxServer, type ServedSandbox } from './server.js'
 import { Sessions } from './sessions.js'
 import { toolsOf } from './tools.js'
 import { Turns } from './turns.js'
-import { uuid } from './uuid.js'
 
 const NONCE_BYTES = 16
 
@@ -73,7 +72,7 @@ export class SandboxService {
       sandbox,
       runtime,
       log,
-      newId: () => uuid(secret),
+      newId: randomUUID,
       nonce: () => secret(NONCE_BYTES).toString('hex'),
     })
     this.#served = { settings, sessions, runtime, isolation, tools, log, about: this.facts, largeReads }

@@ -1,11 +1,9 @@
 // The machine of a session: started when it is first needed, and again after it has ended.
 
 import type { Clock } from '../runtime/deadline.js'
-import { CallOutput, type StreamName } from './call-output.js'
+import { CallOutput, OutputFile, type StreamName } from './call-output.js'
 import { SandboxError, configurationError, creationFailed } from './errors.js'
-import { startInterpreter } from './interpreters.js'
-import { OutputFile } from './output-file.js'
-import { Repl } from './repl.js'
+import { Repl, startInterpreter } from './repl.js'
 import {
   type Evaluator,
   type Machine,

@@ -1,23 +1,16 @@
 // A program inside whose whole output is wanted, and is not long.
 
 import { Buffer } from 'node:buffer'
+import type { Readable } from 'node:stream'
 import type { Clock } from '../runtime/deadline.js'
 import { within } from '../runtime/within.js'
-import { programEnd } from './program-end.js'
-import type { GuestProcess, Machine } from './runtime.js'
+import type { GuestExit, GuestProcess, Machine } from './runtime.js'
 
 /** Where a program runs, by which clock, and until when its output is wanted. */
 export interface MachineUse {
   readonly machine: Machine
   readonly clock: Clock
   readonly signal?: AbortSignal
-}
-
-interface ReadTerms {
-  readonly clock: Clock
-  readonly bytesMax: number
-  readonly input?: Uint8Array | undefined
-  readonly signal?: AbortSignal | undefined
 }
 
 export type SmallRun =
@@ -37,20 +30,13 @@ const WHY_BYTES_MAX = 1000
 const RUN_MS_MAX = 30_000
 
 /** Runs a program with `input` for its stdin. */
-export function readAll(
+export async function readAll(
   { machine, clock, signal }: MachineUse,
   [program, ...args]: readonly [string, ...string[]],
   bytesMax: number,
   input?: Uint8Array,
 ): Promise<SmallRun> {
-  return readStarted(machine.run({ program, args }), { clock, bytesMax, input, signal })
-}
-
-/** The same of a program that runs already. */
-export async function readStarted(
-  started: GuestProcess,
-  { clock, bytesMax, input, signal }: ReadTerms,
-): Promise<SmallRun> {
+  const started = machine.run({ program, args })
   const read = reading(started, bytesMax)
   const kill = (): void => started.kill()
   signal?.addEventListener('abort', kill, { once: true })
@@ -84,4 +70,22 @@ function reading(started: GuestProcess, bytesMax: number): Reading {
     read.why = Buffer.concat([read.why, chunk]).subarray(0, WHY_BYTES_MAX)
   })
   return read
+}
+
+/** What a program wrote is there soon after its exit; who it left behind may hold its streams for ever. */
+const LAST_OUTPUT_MS = 250
+
+/** Resolves when the program has ended and its streams have been read, by whoever reads them. */
+export async function programEnd({ exited, stdout, stderr }: GuestProcess, clock: Clock): Promise<GuestExit> {
+  const read = Promise.all([endOf(stdout), endOf(stderr)])
+  const exit = await exited
+  await within(read, LAST_OUTPUT_MS, clock)
+  return exit
+}
+
+function endOf(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.readableEnded || stream.destroyed) resolve()
+    stream.once('end', resolve).once('close', resolve)
+  })
 }

@@ -11,7 +11,7 @@ import process from 'node:process'
 import type { Runtime } from '../runtime/runtime.js'
 import { programOutput } from './host-program.js'
 import { type MachineVolume, MachineStartError } from './runtime.js'
-import type { HostIdentity } from './runtimes/bubblewrap/identities.js'
+import type { HostIdentity } from './runtimes/identities.js'
 import type { StateFolder } from './state-folder.js'
 
 /** A volume with an open descriptor of its folder, for as long as the service runs. */

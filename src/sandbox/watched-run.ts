@@ -3,8 +3,7 @@
 // Whoever runs too long is asked first (SIGINT), so that variables survive; then what the call runs is ended, and
 // what is not ended by that goes with its machine.
 
-import type { Clock } from '../runtime/deadline.js'
-import { setDeadline } from '../runtime/deadline.js'
+import { type Clock, setDeadline } from '../runtime/deadline.js'
 import { within } from '../runtime/within.js'
 
 /** How long code has for its end after SIGINT. */
@@ -36,7 +35,7 @@ export type RunEnd<T> =
 /** Waits for the end of a run, and brings it about when that takes too long. */
 export async function runWatched<T>(run: Promise<T>, what: Endable, terms: RunTerms): Promise<RunEnd<T>> {
   const ended = run.then((value) => ({ kind: 'ended', value }) as const)
-  const limit = new Limit(terms)
+  const limit = limitOf(terms)
   const first = await Promise.race([ended, limit.reached]).finally(() => limit.cancel())
   if (first.kind === 'ended') return first
   what.interrupt()
@@ -48,27 +47,43 @@ export async function runWatched<T>(run: Promise<T>, what: Endable, terms: RunTe
   return { ...first, value: killed?.value }
 }
 
-/** The end of the time that a run may take, or of the interest in it. */
-class Limit {
+/** Resolves when the time that a run may take is over, or nobody wants its result any more. */
+function limitOf({ timeoutMs, signal, clock }: RunTerms): {
   readonly reached: Promise<{ readonly kind: 'timeout' | 'cancelled' }>
-  readonly #timer: { cancel(): void }
-  readonly #signal: AbortSignal
-  #reach: (limit: { readonly kind: 'timeout' | 'cancelled' }) => void = () => {}
+  cancel(): void
+} {
+  let cancel = (): void => {}
+  const reached = new Promise<{ readonly kind: 'timeout' | 'cancelled' }>((resolve) => {
+    const timer = setDeadline(clock, timeoutMs, () => resolve({ kind: 'timeout' }))
+    const abort = (): void => resolve({ kind: 'cancelled' })
+    signal.addEventListener('abort', abort)
+    if (signal.aborted) abort()
+    cancel = () => {
+      timer.cancel()
+      signal.removeEventListener('abort', abort)
+    }
+  })
+  return { reached, cancel: () => cancel() }
+}
 
-  constructor({ timeoutMs, signal, clock }: RunTerms) {
-    this.#signal = signal
-    this.reached = new Promise((resolve) => {
-      this.#reach = resolve
-    })
-    this.#timer = setDeadline(clock, timeoutMs, () => this.#reach({ kind: 'timeout' }))
-    signal.addEventListener('abort', this.#aborted, { once: true })
-    if (signal.aborted) this.#aborted()
+/**
+ * Works until it is done, or one of both is aborted.
+ *
+ * `AbortSignal.any` would leave something of every call with the signal that lives longer.
+ */
+export async function withEither<T>(
+  one: AbortSignal,
+  other: AbortSignal,
+  use: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const either = new AbortController()
+  const abort = (): void => either.abort()
+  const signals = [one, other]
+  for (const signal of signals) signal.addEventListener('abort', abort)
+  if (signals.some(({ aborted }) => aborted)) abort()
+  try {
+    return await use(either.signal)
+  } finally {
+    for (const signal of signals) signal.removeEventListener('abort', abort)
   }
-
-  cancel(): void {
-    this.#timer.cancel()
-    this.#signal.removeEventListener('abort', this.#aborted)
-  }
-
-  readonly #aborted = (): void => this.#reach({ kind: 'cancelled' })
 }

@@ -20,7 +20,7 @@ import {
   frameCost,
 } from '../../src/sandbox/frames.js'
 import { AgentLink } from '../../src/sandbox/runtimes/bubblewrap/agent-link.js'
-import type { AcceptConnection } from '../../src/sandbox/runtimes/bubblewrap/guest-connections.js'
+import type { AcceptConnection } from '../../src/sandbox/runtimes/bubblewrap/channels.js'
 import { numRuns } from '../properties/runs.js'
 
 interface Scene {
@@ -130,18 +130,6 @@ describe('an agent', () => {
     ])
     assert.deepEqual(await Promise.all([text(program.stdout), text(program.stderr)]), ['out', 'err'])
     assert.deepEqual(await program.exited, { code: 3, signal: undefined })
-  })
-
-  test('is asked for the files of a folder, and answers as a program does', async () => {
-    const { link, say, heard } = scene()
-    const listing = link.list('/w/a')
-    await say(encodeFrame(agentReports.output, 1, Buffer.from('file/1/2.003\n')), exited('0', '', ''))
-    assert.deepEqual(
-      heard.map(({ kind, payload }) => [kind, payload.toString()]),
-      [[agentOrders.list, '/w/a']],
-    )
-    assert.equal(await text(listing.stdout), 'file/1/2.003\n')
-    assert.deepEqual(await listing.exited, { code: 0, signal: undefined })
   })
 
   test('may send as much as the window, and more when that was read', async () => {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fileTimeMs } from '../../src/sandbox/file-time.js'
+import { fileTimeMs } from '../../src/sandbox/files.js'
 
 const cases: readonly (readonly [text: string, timeMs: number])[] = [
   ['0', 0],

@@ -22,15 +22,14 @@ import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
-import { probeBubblewrap } from '../../src/sandbox/runtimes/bubblewrap/bubblewrap-probe.js'
+import { probeBubblewrap } from '../../src/sandbox/runtimes/bubblewrap/bubblewrap.js'
 import {
   type WantedInterpreter,
   findInterpreter,
 } from '../../src/sandbox/runtimes/bubblewrap/guest-interpreter.js'
 import { findScopes, scopeCommand } from '../../src/sandbox/runtimes/bubblewrap/scope.js'
 import { DiskWatch, type WatchedMachine } from '../../src/sandbox/runtimes/disk-watch.js'
-import { Identities } from '../../src/sandbox/runtimes/bubblewrap/identities.js'
-import { hostIdentity } from '../../src/sandbox/run-as.js'
+import { Identities, hostIdentity } from '../../src/sandbox/runtimes/identities.js'
 import { StateFolder } from '../../src/sandbox/state-folder.js'
 import { Volumes } from '../../src/sandbox/volumes.js'
 import type { MachineVolume } from '../../src/sandbox/runtime.js'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
-import { MarkedStream } from '../../src/sandbox/marked-stream.js'
+import { MarkedStream } from '../../src/sandbox/repl.js'
 
 /** What is read when the bytes come in pieces of this size: the output before the mark, the line, and the output behind it. */
 async function readAs(size: number, bytes: Buffer, nonce: string, hasLine: boolean): Promise<string[]> {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { realRuntime } from '../../src/index.js'
-import { runtimeReport } from '../../src/sandbox/readiness.js'
+import { runtimeReport } from '../../src/sandbox/program.js'
 import { NoRuntimeError, chooseRuntime, runtimeIds } from '../../src/sandbox/runtimes.js'
 import { FakeMicrosandbox } from './support/fake-microsandbox.js'
 import { settingsOf } from './support/sandbox.js'

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Buffer } from 'node:buffer'
 import { describe, test } from 'node:test'
-import { seccompFilter } from '../../src/sandbox/runtimes/bubblewrap/seccomp.js'
-import { processors } from '../../src/sandbox/runtimes/bubblewrap/system-calls.js'
+import { processors, seccompFilter } from '../../src/sandbox/runtimes/bubblewrap/seccomp.js'
 
 const ALLOW = 0x7fff0000
 const KILL = 0x80000000

@@ -2,17 +2,21 @@
 
 import { Buffer } from 'node:buffer'
 import type { Duplex, Readable, Writable } from 'node:stream'
+import { type Clock, setDeadline } from '../../runtime/deadline.js'
+import { within } from '../../runtime/within.js'
 import { HeadReader } from '../../transports/http1/head-reader.js'
 import { HttpSyntaxError } from '../../transports/http1/syntax-error.js'
-import { within } from '../../runtime/within.js'
-import type { AllowedHosts } from './allowed-hosts.js'
+import { type AllowedHosts, hostName } from './allowed-hosts.js'
 import { HelloReader } from './client-hello.js'
 import { type EgressRuntime, dial } from './dial.js'
-import { hostName } from './host-name.js'
-import { IdleWatch } from './idle-watch.js'
-import { type TunnelRequest, proxyRequest } from './proxy-request.js'
-import { readUntil } from './read-until.js'
-import { type Destination, type EgressRefusal, refusal, refusalResponse } from './refusal.js'
+import {
+  type Destination,
+  type EgressRefusal,
+  type TunnelRequest,
+  proxyRequest,
+  refusal,
+  refusalResponse,
+} from './proxy-request.js'
 
 const HEAD_BYTES_MAX = 16 * 1024
 
@@ -166,4 +170,75 @@ export class EgressConnection {
     output.once('finish', () => this.close())
     output.end(last)
   }
+}
+
+/** Begins at once. */
+export class IdleWatch {
+  readonly #clock: Clock
+  readonly #idleMs: number
+  readonly #expire: () => void
+  #touchedMs: number
+  #timer: { cancel(): void }
+
+  constructor(clock: Clock, idleMs: number, expire: () => void) {
+    this.#clock = clock
+    this.#idleMs = idleMs
+    this.#expire = expire
+    this.#touchedMs = clock.now()
+    this.#timer = this.#wait(idleMs)
+  }
+
+  /** Something has moved. */
+  touch(): void {
+    this.#touchedMs = this.#clock.now()
+  }
+
+  stop(): void {
+    this.#timer.cancel()
+  }
+
+  #wait(delayMs: number): { cancel(): void } {
+    return setDeadline(this.#clock, delayMs, () => {
+      const leftMs = this.#touchedMs + this.#idleMs - this.#clock.now()
+      if (leftMs <= 0) this.#expire()
+      else this.#timer = this.#wait(leftMs)
+    })
+  }
+}
+
+/** What was looked for, and the bytes that stay in the stream. */
+interface Found<T> {
+  readonly found: T
+  readonly rest: Buffer
+}
+
+/** Undefined when the stream ends before `look` has found anything; rejects when `look` throws. The stream stands still then. */
+export function readUntil<T>(
+  input: Readable,
+  look: (chunk: Buffer) => Found<T> | undefined,
+): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      input.off('data', take).off('end', none).off('close', none)
+      input.pause()
+    }
+    const none = (): void => {
+      stop()
+      resolve(undefined)
+    }
+    const take = (chunk: Buffer): void => {
+      try {
+        const found = look(chunk)
+        if (found === undefined) return
+        stop()
+        if (found.rest.length > 0) input.unshift(found.rest)
+        resolve(found.found)
+      } catch (error) {
+        stop()
+        reject(error)
+      }
+    }
+    // It stands still where somebody has read before.
+    input.on('data', take).on('end', none).on('close', none).resume()
+  })
 }

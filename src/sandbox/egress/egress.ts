@@ -8,7 +8,7 @@ import type { LogSink } from '../../runtime/runtime.js'
 import { AllowedHosts } from './allowed-hosts.js'
 import type { EgressRuntime } from './dial.js'
 import { EgressConnection, type ProgramEnd } from './egress-connection.js'
-import { type EgressRefusal, refusalText } from './refusal.js'
+import { type EgressRefusal, refusalText } from './proxy-request.js'
 
 /** Lines about refusals within a minute; those that are left out are counted. */
 const LINES_MAX = 10

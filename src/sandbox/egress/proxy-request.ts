@@ -1,11 +1,11 @@
 // What a program asks the proxy for (RFC 9110, section 9.3.6): a tunnel to a host and a port, and nothing else.
 
-import { framingOf } from '../../transports/http1/framing.js'
+import { Buffer } from 'node:buffer'
 import { TOKEN } from '../../transports/http1/field-syntax.js'
+import { framingOf } from '../../transports/http1/framing.js'
 import { HeaderFields } from '../../transports/http1/header-fields.js'
 import { HttpSyntaxError } from '../../transports/http1/syntax-error.js'
-import { hostName } from './host-name.js'
-import { type Destination, type EgressRefusal, refusal } from './refusal.js'
+import { type AllowedHosts, hostName } from './allowed-hosts.js'
 
 const REQUEST_LINE = new RegExp(`^(${TOKEN}) ([\\x21-\\x7e]+) HTTP/1\\.([01])$`)
 
@@ -69,4 +69,50 @@ function destinationOf(authority: string): Destination | EgressRefusal {
 /** Without a user and a password, which no log may show. */
 function shown(authority: string): string {
   return authority.slice(authority.lastIndexOf('@') + 1).slice(0, SHOWN_LENGTH_MAX)
+}
+
+/** Where a program wants to go. */
+export interface Destination {
+  /** As `hostName` gives it. */
+  readonly host: string
+  readonly port: number
+}
+
+export interface EgressRefusal {
+  readonly kind: 'refusal'
+  readonly status: 400 | 403 | 408 | 431 | 502 | 503 | 504
+  /** In words, in ASCII. */
+  readonly reason: string
+  /** Undefined when it was not understood where to. */
+  readonly to: Destination | undefined
+  /** What is for whoever runs the service alone. */
+  readonly detail?: string
+}
+
+export function refusal(
+  status: EgressRefusal['status'],
+  reason: string,
+  to?: Destination,
+  detail?: string,
+): EgressRefusal {
+  return { kind: 'refusal', status, reason, to, ...(detail !== undefined && { detail }) }
+}
+
+/** In one line. */
+export function refusalText({ reason, to }: EgressRefusal): string {
+  return to === undefined ? reason : `${to.host}:${to.port} ${reason}`
+}
+
+/** Many programs show nothing but the first line of an answer, so the reason stands there too. */
+export function refusalResponse(refused: EgressRefusal, allowed: AllowedHosts): string {
+  const text = refusalText(refused)
+  const body = `${text}\nPrograms in this sandbox reach only the hosts of its key "network.allow", over https://: ${allowed.shown}\n`
+  return [
+    `HTTP/1.1 ${refused.status} ${text}`,
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+    '',
+    body,
+  ].join('\r\n')
 }

@@ -10,18 +10,14 @@ import process from 'node:process'
 import {
   type AgentFrame,
   AgentFrameReader,
-  FRAME_BYTES_MAX,
   START_BYTES_MAX,
   agentOrders,
   agentReports,
   connectionOrders,
   decodeTexts,
   encodeFrame,
-  encodeTexts,
 } from '../frames.js'
-import { listingOf } from './listing.js'
-import { GuestProgram, type StartOrder } from './guest-program.js'
-import { NamedPipes } from './named-pipes.js'
+import { GuestProgram, NamedPipes, type StartOrder } from './guest-program.js'
 import { ProxyPort } from './proxy-port.js'
 
 /** `O_CLOEXEC` of open(2), as `/proc` shows it. */
@@ -52,7 +48,6 @@ class Agent {
 
   #take({ kind, channel, payload }: AgentFrame): void {
     if (kind === agentOrders.start) return this.#start(channel, payload)
-    if (kind === agentOrders.list) return list(channel, payload.toString())
     if (kind >= connectionOrders.deliver) return this.#port.order(kind, channel, payload)
     const program = this.#programs.get(channel)
     // It has ended while this was on its way.
@@ -93,13 +88,6 @@ void new Agent().serve(process.argv[2])
 
 function send(kind: number, channel: number, payload?: Uint8Array): void {
   process.stdout.write(encodeFrame(kind, channel, payload))
-}
-
-function list(channel: number, folder: string): void {
-  const listing = listingOf(folder)
-  for (let at = 0; at < listing.length; at += FRAME_BYTES_MAX)
-    send(agentReports.output, channel, listing.subarray(at, at + FRAME_BYTES_MAX))
-  send(agentReports.exit, channel, encodeTexts(['0', '', '']))
 }
 
 function startOrder(payload: Buffer): StartOrder | undefined {

@@ -1,22 +1,21 @@
 // One program inside a machine, and its streams on its channel.
 
 import { Buffer } from 'node:buffer'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { closeSync, constants, existsSync, openSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { Socket } from 'node:net'
+import process from 'node:process'
 import type { Readable, Writable } from 'node:stream'
 import {
   CHANNEL_WINDOW,
   FRAME_BYTES_MAX,
   agentReports,
+  costPayload,
   encodeTexts,
   frameCost,
   outputStreams,
+  payloadsOf,
 } from '../frames.js'
-import { callMark, kinOf, signalProcess } from './kin.js'
-import type { NamedPipes, ProgramPipes } from './named-pipes.js'
-
-/** When memory runs out, programs are ended before the agent. */
-const FIRST_TO_END = '1000'
 
 /** What may lie in the two sockets when a program ends; whoever has written more than that is somebody else. */
 const LAST_BYTES_MAX = 1024 * 1024
@@ -71,9 +70,7 @@ export class GuestProgram {
 
   write(bytes: Buffer): void {
     this.#input?.write(bytes, () => {
-      const cost = Buffer.allocUnsafe(4)
-      cost.writeUInt32BE(frameCost(bytes.length))
-      this.#end.send(agentReports.inputTaken, cost)
+      this.#end.send(agentReports.inputTaken, costPayload(frameCost(bytes.length)))
     })
   }
 
@@ -183,8 +180,7 @@ class GuestOutput {
   #send(chunk: Buffer): void {
     if (this.#isOver) return
     this.#bytes += chunk.length
-    for (let at = 0; at < chunk.length; at += FRAME_BYTES_MAX) {
-      const part = chunk.subarray(at, at + FRAME_BYTES_MAX)
+    for (const part of payloadsOf(chunk)) {
       this.#outstanding += frameCost(part.length)
       this.#end.send(this.#kind, part)
     }
@@ -201,41 +197,157 @@ function spawned(
   channel: number,
   pipes: ProgramPipes | undefined,
 ): ChildProcess {
-  const own = ownOomScore()
-  setOomScore(FIRST_TO_END)
-  try {
-    return spawn(program, [...args], {
-      cwd,
-      // What it starts inherits the mark, unless it takes care not to.
-      env: { ...env, [callMark]: String(channel) },
-      stdio: pipes === undefined ? 'pipe' : ['pipe', ...pipes.descriptors],
-      // In a session of its own.
-      detached: true,
-    })
-  } finally {
-    if (own !== undefined) setOomScore(own)
-  }
-}
-
-function ownOomScore(): string | undefined {
-  try {
-    return readFileSync('/proc/self/oom_score_adj', 'latin1')
-  } catch {
-    return undefined
-  }
-}
-
-/** Without it the kernel chooses by size, which is nearly as good. */
-function setOomScore(score: string): void {
-  try {
-    writeFileSync('/proc/self/oom_score_adj', score)
-  } catch {
-    // Not Linux.
-  }
+  return spawn(program, [...args], {
+    cwd,
+    // What it starts inherits the mark, unless it takes care not to.
+    env: { ...env, [callMark]: String(channel) },
+    stdio: pipes === undefined ? 'pipe' : ['pipe', ...pipes.descriptors],
+    // In a session of its own.
+    detached: true,
+  })
 }
 
 async function turn(): Promise<void> {
   await new Promise<void>((resolve) => {
     setImmediate(resolve)
   })
+}
+
+// Who belongs to a program: its descendants, and those who have left them but carry its mark.
+
+/** The variable by which processes of one call are known when their parents are gone. */
+export const callMark = 'SANDBOX_CALL'
+
+interface GuestProcessRow {
+  readonly pid: number
+  readonly parent: number
+  readonly session: number
+}
+
+/** The processes of the call whose first process this is, with it. */
+export function kinOf(first: number, call: number): number[] {
+  const rows = allProcesses()
+  const kin = new Set(
+    rows
+      .filter(({ pid, session }) => pid === first || session === first || isMarked(pid, call))
+      .map(({ pid }) => pid),
+  )
+  for (let before = -1; before < kin.size;) {
+    before = kin.size
+    for (const { pid, parent } of rows) if (kin.has(parent)) kin.add(pid)
+  }
+  kin.delete(process.pid)
+  return [...kin]
+}
+
+export function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal)
+  } catch {
+    // It has ended.
+  }
+}
+
+function allProcesses(): GuestProcessRow[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    const stat = read(`/proc/${name}/stat`)
+    // The name may hold anything, so it is what stands behind it that counts: state, parent, group, session.
+    const [, parent, , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 4)
+    return stat === '' ? [] : [{ pid: Number(name), parent: Number(parent), session: Number(session) }]
+  })
+}
+
+function isMarked(pid: number, call: number): boolean {
+  return read(`/proc/${pid}/environ`).split('\0').includes(`${callMark}=${call}`)
+}
+
+/** Empty for a process that has ended meanwhile, or that does not let itself be read. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+// Pipes for the output of programs.
+//
+// Node gives sockets to its children. A program cannot open `/dev/stdout` or `/dev/stderr` again when that is a socket, and
+// many scripts do. Node cannot make pipes, but it can open named ones. So some are made ahead by `mkfifo`,
+// and lose their names as soon as they are open; where there are none, sockets have to do.
+//
+// Input stays a socket: a named pipe that is opened again waits for a writer, who may have ended already.
+
+/** Where the names are for a moment. */
+const FOLDER = '/tmp'
+
+/** Made at once; a program takes two. */
+const PIPES_AT_ONCE = 16
+
+/** The outputs of one program. */
+export interface ProgramPipes {
+  /** For the program: its standard output and errors. */
+  readonly descriptors: readonly [number, number]
+  readonly output: Socket
+  readonly errors: Socket
+  /** Once the program has its own. */
+  closeOtherEnds(): void
+}
+
+/** Both ends of a pipe. */
+interface Ends {
+  readonly read: number
+  readonly write: number
+}
+
+/** Makes pipes before they are needed. */
+export class NamedPipes {
+  readonly #ready: string[] = []
+  #made = 0
+
+  /** Undefined when none could be made. */
+  take(): ProgramPipes | undefined {
+    if (this.#ready.length < 2) this.#make()
+    const [first, second] = this.#ready.splice(0, 2)
+    if (first === undefined || second === undefined) return undefined
+    const opened: number[] = []
+    try {
+      const [output, errors] = [openedPipe(first, opened), openedPipe(second, opened)]
+      const descriptors = [output.write, errors.write] as const
+      return {
+        descriptors,
+        output: new Socket({ fd: output.read, readable: true, writable: false }),
+        errors: new Socket({ fd: errors.read, readable: true, writable: false }),
+        closeOtherEnds: () => descriptors.forEach((descriptor) => closeSync(descriptor)),
+      }
+    } catch {
+      for (const descriptor of opened) closeSync(descriptor)
+      return undefined
+    }
+  }
+
+  #make(): void {
+    const names = this.#names()
+    const { status } = spawnSync('mkfifo', ['-m', '600', ...names], { stdio: 'ignore' })
+    if (status === 0) this.#ready.push(...names)
+  }
+
+  #names(): string[] {
+    return Array.from({ length: PIPES_AT_ONCE }, () => `${FOLDER}/.pipe-${process.pid}-${++this.#made}`)
+  }
+}
+
+/** Reading does not wait for a writer, and writing finds a reader. */
+function openedPipe(path: string, opened: number[]): Ends {
+  const read = open(path, constants.O_RDONLY | constants.O_NONBLOCK, opened)
+  const write = open(path, constants.O_WRONLY, opened)
+  rmSync(path)
+  return { read, write }
+}
+
+function open(path: string, flags: number, opened: number[]): number {
+  const descriptor = openSync(path, flags | constants.O_NOFOLLOW)
+  opened.push(descriptor)
+  return descriptor
 }

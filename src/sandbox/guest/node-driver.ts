@@ -4,7 +4,7 @@
 // The engine's own console evaluates the code: a name may be declared again, and `await` may stand anywhere.
 
 import { Buffer } from 'node:buffer'
-import { existsSync } from 'node:fs'
+import { existsSync, writeSync } from 'node:fs'
 import { type Runtime, Session } from 'node:inspector'
 import { createRequire } from 'node:module'
 import { Socket } from 'node:net'
@@ -13,7 +13,6 @@ import process from 'node:process'
 import { inspect } from 'node:util'
 import vm from 'node:vm'
 import { importerName, withoutImports } from './import-statements.js'
-import { writeFully } from './write-fully.js'
 
 const REQUESTS = 3
 
@@ -206,3 +205,21 @@ function shown(error: unknown): string {
 }
 
 new Driver().start()
+
+/** Who reads may be slow, or gone. */
+export function writeFully(descriptor: number, chunk: string | Uint8Array): void {
+  const bytes = Buffer.from(chunk)
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += writeSync(descriptor, bytes, at)
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) return
+      rest(1)
+    }
+  }
+}
+
+/** Nothing else happens in this process meanwhile. */
+function rest(delayMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, delayMs)
+}

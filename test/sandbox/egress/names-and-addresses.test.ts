@@ -2,10 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { AllowedHosts } from '../../../src/sandbox/egress/allowed-hosts.js'
-import { isIn, ownNetworks } from '../../../src/sandbox/egress/dial.js'
-import { hostName } from '../../../src/sandbox/egress/host-name.js'
-import { isPublicAddress } from '../../../src/sandbox/egress/public-address.js'
+import { AllowedHosts, hostName } from '../../../src/sandbox/egress/allowed-hosts.js'
+import { isIn, isPublicAddress, ownNetworks } from '../../../src/sandbox/egress/dial.js'
 
 const plain = { netmask: '', mac: '', internal: false }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { type TestContext, describe, test } from 'node:test'
-import { callMark, kinOf } from '../../../src/sandbox/guest/kin.js'
+import { callMark, kinOf } from '../../../src/sandbox/guest/guest-program.js'
 
 const skip = process.platform !== 'linux'
 

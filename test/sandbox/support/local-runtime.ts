@@ -16,7 +16,7 @@ import type {
   SandboxRuntime,
 } from '../../../src/sandbox/runtime.js'
 import type { StateFolder } from '../../../src/sandbox/state-folder.js'
-import type { HostIdentity } from '../../../src/sandbox/runtimes/bubblewrap/identities.js'
+import type { HostIdentity } from '../../../src/sandbox/runtimes/identities.js'
 import { LocalProcess } from './local-process.js'
 
 /** Variables of this process that programs need in order to be found and to write text. */

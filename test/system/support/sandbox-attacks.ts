@@ -15,7 +15,6 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import {
   type GuestCommand,
@@ -67,43 +66,6 @@ export function sandboxAttacks(title: string, scene: SandboxScene): void {
       assert.match(stdout, /^(first|more)\n/)
       await ran(inside, shell('while [ "$(wc -l < beats)" -lt 20 ]; do sleep 0.05; done'))
       assert.equal((await ran(inside, shell('cat failed'))).stdout, '')
-    })
-  })
-
-  describe(`${title}: the files of a folder`, () => {
-    test('are listed as find lists them, without a program', async () => {
-      const inside = await machine()
-      await ran(
-        inside,
-        shell(`mkdir a a/d; touch a/old; echo x > 'a/a b'; ln -s old a/link; mkfifo a/pipe
-               printf x > "a/$(printf 'ä\\377')"`),
-      )
-      const found = await ran(inside, shell("find a -maxdepth 1 -type f -printf '%f/%s/%C@\\n'"))
-      const briefly = found.stdout.replaceAll(/(\.\d{6})\d+$/gm, '$1')
-      // What is no text is left out: nobody could ask for it.
-      const named = linesOf(briefly).filter((line) => !line.includes('\u{fffd}'))
-      assert.deepEqual(linesOf((await listed(inside, 'a')).stdout), named)
-      assert.deepEqual([named.length, linesOf(briefly).length], [2, 3])
-    })
-
-    test('are none where there is no such folder, or it cannot be read', async () => {
-      const inside = await machine()
-      await ran(inside, shell('touch file; mkfifo pipe; mkdir closed; touch closed/x; chmod 0 closed'))
-      for (const name of ['none', 'file', 'pipe', 'closed', 'x\0y'])
-        assert.deepEqual(await listed(inside, name), { stdout: '', code: 0 })
-    })
-
-    test('are listed in part where they are many, or have long names', async () => {
-      const inside = await machine()
-      await ran(inside, shell('mkdir many long; cd many; seq 3000 | xargs touch'))
-      assert.equal(linesOf((await listed(inside, 'many')).stdout).length, 1000)
-      await ran(
-        inside,
-        shell("cd long; name=$(head -c 240 /dev/zero | tr '\\0' n); seq 900 | sed s/^/$name/ | xargs touch"),
-      )
-      const { stdout } = await listed(inside, 'long')
-      assert(stdout.length > 100_000 && stdout.length <= 128 * 1024, String(stdout.length))
-      assert.equal((await ran(inside, shell('echo on'))).stdout, 'on\n')
     })
   })
 
@@ -654,13 +616,6 @@ function pidOf(line: string): number | undefined {
 
 function uidOf(pid: number): number {
   return Number(/^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1])
-}
-
-/** A folder of the session, as the machine itself lists it. */
-async function listed(inside: Machine, name: string): Promise<{ stdout: string; code: number | undefined }> {
-  const listing = inside.list?.(`${inside.workspace}/${name}`) ?? assert.fail()
-  const [stdout, { code }] = await Promise.all([text(listing.stdout), listing.exited])
-  return { stdout, code }
 }
 
 function linesOf(stdout: string): string[] {

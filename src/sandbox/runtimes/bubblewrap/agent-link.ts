@@ -20,8 +20,7 @@ import {
 import type { GuestExit, GuestProcess } from '../../runtime.js'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../../runtime/gc-ballast.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../../runtime/read-throttle.js'
-import { GuestChannel } from './guest-channel.js'
-import { type AcceptConnection, GuestConnections } from './guest-connections.js'
+import { type AcceptConnection, GuestChannel, GuestConnections } from './channels.js'
 
 /** Programs of a machine that the service waits for; the service itself asks for fewer. */
 const CHANNELS_MAX = 64
@@ -98,26 +97,17 @@ export class AgentLink {
   run({ program, args, cwd, env }: AgentCommand): GuestProcess {
     const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
     const order = encodeTexts([program, cwd, String(args.length), ...args, ...variables])
-    return this.#open(agentOrders.start, order, this.#refusal(order.length, env))
-  }
-
-  /** The files of a folder, as the output of a program that takes no process. */
-  list(folder: string): GuestProcess {
-    const order = Buffer.from(folder)
-    return this.#open(agentOrders.list, order, this.#refusal(order.length, {}))
-  }
-
-  #open(kind: number, order: Buffer, failure: GuestExit | undefined): GuestProcess {
     const number = ++this.#lastChannel
-    const channel = new GuestChannel((what, payload) => {
-      if (this.#channels.has(number)) this.#send(what, number, payload)
+    const channel = new GuestChannel((kind, payload) => {
+      if (this.#channels.has(number)) this.#send(kind, number, payload)
     })
+    const failure = this.#refusal(order.length, env)
     if (failure !== undefined) {
       channel.end(failure)
       return channel
     }
     this.#channels.set(number, channel)
-    this.#send(kind, number, order)
+    this.#send(agentOrders.start, number, order)
     return channel
   }
 

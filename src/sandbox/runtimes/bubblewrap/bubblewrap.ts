@@ -1,8 +1,10 @@
 // The runtime that needs nothing but bubblewrap: namespaces of Linux, a filter of system calls, and limits.
 
 import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 import type { LogSink, Runtime } from '../../../runtime/runtime.js'
+import { type ProgramOutput, findProgram, programOutput } from '../../host-program.js'
 import {
   type Machine,
   type MachineSpec,
@@ -10,41 +12,30 @@ import {
   type RuntimeProbe,
   type SandboxRuntime,
 } from '../../runtime.js'
-import { Volumes } from '../../volumes.js'
-import type { StateFolder } from '../../state-folder.js'
-import { LivingMachines } from '../living-machines.js'
-import { type BubblewrapFindings, probeBubblewrap } from './bubblewrap-probe.js'
 import { findInterpreter } from './guest-interpreter.js'
-import { type HostIdentity, Identities } from './identities.js'
-import { type BubblewrapHost, startMachine } from './machine-start.js'
-import { DiskWatch } from '../disk-watch.js'
-
-export interface BubblewrapParts {
-  readonly runtime: Runtime
-  readonly log: LogSink
-  readonly folder: StateFolder
-  readonly agentFile: string
-  /** The user of all machines, when the service runs as root. */
-  readonly runAs: HostIdentity | undefined
-}
+import type { HostIdentity } from '../identities.js'
+import type { SessionHost } from '../session-host.js'
+import { type BubblewrapHost, startMachine } from './machine.js'
+import { findScopes } from './scope.js'
+import { processors } from './seccomp.js'
 
 /** Machines of bubblewrap. */
 export class BubblewrapRuntime implements SandboxRuntime {
   readonly id = 'bubblewrap'
   readonly isolation = 'namespaces'
   readonly networks = ['none', 'allow', 'host'] as const
-  readonly #parts: BubblewrapParts
-  readonly #identities: Identities
-  readonly #machines = new LivingMachines()
-  readonly #volumes: Volumes
-  readonly #disk: DiskWatch
+  readonly #runtime: Runtime
+  readonly #log: LogSink
+  readonly #host: SessionHost
+  readonly #agentFile: string
   #findings: Promise<BubblewrapFindings> | undefined
 
-  constructor(parts: BubblewrapParts) {
-    this.#parts = parts
-    this.#volumes = new Volumes(parts.runtime, parts.folder, parts.runAs)
-    this.#disk = new DiskWatch(parts.runtime)
-    this.#identities = new Identities(process.getuid?.() === 0, parts.runAs, parts.runtime)
+  /** `agentFile` is the bundle of the agent. */
+  constructor(runtime: Runtime, log: LogSink, host: SessionHost, agentFile: string) {
+    this.#runtime = runtime
+    this.#log = log
+    this.#host = host
+    this.#agentFile = agentFile
   }
 
   async probe(): Promise<RuntimeProbe> {
@@ -52,60 +43,48 @@ export class BubblewrapRuntime implements SandboxRuntime {
   }
 
   async start(spec: MachineSpec): Promise<Machine> {
-    const host = await this.#host()
-    const { runtime, log, folder } = this.#parts
+    const { probe, host } = await this.#found()
+    if (host === undefined)
+      throw new MachineStartError(
+        probe.kind === 'unusable' ? `${probe.why}; ${probe.remedy}` : 'bubblewrap cannot be used',
+      )
+    const [runtime, log, disk] = [this.#runtime, this.#log, this.#host.disk]
     const interpreter = findInterpreter(spec, runtime.env)
-    const volumes = await this.#volumes.of(spec.volumes)
-    const identity = this.#identities.of(spec.sessionId)
+    const place = await this.#host.prepare(spec)
     const machine = await startMachine({
       runtime,
       log,
       host,
-      disk: this.#disk,
+      disk,
       spec,
-      volumes,
-      identity,
+      place,
       interpreter,
-      folder: await folder.session(spec.sessionId, identity),
       name: scopeName(),
     })
-    this.#machines.add(machine, spec.sessionId)
+    this.#host.add(machine, spec.sessionId)
     return machine
   }
 
-  /** Stops the machine first: a running program could make files while they are removed. */
   async discard(sessionId: string): Promise<void> {
-    await this.#machines.stopOf(sessionId)
-    await this.#parts.folder.discard(sessionId)
-    this.#identities.forget(sessionId)
+    await this.#host.discard(sessionId)
   }
 
   /** A dead service's machines and scopes have ended with it; its folders are left. */
   async sweep(): Promise<void> {
-    await this.#parts.folder.sweep()
+    await this.#host.folder.sweep()
   }
 
   async close(): Promise<void> {
-    await this.#machines.stopAll()
-    this.#volumes.close()
-    await this.#parts.folder.close()
-  }
-
-  async #host(): Promise<BubblewrapHost> {
-    const { probe, host } = await this.#found()
-    if (host !== undefined) return host
-    throw new MachineStartError(
-      probe.kind === 'unusable' ? `${probe.why}; ${probe.remedy}` : 'bubblewrap cannot be used',
-    )
+    await this.#host.close()
   }
 
   #found(): Promise<BubblewrapFindings> {
-    const { runtime, agentFile } = this.#parts
+    const identity = this.#host.identities.of('')
     this.#findings ??= probeBubblewrap({
-      runtime,
-      agentFile,
+      runtime: this.#runtime,
+      agentFile: this.#agentFile,
       name: scopeName(),
-      identity: this.#identities.of(''),
+      identity,
     })
     return this.#findings
   }
@@ -114,4 +93,114 @@ export class BubblewrapRuntime implements SandboxRuntime {
 /** It is seen inside, so that it says nothing of the service. */
 function scopeName(): string {
   return `mcps-sandbox-${randomBytes(8).toString('hex')}`
+}
+
+/** What was found; a host only when bubblewrap can be used. */
+interface BubblewrapFindings {
+  readonly probe: RuntimeProbe
+  readonly host?: BubblewrapHost
+}
+
+interface ProbeParts {
+  readonly runtime: Runtime
+  /** The bundle of the agent. */
+  readonly agentFile: string
+  /** A name that no other scope has. */
+  readonly name: string
+  /** The user of a machine, when it is not that of this process. */
+  readonly identity: HostIdentity | undefined
+}
+
+/** The first one with `--disable-userns`. */
+const VERSION_MIN = [0, 8] as const
+
+/** A machine that does nothing takes milliseconds. */
+const TRY_MS = 20_000
+
+const install = 'install it: apt-get install bubblewrap (dnf, apk: bubblewrap)'
+
+export async function probeBubblewrap(parts: ProbeParts): Promise<BubblewrapFindings> {
+  const { runtime, identity } = parts
+  if (process.platform !== 'linux') return unusable('it runs on Linux only', 'use the runtime container')
+  const calls = processors[process.arch]
+  if (calls === undefined)
+    return unusable(`there is no filter of system calls for ${process.arch}`, 'use x64 or arm64')
+  const bwrap = findProgram('bwrap', runtime.env)
+  if (bwrap === undefined) return unusable('bwrap is not installed', install)
+  const prlimit = findProgram('prlimit', runtime.env)
+  if (prlimit === undefined || !prlimit.startsWith('/'))
+    return unusable(
+      'prlimit is not installed',
+      'install it: apt-get install util-linux (apk: util-linux-misc)',
+    )
+  const version = await said(parts, bwrap, ['--version'])
+  if (version.code !== 0)
+    return unusable(
+      `${bwrap} --version fails: ${version.stderr.trim().split('\n')[0] ?? ''}`,
+      `run ${bwrap} --version by hand${identity === undefined ? '' : ` as the user ${identity.uid}`} to see why`,
+    )
+  if (!isRecent(version.stdout))
+    return unusable(`${version.stdout.trim() || bwrap} is too old`, 'install bubblewrap 0.8 or later')
+  const trial = await said(parts, bwrap, trialArguments)
+  if (trial.code !== 0) return refused(trial.stderr.trim())
+  const agent = await readFile(parts.agentFile).catch(() => undefined)
+  if (agent === undefined)
+    return unusable(
+      `${parts.agentFile} cannot be read`,
+      'install mcps-proxy again, or build it: npm run build',
+    )
+  const shell = await readFile('/bin/sh')
+  const scopes = await findScopes(runtime, parts.name)
+  const limits =
+    scopes === undefined
+      ? 'rlimits of each process; the memory of all programs of a session together is not limited (no systemd with cgroup v2)'
+      : 'rlimits, and a scope of systemd (cgroup v2)'
+  return { probe: { kind: 'usable', limits }, host: { bwrap, prlimit, calls, scopes, agent, shell } }
+}
+
+const trialArguments = [
+  ['--unshare-user', '--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup'],
+  ['--disable-userns', '--die-with-parent', '--cap-drop', 'ALL', '--ro-bind', '/', '/', '--proc', '/proc'],
+  ['--dev', '/dev', '--', 'true'],
+].flat()
+
+/** What the kernel, or what guards it, did not allow; each has its own remedy. */
+function refused(complaint: string): BubblewrapFindings {
+  const why = `bwrap cannot make a machine: ${complaint.split('\n')[0] ?? ''}`
+  const remedies: readonly (readonly [RegExp, string])[] = [
+    [
+      /loopback|RTM_NEWADDR|setting up uid map/i,
+      "Ubuntu's AppArmor forbids it: apt-get install apparmor-profiles && ln -s /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && systemctl reload apparmor; or sysctl kernel.apparmor_restrict_unprivileged_userns=0",
+    ],
+    [
+      /mount proc|\/proc/i,
+      'in a container, /proc is covered: run it with --security-opt systempaths=unconfined (Docker, Podman), or with --privileged',
+    ],
+    [
+      /./s,
+      'user namespaces must be allowed: in Docker, run with --security-opt seccomp=unconfined --security-opt apparmor=unconfined; on a host, sysctl user.max_user_namespaces=15000 kernel.unprivileged_userns_clone=1',
+    ],
+  ]
+  const remedy = remedies.find(([pattern]) => pattern.test(complaint))?.[1]
+  return unusable(why, remedy ?? 'run bwrap --unshare-all true by hand to see why')
+}
+
+function said(
+  { runtime, identity }: ProbeParts,
+  command: string,
+  args: readonly string[],
+): Promise<ProgramOutput> {
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
+  const spec = { command, args, cwd: '/', env, ...(identity !== undefined && { identity }) }
+  return programOutput(runtime, spec, TRY_MS)
+}
+
+function isRecent(version: string): boolean {
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(version) ?? []
+  const [majorMin, minorMin] = VERSION_MIN
+  return Number(major) > majorMin || (Number(major) === majorMin && Number(minor) >= minorMin)
+}
+
+function unusable(why: string, remedy: string): BubblewrapFindings {
+  return { probe: { kind: 'unusable', why, remedy } }
 }

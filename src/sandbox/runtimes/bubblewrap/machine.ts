@@ -1,40 +1,69 @@
 // A machine of bubblewrap: one bwrap, and in it an agent that starts programs.
 
-import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
+import { Buffer } from 'node:buffer'
 import { readFileSync, readdirSync } from 'node:fs'
 import process from 'node:process'
+import type { Duplex } from 'node:stream'
 import { readProcess } from '../../../runtime/process-table.js'
-import type { Child, Runtime } from '../../../runtime/runtime.js'
+import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/within.js'
-import type { Egress } from '../../egress/egress.js'
-import type { GuestCommand, GuestExit, GuestProcess, Machine, MachineEnd } from '../../runtime.js'
+import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
+import { Egress } from '../../egress/egress.js'
+import {
+  type GuestCommand,
+  type GuestExit,
+  type GuestProcess,
+  type Machine,
+  type MachineEnd,
+  type MachineSpec,
+  MachineStartError,
+} from '../../runtime.js'
 import type { DiskWatch } from '../disk-watch.js'
+import type { MachinePlace } from '../session-host.js'
 import { AgentLink } from './agent-link.js'
-import { WORKSPACE } from './arguments.js'
-import type { LimitCounts, MachineGroup } from './scope.js'
+import { AGENT_PATH, FIRST_PATH, WORKSPACE, bwrapArguments, descriptors, guestFiles } from './arguments.js'
+import { type GuestInterpreter, nodeItself, rootEntries } from './guest-interpreter.js'
+import { StderrHead } from '../../host-program.js'
+import { OWN_PROCESSES, type Scopes, groupOf, memoryKills, scopeCommand } from './scope.js'
+import { type ProcessorCalls, seccompFilter } from './seccomp.js'
 
 /** The kernel ends the processes of a machine at once, unless one of them waits for a device. */
 const KILL_WAIT_MS = 2000
 
-export interface BubblewrapMachineParts {
+/** What was found on this host, once. */
+export interface BubblewrapHost {
+  readonly bwrap: string
+  readonly prlimit: string
+  readonly calls: ProcessorCalls
+  /** Undefined where the memory of all programs of a machine cannot be limited. */
+  readonly scopes: Scopes | undefined
+  /** The bundle of the agent. */
+  readonly agent: Buffer
+  /** A shell, which is the first process of each machine. */
+  readonly shell: Buffer
+}
+
+/** What a machine is started with. */
+interface StartTerms {
   readonly runtime: Runtime
+  readonly log: LogSink
+  readonly host: BubblewrapHost
+  readonly disk: DiskWatch
+  readonly spec: MachineSpec
+  readonly place: MachinePlace
+  readonly interpreter: GuestInterpreter
+  /** No other machine has it; of its scope. It is seen inside, and says nothing. */
+  readonly name: string
+}
+
+/** What has been started. */
+interface Started {
   readonly child: Child
   /** The number, on the host, of the first process of the machine's namespace; with it all others end. */
   readonly first: number
-  readonly group: MachineGroup | undefined
-  readonly disk: DiskWatch
-  /** On the host. */
-  readonly folder: string
-  /** What was in it before. */
-  readonly heldBytes: number
-  readonly flavor: FlavorLimits
-  readonly interpreter: readonly [string, ...string[]]
-  readonly env: Readonly<Record<string, string>>
-  /** Undefined where its programs reach no host, or the network of this one. */
-  readonly egress: Egress | undefined
+  /** The folder of its control group. */
+  readonly group: string | undefined
 }
-
-const NOTHING_REACHED: LimitCounts = { memory: 0, processes: 0 }
 
 /** A machine whose agent was started. */
 export class BubblewrapMachine implements Machine {
@@ -44,45 +73,54 @@ export class BubblewrapMachine implements Machine {
   readonly ended: Promise<MachineEnd>
   /** Resolves when programs can be started; when the machine ends before, it never does. */
   readonly ready: Promise<void>
-  readonly #parts: BubblewrapMachineParts
+  readonly #terms: StartTerms
+  readonly #child: Child
+  readonly #first: number
+  readonly #group: string | undefined
+  readonly #env: Readonly<Record<string, string>>
+  /** Undefined where its programs reach no host, or the network of this one. */
+  readonly #egress: Egress | undefined
   readonly #link: AgentLink
   readonly #startedAt: string | undefined
   readonly #unwatch: () => void
-  readonly #marks = new WeakMap<GuestProcess, LimitCounts>()
+  /** How often the limit of memory had been reached before a program began. */
+  readonly #marks = new WeakMap<GuestProcess, number>()
   #isReady: () => void = () => {}
   /** Why it has to end; the first reason counts. */
   #verdict: MachineEnd | undefined
 
-  constructor(parts: BubblewrapMachineParts) {
-    this.#parts = parts
-    this.interpreter = parts.interpreter
-    this.#startedAt = readProcess(parts.first)?.startedAt
+  constructor(terms: StartTerms, { child, first, group }: Started) {
+    this.#terms = terms
+    this.#child = child
+    this.#first = first
+    this.#group = group
+    this.#env = variables(terms.spec)
+    const egress = egressOf(terms)
+    this.#egress = egress
+    this.interpreter = [terms.interpreter.program]
+    this.#startedAt = readProcess(first)?.startedAt
     this.ready = new Promise((resolve) => {
       this.#isReady = resolve
     })
     this.#link = new AgentLink(
-      { input: parts.child.stdin, output: parts.child.stdout },
+      { input: child.stdin, output: child.stdout },
       {
         ready: () => this.#isReady(),
         broken: (how) =>
           this.#condemn({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
-        connected: parts.egress && ((program) => parts.egress?.accept(program)),
-        explain: (program, exit) => this.#explained(exit, this.#marks.get(program) ?? NOTHING_REACHED),
+        connected: egress && ((program) => egress.accept(program)),
+        explain: (program, exit) => this.#explained(exit, this.#marks.get(program) ?? 0),
       },
     )
     this.#unwatch = this.#watchDisk()
-    this.ended = parts.child.exited.then(() => this.#finish())
+    this.ended = child.exited.then(() => this.#finish())
   }
 
   run({ program, args, cwd = WORKSPACE, env = {} }: GuestCommand): GuestProcess {
-    const since = this.#counts()
-    const started = this.#link.run({ program, args, cwd, env: { ...this.#parts.env, ...env } })
+    const since = memoryKills(this.#group)
+    const started = this.#link.run({ program, args, cwd, env: { ...this.#env, ...env } })
     this.#marks.set(started, since)
     return started
-  }
-
-  list(folder: string): GuestProcess {
-    return this.#link.list(folder)
   }
 
   async stop(): Promise<void> {
@@ -92,12 +130,12 @@ export class BubblewrapMachine implements Machine {
 
   /** The root of a machine cannot be changed from inside, so that paths below it lead to its own folders. */
   #watchDisk(): () => void {
-    const { disk, folder, heldBytes, flavor, first } = this.#parts
-    const root = `/proc/${first}/root`
+    const { disk, place, spec } = this.#terms
+    const root = `/proc/${this.#first}/root`
     return disk.add({
-      folder,
-      diskGiB: flavor.diskGiB,
-      heldBytes,
+      folder: place.folder,
+      diskGiB: spec.flavor.diskGiB,
+      heldBytes: place.heldBytes,
       isBusy: () => this.#link.running > 0,
       written: () => writtenIn(`${root}/proc`),
       memoryFolders: [`${root}/tmp`, `${root}/dev/shm`],
@@ -105,15 +143,11 @@ export class BubblewrapMachine implements Machine {
     })
   }
 
-  #counts(): LimitCounts {
-    return this.#parts.group?.counts() ?? NOTHING_REACHED
-  }
-
   /** Names the limit that ended a program, or kept it from starting. */
-  #explained(exit: GuestExit, since: LimitCounts): GuestExit {
-    const { pids, memoryMiB } = this.#parts.flavor
+  #explained(exit: GuestExit, since: number): GuestExit {
+    const { pids, memoryMiB } = this.#terms.spec.flavor
     if (exit.failure?.endsWith('EAGAIN') === true) return { ...exit, limit: `the limit of ${pids} processes` }
-    return exit.signal === 'SIGKILL' && this.#counts().memory > since.memory
+    return exit.signal === 'SIGKILL' && memoryKills(this.#group) > since
       ? { ...exit, limit: `the memory limit of ${memoryMiB} MiB` }
       : exit
   }
@@ -126,7 +160,7 @@ export class BubblewrapMachine implements Machine {
 
   /** With the first process of its namespace all others in it are gone before bwrap ends. */
   async #kill(): Promise<void> {
-    const { child, first, runtime } = this.#parts
+    const [child, first, { runtime }] = [this.#child, this.#first, this.#terms]
     if (this.#startedAt !== undefined && readProcess(first)?.startedAt === this.#startedAt) killProcess(first)
     if ((await within(child.exited, KILL_WAIT_MS, runtime)) === undefined) child.signal('SIGKILL')
   }
@@ -134,7 +168,7 @@ export class BubblewrapMachine implements Machine {
   #finish(): MachineEnd {
     this.#unwatch()
     const end = this.#verdict ?? { reason: 'died', message: 'its first program was ended from inside' }
-    this.#parts.egress?.end()
+    this.#egress?.end()
     this.#link.end(exitWith(end))
     return end
   }
@@ -182,4 +216,182 @@ function exitWith({ reason, message }: MachineEnd): GuestExit {
   return reason === 'disk'
     ? { ...none, failure, limit: message.replace(/ was reached$/, '') }
     : { ...none, failure }
+}
+
+// Starting one machine: bwrap, what it reads, and the limits around it.
+
+/** The agent is small; every program may have more. */
+const AGENT_FLAGS = [
+  '--max-old-space-size=64',
+  '--max-semi-space-size=1',
+  '--v8-pool-size=0',
+  '--no-warnings',
+]
+
+/** When memory runs out, programs of machines are ended before those of the host. The environment is none of the service's. */
+const OUTSIDE = 'echo 1000 >/proc/self/oom_score_adj; exec /usr/bin/env -i "$@"'
+
+/** The first process of a machine: it waits for processes without parents, and ends with the agent, and all others with it. */
+const FIRST = 'exec 3<&0 </dev/null; "$@" <&3 3<&- & exec 3<&- >/dev/null 2>&1; wait'
+
+const MiB = 1024 * 1024
+const GiB = 1024 * MiB
+
+/** @throws MachineStartError */
+export async function startMachine(terms: StartTerms): Promise<BubblewrapMachine> {
+  const { spec, runtime } = terms
+  const child = spawned(terms)
+  const stderr = new StderrHead(child.stderr)
+  try {
+    const first = await begun(terms, child)
+    const group = terms.host.scopes && (await groupOf(child.pid ?? 0))
+    const machine = new BubblewrapMachine(terms, { child, first, group })
+    const started = Promise.race([machine.ready.then(() => true), machine.ended.then(() => false)])
+    const isReady = await within(started, spec.startTimeoutMs, runtime)
+    if (isReady === true) return machine
+    await machine.stop()
+    throw new MachineStartError(
+      isReady === undefined ? `it took longer than ${spec.startTimeoutMs} ms` : 'its agent did not start',
+    )
+  } catch (error) {
+    child.signal('SIGKILL')
+    await child.exited
+    const message = error instanceof Error ? error.message : String(error)
+    throw new MachineStartError(`the machine could not be started: ${message}${stderr.shown}`)
+  }
+}
+
+/** Gives bwrap what it reads, and gives the number of the first process on the host. */
+async function begun({ runtime, host, spec, place, interpreter }: StartTerms, child: Child): Promise<number> {
+  const options = bwrapArguments({
+    sessionFolder: place.folder,
+    memoryMiB: spec.flavor.memoryMiB,
+    network: spec.network,
+    volumes: place.volumes,
+    readOnlyPaths: [...new Set([...nodeItself().paths, ...interpreter.paths])],
+    rootEntries: rootEntries(),
+  })
+  give(child, descriptors.args, Buffer.from(options.map((option) => `${option}\0`).join('')))
+  give(child, descriptors.seccomp, seccompFilter(host.calls))
+  give(child, descriptors.agent, host.agent)
+  give(child, descriptors.first, host.shell)
+  for (const [index, [, content]] of guestFiles.entries()) give(child, descriptors.firstFile + index, content)
+  const pid = await within(
+    Promise.race([firstProcess(pipe(child, descriptors.info)), child.exited.then(() => undefined)]),
+    spec.startTimeoutMs,
+    runtime,
+  )
+  if (pid === undefined) throw new MachineStartError('bwrap did not start it')
+  return pid
+}
+
+function spawned({ runtime, host, spec, place: { identity, volumes }, name }: StartTerms): Child {
+  const port = spec.network.kind === 'allow' ? [String(PROXY_PORT)] : []
+  const agent = [nodeItself().program, ...AGENT_FLAGS, AGENT_PATH, ...port]
+  const inside = [FIRST_PATH, '-c', FIRST, 'sh', ...agent]
+  const limited = [
+    [host.prlimit, ...limits(spec.flavor), '--', host.bwrap, '--args', String(descriptors.args), '--'],
+    // Counted for each user namespace, so that it is set inside.
+    [host.prlimit, `--nproc=${spec.flavor.pids + OWN_PROCESSES}`, '--', ...inside],
+  ].flat()
+  // Only root speaks to the systemd of the system, and becomes the user of the session after that.
+  const user =
+    host.scopes === undefined || identity === undefined
+      ? []
+      : ['setpriv', '--reuid', String(identity.uid), '--regid', String(identity.gid), '--clear-groups', '--']
+  const scope = host.scopes === undefined ? [] : [...scopeCommand(host.scopes, name, spec.flavor), ...user]
+  const [command = '', ...args] = [...scope, '/bin/sh', '-c', OUTSIDE, 'sh', ...limited]
+  return runtime.spawn({
+    command,
+    args,
+    cwd: '/',
+    env: host.scopes?.env ?? {},
+    pipes: descriptors.firstFile - descriptors.args + guestFiles.length,
+    descriptors: volumes.map(({ descriptor }) => descriptor),
+    ...(host.scopes === undefined && identity !== undefined && { identity }),
+  })
+}
+
+/** Of every process of a machine, the first one included. A core limit of one byte is kept by the filter of system calls. */
+function limits({ memoryMiB, diskGiB }: FlavorLimits): string[] {
+  return [
+    '--core=1',
+    `--data=${memoryMiB * MiB}`,
+    `--fsize=${Math.floor(diskGiB * GiB)}`,
+    '--nofile=1024',
+    '--memlock=65536',
+  ]
+}
+
+/** What every program finds; packages are installed into the workspace. */
+function variables({ env, network }: MachineSpec): Record<string, string> {
+  return {
+    PATH: `${WORKSPACE}/.local/bin:/usr/local/bin:/usr/bin:/bin`,
+    HOME: WORKSPACE,
+    USER: 'sandbox',
+    LOGNAME: 'sandbox',
+    SHELL: '/bin/sh',
+    LANG: 'C.UTF-8',
+    TMPDIR: '/tmp',
+    PIP_BREAK_SYSTEM_PACKAGES: '1',
+    npm_config_prefix: `${WORKSPACE}/.local`,
+    ...(network.kind === 'allow' && proxyVariables()),
+    ...env,
+  }
+}
+
+function egressOf({ runtime, log, spec: { network, sessionName } }: StartTerms): Egress | undefined {
+  return network.kind === 'allow'
+    ? new Egress({ hosts: network.hosts, sessionName, runtime, log })
+    : undefined
+}
+
+function pipe(child: Child, descriptor: number): Duplex | undefined {
+  return child.pipes?.[descriptor - descriptors.args]
+}
+
+function give(child: Child, descriptor: number, content: string | Uint8Array): void {
+  // Read to its end, so that its descriptor is given back when bwrap has closed its own.
+  pipe(child, descriptor)
+    ?.on('error', () => undefined)
+    .resume()
+    .end(content)
+}
+
+/** What bwrap tells as soon as there is a first process. */
+function firstProcess(info: Duplex | undefined): Promise<number> {
+  return new Promise((resolve) => {
+    let said = ''
+    info?.on('error', () => undefined)
+    info?.on('data', (chunk: Buffer) => {
+      said += chunk.toString('latin1')
+      const [, pid] = /"child-pid":\s*(\d+)/.exec(said) ?? []
+      if (pid !== undefined) resolve(Number(pid))
+    })
+  })
+}
+
+/** On the loopback of the machine, where nobody else listens when its agent begins. */
+const PROXY_PORT = 3128
+
+/** The machine itself: its own servers are reached without the proxy. Python looks for `[::1]`, others for `::1`. */
+const OWN_NAMES = 'localhost,127.0.0.1,0.0.0.0,::1,[::1],sandbox'
+
+/**
+ * In the spellings that programs read: curl wants small letters for http, others want capitals.
+ *
+ * There is none for all protocols, since the proxy knows no other ones. With the last of them `fetch` of Node.js
+ * reads the others from version 22.21 and 24.0 on, and `node:http` and `node:https` from 22.21 and 24.5 on.
+ */
+function proxyVariables(): Record<string, string> {
+  const proxy = `http://127.0.0.1:${PROXY_PORT}`
+  return {
+    http_proxy: proxy,
+    https_proxy: proxy,
+    no_proxy: OWN_NAMES,
+    HTTP_PROXY: proxy,
+    HTTPS_PROXY: proxy,
+    NO_PROXY: OWN_NAMES,
+    NODE_USE_ENV_PROXY: '1',
+  }
 }

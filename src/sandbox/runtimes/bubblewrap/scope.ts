@@ -33,12 +33,6 @@ export interface Scopes {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** How often each limit was reached since the machine began. */
-export interface LimitCounts {
-  readonly memory: number
-  readonly processes: number
-}
-
 /** Undefined where systemd makes no scopes, or the kernel does not hold their limits. */
 export async function findScopes(runtime: Runtime, name: string): Promise<Scopes | undefined> {
   const program = findProgram('systemd-run', runtime.env)
@@ -80,33 +74,18 @@ export function scopeCommand({ program }: Scopes, name: string, flavor: FlavorLi
   ]
 }
 
-/** The group of one machine. */
-export class MachineGroup {
-  readonly #folder: string
-
-  private constructor(folder: string) {
-    this.#folder = folder
-  }
-
-  /** That of a process which systemd-run has become; undefined where it is in none of its own. */
-  static async of(pid: number): Promise<MachineGroup | undefined> {
-    const groups = await readFile(`/proc/${pid}/cgroup`, 'latin1').catch(() => '')
-    const [, path] = /^0::(\/.*\.scope)$/m.exec(groups) ?? []
-    return path === undefined ? undefined : new MachineGroup(join(CGROUPS, path))
-  }
-
-  counts(): LimitCounts {
-    return {
-      memory: counted(join(this.#folder, 'memory.events'), 'oom_kill'),
-      processes: counted(join(this.#folder, 'pids.events'), 'max'),
-    }
-  }
+/** The folder of the group of a process that systemd-run has become; undefined where it is in none of its own. */
+export async function groupOf(pid: number): Promise<string | undefined> {
+  const groups = await readFile(`/proc/${pid}/cgroup`, 'latin1').catch(() => '')
+  const [, path] = /^0::(\/.*\.scope)$/m.exec(groups) ?? []
+  return path === undefined ? undefined : join(CGROUPS, path)
 }
 
-/** A line `name number` of a file; 0 where the group is gone. */
-function counted(path: string, name: string): number {
+/** How many processes of a group the kernel has ended for want of memory; 0 where there is no group, or it is gone. */
+export function memoryKills(group: string | undefined): number {
+  if (group === undefined) return 0
   try {
-    const [, count] = new RegExp(`^${name} (\\d+)$`, 'm').exec(readFileSync(path, 'latin1')) ?? []
+    const [, count] = /^oom_kill (\d+)$/m.exec(readFileSync(join(group, 'memory.events'), 'latin1')) ?? []
     return Number(count ?? 0)
   } catch {
     return 0

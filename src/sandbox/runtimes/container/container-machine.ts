@@ -1,31 +1,41 @@
 // A machine that is a container, in which programs are started one by one.
 
+import { constants } from 'node:os'
+import process from 'node:process'
+import { type Readable, Transform } from 'node:stream'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/within.js'
-import type { GuestCommand, GuestExit, GuestProcess, Machine, MachineEnd } from '../../runtime.js'
+import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
+import type {
+  GuestCommand,
+  GuestExit,
+  GuestProcess,
+  Machine,
+  MachineEnd,
+  MachineSpec,
+  MachineVolume,
+} from '../../runtime.js'
 import type { DiskWatch } from '../disk-watch.js'
-import { ShellStart, commandMark, interruptCommand, killCommand, startCommand } from '../shell-start.js'
-import { CONTAINER_WORKSPACE, execArguments } from './container-arguments.js'
+import type { MachinePlace } from '../session-host.js'
 import type { ContainerEngine } from './container-engine.js'
 
 /** The first program ends with its stdin; an engine that is slow is told to end it. */
 const STOP_MS = 5000
 
+/** What a container is run with. */
 export interface ContainerMachineParts {
   readonly runtime: Runtime
   readonly engine: ContainerEngine
   readonly name: string
   /** The command that runs the container. */
   readonly child: Child
-  readonly interpreter: string
-  readonly env: Readonly<Record<string, string>>
   readonly disk: DiskWatch
-  /** Of the session, on the host. */
-  readonly folder: string
-  /** What was in it before. */
-  readonly heldBytes: number
-  readonly diskGiB: number
+  readonly place: MachinePlace
+  readonly spec: MachineSpec
 }
+
+/** What every image has that can be used. */
+const interpreters = { python: 'python3', node: 'node' } as const
 
 /** A container that has said that it is ready. */
 export class ContainerMachine implements Machine {
@@ -42,15 +52,15 @@ export class ContainerMachine implements Machine {
 
   constructor(parts: ContainerMachineParts) {
     this.#parts = parts
-    this.interpreter = [parts.interpreter]
+    this.interpreter = [interpreters[parts.spec.language]]
     this.#unwatch = this.#watchDisk()
     this.ended = parts.child.exited.then(() => this.#finish())
   }
 
   run(command: GuestCommand): GuestProcess {
-    const { engine, name, env } = this.#parts
+    const { engine, name, spec } = this.#parts
     const call = `${name}-${++this.#calls}`
-    const variables = { ...env, ...command.env, [commandMark]: call }
+    const variables = { HOME: CONTAINER_WORKSPACE, ...spec.env, ...command.env, [commandMark]: call }
     const named = Object.entries(variables).map(([each, value]) => engine.written(each, value))
     const start = startCommand(command, command.cwd ?? CONTAINER_WORKSPACE)
     const args = this.#isStopped ? ['exec', name] : execArguments(name, named, start)
@@ -86,11 +96,11 @@ export class ContainerMachine implements Machine {
   }
 
   #watchDisk(): () => void {
-    const { disk, folder, heldBytes, diskGiB } = this.#parts
+    const { disk, place, spec } = this.#parts
     return disk.add({
-      folder,
-      diskGiB,
-      heldBytes,
+      folder: place.folder,
+      diskGiB: spec.flavor.diskGiB,
+      heldBytes: place.heldBytes,
       isBusy: () => this.#programs.size > 0,
       written: () => undefined,
       memoryFolders: [],
@@ -147,5 +157,191 @@ class ContainerProcess implements GuestProcess {
   /** Nobody is left inside whom it could be heard of. */
   abandon(): void {
     this.#child.signal('SIGKILL')
+  }
+}
+
+/** Where the folder of the session is inside. */
+const CONTAINER_WORKSPACE = '/workspace'
+
+/** By which containers of ours are found. */
+export const LABEL = 'mcps-sandbox'
+
+const MiB = 1024 * 1024
+
+/** Of the memory: how much may be files in it. */
+const TEMPORARY_PART = 1 / 4
+
+/** Processes that are ours: the first one, what it starts, and who ends a call. */
+const OWN_PROCESSES = 8
+
+/**
+ * The first program, which waits for whoever is left without a parent, and ends with its stdin, and with it everybody else.
+ *
+ * It says when programs can be started.
+ */
+const FIRST = 'exec 3<&0; cat <&3 >/dev/null & exec 3<&-; echo ready; wait'
+
+/** What differs from container to container. */
+interface ContainerTerms {
+  readonly name: string
+  /** The service that it belongs to. */
+  readonly owner: string
+  readonly image: string
+  readonly place: MachinePlace
+  /** Whether the engine is Podman without root, which numbers users anew. */
+  readonly keepsUser: boolean
+  readonly spec: MachineSpec
+}
+
+export function runArguments(terms: ContainerTerms): string[] {
+  const { name, owner, image, place, keepsUser, spec } = terms
+  const { uid, gid } = place.identity ?? { uid: process.getuid?.() ?? 1000, gid: process.getgid?.() ?? 1000 }
+  return [
+    ['run', '--rm', '--interactive', '--pull', 'never', '--name', name, '--label', `${LABEL}=${owner}`],
+    [
+      '--hostname',
+      'sandbox',
+      '--network',
+      spec.network.kind === 'host' ? 'host' : 'none',
+      '--log-driver',
+      'none',
+    ],
+    ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
+    ['--user', `${uid}:${gid}`, ...(keepsUser ? ['--userns', 'keep-id'] : [])],
+    limits(spec.flavor),
+    folders(spec.flavor, place),
+    ['--workdir', CONTAINER_WORKSPACE, '--entrypoint', 'sh', image, '-c', FIRST],
+  ].flat()
+}
+
+/** Values of variables stand in the environment of the command, where other users do not see them. */
+function execArguments(name: string, variables: Iterable<string>, command: readonly string[]): string[] {
+  const named = [...variables].flatMap((variable) => ['--env', variable])
+  return ['exec', '--interactive', ...named, name, ...command]
+}
+
+/** No limits of single processes: an engine that is given one forgets those of its own configuration. */
+function limits({ cpus, memoryMiB, pids }: FlavorLimits): string[] {
+  return [
+    ['--memory', `${memoryMiB}m`, '--memory-swap', `${memoryMiB}m`, '--cpus', String(cpus)],
+    ['--pids-limit', String(pids + OWN_PROCESSES)],
+  ].flat()
+}
+
+function folders({ memoryMiB }: FlavorLimits, { folder, volumes }: MachinePlace): string[] {
+  const bytes = Math.floor(memoryMiB * TEMPORARY_PART) * MiB
+  const session = { hostPath: folder, guestPath: CONTAINER_WORKSPACE, isReadOnly: false }
+  return [
+    '--tmpfs',
+    `/tmp:rw,nosuid,nodev,size=${bytes},mode=1777`,
+    ...[session, ...volumes].flatMap((volume) => ['--mount', mount(volume)]),
+  ]
+}
+
+/** A line of comma-separated values. */
+function mount({ hostPath, guestPath, isReadOnly }: MachineVolume): string {
+  return ['type=bind', `source=${hostPath}`, `target=${guestPath}`, ...(isReadOnly ? ['readonly'] : [])]
+    .map((value) => (/[",]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value))
+    .join(',')
+}
+
+// Starting programs through a shell inside, where nobody tells the number of a process and nobody ends one.
+//
+// The first line that the shell writes to stderr is its number, which the program keeps as it takes the place of the shell; or why
+// there is no program. Whatever the program starts inherits the mark of its call.
+
+/** The variable by which processes of one call are found. */
+const commandMark = 'SANDBOX_CALL'
+
+const START = `cd "$1" 2>/dev/null || { echo "$1: ENOENT" >&2; exit 127; }
+shift
+command -v "$1" >/dev/null 2>&1 || { echo "$1: ENOENT" >&2; exit 127; }
+echo "$$" >&2
+exec "$@"`
+
+/** All of them are stopped before the first is killed, so that nobody starts others meanwhile, or ends well. */
+const KILL = `marked() {
+  for folder in /proc/[0-9]*; do
+    tr '\\0' '\\n' 2>/dev/null < "$folder/environ" | grep -qx "${commandMark}=$1" && echo "\${folder#/proc/}"
+  done
+}
+known=
+for round in 1 2 3 4 5 6 7 8; do
+  found=$(marked "$1" 2>/dev/null)
+  [ "$found" = "$known" ] && break
+  known=$found
+  kill -STOP $known
+done
+kill -KILL $known`
+
+/** The beginning of stderr that may be held until its first line is whole. */
+const LINE_BYTES_MAX = 4096
+
+/** What a shell adds to the number of the signal that has ended a program. */
+const SIGNALLED = 128
+
+const LF = 0x0a
+
+/** The command that starts a program. */
+function startCommand({ program, args }: GuestCommand, cwd: string): string[] {
+  return ['sh', '-c', START, 'sh', cwd, program, ...args]
+}
+
+/** The command that interrupts a process by its number. */
+function interruptCommand(pid: string): string[] {
+  return ['sh', '-c', 'kill -INT "$1"', 'sh', pid]
+}
+
+/** The command that ends all processes of a call. */
+function killCommand(call: string): string[] {
+  return ['sh', '-c', KILL, 'sh', call]
+}
+
+/** What a shell says before the program does. */
+class ShellStart {
+  /** The stderr of the program. */
+  readonly stderr: Readable
+  /** Resolves with the number of the process; undefined when it was not started. */
+  readonly pid: Promise<string | undefined>
+  #said = ''
+  #isTold = false
+  #tell: (pid: string | undefined) => void = () => {}
+
+  constructor(source: Readable) {
+    this.pid = new Promise((resolve) => {
+      this.#tell = resolve
+    })
+    const rest = new Transform({
+      transform: (chunk: Buffer, _encoding, done) => done(null, this.#isTold ? chunk : this.#take(chunk)),
+      flush: (done) => {
+        this.#tell(undefined)
+        done()
+      },
+    })
+    source.on('error', () => rest.end())
+    this.stderr = source.pipe(rest)
+  }
+
+  /** The end of the program, by that of the shell or of whoever has run it. */
+  async exit({ code, signal, failure }: GuestExit): Promise<GuestExit> {
+    const none = { code: undefined, signal: undefined }
+    if (failure !== undefined) return { ...none, failure }
+    const pid = await this.pid
+    if (pid === undefined) return { ...none, failure: this.#said.trim() || 'it was not started' }
+    const ended = Object.entries(constants.signals).find(([, number]) => SIGNALLED + number === code)
+    return ended === undefined ? { code, signal } : { code: undefined, signal: ended[0] }
+  }
+
+  #take(chunk: Buffer): Buffer {
+    const end = chunk.indexOf(LF)
+    this.#said += chunk.toString('utf8', 0, end === -1 ? chunk.length : end)
+    if (end === -1 && this.#said.length <= LINE_BYTES_MAX) return Buffer.alloc(0)
+    if (!/^\d+$/.test(this.#said)) {
+      this.#said += chunk.toString('utf8', Math.max(0, end)).slice(0, LINE_BYTES_MAX)
+      return Buffer.alloc(0)
+    }
+    this.#isTold = true
+    this.#tell(this.#said)
+    return chunk.subarray(end + 1)
   }
 }

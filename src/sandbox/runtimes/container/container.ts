@@ -1,59 +1,42 @@
 // A container for each session, by Docker or Podman, from an image that is there.
 
-import process from 'node:process'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/within.js'
-import { type TemplateImage, imageOf, imagesOf, interpreterIn } from '../../images.js'
-import { Volumes } from '../../volumes.js'
+import { StderrHead } from '../../host-program.js'
 import {
   type Machine,
   type MachineSpec,
   MachineStartError,
   type RuntimeProbe,
+  type SandboxLanguage,
   type SandboxRuntime,
 } from '../../runtime.js'
-import type { StateFolder } from '../../state-folder.js'
-import { DiskWatch } from '../disk-watch.js'
-import { LivingMachines } from '../living-machines.js'
-import { StderrHead } from '../stderr-head.js'
-import { type HostIdentity, Identities } from '../bubblewrap/identities.js'
-import { LABEL, CONTAINER_WORKSPACE, runArguments } from './container-arguments.js'
+import type { SessionHost } from '../session-host.js'
 import { type ContainerEngine, findEngine, reasonIn } from './container-engine.js'
-import { ContainerMachine } from './container-machine.js'
-
-export interface ContainerParts {
-  readonly runtime: Runtime
-  readonly folder: StateFolder
-  /** The user of all machines, when the service runs as root. */
-  readonly runAs: HostIdentity | undefined
-  readonly images: readonly TemplateImage[]
-}
+import { ContainerMachine, LABEL, runArguments } from './container-machine.js'
 
 /** Machines that are containers. */
 export class ContainerRuntime implements SandboxRuntime {
   readonly id = 'container'
   readonly isolation = 'container'
   readonly networks = ['none', 'host'] as const
-  readonly #parts: ContainerParts
-  readonly #identities: Identities
-  readonly #volumes: Volumes
-  readonly #disk: DiskWatch
-  readonly #machines = new LivingMachines()
+  readonly #runtime: Runtime
+  readonly #host: SessionHost
+  readonly #templates: readonly TemplateImage[]
   #engine: Promise<ContainerEngine | string> | undefined
   #starts = 0
 
-  constructor(parts: ContainerParts) {
-    this.#parts = parts
-    this.#identities = new Identities(process.getuid?.() === 0, parts.runAs, parts.runtime)
-    this.#volumes = new Volumes(parts.runtime, parts.folder, parts.runAs)
-    this.#disk = new DiskWatch(parts.runtime)
+  constructor(runtime: Runtime, host: SessionHost, templates: readonly TemplateImage[]) {
+    this.#runtime = runtime
+    this.#host = host
+    this.#templates = templates
   }
 
   async probe(): Promise<RuntimeProbe> {
     const engine = await this.#found()
     if (typeof engine === 'string')
       return { kind: 'unusable', why: engine, remedy: 'install Docker or Podman, and start it' }
-    const images = imagesOf(this.#parts.images)
+    const images = imagesOf(this.#templates)
     for (const image of images)
       if (await hasImage(engine, image)) return { kind: 'usable', limits: engine.kind }
     const why = `${engine.kind} has none of the images ${images.join(', ')}, and none is fetched unasked`
@@ -73,19 +56,17 @@ export class ContainerRuntime implements SandboxRuntime {
         `the image ${image} is not there: ${engine.kind} pull ${image}, or set image in the template`,
       )
     const machine = await this.#started(engine, image, spec)
-    this.#machines.add(machine, spec.sessionId)
+    this.#host.add(machine, spec.sessionId)
     return machine
   }
 
   async discard(sessionId: string): Promise<void> {
-    await this.#machines.stopOf(sessionId)
-    await this.#parts.folder.discard(sessionId)
-    this.#identities.forget(sessionId)
+    await this.#host.discard(sessionId)
   }
 
   /** An engine may have containers of services elsewhere: removed are those whose dead owners have left folders here. */
   async sweep(): Promise<void> {
-    const dead = new Set(await this.#parts.folder.dead())
+    const dead = new Set(await this.#host.folder.dead())
     const engine = await this.#found()
     if (dead.size > 0 && typeof engine !== 'string') {
       const listed = await engine.ask(['ps', '--all', '--filter', `label=${LABEL}`, '--format', '{{.Names}}'])
@@ -94,52 +75,36 @@ export class ContainerRuntime implements SandboxRuntime {
         if (owner !== undefined && dead.has(owner)) await engine.ask(['rm', '--force', name.trim()])
       }
     }
-    await this.#parts.folder.sweep()
+    await this.#host.folder.sweep()
   }
 
   async close(): Promise<void> {
-    await this.#machines.stopAll()
-    this.#volumes.close()
-    await this.#parts.folder.close()
+    await this.#host.close()
   }
 
   async #started(engine: ContainerEngine, image: string, spec: MachineSpec): Promise<ContainerMachine> {
-    const { runtime, folder } = this.#parts
-    const identity = this.#identities.of(spec.sessionId)
-    const sessionFolder = await folder.session(spec.sessionId, identity)
-    const name = `${LABEL}-${folder.name}-${++this.#starts}`
-    const args = runArguments({
-      name,
-      owner: folder.name,
-      image,
-      sessionFolder,
-      identity: identity ?? { uid: process.getuid?.() ?? 1000, gid: process.getgid?.() ?? 1000 },
-      keepsUser: engine.keepsUser,
-      spec,
-      volumes: await this.#volumes.of(spec.volumes),
-    })
-    const heldBytes = await this.#disk.held(sessionFolder)
-    const child = engine.spawn(args, {})
+    const place = await this.#host.prepare(spec)
+    const owner = this.#host.folder.name
+    const name = `${LABEL}-${owner}-${++this.#starts}`
+    const child = engine.spawn(
+      runArguments({ name, owner, image, place, keepsUser: engine.keepsUser, spec }),
+      {},
+    )
     child.stdin.on('error', () => undefined)
     const stderr = new StderrHead(child.stderr)
     const isReady = await within(
       Promise.race([readiness(child), child.exited.then(() => false)]),
       spec.startTimeoutMs,
-      runtime,
+      this.#runtime,
     )
-    const env = { HOME: CONTAINER_WORKSPACE, ...spec.env }
-    const interpreter = interpreterIn(spec.language)
     const machine = new ContainerMachine({
-      runtime,
+      runtime: this.#runtime,
       engine,
       name,
       child,
-      interpreter,
-      env,
-      disk: this.#disk,
-      folder: sessionFolder,
-      heldBytes,
-      diskGiB: spec.flavor.diskGiB,
+      disk: this.#host.disk,
+      place,
+      spec,
     })
     if (isReady === true) return machine
     await machine.stop()
@@ -148,7 +113,7 @@ export class ContainerRuntime implements SandboxRuntime {
   }
 
   #found(): Promise<ContainerEngine | string> {
-    this.#engine ??= findEngine(this.#parts.runtime)
+    this.#engine ??= findEngine(this.#runtime)
     return this.#engine
   }
 }
@@ -164,4 +129,25 @@ function readiness({ stdout }: Child): Promise<boolean> {
     stdout.once('data', () => resolve(true))
     stdout.resume()
   })
+}
+
+/** What a template says of its image. */
+export interface TemplateImage {
+  readonly language: SandboxLanguage
+  readonly image: string | undefined
+}
+
+/** Those of the languages, where a template names none. */
+const usualImages: Readonly<Record<SandboxLanguage, string>> = {
+  python: 'python:3-slim',
+  node: 'node:22-slim',
+}
+
+function imageOf({ language, image }: TemplateImage): string {
+  return image ?? usualImages[language]
+}
+
+/** Those of these templates, or of the languages. */
+function imagesOf(templates: readonly TemplateImage[]): string[] {
+  return [...new Set(templates.length === 0 ? Object.values(usualImages) : templates.map(imageOf))]
 }
