@@ -6,9 +6,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import process from 'node:process'
+import { Duplex } from 'node:stream'
 import { findProgram } from './host-program.js'
-import { rootEntries } from './runtimes/bubblewrap/guest-interpreter.js'
-import { systemPaths, systemResolverPaths } from './runtimes/bubblewrap/arguments.js'
+import { systemMounts } from './runtimes/bubblewrap/arguments.js'
+import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 
 /** What a confined program may reach; all paths are of the host, and the same inside. */
 export interface ConfinePolicy {
@@ -24,6 +25,9 @@ export interface ConfinePolicy {
   readonly memoryMiB?: number
 }
 
+/** Of the child, on which bwrap reads the filter of system calls, which is that of machines. */
+const FILTER_DESCRIPTOR = 3
+
 /** What a shell adds to the number of the signal that has ended a program. */
 const SIGNALLED = 128
 
@@ -36,10 +40,17 @@ export async function confine(args: readonly string[]): Promise<number> {
   if (typeof policy === 'string') return refuse(2, policy)
   const bwrap = findProgram('bwrap', process.env)
   if (bwrap === undefined) return refuse(126, 'bwrap is not installed: apt-get install bubblewrap')
+  const calls = processors[process.arch]
+  if (calls === undefined) return refuse(126, `there is no filter of system calls for ${process.arch}`)
   const memory =
     policy.memoryMiB === undefined ? [] : ['prlimit', `--data=${policy.memoryMiB * 1024 * 1024}`, '--']
   const [program = bwrap, ...rest] = [...memory, bwrap, ...confinement(policy), '--', ...command]
-  const child = spawn(program, rest, { stdio: 'inherit', env: policy.env ?? process.env })
+  const child = spawn(program, rest, {
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    env: policy.env ?? process.env,
+  })
+  const pipe = child.stdio[FILTER_DESCRIPTOR]
+  if (pipe instanceof Duplex) pipe.on('error', () => undefined).end(seccompFilter(calls))
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => child.kill(name))
   return exitOf(child)
 }
@@ -73,16 +84,12 @@ function arePaths(value: unknown): boolean {
 
 /** The options of bwrap: the system to read, folders in memory, and what the policy names. */
 function confinement({ read = [], write = [], network = 'none' }: ConfinePolicy): string[] {
-  const paths = network === 'host' ? [...systemPaths, ...systemResolverPaths] : systemPaths
   return [
     ['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup'],
     network === 'host' ? [] : ['--unshare-net'],
     ['--disable-userns', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
-    ['--ro-bind', '/usr', '/usr'],
-    rootEntries().flatMap((entry) =>
-      entry.kind === 'link' ? ['--symlink', entry.target, entry.path] : ['--ro-bind', entry.path, entry.path],
-    ),
-    paths.flatMap((path) => ['--ro-bind-try', path, path]),
+    ['--seccomp', String(FILTER_DESCRIPTOR)],
+    systemMounts(network === 'host'),
     ['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],
     read.flatMap((path) => ['--ro-bind', path, path]),
     write.flatMap((path) => ['--bind', path, path]),

@@ -5,15 +5,7 @@
 import type { ErrorBody } from '../jsonrpc/build.js'
 import { type SandboxRefusal, sandboxRefused } from '../mcp/error-codes.js'
 
-interface ErrorFacts {
-  readonly error_code: string
-  readonly category: 'configuration' | 'resource' | 'network' | 'execution' | 'session' | 'system'
-  readonly severity: 'low' | 'medium' | 'high' | 'critical'
-  readonly recovery_suggestions: readonly string[]
-  readonly context: Readonly<Record<string, unknown>>
-}
-
-type Context = ErrorFacts['context']
+type Context = Readonly<Record<string, unknown>>
 
 /** A call that cannot be done; `body` is its answer. */
 export class SandboxError extends Error {
@@ -26,92 +18,85 @@ export class SandboxError extends Error {
   }
 }
 
-function refused(kind: SandboxRefusal, message: string, facts: ErrorFacts): SandboxError {
-  return new SandboxError(sandboxRefused(kind, message, { ...facts }))
+type Category = 'configuration' | 'resource' | 'network' | 'execution' | 'session' | 'system'
+
+/** By `error_code`: the kind of answer, the category and the severity. */
+const facts = {
+  RESOURCE_LIMIT_EXCEEDED: ['refused', 'resource', 'medium'],
+  INVALID_PARAMETER: ['arguments', 'execution', 'low'],
+  SESSION_NOT_FOUND: ['arguments', 'session', 'low'],
+  TEMPLATE_MISMATCH: ['arguments', 'session', 'low'],
+  FILE_ACCESS_FAILED: ['failed', 'execution', 'low'],
+  CONFIGURATION_ERROR: ['failed', 'configuration', 'high'],
+  SANDBOX_CREATION_FAILED: ['failed', 'system', 'high'],
+  CONNECTION_ERROR: ['failed', 'network', 'high'],
+  CODE_EXECUTION_FAILED: ['failed', 'execution', 'medium'],
+  COMMAND_EXECUTION_FAILED: ['failed', 'execution', 'medium'],
+  WRAPPER_ERROR: ['failed', 'system', 'critical'],
+} as const satisfies Readonly<Record<string, readonly [SandboxRefusal, Category, string]>>
+
+function refused(
+  code: keyof typeof facts,
+  message: string,
+  context: Context,
+  ...suggestions: readonly string[]
+): SandboxError {
+  const [kind, category, severity] = facts[code]
+  const data = { error_code: code, category, severity, recovery_suggestions: suggestions, context }
+  return new SandboxError(sandboxRefused(kind, message, data))
 }
 
 /** No room; `why` names the limit and how much of it is in use. */
 export function resourceLimit(why: string, context: Context, suggestion: string): SandboxError {
-  return refused('refused', `Resource limit exceeded: ${why}`, {
-    error_code: 'RESOURCE_LIMIT_EXCEEDED',
-    category: 'resource',
-    severity: 'medium',
-    recovery_suggestions: [suggestion, 'Stop a session that is not needed any more with stop_session'],
-    context,
-  })
+  const stop = 'Stop a session that is not needed any more with stop_session'
+  return refused('RESOURCE_LIMIT_EXCEEDED', `Resource limit exceeded: ${why}`, context, suggestion, stop)
 }
 
 /** `message` is the whole sentence. */
 export function wrongArgument(message: string, parameter: string): SandboxError {
-  return refused('arguments', message, {
-    error_code: 'INVALID_PARAMETER',
-    category: 'execution',
-    severity: 'low',
-    recovery_suggestions: ['Correct the parameter and call again'],
-    context: { parameter },
-  })
+  return refused('INVALID_PARAMETER', message, { parameter }, 'Correct the parameter and call again')
 }
 
 export function noSuchSession(sessionId: string): SandboxError {
-  return refused('arguments', `Session not found: ${sessionId}`, {
-    error_code: 'SESSION_NOT_FOUND',
-    category: 'session',
-    severity: 'low',
-    recovery_suggestions: ['Call get_sessions for those there are', 'Leave session_id out for a new session'],
-    context: { session_id: sessionId },
-  })
+  return refused(
+    'SESSION_NOT_FOUND',
+    `Session not found: ${sessionId}`,
+    { session_id: sessionId },
+    'Call get_sessions for those there are',
+    'Leave session_id out for a new session',
+  )
 }
 
 export function templateMismatch(sessionId: string, has: string, wanted: string): SandboxError {
-  const message = `Session ${sessionId} has the template '${has}' and not '${wanted}'`
-  return refused('arguments', message, {
-    error_code: 'TEMPLATE_MISMATCH',
-    category: 'session',
-    severity: 'low',
-    recovery_suggestions: [`Call with the template '${has}'`, 'Use another session_id for another template'],
-    context: { session_id: sessionId, template: has, requested_template: wanted },
-  })
+  return refused(
+    'TEMPLATE_MISMATCH',
+    `Session ${sessionId} has the template '${has}' and not '${wanted}'`,
+    { session_id: sessionId, template: has, requested_template: wanted },
+    `Call with the template '${has}'`,
+    'Use another session_id for another template',
+  )
 }
 
 export function fileFailed(why: string, context: Context): SandboxError {
-  return refused('failed', `File access failed: ${why}`, {
-    error_code: 'FILE_ACCESS_FAILED',
-    category: 'execution',
-    severity: 'low',
-    recovery_suggestions: ['Call list_files for what there is'],
-    context,
-  })
+  const list = 'Call list_files for what there is'
+  return refused('FILE_ACCESS_FAILED', `File access failed: ${why}`, context, list)
 }
 
 /** What the configuration names cannot be used. */
 export function configurationError(why: string, context: Context): SandboxError {
-  return refused('failed', `Configuration error: ${why}`, {
-    error_code: 'CONFIGURATION_ERROR',
-    category: 'configuration',
-    severity: 'high',
-    recovery_suggestions: ['Correct the configuration of the sandbox'],
-    context,
-  })
+  const correct = 'Correct the configuration of the sandbox'
+  return refused('CONFIGURATION_ERROR', `Configuration error: ${why}`, context, correct)
 }
 
 export function creationFailed(why: string, context: Context): SandboxError {
-  return refused('failed', `Sandbox creation failed: ${why}`, {
-    error_code: 'SANDBOX_CREATION_FAILED',
-    category: 'system',
-    severity: 'high',
-    recovery_suggestions: ['Call again', 'Look at what mcps-proxy sandbox --check says'],
-    context,
-  })
+  const message = `Sandbox creation failed: ${why}`
+  const look = 'Look at what mcps-proxy sandbox --check says'
+  return refused('SANDBOX_CREATION_FAILED', message, context, 'Call again', look)
 }
 
 export function connectionFailed(why: string, context: Context): SandboxError {
-  return refused('failed', `Connection error: ${why}`, {
-    error_code: 'CONNECTION_ERROR',
-    category: 'network',
-    severity: 'high',
-    recovery_suggestions: ['Check that the sandbox server runs, and its address and key'],
-    context,
-  })
+  const check = 'Check that the sandbox server runs, and its address and key'
+  return refused('CONNECTION_ERROR', `Connection error: ${why}`, context, check)
 }
 
 /** `what` was called: code or a command. */
@@ -121,22 +106,11 @@ export function executionFailed(
   context: Context,
   suggestion = 'Look at the output and call again',
 ): SandboxError {
-  return refused('failed', `${what} execution failed: ${why}`, {
-    error_code: `${what.toUpperCase()}_EXECUTION_FAILED`,
-    category: 'execution',
-    severity: 'medium',
-    recovery_suggestions: [suggestion],
-    context,
-  })
+  const code = what === 'Code' ? 'CODE_EXECUTION_FAILED' : 'COMMAND_EXECUTION_FAILED'
+  return refused(code, `${what} execution failed: ${why}`, context, suggestion)
 }
 
 /** A fault of the service itself. */
 export function wrapperError(): SandboxError {
-  return refused('failed', 'Wrapper error: internal fault', {
-    error_code: 'WRAPPER_ERROR',
-    category: 'system',
-    severity: 'critical',
-    recovery_suggestions: ['Look at the log of the server'],
-    context: {},
-  })
+  return refused('WRAPPER_ERROR', 'Wrapper error: internal fault', {}, 'Look at the log of the server')
 }

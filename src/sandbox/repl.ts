@@ -1,6 +1,7 @@
 // The interpreter of a session, which runs one piece of code after the other and keeps their variables.
 
 import { Buffer } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -8,6 +9,11 @@ import { programFolder } from '../folder.js'
 import { parse, quote } from '../jsonrpc/text.js'
 import type { CallOutput, StreamName } from './call-output.js'
 import type { GuestCommand, GuestExit, GuestProcess, Machine, SandboxLanguage } from './runtime.js'
+
+const NONCE_BYTES = 16
+
+/** The word at the end of each output, which no program guesses. */
+const secretNonce = (): string => randomBytes(NONCE_BYTES).toString('hex')
 
 /** How one piece of code ended. */
 export type CodeEnd =
@@ -20,17 +26,12 @@ export type CodeEnd =
   /** The interpreter has ended, and its variables with it. */
   | { readonly kind: 'gone'; readonly exit: GuestExit }
 
-export interface ReplTerms {
-  /** A word that nobody guesses. */
-  readonly nonce: () => string
-  readonly output: () => CallOutput
-}
-
 /** A running interpreter. */
 export class Repl {
   readonly ended: Promise<GuestExit>
   readonly #process: GuestProcess
-  readonly #terms: ReplTerms
+  readonly #newOutput: () => CallOutput
+  readonly #newNonce: () => string
   readonly #streams: Readonly<Record<StreamName, MarkedStream>>
   /** Of the code that runs, or of what runs on between two pieces of code; each stream changes at its own mark. */
   readonly #outputs: Record<StreamName, CallOutput>
@@ -38,9 +39,10 @@ export class Repl {
   /** Ends the code that runs; `ended` would remember all code that has ever run. */
   #gone: (exit: GuestExit) => void = () => {}
 
-  constructor(interpreter: GuestProcess, terms: ReplTerms) {
-    this.#terms = terms
-    const output = terms.output()
+  constructor(interpreter: GuestProcess, newOutput: () => CallOutput, newNonce: () => string = secretNonce) {
+    this.#newOutput = newOutput
+    this.#newNonce = newNonce
+    const output = newOutput()
     this.#outputs = { stdout: output, stderr: output }
     this.#process = interpreter
     const { stdout, stderr, exited } = interpreter
@@ -64,8 +66,8 @@ export class Repl {
   /** Runs code; one piece at a time. */
   evaluate(code: string): Promise<CodeEnd> {
     const { stdout, stderr } = this.#streams
-    const nonce = this.#terms.nonce()
-    const next = this.#terms.output()
+    const nonce = this.#newNonce()
+    const next = this.#newOutput()
     const pass = (name: StreamName) => (): void => {
       this.#outputs[name] = next
     }

@@ -1,6 +1,5 @@
 // A sandbox service: one runtime, the sessions in it, and the clients that are connected.
 
-import { randomBytes, randomUUID } from 'node:crypto'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { LogSink, Runtime, Timer } from '../runtime/runtime.js'
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
@@ -11,8 +10,6 @@ import { SandboxServer, type ServedSandbox } from './server.js'
 import { Sessions } from './sessions.js'
 import { toolsOf } from './tools.js'
 import { Turns } from './turns.js'
-
-const NONCE_BYTES = 16
 
 /** Reads of large files, of all sessions together. */
 const LARGE_READS_MAX = 4
@@ -59,7 +56,6 @@ export class SandboxService {
   #closing: Promise<void> | undefined
 
   constructor({ settings, runtime, log }: ServiceParts, sandbox: SandboxRuntime, probe: RuntimeProbe) {
-    const secret = runtime.secret ?? randomBytes
     const tools = toolsOf(settings)
     const { id, isolation } = sandbox
     const network = sandbox.fixedNetwork ?? settings.network.kind
@@ -67,14 +63,7 @@ export class SandboxService {
     const largeReads = new Turns(LARGE_READS_MAX, LARGE_READS_WAITING_MAX)
     this.#sandbox = sandbox
     this.#log = log
-    const sessions = new Sessions({
-      settings,
-      sandbox,
-      runtime,
-      log,
-      newId: randomUUID,
-      nonce: () => secret(NONCE_BYTES).toString('hex'),
-    })
+    const sessions = new Sessions({ settings, sandbox, runtime, log })
     this.#served = { settings, sessions, runtime, isolation, tools, log, about: this.facts, largeReads }
     this.#every(settings.cleanupIntervalMs, () => sessions.endExpired())
     this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())

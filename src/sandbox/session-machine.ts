@@ -20,7 +20,6 @@ export interface MachineParts {
   readonly runtime: SandboxRuntime
   readonly spec: MachineSpec
   readonly clock: Clock
-  readonly nonce: () => string
   readonly outputBytesMax: number
 }
 
@@ -59,11 +58,8 @@ export class SessionMachine {
   /** The interpreter, with the variables that there are. */
   repl(machine: Machine): Repl {
     if (this.#repl !== undefined && !this.#repl.isOver) return this.#repl
-    const { spec, nonce } = this.#parts
-    const repl = new Repl(startInterpreter(spec.language, machine), {
-      nonce,
-      output: () => this.output(machine),
-    })
+    const { spec } = this.#parts
+    const repl = new Repl(startInterpreter(spec.language, machine), () => this.output(machine))
     this.#repl = repl
     void repl.ended.then(() => {
       this.#hasLost = true

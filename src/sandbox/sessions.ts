@@ -1,5 +1,6 @@
 // The sessions there are: who finds which, who has to go, and when.
 
+import { randomUUID } from 'node:crypto'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import {
   type SandboxFlavor,
@@ -17,10 +18,6 @@ export interface SessionsParts {
   readonly sandbox: SandboxRuntime
   readonly runtime: Runtime
   readonly log: LogSink
-  /** A UUID, version 4. */
-  readonly newId: () => string
-  /** A word that nobody guesses. */
-  readonly nonce: () => string
 }
 
 /** Which session a call is for. */
@@ -106,7 +103,7 @@ export class Sessions {
   }
 
   #create({ id, owner, template: name, flavor: wanted }: SessionRequest): SandboxSession {
-    const { settings, runtime, newId } = this.#parts
+    const { settings, runtime } = this.#parts
     const template = settings.templates.find((each) => each.name === name) ?? settings.templates[0]
     if (template === undefined) throw new Error('there is no template')
     const flavor = wanted ?? settings.defaultFlavor
@@ -114,7 +111,7 @@ export class Sessions {
     this.endExpired()
     this.#makeRoom(memoryMiB, owner)
     const createdAtMs = runtime.wallNow()
-    const facts = { id: id ?? newId(), owner, template: template.name, flavor, memoryMiB, createdAtMs }
+    const facts = { id: id ?? randomUUID(), owner, template: template.name, flavor, memoryMiB, createdAtMs }
     const session = new SandboxSession(facts, this.#machine(template, flavor, facts.id), runtime)
     this.#sessions.set(keyOf(facts.id, owner), session)
     return session
@@ -126,10 +123,10 @@ export class Sessions {
     flavor: SandboxFlavor,
     sessionName: string,
   ): SessionMachine {
-    const { settings, sandbox, runtime: clock, newId, nonce } = this.#parts
+    const { settings, sandbox, runtime: clock } = this.#parts
     const { volumes, network, machineStartTimeoutMs: startTimeoutMs, outputBytesMax } = settings
     const spec = {
-      sessionId: newId(),
+      sessionId: randomUUID(),
       sessionName,
       language,
       interpreter,
@@ -140,7 +137,7 @@ export class Sessions {
       network,
       startTimeoutMs,
     }
-    return new SessionMachine({ runtime: sandbox, spec, clock, nonce, outputBytesMax })
+    return new SessionMachine({ runtime: sandbox, spec, clock, outputBytesMax })
   }
 
   #makeRoom(memoryMiB: number, owner: string): void {

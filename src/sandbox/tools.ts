@@ -25,7 +25,7 @@ export interface SandboxTool {
   readonly inputSchema: ToolSchema
   readonly outputSchema: ToolSchema
   /** @throws SandboxError */
-  run(call: ToolCall): Promise<ToolResult>
+  readonly run: (call: ToolCall) => Promise<ToolResult>
 }
 
 /** One block of content (MCP, Tool result). */
@@ -83,10 +83,10 @@ const templateAliases: ReadonlyMap<string, string> = new Map([
 /** How many characters of a session's id its sandbox is named by. */
 const NAME_LENGTH = 8
 
-const string = { type: 'string' }
-const integer = { type: 'integer' }
-const boolean = { type: 'boolean' }
-const strings = { type: 'array', items: string }
+const stringType = { type: 'string' }
+const integerType = { type: 'integer' }
+const booleanType = { type: 'boolean' }
+const stringsType = { type: 'array', items: stringType }
 const described = (description: string): ToolSchema => ({ type: 'string', description })
 const arrayOf = (items: ToolSchema): ToolSchema => ({ type: 'array', items })
 
@@ -107,7 +107,7 @@ function runTools(settings: SandboxSettings): SandboxTool[] {
       name: 'execute_code',
       description: `Execute code in a sandbox with automatic session management. ${hint}`,
       inputSchema: object({ code: described('Code to execute'), ...runInput(settings) }, ['code']),
-      outputSchema: object({ ...runOutput, template: string, code_success: boolean }, [
+      outputSchema: object({ ...runOutput, template: stringType, code_success: booleanType }, [
         ...runAlways,
         'template',
         'code_success',
@@ -125,12 +125,12 @@ function runTools(settings: SandboxSettings): SandboxTool[] {
       inputSchema: object(
         {
           command: described('Command to execute'),
-          args: { ...strings, description: 'Optional command arguments' },
+          args: { ...stringsType, description: 'Optional command arguments' },
           ...runInput(settings),
         },
         ['command'],
       ),
-      outputSchema: object({ ...runOutput, command: string, args: strings, exit_code: integer }, [
+      outputSchema: object({ ...runOutput, command: stringType, args: stringsType, exit_code: integerType }, [
         ...runAlways,
         'command',
         'args',
@@ -168,7 +168,7 @@ function sessionTools(settings: SandboxSettings): SandboxTool[] {
       name: 'stop_session',
       description: 'Stop a specific sandbox session and clean up its resources',
       inputSchema: object({ session_id: described('ID of the session to stop') }),
-      outputSchema: object({ success: boolean, session_id: string }),
+      outputSchema: object({ success: booleanType, session_id: stringType }),
       run: async ({ args, sessions, owner }) => {
         const id = args.text('session_id')
         const success = await sessions.stop(id, owner)
@@ -182,7 +182,7 @@ function sessionTools(settings: SandboxSettings): SandboxTool[] {
       inputSchema: object({}),
       outputSchema: object({
         volume_mappings: arrayOf(
-          object({ host_path: string, container_path: string, read_only: boolean }, [
+          object({ host_path: stringType, container_path: stringType, read_only: booleanType }, [
             'host_path',
             'container_path',
           ]),
@@ -206,18 +206,11 @@ function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
       inputSchema: object(
         {
           ...fileInput,
-          offset: { type: 'integer', description: 'First byte to read', minimum: 0, default: 0 },
-          limit: {
-            type: 'integer',
-            description: 'Most bytes to read',
-            minimum: 1,
-            maximum: fileBytesMax,
-            default: outputBytesMax,
-          },
+          ...partInput(outputBytesMax),
         },
         ['session_id', 'path'],
       ),
-      outputSchema: object({ ...fileOutput, data: string }, Object.keys(fileOutput)),
+      outputSchema: object({ ...fileOutput, data: stringType }, Object.keys(fileOutput)),
       run: readFileCall,
     },
     {
@@ -231,7 +224,12 @@ function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
         },
         ['session_id', 'path', 'content'],
       ),
-      outputSchema: object({ session_id: string, session_created: boolean, path: string, size: integer }),
+      outputSchema: object({
+        session_id: stringType,
+        session_created: booleanType,
+        path: stringType,
+        size: integerType,
+      }),
       run: writeFileCall,
     },
     {
@@ -247,7 +245,11 @@ function fileTools({ outputBytesMax }: SandboxSettings): SandboxTool[] {
         },
         ['session_id'],
       ),
-      outputSchema: object({ path: string, entries: arrayOf(object(entryOutput)), truncated: boolean }),
+      outputSchema: object({
+        path: stringType,
+        entries: arrayOf(object(entryOutput)),
+        truncated: booleanType,
+      }),
       run: listFilesCall,
     },
   ]
@@ -372,14 +374,14 @@ function object(properties: ToolSchema, required: readonly string[] = Object.key
 }
 
 const sessionOutput = {
-  session_id: string,
-  template: string,
-  flavor: string,
-  created_at: string,
-  last_accessed: string,
-  status: string,
-  namespace: string,
-  sandbox_name: string,
+  session_id: stringType,
+  template: stringType,
+  flavor: stringType,
+  created_at: stringType,
+  last_accessed: stringType,
+  status: stringType,
+  namespace: stringType,
+  sandbox_name: stringType,
 }
 
 const fileInput = {
@@ -387,33 +389,42 @@ const fileInput = {
   path: described('Path of the file, from the working folder of the session'),
 }
 
+/** Which part of a file is read. */
+function partInput(outputBytesMax: number): ToolSchema {
+  const limit = { minimum: 1, maximum: fileBytesMax, default: outputBytesMax }
+  return {
+    offset: { type: 'integer', description: 'First byte to read', minimum: 0, default: 0 },
+    limit: { type: 'integer', description: 'Most bytes to read', ...limit },
+  }
+}
+
 const fileOutput = {
-  path: string,
-  size: integer,
-  offset: integer,
-  length: integer,
+  path: stringType,
+  size: integerType,
+  offset: integerType,
+  length: integerType,
   encoding: { enum: ['utf8', 'base64'] },
-  truncated: boolean,
+  truncated: booleanType,
 }
 
 const entryOutput = {
-  name: string,
+  name: stringType,
   type: { enum: ['file', 'folder', 'link', 'other'] },
-  size: integer,
-  modified: string,
+  size: integerType,
+  modified: stringType,
 }
 
 /** What the results of both tools that run something have in common. */
 const runOutput: ToolSchema = {
-  session_id: string,
-  execution_time_ms: integer,
-  session_created: boolean,
-  truncated: boolean,
-  sandbox_restarted: boolean,
-  artifacts: arrayOf(object({ uri: string, path: string, size: integer, mime_type: string })),
-  isolation: string,
-  stdout: string,
-  stderr: string,
+  session_id: stringType,
+  execution_time_ms: integerType,
+  session_created: booleanType,
+  truncated: booleanType,
+  sandbox_restarted: booleanType,
+  artifacts: arrayOf(object({ uri: stringType, path: stringType, size: integerType, mime_type: stringType })),
+  isolation: stringType,
+  stdout: stringType,
+  stderr: stringType,
 }
 
 const runAlways = ['session_id', 'execution_time_ms', 'session_created']

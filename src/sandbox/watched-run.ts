@@ -52,18 +52,18 @@ function limitOf({ timeoutMs, signal, clock }: RunTerms): {
   readonly reached: Promise<{ readonly kind: 'timeout' | 'cancelled' }>
   cancel(): void
 } {
-  let cancel = (): void => {}
+  const releases: (() => void)[] = []
   const reached = new Promise<{ readonly kind: 'timeout' | 'cancelled' }>((resolve) => {
     const timer = setDeadline(clock, timeoutMs, () => resolve({ kind: 'timeout' }))
     const abort = (): void => resolve({ kind: 'cancelled' })
     signal.addEventListener('abort', abort)
     if (signal.aborted) abort()
-    cancel = () => {
-      timer.cancel()
-      signal.removeEventListener('abort', abort)
-    }
+    releases.push(
+      () => timer.cancel(),
+      () => signal.removeEventListener('abort', abort),
+    )
   })
-  return { reached, cancel: () => cancel() }
+  return { reached, cancel: () => releases.forEach((release) => release()) }
 }
 
 /**

@@ -16,7 +16,7 @@ async function endWith(line: string): Promise<CodeEnd> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
   const exited = new Promise<never>(() => {})
   const driver: GuestProcess = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
-  const repl = new Repl(driver, { nonce: () => 'nonce', output })
+  const repl = new Repl(driver, output, () => 'nonce')
   const ended = repl.evaluate('1')
   stderr.write('\0nonce')
   stdout.write(`\0nonce${line}\n`)

@@ -21,14 +21,12 @@ describe('an interpreter', () => {
     const outputs: WeakRef<CallOutput>[] = []
     const repl = new Repl(
       { stdin, stdout, stderr, exited: new Promise(() => {}), interrupt: () => {}, kill: () => {} },
-      {
-        nonce: () => 'nonce',
-        output: () => {
-          const made = newOutput()
-          outputs.push(new WeakRef(made))
-          return made
-        },
+      () => {
+        const made = newOutput()
+        outputs.push(new WeakRef(made))
+        return made
       },
+      () => 'nonce',
     )
     for (let index = 0; index < 50; index++) {
       const ended = repl.evaluate('1')
@@ -50,7 +48,7 @@ describe('an interpreter', () => {
     const input = new PassThrough()
     const exited = new Promise<typeof exit>((resolve) => input.once('data', () => resolve(exit)))
     const driver = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
-    const repl = new Repl(driver, { nonce: () => 'nonce', output: newOutput })
+    const repl = new Repl(driver, newOutput, () => 'nonce')
     const running = repl.evaluate('1')
     input.write('end')
     assert.deepEqual(await running, { kind: 'gone', exit })

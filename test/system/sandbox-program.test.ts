@@ -105,6 +105,14 @@ describe('sandbox.js exec', () => {
     assert.equal(existsSync(join(write, 'new')), true)
   })
 
+  test('refuses the program the system calls that machines are refused, the keys of the user among them', async () => {
+    const line =
+      'import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); ' +
+      'print([libc.syscall(n, 0, 0, 0) for n in ((250, 165, 272) if os.uname().machine == "x86_64" else (219, 40, 97))], os.strerror(ctypes.get_errno()))'
+    const [code, stdout, stderr] = await run({}, ['/usr/bin/python3', '-c', line])
+    assert.deepEqual([code, stdout], [0, '[-1, -1, -1] Operation not permitted\n'], stderr)
+  })
+
   test('refuses a policy that it does not know, and does not start the program', async () => {
     for (const policy of [{ reads: [] }, { read: ['relative'] }, { network: 'some' }]) {
       const [code, stdout, stderr] = await run(policy, ['echo', 'started'])

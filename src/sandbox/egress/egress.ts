@@ -12,11 +12,11 @@ import { type EgressRefusal, refusalText } from './proxy-request.js'
 
 /** Lines about refusals within a minute; those that are left out are counted. */
 const LINES_MAX = 10
-const LINES_MS = 60_000
 
-/** Connections of a session to hosts within this time. */
+/** Connections of a session to hosts within a minute: each is a question to the DNS and a port of the host. */
 const DIALS_MAX = 600
-const DIALS_MS = 60_000
+
+const MINUTE_MS = 60_000
 
 export interface EgressParts {
   /** As they are configured. */
@@ -27,18 +27,27 @@ export interface EgressParts {
   readonly log: LogSink
 }
 
-/** The connections of one machine; how many there are is bounded by whoever brings them. */
+/** The connections of one machine; the agent's link bounds how many there are. */
 export class Egress {
   readonly #terms: ConstructorParameters<typeof EgressConnection>[1]
   readonly #connections = new Set<EgressConnection>()
-  readonly #refusals: RefusalLog
+  readonly #warn: (what: string, detail?: string) => void
+  readonly #refusals: MinuteCount
   #isOver = false
 
   constructor({ hosts, sessionName, runtime, log }: EgressParts) {
-    const dials = new DialCount(runtime)
-    this.#refusals = new RefusalLog(log, runtime, sessionName)
-    const refused = (each: EgressRefusal): void => this.#refusals.take(each)
-    this.#terms = { allowed: new AllowedHosts(hosts), runtime, refused, mayDial: () => dials.take() }
+    const dials = new MinuteCount(runtime)
+    this.#refusals = new MinuteCount(runtime)
+    this.#warn = (what, detail) => {
+      const message = `session ${sessionName} was refused ${what}`
+      log({ level: 'warn', message, ...(detail !== undefined && { details: { detail } }) })
+    }
+    this.#terms = {
+      allowed: new AllowedHosts(hosts),
+      runtime,
+      refused: (each) => this.#refused(each),
+      mayDial: () => dials.next() <= DIALS_MAX,
+    }
   }
 
   /** A program has connected. */
@@ -55,67 +64,42 @@ export class Egress {
     this.#isOver = true
     for (const connection of this.#connections) connection.close()
     this.#connections.clear()
-    this.#refusals.end()
+    this.#leftOut(this.#refusals.count)
+  }
+
+  /** Says what was refused, a few times a minute. */
+  #refused(refused: EgressRefusal): void {
+    if (this.#refusals.next((count) => this.#leftOut(count)) <= LINES_MAX)
+      this.#warn(`a connection: ${refusalText(refused)}`, refused.detail)
+  }
+
+  #leftOut(count: number): void {
+    if (count > LINES_MAX) this.#warn(`${count - LINES_MAX} more connections within a minute`)
   }
 }
 
-/** Connections to hosts within a minute: each is a question to the DNS and a port of the host. */
-class DialCount {
+/** Counts within a minute that begins with its first count. */
+class MinuteCount {
   readonly #clock: Pick<EgressRuntime, 'now'>
   #sinceMs = -Infinity
-  #dials = 0
+  #count = 0
 
   constructor(clock: Pick<EgressRuntime, 'now'>) {
     this.#clock = clock
   }
 
-  take(): boolean {
+  /** The number of this one; `onEnd` hears how many there were in the minute that is over. */
+  next(onEnd?: (count: number) => void): number {
     const now = this.#clock.now()
-    if (now - this.#sinceMs >= DIALS_MS) {
+    if (now - this.#sinceMs >= MINUTE_MS) {
+      onEnd?.(this.#count)
       this.#sinceMs = now
-      this.#dials = 0
+      this.#count = 0
     }
-    return ++this.#dials <= DIALS_MAX
-  }
-}
-
-/** Says what was refused, a few times a minute. */
-class RefusalLog {
-  readonly #log: LogSink
-  readonly #clock: Pick<EgressRuntime, 'now'>
-  readonly #sessionName: string
-  #sinceMs = -Infinity
-  #lines = 0
-
-  constructor(log: LogSink, clock: Pick<EgressRuntime, 'now'>, sessionName: string) {
-    this.#log = log
-    this.#clock = clock
-    this.#sessionName = sessionName
+    return ++this.#count
   }
 
-  take(refused: EgressRefusal): void {
-    const now = this.#clock.now()
-    if (now - this.#sinceMs >= LINES_MS) {
-      this.end()
-      this.#sinceMs = now
-    }
-    if (++this.#lines > LINES_MAX) return
-    const { detail } = refused
-    const message = `${this.#who} was refused a connection: ${refusalText(refused)}`
-    this.#log({ level: 'warn', message, ...(detail !== undefined && { details: { detail } }) })
-  }
-
-  end(): void {
-    const more = this.#lines - LINES_MAX
-    this.#lines = 0
-    if (more > 0)
-      this.#log({
-        level: 'warn',
-        message: `${this.#who} was refused ${more} more connections within a minute`,
-      })
-  }
-
-  get #who(): string {
-    return `session ${this.#sessionName}`
+  get count(): number {
+    return this.#count
   }
 }

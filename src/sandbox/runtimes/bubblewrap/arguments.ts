@@ -2,6 +2,7 @@
 //
 // They are read from a descriptor, so that no list of processes shows them, on the host or inside.
 
+import { lstatSync, readlinkSync } from 'node:fs'
 import type { MachineSpec } from '../../runtime.js'
 import type { OpenVolume } from '../../volumes.js'
 
@@ -34,7 +35,7 @@ export const guestFiles: readonly (readonly [path: string, content: string])[] =
 ]
 
 /** What is the same on every machine of a kind, and no secret: the linker, alternatives, certificates, time zones. */
-export const systemPaths: readonly string[] = [
+const systemPaths: readonly string[] = [
   '/etc/ld.so.cache',
   '/etc/ld.so.conf',
   '/etc/ld.so.conf.d',
@@ -51,7 +52,7 @@ export const systemPaths: readonly string[] = [
 ]
 
 /** With the network of the host, names are found as on the host. */
-export const systemResolverPaths: readonly string[] = ['/etc/resolv.conf', '/etc/host.conf']
+const systemResolverPaths: readonly string[] = ['/etc/resolv.conf', '/etc/host.conf']
 
 /** What differs from machine to machine. */
 export interface BwrapTerms {
@@ -62,13 +63,7 @@ export interface BwrapTerms {
   readonly volumes: readonly OpenVolume[]
   /** Paths of the host that programs inside need at the same place. */
   readonly readOnlyPaths: readonly string[]
-  /** A link at the root of the host that is one inside too, or a folder: `/lib`, `/bin`. */
-  readonly rootEntries: readonly RootEntry[]
 }
-
-export type RootEntry =
-  | { readonly kind: 'link'; readonly path: string; readonly target: string }
-  | { readonly kind: 'folder'; readonly path: string }
 
 /** The options that bwrap reads; the command itself has to stand on its command line. */
 export function bwrapArguments(terms: BwrapTerms): string[] {
@@ -92,18 +87,24 @@ function namespaces({ network }: BwrapTerms): string[] {
   ].flat()
 }
 
-function system({ network, readOnlyPaths, rootEntries }: BwrapTerms): string[] {
-  const paths = network.kind === 'host' ? [...systemPaths, ...systemResolverPaths] : systemPaths
+function system({ network, readOnlyPaths }: BwrapTerms): string[] {
   return [
-    ['--ro-bind', '/usr', '/usr'],
-    rootEntries.flatMap((entry) =>
-      entry.kind === 'link' ? ['--symlink', entry.target, entry.path] : ['--ro-bind', entry.path, entry.path],
-    ),
+    systemMounts(network.kind === 'host'),
     guestFiles.flatMap(([path], index) => ['--ro-bind-data', String(descriptors.firstFile + index), path]),
-    paths.flatMap((path) => ['--ro-bind-try', path, path]),
     readOnlyPaths.flatMap((path) => ['--ro-bind', path, path]),
     ['--proc', '/proc', '--dev', '/dev'],
   ].flat()
+}
+
+/** The programs and libraries of the host to read: `/usr`, what leads to it from the root (links, or folders), and system files. */
+export function systemMounts(isHostNetwork: boolean): string[] {
+  const atRoot = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap((path) => {
+    const stats = lstatSync(path, { throwIfNoEntry: false })
+    if (stats?.isSymbolicLink() === true) return ['--symlink', readlinkSync(path), path]
+    return stats?.isDirectory() === true ? ['--ro-bind', path, path] : []
+  })
+  const files = isHostNetwork ? [...systemPaths, ...systemResolverPaths] : systemPaths
+  return ['--ro-bind', '/usr', '/usr', ...atRoot, ...files.flatMap((path) => ['--ro-bind-try', path, path])]
 }
 
 function own({ sessionFolder, memoryMiB, volumes }: BwrapTerms): string[] {

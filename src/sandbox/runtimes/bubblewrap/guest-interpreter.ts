@@ -3,16 +3,7 @@
 // No interpreter runs on the host, since code of a session may have written to what it loads. Its files are looked at, and
 // none is taken from a volume.
 
-import {
-  closeSync,
-  existsSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  readSync,
-  readlinkSync,
-  realpathSync,
-} from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync } from 'node:fs'
 import { Buffer } from 'node:buffer'
 import { basename, delimiter, dirname, join } from 'node:path'
 import process from 'node:process'
@@ -20,7 +11,6 @@ import type { Runtime } from '../../../runtime/runtime.js'
 import { isProgram, systemFolders } from '../../host-program.js'
 import { type MachineVolume, MachineStartError, type SandboxLanguage } from '../../runtime.js'
 import { isTooWide, overlap } from '../../volumes.js'
-import type { RootEntry } from './arguments.js'
 
 /** An interpreter that can be run inside. */
 export interface GuestInterpreter {
@@ -55,15 +45,6 @@ export function findInterpreter(wanted: WantedInterpreter, env: Runtime['env']):
 /** The Node that runs the service; it runs the agent too. */
 export function nodeItself(): GuestInterpreter {
   return located(process.execPath, 'node')
-}
-
-/** What stands at the root of the host for programs: links to `/usr`, or folders beside it. */
-export function rootEntries(): RootEntry[] {
-  return ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap((path): RootEntry[] => {
-    const stats = lstatSync(path, { throwIfNoEntry: false })
-    if (stats?.isSymbolicLink() === true) return [{ kind: 'link', path, target: readlinkSync(path) }]
-    return stats?.isDirectory() === true ? [{ kind: 'folder', path }] : []
-  })
 }
 
 function usual(language: SandboxLanguage, env: Runtime['env']): string {

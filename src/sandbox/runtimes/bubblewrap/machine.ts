@@ -22,7 +22,7 @@ import type { DiskWatch } from '../disk-watch.js'
 import type { MachinePlace } from '../session-host.js'
 import { AgentLink } from './agent-link.js'
 import { AGENT_PATH, FIRST_PATH, WORKSPACE, bwrapArguments, descriptors, guestFiles } from './arguments.js'
-import { type GuestInterpreter, nodeItself, rootEntries } from './guest-interpreter.js'
+import { type GuestInterpreter, nodeItself } from './guest-interpreter.js'
 import { StderrHead } from '../../host-program.js'
 import { OWN_PROCESSES, type Scopes, groupOf, memoryKills, scopeCommand } from './scope.js'
 import { type ProcessorCalls, seccompFilter } from './seccomp.js'
@@ -269,7 +269,6 @@ async function begun({ runtime, host, spec, place, interpreter }: StartTerms, ch
     network: spec.network,
     volumes: place.volumes,
     readOnlyPaths: [...new Set([...nodeItself().paths, ...interpreter.paths])],
-    rootEntries: rootEntries(),
   })
   give(child, descriptors.args, Buffer.from(options.map((option) => `${option}\0`).join('')))
   give(child, descriptors.seccomp, seccompFilter(host.calls))
