@@ -70,10 +70,7 @@ export class Logger {
     this.level = options.level
     const onTrouble = (message: string): void =>
       this.#safely(() => this.#toConsole({ level: 'warn', message }))
-    const lossLine = (lines: number): string =>
-      jsonLine(this.#plain({ level: 'warn', message: `${lines} lines are missing here` }))
-    const now = (): number => this.#now().getTime()
-    this.#file = options.file && new RotatingFile({ ...options.file, onTrouble, lossLine, now })
+    this.#file = options.file && new RotatingFile({ ...options.file, onTrouble })
     this.sink = (record) => this.#log(record)
   }
 

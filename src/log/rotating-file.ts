@@ -1,25 +1,20 @@
 // The log file: appended to in batches, rotated by size, and never a reason
-// for the proxy to fail. While it cannot be written, on a full disk perhaps, lines
-// are dropped and counted, and it is tried again from time to time.
+// for the proxy to fail. While the file cannot be written, on a full disk perhaps, lines
+// are dropped and counted.
 //
 // Several proxies may write the same file, since every client starts its own.
-// So the file is looked at before each batch: when another process rotated it,
-// it is opened again instead of being rotated twice.
+// So the file is opened for each batch: after another process rotated it, its path names a new file.
 
 import { type Stats, constants, fstatSync } from 'node:fs'
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { errorCode, errorText } from '../text/error-text.js'
 
-/** Text that waits for a slow disk, in UTF-16 units; what comes on top is dropped and counted. */
+/** Text that waits for a slow disk, in UTF-16 units; further lines are dropped and counted. */
 const pendingLengthMax = 4 * 1024 * 1024
 
 /** Text written at once, in UTF-16 units, so that a file passes its limit by little. */
 const batchLengthMax = 64 * 1024
-
-/** How long a file that cannot be written is left alone. */
-const retryMs = 30_000
 
 export interface RotatingFileOptions {
   /** Absolute. */
@@ -27,28 +22,20 @@ export interface RotatingFileOptions {
   readonly maxSizeBytes: number
   /** In all, the current one included. */
   readonly maxFiles: number
-  /** Told in words when the file cannot be written, once until it can be again, and what was lost. */
+  /** Called once when the file cannot be written, and when it can be again, with the number of lost lines. */
   readonly onTrouble: (message: string) => void
-  /** The line that stands in the file in place of so many. */
-  readonly lossLine: (lines: number) => string
-  /** Milliseconds, of any clock. */
-  readonly now: () => number
 }
 
 export class RotatingFile {
   readonly #options: RotatingFileOptions
   #pending: string[] = []
   #pendingLength = 0
-  /** Lines since the last one that is in the file. */
+  /** Lines that were lost since the last message about them. */
   #dropped = 0
-  #handle: FileHandle | undefined
+  #isFailing = false
   #writing: Promise<void> | undefined
-  /** When writing failed last; undefined while all is well. */
-  #failedAt: number | undefined
-  /** The end of the file may be half a line. */
-  #torn = false
 
-  /** Makes the file before there is a line for it: one that cannot be written is known at once. */
+  /** Makes the file before there is a line for it, so that a file that cannot be written is reported at once. */
   constructor(options: RotatingFileOptions) {
     this.#options = options
     this.#writing = this.#drain()
@@ -56,7 +43,7 @@ export class RotatingFile {
 
   /** Takes a line; it is written soon. */
   write(line: string): void {
-    if (this.#rests || this.#pendingLength + line.length > pendingLengthMax) {
+    if (this.#pendingLength + line.length > pendingLengthMax) {
       this.#dropped += 1
       return
     }
@@ -72,101 +59,74 @@ export class RotatingFile {
 
   async close(): Promise<void> {
     await this.flush()
-    if (this.#dropped > 0) this.#tell(`${this.#dropped} lines were dropped`)
-    await this.#closeHandle()
-  }
-
-  /** It could not be written lately; a clock that was set back says nothing. */
-  get #rests(): boolean {
-    if (this.#failedAt === undefined) return false
-    const sinceMs = this.#options.now() - this.#failedAt
-    return sinceMs >= 0 && sinceMs < retryMs
+    if (this.#dropped > 0) this.#report(`${this.#dropped} lines were dropped`)
   }
 
   async #drain(): Promise<void> {
-    // A turn's worth of lines goes out in one write.
+    // The lines of one turn go out in one write.
     await Promise.resolve()
-    do await this.#writeBatch()
+    do await this.#writeBatch(this.#takeLines())
     while (this.#pending.length > 0)
     this.#writing = undefined
   }
 
-  async #writeBatch(): Promise<void> {
-    const missing = this.#dropped
-    const loss = missing === 0 ? '' : this.#options.lossLine(missing)
-    const lines = this.#takeLines(loss.length)
+  async #writeBatch(lines: readonly string[]): Promise<void> {
     try {
-      const bytes = Buffer.from([this.#torn ? '\n' : '', loss, ...lines].join(''))
-      const handle = await this.#ready(bytes.length)
-      this.#torn = true
-      await handle.appendFile(bytes)
-      this.#torn = false
-      this.#written(missing)
+      await append(Buffer.from(lines.join('')), this.#options)
     } catch (error) {
+      if (!this.#isFailing) this.#report(`cannot be written: ${errorText(error)}`)
+      this.#isFailing = true
       this.#dropped += lines.length
-      this.#failed(errorText(error))
-      await this.#closeHandle()
+      return
     }
+    if (this.#isFailing) this.#report(`can be written again; ${this.#dropped} lines were dropped`)
+    else if (this.#dropped > 0)
+      this.#report(`${this.#dropped} lines were dropped, since the disk is too slow`)
+    this.#isFailing = false
+    this.#dropped = 0
   }
 
-  /** Lines that are written at once, behind so much other text; one at least. */
-  #takeLines(length: number): string[] {
+  /** Lines that are written at once; one at least. */
+  #takeLines(): string[] {
     const room = Math.min(batchLengthMax, this.#options.maxSizeBytes)
-    let [count, end] = [0, length]
+    let [count, length] = [0, 0]
     for (const line of this.#pending) {
-      if (count > 0 && end + line.length > room) break
-      end += line.length
+      if (count > 0 && length + line.length > room) break
+      length += line.length
       count += 1
     }
-    this.#pendingLength -= end - length
+    this.#pendingLength -= length
     return this.#pending.splice(0, count)
   }
 
-  #written(missing: number): void {
-    const failed = this.#failedAt !== undefined
-    this.#failedAt = undefined
-    this.#dropped -= missing
-    if (failed) this.#tell(`can be written again; ${missing} lines were dropped`)
-    else if (missing > 0) this.#tell(`${missing} lines were dropped, since the disk is too slow`)
-  }
-
-  /** What waits would only wait for the next failure. */
-  #failed(why: string): void {
-    if (this.#failedAt === undefined) this.#tell(`cannot be written: ${why}`)
-    this.#failedAt = this.#options.now()
-    this.#dropped += this.#pending.length
-    this.#pending = []
-    this.#pendingLength = 0
-  }
-
-  /** The open file, with room for what comes. */
-  async #ready(bytes: number): Promise<FileHandle> {
-    const { path, maxSizeBytes } = this.#options
-    const there = await stat(path).catch(() => undefined)
-    const own = await this.#handle?.stat()
-    if (own !== undefined && (there?.ino !== own.ino || there.dev !== own.dev)) await this.#closeHandle()
-    if (there?.isFile() === true && there.size > 0 && there.size + bytes > maxSizeBytes) await this.#rotate()
-    this.#handle ??= await openLog(path)
-    return this.#handle
-  }
-
-  async #rotate(): Promise<void> {
-    const { path, maxFiles } = this.#options
-    await this.#closeHandle()
-    for (let at = maxFiles - 1; at > 0; at -= 1)
-      await ignoreMissing(rename(at === 1 ? path : `${path}.${at - 1}`, `${path}.${at}`))
-    if (maxFiles === 1) await rm(path, { force: true })
-  }
-
-  async #closeHandle(): Promise<void> {
-    const handle = this.#handle
-    this.#handle = undefined
-    await handle?.close().catch(() => undefined)
-  }
-
-  #tell(what: string): void {
+  #report(what: string): void {
     this.#options.onTrouble(`the log file ${this.#options.path}: ${what}`)
   }
+}
+
+async function append(bytes: Buffer, { path, maxSizeBytes, maxFiles }: RotatingFileOptions): Promise<void> {
+  let file = await openLog(path)
+  try {
+    const { size } = await file.stat()
+    if (size > 0 && size + bytes.length > maxSizeBytes) {
+      await file.close()
+      await rotate(path, maxFiles)
+      file = await openLog(path)
+    }
+    await file.appendFile(bytes)
+  } finally {
+    await file.close()
+  }
+}
+
+async function rotate(path: string, maxFiles: number): Promise<void> {
+  for (let at = maxFiles - 1; at > 0; at -= 1)
+    await rename(at === 1 ? path : `${path}.${at - 1}`, `${path}.${at}`).catch(ignoreMissing)
+  if (maxFiles === 1) await rm(path, { force: true })
+}
+
+function ignoreMissing(error: unknown): void {
+  if (errorCode(error) !== 'ENOENT') throw error
 }
 
 /**
@@ -192,10 +152,4 @@ function isStdout({ ino, dev }: Stats): boolean {
   } catch {
     return false
   }
-}
-
-async function ignoreMissing(renamed: Promise<void>): Promise<void> {
-  await renamed.catch((error: unknown) => {
-    if (errorCode(error) !== 'ENOENT') throw error
-  })
 }
