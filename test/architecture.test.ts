@@ -234,7 +234,7 @@ describe('what may stand only in few places', () => {
 const atMost = {
   classesOver12Members: 34,
   constructorsOver6Parameters: 0,
-  carriers: 57,
+  carriers: 56,
   singleImporters: 70,
 }
 

@@ -15,11 +15,12 @@ import { evidenceInWords } from './evidence.js'
 import { LimitedLog } from './limited-log.js'
 import type { Screen } from './screen.js'
 
-const causes: Readonly<Record<Extract<ServerEvent, { state: 'stopped' }>['cause'], string>> = {
+type StopCause = Extract<ServerEvent, { state: 'stopped' }>['cause']
+
+const causes: Readonly<Record<Exclude<StopCause, 'retired'>, string>> = {
   idle: 'it was idle',
   'client-gone': 'its client has disconnected',
   restart: 'it will be restarted',
-  retired: 'a reload removed or replaced it, or it was stopped by request',
   closing: 'the proxy is closing',
 }
 
@@ -132,6 +133,7 @@ function wordsOf(event: ServerEvent): string | undefined {
     case 'failed':
       return undefined
     case 'stopped': {
+      if (event.cause === 'retired') return `stopped: ${event.message}`
       const why = event.cause === 'restart' ? ` (${event.message})` : ''
       return `stopped: ${causes[event.cause]}${why}`
     }

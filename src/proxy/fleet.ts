@@ -93,7 +93,10 @@ export class Fleet implements ReachSource {
     return this.#inTurn(async () => {
       const before = this.upstreams
       const berths = inUse(servers).map((config) => this.#berth(config))
-      await this.#switch(berths, graceMs)
+      const names = new Set(inUse(servers).map(({ name }) => name))
+      const why = ({ config: { name } }: Upstream): string =>
+        names.has(name) ? 'a reload replaced it' : 'a reload removed it'
+      await this.#switch(berths, graceMs, why)
       return summary(before, berths)
     })
   }
@@ -103,7 +106,7 @@ export class Fleet implements ReachSource {
     return this.#inTurn(async () => {
       this.#find(service)
       const berths = this.#berthsWith(service, (config) => this.#add(config))
-      await this.#switch(berths, graceMs)
+      await this.#switch(berths, graceMs, () => 'it was restarted by request')
     })
   }
 
@@ -111,7 +114,8 @@ export class Fleet implements ReachSource {
   async stop(service: string): Promise<void> {
     const before = await this.#inTurn(async () => {
       const there = this.#find(service)
-      await this.#switch(this.#berthsWith(service, stoppedUpstream), 0)
+      const berths = this.#berthsWith(service, stoppedUpstream)
+      await this.#switch(berths, 0, () => 'it was stopped by request')
       return there
     })
     await this.#retiring.get(before)
@@ -141,7 +145,8 @@ export class Fleet implements ReachSource {
     })
   }
 
-  async #switch(berths: readonly Berth[], graceMs: number): Promise<void> {
+  /** `why` says to people why a server goes. */
+  async #switch(berths: readonly Berth[], graceMs: number, why: (gone: Upstream) => string): Promise<void> {
     const before = this.upstreams
     const next = berths.map(({ upstream }) => upstream)
     for (const upstream of next) this.#open.add(upstream)
@@ -158,7 +163,7 @@ export class Fleet implements ReachSource {
       for (const reach of [...reaches, ...newcomers]) reach.tellChanges()
     })
     for (const upstream of before)
-      if (!next.includes(upstream)) this.#retiring.set(upstream, this.#retire(upstream))
+      if (!next.includes(upstream)) this.#retiring.set(upstream, this.#retire(upstream, why(upstream)))
   }
 
   async close(): Promise<void> {
@@ -186,8 +191,8 @@ export class Fleet implements ReachSource {
     for (const reach of this.#reaches.values()) reach.exchange(next)
   }
 
-  async #retire(upstream: Upstream): Promise<void> {
-    await upstream.retire(this.#parts.retireMs)
+  async #retire(upstream: Upstream, why: string): Promise<void> {
+    await upstream.retire(this.#parts.retireMs, why)
     this.#open.delete(upstream)
     for (const reach of this.#reaches.values()) reach.forget(upstream)
   }

@@ -96,6 +96,21 @@ describe('server events', () => {
     assert(stopped?.state === 'stopped')
     assert.deepEqual([stopped.cause, stopped.client], ['client-gone', first?.client])
   })
+
+  test('say whether a server was restarted or stopped by request', async (t) => {
+    const { servers, on } = listening()
+    const { proxy, attach } = await libraryProxy(t, { a }, { on })
+    const { client } = await attach()
+    await client.open()
+    await client.call('a__nonce', { n: 1 })
+    await proxy.restart('a')
+    await client.call('a__nonce', { n: 1 })
+    await proxy.stop('a')
+    const stops = (): string[] =>
+      servers.flatMap((each) => (each.state === 'stopped' ? `${each.cause}: ${each.message}` : []))
+    await until(() => stops().length === 2)
+    assert.deepEqual(stops(), ['retired: it was restarted by request', 'retired: it was stopped by request'])
+  })
 })
 
 describe('server events of what does not start', () => {

@@ -135,7 +135,7 @@ export interface Upstream {
   /** The lane that this client uses from now on. */
   attach(client: ClientPort): Lane
   status(): UpstreamStatus
-  /** Takes no new calls, lets those that run finish for up to `graceMs`, and closes. */
-  retire(graceMs: number): Promise<void>
+  /** Takes no new calls, lets those that run finish for up to `graceMs`, and closes; `why` is for people. */
+  retire(graceMs: number, why: string): Promise<void>
   close(): Promise<void>
 }

@@ -5,7 +5,13 @@ import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
 import { thatServer } from '../contracts/errors.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import type { ServerContext } from './context.js'
-import type { Reports } from './reports.js'
+import type { ProcessReport, Reports } from './reports.js'
+
+/** A process or connection, and what reports its life. */
+export interface Started {
+  readonly dialed: Dialed
+  readonly report: ProcessReport
+}
 
 /** Starts processes of one server, or connects to it, as far as `processesMax` allows. */
 export class Dialer {
@@ -13,7 +19,7 @@ export class Dialer {
   readonly #known: KnownServer
   readonly #reports: Reports
   /** A server that was started elsewhere, until the first worker takes it. */
-  #adopted: Dialed | undefined
+  #adopted: Started | undefined
   /** When a server has last shaken hands, in milliseconds since 1970. */
   connectedAtMs: number | undefined
 
@@ -33,20 +39,20 @@ export class Dialer {
     const { adopt, service } = this.#context
     const adopted = 'stdin' in server ? adopt?.(server) : new Adopted(service, server)
     if (adopted === undefined) return false
-    void this.#adopted?.stop()
-    this.#reports.began(adopted)
-    this.#adopted = adopted
+    void this.#adopted?.dialed.stop()
+    const started = this.#started(adopted)
+    this.#adopted = started
     void adopted.ended.then(() => {
-      if (this.#adopted === adopted) this.#adopted = undefined
+      if (this.#adopted === started) this.#adopted = undefined
     })
     return true
   }
 
   /** The adopted server, or another one. @throws UpstreamError when there is no room for one more */
-  take(): Dialed {
-    const dialed = this.#adopted ?? this.#dial()
+  take(): Started {
+    const started = this.#adopted ?? this.#started(this.#dial())
     this.#adopted = undefined
-    return dialed
+    return started
   }
 
   /** A server has shaken hands. */
@@ -56,7 +62,11 @@ export class Dialer {
 
   /** Stops what no worker has taken. */
   async close(): Promise<void> {
-    await this.#adopted?.stop()
+    await this.#adopted?.dialed.stop()
+  }
+
+  #started(dialed: Dialed): Started {
+    return { dialed, report: this.#reports.begin(dialed) }
   }
 
   #dial(): Dialed {
@@ -68,7 +78,6 @@ export class Dialer {
     }
     const dialed = this.#context.dial(this.#known)
     void dialed.ended.then(release)
-    this.#reports.began(dialed)
     return dialed
   }
 }

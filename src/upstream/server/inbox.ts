@@ -66,9 +66,7 @@ export class Inbox {
       this.standing.resubscribe(connection)
       this.reading = this.lists.opened(connection, facts.capabilities)
     }
-    const { reports } = this.#context
-    reports.opened(server)
-    void this.reading.then(() => reports.ready(connection.dialed, server, this.lists.items('tools').length))
+    this.#context.reports.opened(server)
   }
 
   /** A server without sessions says nothing unasked to who does not listen. */

@@ -1,4 +1,4 @@
-// Emits the `server` events of one server: each process begins once and ends once.
+// Emits the `server` and `lists` events of one server.
 
 import { crossing } from '../../mcp/eras/crossing.js'
 import type { EraEvidence, OpenedServer } from '../../mcp/eras/leg.js'
@@ -13,22 +13,11 @@ import type { ServerContext } from './context.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 
-/** A process in use, and its client where it has only one. */
-export interface ProcessUse {
-  readonly connection: ServerConnection
-  /** Undefined when clients share it. */
-  readonly client: number | undefined
-  /** How many went before it for the same clients. */
-  readonly restarts: number
-  /** Whether its client has left. */
-  readonly isLeft: () => boolean
-}
-
-interface Start {
-  readonly startedAt: number
-  readonly late: Timer
-  use: ProcessUse | undefined
-  isOver: boolean
+/** Why the proxy ends the processes of a server. */
+export interface Stop {
+  readonly cause: StopCause
+  /** For people, where the cause does not say enough. */
+  readonly why?: string
 }
 
 type News = ServerNews extends infer One
@@ -37,33 +26,23 @@ type News = ServerNews extends infer One
     : never
   : never
 
-/** Tells of the processes of one server, or of its sessions. */
+type ReportContext = Omit<ServerContext, 'dialer' | 'reports'>
+
+/** Reports the processes of one server, or its sessions, and its lists. */
 export class Reports {
-  readonly #context: Omit<ServerContext, 'dialer' | 'reports'>
-  readonly #stopping: () => StopCause | undefined
-  readonly #starts = new WeakMap<Dialed, Start>()
+  readonly #context: ReportContext
+  readonly #stopping: () => Stop | undefined
   #crossing: string | undefined
 
   /** `stopping` says why all processes are being ended, if they are. */
-  constructor(context: Omit<ServerContext, 'dialer' | 'reports'>, stopping: () => StopCause | undefined) {
+  constructor(context: ReportContext, stopping: () => Stop | undefined) {
     this.#context = context
     this.#stopping = stopping
   }
 
   /** A server is being reached. */
-  began(dialed: Dialed): void {
-    const { limits, runtime } = this.#context
-    const late = runtime.setTimer(limits.lateMs, () => this.#tell(dialed, { state: 'late' }))
-    this.#starts.set(dialed, { startedAt: runtime.now(), late, use: undefined, isOver: false })
-    this.#tell(dialed, { state: 'starting' })
-    void dialed.ended.then((end) => this.#ended(dialed, end))
-  }
-
-  /** A client, or several, use it from now on; `ready` rejects when they cannot. */
-  used(connection: ServerConnection, use: Omit<ProcessUse, 'connection'>, ready: Promise<unknown>): void {
-    const start = this.#starts.get(connection.dialed)
-    if (start !== undefined) start.use = { connection, ...use }
-    ready.catch((error: unknown) => this.#failed(connection.dialed, error))
+  begin(dialed: Dialed): ProcessReport {
+    return new ProcessReport(this.#context, dialed, this.#stopping)
   }
 
   /** A server has said what it speaks; what clients get of it is logged once, until it is something else. */
@@ -72,14 +51,6 @@ export class Reports {
     const message = crossing(facts, useOf(this.#context))
     if (message !== this.#crossing) log({ level: 'debug', service, message })
     this.#crossing = message
-  }
-
-  ready(dialed: Dialed, { facts, evidence }: OpenedServer, tools: number): void {
-    const start = this.#starts.get(dialed)
-    if (start === undefined) return
-    start.late.cancel()
-    const restarts = start.use?.restarts ?? 0
-    this.#tell(dialed, { state: 'ready', revision: facts.revision.version, evidence, tools, restarts })
   }
 
   lists(lists: Lists, client: number | undefined, changed: readonly ListKind[]): void {
@@ -92,49 +63,93 @@ export class Reports {
     }
     this.#context.news.lists({ server: this.#context.service, client, changed, counts })
   }
+}
 
-  /** Why is known to the connection, which hears of the end in the same turn. */
-  async #ended(dialed: Dialed, end: DialEnd): Promise<void> {
-    await Promise.resolve()
-    const use = this.#starts.get(dialed)?.use
-    const cause = use === undefined ? this.#stopping() : this.#causeOf(use)
-    const { reason, message } = use?.connection.failure ?? end
-    if (use?.connection.endedOnProbe === true)
-      this.#over(dialed, { state: 'stopped', cause: 'restart', message })
-    else if (cause === undefined) this.#over(dialed, { state: 'failed', reason, message })
-    else this.#over(dialed, { state: 'stopped', cause, message })
+/** Reports one process: it begins once and ends once. */
+export class ProcessReport {
+  readonly #context: ReportContext
+  readonly #dialed: Dialed
+  readonly #stopping: () => Stop | undefined
+  readonly #startedAt: number
+  readonly #late: Timer
+  #connection: ServerConnection | undefined
+  #client: number | undefined
+  #restarts = 0
+  #isLeft = (): boolean => false
+  #isOver = false
+
+  constructor(context: ReportContext, dialed: Dialed, stopping: () => Stop | undefined) {
+    const { limits, runtime } = context
+    this.#context = context
+    this.#dialed = dialed
+    this.#stopping = stopping
+    this.#startedAt = runtime.now()
+    this.#late = runtime.setTimer(limits.lateMs, () => this.#tell({ state: 'late' }))
+    this.#tell({ state: 'starting' })
+    void dialed.ended.then((end) => this.#ended(end))
+  }
+
+  /**
+   * A client, or several, use the process from now on.
+   *
+   * `client` is undefined when clients share it. `restarts` processes went before it for the same clients, and `isLeft`
+   * says whether its client has left.
+   */
+  usedBy(
+    connection: ServerConnection,
+    client: number | undefined,
+    restarts: number,
+    isLeft: () => boolean,
+  ): void {
+    this.#connection = connection
+    this.#client = client
+    this.#restarts = restarts
+    this.#isLeft = isLeft
+  }
+
+  ready({ facts, evidence }: OpenedServer, tools: number): void {
+    this.#late.cancel()
+    const revision = facts.revision.version
+    this.#tell({ state: 'ready', revision, evidence, tools, restarts: this.#restarts })
   }
 
   /** It could not be made ready; being stopped meanwhile is no failure. */
-  #failed(dialed: Dialed, error: unknown): void {
+  failed(error: unknown): void {
     const { reason, message } = asUpstreamError(this.#context.service, error)
-    if (reason !== 'shutting-down') this.#over(dialed, { state: 'failed', reason, message })
+    if (reason !== 'shutting-down') this.#over({ state: 'failed', reason, message })
   }
 
-  #over(dialed: Dialed, news: News): void {
-    const start = this.#starts.get(dialed)
-    if (start === undefined || start.isOver) return
-    start.late.cancel()
-    this.#tell(dialed, news)
-    start.isOver = true
+  /** The connection knows why, and learns of the end in the same turn. */
+  async #ended(end: DialEnd): Promise<void> {
+    await Promise.resolve()
+    const { reason, message } = this.#connection?.failure ?? end
+    const stop = this.#stop
+    if (stop === undefined) this.#over({ state: 'failed', reason, message })
+    else this.#over({ state: 'stopped', cause: stop.cause, message: stop.why ?? message })
   }
 
-  #tell(dialed: Dialed, news: News): void {
-    const start = this.#starts.get(dialed)
-    if (start === undefined || start.isOver) return
-    const { kind, news: listener, runtime, service: server } = this.#context
-    const ms = runtime.now() - start.startedAt
-    const client = start.use?.client
-    listener.server({ server, kind, pid: dialed.pid, client, ms, ...news })
-  }
-
-  /** Undefined when it has ended by itself. */
-  #causeOf({ connection, isLeft }: ProcessUse): StopCause | undefined {
+  /** Undefined when the process has ended by itself. */
+  get #stop(): Stop | undefined {
+    const connection = this.#connection
+    if (connection === undefined) return this.#stopping()
+    if (connection.endedOnProbe) return { cause: 'restart' }
     if (!connection.isStopped) return undefined
-    return (
-      this.#stopping() ??
-      (connection.failure.reason === 'closed' ? 'restart' : isLeft() ? 'client-gone' : 'idle')
-    )
+    const single =
+      connection.failure.reason === 'closed' ? 'restart' : this.#isLeft() ? 'client-gone' : 'idle'
+    return this.#stopping() ?? { cause: single }
+  }
+
+  #over(news: News): void {
+    this.#late.cancel()
+    this.#tell(news)
+    this.#isOver = true
+  }
+
+  #tell(news: News): void {
+    if (this.#isOver) return
+    const { kind, news: listener, runtime, service: server } = this.#context
+    const ms = runtime.now() - this.#startedAt
+    listener.server({ server, kind, pid: this.#dialed.pid, client: this.#client, ms, ...news })
   }
 }
 

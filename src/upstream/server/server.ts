@@ -15,7 +15,7 @@ import { Dialer } from './dialer.js'
 import { ServerLane } from './lane.js'
 import { MarkedTools } from './lists.js'
 import type { ProxyContext, ServerContext, ServerKind } from './context.js'
-import { Reports, type StopCause } from './reports.js'
+import { Reports, type Stop } from './reports.js'
 import { KeptLists } from './kept-view.js'
 import { Restarts } from './restarts.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
@@ -37,7 +37,8 @@ export class Server implements Upstream {
   readonly #undecided = new Set<ChosenLane>()
   readonly #era: ServerEra
   #closed = false
-  #retired = false
+  /** Why the server has left, for people; undefined while it is in the configuration. */
+  #retiredBecause: string | undefined
 
   constructor(config: ServerConfig, behaviour: ServerKind, around: ProxyContext) {
     this.config = config
@@ -157,10 +158,10 @@ export class Server implements Upstream {
     }
   }
 
-  async retire(graceMs: number): Promise<void> {
+  async retire(graceMs: number, why: string): Promise<void> {
     const { runtime } = this.#context
     const endsAt = runtime.now() + graceMs
-    this.#retired = true
+    this.#retiredBecause = why
     for (const lane of this.#lanes) lane.retired = true
     while (!this.#idle && runtime.now() < endsAt) {
       await new Promise<void>((resolve) => runtime.setTimer(IDLE_CHECK_MS, resolve))
@@ -199,9 +200,10 @@ export class Server implements Upstream {
   }
 
   /** Why everything is being stopped, if it is. */
-  get #stopping(): StopCause | undefined {
+  get #stopping(): Stop | undefined {
     if (!this.#closed) return undefined
-    return this.#retired ? 'retired' : 'closing'
+    const why = this.#retiredBecause
+    return why === undefined ? { cause: 'closing' } : { cause: 'retired', why }
   }
 }
 

@@ -270,20 +270,21 @@ export class Worker implements IdleProcess {
   }
 
   #openConnection(): OpeningConnection {
-    const { dialer, reports } = this.#context
+    const { dialer } = this.#context
     const { client, declared, opening } = this.#scope
-    const connection = new ServerConnection(dialer.take(), this.#context, this.#lane, this)
+    const { dialed, report } = dialer.take()
+    const connection = new ServerConnection(dialed, this.#context, this.#lane, this)
     const ready = connection.start(declared, opening).then((server) => {
       dialer.connected()
       this.#chooseSlots(connection.isTyped)
       this.#lane.opened(connection, server, this.#isFirst)
+      void this.#lane.reading.then(() => report.ready(server, this.#lane.lists.items('tools').length))
       // It is free from now on, and may rest before it has had a call.
       this.#usedAt = this.#context.runtime.now()
       this.#watchIdle()
     })
-    void ready.catch(() => {}).then(() => this.#endInstall())
-    const isLeft = (): boolean => this.#lane.isClosed
-    reports.used(connection, { client, restarts: this.#starts++, isLeft }, ready)
+    void ready.catch((error: unknown) => report.failed(error)).then(() => this.#endInstall())
+    report.usedBy(connection, client, this.#starts++, () => this.#lane.isClosed)
     return { connection, ready }
   }
 
