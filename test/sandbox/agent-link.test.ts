@@ -211,6 +211,32 @@ describe('an agent', () => {
     })
   }
 
+  const open = (channel: number): Buffer => encodeFrame(connectionReports.open, channel)
+  const sent = (channel: number, bytes: number): Buffer =>
+    encodeFrame(connectionReports.sent, channel, Buffer.alloc(bytes))
+  const forged: readonly (readonly [title: string, frames: readonly Buffer[]])[] = [
+    ['opens more connections than there may be', Array.from({ length: 65 }, (_, channel) => open(channel))],
+    ['opens a connection twice', [open(1), open(1)]],
+    ['sends on a connection that is none', [sent(9, 1)]],
+    ['sends more than was taken', [open(1), ...Array.from({ length: 10 }, () => sent(1, 60_000))]],
+    [
+      'has taken of a connection what it was not given',
+      [open(1), encodeFrame(connectionReports.delivered, 1, Buffer.from([0, 0, 1, 0]))],
+    ],
+    [
+      'goes on after the end of a connection',
+      [open(1), encodeFrame(connectionReports.sentEnd, 1), sent(1, 1)],
+    ],
+  ]
+  for (const [title, frames] of forged) {
+    test(`that ${title} has ended`, async () => {
+      const { say, broken } = scene(() => undefined)
+      await say(...frames)
+      await turn()
+      assert.equal(broken.length, 1)
+    })
+  }
+
   test('that opens connections without end has 64 of them accepted a turn, and is not read meanwhile', async () => {
     const accepted: unknown[] = []
     const { link, say, broken } = scene((connection) => accepted.push(connection))

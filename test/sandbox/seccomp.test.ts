@@ -10,6 +10,7 @@ const KILL = 0x80000000
 const EPERM = 0x00050001
 const ENOSYS = 0x00050026
 const EAFNOSUPPORT = 0x00050061
+const EPROTONOSUPPORT = 0x0005005d
 const PRETEND = 0x00050000
 
 /** What the kernel does with a call; the arguments are 64 bits wide. */
@@ -61,6 +62,27 @@ const cases: readonly (readonly [string, readonly [number, number], readonly big
   ['bpf', [321, 280], [], EPERM],
   ['io_uring_setup', [425, 425], [], EPERM],
   ['shmget', [29, 194], [], EPERM],
+  ['process_vm_readv', [310, 270], [], EPERM],
+  ['process_vm_writev', [311, 271], [], EPERM],
+  ['pidfd_getfd', [438, 438], [], EPERM],
+  ['kcmp', [312, 272], [], EPERM],
+  ['perf_event_open', [298, 241], [], EPERM],
+  ['userfaultfd', [323, 282], [], EPERM],
+  ['keyctl', [250, 219], [], EPERM],
+  ['add_key', [248, 217], [], EPERM],
+  ['umount2', [166, 39], [], EPERM],
+  ['pivot_root', [155, 41], [], EPERM],
+  ['chroot', [161, 51], [], EPERM],
+  ['open_tree', [428, 428], [], EPERM],
+  ['fsopen', [430, 430], [], EPERM],
+  ['init_module', [175, 105], [], EPERM],
+  ['kexec_load', [246, 104], [], EPERM],
+  ['reboot', [169, 142], [], EPERM],
+  ['open_by_handle_at', [304, 265], [], EPERM],
+  ['syslog', [103, 116], [], EPERM],
+  ['msgget', [68, 186], [], EPERM],
+  ['io_setup', [206, 0], [], EPERM],
+  ['mbind', [237, 235], [], EPERM],
   ['clone3', [435, 435], [], ENOSYS],
   ['one that is newer', [463, 463], [], ENOSYS],
   ['one of x32', [0x40000000, 0x40000000], [], ENOSYS],
@@ -86,6 +108,9 @@ const cases: readonly (readonly [string, readonly [number, number], readonly big
   ['a socket for netfilter', [41, 198], [16n, 3n, 12n], EAFNOSUPPORT],
   ['a socket of AF_VSOCK', [41, 198], [40n, 1n, 0n], EAFNOSUPPORT],
   ['a socket of AF_VSOCK with bits above', [41, 198], [HIGH | 40n, 1n, 0n], EAFNOSUPPORT],
+  ['a socket of MPTCP', [41, 198], [2n, 1n, 262n], EPROTONOSUPPORT],
+  ['a socket of UDPLITE', [41, 198], [2n, 2n, 136n], EPROTONOSUPPORT],
+  ['a socket of SCTP', [41, 198], [2n, 1n, 132n], EPROTONOSUPPORT],
   ['a pair of AF_TIPC', [53, 199], [30n, 1n, 0n], EAFNOSUPPORT],
   ['TIOCGWINSZ', [16, 29], [0n, 0x5413n], ALLOW],
   ['TIOCSTI', [16, 29], [0n, 0x5412n], EPERM],
