@@ -17,7 +17,7 @@ import {
   probedRuntime,
   runtimeIds,
 } from './runtimes.js'
-import { openService, surroundingsOf } from './service.js'
+import { openService } from './service.js'
 
 const USAGE = `usage: sandbox.js                                 serves MCP on stdin and stdout
        sandbox.js --check                         says which runtimes can be used
@@ -84,7 +84,7 @@ export async function runtimeReport(
   settings: SandboxSettings,
   around: { readonly runtime: Runtime; readonly log: LogSink },
 ): Promise<{ readonly text: string; readonly isUsable: boolean }> {
-  const surroundings = surroundingsOf(settings, around)
+  const surroundings = { ...settings, ...around, stateFolder: undefined }
   const lines: string[] = []
   for (const id of runtimeIds) {
     const probed = await probedRuntime(id, surroundings)

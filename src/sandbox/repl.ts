@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
 import { programFolder } from '../folder.js'
 import { parse, quote } from '../jsonrpc/text.js'
 import type { CallOutput, StreamName } from './call-output.js'
-import type { GuestCommand, GuestExit, GuestProcess, Machine, SandboxLanguage } from './runtime.js'
+import type { GuestExit, GuestProcess, Machine, SandboxLanguage } from './runtime.js'
 
 const NONCE_BYTES = 16
 
@@ -71,10 +71,7 @@ export class Repl {
     const pass = (name: StreamName) => (): void => {
       this.#outputs[name] = next
     }
-    const marks = Promise.all([
-      stdout.until(nonce, true, pass('stdout')),
-      stderr.until(nonce, false, pass('stderr')),
-    ])
+    const marks = Promise.all([stdout.until(nonce, pass('stdout')), stderr.until(nonce, pass('stderr'))])
     this.#process.stdin.write(`${nonce} ${quote(code)}\n`)
     return new Promise((resolve) => {
       void marks.then(([line]) => resolve(codeEnd(line)))
@@ -116,9 +113,8 @@ function membersOf(line: string): { readonly ok?: unknown; readonly artifacts?: 
   }
 }
 
-// A stream in which the output of each piece of code ends with a mark.
-//
-// A mark is a NUL and a nonce that nobody inside knows before it is there. Everything else is output.
+// A stream in which the output of each piece of code ends with a mark: a NUL, a nonce that no program inside knows before
+// the mark is there, and the rest of a line. Everything else is output.
 
 const NUL = 0
 const LF = 0x0a
@@ -131,8 +127,6 @@ export type TakeOutput = (chunk: Buffer) => boolean
 
 interface Awaited {
   readonly mark: Buffer
-  /** Whether a line stands behind the mark. */
-  readonly hasLine: boolean
   /** What comes from now on is other output. */
   readonly passed: () => void
   readonly found: (line: string) => void
@@ -161,10 +155,10 @@ export class MarkedStream {
    *
    * `passed` is called between the output before the mark and the output behind it.
    */
-  until(nonce: string, hasLine: boolean, passed: () => void): Promise<string> {
+  until(nonce: string, passed: () => void): Promise<string> {
     const mark = Buffer.from(`\0${nonce}`)
     return new Promise((found) => {
-      this.#awaited = { mark, hasLine, passed, found, line: undefined }
+      this.#awaited = { mark, passed, found, line: undefined }
     })
   }
 
@@ -190,16 +184,15 @@ export class MarkedStream {
   }
 
   #readLine(awaited: Awaited, before: Buffer, chunk: Buffer): void {
-    const line = awaited.hasLine ? Buffer.concat([before, chunk]) : Buffer.alloc(0)
+    const line = Buffer.concat([before, chunk])
     const end = line.indexOf(LF)
-    if (awaited.hasLine && end === -1 && line.length <= LINE_BYTES_MAX) {
+    if (end === -1 && line.length <= LINE_BYTES_MAX) {
       awaited.line = line
       return
     }
     this.#awaited = undefined
-    const rest = awaited.hasLine ? line.subarray(end === -1 ? line.length : end + 1) : chunk
-    awaited.found(awaited.hasLine && end <= LINE_BYTES_MAX ? line.toString('utf8', 0, Math.max(0, end)) : '')
-    if (rest.length > 0) this.#read(rest)
+    awaited.found(end > LINE_BYTES_MAX ? '' : line.toString('utf8', 0, Math.max(0, end)))
+    if (end !== -1 && end + 1 < line.length) this.#read(line.subarray(end + 1))
   }
 
   #output(text: Buffer): void {
@@ -223,12 +216,6 @@ function beginningOf(mark: Buffer, text: Buffer): number {
 
 // How the interpreter of a language is started so that it runs one piece of code after the other.
 
-/** What to start, and what it reads first. */
-interface InterpreterStart {
-  readonly command: GuestCommand
-  readonly first: string
-}
-
 /** Reads the driver from stdin, of which it keeps a copy: programs of the session read nothing there. */
 const PYTHON_LOADER =
   "import os;requests=os.fdopen(os.dup(0),'rb');__file__='<driver>';exec(compile(eval(requests.readline()),__file__,'exec'))"
@@ -238,40 +225,16 @@ const NODE_SHELL = 'exec "$@" 3<&0 </dev/null'
 
 /** Starts the interpreter of a machine. */
 export function startInterpreter(language: SandboxLanguage, machine: Machine): GuestProcess {
-  const { command, first } = interpreterStart(language, machine)
-  const started = machine.run(command)
-  started.stdin.on('error', () => undefined)
-  started.stdin.write(first)
-  return started
-}
-
-function interpreterStart(language: SandboxLanguage, machine: Machine): InterpreterStart {
   const [program, ...args] = machine.interpreter
-  switch (language) {
-    case 'python':
-      return {
-        command: { program, args: [...args, '-c', PYTHON_LOADER] },
-        first: `${quote(driver('python-driver.py'))}\n`,
-      }
-    case 'node':
-      return {
-        command: {
-          program: 'sh',
-          args: [
-            '-c',
-            NODE_SHELL,
-            'sh',
-            program,
-            ...args,
-            '--disable-warning=ExperimentalWarning',
-            '--input-type=module',
-            '-e',
-            driver('node-driver.js'),
-          ],
-        },
-        first: '',
-      }
-  }
+  const node = [program, ...args, '--disable-warning=ExperimentalWarning', '--input-type=module', '-e']
+  const started = machine.run(
+    language === 'python'
+      ? { program, args: [...args, '-c', PYTHON_LOADER] }
+      : { program: 'sh', args: ['-c', NODE_SHELL, 'sh', ...node, driver('node-driver.js')] },
+  )
+  started.stdin.on('error', () => undefined)
+  if (language === 'python') started.stdin.write(`${quote(driver('python-driver.py'))}\n`)
+  return started
 }
 
 /** A program for the inside, beside the compiled one; a session starts seldom enough to read it each time. */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { programFolder } from '../folder.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
-import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
+import type { SandboxNetwork, SandboxSettings } from '../upstream/contracts/sandbox-config.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
 import { BubblewrapRuntime } from './runtimes/bubblewrap/bubblewrap.js'
 import { type HostIdentity, hostIdentity } from './runtimes/identities.js'
@@ -16,21 +16,16 @@ import { ContainerRuntime, type TemplateImage } from './runtimes/container/conta
 import { SessionHost } from './runtimes/session-host.js'
 import { StateFolder } from './state-folder.js'
 
-/** What every runtime is made of. */
-export interface RuntimeSurroundings {
+/** What every runtime is made of: of the settings, what is not set is that of their defaults. */
+export interface RuntimeSurroundings extends Partial<
+  Pick<SandboxSettings, 'serverUrl' | 'apiKey' | 'runAs' | 'network'>
+> {
   readonly runtime: Runtime
   readonly log: LogSink
   /** Where the files of sessions are; undefined: `/var/lib/mcps-proxy/sandbox` for root, else in the home. */
   readonly stateFolder: string | undefined
-  /** For a service that runs as root: the user of all machines, as it was configured; undefined: a user for each session. */
-  readonly runAs?: string | undefined
-  /** The images of templates, for runtimes that have images. */
-  readonly images?: readonly TemplateImage[]
-  /** What programs are to reach; undefined: nothing. */
-  readonly network?: SandboxNetwork
-  /** A microsandbox server, and what it asks for. */
-  readonly serverUrl?: string | undefined
-  readonly apiKey?: string | undefined
+  /** With the images of templates, for runtimes that have images. */
+  readonly templates?: readonly TemplateImage[]
   /** Where the compiled program lies, with the bundle of the agent; undefined: beside this. */
   readonly programFolder?: string
 }
@@ -119,7 +114,7 @@ function makeRuntime(
     case 'bubblewrap':
       return new BubblewrapRuntime(runtime, log, host, join(program, 'sandbox/guest/agent.js'))
     case 'container':
-      return new ContainerRuntime(runtime, host, around.images ?? [])
+      return new ContainerRuntime(runtime, host, around.templates ?? [])
   }
 }
 

@@ -14,7 +14,7 @@ import type { Evaluation, EvaluationTerms, Evaluator, GuestExit, GuestProcess, M
 import { type SessionMachine, type Started, endInWords } from './session-machine.js'
 import { type MachineUse, programEnd } from './small-run.js'
 import { Turns } from './turns.js'
-import { runWatched, withEither } from './watched-run.js'
+import { type Endable, runWatched, withEither } from './watched-run.js'
 
 const QUEUE_MAX = 16
 const COMMANDS_MAX = 4
@@ -168,17 +168,18 @@ export class SandboxSession {
 
   async #interpret(machine: Machine, repl: Repl, code: string, terms: CallTerms): Promise<CallResult> {
     const output = withListener(repl.output, terms)
-    const end = await runWatched(repl.evaluate(code), endable(repl, machine), this.#watch(terms))
-    await output.end()
-    const { kind, value } = end
-    if (kind === 'cancelled') throw this.#failures.cancelled('Code')
-    const kept = value?.kind === 'done' ? 'variables' : 'files'
-    if (kind === 'timeout') throw this.#failures.timedOut('Code', terms.timeoutMs, output, kept)
-    if (value.kind === 'gone') throw await this.#failures.gone('Code', machine, value.exit, output)
-    const { isSuccess } = value
-    const exitCode = isSuccess ? 0 : 1
-    const artifacts = value.hasArtifacts ? await this.#artifacts.look({ machine, clock: this.#clock }) : []
-    return this.#result(output, { isSuccess, exitCode, artifacts })
+    const end = await this.#watched(
+      'Code',
+      repl.evaluate(code),
+      output,
+      endable(repl, machine),
+      terms,
+      (late) => (late?.kind === 'done' ? 'variables' : 'files'),
+    )
+    if (end.kind === 'gone') throw await this.#failures.gone('Code', machine, end.exit, output)
+    const { isSuccess, hasArtifacts } = end
+    const artifacts = hasArtifacts ? await this.#artifacts.look({ machine, clock: this.#clock }) : []
+    return this.#result(output, { isSuccess, exitCode: isSuccess ? 0 : 1, artifacts })
   }
 
   async #execute(machine: Machine, started: GuestProcess, terms: CallTerms): Promise<CallResult> {
@@ -188,13 +189,17 @@ export class SandboxSession {
     output.drain('stdout', started.stdout)
     output.drain('stderr', started.stderr)
     const run = programEnd(started, clock)
-    const { kind, value } = await runWatched(run, endable(started, machine), this.#watch(terms))
-    await output.end()
-    if (kind === 'cancelled') throw this.#failures.cancelled('Command')
-    if (kind === 'timeout') throw this.#failures.timedOut('Command', terms.timeoutMs, output, undefined)
-    if (value.failure !== undefined || value.limit !== undefined)
-      throw await this.#failures.gone('Command', machine, value, output)
-    const exitCode = exitCodeOf(value)
+    const exit = await this.#watched(
+      'Command',
+      run,
+      output,
+      endable(started, machine),
+      terms,
+      () => undefined,
+    )
+    if (exit.failure !== undefined || exit.limit !== undefined)
+      throw await this.#failures.gone('Command', machine, exit, output)
+    const exitCode = exitCodeOf(exit)
     const artifacts = await this.#artifacts.look({ machine, clock })
     return this.#result(output, { isSuccess: exitCode === 0, exitCode, artifacts })
   }
@@ -209,27 +214,40 @@ export class SandboxSession {
     const giveUp = new AbortController()
     const output = withListener(this.#machine.output(evaluator), terms)
     const what = {
-      interrupt: () => giveUp.abort(),
+      interrupt: () => {
+        giveUp.abort()
+        void evaluator.stop()
+      },
       kill: () => undefined,
       stopMachine: () => evaluator.stop(),
     }
-    const running = run({ timeoutMs: terms.timeoutMs, signal: giveUp.signal })
-    // Who gives up hears of it here, and from nowhere else.
-    const ended = running.catch((error: unknown) =>
-      giveUp.signal.aborted ? undefined : Promise.reject(error),
-    )
-    const { kind, value } = await runWatched(ended, what, this.#watch(terms))
-    if (kind !== 'ended') await evaluator.stop()
-    if (kind === 'cancelled') throw this.#failures.cancelled(called)
-    if (value === undefined) throw this.#failures.timedOut(called, terms.timeoutMs, output, 'nothing')
+    // A call that is given up fails for that reason alone, once its session has been stopped.
+    const ended = run({ timeoutMs: terms.timeoutMs, signal: giveUp.signal }).catch(async (error: unknown) => {
+      if (!giveUp.signal.aborted) throw error
+      await evaluator.stop()
+    })
+    const value = await this.#watched(called, ended, output, what, terms, () => 'nothing')
+    if (value === undefined) throw this.#failures.cancelled(called)
     const { stdout, stderr, isSuccess, exitCode = isSuccess ? 0 : 1 } = value
     output.push('stdout', Buffer.from(stdout))
     output.push('stderr', Buffer.from(stderr))
     return this.#result(output, { isSuccess, exitCode, artifacts: [] })
   }
 
-  #watch({ timeoutMs, signal }: CallTerms): Parameters<typeof runWatched>[2] {
-    return { timeoutMs, signal, clock: this.#clock }
+  /** What a run ended with in time. `keptOf` says what is left after it was ended. @throws SandboxError */
+  async #watched<T>(
+    called: Called,
+    run: Promise<T>,
+    output: CallOutput,
+    what: Endable,
+    { timeoutMs, signal }: CallTerms,
+    keptOf: (late: T | undefined) => SessionRest | undefined,
+  ): Promise<T> {
+    const { kind, value } = await runWatched(run, what, { timeoutMs, signal, clock: this.#clock })
+    await output.end()
+    if (kind === 'cancelled') throw this.#failures.cancelled(called)
+    if (kind === 'timeout') throw this.#failures.timedOut(called, timeoutMs, output, keptOf(value))
+    return value
   }
 
   #result(
@@ -245,10 +263,7 @@ function withListener(output: CallOutput, { onOutput }: CallTerms): CallOutput {
   return output
 }
 
-function endable(
-  what: Pick<GuestProcess, 'interrupt' | 'kill'>,
-  machine: Machine,
-): Parameters<typeof runWatched>[1] {
+function endable(what: Pick<GuestProcess, 'interrupt' | 'kill'>, machine: Machine): Endable {
   return {
     interrupt: () => what.interrupt(),
     kill: () => what.kill(),
@@ -267,10 +282,10 @@ function exitCodeOf({ code, signal }: GuestExit): number {
 }
 
 /** What was called. */
-export type Called = 'Code' | 'Command'
+type Called = 'Code' | 'Command'
 
 /** What a session still has after a call that failed. */
-export type SessionRest = 'variables' | 'files' | 'nothing'
+type SessionRest = 'variables' | 'files' | 'nothing'
 
 const keptInWords: Readonly<Record<SessionRest, string>> = {
   variables: '; variables are kept',
@@ -282,7 +297,7 @@ const keptInWords: Readonly<Record<SessionRest, string>> = {
 const MACHINE_END_WAIT_MS = 100
 
 /** Says why calls of one session have failed. */
-export class CallFailures {
+class CallFailures {
   readonly #sessionId: string
   readonly #stopped: AbortSignal
   readonly #clock: Clock

@@ -5,7 +5,7 @@ import type { LogSink, Runtime, Timer } from '../runtime/runtime.js'
 import type { ServerAbout } from '../upstream/contracts/upstream.js'
 import type { SandboxSettings } from '../upstream/contracts/sandbox-config.js'
 import type { RuntimeProbe, SandboxRuntime } from './runtime.js'
-import { type ProbedRuntime, type RuntimeSurroundings, chooseRuntime } from './runtimes.js'
+import { type ProbedRuntime, chooseRuntime } from './runtimes.js'
 import { SandboxServer, type ServedSandbox } from './server.js'
 import { Sessions } from './sessions.js'
 import { toolsOf } from './tools.js'
@@ -20,7 +20,7 @@ export interface ServiceParts {
   readonly runtime: Runtime
   readonly log: LogSink
   /** Where the files of sessions are; undefined: where the runtime has them. */
-  readonly stateFolder?: string | undefined
+  readonly stateFolder?: string
 }
 
 /**
@@ -31,18 +31,11 @@ export interface ServiceParts {
 export async function openService(
   parts: ServiceParts,
   choose: () => Promise<ProbedRuntime> = () =>
-    chooseRuntime(parts.settings.runtime, surroundingsOf(parts.settings, parts)),
+    chooseRuntime(parts.settings.runtime, { ...parts.settings, stateFolder: undefined, ...parts }),
 ): Promise<SandboxService> {
   const found = await choose()
   await found.runtime.sweep()
   return new SandboxService(parts, found.runtime, found.probe)
-}
-
-export function surroundingsOf(
-  { serverUrl, apiKey, runAs, network, templates: images }: SandboxSettings,
-  { runtime, log, stateFolder }: Omit<ServiceParts, 'settings'>,
-): RuntimeSurroundings {
-  return { runtime, log, stateFolder, serverUrl, apiKey, runAs, network, images }
 }
 
 /** Serves connections until it is closed. */

@@ -56,6 +56,9 @@ function scene(connected?: AcceptConnection, { isDeaf = false } = {}): Scene {
 }
 
 const command = { program: 'p', args: ['a', ''], cwd: '/w', env: { A: '1=2', B: '' } }
+const open = (channel: number): Buffer => encodeFrame(connectionReports.open, channel)
+const sent = (channel: number, bytes: number): Buffer =>
+  encodeFrame(connectionReports.sent, channel, Buffer.alloc(bytes))
 const exited = (...texts: readonly string[]): Buffer => encodeFrame(agentReports.exit, 1, encodeTexts(texts))
 
 describe('frames', () => {
@@ -168,17 +171,17 @@ describe('an agent', () => {
     const program = link.run(command)
     program.stdin.end(Buffer.alloc(10 * CHANNEL_WINDOW))
     await turn()
-    const sent = (): number =>
+    const sentBytes = (): number =>
       heard
         .filter(({ kind }) => kind === agentOrders.input)
         .reduce((sum, { payload }) => sum + frameCost(payload.length), 0)
-    assert(sent() <= CHANNEL_WINDOW && sent() > CHANNEL_WINDOW - frameCost(FRAME_BYTES_MAX))
+    assert(sentBytes() <= CHANNEL_WINDOW && sentBytes() > CHANNEL_WINDOW - frameCost(FRAME_BYTES_MAX))
     while (!heard.some(({ kind }) => kind === agentOrders.inputEnd)) {
-      const before = sent()
+      const before = sentBytes()
       const cost = Buffer.alloc(4)
       cost.writeUInt32BE(frameCost(FRAME_BYTES_MAX))
       await say(encodeFrame(agentReports.inputTaken, 1, cost))
-      assert(sent() - before <= frameCost(FRAME_BYTES_MAX))
+      assert(sentBytes() - before <= frameCost(FRAME_BYTES_MAX))
     }
     assert.equal(heard.filter(({ kind }) => kind === agentOrders.input).length, 40)
   })
@@ -211,9 +214,6 @@ describe('an agent', () => {
     })
   }
 
-  const open = (channel: number): Buffer => encodeFrame(connectionReports.open, channel)
-  const sent = (channel: number, bytes: number): Buffer =>
-    encodeFrame(connectionReports.sent, channel, Buffer.alloc(bytes))
   const forged: readonly (readonly [title: string, frames: readonly Buffer[]])[] = [
     ['opens more connections than there may be', Array.from({ length: 65 }, (_, channel) => open(channel))],
     ['opens a connection twice', [open(1), open(1)]],

@@ -48,7 +48,12 @@ class FakeEngine {
   async probed(): Promise<ProbedRuntime> {
     const images = [{ language: 'python', image } as const]
     const { runtime, state: stateFolder } = this
-    const probed = await probedRuntime('container', { runtime, log: () => undefined, stateFolder, images })
+    const probed = await probedRuntime('container', {
+      runtime,
+      log: () => undefined,
+      stateFolder,
+      templates: images,
+    })
     this.#made.push(probed.runtime)
     return probed
   }

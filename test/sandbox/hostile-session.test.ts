@@ -18,7 +18,7 @@ async function endWith(line: string): Promise<CodeEnd> {
   const driver: GuestProcess = { stdin, stdout, stderr, exited, interrupt: () => {}, kill: () => {} }
   const repl = new Repl(driver, output, () => 'nonce')
   const ended = repl.evaluate('1')
-  stderr.write('\0nonce')
+  stderr.write('\0nonce\n')
   stdout.write(`\0nonce${line}\n`)
   return ended
 }

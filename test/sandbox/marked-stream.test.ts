@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { MarkedStream } from '../../src/sandbox/repl.js'
 
 /** What is read when the bytes come in pieces of this size: the output before the mark, the line, and the output behind it. */
-async function readAs(size: number, bytes: Buffer, nonce: string, hasLine: boolean): Promise<string[]> {
+async function readAs(size: number, bytes: Buffer, nonce: string): Promise<string[]> {
   const source = new PassThrough()
   const outputs = ['', '']
   let at = 0
@@ -12,7 +12,7 @@ async function readAs(size: number, bytes: Buffer, nonce: string, hasLine: boole
     outputs[at] += chunk.toString('latin1')
     return true
   })
-  const line = marked.until(nonce, hasLine, () => {
+  const line = marked.until(nonce, () => {
     at = 1
   })
   for (let from = 0; from < bytes.length; from += size) source.write(bytes.subarray(from, from + size))
@@ -23,23 +23,22 @@ async function readAs(size: number, bytes: Buffer, nonce: string, hasLine: boole
 }
 
 describe('a stream with marks', () => {
-  const cases: readonly (readonly [string, string, boolean, readonly string[]])[] = [
-    ['output, mark and line', 'hello\n\0abcd{"ok":true}\n', true, ['hello\n', '{"ok":true}', '']],
-    ['a mark without a line', 'hello\0abcd', false, ['hello', '', '']],
-    ['output behind the line', 'a\0abcd{}\nlater', true, ['a', '{}', 'later']],
-    ['output behind a mark', 'a\0abcdlater', false, ['a', '', 'later']],
-    ['marks of others', '\0abce\0abc\0\0abcd{}\n', true, ['\0abce\0abc\0', '{}', '']],
-    ['no output', '\0abcd{}\n', true, ['', '{}', '']],
+  const cases: readonly (readonly [string, string, readonly string[]])[] = [
+    ['output, mark and line', 'hello\n\0abcd{"ok":true}\n', ['hello\n', '{"ok":true}', '']],
+    ['a mark with an empty line', 'hello\0abcd\n', ['hello', '', '']],
+    ['output behind the line', 'a\0abcd{}\nlater', ['a', '{}', 'later']],
+    ['marks of others', '\0abce\0abc\0\0abcd{}\n', ['\0abce\0abc\0', '{}', '']],
+    ['no output', '\0abcd{}\n', ['', '{}', '']],
   ]
-  for (const [title, text, hasLine, want] of cases) {
+  for (const [title, text, want] of cases) {
     test(`with ${title}, in pieces of any size`, async () => {
       for (const size of [1, 2, 3, 7, 65_536])
-        assert.deepEqual(await readAs(size, Buffer.from(text), 'abcd', hasLine), want, `size ${size}`)
+        assert.deepEqual(await readAs(size, Buffer.from(text), 'abcd'), want, `size ${size}`)
     })
   }
 
   test('ends a line that never ends', async () => {
-    const [, line, rest] = await readAs(65_536, Buffer.from(`\0abcd${'x'.repeat(3_000_000)}`), 'abcd', true)
+    const [, line, rest] = await readAs(65_536, Buffer.from(`\0abcd${'x'.repeat(3_000_000)}`), 'abcd')
     assert.equal(line, '')
     assert((rest ?? '').length < 3_000_000)
   })
@@ -51,7 +50,7 @@ describe('a stream with marks', () => {
       output += chunk.toString()
       return true
     })
-    void marked.until('abcd', true, () => {})
+    void marked.until('abcd', () => {})
     source.end('end\0ab')
     await new Promise((resolve) => source.once('close', resolve))
     assert.equal(output, 'end\0ab')

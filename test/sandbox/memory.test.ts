@@ -30,7 +30,7 @@ describe('an interpreter', () => {
     )
     for (let index = 0; index < 50; index++) {
       const ended = repl.evaluate('1')
-      stderr.write('\0nonce')
+      stderr.write('\0nonce\n')
       stdout.write('\0nonce{"ok":true}\n')
       assert.equal((await ended).kind, 'done')
     }

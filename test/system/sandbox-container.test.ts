@@ -36,7 +36,7 @@ after(() => {
 const images = [{ language: 'python', image }] as const
 
 async function containers(): Promise<SandboxRuntime> {
-  return (await chooseRuntime('container', { ...scene.around, images })).runtime
+  return (await chooseRuntime('container', { ...scene.around, templates: images })).runtime
 }
 
 /** Where tests run in containers themselves, the kernel may refuse to nest them; undefined where Podman runs one. */

@@ -101,7 +101,7 @@ class Driver {
     const nonce = line.slice(0, space)
     const ended = await this.#run(String(JSON.parse(line.slice(space + 1))))
     const state = JSON.stringify({ ...ended, artifacts: existsSync(this.#folder) })
-    writeFully(2, `\0${nonce}`)
+    writeFully(2, `\0${nonce}\n`)
     writeFully(1, `\0${nonce}${state}\n`)
   }
 

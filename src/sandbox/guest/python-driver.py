@@ -153,7 +153,7 @@ class Driver:
         found = words[os.path.isdir(self.folder)]
         state = '{"ok":%s,"interrupted":%s,"artifacts":%s}\n' % (words[ok], words[interrupted], found)
         mark = b"\0" + nonce.encode()
-        self.write(self.err, mark)
+        self.write(self.err, mark + b"\n")
         self.write(self.out, mark + state.encode())
 
     def write(self, stream, text):
