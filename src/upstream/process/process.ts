@@ -58,7 +58,7 @@ export class ServerProcess implements Dialed {
   readonly #watch: MemoryWatch | undefined
   readonly #words = new LastWords()
   /** Why we have ended it ourselves, at once. */
-  #verdict: DialEnd | undefined
+  #killReason: DialEnd | undefined
   #gone = false
   #stopping: Promise<void> | undefined
 
@@ -126,7 +126,7 @@ export class ServerProcess implements Dialed {
     this.#gone = true
     stdout.destroy()
     stderr.destroy()
-    return this.#verdict ?? describeExit(config, exit, this.#why(exit))
+    return this.#killReason ?? describeExit(config, exit, this.#why(exit))
   }
 
   /** In the words of the program. What it said before its handshake is taken to be about its failure. */
@@ -152,7 +152,7 @@ export class ServerProcess implements Dialed {
       runtime,
       log,
       exceeded: (what) => {
-        this.#verdict = { reason: 'memory-limit', message: `'${name}' ${what}` }
+        this.#killReason = { reason: 'memory-limit', message: `'${name}' ${what}` }
         void within(surveyed(this.#child), SURVEY_MS_MAX, runtime).then(() => this.#child.signal('SIGKILL'))
       },
     })

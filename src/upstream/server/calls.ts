@@ -128,13 +128,13 @@ export class Calls {
   }
 
   /** An answer that comes after all: the server is done with that call. */
-  late(id: RequestId): void {
+  onLateAnswer(id: RequestId): void {
     this.#abandoned.answered(id)
   }
 
   /** The one askable call in flight; undefined where there are several. */
   get oneAskable(): Call | undefined {
-    return theOne(this.#peer.waiting(), ({ row }) => row.askable)
+    return onlyMatch(this.#peer.waiting(), ({ row }) => row.askable)
   }
 
   /** The call that the server asks for, where it can only be one. */
@@ -151,7 +151,7 @@ export class Calls {
 
   /** The call that a log message is about, where it can only be one. */
   get logging(): Call | undefined {
-    const found = theOne(this.#peer.waiting(), ({ context }) => context.logLevel !== undefined)
+    const found = onlyMatch(this.#peer.waiting(), ({ context }) => context.logLevel !== undefined)
     return found === undefined || this.#abandoned.mayLogForOthers(found.client) ? undefined : found
   }
 
@@ -165,7 +165,7 @@ export class Calls {
 
   /** The one call in flight; undefined where there are several. */
   get only(): Call | undefined {
-    return theOne(this.#peer.waiting(), () => true)
+    return onlyMatch(this.#peer.waiting(), () => true)
   }
 
   /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
@@ -183,34 +183,34 @@ export class Calls {
     const own = flight?.call.frame.params.meta.span('progressToken')
     if (flight === undefined || own === undefined || span === undefined) return false
     this.#deadlines.extend(flight)
-    if (!isNews(flight.call, frame)) return true
+    if (!isNewProgress(flight.call, frame)) return true
     const ownToken = flight.call.raw(own)
     flight.call.client.tell(frame, writing(frame.line, span, ownToken, 'progress-token'), flight.call)
     return true
   }
 
   /** Whose answer an unacceptable message would have been; with two ids it is the answer of neither. */
-  addressees(error: FrameError, line: Uint8Array): InflightCall[] {
+  claimedBy(error: FrameError, line: Uint8Array): InflightCall[] {
     return [...new Set(claimedIds(error, line).flatMap((id) => this.#peer.entry(id) ?? []))]
   }
 
   /** The call did not get through, or its answer will not come; the transport says why. */
   failed(flight: InflightCall, error: TransportError): void {
-    if (mayGoOn(error)) this.#abandon(flight)
+    if (mayStillRun(error)) this.#abandon(flight)
     this.#end(flight)
     if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight.call, error)) this.#repeat(flight)
     else flight.call.fail(fromTransport(this.#service, error).body)
   }
 
   /** The answer came, but cannot be given. */
-  spoilt(flight: InflightCall, reason: FailureReason, what: string): void {
+  failUnusable(flight: InflightCall, reason: FailureReason, what: string): void {
     this.#giveUp(flight, upstreamFailed(this.#service, reason, `'${this.#service}': ${what}`))
   }
 
   /** Nobody will answer any more. */
   drain(unanswered: readonly InflightCall[], failure: () => UpstreamError): void {
     this.#deadlines.stop()
-    this.tasks.lost(failure)
+    this.tasks.failAll(failure)
     const left = [...unanswered, ...this.#unsent.splice(0)]
     for (const flight of left) {
       if (flight.wasSent) this.#peer.retire(flight.id)
@@ -223,7 +223,7 @@ export class Calls {
   }
 
   /** The server is being stopped, so what has not left never will: the next one has it before what comes later. */
-  takeBack(): void {
+  requeueUnsent(): void {
     for (const flight of this.#peer.waiting()) {
       if (!this.#isUnsent(flight)) continue
       this.#peer.retire(flight.id)
@@ -267,7 +267,7 @@ export class Calls {
 
   #repeat({ call, edits }: InflightCall): void {
     call.repeats++
-    this.#worker.again(call, edits, this.#connection)
+    this.#worker.requeue(call, edits, this.#connection)
   }
 
   #withToken(edits: readonly Edit[], flight: InflightCall, own: Span, lend: boolean): readonly Edit[] {
@@ -347,7 +347,7 @@ export class Calls {
     flight.ended = true
     if (flight.isPaused) this.#deadlines.end(flight)
     if (flight.token !== undefined && !flight.isHanded) this.#tokens.release(flight.token)
-    this.#worker.ended(flight.call)
+    this.#worker.onCallEnded(flight.call)
     if (this.#onIdle !== undefined) this.#checkIdle()
   }
 
@@ -398,7 +398,7 @@ export class InflightCall implements CallHolder, AnswerWaiter {
 }
 
 /** Whether the progress goes on from where an earlier round of the call had come (MCP, Utilities: progress). */
-export function isNews(call: Call, { line, params }: NotificationFrame): boolean {
+export function isNewProgress(call: Call, { line, params }: NotificationFrame): boolean {
   const span = params.members.span('progress')
   const progress = span === undefined ? Number.NaN : Number(rawAt(line, span))
   if (progress <= call.progressFloor) return false
@@ -421,7 +421,7 @@ export function claimedIds(error: FrameError, line: Uint8Array): readonly Reques
 const gatewayStatuses: readonly unknown[] = [502, 504]
 
 /** Whether the call may have reached the server, which has not said that it is done with it. */
-export function mayGoOn({ code, details }: TransportError): boolean {
+export function mayStillRun({ code, details }: TransportError): boolean {
   switch (code) {
     case 'TRANSPORT_CLOSED':
     case 'TRANSPORT_IO':
@@ -440,7 +440,7 @@ export function mayGoOn({ code, details }: TransportError): boolean {
 }
 
 /** Undefined where there is none of this kind, and where there are several. */
-export function theOne(flights: Iterable<InflightCall>, is: (call: Call) => boolean): Call | undefined {
+export function onlyMatch(flights: Iterable<InflightCall>, is: (call: Call) => boolean): Call | undefined {
   const [found, other] = [...flights].flatMap(({ call }) => (is(call) ? [call] : []))
   return other === undefined ? found : undefined
 }

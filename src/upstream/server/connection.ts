@@ -65,7 +65,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     this.#peer = peer
     this.#ending = new Ending(dialed, context)
     this.own = new OwnRequests(context, peer, this.#ending, () => this.timedOut())
-    this.calls = new Calls(context, peer, this.#leg, this, worker, inbox.audience)
+    this.calls = new Calls(context, peer, this.#leg, this, worker, inbox.clients)
     this.#noise = new Noise(
       context,
       limits.noise,
@@ -251,21 +251,21 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
     else {
       this.#firstQuestions?.asked(frame.id)
-      this.#inbox.asked(frame, row, this, during?.call)
+      this.#inbox.onRequest(frame, row, this, during?.call)
     }
   }
 
   notification(frame: NotificationFrame, during: InflightCall | undefined): void {
     this.#messages++
     const row = serverNotifications.get(frame.method)
-    if (this.isTyped && this.listening?.told(frame, row) === true) return
-    if (row?.does !== 'progress') this.#inbox.told(frame, row, this, during?.call)
+    if (this.isTyped && this.listening?.onNotification(frame, row) === true) return
+    if (row?.does !== 'progress') this.#inbox.onNotification(frame, row, this, during?.call)
     else if (!this.calls.progressed(frame)) this.#log('debug', 'progress that nobody waits for')
   }
 
   stray(frame: ResponseFrame): void {
     this.#messages++
-    if (frame.id !== undefined) this.calls.late(frame.id)
+    if (frame.id !== undefined) this.calls.onLateAnswer(frame.id)
     this.#log('debug', 'an answer that nobody waits for', { id: frame.id })
   }
 
@@ -280,20 +280,20 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   malformed(error: FrameError, line: Uint8Array, bytes: number): void {
-    const flights = this.calls.addressees(error, line)
+    const flights = this.calls.claimedBy(error, line)
     const what = `its answer is invalid: ${error.message}`
     if (flights.length === 0) return this.#noise.line(line, bytes, error)
-    for (const flight of flights) this.calls.spoilt(flight, 'invalid-answer', what)
+    for (const flight of flights) this.calls.failUnusable(flight, 'invalid-answer', what)
   }
 
   oversize(id: RequestId | undefined, flight: InflightCall | undefined, bytes: number): void {
     const what = `its answer of ${bytes} bytes or more is over the limit`
-    if (flight !== undefined) this.calls.spoilt(flight, 'too-large', what)
+    if (flight !== undefined) this.calls.failUnusable(flight, 'too-large', what)
     this.#noise.oversize(id, bytes, flight !== undefined)
   }
 
   missed(): void {
-    this.#inbox.missed(this)
+    this.#inbox.onMissed(this)
   }
 
   ended(): void {
@@ -307,8 +307,8 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     void this.#ending.explained(deadline).then(() => {
       if (cause !== undefined) this.#log('debug', cause.message)
       this.calls.drain(unanswered, () => this.failure)
-      this.#worker.lost(this)
-      this.#inbox.closed(this)
+      this.#worker.onConnectionEnded(this)
+      this.#inbox.onClosed(this)
       void this.dialed.stop()
     })
     this.listening?.close()

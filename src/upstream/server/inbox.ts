@@ -25,8 +25,8 @@ import { ServerListen } from './listen.js'
 
 /** The connections of a lane. */
 export class Inbox {
-  readonly audience: LaneClients = new LaneClients()
-  readonly standing: Subscriptions
+  readonly clients: LaneClients = new LaneClients()
+  readonly subscriptions: Subscriptions
   readonly #context: ServerContext
   readonly #scope: LaneScope
   readonly lists: Lists
@@ -41,11 +41,11 @@ export class Inbox {
     this.#context = context
     this.#scope = scope
     this.lists = lists
-    this.standing = new Subscriptions(
+    this.subscriptions = new Subscriptions(
       context.service,
       context.limits.subscriptionsMax,
       context.log,
-      this.audience,
+      this.clients,
     )
   }
 
@@ -56,14 +56,14 @@ export class Inbox {
 
   opened(connection: ServerConnection, server: OpenedServer, isFirst: boolean): void {
     const { facts } = server
-    if (this.#connections.size === 0) this.audience.renew()
+    if (this.#connections.size === 0) this.clients.renew()
     this.server = server
     this.#connections.add(connection)
     connection.calls.tasks.capabilities = askableOfTasks(facts.capabilities)
-    if (facts.capabilities.logging) this.standing.sendLevel(connection)
+    if (facts.capabilities.logging) this.subscriptions.sendLevel(connection)
     if (isFirst) {
       if (connection.isTyped) this.#listen(connection, facts)
-      this.standing.resubscribe(connection)
+      this.subscriptions.resubscribe(connection)
       this.reading = this.lists.opened(connection, facts.capabilities)
     }
     this.#context.reports.opened(server)
@@ -75,7 +75,7 @@ export class Inbox {
       // Lists that are being read for the first time were asked for behind it; over HTTP they may have come before it.
       if (!isFirst || this.#context.namesCalls || !this.lists.busy) this.lists.missed(connection)
     }
-    connection.listening = new ServerListen(this.#context, connection, capabilities, this.audience, missed)
+    connection.listening = new ServerListen(this.#context, connection, capabilities, this.clients, missed)
     // It may have ended while it said what it is.
     if (connection.own.isOpen) connection.listening.renew()
     else connection.listening.close()
@@ -88,14 +88,14 @@ export class Inbox {
 
   /** A remote server may run, and be paid for, only while it is listened to: it rests once nobody is there. */
   get isNeeded(): boolean {
-    const { audience } = this
-    if (this.#scope.yields) return this.isAtWork || [...audience].some(({ listens }) => listens)
-    const isAttended = this.#context.staysForClients && audience.size > 0
+    const { clients } = this
+    if (this.#scope.startsOnCall) return this.isAtWork || [...clients].some(({ listens }) => listens)
+    const isAttended = this.#context.staysForClients && clients.size > 0
     return this.isFollowed || isAttended || this.isAtWork
   }
 
   get isFollowed(): boolean {
-    return this.audience.followedCount > 0 || this.audience.tasks.size > 0
+    return this.clients.followedCount > 0 || this.clients.tasks.size > 0
   }
 
   /** What a process has begun besides calls is not over. */
@@ -106,11 +106,11 @@ export class Inbox {
 
   /** A client is about to answer what a process has asked. */
   get #isOwed(): boolean {
-    const clients = [...this.audience]
+    const clients = [...this.clients]
     return [...this.#connections].some((connection) => clients.some((client) => client.owes(connection)))
   }
 
-  asked(
+  onRequest(
     frame: RequestFrame,
     row: ServerRequestRow,
     connection: ServerConnection,
@@ -121,7 +121,7 @@ export class Inbox {
     const running = sharing === 'plain' ? undefined : (calls.tasks.waitingFor(frame) ?? calls.askable)
     const call = during ?? running ?? connection.waitingCall
     // On a lane of its own a client can be asked at any time.
-    const client = sharing === 'own' ? this.audience.only : call?.client
+    const client = sharing === 'own' ? this.clients.only : call?.client
     const isDeclared = this.#isDeclared(row, (call?.context ?? client?.profile)?.capabilities)
     const caller = call ?? calls.oneAskable
     if (!isDeclared && caller !== undefined && !this.#isDeclared(row, caller.context.capabilities))
@@ -147,7 +147,7 @@ export class Inbox {
     this.#log('debug', `${method} was refused: no client to ask`)
   }
 
-  told(
+  onNotification(
     frame: NotificationFrame,
     row: ServerNotificationRow | undefined,
     connection: ServerConnection,
@@ -160,12 +160,12 @@ export class Inbox {
         return this.#updated(frame, connection)
       case 'cancel':
         connection.withdrawn(frame)
-        for (const client of this.audience) client.withdraw(frame, connection)
+        for (const client of this.clients) client.withdraw(frame, connection)
         return
       case 'task':
         if (connection.isTyped) return this.#taskChanged(frame, connection)
         // What passes to the one client of the one server need not have been begun by a call of this session.
-        if (connection.calls.tasks.told(frame)) return
+        if (connection.calls.tasks.onStatus(frame)) return
         if (this.#scope.opening !== undefined) return this.#toOnlyClient(frame, row, during)
         return this.#log('debug', `${frame.method} is about a task that no client has here`)
       case 'log':
@@ -186,7 +186,7 @@ export class Inbox {
   #logging({ calls, isTyped }: ServerConnection): Call | undefined {
     if (isTyped) return calls.logging
     const call = this.#context.namesCalls ? undefined : calls.only
-    return call?.client === this.audience.only ? call : undefined
+    return call?.client === this.clients.only ? call : undefined
   }
 
   #updated(frame: NotificationFrame, connection: ServerConnection): void {
@@ -194,14 +194,14 @@ export class Inbox {
     if (uri === undefined) return
     // Which request of ours it belongs to is nothing to anybody else.
     const edits = connection.isTyped ? cutNamed(frame.params.meta, [SUBSCRIPTION_ID], 'subscription') : []
-    for (const client of this.audience.followersOf(uri)) client.tell(frame, edits, undefined)
+    for (const client of this.clients.followersOf(uri)) client.tell(frame, edits, undefined)
   }
 
   /** Those who follow it have a request of their own open, which says to which one it belongs. */
   #taskChanged(frame: NotificationFrame, connection: ServerConnection): void {
-    connection.calls.tasks.told(frame)
+    connection.calls.tasks.onStatus(frame)
     const id = frame.params.members.string('taskId') ?? ''
-    for (const client of this.audience.tasks.at(id)) client.tell(frame, [], undefined)
+    for (const client of this.clients.tasks.at(id)) client.tell(frame, [], undefined)
   }
 
   #toOnlyClient(
@@ -209,13 +209,13 @@ export class Inbox {
     row: ServerNotificationRow | undefined,
     during: Call | undefined,
   ): void {
-    const client = during?.client ?? this.audience.only
+    const client = during?.client ?? this.clients.only
     if (client === undefined) this.#log('debug', `${frame.method} belongs to no one client`)
     else if (row?.does === 'log') client.log(frame, during)
     else client.tell(frame, [], during)
   }
 
-  missed(connection: ServerConnection): void {
+  onMissed(connection: ServerConnection): void {
     this.lists.missed(connection)
   }
 
@@ -224,8 +224,8 @@ export class Inbox {
     await this.lists.reading('tools')
   }
 
-  closed(connection: ServerConnection): void {
-    for (const client of this.audience) client.forget(connection)
+  onClosed(connection: ServerConnection): void {
+    for (const client of this.clients) client.forget(connection)
     this.#connections.delete(connection)
     this.lists.closed(connection)
   }

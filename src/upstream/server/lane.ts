@@ -48,13 +48,13 @@ export class ServerLane implements Lane, ServerView {
     this.known = this.#lists.known
     this.#inbox = new Inbox(context, scope, this.#lists)
     // What clients with processes of their own are listed is not what the others are; those see the common lane.
-    const isKept = !scope.yields || context.isolation === 'session'
+    const isKept = !scope.startsOnCall || context.isolation === 'session'
     this.#keptView = new KeptView(context.keptLists, this.#lists, isKept)
     const settled = (): void => this.#settle()
     this.#workers = new Workers(context, scope, this.#inbox, this.#keptView, settled)
     // What can be answered at once is answered before a process is started.
     const isLater = !context.dialer.hasAdopted && this.#keptView.facts !== undefined
-    if (!scope.yields && !config.lazy) this.#workers.begin(isLater)
+    if (!scope.startsOnCall && !config.lazy) this.#workers.begin(isLater)
   }
 
   get view(): ServerView {
@@ -194,8 +194,8 @@ export class ServerLane implements Lane, ServerView {
   }
 
   join(client: ClientPort): this {
-    this.#inbox.audience.add(client)
-    if (this.#inbox.audience.size > 1) this.#inbox.read(true)
+    this.#inbox.clients.add(client)
+    if (this.#inbox.clients.size > 1) this.#inbox.read(true)
     return this
   }
 
@@ -209,14 +209,14 @@ export class ServerLane implements Lane, ServerView {
     const sent =
       subscribes === undefined
         ? call
-        : this.#inbox.standing.passing(call, subscribes, () => this.#workers.firstConnection)
+        : this.#inbox.subscriptions.passing(call, subscribes, () => this.#workers.firstConnection)
     if (sent === undefined) return
     const worker = this.#workers.only ?? this.#workers.pick(sent)
     worker.call(sent, edits)
   }
 
   level(client: ClientPort, level: string): void {
-    this.#inbox.audience.setLevel(client, level)
+    this.#inbox.clients.setLevel(client, level)
     this.#sendLevel()
   }
 
@@ -228,16 +228,16 @@ export class ServerLane implements Lane, ServerView {
 
   read(client: ClientPort, on: boolean): void {
     // Nobody is held back for the sake of one client among several.
-    if (on || this.#inbox.audience.only === client) this.#inbox.read(on)
+    if (on || this.#inbox.clients.only === client) this.#inbox.read(on)
   }
 
   follow(client: ClientPort, uri: string): void {
     this.#use()
-    this.#inbox.standing.follow(client, uri, this.#workers.firstConnection)
+    this.#inbox.subscriptions.follow(client, uri, this.#workers.firstConnection)
   }
 
   surrender(client: ClientPort): string[] {
-    return this.#inbox.audience.surrender(client)
+    return this.#inbox.clients.surrender(client)
   }
 
   release(client: ClientPort): Call[] {
@@ -250,16 +250,16 @@ export class ServerLane implements Lane, ServerView {
   }
 
   leave(client: ClientPort): Promise<void> | undefined {
-    const { level } = this.#inbox.audience
-    const unfollowed = this.#inbox.audience.remove(client)
+    const { level } = this.#inbox.clients
+    const unfollowed = this.#inbox.clients.remove(client)
     this.#inbox.read(true)
-    for (const connection of this.#workers.connections) connection.calls.tasks.left(client)
+    for (const connection of this.#workers.connections) connection.calls.tasks.onClientLeft(client)
     if (isOfOne(this.#scope.sharing)) {
       this.#left()
       return this.close()
     }
-    this.#inbox.standing.unsubscribe(this.#workers.firstConnection, unfollowed)
-    if (this.#inbox.audience.level !== level) this.#sendLevel()
+    this.#inbox.subscriptions.unsubscribe(this.#workers.firstConnection, unfollowed)
+    if (this.#inbox.clients.level !== level) this.#sendLevel()
     return undefined
   }
 
@@ -299,7 +299,7 @@ export class ServerLane implements Lane, ServerView {
 
   #sendLevel(): void {
     if (this.#inbox.facts?.capabilities.logging !== true) return
-    for (const connection of this.#workers.connections) this.#inbox.standing.sendLevel(connection)
+    for (const connection of this.#workers.connections) this.#inbox.subscriptions.sendLevel(connection)
   }
 
   #announce(changed: readonly ListKind[]): void {
@@ -307,6 +307,6 @@ export class ServerLane implements Lane, ServerView {
     this.#context.reports.lists(this.#lists, this.#scope.client, changed)
     if (this.retired) return
     for (const lane of [...this.#deferred, this])
-      for (const client of lane.#inbox.audience) client.listsChanged(changed)
+      for (const client of lane.#inbox.clients) client.listsChanged(changed)
   }
 }

@@ -132,7 +132,7 @@ export class ServerListen {
   }
 
   /** Whether a notification was about the listening itself. */
-  told(frame: NotificationFrame, row: ServerNotificationRow | undefined): boolean {
+  onNotification(frame: NotificationFrame, row: ServerNotificationRow | undefined): boolean {
     if (row?.does === 'cancel') this.#cancelled(frame)
     else if (frame.method === 'notifications/subscriptions/acknowledged') this.#acknowledged(frame)
     else return false
@@ -181,7 +181,7 @@ export class ServerListen {
     const span = params.members.span('requestId')
     const id = span === undefined ? '' : rawAt(line, span)
     for (const one of [this.#last, this.#current, this.#next])
-      if (one !== undefined && isSame(id, one.id)) this.#ended(one)
+      if (one !== undefined && isSame(id, one.id)) this.#onEnded(one)
   }
 
   close(): void {
@@ -195,12 +195,12 @@ export class ServerListen {
   #open(filter: string, topics: Topics): void {
     const { limits, runtime } = this.#context
     const pending = this.#connection.listen(`{"notifications":${filter}}`, topics.taskIds.size > 0)
-    if (pending === undefined) return this.#again()
+    if (pending === undefined) return this.#scheduleRetry()
     const next: Listening = { id: pending.id, filter, topics, honoured: undefined }
     this.#next = next
     this.#ack = runtime.setTimer(limits.listenAckMs, () => {
       this.#connection.own.giveUp(next.id)
-      this.#ended(next)
+      this.#onEnded(next)
     })
     void this.#await(next, pending)
   }
@@ -221,11 +221,11 @@ export class ServerListen {
     } catch {
       // The connection has ended, or the stream of this request.
     }
-    this.#ended(one)
+    this.#onEnded(one)
   }
 
   /** A result means no more than a stream that breaks off: nothing comes any longer. */
-  #ended(one: Listening): void {
+  #onEnded(one: Listening): void {
     if (one === this.#last) this.#last = undefined
     if (this.#isClosed || (one !== this.#current && one !== this.#next)) return
     if (one === this.#next) {
@@ -235,10 +235,10 @@ export class ServerListen {
       this.#refuse(({ kind, name }) => one.topics[kind].has(name))
     } else this.#current = undefined
     if (this.#isDeaf) this.#refuse(() => true)
-    else this.#again()
+    else this.#scheduleRetry()
   }
 
-  #again(): void {
+  #scheduleRetry(): void {
     const { limits, runtime } = this.#context
     const { retryMs, retryMsMax } = limits.lists
     const delayMs = Math.min(retryMs * 2 ** this.#failures++, retryMsMax)

@@ -45,7 +45,7 @@ export class Lists {
   readonly #context: ServerContext
   readonly #sharing: Sharing
   readonly #announce: (kinds: readonly ListKind[]) => void
-  readonly #over: () => void
+  readonly #onRead: () => void
   /** Of the process whose lists these are. */
   #connection: ServerConnection | undefined
   #capabilities: ServerCapabilities | undefined
@@ -73,17 +73,17 @@ export class Lists {
   #hurried: { readonly over: Promise<void>; readonly missing: number } | undefined
   #endWait: () => void = () => {}
 
-  /** `announce` hears which lists have changed, `over` that what was asked for has been read, or could not be. */
+  /** `announce` is called with the lists that have changed, `onRead` when what was asked for has been read, or could not be. */
   constructor(
     context: ServerContext,
     sharing: Sharing,
     announce: (kinds: readonly ListKind[]) => void,
-    over: () => void,
+    onRead: () => void,
   ) {
     this.#sharing = sharing
     this.#context = context
     this.#announce = announce
-    this.#over = over
+    this.#onRead = onRead
   }
 
   items(kind: ListKind): readonly ListItem[] {
@@ -195,9 +195,9 @@ export class Lists {
     this.#rounds++
     await Promise.all(kinds.map((kind) => this.#readOnce(connection, capabilities, kind)))
     this.#rounds--
-    this.#over()
+    this.#onRead()
     if (this.#failures.size === 0) this.#retries = 0
-    else if (connection === this.#connection) this.#again()
+    else if (connection === this.#connection) this.#scheduleRetry()
     if (this.#hurried === undefined) return
     const isLess = this.#failures.size < this.#hurried.missing
     if (isLess || this.#retries >= HURRIED_TRIES) this.#endHurry()
@@ -297,7 +297,7 @@ export class Lists {
   }
 
   /** A server that cannot list now may be able to in a moment. */
-  #again(): void {
+  #scheduleRetry(): void {
     const { limits, runtime } = this.#context
     const { retriesMax, retryMs, retryMsMax } = limits.lists
     if (this.#retry !== undefined || this.#retries >= retriesMax) return

@@ -274,7 +274,7 @@ export class Supervisor {
   }
 
   /** The connection has ended by itself. */
-  lost(connection: ServerConnection): void {
+  onConnectionEnded(connection: ServerConnection): void {
     const state = this.#state
     if (state.kind !== 'ready' || state.connection !== connection) return
     this.#failure = connection.failure
@@ -293,12 +293,12 @@ export class Supervisor {
     this.#context.restarts.wasUp(readyAt)
     const stopped = this.#stop(connection, why)
     if (connection.dialed.pid !== undefined) this.#startBehind(stopped)
-    connection.calls.takeBack()
+    connection.calls.requeueUnsent()
     await stopped
   }
 
   /** Ends the connection and starts it anew, though it has not crashed; one that has a successor already is ending. */
-  async again(connection: ServerConnection, why: string): Promise<void> {
+  async restart(connection: ServerConnection, why: string): Promise<void> {
     if (this.connection !== connection) return
     this.#log('warn', `restarting: ${why}`)
     await this.rest(why)

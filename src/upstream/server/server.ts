@@ -9,7 +9,7 @@ import type { ClientPort } from '../../mcp/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
 import { crossing } from '../../mcp/eras/crossing.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
-import { ChosenLane } from './chosen-lane.js'
+import { UndecidedLane } from './undecided-lane.js'
 import type { KnownServer } from '../contracts/dial.js'
 import { Dialer } from './dialer.js'
 import { ServerLane } from './lane.js'
@@ -34,7 +34,7 @@ export class Server implements Upstream {
   readonly #lanes = new Set<ServerLane>()
   readonly #common = new Map<Sharing, ServerLane>()
   /** Of clients that have not used the server, whose era is not known. */
-  readonly #undecided = new Set<ChosenLane>()
+  readonly #undecided = new Set<UndecidedLane>()
   readonly #era: ServerEra
   #closed = false
   /** Why the server has left, for people; undefined while it is in the configuration. */
@@ -102,15 +102,15 @@ export class Server implements Upstream {
     const isOpen = this.config.protocol === 'stateless' || isFound
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
     if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
-    const yields = this.#context.ownStart === 'with-call'
-    const verdict = (): Promise<void> | undefined => (yields ? this.#verdict() : undefined)
+    const startsOnCall = this.#context.ownStart === 'with-call'
+    const eraKnown = (): Promise<void> | undefined => (startsOnCall ? this.#eraKnown() : undefined)
     const { capabilities: declared } = profile
-    const scope = { sharing, declared, opening, client: serial, yields, verdict }
+    const scope = { sharing, declared, opening, client: serial, startsOnCall, eraKnown }
     const own = this.#newLane(scope).join(client)
-    if (yields && !this.isolated) own.defer(this.#commonLane('plain'))
-    if (!yields || opening !== undefined) return own
+    if (startsOnCall && !this.isolated) own.defer(this.#commonLane('plain'))
+    if (!startsOnCall || opening !== undefined) return own
     const join = (): Lane => this.#commonLane('plain').join(client)
-    return new ChosenLane(client, own, this.#undecided, verdict, join)
+    return new UndecidedLane(client, own, this.#undecided, eraKnown, join)
   }
 
   /** The server has no sessions. */
@@ -119,7 +119,7 @@ export class Server implements Upstream {
   }
 
   /** Resolves when the first process of all has said whether there need be others, or could not. */
-  #verdict(): Promise<void> | undefined {
+  #eraKnown(): Promise<void> | undefined {
     const isAsked = this.config.protocol === 'auto' && this.#era.form === undefined
     // One that shook hands at an earlier start does so now, nearly always: no call waits for that twice.
     if (!isAsked || this.#context.keptLists.facts?.revision.form === 'bare') return undefined
@@ -133,7 +133,7 @@ export class Server implements Upstream {
     if (known !== undefined) return known
     const declared = sharing === 'plain' ? noCapabilities : sharedCapabilities
     const nobody = { opening: undefined, client: undefined }
-    const lane = this.#newLane({ sharing, declared, ...nobody, yields: false })
+    const lane = this.#newLane({ sharing, declared, ...nobody, startsOnCall: false })
     if (!this.#closed) this.#common.set(sharing, lane)
     return lane
   }
@@ -223,9 +223,9 @@ function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
 
 // What is known of the era of one server, for all its connections.
 //
-// A server that speaks without a handshake is asked by each connection what it is, so that a wrong verdict shows. One
+// A server that speaks without a handshake is asked by each connection what it is, so that a wrong finding shows. One
 // with a handshake would answer that for ever, also when it has learned better: over the network, where nobody tells of
-// a new version, the verdict has its time.
+// a new version, the finding expires.
 
 /** The form in which a server writes, for as long as that is taken to be true. */
 export class ServerEra implements EraMemory {

@@ -27,9 +27,9 @@ export interface LaneScope {
   /** The serial of the one client; undefined where several share. */
   readonly client: number | undefined
   /** Whether its processes start with a call, and end when the client has been idle, whatever it follows. */
-  readonly yields: boolean
+  readonly startsOnCall: boolean
   /** Resolves when it is known whether clients need processes of their own; undefined when it is, or nobody finds out. */
-  readonly verdict?: () => Promise<void> | undefined
+  readonly eraKnown?: () => Promise<void> | undefined
 }
 
 /** Clients that can be asked something have a process of their own, unless the configuration says otherwise. */

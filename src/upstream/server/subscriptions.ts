@@ -21,20 +21,20 @@ export class Subscriptions {
   readonly #service: string
   readonly #followedMax: number
   readonly #log: LogSink
-  readonly #audience: LaneClients
+  readonly #clients: LaneClients
   readonly #asking = new WeakMap<ClientPort, Map<string, Asking>>()
 
   /** More than `followedMax` resources, or tasks, are not followed. */
-  constructor(service: string, followedMax: number, log: LogSink, audience: LaneClients) {
+  constructor(service: string, followedMax: number, log: LogSink, clients: LaneClients) {
     this.#service = service
     this.#followedMax = followedMax
     this.#log = log
-    this.#audience = audience
+    this.#clients = clients
   }
 
   /** The most verbose level that any client asked for. */
   sendLevel(connection: ServerConnection): void {
-    const { level } = this.#audience
+    const { level } = this.#clients
     if (level !== undefined && !connection.isTyped)
       void this.#tell(connection, 'logging/setLevel', `{"level":${quote(level)}}`)
   }
@@ -42,14 +42,14 @@ export class Subscriptions {
   /** What a call is about to ask for is left to that. */
   resubscribe(connection: ServerConnection): void {
     if (connection.isTyped) return
-    const granted = [...this.#audience.followed].filter((uri) => !this.#isOnlyAsked(uri))
+    const granted = [...this.#clients.followed].filter((uri) => !this.#isOnlyAsked(uri))
     void inTurns(granted, async (uri) => {
-      if (this.#audience.isFollowedAt(uri)) await this.#subscribe(connection, uri)
+      if (this.#clients.isFollowedAt(uri)) await this.#subscribe(connection, uri)
     })
   }
 
   #isOnlyAsked(uri: string): boolean {
-    for (const client of this.#audience.followersAt(uri))
+    for (const client of this.#clients.followersAt(uri))
       if (this.#asking.get(client)?.get(uri)?.isGranted !== false) return false
     return true
   }
@@ -60,8 +60,8 @@ export class Subscriptions {
     const uri = call.frame.params.members.string('uri')
     if (uri === undefined) return call
     if (subscribes) return this.#following(call, uri)
-    const isLast = this.#audience.unfollow(call.client, uri)
-    if (isLast || this.#audience.followersOf(uri).size === 0) return this.#leaving(call, uri, connection)
+    const isLast = this.#clients.unfollow(call.client, uri)
+    if (isLast || this.#clients.followersOf(uri).size === 0) return this.#leaving(call, uri, connection)
     call.settle({ kind: 'result', result: '{}' })
     return undefined
   }
@@ -70,9 +70,9 @@ export class Subscriptions {
   #following(call: Call, uri: string): Call | undefined {
     const { client } = call
     const asking = this.#asking.get(client)?.get(uri)
-    if (!this.#audience.follows(client, uri)) {
-      if (this.#isFull(call, this.#audience.followedCount, 'resources')) return undefined
-      this.#audience.follow(client, uri)
+    if (!this.#clients.follows(client, uri)) {
+      if (this.#isFull(call, this.#clients.followedCount, 'resources')) return undefined
+      this.#clients.follow(client, uri)
     } else if (asking === undefined) return call
     return this.#asked(call, uri, asking ?? this.#ask(client, uri))
   }
@@ -80,7 +80,7 @@ export class Subscriptions {
   /** Whoever follows a task asks for that once at a time. */
   #followingTask(call: Call, subscribes: boolean): Call | undefined {
     const { client } = call
-    const { tasks } = this.#audience
+    const { tasks } = this.#clients
     const id = call.frame.params.members.string('taskId') ?? ''
     if (!subscribes) {
       tasks.remove(client, id)
@@ -109,7 +109,7 @@ export class Subscriptions {
       asking.isGranted ||= isGranted(outcome)
       if (--asking.open === 0) {
         this.#asking.get(client)?.delete(uri)
-        if (!asking.isGranted) this.#audience.unfollow(client, uri)
+        if (!asking.isGranted) this.#clients.unfollow(client, uri)
       }
       call.settle(outcome)
     })
@@ -132,12 +132,12 @@ export class Subscriptions {
 
   /** Over HTTP messages overtake each other: who has begun to follow meanwhile may have been unsubscribed with it. */
   async #unsubscribed(connection: ServerConnection, uri: string): Promise<void> {
-    if (this.#audience.isFollowedAt(uri)) await this.#subscribe(connection, uri)
+    if (this.#clients.isFollowedAt(uri)) await this.#subscribe(connection, uri)
   }
 
   /** The client follows what it followed elsewhere before. */
   follow(client: ClientPort, uri: string, connection: ServerConnection | undefined): void {
-    if (this.#audience.follow(client, uri) && connection !== undefined) void this.#subscribe(connection, uri)
+    if (this.#clients.follow(client, uri) && connection !== undefined) void this.#subscribe(connection, uri)
   }
 
   async #subscribe(connection: ServerConnection, uri: string): Promise<void> {
@@ -149,7 +149,7 @@ export class Subscriptions {
     if (connection === undefined || uris.length === 0) return
     if (connection.isTyped) return connection.listening?.renew()
     void inTurns(uris, async (uri) => {
-      if (this.#audience.isFollowedAt(uri)) return
+      if (this.#clients.isFollowedAt(uri)) return
       await this.#tell(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
       await this.#unsubscribed(connection, uri)
     })

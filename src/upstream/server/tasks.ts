@@ -72,14 +72,14 @@ export class Tasks implements TaskSource {
   answered(flight: InflightCall, outcome: Outcome): Outcome {
     const { call } = flight
     if (outcome.kind !== 'answered' || outcome.frame.kind === 'error') return outcome
-    if (call.row.route.to === 'task') this.#told(call.frame, outcome.frame, outcome.form)
+    if (call.row.route.to === 'task') this.#onAnswer(call.frame, outcome.frame, outcome.form)
     const state = call.keeper === undefined ? undefined : createdTask(outcome.frame, outcome.form)
     if (state === undefined) return outcome
     const error = this.#begin(flight, state)
     return error === undefined ? { ...outcome, isTask: true } : { kind: 'failed', error }
   }
 
-  #told({ method, params }: RequestFrame, answer: ResultFrame, form: Revision['form']): void {
+  #onAnswer({ method, params }: RequestFrame, answer: ResultFrame, form: Revision['form']): void {
     const task = this.#find(params.members.string('taskId'))
     if (task === undefined) return
     const isLast = form === 'bare' ? method === 'tasks/result' : method === 'tasks/cancel'
@@ -128,7 +128,7 @@ export class Tasks implements TaskSource {
   }
 
   /** A server tells how a task is; false when it is nobody's. */
-  told(frame: NotificationFrame): boolean {
+  onStatus(frame: NotificationFrame): boolean {
     const { members } = frame.params
     const task = this.#find(members.string('taskId'))
     if (task === undefined) return false
@@ -187,7 +187,7 @@ export class Tasks implements TaskSource {
   }
 
   /** The client is gone, and nobody else may have what it has begun; what is durable is not that client's alone. */
-  left(client: ClientPort): void {
+  onClientLeft(client: ClientPort): void {
     for (const task of this.#tasks?.values() ?? []) {
       if (task.client !== client || task.isDurable) continue
       if (task.isRunning) this.#cancel(task)
@@ -196,7 +196,7 @@ export class Tasks implements TaskSource {
   }
 
   /** The server is gone. */
-  lost(failure: () => UpstreamError): void {
+  failAll(failure: () => UpstreamError): void {
     for (const task of this.#tasks?.values() ?? []) {
       const { reason, message } = failure()
       task.drop(taskLost(this.service, task.id, reason, message))

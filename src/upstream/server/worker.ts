@@ -29,9 +29,9 @@ export class Worker implements IdleProcess {
   readonly supervisor: Supervisor
   readonly #context: ServerContext
   readonly #scope: LaneScope
-  readonly #lane: Inbox
+  readonly #inbox: Inbox
   readonly #isFirst: boolean
-  readonly #freed: (() => void) | undefined
+  readonly #onFree: (() => void) | undefined
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
   readonly #isApart: boolean
@@ -51,35 +51,35 @@ export class Worker implements IdleProcess {
   #idle: Timer | undefined
 
   /**
-   * `isFirst` is the one that is told what clients follow, and whose lists are read. `freed` hears that an askable call
+   * `isFirst` is the one that is told what clients follow, and whose lists are read. `onFree` hears that an askable call
    * has ended here, where another process may have calls that wait.
    */
   constructor(
     context: ServerContext,
     scope: LaneScope,
-    lane: Inbox,
+    inbox: Inbox,
     isFirst: boolean,
-    freed: (() => void) | undefined,
+    onFree: (() => void) | undefined,
   ) {
     this.#context = context
     this.#scope = scope
-    this.#freed = freed
-    this.#lane = lane
+    this.#onFree = onFree
+    this.#inbox = inbox
     this.#isFirst = isFirst
     const { concurrency, dialer, idleTimeoutMs, limits, namesCalls, room } = context
-    const { sharing, yields } = scope
+    const { sharing, startsOnCall } = scope
     this.supervisor = new Supervisor(context, {
       known: () => this.#known(),
       room: () => (dialer.hasAdopted ? undefined : room.free()),
-      isWanted: () => !yields || lane.isFollowed || this.#arriving.size > 0,
+      isWanted: () => !startsOnCall || inbox.isFollowed || this.#arriving.size > 0,
       open: () => this.#openConnection(),
     })
-    this.#idleTimeoutMs = yields ? shortest(idleTimeoutMs, context.sessionIdleMs) : idleTimeoutMs
+    this.#idleTimeoutMs = startsOnCall ? shortest(idleTimeoutMs, context.sessionIdleMs) : idleTimeoutMs
     const bytes = new QueueRoom(limits.outgoingBytesMax)
     this.#arriving = new CallQueue(bytes, concurrency + limits.queueMax)
     this.#queued = new CallQueue(bytes)
     this.#slots = new Slots(concurrency, limits.queueMax)
-    this.#withdraw = yields ? room.offer(this) : undefined
+    this.#withdraw = startsOnCall ? room.offer(this) : undefined
     // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
     // which one it asks about. With one slot in all, they wait for it like everybody else.
     this.#isApart =
@@ -130,7 +130,7 @@ export class Worker implements IdleProcess {
   }
 
   get idleSince(): number | undefined {
-    const isIdle = this.supervisor.connection !== undefined && this.idle && !this.#lane.isAtWork
+    const isIdle = this.supervisor.connection !== undefined && this.idle && !this.#inbox.isAtWork
     return isIdle ? this.#usedAt : undefined
   }
 
@@ -144,33 +144,33 @@ export class Worker implements IdleProcess {
   }
 
   /** Gives back the first askable call that waits for a slot here. */
-  surrender(): Forward | undefined {
+  takeQueued(): Forward | undefined {
     const first = [...this.#queued].find(({ call }) => call?.row.askable)
     return first && this.#queued.take(first)
   }
 
   // What becomes of the calls of its connection, and of that itself.
 
-  ended(call: Call): void {
+  onCallEnded(call: Call): void {
     const slots = call.row.askable ? this.#askable : this.#slots
     const taken = call.isAboutTask ? slots.taken : slots.free()
     // Nobody asks for how long it has been unused while it is used.
     if (taken === 0) this.#usedAt = this.#context.runtime.now()
     if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
-    if (call.row.askable) this.#freed?.()
+    if (call.row.askable) this.#onFree?.()
   }
 
-  again(call: Call, edits: readonly Edit[], connection: ServerConnection): void {
-    this.supervisor.lost(connection)
+  requeue(call: Call, edits: readonly Edit[], connection: ServerConnection): void {
+    this.supervisor.onConnectionEnded(connection)
     this.call(call, edits)
   }
 
   replace(connection: ServerConnection, why: string): void {
-    void this.supervisor.again(connection, why)
+    void this.supervisor.restart(connection, why)
   }
 
-  lost(connection: ServerConnection): void {
-    this.supervisor.lost(connection)
+  onConnectionEnded(connection: ServerConnection): void {
+    this.supervisor.onConnectionEnded(connection)
   }
 
   get waitingCall(): Call | undefined {
@@ -254,8 +254,8 @@ export class Worker implements IdleProcess {
 
   /** Resolves when the process may start; undefined when it may now. */
   #known(): Promise<void> | undefined {
-    const verdict = this.#scope.verdict?.()
-    return verdict === undefined ? this.#turn() : verdict.then(() => this.#turn())
+    const eraKnown = this.#scope.eraKnown?.()
+    return eraKnown === undefined ? this.#turn() : eraKnown.then(() => this.#turn())
   }
 
   #turn(): Promise<void> | undefined {
@@ -264,7 +264,7 @@ export class Worker implements IdleProcess {
     if (installs !== true || keptLists.kept?.description !== undefined) return starts.take()
     return starts.install().then((end) => {
       this.#endInstall = end
-      if (this.#lane.isClosed) end()
+      if (this.#inbox.isClosed) end()
       return starts.take()
     })
   }
@@ -273,18 +273,18 @@ export class Worker implements IdleProcess {
     const { dialer } = this.#context
     const { client, declared, opening } = this.#scope
     const { dialed, report } = dialer.take()
-    const connection = new ServerConnection(dialed, this.#context, this.#lane, this)
+    const connection = new ServerConnection(dialed, this.#context, this.#inbox, this)
     const ready = connection.start(declared, opening).then((server) => {
       dialer.connected()
       this.#chooseSlots(connection.isTyped)
-      this.#lane.opened(connection, server, this.#isFirst)
-      void this.#lane.reading.then(() => report.ready(server, this.#lane.lists.items('tools').length))
+      this.#inbox.opened(connection, server, this.#isFirst)
+      void this.#inbox.reading.then(() => report.ready(server, this.#inbox.lists.items('tools').length))
       // It is free from now on, and may rest before it has had a call.
       this.#usedAt = this.#context.runtime.now()
       this.#watchIdle()
     })
     void ready.catch((error: unknown) => report.failed(error)).then(() => this.#endInstall())
-    report.usedBy(connection, client, this.#starts++, () => this.#lane.isClosed)
+    report.usedBy(connection, client, this.#starts++, () => this.#inbox.isClosed)
     return { connection, ready }
   }
 
@@ -303,7 +303,7 @@ export class Worker implements IdleProcess {
       const leftMs = Math.ceil(idleTimeoutMs - (runtime.now() - this.#usedAt))
       const isFree = this.#slots.taken + this.#askable.taken + this.#arriving.size === 0
       if (isFree && leftMs > 0) this.#watchIdle(leftMs)
-      else if (isFree && !this.#lane.isNeeded) void this.#rest()
+      else if (isFree && !this.#inbox.isNeeded) void this.#rest()
       else this.#watchAgain(idleTimeoutMs)
     })
   }
@@ -318,7 +318,7 @@ export class Worker implements IdleProcess {
   #rest(): Promise<void> {
     const { log, service } = this.#context
     const message = "a client's process is stopped while the client is idle; its next call starts it again"
-    if (this.#scope.yields) log({ level: 'info', service, message })
+    if (this.#scope.startsOnCall) log({ level: 'info', service, message })
     return this.supervisor.rest()
   }
 }

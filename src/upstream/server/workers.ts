@@ -252,15 +252,15 @@ export class Workers {
   /** A call that waits for a process whose client is away goes to one that has become free. */
   #share(free: Worker): void {
     for (const other of this.#workers) {
-      const forward = free.room > 0 && other.room < 0 ? other.surrender() : undefined
+      const forward = free.room > 0 && other.room < 0 ? other.takeQueued() : undefined
       if (forward !== undefined) free.call(forward.call, forward.edits)
     }
   }
 
   #add(): Worker {
     const isFirst = this.#workers.length === 0
-    const freed = this.#scope.sharing === 'guest' ? (): void => this.#share(worker) : undefined
-    const worker: Worker = new Worker(this.#context, this.#scope, this.#inbox, isFirst, freed)
+    const onFree = this.#scope.sharing === 'guest' ? (): void => this.#share(worker) : undefined
+    const worker: Worker = new Worker(this.#context, this.#scope, this.#inbox, isFirst, onFree)
     this.#workers.push(worker)
     if (this.#workersMax < 2) this.only = worker
     if (this.#inbox.isClosed) void worker.close()

@@ -2,7 +2,7 @@
 //
 // Nothing of a client is kept in a server without sessions, so one lane is for all of them. Which kind of server it is
 // may be found out after a client has come; until it uses the server, both look the same to it. Calls that come while
-// another process is being asked wait for the verdict: where the server is open to all, no process of their own starts.
+// another process is being asked wait for its answer: where the server is open to all, no process of their own starts.
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
@@ -14,32 +14,32 @@ import type { Lane, ServerView } from '../contracts/upstream.js'
 import type { ServerLane } from './lane.js'
 
 /** Stands for a lane of the client's own, or for the one that all share. */
-export class ChosenLane implements Lane {
+export class UndecidedLane implements Lane {
   readonly #client: ClientPort
   readonly #own: ServerLane
-  readonly #verdict: () => Promise<void> | undefined
+  readonly #eraKnown: () => Promise<void> | undefined
   readonly #join: () => Lane
   /** Waits to be told that the server is open to all; one that is chosen does not. */
-  readonly #undecided: Set<ChosenLane>
+  readonly #undecided: Set<UndecidedLane>
   #lane: Lane
   #level: string | undefined
 
   /**
    * `own` is used unless it is found, before the client uses the server, that this is open to all; then `join` gives the
-   * lane for that. `verdict` resolves when that has been found out or could not be, and is undefined when nobody is at it.
+   * lane for that. `eraKnown` resolves when that has been found out or could not be, and is undefined when nobody is at it.
    */
   constructor(
     client: ClientPort,
     own: ServerLane,
-    undecided: Set<ChosenLane>,
-    verdict: () => Promise<void> | undefined,
+    undecided: Set<UndecidedLane>,
+    eraKnown: () => Promise<void> | undefined,
     join: () => Lane,
   ) {
     this.#client = client
     this.#own = own
     this.#lane = own
     this.#undecided = undecided
-    this.#verdict = verdict
+    this.#eraKnown = eraKnown
     this.#join = join
     undecided.add(this)
   }
@@ -124,11 +124,11 @@ export class ChosenLane implements Lane {
     return this.#lane.leave(client)
   }
 
-  /** From now on it stays the one that it is, or from the verdict on: what is called waits in the own one until then. */
+  /** From now on it stays the one that it is, or from then on when the era is known: calls wait in the own lane until then. */
   get #chosen(): Lane {
-    const verdict = this.#undecided.has(this) ? this.#verdict() : undefined
-    if (verdict === undefined) this.#undecided.delete(this)
-    else void verdict.then(() => this.#undecided.delete(this))
+    const eraKnown = this.#undecided.has(this) ? this.#eraKnown() : undefined
+    if (eraKnown === undefined) this.#undecided.delete(this)
+    else void eraKnown.then(() => this.#undecided.delete(this))
     return this.#lane
   }
 }
