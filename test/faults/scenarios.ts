@@ -6,16 +6,12 @@ import { enospc } from './enospc.js'
 import { fuzzClient } from './fuzz-client.js'
 import { fuzzServer } from './fuzz-server.js'
 import { httpSoak } from './http-soak.js'
-import { hugeLine } from './huge-line.js'
 import { identicalIds } from './identical-ids.js'
 import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
 import { longSession } from './long-session.js'
 import type { Scenario } from './scenario.js'
 import { sessions } from './sessions.js'
-import { sevenOfEight } from './seven-of-eight.js'
-import { slowReaders } from './slow-readers.js'
-import { slowSockets } from './slow-sockets.js'
 
 export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['kill-children', killChildren],
@@ -25,11 +21,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['identical-ids', identicalIds],
   ['fuzz-client', fuzzClient],
   ['fuzz-server', fuzzServer],
-  ['huge-line', hugeLine],
-  ['slow-readers', slowReaders],
-  ['slow-sockets', slowSockets],
   ['http-soak', httpSoak],
-  ['seven-of-eight', sevenOfEight],
   ['clock-jumps', clockJumps],
   ['enospc', enospc],
   ['emfile', emfile],

@@ -36,14 +36,6 @@ describe('the end of a session', () => {
     assert.equal(await spawnProxy(t, { s: itServer() }).finish(), 0)
   })
 
-  test('requests without initialize, as somebody with a pipe sends them', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    proxy.write(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n${nonce('2', 'x')}\n`)
-    assert.equal(await proxy.finish(), 0)
-    assert.equal(proxy.client.heard.length, 2)
-    assert(proxy.client.heard.every(({ value }) => at(value, 'result') !== undefined))
-  })
-
   test('shutdown and notifications/exit: what runs may finish, and the exit code is 0', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
     await proxy.client.open()
@@ -114,77 +106,9 @@ describe('the bytes of a session', () => {
     for (const { value } of errors) assert([-32700, -32600].includes(numberAt(value, 'error', 'code')))
     assert(errors.every(({ value }) => at(value, 'id') === null || at(value, 'id') === undefined))
   })
-
-  test('what is no message is answered as such, and what follows is served', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    await proxy.client.open()
-    const cases: [string | Uint8Array, number][] = [
-      ['{', -32700],
-      [Uint8Array.of(0x22, 0xff, 0x22), -32700],
-      ['\ufeff{"jsonrpc":"2.0","id":1,"method":"ping"}', -32700],
-      ['1', -32600],
-      ['{"id":1,"method":"ping"}', -32600],
-      ['{"jsonrpc":"1.0","id":1,"method":"ping"}', -32600],
-      ['{"jsonrpc":"2.0","id":1,"method":"ping","Method":"exit"}', -32600],
-      ['{"jsonrpc":"2.0","id":1,"method":"ping","m\\u0065thod":"exit"}', -32600],
-      ['{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32600],
-      ['{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}', -32600],
-      ['{"jsonrpc":"2.0","id":1,"method":7}', -32600],
-      ['{"jsonrpc":"2.0","id":1,"method":"invalid/method"}', -32601],
-      ['{"jsonrpc":"2.0","id":1,"method":"tools/call"}', -32602],
-      ['{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__nonce","arguments":[]}}', -32602],
-      ['{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}', -32600],
-      ['{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"made-up"}}', -32602],
-      ['{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"loud"}}', -32602],
-    ]
-    for (const [line, code] of cases) {
-      const answer = proxy.client.next('an error', ({ value }) => at(value, 'error') !== undefined)
-      proxy.write(line)
-      proxy.write('\n')
-      const { value } = await answer
-      assert.equal(numberAt(value, 'error', 'code'), code, String(line))
-      assert.match(textAt(value, 'error', 'message'), /./)
-    }
-    assert.equal(textAt(said(await proxy.client.call('s__nonce', { n: 'x' })), 'n'), 'x')
-  })
-
-  test('unknown notifications and answers that nobody waits for are ignored', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    await proxy.client.open()
-    for (const line of [
-      '{"jsonrpc":"2.0","method":"notifications/made-up"}',
-      '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"none"}}',
-      '{"jsonrpc":"2.0","method":"notifications/cancelled"}',
-      '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}',
-      '{"jsonrpc":"2.0","id":77,"result":{}}',
-      '{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"m"}}',
-    ])
-      proxy.client.send(line)
-    const { length } = proxy.client.heard
-    await proxy.client.request('ping')
-    assert.equal(proxy.client.heard.length, length + 1)
-  })
 })
 
 describe('batches', () => {
-  test('2025-03-26: one array with an answer for each request', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    await proxy.client.open({}, '2025-03-26')
-    const parts = [
-      nonce('1', 'a'),
-      initialized,
-      nonce('"x"', 'b'),
-      '{"jsonrpc":"2.0","id":3,"method":"no/such"}',
-      '7',
-    ]
-    const answer = proxy.client.next('a batch', ({ value }) => Array.isArray(value))
-    proxy.client.send(` [ ${parts.join(' , ')} ] `)
-    const { value } = await answer
-    const ids = listAt({ value }, 'value').map((each) => at(each, 'id'))
-    assert.deepEqual(new Set(ids), new Set([1, 'x', 3, null]))
-    assert.equal(ids.length, 4)
-  })
-
   test('2025-03-26: an id twice in one batch costs the second and not the others', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
     await proxy.client.open({}, '2025-03-26')
@@ -226,27 +150,4 @@ describe('batches', () => {
     await proxy.client.call('s__release', { key: 'k' })
     assert.equal(textAt(said(await held), 'n'), 'k')
   })
-
-  test('2025-03-26: notifications alone have no answer, and an empty batch is an error', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    await proxy.client.open({}, '2025-03-26')
-    proxy.client.send(`[${initialized},${initialized}]`)
-    const { length } = proxy.client.heard
-    await proxy.client.request('ping')
-    assert.equal(proxy.client.heard.length, length + 1)
-    const refused = proxy.client.next('an error', ({ value }) => at(value, 'error', 'code') === -32600)
-    proxy.client.send('[]')
-    await refused
-  })
-
-  for (const revision of ['2024-11-05', '2025-06-18', '2025-11-25']) {
-    test(`${revision}: refused`, async (t) => {
-      const proxy = spawnProxy(t, { s: itServer() })
-      await proxy.client.open({}, revision)
-      const refused = proxy.client.next('an error', ({ value }) => at(value, 'error', 'code') === -32600)
-      proxy.client.send(`[${nonce('1', 'a')}]`)
-      assert.equal(at((await refused).value, 'id') ?? null, null)
-      assert.equal(textAt(said(await proxy.client.call('s__nonce', { n: 'x' })), 'n'), 'x')
-    })
-  }
 })

@@ -180,40 +180,6 @@ describe('a client that asks what there is', () => {
     assert.notEqual(textAt(value, 'result', 'instructions'), '')
     assert.equal(numberAt(value, 'result', 'ttlMs'), 60_000)
   })
-
-  test('has to say what it is', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: itServer({}, { lazy: true }) })).attach()
-    const heard = await client.request('server/discover')
-    assert.deepEqual(errorOf(heard), [
-      -32602,
-      `Invalid params: '_meta.${prefix}/protocolVersion' must be a string`,
-    ])
-  })
-})
-
-const refusals: readonly (readonly [title: string, meta: object, method: string, code: number])[] = [
-  ['no capabilities', { [`${prefix}/clientCapabilities`]: undefined }, 'tools/list', -32602],
-  ['capabilities that are no object', { [`${prefix}/clientCapabilities`]: [] }, 'tools/list', -32602],
-  ['a revision that is no text', { [`${prefix}/protocolVersion`]: 1 }, 'tools/list', -32602],
-  ['a level that is none', { [`${prefix}/logLevel`]: 'loud' }, 'tools/list', -32602],
-  ['a revision of sessions', { [`${prefix}/protocolVersion`]: '2025-11-25' }, 'tools/list', -32022],
-  ['a revision that nobody knows', { [`${prefix}/protocolVersion`]: '1900-01-01' }, 'ping', -32022],
-  ['initialize', {}, 'initialize', -32601],
-  ['ping', {}, 'ping', -32601],
-  ['a level for all requests', {}, 'logging/setLevel', -32601],
-  ['a subscription', {}, 'resources/subscribe', -32601],
-  ['a shutdown', {}, 'shutdown', -32601],
-  ['a method that nobody knows', {}, 'x/y', -32601],
-]
-
-describe('a request that says what it is', () => {
-  for (const [title, meta, method, code] of refusals)
-    test(`is refused with ${title}`, async (t) => {
-      const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
-      const heard = await asking(client, method, {}, meta)
-      assert.equal(errorOf(heard)[0], code)
-      if (code === -32022) assert.deepEqual(at(heard.value, 'error', 'data', 'supported'), ['2026-07-28'])
-    })
 })
 
 test('a list without a session is out of date at once, whatever its servers say', async (t) => {
