@@ -24,7 +24,7 @@ export { type Edit, type EditReason, editReasons } from './jsonrpc/splice.js'
 export type { ForwardEvent, Hop, WireEvent, WireTap } from './jsonrpc/wire-tap.js'
 export { type Limits, limits } from './limits.js'
 export type { Listener, ServedProxy, Serving } from './proxy/listener.js'
-export type { AttachedSession } from './proxy/session/attached.js'
+export type { AttachedSession } from './proxy/clients/draining.js'
 export { createProxy } from './proxy/proxy.js'
 export type {
   CallEvent,
@@ -39,7 +39,7 @@ export type {
 export type { McpProxy } from './proxy/proxy-interface.js'
 export type { ProxyOptions } from './proxy/proxy-options.js'
 export { type RealRuntime, realRuntime } from './real-runtime.js'
-export type { SessionEnd } from './proxy/session/draining.js'
+export type { SessionEnd } from './proxy/clients/draining.js'
 export type { ServingEvents, SessionEvent } from './events/serving-events.js'
 export type { SessionProcess, SessionStatus } from './proxy/routing/session-status.js'
 export { type MemoryConnection, memoryPair } from './transports/memory.js'

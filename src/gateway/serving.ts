@@ -10,7 +10,7 @@ import type { ServedProxy, Serving } from '../proxy/listener.js'
 import { escapeJson } from '../text/escape.js'
 import type { HttpEndpoint } from '../transports/http-server/endpoint.js'
 import type { Refusals } from '../transports/http-server/refusal.js'
-import { HandshakeJudge } from './handshake-judge.js'
+import { HandshakeJudge } from './request-policy.js'
 import { Front, type FrontOptions, type FrontRules } from './http-front.js'
 import { type RouteParts, Routes } from './routes.js'
 import {

@@ -133,6 +133,11 @@ export function resourceNotFound(uri: string): ErrorBody {
   return failure(RESOURCE_NOT_FOUND, `Resource '${uri}' not found`, { uri })
 }
 
+/** A request lacks a parameter that it must have. */
+export function missingParameter(parameter: string): ErrorBody {
+  return invalidParams(`Missing required parameter '${parameter}'`, { parameter })
+}
+
 export function invalidParams(why: string, data?: Details): ErrorBody {
   return failure(INVALID_PARAMS, `Invalid params: ${why}`, data)
 }

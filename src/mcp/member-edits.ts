@@ -21,7 +21,7 @@ function hasNamed(members: Members, names: readonly string[]): boolean {
 }
 
 /** The edits that cut members out of an object, each with one of its commas. */
-export function cutMembers(
+function cutMembers(
   members: Pick<Members, 'size' | 'key' | 'value'>,
   isCut: (index: number) => boolean,
   why: EditReason,

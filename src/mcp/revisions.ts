@@ -1,24 +1,70 @@
 // The revisions that the proxy speaks, oldest first: those that are negotiated by handshake, and those that every request names.
+// Each record says what it changes in the one before.
 
 import type { Revision } from './revisions/revision.js'
-import { first, fourth, second, third } from './revisions/handshake.js'
-import { fifth } from './revisions/stateless.js'
 
-export const handshakeRevisions: readonly Revision[] = [first, second, third, fourth]
+/** The first published revision. */
+const v2024_11_05: Revision = {
+  version: '2024-11-05',
+  form: 'bare',
+  batching: false,
+  argumentErrors: 'protocol',
+  orphanId: 'null',
+  serverRequests: ['roots/list', 'sampling/createMessage'],
+  elicitationModes: false,
+  tasks: false,
+  versionHeader: false,
+  primesStreams: false,
+}
+
+/** Adds batches, audio, tool annotations and the completions capability. */
+const v2025_03_26: Revision = { ...v2024_11_05, version: '2025-03-26', batching: true }
+
+/** Removes batches; adds elicitation, structured results and titles. */
+const v2025_06_18: Revision = {
+  ...v2025_03_26,
+  version: '2025-06-18',
+  batching: false,
+  serverRequests: ['roots/list', 'sampling/createMessage', 'elicitation/create'],
+  versionHeader: true,
+}
+
+/** Tells failed arguments to the model; adds icons, URL elicitation, tasks and sampling with tools. */
+const v2025_11_25: Revision = {
+  ...v2025_06_18,
+  version: '2025-11-25',
+  argumentErrors: 'tool',
+  orphanId: 'omit',
+  elicitationModes: true,
+  tasks: true,
+  primesStreams: true,
+}
+
+/** Removes the handshake, sessions and the requests of servers; every result has a type. */
+const v2026_07_28: Revision = {
+  ...v2025_11_25,
+  version: '2026-07-28',
+  form: 'typed',
+  serverRequests: [],
+  tasks: false,
+  primesStreams: false,
+}
+
+export const handshakeRevisions: readonly Revision[] = [v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25]
 
 /** What is offered to servers, and to clients that ask for something unknown. */
-export const latestHandshake: Revision = fourth
+export const latestHandshake: Revision = v2025_11_25
 
 /** What a client speaks that never said (MCP 2025-06-18, Transports: protocol version header). */
-export const assumedRevision: Revision = second
+export const assumedRevision: Revision = v2025_03_26
 
 export function handshakeRevision(version: string | undefined): Revision | undefined {
   return handshakeRevisions.find((revision) => revision.version === version)
 }
 
-export const statelessRevisions: readonly Revision[] = [fifth]
+export const statelessRevisions: readonly Revision[] = [v2026_07_28]
 
-export const latestStateless: Revision = fifth
+export const latestStateless: Revision = v2026_07_28
 
 export function statelessRevision(version: string): Revision | undefined {
   return statelessRevisions.find((revision) => revision.version === version)

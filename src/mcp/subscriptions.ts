@@ -109,3 +109,12 @@ const OPEN_ARRAY = 0x5b
 function edit(start: number, end: number, text: string): Edit {
   return { start, end, bytes: Buffer.from(text), why: 'subscription' }
 }
+
+// Resources below others (MCP, Server features: resources, subscriptions).
+
+/** Whether a resource is the followed one, or lies below it: its updates are told to whoever follows that. */
+export function isFollowedBy(uri: string, followed: string): boolean {
+  if (uri === followed) return true
+  if (!uri.startsWith(followed)) return false
+  return followed.endsWith('/') || ['/', '#', '?'].includes(uri.charAt(followed.length))
+}

@@ -7,13 +7,15 @@ import { KeptStore } from '../kept/store.js'
 import { type Limits, limits as defaultLimits } from '../limits.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
-import { Taps } from './taps.js'
-import { Unread } from './session/unread.js'
+import { Unread } from './clients/flow.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
 import { ProcessLimit } from '../upstream/server/process-limit.js'
 import { StartTurns } from '../upstream/server/start-turns.js'
+import type { PeerWatch } from '../jsonrpc/peer.js'
+import type { Hop, WireTap } from '../jsonrpc/wire-tap.js'
+import { errorText } from '../text/error-text.js'
 
 /** What the proxies of one gateway share. */
 export interface Common {
@@ -112,5 +114,45 @@ function configured(config: Configuration, limits: Limits = defaultLimits): Limi
     ...limits,
     drainMs: config.server.drainTimeoutMs ?? drainMs,
     upstream: { ...upstream, processesMax: config.processesMax ?? upstream.processesMax },
+  }
+}
+
+// The taps of every connection, each with its number.
+
+/** Numbers the connections of all schemas, shows the tap what crosses them, and logs faults of their owners. */
+export class Taps {
+  readonly #tap: WireTap | undefined
+  readonly #runtime: Pick<Runtime, 'now'>
+  readonly #startedAt: number
+  readonly #log: LogSink
+  #connections = 0
+
+  constructor(tap: WireTap | undefined, runtime: Pick<Runtime, 'now'>, log: LogSink) {
+    this.#tap = tap
+    this.#log = log
+    this.#runtime = runtime
+    this.#startedAt = runtime.now()
+  }
+
+  /** What a new connection is given. */
+  watch(hop: Omit<Hop, 'connection'>): PeerWatch {
+    const to: Hop = { ...hop, connection: ++this.#connections }
+    const { wire, forward } = this.#tap ?? {}
+    return {
+      onFault: (error) =>
+        this.#log({
+          level: 'error',
+          message: `a fault while a connection ended: ${errorText(error)}`,
+          ...(hop.service !== undefined && { service: hop.service }),
+          details: { hop: hop.hop, stack: error instanceof Error ? error.stack : undefined },
+        }),
+      ...(wire !== undefined && {
+        wire: (direction, bytes, whole) =>
+          wire({ ...to, direction, at: this.#runtime.now() - this.#startedAt, bytes, whole }),
+      }),
+      ...(forward !== undefined && {
+        forwarded: (input, edits, output) => forward({ to, input, edits, output }),
+      }),
+    }
   }
 }

@@ -11,7 +11,7 @@ import type { ClientPort } from '../mcp/call.js'
 import { noCapabilities } from '../mcp/capabilities.js'
 import type { ServerDescription } from '../mcp/eras/leg.js'
 import type { RoutedClient } from './routing/routed-client.js'
-import { type DescriptionParts, describeServers } from './routing/description.js'
+import { describeServers, type DescriptionParts } from './routing/description.js'
 import { ClientRoutes, type ReachSource } from './routing/client-routes.js'
 import type { ReachParts } from './routing/router.js'
 import { isSameServer } from '../kept/identity.js'
@@ -21,9 +21,9 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { openUpstream } from '../upstream/kinds/kinds.js'
 import type { StdioSurroundings } from '../upstream/kinds/stdio.js'
 import { stoppedUpstream } from '../upstream/kinds/unavailable.js'
-import { warmUp } from './warmup-client.js'
 import type { Upstream } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/within.js'
+import { latestHandshake } from '../mcp/revisions.js'
 
 export interface FleetParts {
   readonly runtime: Runtime
@@ -221,4 +221,33 @@ export function inWords(changes: ServerChanges): string {
     names.length === 0 ? [] : [`${what} ${names.join(', ')}`],
   )
   return [...named, `${kept.length} kept`].join('; ')
+}
+
+// A client without a connection, which opens the shared servers before the first client attaches.
+//
+// The status then shows at once which servers work, and the first client does not wait. It declares no
+// capabilities, so it opens what such clients share. A child process stays open for them. A session with a
+// remote server ends when nothing has used it for a while, and begins anew with the next call.
+
+const ignore = (): void => {}
+
+const visitor: ClientPort = {
+  serial: 0,
+  asksNothing: true,
+  profile: { revision: latestHandshake, capabilities: noCapabilities },
+  ask: () => false,
+  withdraw: ignore,
+  owes: () => false,
+  forget: ignore,
+  tell: ignore,
+  log: ignore,
+  listens: false,
+  listsChanged: ignore,
+}
+
+/** Opens a server and reads its lists, unless every client is to have one of its own. */
+function warmUp(upstream: Upstream): void {
+  if (upstream.isolated) return
+  const lane = upstream.attach(visitor)
+  void Promise.resolve(lane.view.listed).then(() => lane.leave(visitor))
 }

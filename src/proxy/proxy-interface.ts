@@ -1,6 +1,6 @@
 // A proxy, as whoever embeds it uses it.
 
-import type { AttachedSession } from './session/attached.js'
+import type { AttachedSession } from './clients/draining.js'
 import type { Configuration, ConfigurationJson } from '../config/config.js'
 import type { EventSource } from '../events/emitter.js'
 import type { Connection } from '../jsonrpc/connection.js'

@@ -1,7 +1,7 @@
 // The proxy: what a configuration becomes, and who gets what.
 
 import { ArgumentChecks } from './routing/arguments.js'
-import type { AttachedSession } from './session/attached.js'
+import type { AttachedSession } from './clients/draining.js'
 import { type Common, openCommon } from './common.js'
 import {
   type Configuration,
@@ -12,33 +12,33 @@ import {
 } from '../config/config.js'
 import type { EventListener } from '../events/emitter.js'
 import { Fleet, inWords } from './fleet.js'
-import { ConnectionPrincipals } from './guests/connection-principals.js'
-import { Guests } from './guests/guests.js'
-import { SeenClients } from './guests/seen-clients.js'
-import { PendingInput } from './input/pending-input.js'
+import { ClientDirectory } from './clients/client-directory.js'
+import { SeenClients } from './clients/seen-clients.js'
+import { PendingInput, secretOf } from './input/pending-input.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Limits } from '../limits.js'
 import type { Listener, Serving } from './listener.js'
-import { ClientReports } from './session/client-reports.js'
+import { ClientReports } from './clients/client-reports.js'
 import type { ClientOrigin } from '../mcp/call.js'
 import { LegacyClientLeg, type ServerIdentity } from '../mcp/eras/legacy-client.js'
 import { AnyClientLeg } from '../mcp/eras/any-client.js'
 import { ModernClientLeg } from '../mcp/eras/modern-client.js'
-import { serverLeg } from '../mcp/eras/server-leg.js'
+import { serverLeg } from '../mcp/eras/detecting-server.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import type { ClientRoutes } from './routing/client-routes.js'
 import type { RoutedClient } from './routing/routed-client.js'
-import { Session } from './session/session.js'
+import { Channel } from './clients/channel.js'
 import type { SessionStatus } from './routing/session-status.js'
 import type { RunningProcess } from '../upstream/contracts/running-process.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import type { StdioSurroundings } from '../upstream/kinds/stdio.js'
 import { version } from '../version.js'
+import type { Runtime } from '../runtime/runtime.js'
 
 /**
  * Makes a proxy out of a configuration, or of an object in one of the configuration file's formats.
@@ -73,11 +73,11 @@ class PooledProxy implements McpProxy {
   readonly #schema: string
   readonly #checks: ArgumentChecks
   readonly #fleet: Fleet
-  readonly #guests: Guests
+  readonly #guests: ClientDirectory
   readonly #seen: SeenClients
   readonly #principals: ConnectionPrincipals
   /** By their serials. */
-  readonly #sessions = new BriefMap<number, Session>()
+  readonly #sessions = new BriefMap<number, Channel>()
   #attached = 0
   /** How many have been attached. */
   #connections = 0
@@ -104,7 +104,7 @@ class PooledProxy implements McpProxy {
       newReports: () =>
         new ClientReports({ events, schema: this.#schema, client: ++this.#attached, runtime }),
     })
-    this.#guests = new Guests({
+    this.#guests = new ClientDirectory({
       runtime,
       seen: this.#seen,
       limits: this.#limits.guests,
@@ -146,7 +146,7 @@ class PooledProxy implements McpProxy {
     const legacy = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
     const { isSeveral = false } = origin
     const leg = new AnyClientLeg(legacy, new ModernClientLeg(this.#identity, { principal, isSeveral }))
-    const session = new Session(connection, {
+    const session = new Channel(connection, {
       serial,
       connectedAtMs: runtime.wallNow(),
       leg,
@@ -227,7 +227,7 @@ class PooledProxy implements McpProxy {
     return this.#closed
   }
 
-  async #finish(sessions: readonly Session[]): Promise<void> {
+  async #finish(sessions: readonly Channel[]): Promise<void> {
     await Promise.all(sessions.map(({ draining }) => draining.answered.promise))
     this.#guests.close()
     // Nobody needs the servers any more while the clients read their last answers.
@@ -309,4 +309,31 @@ function resolvedConfig(config: Configuration | ConfigurationJson): Configuratio
 
 function isResolved(config: Configuration | ConfigurationJson): config is Configuration {
   return 'schemas' in config && config.schemas instanceof Map
+}
+
+// Whose the requests of a client are that nobody has let in: of whoever is at the other end of its connection.
+
+const MARK_BYTES = 16
+
+/**
+ * Names them by the number of the connection.
+ *
+ * Every instance counts from one, and instances may have one key for states, so the name has a mark of this instance in
+ * it. Only where there is one client in all it is the same after the next start, and that client's states still open.
+ */
+class ConnectionPrincipals {
+  readonly #runtime: Pick<Runtime, 'secret'>
+  readonly #isOneClient: boolean
+  #mark: string | undefined
+
+  constructor(runtime: Pick<Runtime, 'secret'>, isOneClient: boolean) {
+    this.#runtime = runtime
+    this.#isOneClient = isOneClient
+  }
+
+  of(serial: number): string {
+    if (this.#isOneClient) return `connection ${serial}`
+    this.#mark ??= secretOf(this.#runtime)(MARK_BYTES).toString('base64url')
+    return `connection ${serial} of ${this.#mark}`
+  }
 }

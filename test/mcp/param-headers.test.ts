@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { differingField, paramFields, paramHeaders } from '../../src/mcp/param-headers.js'
+import { differingField, paramFields, paramHeaders } from '../../src/mcp/http-headers.js'
 
 const schemaOf = (names: readonly string[]): Buffer =>
   Buffer.from(

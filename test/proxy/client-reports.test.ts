@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { ClientReports } from '../../src/proxy/session/client-reports.js'
+import { ClientReports } from '../../src/proxy/clients/client-reports.js'
 import { Emitter } from '../../src/events/emitter.js'
 import type { Outcome } from '../../src/mcp/call.js'
 import { tooManyCalls, toolNotFound, upstreamFailed } from '../../src/mcp/error-codes.js'

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { Draining } from '../../src/proxy/session/draining.js'
+import { Draining } from '../../src/proxy/clients/draining.js'
 import { FakeClock } from '../upstream/support/fake-clock.js'
 
 function draining() {

@@ -4,15 +4,16 @@
 // beyond the limits is used for the names and types of the top level alone: the server checks the rest, and the log says
 // once why the proxy does not.
 
-import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
-import { type Run, compileSchema } from './compile.js'
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../jsonrpc/ascii.js'
 import { type ArgumentFault, faultOf, notAnObject } from './fault.js'
-import { errorsOf, findingsOf } from './findings.js'
-import type { JsonObject } from './json-value.js'
-import { Leniency } from './leniency.js'
+import { errorsOf, findingsOf, Leniency } from './leniency.js'
+import { isJsonArray, isJsonObject, type JsonObject, listOf, membersOf } from './json-value.js'
 import { argumentLimits } from './limits.js'
-import { outlineErrors, outlineOf, topLevel } from './outline.js'
 import { copySchema, parseSchema } from './schema.js'
+import type { _, Ajv, ErrorObject, KeywordDefinition, Options } from 'ajv'
+import { type MemberSink, Scanner } from '../../jsonrpc/scan.js'
+import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
+import { isOfType } from './coercion.js'
 
 export type { ArgumentFault } from './fault.js'
 
@@ -179,4 +180,188 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)
   })
+}
+
+// The required names and the types of the top level: what is checked of a schema that cannot be run, and of long arguments.
+//
+// Nothing inside a value is read.
+
+/** A longer text is not read for what it may be instead of a text. */
+const TEXT_BYTES_MAX = 1024
+
+/** What a schema says of the names and types of its top level, as a schema of its own; undefined where that is nothing. */
+export function outlineOf(root: JsonObject): JsonObject | undefined {
+  const properties = membersOf(root['properties']).flatMap(([name, member]) => {
+    const types = isJsonObject(member) ? typesOf(member) : []
+    return types.length === 0 || !isJsonObject(member)
+      ? []
+      : [[name, { type: types, ...(Object.hasOwn(member, 'default') && { default: true }) }] as const]
+  })
+  const required = listOf(root['required']).filter((name) => typeof name === 'string')
+  if (properties.length + required.length === 0) return undefined
+  return { required, properties: Object.fromEntries(properties) }
+}
+
+function typesOf({ type, nullable }: JsonObject): readonly unknown[] {
+  const types = isJsonArray(type) ? type : type === undefined ? [] : [type]
+  const areKnown = types.every((each) => typeof each === 'string' && known.has(each))
+  if (!areKnown) return []
+  return nullable === true && types.length > 0 ? [...types, 'null'] : types
+}
+
+const known: ReadonlySet<string> = new Set([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'null',
+  'array',
+  'object',
+])
+
+/** What is wrong with the members of the top level, as ajv would say it. */
+export function outlineErrors(outline: JsonObject, value: JsonObject): readonly ErrorObject[] {
+  const missing = listOf(outline['required']).filter((name) => !Object.hasOwn(value, String(name)))
+  const mistyped = membersOf(outline['properties']).flatMap(([name, member]) => {
+    const types = isJsonObject(member) ? listOf(member['type']) : []
+    const isFit = !Object.hasOwn(value, name) || types.some((type) => isOfType(value[name], type))
+    return isFit
+      ? []
+      : [errorAt(`/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, 'type', { type: types })]
+  })
+  return [...missing.map((name) => errorAt('', 'required', { missingProperty: name })), ...mistyped]
+}
+
+function errorAt(instancePath: string, keyword: string, params: Record<string, unknown>): ErrorObject {
+  return { instancePath, keyword, params, schemaPath: `#${instancePath}/${keyword}` }
+}
+
+/** The members of long arguments that an outline names; of lists and objects only that they are some. */
+export function topLevel(bytes: Buffer, outline: JsonObject, strings?: readonly number[]): JsonObject {
+  const members = new TopLevel(
+    bytes,
+    new Set([...listOf(outline['required']), ...membersOf(outline['properties']).map(([name]) => name)]),
+  )
+  new Scanner(bytes, Number.MAX_SAFE_INTEGER, strings).object(0, 1, members)
+  return Object.fromEntries(members.found)
+}
+
+class TopLevel implements MemberSink {
+  readonly #bytes: Buffer
+  readonly #names: ReadonlySet<unknown>
+  readonly found = new Map<string, unknown>()
+
+  constructor(bytes: Buffer, names: ReadonlySet<unknown>) {
+    this.#bytes = bytes
+    this.#names = names
+  }
+
+  inside(): undefined {
+    return undefined
+  }
+
+  add(key: number, keyEnd: number, start: number, end: number): boolean {
+    const name = stringAt(this.#bytes, { start: key, end: keyEnd })
+    if (name !== undefined && this.#names.has(name)) this.found.set(name, this.#valueAt(start, end))
+    return true
+  }
+
+  #valueAt(start: number, end: number): unknown {
+    const first = this.#bytes[start]
+    if (first === OPEN_OBJECT) return {}
+    if (first === OPEN_ARRAY) return []
+    if (first !== QUOTE || end - start <= TEXT_BYTES_MAX) return parse(rawAt(this.#bytes, { start, end }))
+    const inside = this.#bytes[start + 1]
+    return inside === OPEN_ARRAY ? '[]' : inside === OPEN_OBJECT ? '{}' : 'x'
+  }
+}
+
+// One schema, compiled by an ajv of its own.
+//
+// Schemas in one instance can refer to each other, and a stranger's must not see another stranger's. The one keyword that
+// is added ends a run that takes too many steps.
+
+const STEPS_PER_MEMBER = 4
+
+/** Gives the errors of a value; throws a RangeError when the run takes too many steps. */
+export type Run = (value: unknown) => readonly ErrorObject[]
+
+/** Throws whatever ajv says about a schema that it does not accept. `schema` is a copy by `copySchema`. */
+export function compileSchema(schema: JsonObject): Run {
+  const { default: Build, _: code } = ajv2020()
+  let left = 0
+  const spend = (own: number, perMember: number, perText: number, data: unknown): void => {
+    // Each member may be an error of its own.
+    left -= own + (perMember > 0 ? STEPS_PER_MEMBER * perMember * sizeOf(data) : 0)
+    if (perText > 0 && typeof data === 'string') left -= perText * (data.length >> 5)
+    if (left < 0) throw new RangeError(`more than ${argumentLimits.stepsMax} steps`)
+  }
+  const ajv = new Build(options)
+  ajv.addKeyword(stepsKeyword(code, spend))
+  const validate = ajv.compile(schema)
+  return (value) => {
+    left = argumentLimits.stepsMax
+    return validate(value) ? [] : (validate.errors ?? [])
+  }
+}
+
+function sizeOf(data: unknown): number {
+  if (isJsonArray(data)) return data.length
+  return isJsonObject(data) ? Object.keys(data).length : 0
+}
+
+const options: Options = {
+  strict: false,
+  allErrors: true,
+  // Members are those of the data; `toString` is not one of them.
+  ownProperties: true,
+  // The meta-schemas cost time, and a broken schema shows when it is compiled.
+  meta: false,
+  validateSchema: false,
+  validateFormats: false,
+  messages: false,
+  logger: false,
+  // Long lists become loops instead of code, which would have to be compiled.
+  loopEnum: 8,
+  loopRequired: 8,
+  code: { optimize: false },
+}
+
+function stepsKeyword(code: typeof _, spend: unknown): KeywordDefinition {
+  return {
+    keyword: 'steps',
+    schemaType: 'array',
+    before: '$ref',
+    code: ({ gen, data, schema }) => {
+      const [own, perMember, perText] = listOf(schema).map(Number)
+      const pay = gen.scopeValue('func', { ref: spend })
+      gen.code(code`${pay}(${own}, ${perMember}, ${perText}, ${data})`)
+    },
+  }
+}
+
+interface AjvModule {
+  readonly default: new (options: Options) => Ajv
+  readonly _: typeof _
+}
+
+/** The build for 2020-12, as whose schemas all are copied. It is evaluated with the first schema, since no start needs it. */
+function ajv2020(): AjvModule {
+  const module = load()
+  if (isAjvModule(module)) return module
+  throw new TypeError('the package ajv has no build for 2020-12')
+}
+
+const load = (): unknown => requireLate('ajv/dist/2020.js')
+
+/** `scripts/build.mjs` bundles the package in the place of the call. */
+function requireLate(path: string): unknown {
+  // oxlint-disable-next-line no-restricted-globals -- this loads code, and nothing else.
+  const { createRequire } = process.getBuiltinModule('node:module')
+  const require: (path: string) => unknown = createRequire(import.meta.url)
+  return require(path)
+}
+
+function isAjvModule(value: unknown): value is AjvModule {
+  return typeof value === 'function' && 'default' in value && '_' in value
 }

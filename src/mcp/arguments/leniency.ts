@@ -4,7 +4,6 @@
 // form that is wrong only in ways that are forgiven is forgiven too.
 
 import { coerced } from './coercion.js'
-import { type Finding, branches } from './findings.js'
 import {
   fromPointer,
   inPointer,
@@ -14,6 +13,7 @@ import {
   listOf,
   membersOf,
 } from './json-value.js'
+import type { ErrorObject } from 'ajv'
 
 /** What all schemas that judge one object say of its members together. */
 interface MemberFacts {
@@ -203,4 +203,72 @@ function hasDefault(schema: unknown): boolean {
   if (!isJsonObject(schema)) return false
   if (Object.hasOwn(schema, 'default')) return true
   return ['allOf', 'anyOf', 'oneOf'].some((keyword) => listOf(schema[keyword]).some(hasDefault))
+}
+
+// The errors of one run, in the tree that their places in the schema make.
+
+/** An error, and those of the branches that it sums up. */
+export interface Finding {
+  readonly error: ErrorObject
+  readonly inner: readonly Finding[]
+}
+
+/** They follow the errors of their branches. */
+const summing: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'if', 'contains', 'propertyNames'])
+
+/** All of them, in the order in which they were found. */
+export function findingsOf(errors: readonly ErrorObject[]): readonly Finding[] {
+  let at = errors.length - 1
+  const take = (isInside: (error: ErrorObject) => boolean): Finding[] => {
+    const found: Finding[] = []
+    for (let error = errors[at]; error !== undefined && isInside(error); error = errors[at]) {
+      at--
+      found.push({ error, inner: summing.has(error.keyword) ? take(insideOf(error)) : [] })
+    }
+    return found.toReversed()
+  }
+  return take(() => true)
+}
+
+function insideOf({ keyword, schemaPath, instancePath }: ErrorObject): (error: ErrorObject) => boolean {
+  const prefixes = keyword === 'if' ? branchesOf(schemaPath) : [`${schemaPath}/`]
+  return (error) =>
+    error.instancePath.startsWith(instancePath) &&
+    prefixes.some((prefix) => error.schemaPath.startsWith(prefix))
+}
+
+function branchesOf(condition: string): string[] {
+  const parent = condition.slice(0, -'if'.length)
+  return [`${parent}then/`, `${parent}else/`]
+}
+
+/** The findings inside of one, by branch, or by item where the items are what it sums up. */
+function branches({ error, inner }: Finding): readonly (readonly Finding[])[] {
+  const groups = new Map<string, Finding[]>()
+  for (const finding of inner) {
+    const key =
+      error.keyword === 'contains'
+        ? tokenBehind(finding.error.instancePath, error.instancePath)
+        : tokenBehind(finding.error.schemaPath, error.schemaPath)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [finding])
+    else group.push(finding)
+  }
+  return [...groups.values()]
+}
+
+function tokenBehind(path: string, prefix: string): string {
+  return path.slice(prefix.length + 1).split('/', 1)[0] ?? ''
+}
+
+/** A finding as the errors that a run gives which stops at the first: those of each branch, and the one that sums up. */
+export function errorsOf(finding: Finding): readonly ErrorObject[] {
+  const { error } = finding
+  const isChoice = error.keyword === 'anyOf' || error.keyword === 'oneOf'
+  const firsts = isChoice
+    ? branches(finding).map(([first]) => first)
+    : error.keyword === 'contains'
+      ? []
+      : [finding.inner[0]]
+  return [...firsts.flatMap((first) => (first === undefined ? [] : errorsOf(first))), error]
 }

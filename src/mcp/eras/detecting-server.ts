@@ -17,8 +17,9 @@ import type {
   ServerSpeech,
   ServerVoice,
 } from './leg.js'
-import type { LegacyServerLeg } from './legacy-server.js'
-import type { ModernServerLeg } from './modern-server.js'
+import { LegacyServerLeg } from './legacy-server.js'
+import { ModernServerLeg } from './modern-server.js'
+import type { ServerIdentity } from './legacy-client.js'
 
 /** The legs of which one is chosen. */
 export interface ServerLegs {
@@ -39,7 +40,7 @@ type Doubt = () => Promise<ResponseFrame | undefined>
 const noDoubt: Doubt = () => Promise.resolve(undefined)
 
 /** Opens one server, which is then spoken to as its era does. */
-export class DetectingServerLeg implements ServerLeg {
+class DetectingServerLeg implements ServerLeg {
   speech: ServerSpeech
   readonly #legs: ServerLegs
   readonly #memory: EraMemory
@@ -142,5 +143,29 @@ export class DetectingServerLeg implements ServerLeg {
 
   #probe(voice: ServerVoice): Promise<Probed> {
     return this.#legs.modern.probe(voice)
+  }
+}
+
+// The leg for one connection to a server, by what its configuration says that it speaks.
+
+/** `memory` is the server's; asked and told only where the era is to be found out. */
+export function serverLeg(
+  identity: ServerIdentity,
+  protocol: 'auto' | 'handshake' | 'stateless',
+  memory: EraMemory,
+): ServerLeg {
+  switch (protocol) {
+    case 'handshake':
+      return new LegacyServerLeg(identity)
+    case 'stateless':
+      return new ModernServerLeg(identity)
+    case 'auto':
+      return new DetectingServerLeg(
+        {
+          legacy: new LegacyServerLeg(identity),
+          modern: new ModernServerLeg(identity, () => memory.forgot()),
+        },
+        memory,
+      )
   }
 }

@@ -5,19 +5,24 @@
 
 import { type ErrorBody, buildError, buildResult } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
+import { membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type WireBytes, bothEdits } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientOrigin, ClientProfile, Outcome } from '../call.js'
 import { clientInfo } from '../client-info.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
-import { inputRefused, invalidParams, invalidRequest, methodNotFound } from '../error-codes.js'
+import {
+  inputRefused,
+  invalidParams,
+  invalidRequest,
+  methodNotFound,
+  missingParameter,
+} from '../error-codes.js'
 import type { RequestRow } from '../methods/method-row.js'
-import { clientNotifications, requests } from '../methods.js'
-import { severity } from '../methods/logging.js'
+import { clientNotifications, requests, severity } from '../methods.js'
 import { assumedRevision, handshakeRevision, latestHandshake } from '../revisions.js'
 import { bareAnswer } from './bare-result.js'
-import { chosenRevision, handshakeMembers } from './handshake-result.js'
 import type { Answer, ClientLeg, ClientVoice, Received, ServerDescription, Told } from './leg.js'
 
 /** The proxy's `serverInfo`. */
@@ -123,10 +128,7 @@ export class LegacyClientLeg implements ClientLeg {
     const { members } = frame.params
     const version = members.string('protocolVersion')
     if (version === undefined) {
-      const error = invalidParams("Missing required parameter 'protocolVersion'", {
-        parameter: 'protocolVersion',
-      })
-      return { kind: 'refused', error }
+      return { kind: 'refused', error: missingParameter('protocolVersion') }
     }
     this.#initialized = true
     // An unknown version is answered with one we speak, never with an error.
@@ -153,8 +155,11 @@ export class LegacyClientLeg implements ClientLeg {
       this.profile = { ...this.profile, logLevel: level }
       return { kind: 'level', level }
     }
-    const why = level === undefined ? "Missing required parameter 'level'" : `'${level}' is no log level`
-    return { kind: 'refused', error: invalidParams(why, { parameter: 'level' }) }
+    const error =
+      level === undefined
+        ? missingParameter('level')
+        : invalidParams(`'${level}' is no log level`, { parameter: 'level' })
+    return { kind: 'refused', error }
   }
 
   /** What the server has chosen holds for both sides; a client that was refused may begin anew. */
@@ -162,7 +167,8 @@ export class LegacyClientLeg implements ClientLeg {
     // A server without a handshake chooses nothing.
     if (outcome.kind === 'result') return
     const frame = outcome.kind === 'answered' && outcome.frame.kind === 'result' ? outcome.frame : undefined
-    const revision = frame && chosenRevision(handshakeMembers(frame))
+    const chosen = frame && membersAt(frame.line, frame.result)?.string('protocolVersion')
+    const revision = handshakeRevision(chosen)
     if (revision === undefined) this.#initialized = false
     else this.profile = { ...this.profile, revision }
   }

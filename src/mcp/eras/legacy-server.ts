@@ -11,8 +11,7 @@ import type { Call, Outcome } from '../call.js'
 import { capabilityEdits, type ClientCapabilities, serverCapabilities } from '../capabilities.js'
 import { cutNamed } from '../member-edits.js'
 import { requestMetaKeys } from '../meta-keys.js'
-import { handshakeRevisions, latestHandshake } from '../revisions.js'
-import { chosenRevision, handshakeMembers } from './handshake-result.js'
+import { handshakeRevision, handshakeRevisions, latestHandshake } from '../revisions.js'
 import type { ServerIdentity } from './legacy-client.js'
 import type { Opened, ServerFacts, ServerLeg, ServerSpeech, ServerVoice } from './leg.js'
 
@@ -81,8 +80,8 @@ function openingEdits({ frame }: Call): readonly Edit[] {
 
 /** The answer as the client gets it: what its revision does not have is not offered. */
 function passedOn(frame: ResponseFrame): Outcome {
-  const members = frame.kind === 'error' ? undefined : handshakeMembers(frame)
-  const hasTasks = chosenRevision(members)?.tasks === true
+  const members = frame.kind === 'error' ? undefined : membersAt(frame.line, frame.result)
+  const hasTasks = handshakeRevision(members?.string('protocolVersion'))?.tasks === true
   const edits = capabilityEdits(frame.line, members?.span('capabilities'), hasTasks)
   return { kind: 'answered', frame, edits, form: 'bare' }
 }
@@ -95,7 +94,7 @@ function handshakeOf({ line, result }: ResultFrame): Line {
 function readHandshake(handshake: Line): Opened {
   const span = { start: 0, end: handshake.length }
   const members = membersAt(handshake, span)
-  const revision = chosenRevision(members)
+  const revision = handshakeRevision(members?.string('protocolVersion'))
   if (members === undefined || revision === undefined) {
     const known = handshakeRevisions.map((each) => each.version).join(', ')
     return {

@@ -10,8 +10,7 @@ import { clientCapabilities, noCapabilities } from '../capabilities.js'
 import { clientInfo } from '../client-info.js'
 import { invalidParams, methodNotFound, unsupportedVersion } from '../error-codes.js'
 import { requestMeta } from '../meta-keys.js'
-import { statelessRequests } from '../methods.js'
-import { severity } from '../methods/logging.js'
+import { severity, statelessRequests } from '../methods.js'
 import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
 
 /** The revision that a request names; empty where that is no text. */

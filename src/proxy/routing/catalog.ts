@@ -2,7 +2,7 @@
 //
 // A public name maps back through these tables and never by splitting it.
 
-import { offersTasks } from './offers-tasks.js'
+import { offersTasks } from './tasks.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Span } from '../../jsonrpc/scan.js'

@@ -1,10 +1,10 @@
 // What the servers of a proxy are together, as a client is told of them.
 
-import { type DescribedServer, instructionsOf } from './instructions.js'
 import { type ClientCapabilities, mergeCapabilities, presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { isShown } from '../../mcp/extensions.js'
-import { relaysTasks } from './offers-tasks.js'
+import { relaysTasks } from './tasks.js'
+import type { ServerView } from '../../upstream/contracts/upstream.js'
 
 /** How it is told. */
 export interface DescriptionParts {
@@ -55,4 +55,86 @@ function shownExtensions(
       if (isShown(name, hasTasks, isAlone) && !shown.has(name)) shown.set(name, settings)
   }
   return shown
+}
+
+// The instructions for a client: the words of its servers, and which of them cannot be used.
+
+/** A server, as far as what a client is told of it goes. */
+export interface DescribedServer {
+  readonly config: { readonly name: string }
+  readonly view: Pick<ServerView, 'facts' | 'failure' | 'lastFailure' | 'state'>
+  /** Whether a task of the client can be its own. */
+  readonly keepsTasks?: boolean
+}
+
+/** Of one server; more says nothing that a person could not find in the log. */
+const PROBLEM_LENGTH_MAX = 300
+
+/** One server's words are passed as they are; those of several stand under their names. `namesDown` asks for the lines of those that are not ready. */
+function instructionsOf(
+  lanes: readonly DescribedServer[],
+  namesDown: boolean,
+  lengthMax: number,
+): string | undefined {
+  const down = namesDown ? statusLines(lanes) : undefined
+  const said = lanes.flatMap((lane) => {
+    const text = lane.view.facts?.instructions?.trim()
+    return text === undefined || text === '' ? [] : [{ name: lane.config.name, text }]
+  })
+  const [first] = said
+  if (lanes.length === 1 && first !== undefined && down === undefined) return first.text
+  const sections = said.map(({ name, text }) => `# ${name}\n\n${text}`).join('\n\n')
+  if (down === undefined) return sections === '' ? undefined : sections.slice(0, lengthMax)
+  const room = Math.max(0, lengthMax - down.length - 2)
+  return [...(sections === '' ? [] : [sections.slice(0, room)]), down].join('\n\n')
+}
+
+/** Why a server cannot be used, without its name and in one line. */
+export function problemOf({ config: { name }, view: { failure } }: DescribedServer): string {
+  return problemIn(name, failure?.message ?? 'not available')
+}
+
+function problemIn(name: string, message: string): string {
+  const text = message.replaceAll(/\s+/g, ' ')
+  const named = [`'${name}': `, `'${name}' `].find((prefix) => text.startsWith(prefix))
+  const problem = named === undefined ? `not started, ${text}` : text.slice(named.length)
+  return problem.slice(0, PROBLEM_LENGTH_MAX)
+}
+
+/** Names the servers that cannot be used, and those that are starting and show nothing yet; undefined when there are none. */
+function statusLines(lanes: readonly DescribedServer[]): string | undefined {
+  const down = lanes.filter(({ view }) => view.state === 'error')
+  const failed = lanes.filter(({ view }) => view.state !== 'error' && view.lastFailure !== undefined)
+  const starting = lanes.filter(
+    ({ view: { state, facts, lastFailure } }) =>
+      state === 'starting' && facts === undefined && lastFailure === undefined,
+  )
+  const lines = [
+    lineOf(
+      'Servers that are not available now',
+      '; ',
+      down,
+      (lane) => `${lane.config.name}: ${problemOf(lane)}`,
+    ),
+    lineOf('Servers that failed at their last start, and are started again', '; ', failed, (lane) => {
+      const { name } = lane.config
+      return `${name}: ${problemIn(name, lane.view.lastFailure ?? '')}`
+    }),
+    lineOf(
+      'Servers that are still starting, whose lists follow',
+      ', ',
+      starting,
+      ({ config }) => config.name,
+    ),
+  ].filter((line) => line !== undefined)
+  return lines.length === 0 ? undefined : lines.join('\n')
+}
+
+function lineOf(
+  title: string,
+  separator: string,
+  lanes: readonly DescribedServer[],
+  inWords: (lane: DescribedServer) => string,
+): string | undefined {
+  return lanes.length === 0 ? undefined : `${title}: ${lanes.map(inWords).join(separator)}`
 }

@@ -1,26 +1,22 @@
 // From a call to the lane that answers it.
 
 import type { ArgumentChecks, Pass } from './arguments.js'
-import { type Catalog, type Target, nameEdits, readerOf } from './catalog.js'
-import { ClientTasks } from './client-tasks.js'
-import { fieldFault } from './field-fault.js'
-import { complete, referenceOf } from './completion.js'
-import { FirstLists } from './first-lists.js'
-import { hasResources, refusalOfAll } from './down.js'
-import { missing } from './missing.js'
-import type { TaskLimits } from './principal-tasks.js'
+import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
+import { ClientTasks, type TaskLimits } from './tasks.js'
+import { fieldFault } from '../../mcp/http-headers.js'
+import { FirstLists, NameWaits, type Wanted } from './waits.js'
+import { failBound, failUnknownName, hasResources, isNotFound, refusalOfAll } from './refusals.js'
 import type { RoutedClient } from './routed-client.js'
-import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
+import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
 import { QueueRoom } from '../../mcp/call-queue.js'
-import { invalidParams, resourceNotFound, stateUnknown } from '../../mcp/error-codes.js'
+import { invalidParams, resourceNotFound, stateUnknown, missingParameter } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import { isNotFound } from '../../mcp/resource-answers.js'
-import { NameWaits, type Wanted } from './name-waits.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { failBound, failUnknownName } from './unknown-name.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
+import { membersAt } from '../../jsonrpc/members.js'
+import type { Span } from '../../jsonrpc/scan.js'
 
 /** What the routes of all clients have in common. */
 export interface ReachParts {
@@ -152,7 +148,7 @@ export class Router {
 
   #byName(call: Call, kind: 'tools' | 'prompts'): void {
     const name = call.frame.params.members.string('name')
-    if (name === undefined) return call.fail(missing('name'))
+    if (name === undefined) return call.fail(missingParameter('name'))
     const target = this.#there(kind, name)
     if (target !== undefined) this.#send(call, kind, target, name)
     else this.#awaitName(call, kind, name)
@@ -231,7 +227,7 @@ export class Router {
 
   #byUri(call: Call): void {
     const uri = call.frame.params.members.string('uri')
-    if (uri === undefined) return call.fail(missing('uri'))
+    if (uri === undefined) return call.fail(missingParameter('uri'))
     if (call.stateEdits !== undefined) return this.#retryRead(call, uri, call.stateEdits)
     const lane = this.#catalog.resource(uri)
     if (lane !== undefined) return this.#toLane(call, lane, NO_EDITS)
@@ -270,7 +266,7 @@ export class Router {
 
   #byReference(call: Call): void {
     const about = referenceOf(call)
-    if (about === undefined) return call.fail(missing('ref'))
+    if (about === undefined) return call.fail(missingParameter('ref'))
     if (about.kind === 'resource') return this.#awaitReference(call, about.uri)
     this.#awaitName(call, 'prompts', about.name, (target) =>
       complete(call, target.lane, nameEdits(about.span, about.name, target)),
@@ -310,4 +306,28 @@ function mayHaveWritten(lane: CallTarget, { stateOf }: Call): boolean {
 
 function isStateless({ view }: CallTarget): boolean {
   return view.facts?.revision.form === 'typed'
+}
+
+// Completions: what they are about, and what a server without them answers.
+
+/** The prompt or the resource of which an argument is to be completed. */
+export type Reference =
+  | { readonly kind: 'prompt'; readonly name: string; readonly span: Span | undefined }
+  | { readonly kind: 'resource'; readonly uri: string }
+
+/** Undefined where it names neither. */
+function referenceOf({ frame: { line, params } }: Call): Reference | undefined {
+  const members = membersAt(line, params.members.span('ref'))
+  const span = members?.span('name')
+  const name = stringAt(line, span)
+  if (name !== undefined) return { kind: 'prompt', name, span }
+  const uri = members?.string('uri')
+  return uri === undefined ? undefined : { kind: 'resource', uri }
+}
+
+/** A server without completions completes nothing, which is an answer. */
+function complete(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
+  call.service = lane.config.name
+  if (lane.view.facts?.capabilities.completions !== false) lane.call(call, edits)
+  else call.settle({ kind: 'result', result: '{"completion":{"values":[]}}' })
 }

@@ -3,7 +3,7 @@
 import type { Connection } from '../../jsonrpc/connection.js'
 import { refusesRequest } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
-import { requestFields } from '../../mcp/request-fields.js'
+import { requestFields } from '../../mcp/http-headers.js'
 import type { Redactor } from '../../text/redactor.js'
 import type { RemoteWays } from '../../transports/http-client/remote-connection.js'
 import { HttpClientConnection } from '../../transports/http-client/http-client.js'

@@ -14,8 +14,7 @@ import { UpstreamError } from '../contracts/errors.js'
 import type { ServerConnection } from './connection.js'
 import type { ServerContext } from './context.js'
 import { keepsTasks, type Sharing } from './sharing.js'
-import { type ParamHeader, paramHeaders } from '../../mcp/param-headers.js'
-import { markFault } from '../../mcp/param-marks.js'
+import { markFault, type ParamHeader, paramHeaders } from '../../mcp/http-headers.js'
 
 const NOTHING: readonly ListItem[] = []
 

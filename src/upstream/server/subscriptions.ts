@@ -7,8 +7,8 @@ import { upstreamFailed } from '../../mcp/error-codes.js'
 import { asUpstreamError } from '../contracts/errors.js'
 import type { ServerConnection } from './connection.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
-import { severity } from '../../mcp/methods/logging.js'
-import { isFollowedBy } from '../../mcp/resource-uris.js'
+import { severity } from '../../mcp/methods.js'
+import { isFollowedBy } from '../../mcp/subscriptions.js'
 
 /** The subscriptions of one client to one resource that are not answered yet. */
 interface Asking {

@@ -1,0 +1,180 @@
+// How requests are served by the handshake revisions (MCP 2025-03-26 to 2025-11-25, Transports).
+
+import type { RequestId } from '../jsonrpc/request-id.js'
+import { headerMismatch, invalidRequest, isBadRequest, isMissing } from '../mcp/error-codes.js'
+import type { PostedMessage } from '../transports/http-server/body.js'
+import type {
+  HttpRevision,
+  Judgement,
+  RequestJudge,
+  SessionClient,
+  StatelessJudgement,
+} from '../transports/http-server/endpoint.js'
+import type { Refusal, Refusals } from '../transports/http-server/refusal.js'
+import type { RequestHead } from '../transports/http-server/request-head.js'
+import type { ErrorBody } from '../jsonrpc/build.js'
+import type { RequestFrame } from '../jsonrpc/frame.js'
+import { claims } from '../mcp/eras/any-client.js'
+import { claimedVersion, claimFault, methodFault, versionFault } from '../mcp/eras/request-context.js'
+import { mirroredName, textOfField } from '../mcp/http-headers.js'
+import { statelessRevision } from '../mcp/revisions.js'
+
+/** Sends each message to its session; a message without a session, which opens none, is served alone. */
+export class HandshakeJudge implements RequestJudge {
+  readonly #refusals: Refusals
+  readonly #revisions: readonly HttpRevision[]
+
+  /** `revisions` are those that a client may name. */
+  constructor(refusals: Refusals, revisions: readonly HttpRevision[]) {
+    this.#refusals = refusals
+    this.#revisions = revisions
+  }
+
+  isStateless(head: RequestHead): boolean {
+    return namesStateless(head)
+  }
+
+  judgeStateless(message: PostedMessage): StatelessJudgement | undefined {
+    return judgeStateless(message)
+  }
+
+  statusOf(code: number): number {
+    return isBadRequest(code) ? 400 : 200
+  }
+
+  sessionId(head: RequestHead): string | undefined {
+    return namesStateless(head) ? undefined : head.get('mcp-session-id')
+  }
+
+  refuses(head: RequestHead, client: SessionClient | undefined): Refusal | undefined {
+    const version = head.get('mcp-protocol-version')
+    if (version === undefined || client?.revision.versionHeader === false) return undefined
+    if (this.#named(head) !== undefined) return undefined
+    const versions = this.#revisions.map((revision) => revision.version).join(', ')
+    const why = `Unsupported protocol version: ${version} (supported versions: ${versions})`
+    return this.#refusals.plain(400, why)
+  }
+
+  judge(message: PostedMessage, client: SessionClient | undefined): Judgement {
+    const { head, frames, isBatch, keys } = message
+    const opens = frames.some(opensSession)
+    const refusal = isBatch ? this.#refusesBatch(opens, client?.revision ?? this.#named(head)) : undefined
+    if (refusal !== undefined) return refusal
+    const isDoubled = keys.length > 1 && new Set(keys).size < keys.length
+    if (isDoubled || client?.knows(keys) === true)
+      return this.#refusals.invalid('a request with this id is being answered already', onlyId(message))
+    // Nobody has asked whoever answers so.
+    if (client === undefined && frames.some(({ kind }) => kind === 'result' || kind === 'error'))
+      return this.#refusals.noSessionId()
+    if (opens) return 'opening'
+    return this.refuses(head, client) ?? (client === undefined ? 'alone' : 'session')
+  }
+
+  #refusesBatch(opens: boolean, revision: HttpRevision | undefined): Refusal | undefined {
+    if (opens) return this.#refusals.invalid('initialize must not be part of a batch')
+    if (revision?.batching !== false) return undefined
+    return this.#refusals.invalid(`protocol version ${revision.version} has no batches`)
+  }
+
+  /** The revision that a request names by itself. */
+  #named(head: RequestHead): HttpRevision | undefined {
+    const version = head.get('mcp-protocol-version')
+    return this.#revisions.find((revision) => revision.version === version)
+  }
+}
+
+/** Whether the message opens a session (MCP, Lifecycle). */
+function opensSession(frame: PostedMessage['frames'][number]): boolean {
+  return frame.kind === 'request' && frame.method === 'initialize'
+}
+
+function onlyId({ frames }: PostedMessage): RequestId | undefined {
+  const [only] = frames
+  return frames.length === 1 && only?.kind === 'request' ? only.id : undefined
+}
+
+// How messages are served that belong to no session, whatever their heads name.
+//
+// MCP 2026-07-28, Transports, Streamable HTTP. The faults are looked for in one order, since clients act on the first
+// that they are told.
+
+/** Whether a request names a revision without sessions in its head. */
+function namesStateless(head: RequestHead): boolean {
+  const version = head.get('mcp-protocol-version')
+  return version !== undefined && statelessRevision(version) !== undefined
+}
+
+/** Undefined for a message that says nothing of itself: its session does. */
+function judgeStateless({ head, frames, isBatch }: PostedMessage): StatelessJudgement | undefined {
+  const isNamed = namesStateless(head)
+  const [frame] = frames
+  if (isBatch) {
+    const isClaimed = isNamed || frames.some((each) => 'method' in each && claims(each))
+    return isClaimed ? refused(invalidRequest('a message that says what it is comes alone')) : undefined
+  }
+  if (frame?.kind === 'request') {
+    if (!claims(frame)) return isNamed ? refused(claimFault(frame), frame) : undefined
+    return faultOf(head, frame) ?? 'served'
+  }
+  if (frame?.kind === 'notification') return isNamed || claims(frame) ? 'ignored' : undefined
+  return isNamed ? refused(invalidRequest('a client without a session is asked nothing')) : undefined
+}
+
+function faultOf(head: RequestHead, frame: RequestFrame): Refusal | undefined {
+  const fault =
+    claimFault(frame) ??
+    versionMismatch(head, frame, 'named') ??
+    versionFault(frame) ??
+    versionMismatch(head, frame, 'absent') ??
+    methodMismatch(head, frame) ??
+    nameMismatch(head, frame) ??
+    methodFault(frame)
+  return fault && refused(fault, frame)
+}
+
+function refused(error: ErrorBody | undefined, frame?: RequestFrame): Refusal {
+  const fault = error ?? invalidRequest('it does not say what it is')
+  return { status: isMissing(fault.code) ? 404 : 400, error: fault, id: frame?.id, revision: orphans }
+}
+
+const orphans = { orphanId: 'omit' } as const
+
+/** A version that is there but another, or one that is not there. */
+function versionMismatch(
+  head: RequestHead,
+  frame: RequestFrame,
+  which: 'named' | 'absent',
+): ErrorBody | undefined {
+  const sent = head.get('mcp-protocol-version')
+  if ((sent === undefined) !== (which === 'absent')) return undefined
+  return mismatch('MCP-Protocol-Version', sent, claimedVersion(frame))
+}
+
+function methodMismatch(head: RequestHead, { method }: RequestFrame): ErrorBody | undefined {
+  return mismatch('Mcp-Method', head.get('mcp-method'), method)
+}
+
+function nameMismatch(head: RequestHead, frame: RequestFrame): ErrorBody | undefined {
+  const name = mirroredName(frame)
+  const sent = head.get('mcp-name')
+  // A request without a name is refused for that by whoever wants it.
+  if (name === undefined || (name.text === undefined && sent === undefined)) return undefined
+  return mismatch('Mcp-Name', sent, name.text)
+}
+
+function mismatch(name: string, sent: string | undefined, body: string | undefined): ErrorBody | undefined {
+  if (sent === undefined) return headerMismatch(`the header field ${name} is missing`)
+  const text = textOfField(sent)
+  if (text === undefined) return headerMismatch(`the header field ${name} is not encoded as it should be`)
+  if (text === body) return undefined
+  return headerMismatch(
+    `the header field ${name} is '${shown(text)}', and the body has '${shown(body ?? '')}'`,
+  )
+}
+
+/** What somebody sent is repeated up to here. */
+const SHOWN_LENGTH_MAX = 200
+
+function shown(text: string): string {
+  return text.slice(0, SHOWN_LENGTH_MAX)
+}

@@ -1,0 +1,266 @@
+// The header fields of an HTTP request that repeat what its message says.
+//
+// MCP 2026-07-28, Transports, Streamable HTTP: standard request headers, value encoding, and custom headers from tool
+// parameters; the extension Tasks: routing headers. The schema of a tool marks arguments with `x-mcp-header`; a mark may
+// stand only where `properties` alone lead. What a header field cannot carry as it is stands there in Base64.
+
+import { frameOrError, type RequestFrame } from '../jsonrpc/frame.js'
+import { itemsAt, membersAt } from '../jsonrpc/members.js'
+import type { Span } from '../jsonrpc/scan.js'
+import { rawAt, stringAt } from '../jsonrpc/text.js'
+import { FrameError } from '../jsonrpc/errors.js'
+import type { Line } from '../jsonrpc/line.js'
+import { requestMeta } from './meta-keys.js'
+import type { ErrorBody } from '../jsonrpc/build.js'
+import type { FieldReader } from '../jsonrpc/connection.js'
+import type { Call } from './call.js'
+import { headerMismatch } from './error-codes.js'
+import type { ListItem } from './lists.js'
+
+/** The member of `params` that `Mcp-Name` repeats, by method. */
+const named: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
+])
+
+/** What `Mcp-Name` repeats of this request, as far as the message has it; undefined where there is no such field. */
+export function mirroredName({
+  method,
+  params,
+}: RequestFrame): { readonly text: string | undefined } | undefined {
+  const member = named.get(method)
+  return member === undefined ? undefined : { text: params.members.string(member) }
+}
+
+const ENCODED = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/
+const LOOKS_ENCODED = /^=\?base64\?.*\?=$/s
+const PLAIN = /^[\x20-\x7e]*$/
+
+/** The text that a field value stands for; undefined for what stands for none. */
+export function textOfField(value: string): string | undefined {
+  if (!LOOKS_ENCODED.test(value)) return PLAIN.test(value) ? value : undefined
+  const [, encoded] = ENCODED.exec(value) ?? []
+  if (encoded === undefined) return undefined
+  const bytes = Buffer.from(encoded, 'base64')
+  const text = bytes.toString('utf8')
+  // The same text has one form: neither spare bits nor bytes that are no UTF-8.
+  const isWhole = bytes.toString('base64') === encoded && Buffer.from(text).equals(bytes)
+  return isWhole ? text : undefined
+}
+
+/** What stands in a field for this text: the text, where a field can carry it as it is. */
+function fieldOfText(text: string): string {
+  const isPlain = PLAIN.test(text) && text.trim() === text && text !== '' && !LOOKS_ENCODED.test(text)
+  return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`
+}
+
+/** One argument of a tool, and the field that repeats it. */
+export interface ParamHeader {
+  /** `Mcp-Param-` and the name, in lower case. */
+  readonly field: string
+  /** The members that lead to the argument. */
+  readonly path: readonly string[]
+}
+
+const MARK = 'x-mcp-header'
+const QUOTED_MARK = Buffer.from(`"${MARK}"`)
+
+/** The marked arguments of a schema. */
+export function paramHeaders(schema: Buffer): readonly ParamHeader[] {
+  if (!schema.includes(QUOTED_MARK)) return []
+  return marked(schema, { start: 0, end: schema.length }, [])
+}
+
+function marked(schema: Buffer, at: Span, path: readonly string[]): ParamHeader[] {
+  const properties = membersAt(schema, membersAt(schema, at)?.span('properties'))
+  return [...(properties ?? [])].flatMap(({ key, value }) => {
+    const inner = [...path, stringAt(schema, key) ?? '']
+    const name = membersAt(schema, value)?.string(MARK)
+    const own = name === undefined ? [] : [{ field: `mcp-param-${name.toLowerCase()}`, path: inner }]
+    return [...own, ...marked(schema, value, inner)]
+  })
+}
+
+/** The fields that repeat arguments, names and values in turn; what is not given, or null, has none. */
+export function paramFields(headers: readonly ParamHeader[], args: Buffer): readonly string[] {
+  const values = new Values(args)
+  return headers.flatMap(({ field, path }) => {
+    const value = values.at(path)
+    if (value === undefined || rawAt(args, value) === 'null') return []
+    return [field, fieldOfText(stringAt(args, value) ?? rawAt(args, value))]
+  })
+}
+
+/** The name of the first field that is not what the argument is; undefined where all are. */
+export function differingField(
+  headers: readonly ParamHeader[],
+  args: Buffer | undefined,
+  field: (name: string) => string | undefined,
+): string | undefined {
+  if (args === undefined) return undefined
+  const values = new Values(args)
+  return headers.find((header) => !isRepeated(header, args, values, field))?.field
+}
+
+function isRepeated(
+  { field, path }: ParamHeader,
+  args: Buffer,
+  values: Values,
+  read: (name: string) => string | undefined,
+): boolean {
+  const value = values.at(path)
+  // What is not given, or null, is not repeated, and a field for it says nothing.
+  if (value === undefined || rawAt(args, value) === 'null') return true
+  const sent = read(field)
+  const text = sent === undefined ? undefined : textOfField(sent)
+  if (text === undefined) return false
+  const string = stringAt(args, value)
+  if (string !== undefined) return text === string
+  const raw = rawAt(args, value)
+  return text === raw || (NUMBER.test(text) && NUMBER.test(raw) && Number(text) === Number(raw))
+}
+
+const NUMBER = /^-?\d+(?:\.\d+)?$/
+
+/** Finds arguments; each object on the way is read once, since they may be long and many of them marked. */
+class Values {
+  readonly #args: Buffer
+  /** The members of an object by their names, by where the object begins. */
+  readonly #objects = new Map<number, ReadonlyMap<string, Span>>()
+
+  constructor(args: Buffer) {
+    this.#args = args
+  }
+
+  at(path: readonly string[]): Span | undefined {
+    let at: Span | undefined = { start: 0, end: this.#args.length }
+    for (const name of path) at = at && this.#membersOf(at).get(name)
+    return at
+  }
+
+  #membersOf(object: Span): ReadonlyMap<string, Span> {
+    const known = this.#objects.get(object.start)
+    if (known !== undefined) return known
+    const members = new Map<string, Span>()
+    for (const { key, value } of membersAt(this.#args, object) ?? [])
+      members.set(stringAt(this.#args, key) ?? '', value)
+    this.#objects.set(object.start, members)
+    return members
+  }
+}
+
+const OPEN_OBJECT = 0x7b
+const OPEN_ARRAY = 0x5b
+
+/** What a field name may be made of (RFC 9110, section 5.6.2). */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const markable: readonly unknown[] = ['string', 'integer', 'boolean']
+
+/** Members whose members are schemas by name. */
+const maps: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+])
+/** Members that hold values, whatever these look like. */
+const values: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])
+
+/** What is wrong with the marks of a schema; undefined where nothing is. A client that uses HTTP leaves out a tool with such marks. */
+export function markFault(schema: Buffer): string | undefined {
+  if (!schema.includes(QUOTED_MARK)) return undefined
+  const marks = new Marks(schema)
+  marks.schema({ start: 0, end: schema.length }, 'root')
+  return marks.fault
+}
+
+/** How a schema was reached: a mark may stand only where `properties` alone lead. */
+type Reached = 'root' | 'by-properties' | 'otherwise'
+
+class Marks {
+  readonly #bytes: Buffer
+  readonly #names = new Set<string>()
+  fault: string | undefined
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  schema(at: Span, reached: Reached): void {
+    const members = membersAt(this.#bytes, at)
+    const mark = members?.span(MARK)
+    if (mark !== undefined) this.#mark(stringAt(this.#bytes, mark), members?.string('type'), reached)
+    for (const { key, value } of members ?? []) {
+      const name = stringAt(this.#bytes, key) ?? ''
+      if (maps.has(name)) this.#map(value, name === 'properties' && reached !== 'otherwise')
+      else if (!values.has(name)) this.#inner(value)
+    }
+  }
+
+  #map(at: Span, isReached: boolean): void {
+    for (const { value } of membersAt(this.#bytes, at) ?? [])
+      this.schema(value, isReached ? 'by-properties' : 'otherwise')
+  }
+
+  #inner(at: Span): void {
+    const first = this.#bytes[at.start]
+    if (first === OPEN_OBJECT) this.schema(at, 'otherwise')
+    else if (first === OPEN_ARRAY) for (const item of itemsAt(this.#bytes, at)) this.#inner(item)
+  }
+
+  #mark(name: string | undefined, type: string | undefined, reached: Reached): void {
+    if (name === undefined || !TOKEN.test(name)) this.fault ??= `"${MARK}" is no name of a header field`
+    else if (reached !== 'by-properties')
+      this.fault ??= `"${MARK}" '${name}' is not on a property of its arguments`
+    else if (!markable.includes(type))
+      this.fault ??= `"${MARK}" '${name}' is on a property that is no string, integer or boolean`
+    else if (this.#names.has(name.toLowerCase())) this.fault ??= `"${MARK}" '${name}' stands twice`
+    else this.#names.add(name.toLowerCase())
+  }
+}
+
+/** The marked arguments of a tool, by the server's own name of it. */
+export type MarkedParams = (tool: string) => readonly ParamHeader[]
+
+/**
+ * The fields of a message to a server without sessions, names and values in turn; undefined for a message that does not
+ * say by itself what it speaks.
+ *
+ * They are made of the bytes that are sent, since a name that clients know is another than the server's own.
+ */
+export function requestFields(message: Line, marked: MarkedParams): readonly string[] | undefined {
+  const frame = frameOrError(message)
+  if (frame instanceof FrameError || frame.kind !== 'request') return undefined
+  const version = frame.params.meta.string(requestMeta.version)
+  if (version === undefined) return undefined
+  const fields = ['MCP-Protocol-Version', version, 'Mcp-Method', fieldOfText(frame.method)]
+  const name = mirroredName(frame)?.text
+  if (name !== undefined) fields.push('Mcp-Name', fieldOfText(name))
+  return frame.method === 'tools/call' ? [...fields, ...argumentFields(frame, marked(name ?? ''))] : fields
+}
+
+function argumentFields({ line, params }: RequestFrame, marked: readonly ParamHeader[]): readonly string[] {
+  const span = params.members.span('arguments')
+  return marked.length === 0 || span === undefined
+    ? []
+    : paramFields(marked, line.subarray(span.start, span.end))
+}
+
+/** Why a call is refused whose fields say something else than its arguments; undefined where they agree. */
+export function fieldFault({ frame }: Call, field: FieldReader, item: ListItem): ErrorBody | undefined {
+  if (item.schemaSpan === undefined) return undefined
+  const { start, end } = item.schemaSpan
+  const headers = paramHeaders(item.line.subarray(start, end))
+  if (headers.length === 0) return undefined
+  const span = frame.params.members.span('arguments')
+  const bytes = span && frame.line.subarray(span.start, span.end)
+  const name = differingField(headers, bytes, field)
+  return name === undefined
+    ? undefined
+    : headerMismatch(`the header field ${name} is not what the argument is that it repeats`)
+}

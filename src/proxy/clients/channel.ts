@@ -1,0 +1,290 @@
+// One attached client: its connection, its leg, and its requests.
+//
+// Every request that arrives here leaves here once: answered, refused, or
+// cancelled by the client that sent it.
+
+import { Answers, receiveBatch } from './answers.js'
+import { Draining } from './draining.js'
+import { Flow } from './flow.js'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { Connection, FieldReader } from '../../jsonrpc/connection.js'
+import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import type { Line } from '../../jsonrpc/line.js'
+import { Peer, type PeerOwner } from '../../jsonrpc/peer.js'
+import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
+import { Call, type Outcome } from '../../mcp/call.js'
+import { CallDeadline } from '../../mcp/call-deadline.js'
+import type { Received } from '../../mcp/eras/leg.js'
+import {
+  clientUnreachable,
+  invalidRequest,
+  malformed,
+  shuttingDown,
+  tooLong,
+  tooManyCalls,
+} from '../../mcp/error-codes.js'
+import type { RequestRow } from '../../mcp/methods/method-row.js'
+import { StatelessCalls } from './stateless-calls.js'
+import { Opening } from './opening.js'
+import { ChannelCalls } from './channel-calls.js'
+import type { ChannelParts } from './channel-parts.js'
+import { type Question, SessionClient } from './session-client.js'
+import type { ClientRoutes } from '../routing/client-routes.js'
+import type { SessionStatus } from '../routing/session-status.js'
+
+/** The session of one client. */
+export class Channel implements PeerOwner<Question> {
+  readonly draining: Draining
+  readonly #parts: ChannelParts
+  readonly #peer: Peer<Question>
+  readonly #port: SessionClient
+  readonly #calls: ChannelCalls
+  readonly #flow: Flow
+  readonly #answers: Answers
+  readonly #opening: Opening
+  readonly #guestCalls: StatelessCalls
+  /** What is done with a call that comes: held until `initialize` is answered, or refused since the session ends. */
+  #intake: 'route' | 'hold' | 'refuse' = 'route'
+  #routes: ClientRoutes | undefined
+  /** Whether the server refused the client's own `initialize`, so that the client may try again. */
+  #isRefused = false
+
+  constructor(connection: Connection, parts: ChannelParts) {
+    this.#parts = parts
+    this.draining = new Draining(parts.runtime, () => this.#giveUp())
+    this.#peer = new Peer(connection, this, { ...parts.limits, ...parts.watch })
+    this.#flow = new Flow(connection, this.#peer, parts, (on) => this.#routes?.read(on))
+    this.#port = new SessionClient(this.#peer, this.#flow, parts, (kinds) => this.#routes?.changed(kinds))
+    this.#opening = new Opening(parts)
+    this.#answers = new Answers(this.#peer, parts.leg, this.#flow, this.#opening)
+    this.#calls = new ChannelCalls({ ...parts, answers: this.#answers, rest: () => this.#rest() })
+    this.#guestCalls = new StatelessCalls(parts, this.#port, this.#calls, {
+      reply: (id, result) => this.#answers.reply(id, result),
+      isOver: () => this.#intake === 'refuse',
+    })
+    this.#peer.start()
+  }
+
+  /** Undefined for a connection that has brought nothing but requests without a session: their clients are known elsewhere. */
+  status(): SessionStatus | undefined {
+    const { leg, connectedAtMs } = this.#parts
+    const { info: client, revision } = leg.profile
+    if (this.#guestCalls.any && client === undefined && this.#routes === undefined) return undefined
+    return { client, revision: revision.version, connectedAtMs, processes: this.#routes?.processes ?? [] }
+  }
+
+  /** Lets calls finish for a while, answers the rest with an error, and closes. */
+  drain(exitCode = 0, graceMs: number = this.#parts.drainMs): void {
+    this.#intake = 'refuse'
+    this.draining.begin(exitCode, graceMs)
+    this.#rest()
+  }
+
+  request(frame: RequestFrame, _during?: Question, field?: FieldReader): void {
+    if (this.#calls.open.has(canonical(frame.id))) return this.#answers.refuseTwin(frame.id)
+    const received = this.#parts.leg.received(frame)
+    switch (received.kind) {
+      case 'call':
+        return this.#call(frame, received.row)
+      case 'stateless':
+      case 'listen':
+      case 'discover':
+        return this.#refuse(frame, this.#guestCalls.take(frame, received, field))
+      case 'ping':
+        return this.#answers.pong(frame.id)
+      case 'refused':
+        return this.#refuse(frame, received.error)
+      case 'level':
+        this.#port.setLevel(received.level)
+        this.#reach().level(received.level)
+        return this.#answers.reply(frame.id, '{}')
+      case 'open':
+        return this.#open(frame, received)
+      case 'shutdown':
+        return this.#shutDown(frame.id)
+    }
+  }
+
+  notification(frame: NotificationFrame): void {
+    const told = this.#parts.leg.told(frame)
+    if (told.kind === 'exit') return this.#leave(told.exitCode)
+    if (told.kind === 'unknown') return this.#log(`a notification '${frame.method}' was ignored`)
+    switch (told.row.does) {
+      case 'initialized':
+        // MCP, Lifecycle: the client has had the answer to `initialize`.
+        return this.#opening.behind(0, () => {
+          this.#port.ready()
+          this.#routes?.clientIsReady()
+        })
+      case 'cancel':
+        return this.#opening.giveUp(this.#calls.cancel(frame))
+      case 'progress':
+        return this.#port.progressed(frame)
+      case 'news':
+        return this.#routes?.told(frame)
+      case 'exit':
+        return
+    }
+  }
+
+  gaveUp(key: RequestId): void {
+    this.#calls.giveUp(key)
+  }
+
+  stray(frame: ResponseFrame): void {
+    this.#log(`an answer with id ${frame.id ?? 'null'} that nobody waits for`)
+  }
+
+  batch(line: Line): void {
+    receiveBatch(line, this.#parts, this.#answers, this.#calls.open, (frame) => this.#peer.receive(frame))
+  }
+
+  failed(question: Question | undefined, error: TransportError): void {
+    this.#log(error.message)
+    if (question !== undefined) this.#port.refused(question, clientUnreachable())
+  }
+
+  malformed(error: FrameError): void {
+    this.#answers.refuse(error.id, malformed(error))
+  }
+
+  oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
+    const error = tooLong(bytes, this.#parts.limits.ndjson.lineBytesMax)
+    if (question === undefined) this.#answers.refuse(id, error)
+    else this.#port.refused(question, error)
+  }
+
+  drained(): void {
+    this.#flow.drained()
+  }
+
+  ended(): void {
+    this.#leave(0)
+  }
+
+  closed(unanswered: readonly Question[], cause: TransportError | undefined): void {
+    this.#flow.ended()
+    // Before servers hear that there is no answer: nothing of it goes on.
+    this.#calls.cancelAll()
+    this.#port.gone(unanswered)
+    this.#intake = 'refuse'
+    this.draining.finish()
+    const over = (): void => {
+      this.#parts.ended()
+      this.#parts.reports.gone()
+      this.draining.end(cause)
+    }
+    const left = this.#routes?.leave()
+    if (left === undefined) over()
+    else void left.finally(over)
+  }
+
+  /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
+  #open(frame: RequestFrame, { row, reply, passed }: Received & { readonly kind: 'open' }): void {
+    // Whoever has called before has had the server opened for it.
+    if (passed !== undefined && (this.#routes === undefined || this.#isRefused))
+      return this.#pass(frame, row, passed)
+    const routes = this.#reach()
+    this.#hold(() => this.#answers.reply(frame.id, reply(routes.describe())))
+    if (routes.settled === undefined) this.#opened()
+    else void routes.settled.then(() => this.#opened())
+  }
+
+  /** Opens the server with the client's own request; its answer, or why there is none, is the client's. */
+  #pass(frame: RequestFrame, row: RequestRow, passed: (outcome: Outcome) => void): void {
+    let outcome: Outcome = { kind: 'failed', error: shuttingDown() }
+    this.#isRefused = false
+    const deadline = new CallDeadline(this.#parts.runtime.now())
+    const opening = new Call(frame, row, this.#port, deadline, {
+      settled: (_opening, came) => {
+        outcome = came
+        this.#isRefused = came.kind !== 'answered' || came.frame.kind === 'error'
+        passed(came)
+        this.#opened()
+      },
+    })
+    // Every later session with the server is opened with the same bytes.
+    opening.keep()
+    this.#hold(() => this.#answers.settle(opening, outcome), true)
+    void this.#routes?.leave()
+    this.#routes = undefined
+    this.#port.opening = opening
+    this.#reach()
+  }
+
+  /** Calls wait until `initialize` is answered. */
+  #hold(answer: () => void, passes = false): void {
+    if (this.#intake === 'route') this.#intake = 'hold'
+    this.#opening.begin(answer, passes)
+  }
+
+  #endOpening(): void {
+    if (this.#intake === 'hold') this.#intake = 'route'
+    this.#opening.end()
+  }
+
+  #opened(): void {
+    this.#endOpening()
+    if (this.#intake === 'refuse') this.draining.wait(this.#parts.drainMs)
+    this.#rest()
+  }
+
+  /** The client leaves, behind the answer of the server that it opens: that has a time of its own. */
+  #leave(exitCode: number): void {
+    if (this.#opening.passes) this.#opening.behind(0, () => this.drain(exitCode))
+    else this.drain(exitCode)
+  }
+
+  #shutDown(id: RequestId): void {
+    if (this.draining.owesAnswer) return this.#answers.refuse(id, invalidRequest('a shutdown is under way'))
+    const graceMs = this.#opening.passes ? Infinity : this.#parts.drainMs
+    this.#intake = 'refuse'
+    this.draining.announce(graceMs, () => this.#answers.reply(id, '{}'))
+    this.#rest()
+  }
+
+  #call(frame: RequestFrame, row: RequestRow): void {
+    if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
+    const { leg, limits, runtime } = this.#parts
+    const call = new Call(frame, row, this.#port, new CallDeadline(runtime.now()), this.#calls, leg.profile)
+    const isEarly = this.#intake === 'hold'
+    const isFull = this.#calls.open.size >= limits.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
+    if (isFull) return this.#refuse(frame, tooManyCalls())
+    this.#calls.add(call)
+    const { router } = this.#routes ?? this.#reach()
+    if (!isEarly) return router.route(call)
+    this.#opening.hold(call, () => {
+      call.beginAt(runtime.now())
+      router.route(call)
+    })
+  }
+
+  #refuse(frame: RequestFrame, error: ErrorBody | undefined): void {
+    if (error !== undefined) this.#answers.refuse(frame.id, this.#parts.reports.refused(frame, error))
+  }
+
+  #reach(): ClientRoutes {
+    if (this.#routes === undefined) {
+      this.#parts.reports.attached(this.#parts.leg.profile)
+      this.#routes = this.#parts.reach(this.#port)
+    }
+    return this.#routes
+  }
+
+  #giveUp(): void {
+    this.#endOpening()
+    this.#calls.abandonAll(shuttingDown())
+    this.#rest()
+  }
+
+  /** The session ends, or its `shutdown` is answered, when nothing runs any more. */
+  #rest(): void {
+    if (this.#intake !== 'refuse' || this.#calls.areRunning() || this.#opening.owes) return
+    if (this.draining.rest()) void this.#peer.close()
+  }
+
+  #log(message: string): void {
+    this.#parts.log({ level: 'debug', message })
+  }
+}

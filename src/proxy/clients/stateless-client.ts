@@ -1,0 +1,206 @@
+// A client whose requests say by themselves what it is: all of one principal that can be asked the same.
+//
+// It has lanes and names as a session has, and outlives the connections on which its requests come. What is said
+// during a call goes to the connection of that call; all else is for nobody.
+
+import type { NotificationFrame } from '../../jsonrpc/frame.js'
+import type { Line } from '../../jsonrpc/line.js'
+import { type Edit, splice } from '../../jsonrpc/splice.js'
+import type { Asker, Call, ClientProfile, InputNeeded, ServerQuestion } from '../../mcp/call.js'
+import { tooManyCalls } from '../../mcp/error-codes.js'
+import { listKinds } from '../../mcp/lists.js'
+import { followableResources, followableTasks, serverNotifications, severity } from '../../mcp/methods.js'
+import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { SubscriptionFilter } from '../../mcp/subscriptions.js'
+import type { Runtime } from '../../runtime/runtime.js'
+import { FollowedThings, Listens } from './subscriptions.js'
+import type { PendingInput } from '../input/pending-input.js'
+import type { ClientRoutes } from '../routing/client-routes.js'
+import type { PrincipalTasks } from '../routing/tasks.js'
+import type { RoutedClient } from '../routing/routed-client.js'
+
+export interface StatelessClientParts {
+  readonly serial: number
+  /** Whether several clients may be its principal. */
+  readonly isSeveral: boolean
+  readonly profile: ClientProfile
+  /** Of its principal. */
+  readonly tasks: PrincipalTasks
+  /** Finds the calls that its retries are about. */
+  readonly pending: PendingInput
+  /** Whether the states of servers that it carries are signed. */
+  isSigned(): boolean
+  reach(client: RoutedClient): ClientRoutes
+  readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
+  readonly changeDelayMs: number
+  /** How many resources it may follow. */
+  readonly urisMax: number
+  /** Whether one more request may stay open. */
+  mayListen(): boolean
+}
+
+/** One such client. */
+export class StatelessClient implements RoutedClient {
+  readonly serial: number
+  readonly profile: ClientProfile
+  readonly isReady = false
+  readonly isStateless = true
+  readonly isSeveral: boolean
+  readonly tasks: PrincipalTasks
+  readonly #parts: StatelessClientParts
+  readonly #routes: ClientRoutes
+  /** It has made room for another one, or its principal has gone: who comes back is another client. */
+  hasLeft = false
+  #calls = 0
+  /** Made for the first request that stays open. */
+  #listens: Listens | undefined
+  /** Calls during which it wants log messages. */
+  readonly #logged = new Set<Call>()
+  /** What servers with sessions have been told that it wants. */
+  #level: string | undefined
+  /** Since when it has no call. */
+  usedAt: number
+
+  constructor(parts: StatelessClientParts) {
+    this.#parts = parts
+    this.serial = parts.serial
+    this.isSeveral = parts.isSeveral
+    this.profile = parts.profile
+    this.tasks = parts.tasks
+    this.usedAt = parts.runtime.now()
+    this.#routes = parts.reach(this)
+  }
+
+  get idle(): boolean {
+    return this.#calls === 0 && !this.#parts.pending.holds(this)
+  }
+
+  get listens(): boolean {
+    return !this.idle
+  }
+
+  /** Whether nothing has been asked since that time, and nothing waits. */
+  isIdleSince(since: number): boolean {
+    return this.idle && this.usedAt <= since
+  }
+
+  /** Takes over a call of its own. */
+  route(call: Call): void {
+    this.#calls++
+    if (call.context.logLevel !== undefined) this.#wantsLogs(call, call.context.logLevel)
+    this.#parts.pending.route(call, this.#routes.router, this.#parts.isSigned())
+  }
+
+  /** Takes over a request that stays open, by which the client hears of changes. */
+  listen(call: Call, filter: SubscriptionFilter): void {
+    this.#calls++
+    if (!this.#parts.mayListen()) return call.fail(tooManyCalls())
+    this.#listens ??= this.#newListens()
+    this.#listens.begin(call, filter)
+  }
+
+  /** How many requests of it stay open. */
+  get listening(): number {
+    return this.#listens?.size ?? 0
+  }
+
+  /** A call that it has taken over is settled. */
+  ended(call: Call): void {
+    this.#calls--
+    this.#listens?.end(call)
+    if (this.#calls === 0) this.usedAt = this.#parts.runtime.now()
+  }
+
+  /** The server of its call wants to know more before it goes on. */
+  needsInput(call: Call, needed: InputNeeded): void {
+    this.#parts.pending.relay(call, needed, this.#parts.isSigned())
+  }
+
+  leave(): Promise<unknown> | undefined {
+    this.hasLeft = true
+    this.#parts.pending.left(this)
+    return this.#routes.leave()
+  }
+
+  listsChanged(kinds: readonly ListKind[]): void {
+    this.#routes.changed(kinds)
+    this.#listens?.changed(kinds)
+  }
+
+  listsRevised(): void {
+    this.#listens?.changed(listKinds)
+  }
+
+  tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
+    const call = during?.root
+    if (call !== undefined) return call.context.hearer?.tell(frame, edits, call)
+    const does = serverNotifications.get(frame.method)?.does
+    if (does === 'updated') this.#listens?.updated(frame)
+    else if (does === 'task') this.#listens?.taskChanged(frame)
+  }
+
+  progress(call: Call, params: string): void {
+    call.context.hearer?.notify(call, 'notifications/progress', params)
+  }
+
+  splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array {
+    return call.context.hearer?.splice(call, line, edits) ?? splice(line, edits)
+  }
+
+  /** Only who asks for log messages with its call gets any (MCP 2026-07-28, Utilities: logging). */
+  log(frame: NotificationFrame, during: Call | undefined): void {
+    const call = during?.root ?? this.#onlyLogged
+    const wanted = call?.context.logLevel
+    if (wanted === undefined) return
+    const level = severity(frame.params.members.string('level'))
+    if (level < 0 || level >= severity(wanted)) this.tell(frame, [], call)
+  }
+
+  /** A client without a session can be asked only during one of its calls. */
+  ask(question: ServerQuestion): boolean {
+    return this.#parts.pending.ask(question)
+  }
+
+  withdraw(frame: NotificationFrame, asker: Asker): void {
+    this.#parts.pending.withdraw(this, frame, asker)
+  }
+
+  owes(asker: Asker): boolean {
+    return this.#parts.pending.owes(this, asker)
+  }
+
+  forget(asker: Asker): void {
+    this.#parts.pending.forget(this, asker)
+  }
+
+  /** Each request that stays open tells of them by itself. */
+  tellChanges(): void {}
+
+  /** A server that names no call means the only one that it can mean. */
+  get #onlyLogged(): Call | undefined {
+    const calls = new Set<Call>()
+    for (const call of this.#logged) {
+      if (call.settled) this.#logged.delete(call)
+      else calls.add(this.#parts.pending.callOf(call))
+    }
+    const [only, other] = calls
+    return other === undefined ? only : undefined
+  }
+
+  /** A server that is told of a level tells of what is more severe too: it hears of the most verbose one. */
+  #wantsLogs(call: Call, level: string): void {
+    this.#logged.add(call)
+    if (this.#level !== undefined && severity(this.#level) <= severity(level)) return
+    this.#level = level
+    this.#routes.level(level)
+  }
+
+  #newListens(): Listens {
+    const { runtime, changeDelayMs, urisMax } = this.#parts
+    const route = (call: Call): void => this.#routes.router.route(call)
+    const common = { client: this, route, now: (): number => runtime.now(), followedMax: urisMax }
+    const resources = new FollowedThings({ ...common, what: followableResources })
+    const tasks = new FollowedThings({ ...common, what: followableTasks })
+    return new Listens({ routes: this.#routes, resources, tasks, runtime, changeDelayMs })
+  }
+}

@@ -1,0 +1,271 @@
+// The requests of one client that stay open.
+
+import { type NotificationFrame, readFrame } from '../../jsonrpc/frame.js'
+import { Call, type ClientPort, type Outcome } from '../../mcp/call.js'
+import type { ListKind, RequestRow } from '../../mcp/methods/method-row.js'
+import {
+  acknowledgement,
+  isFollowedBy,
+  subscribed,
+  subscriptionEdits,
+  type SubscriptionFilter,
+} from '../../mcp/subscriptions.js'
+import type { ClientRoutes } from '../routing/client-routes.js'
+import type { Runtime } from '../../runtime/runtime.js'
+import { within } from '../../runtime/within.js'
+import { listShapes } from '../../mcp/lists.js'
+import { ListChanges, type ShownList } from '../routing/list-changes.js'
+import { fault } from '../../jsonrpc/errors.js'
+import { buildRequest } from '../../jsonrpc/build.js'
+import { numericId } from '../../jsonrpc/request-id.js'
+import { quote } from '../../jsonrpc/text.js'
+import { CallDeadline } from '../../mcp/call-deadline.js'
+import { noCapabilities } from '../../mcp/capabilities.js'
+import type { Followable } from '../../mcp/methods.js'
+import { latestHandshake } from '../../mcp/revisions.js'
+
+/** How long a client waits to be told what it hears of: a server that has not answered is left out. */
+const ANSWER_WAIT_MS = 1000
+
+export interface ListensParts {
+  readonly routes: ClientRoutes
+  readonly resources: FollowedThings
+  readonly tasks: FollowedThings
+  readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
+  readonly changeDelayMs: number
+}
+
+/** Tells each of what it wants to hear of. */
+export class Listens {
+  readonly #parts: ListensParts
+  readonly #listens = new Map<Call, { readonly listen: Listen; readonly filter: SubscriptionFilter }>()
+
+  constructor(parts: ListensParts) {
+    this.#parts = parts
+  }
+
+  get size(): number {
+    return this.#listens.size
+  }
+
+  begin(call: Call, wanted: SubscriptionFilter): void {
+    const { routes, resources, tasks: allTasks, runtime, changeDelayMs } = this.#parts
+    const soon = (tell: () => void): unknown => runtime.setTimer(changeDelayMs, tell)
+    const uris = wanted.uris.slice(0, resources.room)
+    const tasks = wanted.tasks.slice(0, allTasks.room)
+    const listen = new Listen(call, (kind) => routes.shown(kind), soon)
+    call.keep()
+    this.#listens.set(call, { listen, filter: { ...wanted, uris, tasks } })
+    const lists = wanted.lists.filter((kind) => routes.offers(kind))
+    if (uris.length === 0 && tasks.length === 0) return listen.acknowledge({ lists, uris, tasks })
+    const [followed, asked] = [begun(resources, uris), begun(allTasks, tasks)]
+    void within(Promise.all([...followed.answers, ...asked.answers]), ANSWER_WAIT_MS, runtime).then(() =>
+      listen.acknowledge({ lists, uris: followed.granted(), tasks: asked.granted() }),
+    )
+  }
+
+  /** It is settled: nothing is followed for it any more. */
+  end(call: Call): void {
+    const { filter } = this.#listens.get(call) ?? {}
+    this.#listens.delete(call)
+    for (const uri of filter?.uris ?? []) this.#parts.resources.leave(uri)
+    for (const id of filter?.tasks ?? []) this.#parts.tasks.leave(id)
+  }
+
+  changed(kinds: readonly ListKind[]): void {
+    for (const { listen } of this.#listens.values()) listen.changed(kinds)
+  }
+
+  updated(frame: NotificationFrame): void {
+    const uri = frame.params.members.string('uri')
+    if (uri !== undefined) for (const { listen } of this.#listens.values()) listen.updated(frame, uri)
+  }
+
+  taskChanged(frame: NotificationFrame): void {
+    const id = frame.params.members.string('taskId')
+    if (id !== undefined) for (const { listen } of this.#listens.values()) listen.taskChanged(frame, id)
+  }
+}
+
+/** What is asked to be followed, and what of it is granted so far. */
+interface Begun {
+  readonly answers: readonly Promise<void>[]
+  granted(): string[]
+}
+
+function begun(things: FollowedThings, names: readonly string[]): Begun {
+  const granted = new Set<string>()
+  const answers = names.map(async (name) => {
+    if (await things.follow(name)) granted.add(name)
+  })
+  return { answers, granted: () => names.filter((name) => granted.has(name)) }
+}
+
+// One request of a client that stays open, so that the client hears of changes.
+
+/** Says what has changed to the connection of its request. */
+export class Listen {
+  readonly #call: Call
+  readonly #changes: ListChanges
+  #heard: SubscriptionFilter = { lists: [], uris: [], tasks: [] }
+  /** Whether it has said what it tells of, which comes before anything else. */
+  isReady = false
+
+  /** `shown` gives a list as it is now, and `soon` calls what it is given a little later. */
+  constructor(call: Call, shown: (kind: ListKind) => ShownList, soon: (tell: () => void) => unknown) {
+    this.#call = call
+    this.#changes = new ListChanges(this, shown, soon)
+  }
+
+  /** Says what the client hears of from now on; where that is nothing, there is nothing to wait for. */
+  acknowledge(heard: SubscriptionFilter): void {
+    if (this.#call.settled) return
+    this.#heard = heard
+    this.#say('notifications/subscriptions/acknowledged', acknowledgement(this.#call.frame.id, heard))
+    this.isReady = true
+    for (const kind of heard.lists) this.#changes.gave(kind)
+    if (heard.lists.length + heard.uris.length + heard.tasks.length === 0) this.end()
+  }
+
+  /** What servers list may have changed. */
+  changed(kinds: readonly ListKind[]): void {
+    this.#changes.changed(kinds.filter((kind) => this.#heard.lists.includes(kind)))
+  }
+
+  tellChanges(kinds: readonly ListKind[]): void {
+    if (this.#call.settled) return
+    // Two lists have one notification.
+    for (const method of new Set(kinds.map((kind) => listShapes[kind].changed)))
+      this.#say(method, subscribed(this.#call.frame.id))
+  }
+
+  /** A resource has changed. */
+  updated(frame: NotificationFrame, uri: string): void {
+    if (this.#heard.uris.some((followed) => isFollowedBy(uri, followed))) this.#pass(frame)
+  }
+
+  /** A task is in another state. */
+  taskChanged(frame: NotificationFrame, id: string): void {
+    if (this.#heard.tasks.includes(id)) this.#pass(frame)
+  }
+
+  /** Nothing more will be said. */
+  end(): void {
+    this.#call.settle({ kind: 'result', result: subscribed(this.#call.frame.id) })
+  }
+
+  #pass(frame: NotificationFrame): void {
+    const edits = subscriptionEdits(frame, this.#call.frame.id)
+    this.#call.context.hearer?.tell(frame, edits, this.#call)
+  }
+
+  #say(method: string, params: string): void {
+    this.#call.context.hearer?.notify(this.#call, method, params)
+  }
+}
+
+// The resources, or the tasks, that one client follows, whatever it asked that for.
+//
+// A server is told once of each. It is asked as a client with a session asks, so that what is done for those
+// (restarts, reloads, servers that are asked in turn) is done here too.
+
+/** One of them, with the number of those that want it. */
+interface Followed {
+  wanted: number
+  readonly granted: Promise<boolean>
+}
+
+export interface FollowedParts {
+  readonly what: Followable
+  readonly client: ClientPort
+  readonly route: (call: Call) => void
+  readonly now: () => number
+  /** How many it may follow. */
+  readonly followedMax: number
+}
+
+/** Of what is asked at once: other clients want to be served by the same servers. */
+const ASKED_MAX = 32
+
+/** Follows each of them while somebody wants it. */
+export class FollowedThings {
+  readonly #parts: FollowedParts
+  readonly #followed = new Map<string, Followed>()
+  /** By their names, those about which something is to be asked once something else is answered, and whether it still is. */
+  readonly #waiting = new Map<string, (isWanted: boolean) => void>()
+  #asking = 0
+  #asked = 0
+
+  constructor(parts: FollowedParts) {
+    this.#parts = parts
+  }
+
+  /** How many more it may follow. */
+  get room(): number {
+    return this.#parts.followedMax - this.#followed.size
+  }
+
+  /** Resolves with whether a server tells of it; each call wants one `leave`. */
+  follow(name: string): Promise<boolean> {
+    const known = this.#followed.get(name)
+    if (known !== undefined) {
+      known.wanted++
+      return known.granted
+    }
+    const granted = this.#ask(this.#parts.what.begins, name)
+    this.#followed.set(name, { wanted: 1, granted })
+    return granted
+  }
+
+  leave(name: string): void {
+    const known = this.#followed.get(name)
+    if (known === undefined || --known.wanted > 0) return
+    this.#followed.delete(name)
+    this.#drop(name)
+    void known.granted.then((isGranted) => {
+      // Somebody may want it again meanwhile.
+      if (isGranted && !this.#followed.has(name)) void this.#ask(this.#parts.what.ends, name)
+    })
+  }
+
+  async #ask(row: RequestRow, name: string): Promise<boolean> {
+    if (this.#asking < ASKED_MAX) this.#asking++
+    else if (!(await this.#turn(name))) return false
+    const isGranted = await this.#answer(row, name)
+    const [next] = this.#waiting
+    if (next === undefined) this.#asking--
+    else {
+      const [waiting, begin] = next
+      this.#waiting.delete(waiting)
+      begin(true)
+    }
+    return isGranted
+  }
+
+  /** Resolves with whether it is still to be asked, in the place of something that is answered. */
+  #turn(name: string): Promise<boolean> {
+    this.#drop(name)
+    return new Promise((resolve) => this.#waiting.set(name, resolve))
+  }
+
+  #drop(name: string): void {
+    this.#waiting.get(name)?.(false)
+    this.#waiting.delete(name)
+  }
+
+  #answer(row: RequestRow, name: string): Promise<boolean> {
+    const params = `{${quote(this.#parts.what.member)}:${quote(name)}}`
+    const frame = readFrame(buildRequest(numericId(++this.#asked), row.method, params))
+    if (frame.kind !== 'request') throw fault('a request of our own is one')
+    return new Promise((resolve) => {
+      const owner = { settled: (_call: Call, outcome: Outcome) => resolve(isGranted(outcome)) }
+      const context = { revision: latestHandshake, capabilities: noCapabilities }
+      const { client, route, now } = this.#parts
+      route(new Call(frame, row, client, new CallDeadline(now()), owner, context))
+    })
+  }
+}
+
+function isGranted(outcome: Outcome): boolean {
+  return outcome.kind === 'result' || (outcome.kind === 'answered' && outcome.frame.kind === 'result')
+}
