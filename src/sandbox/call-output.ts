@@ -10,26 +10,21 @@ import type { GuestProcess, Machine } from './runtime.js'
 /** Of which stream. */
 export type StreamName = 'stdout' | 'stderr'
 
-export interface OutputTerms {
-  readonly bytesMax: number
-  /** A file for the whole of a stream; absent where nobody can keep it. */
-  readonly file: ((stream: StreamName) => OutputFile) | undefined
-}
-
 /** How much an error repeats of what was written last, in UTF-16 units. */
 const LAST_WORDS_MAX = 2000
 
 /** The output of one call, while it comes. */
 export class CallOutput {
-  readonly #terms: OutputTerms
+  readonly #newFile: ((stream: StreamName) => OutputFile) | undefined
   readonly #texts: Readonly<Record<StreamName, BoundedText>>
   readonly #files = new Map<StreamName, OutputFile>()
   /** Gets everything that comes. */
   onOutput: (chunk: Buffer) => void = () => {}
 
-  constructor(terms: OutputTerms) {
-    this.#terms = terms
-    this.#texts = { stdout: new BoundedText(terms.bytesMax), stderr: new BoundedText(terms.bytesMax) }
+  /** `newFile` makes a file for the whole of a stream; absent where nothing keeps it. */
+  constructor(bytesMax: number, newFile?: (stream: StreamName) => OutputFile) {
+    this.#newFile = newFile
+    this.#texts = { stdout: new BoundedText(bytesMax), stderr: new BoundedText(bytesMax) }
   }
 
   get isCut(): boolean {
@@ -77,7 +72,7 @@ export class CallOutput {
   }
 
   #open(stream: StreamName, before: Buffer): OutputFile | undefined {
-    const file = this.#terms.file?.(stream)
+    const file = this.#newFile?.(stream)
     if (file === undefined) return undefined
     this.#files.set(stream, file)
     file.write(before)

@@ -11,7 +11,7 @@ import type { CallOutput } from './call-output.js'
 import { type SandboxError, executionFailed, resourceLimit } from './errors.js'
 import type { Repl } from './repl.js'
 import type { Evaluation, EvaluationTerms, Evaluator, GuestExit, GuestProcess, Machine } from './runtime.js'
-import { type SessionMachine, type Started, endInWords } from './session-machine.js'
+import type { SessionMachine, Started } from './session-machine.js'
 import { type MachineUse, programEnd } from './small-run.js'
 import { Turns } from './turns.js'
 import { type Endable, runWatched, withEither } from './watched-run.js'
@@ -338,7 +338,8 @@ class CallFailures {
     if (this.#stopped.aborted) return this.cancelled(called)
     const ended = await within(machine.ended, MACHINE_END_WAIT_MS, this.#clock)
     const who = called === 'Code' ? 'the interpreter' : 'the program'
-    const why = (ended && endInWords(ended)) ?? exitInWords(who, exit)
+    // A machine that was stopped has no reason of its own.
+    const why = (ended?.reason === 'stopped' ? undefined : ended?.message) ?? exitInWords(who, exit)
     const variables = called === 'Code' ? keptInWords.files : ''
     const context = { session_id: this.#sessionId }
     return executionFailed(called, `${why}${variables}${until(output)}`, context)

@@ -56,7 +56,7 @@ export class SandboxService {
     const largeReads = new Turns(LARGE_READS_MAX, LARGE_READS_WAITING_MAX)
     this.#sandbox = sandbox
     this.#log = log
-    const sessions = new Sessions({ settings, sandbox, runtime, log })
+    const sessions = new Sessions(settings, sandbox, runtime, log)
     this.#served = { settings, sessions, runtime, isolation, tools, log, about: this.facts, largeReads }
     this.#every(settings.cleanupIntervalMs, () => sessions.endExpired())
     this.#every(settings.orphanCleanupIntervalMs, () => void this.#sweep())

@@ -1,13 +1,12 @@
 // The machine of a session: started when it is first needed, and again after it has ended.
 
 import type { Clock } from '../runtime/deadline.js'
-import { CallOutput, OutputFile, type StreamName } from './call-output.js'
+import { CallOutput, OutputFile } from './call-output.js'
 import { SandboxError, configurationError, creationFailed } from './errors.js'
 import { Repl, startInterpreter } from './repl.js'
 import {
   type Evaluator,
   type Machine,
-  type MachineEnd,
   type MachineSpec,
   MachineStartError,
   type SandboxRuntime,
@@ -16,16 +15,12 @@ import {
 /** What runs a session. */
 export type Started = Machine | Evaluator
 
-export interface MachineParts {
-  readonly runtime: SandboxRuntime
-  readonly spec: MachineSpec
-  readonly clock: Clock
-  readonly outputBytesMax: number
-}
-
 /** Holds one machine or evaluator at a time. */
 export class SessionMachine {
-  readonly #parts: MachineParts
+  readonly #runtime: SandboxRuntime
+  readonly #spec: MachineSpec
+  readonly #clock: Clock
+  readonly #outputBytesMax: number
   #starting: Promise<Started> | undefined
   #repl: Repl | undefined
   #files = 0
@@ -33,8 +28,11 @@ export class SessionMachine {
   #hasLost = false
   #isDiscarded = false
 
-  constructor(parts: MachineParts) {
-    this.#parts = parts
+  constructor(runtime: SandboxRuntime, spec: MachineSpec, clock: Clock, outputBytesMax: number) {
+    this.#runtime = runtime
+    this.#spec = spec
+    this.#clock = clock
+    this.#outputBytesMax = outputBytesMax
   }
 
   /** Whether variables were lost since this was last asked. */
@@ -49,17 +47,24 @@ export class SessionMachine {
     if (this.#isDiscarded) return Promise.reject(creationFailed('the session was stopped', {}))
     if (this.#starting !== undefined) return this.#starting
     const starting = this.#start()
-    const forget = (): void => this.#forget(starting)
+    const forget = (): void => {
+      if (this.#starting !== starting) return
+      this.#starting = undefined
+      this.#repl = undefined
+    }
     this.#starting = starting
-    void starting.then((started) => started.ended.then(() => this.#ended(forget)), forget)
+    void starting.then(async ({ ended }) => {
+      await ended
+      this.#hasLost = true
+      forget()
+    }, forget)
     return starting
   }
 
   /** The interpreter, with the variables that there are. */
   repl(machine: Machine): Repl {
     if (this.#repl !== undefined && !this.#repl.isOver) return this.#repl
-    const { spec } = this.#parts
-    const repl = new Repl(startInterpreter(spec.language, machine), () => this.output(machine))
+    const repl = new Repl(startInterpreter(this.#spec.language, machine), () => this.output(machine))
     this.#repl = repl
     void repl.ended.then(() => {
       this.#hasLost = true
@@ -69,26 +74,23 @@ export class SessionMachine {
 
   /** For what a call writes. */
   output(machine: Started): CallOutput {
-    const { outputBytesMax: bytesMax } = this.#parts
-    if (machine.kind !== 'machine') return new CallOutput({ bytesMax, file: undefined })
-    const file = (stream: StreamName): OutputFile => {
+    if (machine.kind !== 'machine') return new CallOutput(this.#outputBytesMax)
+    return new CallOutput(this.#outputBytesMax, (stream) => {
       const name = `${++this.#files}${stream === 'stdout' ? '' : '.err'}`
-      return new OutputFile(machine, name, this.#parts.clock)
-    }
-    return new CallOutput({ bytesMax, file })
+      return new OutputFile(machine, name, this.#clock)
+    })
   }
 
   /** Ends it, and removes its files. */
   async discard(): Promise<void> {
-    const { runtime, spec } = this.#parts
     this.#isDiscarded = true
     const started = await this.#starting?.catch(() => undefined)
     await started?.stop()
-    await runtime.discard(spec.sessionId)
+    await this.#runtime.discard(this.#spec.sessionId)
   }
 
   async #start(): Promise<Started> {
-    const { runtime, spec } = this.#parts
+    const [runtime, spec] = [this.#runtime, this.#spec]
     try {
       return await runtime.start(spec)
     } catch (error) {
@@ -100,20 +102,4 @@ export class SessionMachine {
         : creationFailed(why, context)
     }
   }
-
-  #ended(forget: () => void): void {
-    this.#hasLost = true
-    forget()
-  }
-
-  #forget(starting: Promise<Started>): void {
-    if (this.#starting !== starting) return
-    this.#starting = undefined
-    this.#repl = undefined
-  }
-}
-
-/** Why a machine is gone, in words; one that was stopped has no reason of its own. */
-export function endInWords({ reason, message }: MachineEnd): string | undefined {
-  return reason === 'stopped' ? undefined : message
 }

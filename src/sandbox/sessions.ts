@@ -13,13 +13,6 @@ import type { SandboxRuntime } from './runtime.js'
 import { SandboxSession } from './sandbox-session.js'
 import { SessionMachine } from './session-machine.js'
 
-export interface SessionsParts {
-  readonly settings: SandboxSettings
-  readonly sandbox: SandboxRuntime
-  readonly runtime: Runtime
-  readonly log: LogSink
-}
-
 /** Which session a call is for. */
 export interface SessionRequest {
   readonly owner: string
@@ -37,13 +30,19 @@ function assertName(name: string, parameter: string): void {
 
 /** Opens, finds and ends sessions. */
 export class Sessions {
-  readonly #parts: SessionsParts
+  readonly #settings: SandboxSettings
+  readonly #sandbox: SandboxRuntime
+  readonly #runtime: Runtime
+  readonly #log: LogSink
   /** The one that was used last is the last. */
   readonly #sessions = new Map<string, SandboxSession>()
   readonly #stopping = new Set<Promise<void>>()
 
-  constructor(parts: SessionsParts) {
-    this.#parts = parts
+  constructor(settings: SandboxSettings, sandbox: SandboxRuntime, runtime: Runtime, log: LogSink) {
+    this.#settings = settings
+    this.#sandbox = sandbox
+    this.#runtime = runtime
+    this.#log = log
   }
 
   /** The session of that name, or a new one. @throws SandboxError */
@@ -66,7 +65,7 @@ export class Sessions {
       void this.#end(key, session)
       return undefined
     }
-    session.lastAccessedMs = this.#parts.runtime.wallNow()
+    session.lastAccessedMs = this.#runtime.wallNow()
     this.#sessions.delete(key)
     this.#sessions.set(key, session)
     return session
@@ -98,12 +97,11 @@ export class Sessions {
   }
 
   #isExpired({ isIdle, lastAccessedMs }: SandboxSession): boolean {
-    const { settings, runtime } = this.#parts
-    return isIdle && runtime.wallNow() - lastAccessedMs > settings.sessionTimeoutMs
+    return isIdle && this.#runtime.wallNow() - lastAccessedMs > this.#settings.sessionTimeoutMs
   }
 
   #create({ id, owner, template: name, flavor: wanted }: SessionRequest): SandboxSession {
-    const { settings, runtime } = this.#parts
+    const [settings, runtime] = [this.#settings, this.#runtime]
     const template = settings.templates.find((each) => each.name === name) ?? settings.templates[0]
     if (template === undefined) throw new Error('there is no template')
     const flavor = wanted ?? settings.defaultFlavor
@@ -123,8 +121,7 @@ export class Sessions {
     flavor: SandboxFlavor,
     sessionName: string,
   ): SessionMachine {
-    const { settings, sandbox, runtime: clock } = this.#parts
-    const { volumes, network, machineStartTimeoutMs: startTimeoutMs, outputBytesMax } = settings
+    const { volumes, network, machineStartTimeoutMs: startTimeoutMs, outputBytesMax } = this.#settings
     const spec = {
       sessionId: randomUUID(),
       sessionName,
@@ -137,7 +134,7 @@ export class Sessions {
       network,
       startTimeoutMs,
     }
-    return new SessionMachine({ runtime: sandbox, spec, clock, outputBytesMax })
+    return new SessionMachine(this.#sandbox, spec, this.#runtime, outputBytesMax)
   }
 
   #makeRoom(memoryMiB: number, owner: string): void {
@@ -147,7 +144,7 @@ export class Sessions {
 
   /** Which limit one more machine would exceed. */
   #shortage(memoryMiB: number): string | undefined {
-    const { sessionsMax, memoryMiBMax = Infinity } = this.#parts.settings
+    const { sessionsMax, memoryMiBMax = Infinity } = this.#settings
     const count = this.#sessions.size
     if (count >= sessionsMax) return `Sessions limit exceeded: ${count} >= ${sessionsMax}`
     const used = [...this.#sessions.values()].map(({ facts }) => facts.memoryMiB)
@@ -157,7 +154,6 @@ export class Sessions {
 
   /** Ends the idle session that was not used for longest, of the owner who has most. */
   #evict(why: string, owner: string): void {
-    const { settings, log } = this.#parts
     const counts = new Map<string, number>()
     for (const { facts } of this.#sessions.values())
       counts.set(facts.owner, (counts.get(facts.owner) ?? 0) + 1)
@@ -170,22 +166,25 @@ export class Sessions {
     )
     const most = Math.max(...idle.map(([, { facts }]) => room(facts.owner)))
     const [key, session] =
-      (settings.evictsIdle && idle.find(([, { facts }]) => room(facts.owner) === most)) || []
+      (this.#settings.evictsIdle && idle.find(([, { facts }]) => room(facts.owner) === most)) || []
     if (key === undefined || session === undefined)
       throw resourceLimit(
         why,
         { sessions: this.#sessions.size },
         'Wait until a call of another session has ended',
       )
-    log({ level: 'info', message: `session ${session.facts.id} makes room for a new one` })
+    this.#log({ level: 'info', message: `session ${session.facts.id} makes room for a new one` })
     void this.#end(key, session)
   }
 
   #end(key: string, session: SandboxSession): Promise<void> {
-    const { log } = this.#parts
     this.#sessions.delete(key)
     const ended = session.stop().catch((error: unknown) => {
-      log({ level: 'error', message: `session ${session.facts.id} could not be stopped`, details: { error } })
+      this.#log({
+        level: 'error',
+        message: `session ${session.facts.id} could not be stopped`,
+        details: { error },
+      })
     })
     this.#stopping.add(ended)
     return ended.finally(() => this.#stopping.delete(ended))

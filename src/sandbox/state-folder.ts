@@ -13,6 +13,7 @@ import process from 'node:process'
 import type { Child, Runtime } from '../runtime/runtime.js'
 import { findProgram, programOutput } from './host-program.js'
 import { MachineStartError } from './runtime.js'
+import type { HostIdentity } from './runtimes/identities.js'
 import { covers } from './volumes.js'
 
 const LOCK_FILE = 'lock'
@@ -29,12 +30,6 @@ const LOCK_MS = 20_000
 const REMOVE_MS = 600_000
 
 const random = (): string => randomBytes(8).toString('hex')
-
-/** A user of the host. */
-interface FolderOwner {
-  readonly uid: number
-  readonly gid: number
-}
 
 /** The folder of one service in the state folder that it shares with others. */
 export class StateFolder {
@@ -70,7 +65,7 @@ export class StateFolder {
    *
    * @throws MachineStartError
    */
-  async session(sessionId: string, owner?: FolderOwner): Promise<string> {
+  async session(sessionId: string, owner?: HostIdentity): Promise<string> {
     const known = this.#sessions.get(sessionId)
     if (known !== undefined) return known
     const path = join(this.#instance, random())

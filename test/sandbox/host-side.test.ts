@@ -413,12 +413,8 @@ describe('a bwrap that cannot be used', { skip }, () => {
     test(`${title}, and is told apart`, async () => {
       const path = written('bwrap', `#!/bin/sh\n${script}\n`)
       chmodSync(path, 0o755)
-      const { probe } = await probeBubblewrap({
-        runtime: { ...runtime, env: { PATH: `${folder}:${process.env['PATH']}` } },
-        agentFile: 'none',
-        name: 'none',
-        identity: undefined,
-      })
+      const own = { ...runtime, env: { PATH: `${folder}:${process.env['PATH']}` } }
+      const { probe } = await probeBubblewrap(own, 'none', 'none', undefined)
       rmSync(path)
       assert(probe.kind === 'unusable')
       assert.match(probe.why, why)

@@ -9,7 +9,7 @@ import type { GuestProcess } from '../../src/sandbox/runtime.js'
 import { listAt } from '../integration/support/json.js'
 import { type SandboxClient, type SandboxScope, openSandbox } from './support/sandbox.js'
 
-const output = (): CallOutput => new CallOutput({ bytesMax: 100, file: undefined })
+const output = (): CallOutput => new CallOutput(100)
 
 /** How code ends when this is behind its mark. */
 async function endWith(line: string): Promise<CodeEnd> {

@@ -13,7 +13,7 @@ import { Repl } from '../../src/sandbox/repl.js'
 setFlagsFromString('--expose-gc')
 const collect: unknown = runInNewContext('gc')
 
-const newOutput = (): CallOutput => new CallOutput({ bytesMax: 100, file: undefined })
+const newOutput = (): CallOutput => new CallOutput(100)
 
 describe('an interpreter', () => {
   test('remembers nothing of code that has ended', async () => {

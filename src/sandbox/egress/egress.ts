@@ -18,15 +18,6 @@ const DIALS_MAX = 600
 
 const MINUTE_MS = 60_000
 
-export interface EgressParts {
-  /** As they are configured. */
-  readonly hosts: readonly string[]
-  /** What clients call the session. */
-  readonly sessionName: string
-  readonly runtime: EgressRuntime
-  readonly log: LogSink
-}
-
 /** The connections of one machine; the agent's link bounds how many there are. */
 export class Egress {
   readonly #terms: ConstructorParameters<typeof EgressConnection>[1]
@@ -35,7 +26,8 @@ export class Egress {
   readonly #refusals: MinuteCount
   #isOver = false
 
-  constructor({ hosts, sessionName, runtime, log }: EgressParts) {
+  /** `hosts` are as they are configured, and `sessionName` what clients call the session. */
+  constructor(hosts: readonly string[], sessionName: string, runtime: EgressRuntime, log: LogSink) {
     const dials = new MinuteCount(runtime)
     this.#refusals = new MinuteCount(runtime)
     this.#warn = (what, detail) => {

@@ -146,12 +146,7 @@ class Scene {
         return server.socket
       },
     }
-    this.egress = new Egress({
-      hosts,
-      runtime,
-      sessionName: 's-1',
-      log: (record) => void this.log.push(record),
-    })
+    this.egress = new Egress(hosts, 's-1', runtime, (record) => void this.log.push(record))
   }
 
   connect(): Program {

@@ -80,12 +80,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
 
   #found(): Promise<BubblewrapFindings> {
     const identity = this.#host.identities.of('')
-    this.#findings ??= probeBubblewrap({
-      runtime: this.#runtime,
-      agentFile: this.#agentFile,
-      name: scopeName(),
-      identity,
-    })
+    this.#findings ??= probeBubblewrap(this.#runtime, this.#agentFile, scopeName(), identity)
     return this.#findings
   }
 }
@@ -101,16 +96,6 @@ interface BubblewrapFindings {
   readonly host?: BubblewrapHost
 }
 
-interface ProbeParts {
-  readonly runtime: Runtime
-  /** The bundle of the agent. */
-  readonly agentFile: string
-  /** A name that no other scope has. */
-  readonly name: string
-  /** The user of a machine, when it is not that of this process. */
-  readonly identity: HostIdentity | undefined
-}
-
 /** The first one with `--disable-userns`. */
 const VERSION_MIN = [0, 8] as const
 
@@ -119,8 +104,13 @@ const TRY_MS = 20_000
 
 const install = 'install it: apt-get install bubblewrap (dnf, apk: bubblewrap)'
 
-export async function probeBubblewrap(parts: ProbeParts): Promise<BubblewrapFindings> {
-  const { runtime, identity } = parts
+/** `name` is of no other scope; `identity` is the user of a machine, when it is not that of this process. */
+export async function probeBubblewrap(
+  runtime: Runtime,
+  agentFile: string,
+  name: string,
+  identity: HostIdentity | undefined,
+): Promise<BubblewrapFindings> {
   if (process.platform !== 'linux') return unusable('it runs on Linux only', 'use the runtime container')
   const calls = processors[process.arch]
   if (calls === undefined)
@@ -133,7 +123,7 @@ export async function probeBubblewrap(parts: ProbeParts): Promise<BubblewrapFind
       'prlimit is not installed',
       'install it: apt-get install util-linux (apk: util-linux-misc)',
     )
-  const version = await said(parts, bwrap, ['--version'])
+  const version = await said(runtime, identity, bwrap, ['--version'])
   if (version.code !== 0)
     return unusable(
       `${bwrap} --version fails: ${version.stderr.trim().split('\n')[0] ?? ''}`,
@@ -141,16 +131,13 @@ export async function probeBubblewrap(parts: ProbeParts): Promise<BubblewrapFind
     )
   if (!isRecent(version.stdout))
     return unusable(`${version.stdout.trim() || bwrap} is too old`, 'install bubblewrap 0.8 or later')
-  const trial = await said(parts, bwrap, trialArguments)
+  const trial = await said(runtime, identity, bwrap, trialArguments)
   if (trial.code !== 0) return refused(trial.stderr.trim())
-  const agent = await readFile(parts.agentFile).catch(() => undefined)
+  const agent = await readFile(agentFile).catch(() => undefined)
   if (agent === undefined)
-    return unusable(
-      `${parts.agentFile} cannot be read`,
-      'install mcps-proxy again, or build it: npm run build',
-    )
+    return unusable(`${agentFile} cannot be read`, 'install mcps-proxy again, or build it: npm run build')
   const shell = await readFile('/bin/sh')
-  const scopes = await findScopes(runtime, parts.name)
+  const scopes = await findScopes(runtime, name)
   const limits =
     scopes === undefined
       ? 'rlimits of each process; the memory of all programs of a session together is not limited (no systemd with cgroup v2)'
@@ -186,7 +173,8 @@ function refused(complaint: string): BubblewrapFindings {
 }
 
 function said(
-  { runtime, identity }: ProbeParts,
+  runtime: Runtime,
+  identity: HostIdentity | undefined,
   command: string,
   args: readonly string[],
 ): Promise<ProgramOutput> {

@@ -77,24 +77,24 @@ export function seccompFilter(calls: ProcessorCalls): Buffer {
     // The numbers of x32 are above it too.
     [JUMP_GREATER, 0, 1, LAST_CALL],
     [RETURN, 0, 0, ENOSYS],
-    ...calls.unknown.flatMap((call) => answer(call, ENOSYS)),
+    ...POINTER_ARGUMENT_CALLS.flatMap((call) => answer(call, ENOSYS)),
     ...calls.refused.flatMap((call) => answer(call, EPERM)),
-    ...whenCalled(calls.clone, [
+    ...whenCalled(calls.numberOf('clone'), [
       [LOAD, 0, 0, atArgument(0)],
       [AND, 0, 0, NEW_NAMESPACES],
       [JUMP_EQUAL, 0, 1, 0],
       [RETURN, 0, 0, ALLOW],
       [RETURN, 0, 0, EPERM],
     ]),
-    ...whenCalled(calls.socket, sockets),
-    ...whenCalled(calls.socketpair, sockets),
-    ...whenCalled(calls.ioctl, switchOnArgument(1, [TIOCSTI, TIOCLINUX], EPERM, ALLOW)),
-    ...whenCalled(calls.setrlimit, switchOnArgument(0, [RLIMIT_CORE], FAKE_SUCCESS, ALLOW)),
-    ...whenCalled(calls.prlimit, coreLimit),
+    ...whenCalled(calls.numberOf('socket'), sockets),
+    ...whenCalled(calls.numberOf('socketpair'), sockets),
+    ...whenCalled(calls.numberOf('ioctl'), switchOnArgument(1, [TIOCSTI, TIOCLINUX], EPERM, ALLOW)),
+    ...whenCalled(calls.numberOf('setrlimit'), switchOnArgument(0, [RLIMIT_CORE], FAKE_SUCCESS, ALLOW)),
+    ...whenCalled(calls.numberOf('prlimit'), coreLimit),
     ...calls.modes.flatMap((each) => whenCalled(each.call, unlessSetUserId(each))),
-    ...whenCalled(calls.mmap, whenAny(3, MAP_HUGETLB)),
-    ...whenCalled(calls.memfdCreate, whenAny(1, MFD_HUGETLB)),
-    ...whenCalled(calls.personality, switchOnArgument(0, PERSONALITIES, ALLOW, EPERM)),
+    ...whenCalled(calls.numberOf('mmap'), whenAny(3, MAP_HUGETLB)),
+    ...whenCalled(calls.numberOf('memfdCreate'), whenAny(1, MFD_HUGETLB)),
+    ...whenCalled(calls.numberOf('personality'), switchOnArgument(0, PERSONALITIES, ALLOW, EPERM)),
     [RETURN, 0, 0, ALLOW],
   ])
 }
@@ -188,17 +188,8 @@ export interface ProcessorCalls {
   readonly audit: number
   /** Refused whatever the arguments are. */
   readonly refused: readonly number[]
-  /** Refused as if the kernel had them not, so that the C library uses the older call. */
-  readonly unknown: readonly number[]
-  readonly clone: number
-  readonly socket: number
-  readonly socketpair: number
-  readonly ioctl: number
-  readonly personality: number
-  readonly memfdCreate: number
-  readonly mmap: number
-  readonly setrlimit: number
-  readonly prlimit: number
+  /** The number of a call whose arguments decide. */
+  readonly numberOf: (name: keyof typeof judgedCalls) => number
   /** They give a file its mode. */
   readonly modes: readonly ModeCall[]
 }
@@ -315,39 +306,39 @@ const modeCalls: readonly (readonly [
   ['fchmodat2', 452, 452, 2, undefined],
 ]
 
-/** What they are to do is behind a pointer, where no filter can see it: `clone3`, `openat2`. */
+/** Their arguments decide: number on x86-64, number on arm64. */
+const judgedCalls = {
+  clone: [56, 220],
+  socket: [41, 198],
+  socketpair: [53, 199],
+  ioctl: [16, 29],
+  personality: [135, 92],
+  memfdCreate: [319, 279],
+  mmap: [9, 222],
+  setrlimit: [160, 164],
+  prlimit: [302, 261],
+} as const
+
+/**
+ * What they are to do is behind a pointer, where no filter can see it: `clone3`, `openat2`. They are refused as if the kernel
+ * had them not, so that the C library uses the older call.
+ */
 const POINTER_ARGUMENT_CALLS = [435, 437]
 
 /** By `process.arch`. */
 export const processors: Readonly<Record<string, ProcessorCalls>> = {
-  x64: {
-    audit: 0xc000003e,
-    refused: refusedCalls.map(([, x64]) => x64).filter((number) => number >= 0),
-    unknown: POINTER_ARGUMENT_CALLS,
-    clone: 56,
-    socket: 41,
-    socketpair: 53,
-    ioctl: 16,
-    personality: 135,
-    memfdCreate: 319,
-    mmap: 9,
-    setrlimit: 160,
-    prlimit: 302,
-    modes: modeCalls.flatMap(([, call, , mode, flags]) => (call < 0 ? [] : [{ call, mode, flags }])),
-  },
-  arm64: {
-    audit: 0xc00000b7,
-    refused: refusedCalls.map(([, , arm64]) => arm64).filter((number) => number >= 0),
-    unknown: POINTER_ARGUMENT_CALLS,
-    clone: 220,
-    socket: 198,
-    socketpair: 199,
-    ioctl: 29,
-    personality: 92,
-    memfdCreate: 279,
-    mmap: 222,
-    setrlimit: 164,
-    prlimit: 261,
-    modes: modeCalls.flatMap(([, , call, mode, flags]) => (call < 0 ? [] : [{ call, mode, flags }])),
-  },
+  x64: callsOf(0xc000003e, 0),
+  arm64: callsOf(0xc00000b7, 1),
+}
+
+function callsOf(audit: number, processor: 0 | 1): ProcessorCalls {
+  return {
+    audit,
+    refused: refusedCalls.map(([, ...numbers]) => numbers[processor]).filter((number) => number >= 0),
+    numberOf: (name) => judgedCalls[name][processor],
+    modes: modeCalls.flatMap(([, x64, arm64, mode, flags]) => {
+      const call = [x64, arm64][processor] ?? -1
+      return call < 0 ? [] : [{ call, mode, flags }]
+    }),
+  }
 }

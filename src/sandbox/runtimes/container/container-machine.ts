@@ -22,18 +22,6 @@ import type { ContainerEngine } from './container-engine.js'
 /** The first program ends with its stdin; an engine that is slow is told to end it. */
 const STOP_MS = 5000
 
-/** What a container is run with. */
-export interface ContainerMachineParts {
-  readonly runtime: Runtime
-  readonly engine: ContainerEngine
-  readonly name: string
-  /** The command that runs the container. */
-  readonly child: Child
-  readonly disk: DiskWatch
-  readonly place: MachinePlace
-  readonly spec: MachineSpec
-}
-
 /** What every image has that can be used. */
 const interpreters = { python: 'python3', node: 'node' } as const
 
@@ -43,22 +31,36 @@ export class ContainerMachine implements Machine {
   readonly workspace: string = CONTAINER_WORKSPACE
   readonly interpreter: readonly [string]
   readonly ended: Promise<MachineEnd>
-  readonly #parts: ContainerMachineParts
+  readonly #runtime: Runtime
+  readonly #engine: ContainerEngine
+  readonly #child: Child
+  readonly #terms: ContainerTerms
   readonly #programs = new Set<ContainerProcess>()
   #calls = 0
   readonly #unwatch: () => void
   #isStopped = false
   #full: string | undefined
 
-  constructor(parts: ContainerMachineParts) {
-    this.#parts = parts
-    this.interpreter = [interpreters[parts.spec.language]]
-    this.#unwatch = this.#watchDisk()
-    this.ended = parts.child.exited.then(() => this.#finish())
+  /** `child` is the command that runs the container. */
+  constructor(
+    runtime: Runtime,
+    disk: DiskWatch,
+    engine: ContainerEngine,
+    child: Child,
+    terms: ContainerTerms,
+  ) {
+    this.#runtime = runtime
+    this.#engine = engine
+    this.#child = child
+    this.#terms = terms
+    this.interpreter = [interpreters[terms.spec.language]]
+    this.#unwatch = this.#watchDisk(disk)
+    this.ended = child.exited.then(() => this.#finish())
   }
 
   run(command: GuestCommand): GuestProcess {
-    const { engine, name, spec } = this.#parts
+    const engine = this.#engine
+    const { name, spec } = this.#terms
     const call = `${name}-${++this.#calls}`
     const variables = { HOME: CONTAINER_WORKSPACE, ...spec.env, ...command.env, [commandMark]: call }
     const named = Object.entries(variables).map(([each, value]) => engine.written(each, value))
@@ -74,11 +76,11 @@ export class ContainerMachine implements Machine {
   }
 
   async stop(): Promise<void> {
-    const { child, engine, name, runtime } = this.#parts
+    const [child, runtime] = [this.#child, this.#runtime]
     this.#isStopped = true
     child.stdin.end()
     if ((await within(this.ended, STOP_MS, runtime)) !== undefined) return
-    await engine.ask(['rm', '--force', name])
+    await this.#engine.ask(['rm', '--force', this.#terms.name])
     child.signal('SIGKILL')
     await this.ended
   }
@@ -95,8 +97,8 @@ export class ContainerMachine implements Machine {
       : { reason: 'died', message: 'its container has ended' }
   }
 
-  #watchDisk(): () => void {
-    const { disk, place, spec } = this.#parts
+  #watchDisk(disk: DiskWatch): () => void {
+    const { place, spec } = this.#terms
     return disk.add({
       folder: place.folder,
       diskGiB: spec.flavor.diskGiB,
@@ -112,8 +114,7 @@ export class ContainerMachine implements Machine {
   }
 
   #inside(command: readonly string[]): void {
-    const { engine, name } = this.#parts
-    void engine.ask(execArguments(name, [], command))
+    void this.#engine.ask(execArguments(this.#terms.name, [], command))
   }
 }
 
@@ -182,7 +183,7 @@ const OWN_PROCESSES = 8
 const FIRST = 'exec 3<&0; cat <&3 >/dev/null & exec 3<&-; echo ready; wait'
 
 /** What differs from container to container. */
-interface ContainerTerms {
+export interface ContainerTerms {
   readonly name: string
   /** The service that it belongs to. */
   readonly owner: string

@@ -86,10 +86,8 @@ export class ContainerRuntime implements SandboxRuntime {
     const place = await this.#host.prepare(spec)
     const owner = this.#host.folder.name
     const name = `${LABEL}-${owner}-${++this.#starts}`
-    const child = engine.spawn(
-      runArguments({ name, owner, image, place, keepsUser: engine.keepsUser, spec }),
-      {},
-    )
+    const terms = { name, owner, image, place, keepsUser: engine.keepsUser, spec }
+    const child = engine.spawn(runArguments(terms), {})
     child.stdin.on('error', () => undefined)
     const stderr = new StderrHead(child.stderr)
     const isReady = await within(
@@ -97,15 +95,7 @@ export class ContainerRuntime implements SandboxRuntime {
       spec.startTimeoutMs,
       this.#runtime,
     )
-    const machine = new ContainerMachine({
-      runtime: this.#runtime,
-      engine,
-      name,
-      child,
-      disk: this.#host.disk,
-      place,
-      spec,
-    })
+    const machine = new ContainerMachine(this.#runtime, this.#host.disk, engine, child, terms)
     if (isReady === true) return machine
     await machine.stop()
     if (isReady === undefined) throw new MachineStartError(`it took longer than ${spec.startTimeoutMs} ms`)
