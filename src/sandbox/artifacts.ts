@@ -34,8 +34,9 @@ export class Artifacts {
 
   async look({ machine, clock }: MachineUse): Promise<Artifact[]> {
     const listed = await readAll({ machine, clock }, ['sh', '-c', SCRIPT], LISTING_BYTES_MAX)
-    if (listed.kind !== 'read') return []
-    const found = listed.bytes.toString('utf8').split('\n').flatMap(lineOf)
+    const bytes =
+      listed.kind === 'read' ? listed.bytes : listed.kind === 'too-long' ? listed.beginning : undefined
+    const found = (bytes?.toString('utf8') ?? '').split('\n').flatMap(lineOf)
     const changed = found.filter((each) => this.#isNew(each))
     for (const { changedUs } of changed) this.#newestUs = Math.max(this.#newestUs, changedUs)
     this.#atNewest = new Set(found.filter((each) => each.changedUs === this.#newestUs).map(keyOf))

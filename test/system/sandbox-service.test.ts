@@ -1,10 +1,7 @@
 // The whole command with a sandbox, as root and as an ordinary user: what clients may do to it, and what it leaves.
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { at } from '../integration/support/json.js'
 import { gone, until } from '../integration/support/waiting.js'
 import {
   SandboxCommands,
@@ -145,76 +142,6 @@ for (const as of ['root', 'user'] as const) {
       const after = await client.command('ls; rm a b; echo on', { session_id: 's' })
       assert.equal(after.text, 'a\nb\non\n', after.message)
     })
-
-    test('is tried by --check --start, and says what it has', async (t) => {
-      const config = commands.config('checked.json', {})
-      const checked = commands.start(t, ['--check', config, '--start'])
-      let said = ''
-      checked.child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
-      assert.equal(await checked.exited, 0, checked.stderr)
-      assert.match(said, /box.*8 tools/)
-      assert.deepEqual(commands.foldersOf(checked.child.pid ?? 0), [])
-      const wrong = commands.config('wrong.json', { runtime: 'microsandbox-server' })
-      const refused = commands.start(t, ['--check', wrong, '--start'])
-      let why = ''
-      refused.child.stdout.on('data', (chunk: Buffer) => (why += chunk.toString()))
-      assert.equal(await refused.exited, 1)
-      assert.match(why, /no address of a server is set/)
-    })
-
-    test('changes with its file: the old sessions end with their files, the new ones follow the new keys', async (t) => {
-      const config = commands.config('changing.json', {})
-      const spawned = commands.start(t, ['--stdio', '--silent', '--config', config])
-      const pid = spawned.child.pid ?? 0
-      const { client } = spawned
-      await client.open()
-      const call = async (name: string, args: object): Promise<unknown> =>
-        at((await client.call(`box__${name}`, args)).value, 'result')
-      await call('execute_code', { code: 'x = 1', session_id: 's' })
-      // Who has never asked for a list hears nothing of its changes.
-      await client.request('tools/list')
-      await until(() => machinesOf(pid) === 1)
-      const [before] = commands.foldersOf(pid)
-      const changed = client.notification('notifications/tools/list_changed')
-      commands.config('changing.json', { files: false })
-      await changed
-      const anew = await call('execute_code', { code: '"x" in globals()', session_id: 's' })
-      assert.deepEqual([at(anew, 'content', 0, 'text'), at(anew, 'session_created')], ['False\n', true])
-      await until(() => machinesOf(pid) === 1)
-      const [now, ...others] = commands.foldersOf(pid)
-      assert.deepEqual(others, [])
-      assert.notEqual(now, before)
-      spawned.end()
-      assert.equal(await spawned.exited, 0)
-      assert.deepEqual(commands.foldersOf(pid), [])
-    })
-
-    test('is recorded on both hops', async (t) => {
-      const config = commands.config('recorded.json', {})
-      const file = join(commands.folder, 'home', 'session.jsonl')
-      const spawned = commands.start(t, [
-        '--stdio',
-        '--silent',
-        '--no-kept-lists',
-        '--config',
-        config,
-        '--record',
-        file,
-      ])
-      await spawned.client.open()
-      const { value } = await spawned.client.call('box__execute_command', {
-        command: 'echo here',
-        session_id: 's',
-      })
-      assert.equal(at(value, 'result', 'content', 0, 'text'), 'here\n')
-      spawned.end()
-      assert.equal(await spawned.exited, 0)
-      const lines = readFileSync(file, 'utf8').trim().split('\n')
-      const calls = lines.filter((line) => line.includes('execute_command') && line.includes('echo here'))
-      assert.equal(calls.length, 2, 'as the client wrote it, and as the sandbox read it')
-      assert.match(calls[0] ?? '', /box__execute_command/)
-      assert.doesNotMatch(calls[1] ?? '', /box__execute_command/)
-    })
   })
 }
 
@@ -268,15 +195,4 @@ function peakOf(pid: number): Peak {
       return most
     },
   }
-}
-
-/** How many interpreters of sessions descend from a service. */
-function machinesOf(pid: number): number {
-  return descendantsOf(pid).filter((each) => {
-    try {
-      return readFileSync(`/proc/${each}/comm`, 'latin1').startsWith('python')
-    } catch {
-      return false
-    }
-  }).length
 }
