@@ -8,7 +8,7 @@ import { constants } from 'node:os'
 import process from 'node:process'
 import { Duplex } from 'node:stream'
 import { findProgram } from './host-program.js'
-import { systemMounts } from './runtimes/bubblewrap/arguments.js'
+import { procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 
 /** What a confined program may reach; all paths are of the host, and the same inside. */
@@ -90,7 +90,8 @@ function confinement({ read = [], write = [], network = 'none' }: ConfinePolicy)
     ['--disable-userns', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
     ['--seccomp', String(FILTER_DESCRIPTOR)],
     systemMounts(network === 'host'),
-    ['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp'],
+    procMounts(),
+    ['--dev', '/dev', '--tmpfs', '/tmp'],
     read.flatMap((path) => ['--ro-bind', path, path]),
     write.flatMap((path) => ['--bind', path, path]),
     ['--chdir', write[0] ?? '/tmp'],

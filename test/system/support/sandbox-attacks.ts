@@ -262,6 +262,14 @@ for name in ('mem', 'environ', 'syscall', 'maps', 'fd'):
       assert.doesNotMatch(stderr, /planted/)
     })
 
+    test('no command line of the kernel, which may hold secrets, and no keys', async () => {
+      const { stdout } = await ran(
+        await machine(),
+        shell('cat /proc/cmdline /proc/keys /proc/key-users /proc/timer_list'),
+      )
+      assert.equal(stdout, '')
+    })
+
     test('only its own processes', async () => {
       const { stdout } = await ran(await machine(), shell('ls /proc | grep -c "^[0-9]"'))
       assert(Number(stdout) <= 6, stdout)

@@ -2,7 +2,7 @@
 //
 // They are read from a descriptor, so that no list of processes shows them, on the host or inside.
 
-import { lstatSync, readlinkSync } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import type { MachineSpec } from '../../runtime.js'
 import type { OpenVolume } from '../../volumes.js'
 
@@ -54,6 +54,9 @@ const systemPaths: readonly string[] = [
 /** With the network of the host, names are found as on the host. */
 const systemResolverPaths: readonly string[] = ['/etc/resolv.conf', '/etc/host.conf']
 
+/** The command line of the kernel, which may hold secrets of the host, keys of the user of the service, and tables of the kernel. */
+const HIDDEN_IN_PROC = ['cmdline', 'keys', 'key-users', 'kcore', 'timer_list', 'sched_debug', 'latency_stats']
+
 /** What differs from machine to machine. */
 export interface BwrapTerms {
   /** On the host. */
@@ -92,8 +95,15 @@ function system({ network, readOnlyPaths }: BwrapTerms): string[] {
     systemMounts(network.kind === 'host'),
     guestFiles.flatMap(([path], index) => ['--ro-bind-data', String(descriptors.firstFile + index), path]),
     readOnlyPaths.flatMap((path) => ['--ro-bind', path, path]),
-    ['--proc', '/proc', '--dev', '/dev'],
+    procMounts(),
+    ['--dev', '/dev'],
   ].flat()
+}
+
+/** `/proc`, without the files that tell of the host. */
+export function procMounts(): string[] {
+  const hidden = HIDDEN_IN_PROC.map((name) => `/proc/${name}`).filter((path) => existsSync(path))
+  return ['--proc', '/proc', ...hidden.flatMap((path) => ['--ro-bind', '/dev/null', path])]
 }
 
 /** The programs and libraries of the host to read: `/usr`, what leads to it from the root (links, or folders), and system files. */
