@@ -149,12 +149,12 @@ class Client {
     const answer = new Promise<Line>((resolve) => {
       this.#answered = resolve
     })
-    await this.#connection.send(splice(asked, []))
+    this.#connection.send(splice(asked, []))
     return { asked: readFrame(asked), answered: readFrame(await answer) }
   }
 
   async tell(method: string): Promise<void> {
-    await this.#connection.send(splice(toLine(`{"jsonrpc":"2.0","method":"${method}"}`), []))
+    this.#connection.send(splice(toLine(`{"jsonrpc":"2.0","method":"${method}"}`), []))
   }
 
   async open(): Promise<void> {

@@ -39,7 +39,7 @@ const answered = new Promise<void>((resolve) => {
 })
 const call =
   '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"time__get_current_time","arguments":{"timezone":"UTC"}}}'
-await ours.send(splice(toLine(call), []))
+ours.send(splice(toLine(call), []))
 await answered
 await proxy.close()
 console.log(seen.wire > 0 && seen.edits > 0 ? 'the tap saw every message' : 'the tap saw nothing')

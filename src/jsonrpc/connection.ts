@@ -102,10 +102,8 @@ export interface Traffic {
 /** A channel of messages. It starts silent, delivers to one sink, and closes once; no promise of it rejects. */
 export interface Connection {
   start(sink: Sink): void
-  /**
-   * Queues a message, or drops it once closed; resolves when the connection takes more, at once unless congested.
-   */
-  send(message: Outgoing, head: MessageHead): Promise<void>
+  /** Queues a message, or drops it once closed. */
+  send(message: Outgoing, head: MessageHead): void
   /** Whether more is queued than the other end has taken for a while; `drained` follows. */
   readonly congested: boolean
   /** Bytes queued here that the other end has not taken. */

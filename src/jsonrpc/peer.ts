@@ -237,7 +237,7 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   send(message: Outgoing, head: MessageHead): void {
-    if (!this.#closed) void this.#connection.send(message, head)
+    if (!this.#closed) this.#connection.send(message, head)
   }
 
   close(atOnce = false): Promise<void> {

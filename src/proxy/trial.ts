@@ -90,7 +90,7 @@ function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknow
       closed: () => resolve(),
     })
     attach(theirs)
-    void ours.send(buildRequest(list, 'tools/list'))
+    ours.send(buildRequest(list, 'tools/list'))
   })
 }
 

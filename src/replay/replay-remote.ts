@@ -64,7 +64,7 @@ export class ReplayRemote implements Server {
   send({ bytes }: Pick<Sent, 'bytes'>): void {
     const line = toLine(bytes)
     const frame = frameOrError(line, sentFrameLimits)
-    if (!(frame instanceof FrameError)) return void this.#connection.send(splice(line, []), headOf(frame))
+    if (!(frame instanceof FrameError)) return this.#connection.send(splice(line, []), headOf(frame))
     postRaw(line, isBatch(line), this.#session, (said) => this.#mail.put(said))
   }
 

@@ -1,22 +1,21 @@
 // Two connected ends inside one process, for embedders and tests.
 
 import type { Connection, Sink } from '../jsonrpc/connection.js'
-import { TransportError } from '../jsonrpc/errors.js'
+import type { TransportError } from '../jsonrpc/errors.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import { type Outgoing, joinedWire } from '../jsonrpc/fast/splice-parts.js'
-import { Congestion } from './congestion.js'
+import { passesTap } from './tap.js'
 
 /** Above this many bytes that the other end has not taken, an end is congested. */
 const BACKLOG_BYTES_HIGH = 1024 * 1024
 
 /** A connection that sends whatever it is given, without a word about it. */
 export interface MemoryConnection extends Connection {
-  send(message: Outgoing): Promise<void>
+  send(message: Outgoing): void
 }
 
 /** One end; what it sends arrives at the other in a later turn, in order, as a copy. */
 class MemoryEnd implements MemoryConnection {
-  readonly #congestion = new Congestion()
   #other: MemoryEnd | undefined
   #sink: Sink | undefined
   /** What has arrived and is not delivered. */
@@ -25,13 +24,10 @@ class MemoryEnd implements MemoryConnection {
   #reading = true
   #scheduled = false
   #otherClosed = false
+  congested = false
   #closed = false
   /** Why it has closed. */
   #cause: TransportError | undefined
-
-  get congested(): boolean {
-    return this.#congestion.on
-  }
 
   get backlogBytes(): number {
     return this.#other?.queuedBytes ?? 0
@@ -51,11 +47,10 @@ class MemoryEnd implements MemoryConnection {
     else this.#schedule()
   }
 
-  send(message: Outgoing): Promise<void> {
+  send(message: Outgoing): void {
     const bytes = joinedWire(message)
-    if (!this.#closed && this.#watch('out', bytes)) this.#other?.accept(toLine(bytes))
-    if (!this.#closed && this.backlogBytes > BACKLOG_BYTES_HIGH) this.#congestion.begin()
-    return this.#congestion.relieved
+    if (!this.#closed && this.#passes('out', bytes)) this.#other?.accept(toLine(bytes))
+    if (!this.#closed && this.backlogBytes > BACKLOG_BYTES_HIGH) this.congested = true
   }
 
   read(on: boolean): void {
@@ -77,7 +72,9 @@ class MemoryEnd implements MemoryConnection {
 
   /** The other end has taken everything. */
   relieve(): void {
-    if (this.#congestion.end() && !this.#closed) this.#sink?.drained()
+    if (!this.congested) return
+    this.congested = false
+    if (!this.#closed) this.#sink?.drained()
   }
 
   /** What the other end sent before still arrives. */
@@ -101,7 +98,7 @@ class MemoryEnd implements MemoryConnection {
       if (!this.#reading || this.#closed) break
       delivered++
       this.#queuedBytes -= line.length
-      if (this.#watch('in', line)) this.#sink?.message(line)
+      if (this.#passes('in', line)) this.#sink?.message(line)
     }
     queue.splice(0, delivered)
     if (this.#closed || queue.length > 0) return
@@ -109,14 +106,8 @@ class MemoryEnd implements MemoryConnection {
     if (this.#otherClosed && this.#reading) this.#end(undefined)
   }
 
-  #watch(direction: 'in' | 'out', bytes: Uint8Array): boolean {
-    try {
-      this.#sink?.wire?.(direction, bytes, true)
-      return true
-    } catch (error) {
-      this.#end(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
-      return false
-    }
+  #passes(direction: 'in' | 'out', bytes: Uint8Array): boolean {
+    return passesTap(this.#sink, direction, bytes, (cause) => this.#end(cause), true)
   }
 
   #end(cause: TransportError | undefined): void {
@@ -125,7 +116,7 @@ class MemoryEnd implements MemoryConnection {
     this.#cause = cause
     this.#queue = []
     this.#queuedBytes = 0
-    this.#congestion.end()
+    this.congested = false
     this.#other?.closeAfterQueue()
     this.#sink?.closed(cause)
   }

@@ -118,12 +118,11 @@ class Script implements Connection {
     this.sink = sink
   }
 
-  send(message: Outgoing, head: MessageHead): Promise<void> {
+  send(message: Outgoing, head: MessageHead): void {
     if (message instanceof WireParts)
       this.parts.push(message.parts.map((part) => Buffer.from(part).toString()))
     else this.sent.push(joinedWire(message).toString())
     this.heads.push(head)
-    return Promise.resolve()
   }
 
   read(): void {}

@@ -104,9 +104,9 @@ for (const what of ['a redirect', 'a notification', 'the end of a session'] as c
     const heard = new Heard()
     const connection = new HttpClientConnection(target(url, more), agent)
     connection.start(heard.sink)
-    void send(connection, bytesOf('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'))
+    send(connection, bytesOf('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'))
     await heard.until(() => heard.messages.length === 1)
-    void send(connection, bytesOf('{"jsonrpc":"2.0","method":"notifications/n"}'))
+    send(connection, bytesOf('{"jsonrpc":"2.0","method":"notifications/n"}'))
     await connection.close()
     assert.deepEqual(
       made.filter(({ socket, isHeld }) => isHeld && !socket.destroyed),

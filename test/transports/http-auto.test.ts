@@ -51,7 +51,7 @@ for (const [title, say] of ways) {
       ended: () => undefined,
       closed: () => undefined,
     })
-    void send(auto, wireBytes(toLine('{"jsonrpc":"2.0","id":1,"method":"initialize"}')))
+    send(auto, wireBytes(toLine('{"jsonrpc":"2.0","id":1,"method":"initialize"}')))
     await Promise.resolve()
     say(newer.sink)
     newer.sink?.failed?.(

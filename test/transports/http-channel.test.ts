@@ -70,7 +70,7 @@ test('a connection whose sink stops at a message tells no other one', async (t) 
     },
   })
   for (const id of [1, 2, 3])
-    void send(connection, bytesOf(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{}}`))
+    send(connection, bytesOf(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{}}`))
   await heard.until(() => heard.messages.length > 0)
   for (let n = 1; n < 12; n++) {
     await settled()

@@ -42,7 +42,7 @@ test('a connection that its server has ended gets no request, so that no call is
   const connection = new HttpClientConnection(target(url), agent)
   connection.start(heard.sink)
   for (let id = 1; id <= 3; id++) {
-    void send(connection, bytesOf(`{"jsonrpc":"2.0","id":${id},"method":"work"}`))
+    send(connection, bytesOf(`{"jsonrpc":"2.0","id":${id},"method":"work"}`))
     await heard.until(() => heard.messages.length + heard.failures.length === id)
     await Promise.all(ends)
   }

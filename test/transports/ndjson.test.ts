@@ -72,11 +72,11 @@ test('what one turn says leaves in one write', async () => {
   })
   const connection = new NdjsonConnection(new PassThrough(), output, options)
   connection.start(new Recorder())
-  void connection.send(message('1'))
-  void connection.send(message('22'))
+  connection.send(message('1'))
+  connection.send(message('22'))
   assert.deepEqual(writes, [])
   await turn()
-  void connection.send(message('333'))
+  connection.send(message('333'))
   await turn()
   assert.deepEqual(writes, ['1\n22\n', '333\n'])
   await connection.close()
@@ -92,7 +92,7 @@ test('large messages of one turn leave together, uncopied', async () => {
   })
   const connection = new NdjsonConnection(new PassThrough(), output, options)
   connection.start(new Recorder())
-  for (let i = 0; i < 3; i++) void connection.send(message(`"${'x'.repeat(50_000)}"`))
+  for (let i = 0; i < 3; i++) connection.send(message(`"${'x'.repeat(50_000)}"`))
   await turn()
   assert.deepEqual(batches, [3])
   await connection.close()
@@ -103,7 +103,7 @@ test('the tap sees exactly the bytes, in both directions', async () => {
   input.write('{"a":1}\r\n\n{"b"')
   input.write(':2}\njunk\n')
   await recorder.seen('message', 3)
-  void connection.send(message('{"c":3}'))
+  connection.send(message('{"c":3}'))
   await turn()
   assert.equal(Buffer.concat(recorder.wired.in).toString(), '{"a":1}\r\n\n{"b":2}\njunk\n')
   assert.equal(Buffer.concat(recorder.wired.out).toString(), '{"c":3}\n')
@@ -123,7 +123,7 @@ test('half close: the other end has finished and can still be answered', async (
   input.end('{"last":1}')
   await recorder.seen('ended')
   assert.deepEqual(recorder.events, ['message {"last":1}', 'ended'])
-  void connection.send(message('{"answer":1}'))
+  connection.send(message('{"answer":1}'))
   await connection.close()
   assert.equal(String(output.read()), '{"answer":1}\n')
   assert.deepEqual(recorder.events.at(-1), 'closed undefined')
@@ -150,7 +150,7 @@ test('when the output fails, what the other end wrote before still arrives', asy
   input.write('{"last":"answer"}\n')
   output.destroy(new Error('EPIPE'))
   await closeOf(output)
-  void connection.send(message('1'))
+  connection.send(message('1'))
   await turn()
   assert.equal(connection.backlogBytes, 0, 'what cannot be sent is not kept')
   input.end('{"very":"last"}\n')
@@ -204,7 +204,7 @@ test('an end before the start is heard of after it, and what was read of it befo
     const recorder = new Recorder()
     connection.start(recorder)
     await recorder.seen('ended')
-    void connection.send(message('{"answer":1}'))
+    connection.send(message('{"answer":1}'))
     await connection.close()
     assert.equal(String(output.read()), '{"answer":1}\n')
     const before = words === '' ? [] : [`message ${words}`]
@@ -231,7 +231,7 @@ test('a connection that one message ends delivers no other of the same chunk', a
   }
   recorder.on = (event) => {
     if (event !== 'message 1') return
-    void connection.send(message('"answer"'))
+    connection.send(message('"answer"'))
     void connection.close()
   }
   connection.start(recorder)
@@ -243,7 +243,7 @@ test('a connection that one message ends delivers no other of the same chunk', a
 
 test('close waits for a reader that is slow, but not for ever', async () => {
   const { output, connection, recorder } = open({ closeWaitMs: 10 })
-  for (let i = 0; i < 20; i++) void connection.send(message(`"${'x'.repeat(100_000)}"`))
+  for (let i = 0; i < 20; i++) connection.send(message(`"${'x'.repeat(100_000)}"`))
   await connection.close()
   assert.deepEqual(recorder.events, ['closed undefined'])
   assert.equal(output.destroyed, true)
@@ -256,7 +256,7 @@ function timers(): number {
 test('close leaves no timer behind', async () => {
   const before = timers()
   const { output, connection } = open({ closeWaitMs: 60_000 })
-  void connection.send(message('1'))
+  connection.send(message('1'))
   output.resume()
   await connection.close()
   assert.equal(timers(), before)
@@ -266,7 +266,7 @@ test("over a child's pipes: an echo of megabytes, both ways at once", async () =
   const { child: program, connection, recorder } = child('process.stdin.pipe(process.stdout)')
   const big = `"${'x'.repeat(3_000_000)}"`
   const texts = ['{"a":1}', big, '{"b":2}', big]
-  for (const text of texts) void connection.send(message(text))
+  for (const text of texts) connection.send(message(text))
   await recorder.seen('message', texts.length)
   const arrived = recorder.events.filter((event) => event !== 'drained')
   assert.ok(arrived.join('\n') === texts.map((text) => `message ${text}`).join('\n'))
@@ -280,7 +280,7 @@ test("over a child's pipes: everything queued has arrived when close is done", a
   const program = spawn(process.execPath, ['-e', count], { stdio: ['pipe', 'pipe', 'ignore'] })
   const connection = new NdjsonConnection(program.stdout, program.stdin, { ...options, closeWaitMs: 10_000 })
   connection.start(new Recorder())
-  for (let i = 0; i < 50; i++) void connection.send(message(`"${'x'.repeat(100_000)}"`))
+  for (let i = 0; i < 50; i++) connection.send(message(`"${'x'.repeat(100_000)}"`))
   const [exit] = await Promise.all([once(program, 'exit'), connection.close()])
   assert.equal(exit[0], (50 * 100_003) % 251)
 })
@@ -290,7 +290,7 @@ test("over a child's pipes: a child that takes nothing congests, and one that ta
   const { child: program, connection, recorder } = child(waits)
   await recorder.seen('message ready')
   while (!connection.congested) {
-    void connection.send(message(`"${'x'.repeat(500_000)}"`))
+    connection.send(message(`"${'x'.repeat(500_000)}"`))
     await turn()
   }
   assert.ok(connection.backlogBytes > options.backlogBytesHigh)
@@ -305,7 +305,7 @@ test("over a child's pipes: a child that takes nothing congests, and one that ta
 test("over a child's pipes: the answer of a child that then died arrives, though we were still writing", async () => {
   const dies = `process.stdin.destroy(); process.stdout.write('{"answer":1}\\n', () => process.exit(3))`
   const { child: program, connection, recorder } = child(dies)
-  const writing = setInterval(() => void connection.send(message('"more"')), 1)
+  const writing = setInterval(() => connection.send(message('"more"')), 1)
   await recorder.seen('closed')
   clearInterval(writing)
   assert.equal(recorder.events[0], 'message {"answer":1}')

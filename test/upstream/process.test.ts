@@ -149,7 +149,7 @@ describe('a start that fails', { skip }, () => {
   for (const [title, overrides, message] of cases) {
     test(`${title}: an end that says so`, async () => {
       const { server, closed } = started(overrides)
-      await server.connection.send(buildNotification('ping'))
+      server.connection.send(buildNotification('ping'))
       const end = await server.ended
       assert.equal(end.reason, 'spawn-failed')
       assert.match(end.message, /^'s' cannot be started: /)
@@ -249,8 +249,8 @@ describe('the end of a process', { skip }, () => {
       const { server, closed } = shell(
         run % 2 === 0 ? 'exec 0<&-; sleep 0.01' : 'exec >&-; exec 0<&-; exit 3',
       )
-      void server.connection.send(body)
-      void server.connection.send(body)
+      server.connection.send(body)
+      server.connection.send(body)
       const { reason } = await server.ended
       assert.equal(reason, 'exited')
       await closed

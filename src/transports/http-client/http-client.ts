@@ -52,12 +52,12 @@ export class HttpClientConnection implements Connection, PostOwner {
     this.#messages.start(sink)
   }
 
-  send(message: Outgoing, head: MessageHead): Promise<void> {
-    if (this.#messages.closed || this.#closing !== undefined) return Promise.resolve()
+  send(message: Outgoing, head: MessageHead): void {
+    if (this.#messages.closed || this.#closing !== undefined) return
     // Where there is no session, closing the stream of a request gives it up, and nothing is said (MCP 2026-07-28).
     if (head.cancels !== undefined && this.#isSessionless) {
       this.#messages.request(head.cancels)?.cancel()
-      return this.#messages.relieved
+      return
     }
     const post = new HttpPost(head, joinedWire(message), this.#messages, this)
     if (head.method === 'initialize') this.#isSessionless = false
@@ -66,7 +66,6 @@ export class HttpClientConnection implements Connection, PostOwner {
     if (this.#forgotten) setImmediate(() => this.#refuse(post))
     else if (this.#gate !== undefined) this.#held.push(post)
     else this.#post(post)
-    return this.#messages.relieved
   }
 
   read(on: boolean): void {

@@ -66,12 +66,11 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#listen()
   }
 
-  send(message: Outgoing, head: MessageHead): Promise<void> {
-    if (this.#messages.closed || this.#closing !== undefined) return Promise.resolve()
+  send(message: Outgoing, head: MessageHead): void {
+    if (this.#messages.closed || this.#closing !== undefined) return
     const post = new HttpPost(head, joinedWire(message), this.#messages, this, true)
     if (this.#held === undefined) this.#messages.post(post)
     else this.#held.push(post)
-    return this.#messages.relieved
   }
 
   read(on: boolean): void {

@@ -2,13 +2,13 @@
 // ours that are on their way.
 
 import type { Sink } from '../../jsonrpc/connection.js'
-import { FrameError, TransportError } from '../../jsonrpc/errors.js'
+import { FrameError, type TransportError } from '../../jsonrpc/errors.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
-import { Congestion } from '../congestion.js'
+import { messagePassesTap } from '../tap.js'
 import { type ReceivedMessage, readMessages } from './envelope.js'
 import type { HttpSession } from './session.js'
 
@@ -39,7 +39,7 @@ export class HttpMessages {
   readonly #posts = new BriefMap<number, OutgoingMessage>()
   /** Our requests by their ids; of two with one id, which was given back and lent again, the later one. */
   readonly #requests = new BriefMap<RequestId, OutgoingMessage>()
-  readonly #congestion = new Congestion()
+  congested = false
   #sink: Sink | undefined
   #closed = false
   /** Why it has closed. */
@@ -74,15 +74,6 @@ export class HttpMessages {
     return this.#unsentBytes
   }
 
-  get congested(): boolean {
-    return this.#congestion.on
-  }
-
-  /** Resolves when more may be sent. */
-  get relieved(): Promise<void> {
-    return this.#congestion.relieved
-  }
-
   start(sink: Sink): void {
     this.#sink = sink
     if (this.#closed) setImmediate(() => sink.closed(this.#cause))
@@ -104,7 +95,7 @@ export class HttpMessages {
   /** Gives up what is on its way. */
   stop(): void {
     for (const post of this.#posts.values()) post.cancel()
-    this.#congestion.end()
+    this.congested = false
     this.session.end()
   }
 
@@ -122,7 +113,7 @@ export class HttpMessages {
     during: RequestId | undefined,
   ): void {
     if (this.#closed) return
-    if (this.#sink?.wire !== undefined && !this.#watch('in', lineOf(message))) return
+    if (this.#sink?.wire !== undefined && !this.#passes('in', lineOf(message))) return
     for (const each of received) this.#one(each, during)
   }
 
@@ -150,11 +141,11 @@ export class HttpMessages {
     this.#posts.set(post.number, post)
     if (post.id !== undefined) this.#requests.set(post.id, post)
     this.#unsentBytes += post.bytes.length
-    if (this.#unsentBytes > this.session.target.limits.backlogBytesHigh) this.#congestion.begin()
+    if (this.#unsentBytes > this.session.target.limits.backlogBytesHigh) this.congested = true
   }
 
   post(post: OutgoingMessage): void {
-    if (!this.#watch('out', post.bytes)) return
+    if (!this.#passes('out', post.bytes)) return
     post.send()
     if (post.cancels !== undefined) this.request(post.cancels)?.abandon()
   }
@@ -165,7 +156,9 @@ export class HttpMessages {
     post.isSent = true
     this.#unsentBytes -= post.bytes.length
     const isRelieved = this.#unsentBytes <= this.session.target.limits.backlogBytesHigh
-    if (isRelieved && this.#congestion.end() && !this.#closed) this.#sink?.drained()
+    if (!isRelieved || !this.congested) return
+    this.congested = false
+    if (!this.#closed) this.#sink?.drained()
   }
 
   ended(post: OutgoingMessage): void {
@@ -208,13 +201,7 @@ export class HttpMessages {
   }
 
   /** Whether the message may pass. Bodies are tapped as lines; headers, which hold credentials, are not. */
-  #watch(direction: 'in' | 'out', line: Line): boolean {
-    try {
-      this.#sink?.wire?.(direction, Buffer.from(line.buffer, line.byteOffset, line.length + 1), true)
-      return true
-    } catch (error) {
-      this.#broken(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
-      return false
-    }
+  #passes(direction: 'in' | 'out', line: Line): boolean {
+    return messagePassesTap(this.#sink, direction, line, this.#broken)
   }
 }

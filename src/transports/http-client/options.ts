@@ -18,44 +18,59 @@ export interface CredentialsRefusal {
   readonly remedy: string | undefined
 }
 
-export interface HttpClientLimits {
-  readonly sse: SseLimits
-  /** A JSON answer, or a batch of them. */
-  readonly answerBytesMax: number
+const MiB = 1024 * 1024
+
+/** The limits of a connection, with their usual values. */
+class Limits {
+  readonly sse: SseLimits = {
+    dataBytesMax: 64 * MiB,
+    fieldBytesMax: 1024,
+    retryMsMin: 100,
+    retryMsMax: 60_000,
+  }
+  /** A JSON answer, or a batch of them: servers send files, over HTTP as over stdio. */
+  readonly answerBytesMax: number = 64 * MiB
   /** How much is read of a body that is no answer, and how much of it is shown. */
-  readonly excerptBytesMax: number
-  readonly excerptCharsMax: number
+  readonly excerptBytesMax: number = 16 * 1024
+  readonly excerptCharsMax: number = 200
   /** Above this many bytes that the server has not taken the connection is congested. */
-  readonly backlogBytesHigh: number
-  readonly socketsMax: number
-  readonly idleSocketsMax: number
-  /** Shorter than what servers keep an idle connection open for, so that a request does not meet its end. */
-  readonly idleSocketMs: number
+  readonly backlogBytesHigh: number = MiB
+  /** Every call in flight holds a socket, and so does every standalone stream. */
+  readonly socketsMax: number = 1024
+  readonly idleSocketsMax: number = 64
+  /**
+   * Shorter than what servers keep an idle connection open for, so that a request does not meet its end: Node's own
+   * close theirs after five seconds.
+   */
+  readonly idleSocketMs: number = 4000
   /** Until a socket is connected and, for https, encrypted. */
-  readonly connectMs: number
+  readonly connectMs: number = 10_000
   /** For a notification or an answer of ours, until the server has taken it. */
-  readonly acceptMs: number
-  /** For a request, in all; the owner of the connection gives up before. */
-  readonly answerMs: number
-  /** For the answer to a request that is endless. */
-  readonly endlessMs: number
-  /** How much longer than the owner's longest time that is. */
-  readonly answerMarginMs: number
-  /** After a cancel, or when an answered stream goes on, until the exchange is dropped. */
-  readonly lingerMs: number
+  readonly acceptMs: number = 30_000
   /** Until a server is called that has not said that it took `notifications/initialized`. */
-  readonly readyMs: number
+  readonly readyMs: number = 5000
+  /** For a request, in all; the owner of the connection gives up before. */
+  readonly answerMs: number = 660_000
+  /** How much longer than the owner's longest time that is. */
+  readonly answerMarginMs: number = 60_000
+  /** For the answer to a request that is endless: the longest time that a timer has. */
+  readonly endlessMs: number = 2 ** 31 - 1
+  /** After a cancel, or when an answered stream goes on, until the exchange is dropped. */
+  readonly lingerMs: number = 5000
   /** For the last words of a connection that is closed. */
-  readonly closeMs: number
-  readonly retryAfterMsMax: number
-  readonly redirectsMax: number
+  readonly closeMs: number = 1000
+  readonly retryAfterMsMax: number = 60_000
+  readonly redirectsMax: number = 3
   /** Attempts to resume one answer without any event in between. */
-  readonly resumesMax: number
-  readonly reconnectMsMin: number
-  readonly reconnectMsMax: number
-  readonly cookiesMax: number
-  readonly cookieBytesMax: number
+  readonly resumesMax: number = 5
+  readonly reconnectMsMin: number = 100
+  readonly reconnectMsMax: number = 60_000
+  readonly cookiesMax: number = 20
+  readonly cookieBytesMax: number = 4096
 }
+
+export type HttpClientLimits = Readonly<Limits>
+export const defaultHttpClientLimits: HttpClientLimits = new Limits()
 
 /** One server as the transports see it. */
 export interface HttpTarget {
@@ -101,36 +116,4 @@ export interface HttpTarget {
   readonly patienceMs: number
   readonly timers: HttpTimers
   readonly limits: HttpClientLimits
-}
-
-const MiB = 1024 * 1024
-
-export const defaultHttpClientLimits: HttpClientLimits = {
-  sse: { dataBytesMax: 64 * MiB, fieldBytesMax: 1024, retryMsMin: 100, retryMsMax: 60_000 },
-  // Servers send files, over HTTP as over stdio.
-  answerBytesMax: 64 * MiB,
-  excerptBytesMax: 16 * 1024,
-  excerptCharsMax: 200,
-  backlogBytesHigh: MiB,
-  // Every call in flight holds a socket, and so does every standalone stream.
-  socketsMax: 1024,
-  idleSocketsMax: 64,
-  // Node's own servers close idle sockets after five seconds.
-  idleSocketMs: 4000,
-  connectMs: 10_000,
-  acceptMs: 30_000,
-  readyMs: 5000,
-  answerMs: 660_000,
-  answerMarginMs: 60_000,
-  // The longest time that a timer has.
-  endlessMs: 2 ** 31 - 1,
-  lingerMs: 5000,
-  closeMs: 1000,
-  retryAfterMsMax: 60_000,
-  redirectsMax: 3,
-  resumesMax: 5,
-  reconnectMsMin: 100,
-  reconnectMsMax: 60_000,
-  cookiesMax: 20,
-  cookieBytesMax: 4096,
 }

@@ -75,12 +75,11 @@ export class RemoteConnection implements Connection {
     else this.#startCurrent()
   }
 
-  send(message: Outgoing, head: MessageHead): Promise<void> {
+  send(message: Outgoing, head: MessageHead): void {
     if (this.#choice.kind === 'open' && head.method === 'initialize')
       this.#choice = { kind: 'open', first: { message, head } }
-    if (this.#current !== undefined) return this.#current.send(message, head)
-    if (!this.#closed && this.#closing === undefined) this.#waiting.push({ message, head })
-    return Promise.resolve()
+    if (this.#current !== undefined) this.#current.send(message, head)
+    else if (!this.#closed && this.#closing === undefined) this.#waiting.push({ message, head })
   }
 
   read(on: boolean): void {
@@ -100,7 +99,7 @@ export class RemoteConnection implements Connection {
     this.#startCurrent()
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { message, head } of waiting) void this.#current.send(message, head)
+    for (const { message, head } of waiting) this.#current.send(message, head)
   }
 
   #startCurrent(): void {
@@ -162,7 +161,7 @@ export class RemoteConnection implements Connection {
     this.#current = older()
     void newer?.close()
     this.#startCurrent()
-    void this.#current.send(first.message, first.head)
+    this.#current.send(first.message, first.head)
   }
 
   /** A server that speaks neither is described best by what it said first. */

@@ -82,10 +82,10 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     this.#inbox.start(sink)
   }
 
-  send(message: Outgoing, head: MessageHead): Promise<void> {
+  send(message: Outgoing, head: MessageHead): void {
     const wire = message instanceof SplicedLine ? message.joined : message
     if (this.#inbox.passesOut(wire)) this.#route(wire, head)
-    return this.#measure()
+    this.#measure()
   }
 
   read(on: boolean): void {
@@ -138,8 +138,8 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
   }
 
   /** Sees whether the client has left too much unread; resolves when it takes more. */
-  #measure(): Promise<void> {
-    return this.#inbox.measure(this.#streams.backlogBytes)
+  #measure(): void {
+    this.#inbox.measure(this.#streams.backlogBytes)
   }
 
   #deliver(frame: Frame, field: Post['field']): void {

@@ -28,7 +28,7 @@ class PairConnection implements Connection, Kept {
     this.#ended = ended
     this.#inbox = new Inbox(parts.limits, (cause) => this.#end(cause))
     this.#writer = new SseWriter(response, [], parts, {
-      drained: () => void this.#inbox.measure(this.backlogBytes),
+      drained: () => this.#inbox.measure(this.backlogBytes),
       gone: () => this.#end(undefined),
     })
   }
@@ -64,11 +64,11 @@ class PairConnection implements Connection, Kept {
     this.#inbox.deliver(() => this.#inbox.message(posted.line))
   }
 
-  send(message: Outgoing, head: MessageHead): Promise<void> {
+  send(message: Outgoing, head: MessageHead): void {
     const wire = message instanceof SplicedLine ? message.joined : message
     this.#holds.said(head)
     if (this.#inbox.passesOut(wire)) this.#writer.write(messageEvent(wire, undefined))
-    return this.#inbox.measure(this.backlogBytes)
+    this.#inbox.measure(this.backlogBytes)
   }
 
   read(on: boolean): void {

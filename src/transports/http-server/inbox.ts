@@ -1,13 +1,12 @@
 // How messages of an HTTP client reach its sink, and what holds both ways up, the same for both transports.
 
-import { Buffer } from 'node:buffer'
 import type { FieldReader, Sink } from '../../jsonrpc/connection.js'
-import { TransportError } from '../../jsonrpc/errors.js'
+import type { TransportError } from '../../jsonrpc/errors.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type RequestId, canonicalAt } from '../../jsonrpc/request-id.js'
-import { Congestion } from '../congestion.js'
+import { messagePassesTap } from '../tap.js'
 import type { HttpServerLimits } from './limits.js'
 
 /** Delivers to one sink until it is closed. */
@@ -15,12 +14,14 @@ export class Inbox {
   readonly #limits: HttpServerLimits
   readonly #tapFailed: (cause: TransportError) => void
   #sink: Sink | undefined
-  /** On while reading is off: bodies are not read meanwhile, so that their senders feel it. */
-  readonly #pause = new Congestion()
+  /** While reading is off, bodies are not read, so that their senders feel it. */
+  #isPaused = false
+  /** Those who wait to read a body. */
+  #waiting: (() => void)[] = []
   /** What was on its way already when reading was turned off. */
   readonly #held: (() => void)[] = []
-  /** On while the client leaves too much unread. */
-  readonly #congestion = new Congestion()
+  /** Whether the client leaves too much unread. */
+  congested = false
   #closed = false
   /** Why it has closed. */
   #cause: TransportError | undefined
@@ -35,10 +36,6 @@ export class Inbox {
     return !this.#closed
   }
 
-  get congested(): boolean {
-    return this.#congestion.on
-  }
-
   start(sink: Sink): void {
     this.#sink = sink
     if (this.#closed) setImmediate(() => sink.closed(this.#cause))
@@ -46,22 +43,22 @@ export class Inbox {
 
   /** Resolves when the next body may be read; undefined when it may be now. */
   get paused(): Promise<void> | undefined {
-    return this.#pause.on ? this.#pause.relieved : undefined
+    return this.#isPaused ? new Promise((resolve) => this.#waiting.push(resolve)) : undefined
   }
 
   read(on: boolean): void {
     if (!on) {
-      if (!this.#closed) this.#pause.begin()
+      if (!this.#closed) this.#isPaused = true
       return
     }
-    this.#pause.end()
+    this.#resume()
     // Whoever takes one may turn reading off again.
-    while (!this.#pause.on && this.#held.length > 0) this.#held.shift()?.()
+    while (!this.#isPaused && this.#held.length > 0) this.#held.shift()?.()
   }
 
   /** Delivers now, or once reading is on again. */
   deliver(deliver: () => void): void {
-    if (!this.#pause.on && this.#held.length === 0) deliver()
+    if (!this.#isPaused && this.#held.length === 0) deliver()
     else this.#held.push(deliver)
   }
 
@@ -94,11 +91,11 @@ export class Inbox {
     return this.#sink?.wire === undefined ? !this.#closed : this.#passes('out', joinedWire(wire))
   }
 
-  /** Sees whether these are too many bytes that the client has not taken; resolves when it takes more. */
-  measure(backlogBytes: number): Promise<void> {
-    if (backlogBytes > this.#limits.backlogBytesHigh) this.#congestion.begin()
-    else if (this.#congestion.end() && !this.#closed) this.#sink?.drained()
-    return this.#congestion.relieved
+  /** Sees whether these are too many bytes that the client has not taken. */
+  measure(backlogBytes: number): void {
+    const was = this.congested
+    this.congested = backlogBytes > this.#limits.backlogBytesHigh
+    if (was && !this.congested && !this.#closed) this.#sink?.drained()
   }
 
   /** Nothing more will come: what was asked is answered, and then the session ends. */
@@ -112,23 +109,20 @@ export class Inbox {
     this.#closed = true
     this.#cause = cause
     this.#held.length = 0
-    this.#pause.end()
+    this.#resume()
     before()
-    this.#congestion.end()
+    this.congested = false
     this.#sink?.closed(cause)
   }
 
   /** Shows a message to the tap; false when it must not pass. */
   #passes(direction: 'in' | 'out', line: Line): boolean {
-    if (this.#closed) return false
-    try {
-      // With the line feed behind every message, by which a recording is cut.
-      this.#sink?.wire?.(direction, Buffer.from(line.buffer, line.byteOffset, line.length + 1), true)
-      return true
-    } catch (error) {
-      this.#tapFailed(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
-      return false
-    }
+    return !this.#closed && messagePassesTap(this.#sink, direction, line, this.#tapFailed)
+  }
+
+  #resume(): void {
+    this.#isPaused = false
+    for (const go of this.#waiting.splice(0)) go()
   }
 }
 

@@ -8,11 +8,10 @@ import { TransportError } from '../../jsonrpc/errors.js'
 import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
-import { Congestion } from '../congestion.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
 import { type LastWaits, realLastWaits } from '../../runtime/last-waits.js'
 import { Outbox } from './outbox.js'
-import { streamFailure } from '../stream-failure.js'
+import { passesTap } from '../tap.js'
 
 export interface NdjsonOptions {
   readonly lineBytesMax: number
@@ -40,8 +39,8 @@ export class NdjsonConnection implements Connection {
   readonly #options: NdjsonOptions
   readonly #timers: LastWaits
   readonly #outbox = new Outbox()
-  readonly #congestion = new Congestion()
   readonly #throttle: ReadThrottle
+  congested = false
   #sink: Sink | undefined
   #flushScheduled = false
   /** In the chunk that is being worked off. */
@@ -57,8 +56,8 @@ export class NdjsonConnection implements Connection {
       this.#flush()
     }
     this.#ending?.()
-    if (this.#isWriting || !this.#congestion.on) return
-    this.#congestion.end()
+    if (this.#isWriting || !this.congested) return
+    this.congested = false
     if (!this.#closed) this.#sink?.drained()
   }
   /** Ends the output when nothing waits here any more. */
@@ -99,10 +98,6 @@ export class NdjsonConnection implements Connection {
     return this.#outbox.bytes + this.#output.writableLength
   }
 
-  get congested(): boolean {
-    return this.#congestion.on
-  }
-
   get traffic(): Traffic {
     return this.#traffic
   }
@@ -113,7 +108,7 @@ export class NdjsonConnection implements Connection {
     if (this.#inputEnded) return void setImmediate(() => this.#endInput())
     const splitter = new LineSplitter(this.#whileOpen(sink), this.#options.lineBytesMax)
     this.#input.on('data', (chunk: Buffer) => {
-      if (this.#closed || (sink.wire !== undefined && !this.#watch('in', chunk))) return
+      if (this.#closed || (sink.wire !== undefined && !this.#passes('in', chunk))) return
       this.#messages = 0
       splitter.push(chunk)
       if (chunk.length >= LONG_READ_BYTES) allocateGcBallast(chunk.length)
@@ -137,18 +132,17 @@ export class NdjsonConnection implements Connection {
     }
   }
 
-  send(message: Outgoing): Promise<void> {
-    if (this.#closed || this.#closing !== undefined) return Promise.resolve()
+  send(message: Outgoing): void {
+    if (this.#closed || this.#closing !== undefined) return
     this.#traffic.given++
-    if (this.#outputGone) return Promise.resolve()
+    if (this.#outputGone) return
     this.#outbox.add(message)
     if (this.#isWriting) {
-      if (this.backlogBytes > this.#options.backlogBytesHigh) this.#congestion.begin()
+      if (this.backlogBytes > this.#options.backlogBytesHigh) this.congested = true
     } else if (!this.#flushScheduled) {
       this.#flushScheduled = true
       setImmediate(this.#flush)
     }
-    return this.#congestion.relieved
   }
 
   read(on: boolean): void {
@@ -207,12 +201,12 @@ export class NdjsonConnection implements Connection {
     this.#options.writes?.()
     const last = buffers.at(-1)
     for (const buffer of buffers) {
-      if (this.#sink?.wire !== undefined && !this.#watch('out', buffer)) return
+      if (this.#sink?.wire !== undefined && !this.#passes('out', buffer)) return
       if (buffer === last) this.#output.write(buffer, this.#written)
       else this.#output.write(buffer)
     }
     if (buffers.length > 1) this.#output.uncork()
-    if (this.#output.writableLength > this.#options.backlogBytesHigh) this.#congestion.begin()
+    if (this.#output.writableLength > this.#options.backlogBytesHigh) this.congested = true
   }
 
   #endInput(): void {
@@ -231,15 +225,8 @@ export class NdjsonConnection implements Connection {
       this.#lastWords = this.#timers.setTimer(this.#options.closeWaitMs, () => this.#end(cause))
   }
 
-  /** Whether the bytes may pass. */
-  #watch(direction: 'in' | 'out', bytes: Uint8Array): boolean {
-    try {
-      this.#sink?.wire?.(direction, bytes, false)
-      return true
-    } catch (error) {
-      this.#end(new TransportError('TRANSPORT_TAP', 'the wire tap failed', { cause: error }))
-      return false
-    }
+  #passes(direction: 'in' | 'out', bytes: Uint8Array): boolean {
+    return passesTap(this.#sink, direction, bytes, (cause) => this.#end(cause))
   }
 
   #end(cause: TransportError | undefined): void {
@@ -247,9 +234,14 @@ export class NdjsonConnection implements Connection {
     this.#closed = true
     this.#cause = cause
     this.#lastWords?.cancel()
-    this.#congestion.end()
+    this.congested = false
     this.#input.destroy()
     this.#output.destroy()
     this.#sink?.closed(cause)
   }
+}
+
+function streamFailure(error: unknown): TransportError {
+  const message = error instanceof Error ? error.message : String(error)
+  return new TransportError('TRANSPORT_IO', `the stream failed: ${message}`, { cause: error })
 }

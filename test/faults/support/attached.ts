@@ -15,7 +15,7 @@ export interface AttachedCaller {
 export async function attachCaller(proxy: McpProxy): Promise<AttachedCaller> {
   const [ours, theirs] = memoryPair()
   const session = await proxy.attach(theirs)
-  const caller = new Caller((line) => void ours.send(wireBytes(toLine(line))))
+  const caller = new Caller((line) => ours.send(wireBytes(toLine(line))))
   ours.start({
     message: (line) => caller.take(line.toString()),
     oversize: () => caller.misses.invalid++,

@@ -34,7 +34,7 @@ export interface TestProxy {
 
 /** A client at one end of a pair of connections. */
 export function clientOf(connection: MemoryConnection): RawClient {
-  const client = new RawClient((line) => void connection.send(wireBytes(toLine(line))))
+  const client = new RawClient((line) => connection.send(wireBytes(toLine(line))))
   connection.start({
     message: (line) => client.take(line.toString()),
     oversize: () => client.invalid.push('a line over the limit'),

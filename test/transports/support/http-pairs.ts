@@ -62,8 +62,8 @@ class End implements Connection {
     })
   }
 
-  send(message: Outgoing, head: MessageHead): Promise<void> {
-    return this.inner.send(message, head)
+  send(message: Outgoing, head: MessageHead): void {
+    this.inner.send(message, head)
   }
 
   read(on: boolean): void {
@@ -112,7 +112,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   const client = new End(connection, () => {
     isOpen = true
   })
-  void send(client, bytesOf(INITIALIZE))
+  send(client, bytesOf(INITIALIZE))
   await until(() => isOpen && server !== undefined)
   if (server === undefined) throw new Error('the front took no connection')
   const taken = server
@@ -120,7 +120,7 @@ export async function httpPair(scope: Scope, kind: HttpKind): Promise<HttpPair> 
   taken.opening = () => {
     isReady = true
   }
-  void send(client, buildNotification('notifications/initialized'))
+  send(client, buildNotification('notifications/initialized'))
   // What is said before anybody listens could be dropped.
   await until(() => isReady && (!('busy' in taken.inner) || taken.inner.busy))
   client.opening = undefined
@@ -132,5 +132,5 @@ function answer(connection: Connection, text: string, line: Line): void {
   if (!text.includes('"initialize"')) return
   const frame = readFrame(line)
   if (frame.kind !== 'request') return
-  void send(connection, buildResult(frame.id, '{"protocolVersion":"2025-11-25"}'), frame.id)
+  send(connection, buildResult(frame.id, '{"protocolVersion":"2025-11-25"}'), frame.id)
 }

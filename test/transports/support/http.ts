@@ -70,16 +70,16 @@ export class ScriptedSession {
   }
 
   answer(id: RequestId, result: string): void {
-    void say(this.connection, buildResult(id, result), id)
+    say(this.connection, buildResult(id, result), id)
   }
 
   notify(method: string, about?: RequestId): void {
-    void say(this.connection, buildNotification(method), about)
+    say(this.connection, buildNotification(method), about)
   }
 
   /** Sends these bytes as they are. */
   say(bytes: string | Uint8Array, about?: RequestId): void {
-    void say(this.connection, wireBytes(toLine(bytes)), about)
+    say(this.connection, wireBytes(toLine(bytes)), about)
   }
 
   /** The same, cut into parts. */
@@ -87,7 +87,7 @@ export class ScriptedSession {
     const bytes = Buffer.from(text)
     const parts = cuts.map((cut, i) => bytes.subarray(cuts[i - 1] ?? 0, cut))
     const message = new WireParts([...parts, toLine(bytes.subarray(cuts.at(-1)))])
-    void this.connection.send(message, headIn(bytes, about))
+    this.connection.send(message, headIn(bytes, about))
   }
 }
 
@@ -107,14 +107,14 @@ export const usual: Play = (frame, session) => {
     session.answer(frame.id, '{}')
   }
   if (frame.method === 'refuse')
-    void say(session.connection, buildError(frame.id, invalidRequest('no')), frame.id)
+    say(session.connection, buildError(frame.id, invalidRequest('no')), frame.id)
 }
 
 function initialize(frame: RequestFrame, session: ScriptedSession): void {
   const version = frame.params.members.string('protocolVersion')
   const revision = handshakeRevision(version)
   if (revision === undefined)
-    return void say(session.connection, buildError(frame.id, invalidRequest('no version')), frame.id)
+    return say(session.connection, buildError(frame.id, invalidRequest('no version')), frame.id)
   session.revision = revision
   session.answer(frame.id, `{"protocolVersion":${quote(revision.version)}}`)
 }

@@ -224,7 +224,7 @@ export function connect(
     await connection.close()
     agent.destroy()
   })
-  const send = (text: string): void => void sendTo(connection, bytesOf(text))
+  const send = (text: string): void => sendTo(connection, bytesOf(text))
   const request = (id: number | string, method: string): void =>
     send(JSON.stringify({ jsonrpc: '2.0', id, method, params: {} }))
   return { heard, connection, send, request }

@@ -16,6 +16,6 @@ export function headIn(bytes: Uint8Array | string, about?: RequestId): MessageHe
   return about === undefined ? head : { ...head, about }
 }
 
-export function send(connection: Connection, bytes: WireBytes, about?: RequestId): Promise<void> {
-  return connection.send(bytes, headIn(bytes, about))
+export function send(connection: Connection, bytes: WireBytes, about?: RequestId): void {
+  connection.send(bytes, headIn(bytes, about))
 }
