@@ -2,7 +2,7 @@
 
 import type { Readable } from 'node:stream'
 import type { Runtime } from '../index.js'
-import { LazyPromise } from '../runtime/lazy-promise.js'
+import { LazyPromise } from '../runtime/lazy.js'
 
 type Child = ReturnType<Runtime['spawn']>
 type ChildExit = Awaited<Child['exited']>

@@ -29,12 +29,11 @@ import {
   frameOrError,
   seemsAnswerTo,
 } from './frame.js'
-import { withId } from './id-edit.js'
+import { type Edit, SplicedLine, type WireBytes, inOrder, splice, withId } from './splice.js'
 import { Inflight } from './inflight.js'
 import { hasLineBreaks, lineBreakEdits, toOneLine } from './line-safe.js'
 import type { Line } from './line.js'
 import type { MintedId, RequestId } from './request-id.js'
-import { type Edit, SplicedLine, type WireBytes, inOrder, splice } from './splice.js'
 
 /** Who waits for the answer to a forwarded request. */
 export interface AnswerWaiter {

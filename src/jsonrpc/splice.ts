@@ -8,6 +8,8 @@ import { LF } from './ascii.js'
 import { fault } from './errors.js'
 import { type Line, lineAt } from './line.js'
 import type { Span } from './scan.js'
+import type { RequestId } from './request-id.js'
+import { rawAt } from './text.js'
 
 /** Why a forwarded message may differ from what came in; the README prints this list. */
 export const editReasons = [
@@ -168,4 +170,17 @@ export function inOrder<E extends Span>(edits: readonly E[]): readonly E[] {
 
 function isBehind(one: Span, other: Span): boolean {
   return one.start > other.start || (one.start === other.start && one.end > other.end)
+}
+
+/** `edits`, and one that gives the message this id; a message without an id gets none. */
+export function withId(edits: readonly Edit[], idSpan: Span | undefined, id: RequestId): readonly Edit[] {
+  if (idSpan === undefined) return edits
+  const edit: Edit = { start: idSpan.start, end: idSpan.end, bytes: Buffer.from(id), why: 'id' }
+  return bothEdits(edits, [edit])
+}
+
+/** The edit that writes `text` at `span`; none where it stands there already. */
+export function writing(bytes: Buffer, span: Span, text: string, why: EditReason): readonly Edit[] {
+  if (rawAt(bytes, span) === text) return []
+  return [{ start: span.start, end: span.end, bytes: Buffer.from(text), why }]
 }

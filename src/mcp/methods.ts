@@ -1,11 +1,12 @@
 // Every method, by who sends it and the feature that it is of.
 
-import { type MethodTable, methodTable } from '../jsonrpc/method-table.js'
-import type {
-  ClientNotificationRow,
-  RequestRow,
-  ServerNotificationRow,
-  ServerRequestRow,
+import {
+  type ClientNotificationRow,
+  type RequestRow,
+  type ServerNotificationRow,
+  type ServerRequestRow,
+  type MethodTable,
+  methodTable,
 } from './methods/method-row.js'
 
 // Server features: tools, prompts, resources with their templates; utilities: completion.

@@ -4,7 +4,7 @@
 // unchanged where the connection carries one requester and the token is free.
 
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
-import { LENT_MAX, MINTED_FROM, Remembered } from '../jsonrpc/lending.js'
+import { LENT_MAX, MINTED_FROM, Remembered } from '../jsonrpc/inflight.js'
 
 /** Spellings that come back as they went out; `1.0` may come back as `1`. */
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]*")$/

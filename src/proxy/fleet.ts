@@ -22,7 +22,7 @@ import { openUpstream } from '../upstream/kinds/kinds.js'
 import type { StdioSurroundings } from '../upstream/kinds/stdio.js'
 import { stoppedUpstream } from '../upstream/kinds/unavailable.js'
 import type { Upstream } from '../upstream/contracts/upstream.js'
-import { within } from '../runtime/within.js'
+import { within } from '../runtime/deadline.js'
 import { latestHandshake } from '../mcp/revisions.js'
 
 export interface FleetParts {

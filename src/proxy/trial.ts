@@ -4,7 +4,7 @@ import type { Configuration, SchemaConfig } from '../config/config.js'
 import { buildRequest } from '../jsonrpc/build.js'
 import { frameOrError, isAnswerTo } from '../jsonrpc/frame.js'
 import { numericId } from '../jsonrpc/request-id.js'
-import { LazyPromise } from '../runtime/lazy-promise.js'
+import { LazyPromise } from '../runtime/lazy.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
 import { createProxy } from './proxy.js'
 import { memoryPair } from '../transports/memory.js'
@@ -12,7 +12,7 @@ import { LastWords } from '../upstream/process/last-words.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
-import { within } from '../runtime/within.js'
+import { within } from '../runtime/deadline.js'
 
 /** The result of a start. */
 export interface Trial {

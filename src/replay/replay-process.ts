@@ -3,7 +3,7 @@
 import { toOneLine } from '../jsonrpc/line-safe.js'
 import { LineSplitter } from '../transports/stdio/line-splitter.js'
 import type { Child, ChildExit, Runtime, SpawnSpec } from '../runtime/runtime.js'
-import { within } from '../runtime/within.js'
+import { within } from '../runtime/deadline.js'
 import type { Sent } from './line.js'
 import { type Mail, Mailbox } from './mailbox.js'
 import type { Server, ServerOutput } from './server.js'

@@ -2,8 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
-import type { Clock } from '../runtime/deadline.js'
-import { within } from '../runtime/within.js'
+import { type Clock, within } from '../runtime/deadline.js'
 import { BoundedText } from './bounded-text.js'
 import type { GuestProcess, Machine } from './runtime.js'
 

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { Runtime, SpawnSpec } from '../runtime/runtime.js'
-import { within } from '../runtime/within.js'
+import { within } from '../runtime/deadline.js'
 
 /** Where programs of the system are; a PATH may name scripts before them that look for another program. */
 export const systemFolders: readonly string[] = ['/usr/bin', '/usr/local/bin', '/bin']

@@ -4,8 +4,7 @@
 
 import { Buffer } from 'node:buffer'
 import { constants } from 'node:os'
-import type { Clock } from '../runtime/deadline.js'
-import { within } from '../runtime/within.js'
+import { type Clock, within } from '../runtime/deadline.js'
 import { type Artifact, Artifacts } from './artifacts.js'
 import type { CallOutput } from './call-output.js'
 import { type SandboxError, executionFailed, resourceLimit } from './errors.js'

@@ -2,8 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
-import type { Clock } from '../runtime/deadline.js'
-import { within } from '../runtime/within.js'
+import { type Clock, within } from '../runtime/deadline.js'
 import type { GuestExit, GuestProcess, Machine } from './runtime.js'
 
 /** Where a program runs, by which clock, and until when its output is wanted. */

@@ -3,8 +3,7 @@
 // Whoever runs too long is asked first (SIGINT), so that variables survive; then what the call runs is ended, and
 // what is not ended by that goes with its machine.
 
-import { type Clock, setDeadline } from '../runtime/deadline.js'
-import { within } from '../runtime/within.js'
+import { type Clock, setDeadline, within } from '../runtime/deadline.js'
 
 /** How long code has for its end after SIGINT. */
 const INTERRUPT_WAIT_MS = 2000

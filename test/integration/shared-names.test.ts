@@ -21,8 +21,7 @@ class Toolbox {
 
   constructor({ proxy }: TestProxy) {
     const [ours, theirs] = memoryPair()
-    this.#tell = (message) =>
-      ours.send(wireBytes(toLine(JSON.stringify({ jsonrpc: '2.0', ...message }))))
+    this.#tell = (message) => ours.send(wireBytes(toLine(JSON.stringify({ jsonrpc: '2.0', ...message }))))
     ours.start({
       message: (line) => this.#answer(parsed(line.toString())),
       oversize: nothing,

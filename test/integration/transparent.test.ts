@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { createProxy, limits, memoryPair } from '../../src/index.js'
-import { LazyPromise } from '../../src/runtime/lazy-promise.js'
+import { LazyPromise } from '../../src/runtime/lazy.js'
 import { remoteConfig } from '../../src/proxy/remote.js'
 import { TOOLS } from '../transports/support/one-tool.js'
 import { answerOf, json, scripted, type Handler, type Scripted } from '../transports/support/scripted.js'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { fieldLine } from '../../src/transports/http1/field-syntax.js'
+import { fieldLine } from '../../src/transports/http1/grammar.js'
 
 describe('a header field', () => {
   const sent: [string, string, string][] = [

@@ -10,7 +10,7 @@ import { array, assert as check, asyncProperty, constantFrom, nat, property, uni
 import type { RequestHead } from '../../src/transports/http-server/request-head.js'
 import { RequestReader } from '../../src/transports/http-server/request-reader.js'
 import { numRuns } from '../properties/runs.js'
-import { HttpSyntaxError } from '../../src/transports/http1/syntax-error.js'
+import { HttpSyntaxError } from '../../src/transports/http1/grammar.js'
 import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 
 /** What is read: a line for each request that came whole, and `refused` where nothing more is. */

@@ -11,7 +11,7 @@ import { assert as check, array, asyncProperty, boolean, constantFrom, tuple } f
 import { numRuns } from '../properties/runs.js'
 import type { ResponseHead } from '../../src/transports/http-client/response-head.js'
 import { ResponseReader } from '../../src/transports/http-client/response-reader.js'
-import { HttpSyntaxError } from '../../src/transports/http1/syntax-error.js'
+import { HttpSyntaxError } from '../../src/transports/http1/grammar.js'
 import { httpScraps, spoil, spoilingsWith } from './support/spoil.js'
 
 const OK = 'HTTP/1.1 200 OK\r\n'

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { LazyPromise } from '../../src/runtime/lazy-promise.js'
+import { LazyPromise } from '../../src/runtime/lazy.js'
 import { StartTurns } from '../../src/upstream/server/start-turns.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { FakeRuntime, polite, settled } from './support/fake-runtime.js'

@@ -4,7 +4,6 @@
 // came, and are joined into one line only when somebody wants to look into them.
 
 import { type Line, joinLine, lengthOf, toLine } from '../line.js'
-import { PartReader } from './part-reader.js'
 
 /** What a value of JSON may begin with, white space before it included. */
 const BEGINNINGS: ReadonlySet<number> = new Set(Buffer.from('{["-0123456789tfn \t\r\n'))
@@ -57,5 +56,31 @@ export class LongLine {
   get line(): Line {
     this.#line ??= joinLine(this.parts, this.length)
     return this.#line
+  }
+}
+
+/** Reads ranges in order, each behind the one before, without a copy. */
+export class PartReader {
+  readonly #parts: readonly Buffer[]
+  #index = 0
+  /** Where the part at `#index` begins in the message. */
+  #offset = 0
+
+  constructor(parts: readonly Buffer[]) {
+    this.#parts = parts
+  }
+
+  /** Adds the bytes from `from` to `to` as views on the parts. */
+  read(from: number, to: number, into: Uint8Array[]): void {
+    for (let part = this.#parts[this.#index]; part !== undefined; part = this.#parts[this.#index]) {
+      const end = this.#offset + part.length
+      const first = Math.max(from, this.#offset)
+      const last = Math.min(to, end)
+      const isWhole = last - first === part.length
+      if (last > first) into.push(isWhole ? part : part.subarray(first - this.#offset, last - this.#offset))
+      if (to <= end) return
+      this.#offset = end
+      this.#index++
+    }
   }
 }

@@ -1,7 +1,7 @@
 // Splicing a long message: what no edit touches stays where it lies.
 
 import { type Line, joinLine, lengthOf, toLine } from '../line.js'
-import { PartReader } from './part-reader.js'
+import { PartReader } from './long-line.js'
 import { type Edit, type SplicedLine, type WireBytes, checkOrder, wireBytes } from '../splice.js'
 
 /** A long message that may be sent, in parts; a line feed lies behind the last. */

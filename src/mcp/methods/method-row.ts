@@ -1,7 +1,5 @@
 // The properties of a method: who sends it, and where it is sent.
 
-import type { NamedRow } from '../../jsonrpc/method-table.js'
-
 /** The lists that the proxy puts together out of its upstreams' own. */
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates'
 
@@ -50,4 +48,22 @@ export interface ServerRequestRow extends NamedRow {
 export interface ServerNotificationRow extends NamedRow {
   readonly does: 'cancel' | 'progress' | 'log' | 'list-changed' | 'updated' | 'owner' | 'task'
   readonly lists: readonly ListKind[]
+}
+
+/** A method's row says where it goes; what else it says is its protocol's business. */
+export interface NamedRow {
+  readonly method: string
+}
+
+/** Rows by method. */
+export type MethodTable<R extends NamedRow> = ReadonlyMap<string, R>
+
+/** @throws TypeError where a method stands twice */
+export function methodTable<R extends NamedRow>(families: readonly (readonly R[])[]): MethodTable<R> {
+  const rows = new Map<string, R>()
+  for (const row of families.flat()) {
+    if (rows.has(row.method)) throw new TypeError(`method '${row.method}' has two rows`)
+    rows.set(row.method, row)
+  }
+  return rows
 }

@@ -1,7 +1,7 @@
 // The end of a session: nothing new is accepted, running calls may finish, then the connection is closed.
 
 import type { TransportError } from '../../jsonrpc/errors.js'
-import { LazyPromise } from '../../runtime/lazy-promise.js'
+import { LazyPromise } from '../../runtime/lazy.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import type { Revision } from '../../mcp/revisions/revision.js'
 

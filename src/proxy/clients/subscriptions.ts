@@ -12,7 +12,7 @@ import {
 } from '../../mcp/subscriptions.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { within } from '../../runtime/within.js'
+import { within } from '../../runtime/deadline.js'
 import { listShapes } from '../../mcp/lists.js'
 import { ListChanges, type ShownList } from '../routing/list-changes.js'
 import { fault } from '../../jsonrpc/errors.js'

@@ -6,11 +6,10 @@
 
 import { randomBytes } from 'node:crypto'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
-import { writing } from '../../jsonrpc/id-edit.js'
+import { type Edit, NO_EDITS, writing } from '../../jsonrpc/splice.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { numericId } from '../../jsonrpc/request-id.js'
-import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
 import type {
   Asker,

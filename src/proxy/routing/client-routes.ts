@@ -12,7 +12,7 @@ import type { RoutedClient } from './routed-client.js'
 import { type ReachParts, Router } from './router.js'
 import type { SessionProcess } from './session-status.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
-import { within } from '../../runtime/within.js'
+import { within } from '../../runtime/deadline.js'
 
 /** What all clients share: the servers and their catalogs. */
 export interface ReachSource {

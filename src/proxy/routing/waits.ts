@@ -10,9 +10,8 @@ import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
-import { within } from '../../runtime/within.js'
+import { within, setDeadline } from '../../runtime/deadline.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import { setDeadline } from '../../runtime/deadline.js'
 
 /** A server that a list waits for. */
 interface Pending {

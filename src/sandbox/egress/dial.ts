@@ -9,7 +9,7 @@ import { BlockList, connect, isIP } from 'node:net'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import type { Duplex } from 'node:stream'
 import type { Connect, Resolve, Runtime } from '../../runtime/runtime.js'
-import { within } from '../../runtime/within.js'
+import { within } from '../../runtime/deadline.js'
 import { type Destination, type EgressRefusal, refusal } from './proxy-request.js'
 
 /** Servers of the DNS are asked twice within this. */

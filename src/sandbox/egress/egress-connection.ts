@@ -2,10 +2,9 @@
 
 import { Buffer } from 'node:buffer'
 import type { Duplex, Readable, Writable } from 'node:stream'
-import { type Clock, setDeadline } from '../../runtime/deadline.js'
-import { within } from '../../runtime/within.js'
-import { HeadReader } from '../../transports/http1/head-reader.js'
-import { HttpSyntaxError } from '../../transports/http1/syntax-error.js'
+import { type Clock, setDeadline, within } from '../../runtime/deadline.js'
+import { HeadReader } from '../../transports/http1/reader.js'
+import { HttpSyntaxError } from '../../transports/http1/grammar.js'
 import { type AllowedHosts, hostName } from './allowed-hosts.js'
 import { HelloReader } from './client-hello.js'
 import { type EgressRuntime, dial } from './dial.js'

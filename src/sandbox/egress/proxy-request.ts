@@ -1,10 +1,7 @@
 // What a program asks the proxy for (RFC 9110, section 9.3.6): a tunnel to a host and a port, and nothing else.
 
 import { Buffer } from 'node:buffer'
-import { TOKEN } from '../../transports/http1/field-syntax.js'
-import { framingOf } from '../../transports/http1/framing.js'
-import { HeaderFields } from '../../transports/http1/header-fields.js'
-import { HttpSyntaxError } from '../../transports/http1/syntax-error.js'
+import { TOKEN, framingOf, HeaderFields, HttpSyntaxError } from '../../transports/http1/grammar.js'
 import { type AllowedHosts, hostName } from './allowed-hosts.js'
 
 const REQUEST_LINE = new RegExp(`^(${TOKEN}) ([\\x21-\\x7e]+) HTTP/1\\.([01])$`)

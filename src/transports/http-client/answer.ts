@@ -1,7 +1,7 @@
 // A response whose head has come, while its body comes.
 
 import type { Buffer } from 'node:buffer'
-import type { HeaderFields } from '../http1/header-fields.js'
+import type { HeaderFields } from '../http1/grammar.js'
 import type { ResponseHead } from './response-head.js'
 
 /** The reader of a body. `end` or `cut` is called once, unless the answer is dropped before. */

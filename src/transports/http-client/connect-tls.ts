@@ -4,7 +4,7 @@ import type { Buffer } from 'node:buffer'
 import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type SecureContext, type TLSSocket, connect, createSecureContext } from 'node:tls'
-import { TCP_KEEP_ALIVE_MS } from '../http1/tcp-keep-alive.js'
+import { TCP_KEEP_ALIVE_MS } from '../http1/write.js'
 import type { SocketPlace } from '../../runtime/runtime.js'
 import { SocketTroubleError, asError } from './trouble.js'
 

@@ -4,7 +4,6 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { HttpCredentials } from './credentials.js'
 import type { Redactor } from '../../text/redactor.js'
-import type { SseLimits } from '../sse/parser.js'
 import type { ListRefusals } from './list-refusals.js'
 import type { HttpPause } from './pause.js'
 
@@ -18,59 +17,57 @@ export interface CredentialsRefusal {
   readonly remedy: string | undefined
 }
 
-const MiB = 1024 * 1024
-
 /** The limits of a connection, with their usual values. */
-class Limits {
-  readonly sse: SseLimits = {
-    dataBytesMax: 64 * MiB,
+const limits = {
+  sse: {
+    dataBytesMax: 67_108_864, // 64 MiB
     fieldBytesMax: 1024,
     retryMsMin: 100,
     retryMsMax: 60_000,
-  }
+  },
   /** A JSON answer, or a batch of them: servers send files, over HTTP as over stdio. */
-  readonly answerBytesMax: number = 64 * MiB
+  answerBytesMax: 67_108_864, // 64 MiB
   /** How much is read of a body that is no answer, and how much of it is shown. */
-  readonly excerptBytesMax: number = 16 * 1024
-  readonly excerptCharsMax: number = 200
+  excerptBytesMax: 16_384, // 16 KiB
+  excerptCharsMax: 200,
   /** Above this many bytes that the server has not taken the connection is congested. */
-  readonly backlogBytesHigh: number = MiB
+  backlogBytesHigh: 1_048_576, // 1 MiB
   /** Every call in flight holds a socket, and so does every standalone stream. */
-  readonly socketsMax: number = 1024
-  readonly idleSocketsMax: number = 64
+  socketsMax: 1024,
+  idleSocketsMax: 64,
   /**
    * Shorter than what servers keep an idle connection open for, so that a request does not meet its end: Node's own
    * close theirs after five seconds.
    */
-  readonly idleSocketMs: number = 4000
+  idleSocketMs: 4000,
   /** Until a socket is connected and, for https, encrypted. */
-  readonly connectMs: number = 10_000
+  connectMs: 10_000,
   /** For a notification or an answer of ours, until the server has taken it. */
-  readonly acceptMs: number = 30_000
+  acceptMs: 30_000,
   /** Until a server is called that has not said that it took `notifications/initialized`. */
-  readonly readyMs: number = 5000
+  readyMs: 5000,
   /** For a request, in all; the owner of the connection gives up before. */
-  readonly answerMs: number = 660_000
+  answerMs: 660_000,
   /** How much longer than the owner's longest time that is. */
-  readonly answerMarginMs: number = 60_000
+  answerMarginMs: 60_000,
   /** For the answer to a request that is endless: the longest time that a timer has. */
-  readonly endlessMs: number = 2 ** 31 - 1
+  endlessMs: 2_147_483_647,
   /** After a cancel, or when an answered stream goes on, until the exchange is dropped. */
-  readonly lingerMs: number = 5000
+  lingerMs: 5000,
   /** For the last words of a connection that is closed. */
-  readonly closeMs: number = 1000
-  readonly retryAfterMsMax: number = 60_000
-  readonly redirectsMax: number = 3
+  closeMs: 1000,
+  retryAfterMsMax: 60_000,
+  redirectsMax: 3,
   /** Attempts to resume one answer without any event in between. */
-  readonly resumesMax: number = 5
-  readonly reconnectMsMin: number = 100
-  readonly reconnectMsMax: number = 60_000
-  readonly cookiesMax: number = 20
-  readonly cookieBytesMax: number = 4096
+  resumesMax: 5,
+  reconnectMsMin: 100,
+  reconnectMsMax: 60_000,
+  cookiesMax: 20,
+  cookieBytesMax: 4096,
 }
 
-export type HttpClientLimits = Readonly<Limits>
-export const defaultHttpClientLimits: HttpClientLimits = new Limits()
+export type HttpClientLimits = Readonly<typeof limits>
+export const defaultHttpClientLimits: HttpClientLimits = limits
 
 /** One server as the transports see it. */
 export interface HttpTarget {

@@ -4,9 +4,7 @@
 // refused: both a length and a transfer coding, two lengths, a coding that nobody
 // asked for, a space before a colon, a line that ends in LF alone or goes on in the next.
 
-import { type Framing, framingOf } from '../http1/framing.js'
-import { HeaderFields } from '../http1/header-fields.js'
-import { HttpSyntaxError } from '../http1/syntax-error.js'
+import { type Framing, framingOf, HeaderFields, HttpSyntaxError } from '../http1/grammar.js'
 
 const BEGINNING = /^HTTP\/\d/
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/

@@ -4,9 +4,8 @@
 // of a chunk; what was not taken then is given back.
 
 import type { Buffer } from 'node:buffer'
-import { BodyReader } from '../http1/body-reader.js'
-import { HeadReader } from '../http1/head-reader.js'
-import { HttpSyntaxError } from '../http1/syntax-error.js'
+import { BodyReader, HeadReader } from '../http1/reader.js'
+import { HttpSyntaxError } from '../http1/grammar.js'
 import { BARE_LF, ResponseHead } from './response-head.js'
 
 /** The events of a response, in this order. */

@@ -3,7 +3,7 @@
 // MCP, Transports, Streamable HTTP: session management, protocol version header.
 
 import { Waits } from '../../runtime/waits.js'
-import { fieldLine } from '../http1/field-syntax.js'
+import { fieldLine } from '../http1/grammar.js'
 import { LongLines } from '../long-lines.js'
 import { basicLogin, resolvedAddress } from './address.js'
 import type { HttpAgent } from './agent.js'

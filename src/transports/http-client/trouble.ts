@@ -1,7 +1,7 @@
 // Why a request got no response: the words and the code of the system, and a remedy where there is one.
 
 import type { TransportError } from '../../jsonrpc/errors.js'
-import { HttpSyntaxError } from '../http1/syntax-error.js'
+import { HttpSyntaxError } from '../http1/grammar.js'
 
 /** The failure of a socket. */
 export interface SocketTrouble {

@@ -6,7 +6,7 @@
 
 import type { Buffer } from 'node:buffer'
 import { Duplex } from 'node:stream'
-import { HeadReader } from '../http1/head-reader.js'
+import { HeadReader } from '../http1/reader.js'
 import { basicLogin, hostAndPort } from './address.js'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import type { HttpSocket } from './channel.js'

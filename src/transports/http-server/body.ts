@@ -19,7 +19,7 @@ import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { HttpRequest } from './request.js'
 import type { RequestHead } from './request-head.js'
 import type { HttpResponse } from './response.js'
-import { Slices } from './slices.js'
+import { Slices } from './pacing.js'
 
 /** The message of a POST, or several in an array. */
 export interface PostedMessage {

@@ -3,7 +3,7 @@
 import type { Buffer } from 'node:buffer'
 import type { Clock } from '../../runtime/deadline.js'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
-import { HttpSyntaxError } from '../http1/syntax-error.js'
+import { HttpSyntaxError } from '../http1/grammar.js'
 import { writeAll } from '../http1/write.js'
 import { Intake, type IntakeOwner } from './intake.js'
 import type { HttpServerLimits } from './limits.js'

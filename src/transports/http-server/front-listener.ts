@@ -7,13 +7,12 @@
 // The listener ends without taking a word back: no connection is closed before what was written on it has left.
 
 import { type Server, createServer } from 'node:net'
-import { TCP_KEEP_ALIVE_MS } from '../http1/tcp-keep-alive.js'
+import { TCP_KEEP_ALIVE_MS } from '../http1/write.js'
 import { type ChannelOwner, type ChannelParts, FrontChannel } from './channel.js'
 import type { HttpSurroundings } from './endpoint.js'
 import { RareWarnings } from './rare-warnings.js'
-import { repeat } from './repeat.js'
+import { repeat, Slices } from './pacing.js'
 import type { FrontSocket } from './request.js'
-import { Slices } from './slices.js'
 import { UnauthenticatedConnections } from './unauthenticated-connections.js'
 
 export interface ListeningParts

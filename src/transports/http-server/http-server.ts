@@ -21,7 +21,7 @@ import { hostRule, reachable } from './host.js'
 import type { HttpServerLimits } from './limits.js'
 import { RareWarnings } from './rare-warnings.js'
 import { type Refusal, Refusals, type Wording, closing } from './refusal.js'
-import { repeat } from './repeat.js'
+import { repeat } from './pacing.js'
 import type { HttpRequest, ServeResult } from './request.js'
 import { Streamable } from './streamable.js'
 

@@ -4,9 +4,7 @@
 // methods, other versions, bodies that end where the connection does. A client of
 // HTTP/1.0 has one request on each connection.
 
-import { type Framing, framingOf } from '../http1/framing.js'
-import { HeaderFields } from '../http1/header-fields.js'
-import { HttpSyntaxError } from '../http1/syntax-error.js'
+import { type Framing, framingOf, HeaderFields, HttpSyntaxError } from '../http1/grammar.js'
 
 /** Fields that decide who may do what, or how a message is read: they may come only once. */
 const once: ReadonlySet<string> = new Set([

@@ -4,9 +4,8 @@
 
 import { Buffer } from 'node:buffer'
 import { CR, LF } from '../../jsonrpc/ascii.js'
-import { BodyReader, type BodySink } from '../http1/body-reader.js'
-import { HeadReader, type WholeHead } from '../http1/head-reader.js'
-import { HttpSyntaxError } from '../http1/syntax-error.js'
+import { BodyReader, type BodySink, HeadReader, type WholeHead } from '../http1/reader.js'
+import { HttpSyntaxError } from '../http1/grammar.js'
 import type { HttpServerLimits } from './limits.js'
 import { RequestHead } from './request-head.js'
 

@@ -2,7 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
-import type { BodySink } from '../http1/body-reader.js'
+import type { BodySink } from '../http1/reader.js'
 import type { Refusal } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 import type { HttpResponse } from './response.js'

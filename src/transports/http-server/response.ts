@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { lengthOf } from '../../jsonrpc/line.js'
 import { WireParts } from '../../jsonrpc/fast/splice-parts.js'
-import { fieldLine } from '../http1/field-syntax.js'
+import { fieldLine } from '../http1/grammar.js'
 import { behind } from '../http1/write.js'
 import type { RequestHead } from './request-head.js'
 

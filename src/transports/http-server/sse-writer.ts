@@ -6,7 +6,7 @@
 import { Buffer } from 'node:buffer'
 import { type Wire, partsOf } from '../../jsonrpc/fast/splice-parts.js'
 import type { FrontParts } from './endpoint.js'
-import { repeat } from './repeat.js'
+import { repeat } from './pacing.js'
 import type { Fields, HttpResponse } from './response.js'
 
 const KEEP_ALIVE = Buffer.from(': keep-alive\n\n')

@@ -9,8 +9,8 @@ import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
-import { type LastWaits, realLastWaits } from '../../runtime/last-waits.js'
 import { Outbox } from './outbox.js'
+import { type LastWaits, realLastWaits } from '../../runtime/last-waits.js'
 import { passesTap } from '../tap.js'
 
 export interface NdjsonOptions {

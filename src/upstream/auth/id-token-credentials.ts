@@ -12,7 +12,7 @@ import type {
 } from '../../transports/http-client/credentials.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { whyNoTokens } from './google-auth.js'
-import { within } from '../../runtime/within.js'
+import { within } from '../../runtime/deadline.js'
 
 /** Monotonic time for waits, and the wall clock, by which tokens count. */
 type TokenClocks = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>

@@ -4,7 +4,7 @@
 // when the first connection is made, so that a start without such servers does
 // not pay for it.
 
-import { LazyValue } from '../../runtime/lazy-value.js'
+import { LazyValue } from '../../runtime/lazy.js'
 import { Redactor } from '../../text/redactor.js'
 import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
 import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'

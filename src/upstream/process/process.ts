@@ -11,7 +11,7 @@ import { spawnSpec } from './environment.js'
 import type { Child, ChildExit, LogSink, Runtime } from '../../runtime/runtime.js'
 import type { StdioServerConfig } from '../contracts/server-config.js'
 import { type StderrLimits, StderrLog } from './stderr-log.js'
-import { within } from '../../runtime/within.js'
+import { within } from '../../runtime/deadline.js'
 
 /** How long each rung of the stop ladder waits (MCP, Lifecycle: shutdown over stdio). */
 export interface StopLadder {

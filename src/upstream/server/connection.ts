@@ -22,7 +22,7 @@ import type { ServerContext } from './context.js'
 import type { Inbox } from './inbox.js'
 import type { Worker } from './worker.js'
 import type { ServerListen } from './listen.js'
-import { within } from '../../runtime/within.js'
+import { within } from '../../runtime/deadline.js'
 import type { ServerTimes } from '../contracts/server-config.js'
 
 /** A server as the proxy talks to it. */

@@ -19,7 +19,7 @@ import type { ServerConnection } from './connection.js'
 import type { ServerContext } from './context.js'
 import type { LaneClients } from './subscriptions.js'
 import type { Timer } from '../../runtime/runtime.js'
-import { within } from '../../runtime/within.js'
+import { within } from '../../runtime/deadline.js'
 import { callTimeout } from '../../mcp/call-timeout.js'
 
 /** Something that is followed, by the member of the filter that it stands in. */

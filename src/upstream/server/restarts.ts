@@ -13,7 +13,7 @@ import {
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ServerConnection } from './connection.js'
 import type { ServerContext } from './context.js'
-import { within } from '../../runtime/within.js'
+import { within } from '../../runtime/deadline.js'
 
 /** How crashes are answered. */
 export interface RestartPolicy {

@@ -4,7 +4,7 @@
 // would delay the answers to clients by seconds, and several installs at once slow each other down or damage the cache
 // that they share.
 
-import { LazyPromise } from '../../runtime/lazy-promise.js'
+import { LazyPromise } from '../../runtime/lazy.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
 /** `initialize`, and the list of a client that asks at once, are answered before a process starts that no call waits for. */

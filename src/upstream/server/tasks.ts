@@ -6,7 +6,7 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResultFrame } from '../../jsonrpc/frame.js'
-import { writing } from '../../jsonrpc/id-edit.js'
+import { writing } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientPort, HeldTask, Outcome, TaskSource } from '../../mcp/call.js'
 import type { TaskCapabilities } from '../../mcp/capabilities.js'

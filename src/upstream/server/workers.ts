@@ -2,7 +2,7 @@
 
 import type { Call, ClientPort } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
-import { LazyPromise } from '../../runtime/lazy-promise.js'
+import { LazyPromise } from '../../runtime/lazy.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { UpstreamError } from '../contracts/errors.js'
 import type { UpstreamState } from '../contracts/upstream.js'

@@ -106,8 +106,7 @@ export const usual: Play = (frame, session) => {
     session.notify('notifications/two', frame.id)
     session.answer(frame.id, '{}')
   }
-  if (frame.method === 'refuse')
-    say(session.connection, buildError(frame.id, invalidRequest('no')), frame.id)
+  if (frame.method === 'refuse') say(session.connection, buildError(frame.id, invalidRequest('no')), frame.id)
 }
 
 function initialize(frame: RequestFrame, session: ScriptedSession): void {

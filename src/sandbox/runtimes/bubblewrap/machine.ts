@@ -6,7 +6,7 @@ import process from 'node:process'
 import type { Duplex } from 'node:stream'
 import { readProcess } from '../../../runtime/process-table.js'
 import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
-import { within } from '../../../runtime/within.js'
+import { within } from '../../../runtime/deadline.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
 import { Egress } from '../../egress/egress.js'
 import {

@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 import process from 'node:process'
 import { type Readable, Transform } from 'node:stream'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
-import { within } from '../../../runtime/within.js'
+import { within } from '../../../runtime/deadline.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
 import type {
   GuestCommand,

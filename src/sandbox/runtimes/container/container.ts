@@ -1,7 +1,7 @@
 // A container for each session, by Docker or Podman, from an image that is there.
 
 import type { Child, Runtime } from '../../../runtime/runtime.js'
-import { within } from '../../../runtime/within.js'
+import { within } from '../../../runtime/deadline.js'
 import { StderrHead } from '../../host-program.js'
 import {
   type Machine,

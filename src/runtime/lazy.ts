@@ -1,4 +1,4 @@
-// A promise that is made only when something waits for it.
+// What is made only when it is needed: a promise, and a value that takes a while to make.
 
 /** A promise that is made only for who asks for it. */
 export class LazyPromise<T> {
@@ -22,5 +22,25 @@ export class LazyPromise<T> {
     if (this.#come !== undefined) return
     this.#come = { value }
     this.#resolve(value)
+  }
+}
+
+/** Makes it once for all callers; a failure reaches those who waited, and the next call tries again. */
+export class LazyValue<T> {
+  readonly #make: () => Promise<T>
+  #made: Promise<T> | undefined
+
+  constructor(make: () => Promise<T>) {
+    this.#make = make
+  }
+
+  get(): Promise<T> {
+    if (this.#made !== undefined) return this.#made
+    const made = this.#make()
+    this.#made = made
+    made.catch(() => {
+      this.#made = undefined
+    })
+    return made
   }
 }
