@@ -230,10 +230,10 @@ describe('what may stand only in few places', () => {
  * number, and nothing new is let in.
  */
 const atMost = {
-  classesOver12Members: 34,
+  classesOver12Members: 32,
   constructorsOver6Parameters: 0,
-  carriers: 51,
-  singleImporters: 51,
+  carriers: 45,
+  singleImporters: 37,
 }
 
 /** Interfaces that exist to carry the dependencies of one class. */

@@ -2,7 +2,6 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { InMemoryTaskStore } from '@modelcontextprotocol/sdk/experimental/tasks/stores/in-memory.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -81,41 +80,4 @@ for (const [way, transports] of ways)
     await other.connect(transport())
     t.after(() => other.close())
     await assert.rejects(other.experimental.tasks.getTask(id), /Task '.*' not found/)
-  })
-
-for (const [way, transports] of ways)
-  test(`what server-everything asks goes on as a task of its client, over ${way}`, async (t) => {
-    const transport = await transports(t)
-    const taskStore = new InMemoryTaskStore()
-    t.after(() => taskStore.cleanup())
-    // It has its result when the server has asked for the state once.
-    let finish: (() => Promise<void>) | undefined
-    const getTask = taskStore.getTask.bind(taskStore)
-    taskStore.getTask = async (...args) => {
-      const [task, end] = [await getTask(...args), finish]
-      finish = undefined
-      await end?.()
-      return task
-    }
-    const capabilities = {
-      elicitation: { form: {} },
-      tasks: { list: {}, cancel: {}, requests: { elicitation: { create: {} } } },
-    }
-    const client = new Client({ name: 'it', version: '1' }, { capabilities, taskStore })
-    client.setRequestHandler(ElicitRequestSchema, async (request, { taskStore: store }) => {
-      assert(store !== undefined && request.params.task !== undefined)
-      const task = await store.createTask({ ttl: request.params.task.ttl ?? null })
-      const result = { action: 'accept', content: { name: 'Ada' } }
-      finish = () => store.storeTaskResult(task.taskId, 'completed', result)
-      return { task }
-    })
-    await client.connect(transport())
-    t.after(() => client.close())
-    // Of a server that has not been called, what it lists to clients that can be asked nothing is shown.
-    await client.callTool({ name: 'everything__echo', arguments: { message: 'x' } })
-    const result = await client.callTool({
-      name: 'everything__trigger-elicitation-request-async',
-      arguments: {},
-    })
-    assert.match(JSON.stringify(result), /Name: Ada.*Task created.*Poll 1: working/)
   })

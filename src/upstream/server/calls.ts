@@ -38,9 +38,9 @@ export class Calls {
   readonly #clients: { readonly only: ClientPort | undefined }
   readonly #deadlines: Deadlines
   readonly #tokens = new ProgressTokens<InflightCall | ServerTask>()
-  /** What calls have begun that goes on behind their answers. */
+  /** The tasks that calls have begun. */
   readonly tasks: Tasks
-  /** Whose calls the server may still be at work on, though nobody waits for them. */
+  /** Calls that were given up, and that the server may still be processing. */
   readonly #abandoned: Abandoned
   /** Calls that came when the connection had ended, until it is known what is next. */
   readonly #unsent: InflightCall[] = []
@@ -174,7 +174,7 @@ export class Calls {
     return this.#deadlines.pause(flights)
   }
 
-  /** Gives each token back as its client wrote it; false when nobody waits for this progress. */
+  /** Passes progress on with the client's own token; false when no call has this token. */
   progressed(frame: NotificationFrame): boolean {
     const span = frame.params.members.span('progressToken')
     const flight = this.#tokens.find(span === undefined ? '' : rawAt(frame.line, span))
@@ -188,7 +188,7 @@ export class Calls {
     return true
   }
 
-  /** Whose answer an unacceptable message would have been; with two ids it is the answer of neither. */
+  /** The calls that an unacceptable message claims to answer; a message with two ids answers neither. */
   claimedBy(error: FrameError, line: Uint8Array): InflightCall[] {
     return [...new Set(claimedIds(error, line).flatMap((id) => this.#peer.entry(id) ?? []))]
   }
@@ -206,7 +206,7 @@ export class Calls {
     this.#giveUp(flight, upstreamFailed(this.#service, reason, `'${this.#service}': ${what}`))
   }
 
-  /** Nobody will answer any more. */
+  /** The connection has ended, so no answer comes any more. */
   drain(unanswered: readonly InflightCall[], failure: () => UpstreamError): void {
     this.#deadlines.stop()
     this.tasks.failAll(failure)
@@ -240,7 +240,7 @@ export class Calls {
   /**
    * Whether the next connection may have a call: one that provably never left, and one that reads, once.
    *
-   * What else a server may have done stays undone or done; nothing of it is done twice.
+   * Any other call may have had an effect, so it is not made twice.
    */
   #mayRepeat(flight: InflightCall): boolean {
     const { call } = flight
@@ -255,7 +255,9 @@ export class Calls {
     return !wasSent || (nth !== undefined && traffic !== undefined && nth > traffic.departed)
   }
 
-  /** A session is opened anew once for each call that is refused in it: what is refused there too is refused for good. */
+  /**
+   * A session is opened anew once for each call that is refused in it: what is refused there too is refused for good.
+   */
   #mayFollow(call: Call, { details }: TransportError): boolean {
     if (call.isAboutTask) return false
     const wasRefused = details?.['status'] !== undefined
@@ -289,7 +291,7 @@ export class Calls {
     if (!call.isAboutTask) this.#connection.timedOut()
   }
 
-  /** The limit is nobody's own, and it is not known that the server is stuck. */
+  /** The limit is the default, and the server is not known to be stuck. */
   #mayBeAtWork({ call: { deadline }, isChecked }: InflightCall): boolean {
     return deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs' && !isChecked
   }
@@ -323,7 +325,7 @@ export class Calls {
     this.#end(flight)
   }
 
-  /** Nobody wants the answer any more. */
+  /** The client has cancelled the call, or is gone. */
   cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void {
     const peer = this.#peer
     const span = frame?.params.members.span('requestId')
@@ -344,8 +346,8 @@ export class Calls {
   #end(flight: InflightCall): void {
     if (flight.ended) return
     flight.ended = true
-    if (flight.isPaused) this.#deadlines.end(flight)
-    if (flight.token !== undefined && !flight.isHanded) this.#tokens.release(flight.token)
+    this.#deadlines.end(flight)
+    this.#tokens.release(flight.token)
     this.#worker.onCallEnded(flight.call)
     if (this.#onIdle !== undefined) this.#checkIdle()
   }
@@ -360,25 +362,21 @@ export class Calls {
 export class InflightCall implements CallHolder, AnswerWaiter {
   readonly #owner: Pick<Calls, 'answered' | 'cancelled'>
   readonly call: Call
-  /** What it was to be sent with, should it have to be sent again. */
+  /** The edits of the call, kept in case it has to be sent again. */
   readonly edits: readonly Edit[]
   /** By how much its deadline was put off, since the proxy did not run. */
   graceMs = 0
   wasSent = false
-  /** Its client is asked about it, or was. */
-  isPaused = false
   /** Which of the messages to this server it is, where they are counted. */
   nth: number | undefined
   /** The id that the server knows it by. */
   id: RequestId
   /** The server is being asked on its account whether it is alive. */
   isChecked = false
-  /** Nobody waits for it any more, and its slot is free. */
+  /** The call has ended on this connection, and its slot is free. */
   ended = false
-  /** Raw JSON of the progress token that the server was given. */
+  /** Raw JSON of the progress token that the server was given, until a task has it. */
   token: string | undefined
-  /** Whether a task has the token now. */
-  isHanded = false
 
   constructor(call: Call, edits: readonly Edit[], owner: Pick<Calls, 'answered' | 'cancelled'>) {
     this.#owner = owner

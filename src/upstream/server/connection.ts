@@ -42,12 +42,12 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   readonly #ending: Ending
   /** The server is being asked which revisions it speaks. */
   #isProbing = false
-  /** The server knows no sessions: it is told nothing that only a session has, and is given no answers. */
+  /** The server knows no sessions, so it gets no notifications of a session and no responses. */
   isTyped = false
   /** Resolves when calls may be sent; undefined when they may. */
   settling: Promise<void> | undefined
   #firstQuestions: FirstQuestions | undefined
-  /** What such a server is listened to for; undefined of all but the first of a lane. */
+  /** The subscription to changes of such a server; only the first connection of a lane has one. */
   listening: ServerListen | undefined
   /** Messages that are no answers. */
   #messages = 0
@@ -93,17 +93,20 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     return this.own.isOpen && this.#ending.how === undefined
   }
 
-  /** What the server has not taken yet. */
+  /** Bytes that the server has not read yet. */
   get backlogBytes(): number {
     return this.dialed.connection.backlogBytes
   }
 
-  /** Why the connection ended, for whoever asks afterwards. */
+  /** Why the connection ended. */
   get failure(): UpstreamError {
     return this.#ending.failure
   }
 
-  /** Begins to read and shakes hands, with the client's own request where that is to reach the server. @throws UpstreamError */
+  /**
+   * Begins to read and shakes hands, with the client's own request where that is to reach the server. @throws
+   * UpstreamError
+   */
   async start(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     this.#peer.start()
     const opened = await this.#open(declared, opening)
@@ -112,7 +115,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     return opened
   }
 
-  /** What its leg says to the server until calls may be sent. @throws UpstreamError */
+  /** Runs the handshake of its leg, until calls may be sent. @throws UpstreamError */
   async #open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     const patience = this.own.patience('startTimeoutMs')
     const voice = {
@@ -171,7 +174,10 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     if (id !== undefined) this.#firstQuestions?.answered(id)
   }
 
-  /** The server has ended by itself on the question which revisions it speaks: it is to be started anew, and not asked. */
+  /**
+   * The server has ended by itself on the question which revisions it speaks: it is to be started anew, and not
+   * asked.
+   */
   get endedOnProbe(): boolean {
     return this.#isProbing && this.dialed.pid !== undefined && this.#ending.how === 'ended'
   }
@@ -188,7 +194,10 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     else this.#worker.replace(this, 'it refuses the revision that it spoke before')
   }
 
-  /** Takes over a request that begins or ends to follow something from a server without sessions, which knows none such; whether it has. */
+  /**
+   * Takes over a request that begins or ends to follow something from a server without sessions, which knows none
+   * such; whether it has.
+   */
   follows(call: Call): boolean {
     if (this.isTyped) void (this.listening?.follows(call) ?? call.fail(notFollowed(this.service, '')))
     return this.isTyped
@@ -198,7 +207,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     if (!this.isTyped) this.#peer.pass(frame, edits)
   }
 
-  /** A request whose answer comes when nobody wants to hear of changes any more; undefined when too many are out. */
+  /** Sends a request whose response ends the subscription; undefined when too many requests are in flight. */
   listen(params: string, isAboutTasks: boolean): PendingAnswer | undefined {
     return this.#peer.ask('subscriptions/listen', this.#leg.speech.params(params, isAboutTasks))
   }
@@ -208,12 +217,12 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     if (!this.isTyped) void this.ask('ping', '{}').catch(() => {})
   }
 
-  /** Stops or resumes reading what the server says; one that has failed is not heard again. */
+  /** Pauses or resumes reading; a connection that has failed is not read again. */
   read(on: boolean): void {
     if (!on || this.#ending.how !== 'ended') this.dialed.connection.read(on)
   }
 
-  /** `why` is what calls in flight are told, where that is not the end of everything. */
+  /** `why` explains the error of the calls in flight, where the server is to come back. */
   async stop(why?: string): Promise<void> {
     this.#ending.stopped(why)
     this.own.stop()
@@ -349,11 +358,13 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
 // Why a connection to a server ended: the first known reason is kept.
 //
-// A server that is being stopped has a while of its own before it is told by a signal, and what it answers until then
-// is heard. One that is to come back and answers nothing is stuck: those who wait for it, or for a slot of it, are
-// better off with its successor.
+// A server that is being stopped may still answer before it gets a signal, and these answers count. A server that is to
+// come back and answers nothing is stuck, so calls do not wait for it as long.
 
-/** How a connection ended: by itself, because the server has forgotten the session, or because the proxy has stopped it. */
+/**
+ * How a connection ended: by itself, because the server has forgotten the session, or because the proxy has stopped
+ * it.
+ */
 interface End extends DialEnd {
   readonly how: 'ended' | 'forgotten' | 'stopped'
 }
@@ -371,12 +382,14 @@ export class Ending {
     this.#context = context
   }
 
-  /** Undefined while it has not ended. A server that did not end by itself may still finish what it was asked before. */
+  /**
+   * Undefined while it has not ended. A server that did not end by itself may still finish what it was asked before.
+   */
   get how(): End['how'] | undefined {
     return this.#end?.how
   }
 
-  /** As an error for whoever asks. */
+  /** The reason as an error. */
   get failure(): UpstreamError {
     const { service } = this.#context
     const closed: DialEnd = { reason: 'closed', message: `'${service}' closed its connection` }
@@ -392,7 +405,7 @@ export class Ending {
     this.#first('forgotten', fromTransport(this.#context.service, error))
   }
 
-  /** `why` is what the calls in flight are told where the server comes back. */
+  /** `why` explains the error of the calls in flight, where the server comes back. */
   stopped(why: string | undefined): void {
     const { service } = this.#context
     const end: DialEnd =
@@ -406,7 +419,10 @@ export class Ending {
     this.#end ??= { how, reason, message, details }
   }
 
-  /** Calls `over` when the calls in flight on a server that was told to stop wait no longer; `answers` says how many have come. */
+  /**
+   * Calls `over` when the calls in flight on a server that was told to stop wait no longer; `answers` says how many
+   * have come.
+   */
   awaitAnswers(comesBack: boolean, answers: () => number, over: () => void): void {
     if (this.#lastAnswers !== undefined) return
     const { limits, runtime } = this.#context
@@ -448,7 +464,7 @@ export class OwnRequests {
   readonly #ending: Ending
   /** The server does not list what it has. */
   readonly #onListTimeout: () => void
-  /** What ends the waits that are under way. */
+  /** Each wait that is under way. */
   readonly #waits = new Set<StoppableWait<ResponseFrame>>()
   #isStopped = false
   /** How many answers have come. */
@@ -473,7 +489,7 @@ export class OwnRequests {
       : this.#ending.failure
   }
 
-  /** The server is being stopped: nobody needs to know any more what was asked. */
+  /** The server is being stopped, so its answers are not needed any more. */
   stop(): void {
     this.#isStopped = true
     for (const wait of this.#waits) wait.stop()
@@ -496,7 +512,7 @@ export class OwnRequests {
     return this.#answer(frame.method, asked, patience)
   }
 
-  /** Gives up one that has no patience of its own. */
+  /** Cancels a request that has no time limit. */
   giveUp(id: RequestId): void {
     this.#peer.retire(id)
     cancelRequest(this.#peer, id, 'nobody waits for it any more')
@@ -535,7 +551,7 @@ export class OwnRequests {
   /** @throws UpstreamError always */
   #expired(id: RequestId, method: string, { of }: Patience): never {
     const { service, times } = this.#context
-    // Only now: the id of an answered request may have been lent to somebody else already.
+    // Only now: the id of an answered request may already belong to another request.
     this.#peer.retire(id)
     // A handshake is never cancelled (MCP, Utilities: cancellation); the connection ends instead.
     if (of !== 'startTimeoutMs') cancelRequest(this.#peer, id, 'the request timed out')

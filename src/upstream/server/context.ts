@@ -1,4 +1,5 @@
-// What every part of one server works with: the services of the proxy, how servers of this kind behave, and what is known of the server.
+// The context of one server: the services of the proxy, how servers of its kind behave, and the facts about this
+// server.
 
 import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
@@ -23,7 +24,7 @@ export interface ProxyContext {
   readonly runtime: Runtime
   readonly log: LogSink
   readonly news: UpstreamNews
-  /** Whether somebody wants to hear of every request over the network. */
+  /** Whether every request over the network is logged. */
   readonly verbose: boolean
   readonly limits: UpstreamLimits
   /** For one connection to a server that is configured so; `memory` is the server's. */
@@ -60,7 +61,7 @@ export interface ServerKind {
   readonly idleTimeoutMs: number | undefined
   readonly restart: boolean
   readonly restartDelayMs: number
-  /** What happens to a process whose call has taken too long. */
+  /** Whether a process whose call has taken too long is restarted. */
   readonly onTimeout: 'cancel' | 'restart'
   /** Whether it is needed for as long as it has clients, though nothing is asked of it. */
   readonly staysForClients: boolean
@@ -70,7 +71,7 @@ export interface ServerKind {
   readonly mirrors: boolean
   /** For how long it is taken to speak what it was found to speak. */
   readonly eraMs: number
-  /** What the bundled sandbox says of itself; undefined before it runs. */
+  /** The sandbox's description of itself; undefined before it runs. */
   readonly about?: () => ServerAbout | undefined
 }
 

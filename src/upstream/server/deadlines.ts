@@ -16,7 +16,9 @@ export class Deadlines {
   readonly #flights: () => Iterable<InflightCall>
   readonly #expire: (flight: InflightCall) => void
   #timer: Timer | undefined
-  /** When they are looked at next. A call with an earlier deadline has to be started here; the others are found then. */
+  /**
+   * When they are looked at next. A call with an earlier deadline has to be started here; the others are found then.
+   */
   looksAt: number = Infinity
 
   constructor(
@@ -48,10 +50,7 @@ export class Deadlines {
   pause(flights: readonly InflightCall[]): () => void {
     const now = this.#runtime.now()
     const paused = [...flights]
-    for (const flight of paused) {
-      flight.isPaused = true
-      flight.call.deadline.pause(now)
-    }
+    for (const flight of paused) flight.call.deadline.pause(now)
     return () => {
       for (const flight of paused.splice(0)) this.#resume(flight)
     }

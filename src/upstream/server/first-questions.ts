@@ -1,4 +1,4 @@
-// What a server asks right after the handshake, before any call.
+// The requests of a server right after the handshake, before any call.
 //
 // A server that asks for roots then, as server-filesystem does, refuses calls until it has them and has looked at the
 // folders. Calls wait until no question is open and the server has asked nothing for a moment.

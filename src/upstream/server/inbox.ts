@@ -31,7 +31,10 @@ export class Inbox {
   readonly #scope: LaneScope
   readonly lists: Lists
   readonly #connections = new Set<ServerConnection>()
-  /** What the server said of itself last, and how it was found out what it speaks; undefined before it has. */
+  /**
+   * The server's latest description of itself, and how its revision was found out; undefined before the first
+   * handshake.
+   */
   server: OpenedServer | undefined
   /** Resolves when the lists have been read that are being read now. */
   reading: Promise<void> = Promise.resolve()
@@ -86,7 +89,9 @@ export class Inbox {
     for (const connection of this.#connections) connection.read(on)
   }
 
-  /** A remote server may run, and be paid for, only while it is listened to: it rests once nobody is there. */
+  /**
+   * A remote server may cost money while a connection to it is open, so the connection ends when no client needs it.
+   */
   get isNeeded(): boolean {
     const { clients } = this
     if (this.#scope.startsOnCall) return this.isAtWork || [...clients].some(({ listens }) => listens)
@@ -98,7 +103,7 @@ export class Inbox {
     return this.clients.followedCount > 0 || this.clients.tasks.size > 0
   }
 
-  /** What a process has begun besides calls is not over. */
+  /** Lists are being read, a server waits for the answer of a client, or a task runs. */
   get isAtWork(): boolean {
     const hasTasks = [...this.#connections].some((connection) => connection.calls.tasks.areWanted)
     return this.lists.busy || this.#isOwed || hasTasks
@@ -120,18 +125,18 @@ export class Inbox {
     const { calls } = connection
     const running = sharing === 'plain' ? undefined : (calls.tasks.waitingFor(frame) ?? calls.askable)
     const call = during ?? running ?? connection.waitingCall
-    // On a lane of its own a client can be asked at any time.
+    // A client with a lane for itself can be asked at any time.
     const client = sharing === 'own' ? this.clients.only : call?.client
     const isDeclared = this.#isDeclared(row, (call?.context ?? client?.profile)?.capabilities)
     const caller = call ?? calls.oneAskable
     if (!isDeclared && caller !== undefined && !this.#isDeclared(row, caller.context.capabilities))
       caller.lacks(requiredCapabilities(questionOf(frame)))
-    // A server that several clients share is not told of all that each of them can do.
+    // A server that several clients share does not know the capabilities of each of them.
     const isTold = sharing === 'own' || this.#isDeclared(row, this.#scope.declared)
     if (sharing === 'guest' && isTold && client === undefined && connection.hold(frame)) return
     if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, connection)
     const over = calls.pause(client, call)
-    // No server is told that a client could answer with a task.
+    // No server knows that a client could answer with a task.
     const edits = cutNamed(frame.params.members, ['task'], 'task')
     if (client.ask({ frame, asker: connection, during: call, over, edits })) return
     over()
@@ -164,7 +169,7 @@ export class Inbox {
         return
       case 'task':
         if (connection.isTyped) return this.#taskChanged(frame, connection)
-        // What passes to the one client of the one server need not have been begun by a call of this session.
+        // With one client and one server, the task need not have been begun by a call of this session.
         if (connection.calls.tasks.onStatus(frame)) return
         if (this.#scope.opening !== undefined) return this.#toOnlyClient(frame, row, during)
         return this.#log('debug', `${frame.method} is about a task that no client has here`)
@@ -192,12 +197,12 @@ export class Inbox {
   #updated(frame: NotificationFrame, connection: ServerConnection): void {
     const uri = frame.params.members.string('uri')
     if (uri === undefined) return
-    // Which request of ours it belongs to is nothing to anybody else.
+    // The subscription is a request of the proxy, so clients do not get its id.
     const edits = connection.isTyped ? cutNamed(frame.params.meta, [SUBSCRIPTION_ID], 'subscription') : []
     for (const client of this.clients.followersOf(uri)) client.tell(frame, edits, undefined)
   }
 
-  /** Those who follow it have a request of their own open, which says to which one it belongs. */
+  /** Each client that follows it has an open request, and its leg adds the id of that. */
   #taskChanged(frame: NotificationFrame, connection: ServerConnection): void {
     connection.calls.tasks.onStatus(frame)
     const id = frame.params.members.string('taskId') ?? ''

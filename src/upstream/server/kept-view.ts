@@ -165,7 +165,7 @@ export class KeptView {
     return this.#isLate || this.#before?.failure !== undefined || this.#before?.isGivenUp === true
   }
 
-  /** What an earlier run has left, until this start has ended. */
+  /** The facts of an earlier run, until this start has ended. */
   get before(): KeptFacts | undefined {
     return this.#before
   }
@@ -191,18 +191,16 @@ export class KeptView {
     this.#isLate = !this.#isOver
   }
 
-  /** The first attempt has failed; the next start does not wait for the server. */
-  failed(why: string): void {
-    if (!this.#isOver) this.#all.failed(why)
-  }
-
   /**
-   * The start has failed: what an earlier run has kept is not shown any more; gives the lists that had something.
+   * The first attempt has failed, so the next start does not wait for the server.
    *
-   * The words of another process of this run stay, as after a crash.
+   * The facts of an earlier run are not shown any more; returns the lists that had items. The facts of another process
+   * of this run stay, as after a crash.
    */
-  forget(): ListKind[] {
-    if (this.#isOver || this.#isCurrent) return []
+  failed(why: string): ListKind[] {
+    if (this.#isOver) return []
+    this.#all.failed(why)
+    if (this.#isCurrent) return []
     this.over()
     return this.#lists.forget()
   }

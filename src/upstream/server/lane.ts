@@ -18,7 +18,7 @@ import type { Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
 
 /** The processes of one server for one set of clients. */
 export class ServerLane implements Lane, ServerView {
-  /** As it is now: what is shown of a server may change while it runs. */
+  /** The current configuration: names and filters may change while the server runs. */
   config: ServerConfig
   /** Its server has left the configuration. */
   retired = false
@@ -32,12 +32,12 @@ export class ServerLane implements Lane, ServerView {
   readonly #keptView: KeptView
   /** Nothing has been wanted yet of this lane's own process. */
   #isUnused = true
-  /** What clients see of the server until then. */
+  /** The lane whose view its client sees until then. */
   #standIn: ServerLane | undefined
   /** The lanes that this one stands in for. */
   readonly #deferred = new Set<ServerLane>()
 
-  /** `left` hears that the one client of the lane has left. */
+  /** `left` is called when the one client of the lane has left. */
   constructor(context: ServerContext, scope: LaneScope, config: ServerConfig, left: () => void) {
     this.#context = context
     this.#scope = scope
@@ -47,12 +47,12 @@ export class ServerLane implements Lane, ServerView {
     this.#lists = new Lists(context, scope.sharing, announce, () => this.#keep())
     this.known = this.#lists.known
     this.#inbox = new Inbox(context, scope, this.#lists)
-    // What clients with processes of their own are listed is not what the others are; those see the common lane.
+    // The lists of a client's own process may differ from those of the common lane, which other clients see.
     const isKept = !scope.startsOnCall || context.isolation === 'session'
     this.#keptView = new KeptView(context.keptLists, this.#lists, isKept)
     const settled = (): void => this.#settle()
     this.#workers = new Workers(context, scope, this.#inbox, this.#keptView, settled)
-    // What can be answered at once is answered before a process is started.
+    // Requests that kept lists can answer are answered before a process is started.
     const isLater = !context.dialer.hasAdopted && this.#keptView.facts !== undefined
     if (!scope.startsOnCall && !config.lazy) this.#workers.begin(isLater)
   }
@@ -147,7 +147,7 @@ export class ServerLane implements Lane, ServerView {
     return !this.#keptView.isSilent
   }
 
-  /** What the server said of itself, now or in an earlier start. */
+  /** The server's description of itself and its lists, from this start or an earlier one. */
   get described(): Described | undefined {
     const { facts } = this
     if (facts === undefined) return undefined
@@ -165,7 +165,7 @@ export class ServerLane implements Lane, ServerView {
 
   get state(): UpstreamState {
     const { state } = this.#workers
-    // Nobody is to take a server for well that has not said yet what it has, or cannot.
+    // A server is connected once its tools and prompts have been listed.
     if (state !== 'connected' || this.#lists.hasNames) return state
     return this.#lists.failure === undefined ? 'starting' : 'error'
   }
@@ -180,7 +180,7 @@ export class ServerLane implements Lane, ServerView {
     return this.#workers.failure ?? (failure && { ...failure, body: undefined })
   }
 
-  /** What a process of its own said last; undefined before one has. */
+  /** The latest description by a process of this lane; undefined before the first. */
   get server(): OpenedServer | undefined {
     return this.#inbox.server
   }
@@ -227,7 +227,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   read(client: ClientPort, on: boolean): void {
-    // Nobody is held back for the sake of one client among several.
+    // One slow client among several does not pause the others.
     if (on || this.#inbox.clients.only === client) this.#inbox.read(on)
   }
 
@@ -275,15 +275,14 @@ export class ServerLane implements Lane, ServerView {
   #settle(): void {
     // It has its answer, unless the server could not be reached.
     this.#scope.opening?.fail(this.#workers.failure?.body ?? shuttingDown())
-    // One for which there was no room is well, as far as anybody knows.
+    // A start that was refused for want of room says nothing about the server.
     const { failure } = this.#workers
     const isUnknown = this.#inbox.isClosed || failure?.reason === 'overloaded'
     if (this.#inbox.facts !== undefined || isUnknown) return
-    this.#keptView.failed(failure?.message ?? 'it did not start')
-    this.#announce(this.#keptView.forget())
+    this.#announce(this.#keptView.failed(failure?.message ?? 'it did not start'))
   }
 
-  /** What the server has said of itself is kept for the next start. */
+  /** Keeps the server's description and lists for the next start. */
   #keep(): void {
     const { facts } = this.#inbox
     if (facts !== undefined && !this.retired) this.#keptView.confirmed({ facts, lists: this.#describedLists })

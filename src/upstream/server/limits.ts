@@ -33,7 +33,7 @@ export interface UpstreamLimits {
   /** How long the end of a connection waits for the exit that explains it. */
   readonly exitWaitMs: number
   readonly inflightMax: number
-  /** How long a server takes to start before whoever watches is told that it is late. */
+  /** How long a server may take to start before the event `late` is reported. */
   readonly lateMs: number
   /** Resources that the clients of one lane may follow. */
   readonly subscriptionsMax: number
@@ -43,11 +43,11 @@ export interface UpstreamLimits {
   readonly remoteEraMs: number
   /** How long a server has to say what it will tell of. */
   readonly listenAckMs: number
-  /** How long it is heard by two requests, when one takes the place of another. */
+  /** How long two subscriptions overlap, when one replaces the other. */
   readonly listenOverlapMs: number
   /** How long a server has for the question which revisions it speaks. */
   readonly probeMs: number
-  /** How long a session with a remote server stays that nobody uses and no client is there for. */
+  /** How long an unused session with a remote server stays open after its last client has left. */
   readonly remoteRestMs: number
   /** Processes of one client without a session, where a call that waits for its client keeps its process. */
   readonly guestProcessesMax: number

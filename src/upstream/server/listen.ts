@@ -1,8 +1,9 @@
-// What a server without sessions is listened to for: one request, whose answer comes when nobody listens any more.
+// The subscription to a server without sessions: one request, whose response ends it.
 //
-// MCP 2026-07-28, Subscriptions; the extension Tasks: task status notifications. What is listened for cannot be changed: another request takes the place of the one
-// before, which is given up only once the server has acknowledged its successor, so that nothing is missed between. Over HTTP each
-// has a stream of its own, on which something may still be on its way: there both are heard for a while.
+// MCP 2026-07-28, Subscriptions; the extension Tasks: task status notifications. A subscription cannot
+// be changed: another request replaces it, and the old one is cancelled only once the server has acknowledged the new
+// one, so that nothing is missed between. Over HTTP each has a separate stream, on which messages may still be on
+// their way, so both stay open for a short time.
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { itemsAt, membersAt } from '../../jsonrpc/members.js'
@@ -34,7 +35,7 @@ interface Listening {
   readonly id: RequestId
   readonly filter: string
   readonly topics: Topics
-  /** Of those, the ones that the server tells of; undefined until it has acknowledged. */
+  /** The topics that the server has accepted; undefined until it has acknowledged. */
   honoured: Topics | undefined
 }
 
@@ -53,7 +54,7 @@ export class ServerListen {
   #current: Listening | undefined
   /** Waits to be acknowledged. */
   #next: Listening | undefined
-  /** What is to be heard has changed since that was sent. */
+  /** The topics have changed since `#next` was sent. */
   #isDue = false
   #isFirst = true
   #isDeaf = false
@@ -84,7 +85,7 @@ export class ServerListen {
     this.#onListening = onListening
   }
 
-  /** Listens for what clients want to hear now. */
+  /** Subscribes to the topics that clients follow now. */
   renew(): void {
     if (this.#isClosed || this.#isDeaf || this.#retry !== undefined) return
     if (this.#next !== undefined) {
@@ -107,7 +108,7 @@ export class ServerListen {
     return kind === 'taskIds' ? this.#clients.tasks.names : this.#clients.followed
   }
 
-  /** Takes over a call by which its client begins or ends to follow something; who follows what is known by then. */
+  /** Takes over a call by which a client begins or ends to follow something; the client is registered already. */
   async follows(call: Call): Promise<void> {
     const topic = topicOf(call)
     if (call.row.subscribes !== true) this.renew()
@@ -122,7 +123,7 @@ export class ServerListen {
     call.settle({ kind: 'result', result: '{}' })
   }
 
-  /** Resolves with whether the server will tell of changes of this, which somebody follows now. */
+  /** Resolves with whether the server reports changes of this topic, which a client follows now. */
   #granted(topic: Topic): Promise<boolean> {
     if (this.#isClosed || this.#isDeaf || !this.#tellsOf(topic.kind)) return Promise.resolve(false)
     return new Promise((answer) => {
@@ -205,7 +206,7 @@ export class ServerListen {
     void this.#await(next, pending)
   }
 
-  /** Nothing is left to be heard. */
+  /** No topic is left. */
   #giveUp(): void {
     this.#cancelLast()
     if (this.#current !== undefined) this.#connection.own.giveUp(this.#current.id)
@@ -248,7 +249,7 @@ export class ServerListen {
     })
   }
 
-  /** Those who wait for what this one has asked for; what nobody follows any more is not asked for. */
+  /** Answers the calls that wait for these topics, and those for topics that no client follows any more. */
   #settle({ topics, honoured }: Pick<Listening, 'topics' | 'honoured'>): void {
     const followed = topicsFrom((kind) => this.#followed(kind))
     const waiting = this.#waiting
@@ -274,7 +275,7 @@ export class ServerListen {
   }
 }
 
-/** What is listened for, as raw JSON; empty where that is nothing. */
+/** The filter of the request as raw JSON; empty where there is nothing to subscribe to. */
 function filterOf({ changes }: ServerCapabilities, topics: Topics): string {
   const lists = (['tools', 'prompts', 'resources'] as const).filter((kind) => changes.includes(kind))
   const members = lists.map((kind) => `"${kind}ListChanged":true`)

@@ -1,7 +1,7 @@
 // The lists of a lane: read when its first process opens, when a process says
 // that they have changed, and again where that failed.
 //
-// What cannot be read stays as it was last known, so that a server which comes
+// A list that cannot be read stays as it was last known, so that a server which comes
 // back half does not look as if it had nothing. One that comes back and says that
 // it has nothing is asked again, since many say so before they are done.
 
@@ -21,7 +21,7 @@ const NOTHING: readonly ListItem[] = []
 /** How often a server that had something before it was started anew is asked again whether it has nothing now. */
 const DOUBTED_RETRIES = 3
 
-/** How often a server that cannot list is asked while somebody waits for it. */
+/** How often a server that cannot list is asked while a call waits for it. */
 const HURRIED_TRIES = 3
 
 /** Tools that one log line names. */
@@ -33,7 +33,7 @@ export interface ListFailure {
   readonly reason: FailureReason | undefined
 }
 
-/** Who says what is in a list. */
+/** The connection from which a list is read. */
 interface Source {
   readonly connection: ServerConnection
   readonly capabilities: ServerCapabilities
@@ -62,17 +62,20 @@ export class Lists {
   readonly #doubted = new Set<ListKind>()
   /** Lists that are being read. */
   readonly #reading = new Map<ListKind, Promise<void>>()
-  /** Lists that have changed while they were read, and who said so. */
+  /** Lists that have changed while they were read, and the connection that reported it. */
   readonly #stale = new Map<ListKind, Source>()
   /** Readings of several lists that are under way. */
   #rounds = 0
   #retries = 0
   #retry: Timer | undefined
-  /** What those who have hurried wait for, and how many lists were missing then. */
+  /** The wait of calls that need the lists, and how many lists were missing when it began. */
   #hurried: { readonly over: Promise<void>; readonly missing: number } | undefined
   #endWait: () => void = () => {}
 
-  /** `announce` is called with the lists that have changed, `onRead` when what was asked for has been read, or could not be. */
+  /**
+   * `announce` is called with the lists that have changed, `onRead` when what was asked for has been read, or could
+   * not be.
+   */
   constructor(
     context: ServerContext,
     sharing: Sharing,
@@ -89,7 +92,7 @@ export class Lists {
     return this.#lists.get(kind) ?? NOTHING
   }
 
-  /** Somebody wants these: one that does not hold any longer is shown, and read anew, unless the server tells of changes. */
+  /** A client wants these lists: an expired one is shown and read anew, unless the server reports changes. */
   renew(kinds: readonly ListKind[]): void {
     const told = this.#capabilities?.changes ?? []
     const old = kinds.filter((kind) => this.#isOutOfDate(kind) && !told.includes(kind))
@@ -122,7 +125,7 @@ export class Lists {
     return this.#rounds > 0 || this.#retry !== undefined
   }
 
-  /** A process is there; resolves when its lists have been read, or could not be. */
+  /** A process is ready; resolves when its lists have been read, or could not be. */
   opened(connection: ServerConnection, capabilities: ServerCapabilities): Promise<void> {
     this.#connection = connection
     this.#capabilities = capabilities
@@ -135,7 +138,9 @@ export class Lists {
     return this.#refresh(connection, listKinds)
   }
 
-  /** What could not be read is asked for now, and a few times more; resolves when some of it is there, or not to be had. */
+  /**
+   * Reads the missing lists now, and a few times more; resolves when one of them is there, or the tries are used up.
+   */
   hurry(): Promise<void> {
     const missing = this.#failures.size
     if (this.#connection === undefined || this.hasNames || missing === 0) return Promise.resolve()
@@ -155,7 +160,7 @@ export class Lists {
     void this.#refresh(connection, kinds)
   }
 
-  /** Whether any of them has changed may have been said to nobody. */
+  /** Notifications of changes may have been lost, so the lists are read again. */
   missed(connection: ServerConnection): void {
     const kinds = this.#capabilities?.changes ?? []
     if (connection === this.#connection && kinds.length > 0) void this.#refresh(connection, kinds)
@@ -171,7 +176,10 @@ export class Lists {
     this.#endHurry()
   }
 
-  /** Shows what it listed in an earlier start, or to others, until it has been asked; whether that is something else than before. */
+  /**
+   * Shows what it listed in an earlier start, or to others, until it has been asked; whether that is something else
+   * than before.
+   */
   recall(kind: ListKind, items: readonly ListItem[]): boolean {
     const shown = this.items(kind)
     if (shown.length === items.length && shown.every((item, at) => isSameItem(item, items[at]))) return false
@@ -187,7 +195,7 @@ export class Lists {
     return forgotten
   }
 
-  /** Each list is there as soon as it has been read: tools need not wait for resources. */
+  /** Each list is shown as soon as it has been read: tools need not wait for resources. */
   async #refresh(connection: ServerConnection, kinds: readonly ListKind[]): Promise<void> {
     const capabilities = this.#capabilities
     if (capabilities === undefined) return
@@ -229,7 +237,7 @@ export class Lists {
         // It may be the session that is not found.
         if (isNotFound(error)) connection.checkSession()
       }
-      // At once: what clients look up must be what they are shown, though the list is read once more.
+      // Not later: clients must be able to call what they are shown, even if the list is read once more.
       if (this.items(kind) !== before) this.#announce([kind])
     }
   }
@@ -245,7 +253,7 @@ export class Lists {
 
   #failed(kind: ListKind, error: unknown): void {
     const said = error instanceof Error ? error.message : String(error)
-    // Whoever tells of it names the server.
+    // The log line names the server anyway.
     const why = `${listShapes[kind].method}: ${said.replace(`'${this.#context.service}': `, '')}`
     const reason = error instanceof UpstreamError ? error.reason : undefined
     this.#failures.set(kind, { message: why, reason })
@@ -305,7 +313,7 @@ export class Lists {
       this.#retry = undefined
       // A server that still has nothing is believed.
       if (this.#retries >= DOUBTED_RETRIES) this.#doubted.clear()
-      // Of the process that is there by then.
+      // The process may have been replaced meanwhile.
       if (this.#connection !== undefined) void this.#refresh(this.#connection, [...this.#failures.keys()])
     })
   }

@@ -20,7 +20,7 @@ type NoiseContext = Pick<ServerContext, 'service' | 'discretion' | 'log'> & {
   readonly runtime: Pick<Runtime, 'now'>
 }
 
-/** A log that says the same more often hides the rest. */
+/** More frequent lines would hide other lines of the log. */
 const TELL_EVERY_MS = 1000
 
 /** How much of a line is worth a look. */
@@ -92,7 +92,7 @@ export class Noise {
     this.#end(what)
   }
 
-  /** What came before a message does not count. */
+  /** A message resets the counts. */
   #startAnew(): void {
     const messages = this.#messages()
     if (messages === this.#before) return

@@ -33,7 +33,10 @@ export class ProcessLimit {
     return () => this.#idle.delete(process)
   }
 
-  /** Ends idle processes until there is a place; resolves when there is one or no process is idle. Undefined when there is one. */
+  /**
+   * Ends idle processes until there is a place; resolves when there is one or no process is idle. Undefined when
+   * there is one.
+   */
   free(): Promise<void> | undefined {
     return this.#isFull ? this.#free() : undefined
   }
@@ -42,7 +45,7 @@ export class ProcessLimit {
     return this.#processes >= this.#processesMax
   }
 
-  /** Somebody else may take what has become free. */
+  /** Another server may take the free place first. */
   async #free(): Promise<void> {
     while (this.#isFull) {
       const next = longestIdle(this.#idle)

@@ -155,7 +155,7 @@ export class ProcessReport {
 
 /** Why the proxy has ended a process or a session of a server. */
 export type StopCause =
-  /** Nobody has used it for a while. */
+  /** No client has used it for its idle time. */
   | 'idle'
   /** The one client that it belonged to has left. */
   | 'client-gone'
@@ -193,7 +193,7 @@ export type ServerNews = ServerProcessNews &
         /** How many went before it for the same clients. */
         readonly restarts: number
       }
-    /** It should be ready by now; it is waited for all the same. */
+    /** It should be ready; clients still wait for it. */
     | { readonly state: 'late' }
     /** It could not be started, for want of a variable perhaps, or has ended by itself. */
     | { readonly state: 'failed'; readonly reason: FailureReason; readonly message: string }
@@ -207,7 +207,7 @@ export interface ListsNews {
   /** The client that the process belongs to; undefined when clients share it. */
   readonly client: number | undefined
   readonly changed: readonly ListKind[]
-  /** How many the server has now, whatever is shown of them. */
+  /** How many items the server has, before filters. */
   readonly counts: Readonly<Record<ListKind, number>>
 }
 

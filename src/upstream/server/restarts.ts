@@ -93,7 +93,9 @@ export class Restarts {
     return this.isBroken && (this.waitMs > 0 || this.#trial !== undefined)
   }
 
-  /** Resolves with the result of the start that has to end before another one may begin; undefined when one may begin. */
+  /**
+   * Resolves with the result of the start that has to end before another one may begin; undefined when one may begin.
+   */
   get trial(): Promise<UpstreamError | undefined> | undefined {
     return this.#isProven ? undefined : this.#trial?.over
   }
@@ -143,7 +145,7 @@ export class Restarts {
       this.isBroken = true
     }
     const delayMs = Math.min(this.#firstDelayMs * 2 ** (this.#inARow - 1), delayMsMax)
-    // Somebody has to mend credentials first, and a server may lock out who tries too often.
+    // A person has to repair the credentials first, and a server may lock out a client that tries too often.
     const waitMs = opens ? holdMs : failure.reason === 'unauthorized' ? delayMsMax : delayMs
     // Servers that crashed together do not come back together.
     this.#nextAt = now + waitMs * (0.8 + 0.4 * this.#runtime.random())
@@ -164,8 +166,8 @@ export class Restarts {
   }
 }
 
-// Keeps one connection to a server alive: started once however many calls wait for it, started again after a crash with the
-// delays of the server, and left alone while the server keeps crashing.
+// Keeps one connection to a server alive: started once however many calls wait for it, started again after a crash
+// with the delays of the server, and left alone while the server keeps crashing.
 //
 // The breaker belongs to the server: after several crashes in a short time, or one before a process that came back has
 // stayed up for a while, calls fail at once. When the hold is over one attempt is made. A process that every client may
@@ -178,7 +180,7 @@ export interface OpeningConnection {
   readonly ready: Promise<unknown>
 }
 
-/** Of the time of a call, so much may go by for a process that ends; the rest is for the start and the call. */
+/** The share of a call's time that a start waits for the end of the process before it. */
 const REST_WAIT_SHARE = 12
 
 /** One attempt to open a connection. */
@@ -186,10 +188,10 @@ interface Attempt {
   readonly kind: 'starting'
   /** It may close the breaker: calls that come meanwhile fail. */
   readonly isProbe: boolean
-  /** Whether a call waits for it; one that nobody waits for ends no other process to have its place. */
+  /** Whether a call waits for it; only then may it end an idle process of another client to make room. */
   isCalled: boolean
   made: Promise<ServerConnection>
-  /** As soon as it is being opened. */
+  /** Set as soon as it is being opened. */
   connection: ServerConnection | undefined
 }
 
@@ -205,7 +207,7 @@ type State =
   /** It starts when `timer` runs out, where there is one, or for a call. */
   | { readonly kind: 'waiting'; readonly timer: Timer | undefined }
 
-/** What a process needs to start. */
+/** The conditions under which a process starts. */
 export interface StartConditions {
   /** Resolves when it is known that the process is needed; undefined when that is known. */
   known(): Promise<void> | undefined
@@ -284,7 +286,7 @@ export class Supervisor {
     this.#crashed(this.#context.restarts.crashed(state.startedAt, connection.failure))
   }
 
-  /** Stops the connection until a call comes; `why` is what the calls on it are told. */
+  /** Stops the connection until a call comes; `why` explains the error of its calls. */
   async rest(why?: string): Promise<void> {
     const state = this.#state
     if (state.kind !== 'ready') return
@@ -306,7 +308,7 @@ export class Supervisor {
   }
 
   /**
-   * Ends the connection when its calls have ended; whoever asks meanwhile gets another one.
+   * Ends the connection when its calls have ended; later calls get another one.
    *
    * A server of which one process runs at a time may hold a lock, so its next process waits for the end of this one.
    */
@@ -347,7 +349,10 @@ export class Supervisor {
     return stopped
   }
 
-  /** The next one begins at once where it is wanted, and earlier crashes are forgiven: the server has served. */
+  /**
+   * The next connection begins immediately if it is needed, and earlier crashes are forgiven: the server has answered
+   * calls.
+   */
   #renew(connection: ServerConnection): void {
     this.#log('warn', `${connection.failure.message}; opening another one`)
     this.#context.restarts.forgive()
@@ -419,7 +424,10 @@ export class Supervisor {
     if (failure !== undefined) throw failure
   }
 
-  /** Undefined when the server has ended on the question which revisions it speaks; then it is gone, with what it held. */
+  /**
+   * Undefined when the server has ended on the question which revisions it speaks; then it is gone, with what it
+   * held.
+   */
   async #opened(attempt: Attempt): Promise<ServerConnection | undefined> {
     this.#expect(attempt)
     const { connection, ready } = this.#conditions.open()

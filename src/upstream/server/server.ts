@@ -44,7 +44,7 @@ export class Server implements Upstream {
     this.config = config
     const kept = around.kept.of(config)
     const era = new ServerEra(around.runtime, behaviour.eraMs, () => kept.facts?.description?.isShy === true)
-    // Later: whoever finds it is in the middle of opening a process.
+    // Later: the caller is in the middle of opening a process.
     era.found = () => void Promise.resolve().then(() => this.#found())
     this.#era = era
     const marked = new MarkedTools(config.name, around.log)
@@ -221,7 +221,7 @@ function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
   }
 }
 
-// What is known of the era of one server, for all its connections.
+// The era of one server, for all its connections.
 //
 // A server that speaks without a handshake is asked by each connection what it is, so that a wrong finding shows. One
 // with a handshake would answer that for ever, also when it has learned better: over the network, where nobody tells of
@@ -235,7 +235,7 @@ export class ServerEra implements EraMemory {
   #form: EraMemory['form']
   #evidence: EraMemory['evidence']
   #learnedAt = 0
-  /** Hears that the server has no sessions. */
+  /** Called when the server turns out to have no sessions. */
   found: () => void = () => {}
   /** Once this run has found it out, what an earlier one has does not count. */
   #shyness: { readonly is: EraMemory['shyness'] } | undefined

@@ -1,4 +1,4 @@
-// Who shares a process with whom.
+// Which clients share a process.
 
 import type { Call, ClientPort } from '../../mcp/call.js'
 import { type ClientCapabilities, isAskable } from '../../mcp/capabilities.js'
@@ -6,7 +6,7 @@ import type { ServerUse } from '../../mcp/eras/crossing.js'
 import type { ServerKind } from './context.js'
 import type { Isolation } from '../contracts/server-config.js'
 
-/** Who shares the processes of a lane. */
+/** Which clients share the processes of a lane. */
 export type Sharing =
   /** Clients that can be asked nothing. */
   | 'plain'
@@ -17,22 +17,25 @@ export type Sharing =
   /** Everybody; what a server asks belongs to the one askable call that runs. */
   | 'shared'
 
-/** Whose processes a lane has. */
+/** The clients of a lane, and what its servers know about them. */
 export interface LaneScope {
   readonly sharing: Sharing
-  /** What its servers are told that clients can do. */
+  /** The client capabilities that its servers get. */
   readonly declared: ClientCapabilities
   /** The request by which its one client has opened its session, where that opens the server too. */
   readonly opening: Call | undefined
   /** The serial of the one client; undefined where several share. */
   readonly client: number | undefined
-  /** Whether its processes start with a call, and end when the client has been idle, whatever it follows. */
+  /**
+   * Whether its processes start with the first call, and end when the client has been idle, even if it follows
+   * resources.
+   */
   readonly startsOnCall: boolean
-  /** Resolves when it is known whether clients need processes of their own; undefined when it is, or nobody finds out. */
+  /** Resolves when the era of the server is known; undefined when it is, or when no process is finding it out. */
   readonly eraKnown?: () => Promise<void> | undefined
 }
 
-/** Clients that can be asked something have a process of their own, unless the configuration says otherwise. */
+/** Clients that can be asked something do not share a process, unless the configuration says otherwise. */
 export function sharingFor(isolation: Isolation, client: ClientPort): Sharing {
   if (client.opening !== undefined) return 'own'
   const alone = client.isStateless === true ? 'guest' : 'own'
@@ -61,12 +64,15 @@ export function keepsTasks(sharing: Sharing): boolean {
   return sharing === 'own' || sharing === 'plain'
 }
 
-/** What clients get of a server that is pooled so. */
+/** How clients of the other era use such a server. */
 export function useOf({ isolation, namesCalls }: Pick<ServerKind, 'isolation' | 'namesCalls'>): ServerUse {
   return { namesCalls, keepsTasks: isolation !== 'shared' }
 }
 
-/** Whether a call that waits for its client keeps its process from others: the server would not say which one it asks about. */
+/**
+ * Whether a call that waits for its client keeps its process from others: the server would not say which one it asks
+ * about.
+ */
 export function holdsProcess({ sharing, declared }: LaneScope, namesCalls: boolean): boolean {
   return sharing === 'guest' && !namesCalls && isAskable(declared)
 }

@@ -31,7 +31,7 @@ export class Slots {
     return this.#taken
   }
 
-  /** Whether nobody has a slot or waits for one. */
+  /** Whether no call has a slot or waits for one. */
   get idle(): boolean {
     return this.#taken === 0 && this.#line.size === 0
   }
@@ -73,7 +73,7 @@ export class Slots {
     void this.#queue.add(this.#turn)
   }
 
-  /** Waits until a slot is free, for whoever is the first in line then. */
+  /** Waits until a slot is free, and starts the first call in line. */
   readonly #turn = async (): Promise<void> => {
     while (this.#taken >= this.#concurrency) {
       await new Promise<void>((resolve) => {

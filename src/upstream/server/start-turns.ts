@@ -7,7 +7,10 @@
 import { LazyPromise } from '../../runtime/lazy.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
-/** `initialize`, and the list of a client that asks at once, are answered before a process starts that no call waits for. */
+/**
+ * `initialize`, and the list of a client that asks at once, are answered before a process starts that no call waits
+ * for.
+ */
 const ANSWERS_MS = 100
 
 /** The start of a process takes about as much of a processor. */
@@ -60,7 +63,10 @@ export class StartTurns {
     next()
   }
 
-  /** Puts off a start that no call waits for: such starts follow each other, behind the lists that wait for other servers. */
+  /**
+   * Puts off a start that no call waits for: such starts follow each other, behind the lists that wait for other
+   * servers.
+   */
   putOff(): PutOff {
     const turn = new LazyPromise<void>()
     this.#putOff.add(turn)
@@ -91,7 +97,10 @@ export class StartTurns {
     })
   }
 
-  /** Resolves when another package may be installed, with a function that ends the install; after a time it ends by itself. */
+  /**
+   * Resolves when another package may be installed, with a function that ends the install; after a time it ends by
+   * itself.
+   */
   async install(): Promise<() => void> {
     if (this.#installs >= INSTALLS_MAX) await new Promise<void>((resolve) => this.#installers.push(resolve))
     else this.#installs++

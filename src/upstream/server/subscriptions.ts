@@ -39,7 +39,7 @@ export class Subscriptions {
       void this.#tell(connection, 'logging/setLevel', `{"level":${quote(level)}}`)
   }
 
-  /** What a call is about to ask for is left to that. */
+  /** Resources of a subscription that is still in flight are left to that call. */
   resubscribe(connection: ServerConnection): void {
     if (connection.isTyped) return
     const granted = [...this.#clients.followed].filter((uri) => !this.#isOnlyAsked(uri))
@@ -77,7 +77,7 @@ export class Subscriptions {
     return this.#asked(call, uri, asking ?? this.#ask(client, uri))
   }
 
-  /** Whoever follows a task asks for that once at a time. */
+  /** A client has one subscription to a task at a time. */
   #followingTask(call: Call, subscribes: boolean): Call | undefined {
     const { client } = call
     const { tasks } = this.#clients
@@ -166,7 +166,9 @@ export class Subscriptions {
   }
 }
 
-/** There may be thousands, and a server has other things to do; what was due may be so no longer when its turn comes. */
+/**
+ * There may be thousands, and a server has other things to do; what was due may be so no longer when its turn comes.
+ */
 const AT_ONCE = 64
 
 async function inTurns(uris: readonly string[], tell: (uri: string) => Promise<void>): Promise<void> {
@@ -189,7 +191,7 @@ export class LaneClients {
   readonly #resources = new Followers()
   /** Of the tasks of the extension Tasks. */
   readonly tasks: Followers = new Followers()
-  /** Somebody has left whose business the server may still be at. */
+  /** A client has left, and the server may still work for it. */
   #mixed = false
   /** The one client there is; undefined when what belongs to one cannot be told from what belongs to another. */
   only: ClientPort | undefined
@@ -207,7 +209,7 @@ export class LaneClients {
     this.#findOnly()
   }
 
-  /** Forgets a client and gives the resources that nobody follows any more. */
+  /** Forgets a client; returns the resources that no client follows any more. */
   remove(client: ClientPort): string[] {
     const was = this.#clients.take(client.serial)
     if (was !== undefined && was.asksNothing !== true) this.#mixed = true
@@ -217,7 +219,7 @@ export class LaneClients {
     return this.#resources.removeAll(client)
   }
 
-  /** The server has started anew and knows of nobody. */
+  /** The server has started anew and works for no client yet. */
   renew(): void {
     this.#mixed = false
     this.#findOnly()
@@ -245,7 +247,7 @@ export class LaneClients {
     return this.#resources.names
   }
 
-  /** Who follows exactly this. */
+  /** The clients that follow exactly this. */
   followersAt(uri: string): Iterable<ClientPort> {
     return this.#resources.at(uri)
   }
@@ -281,7 +283,7 @@ export class LaneClients {
   }
 
   /**
-   * Who follows this resource.
+   * The clients that follow this resource.
    *
    * The updated URI may be a sub-resource of the followed one (MCP, Resources: subscriptions).
    */
@@ -304,7 +306,7 @@ export class Followers {
     return this.#clients.size
   }
 
-  /** What is followed. */
+  /** The names that are followed. */
   get names(): IterableIterator<string> {
     return this.#clients.keys()
   }
@@ -313,7 +315,7 @@ export class Followers {
     return this.#clients.has(name)
   }
 
-  /** Who follows exactly this. */
+  /** The clients that follow exactly this. */
   at(name: string): ReadonlySet<ClientPort> {
     return this.#clients.get(name) ?? new Set()
   }
@@ -334,7 +336,7 @@ export class Followers {
     return true
   }
 
-  /** The client follows nothing any more; gives what nobody follows now. */
+  /** The client follows nothing any more; returns the names that no client follows now. */
   removeAll(client: ClientPort): string[] {
     return [...this.#clients.keys()].filter((name) => this.remove(client, name))
   }

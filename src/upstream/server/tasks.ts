@@ -1,8 +1,9 @@
-// The tasks that calls on one connection have begun (MCP 2025-11-25, Utilities: tasks; the extension Tasks of 2026-07-28).
+// The tasks that calls on one connection have begun (MCP 2025-11-25, Utilities: tasks; the extension Tasks of
+// 2026-07-28).
 //
-// A server knows its tasks by ids alone, and may have several clients here. So each id has its client, and nobody
-// else can ask for it or hears of it. Tasks end with the connection: another process knows nothing of them. A durable
-// one may be known to its server behind another connection too, which is asked then.
+// A server knows its tasks by ids alone, and may have several clients here. So each id has its client, and no
+// other client can ask for it or gets its notifications. Tasks end with the connection: another process knows nothing
+// of them. A durable one may be known to its server behind another connection too, which is asked then.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResultFrame } from '../../jsonrpc/frame.js'
@@ -33,13 +34,13 @@ import type { CallTimes } from '../../mcp/call-deadline.js'
 /** Knows whose each of them is. */
 export class Tasks implements TaskSource {
   readonly service: string
-  /** What the server lets ask about them; undefined before it has said. */
+  /** The server's capabilities for tasks; undefined before the handshake. */
   capabilities: TaskCapabilities | undefined
   readonly #context: ServerContext
   readonly #peer: Peer<InflightCall>
   readonly #connection: ServerConnection
   readonly #deadlines: Deadlines
-  /** Who waits for progress. */
+  /** The calls and tasks that wait for progress. */
   readonly #tokens: ProgressTokens<InflightCall | ServerTask>
   /** Made for the first one: most servers have none. */
   #tasks: Map<string, ServerTask> | undefined
@@ -59,7 +60,7 @@ export class Tasks implements TaskSource {
     this.#tokens = tokens
   }
 
-  /** Whether somebody may still ask for the result of one. */
+  /** Whether a client may still ask for the result of one. */
   get areWanted(): boolean {
     return this.#tasks !== undefined && [...this.#tasks.values()].some((task) => !task.isOver)
   }
@@ -68,7 +69,7 @@ export class Tasks implements TaskSource {
     return this.#context.runtime.now()
   }
 
-  /** A call is answered that may begin a task, or asks about one; gives what its client is told. */
+  /** A call is answered that may begin a task, or asks about one; returns the outcome for its client. */
   answered(flight: InflightCall, outcome: Outcome): Outcome {
     const { call } = flight
     if (outcome.kind !== 'answered' || outcome.frame.kind === 'error') return outcome
@@ -92,7 +93,7 @@ export class Tasks implements TaskSource {
   #begin(flight: InflightCall, state: TaskState): ErrorBody | undefined {
     const { id } = state
     const twin = this.#find(id)
-    // Which of the two a cancel would reach nobody can know.
+    // A cancel could reach either of the two.
     if (twin?.isOver === false && !isAgain(twin, state, flight.call))
       return taskIdTaken(this.service, id, this.service)
     twin?.drop(taskNotFound(id))
@@ -105,7 +106,7 @@ export class Tasks implements TaskSource {
     }
     this.#tasks ??= new Map()
     this.#tasks.set(id, task)
-    if (task.token !== undefined) flight.isHanded = this.#tokens.hand(flight.token, task)
+    if (task.token !== undefined && this.#tokens.hand(flight.token, task)) flight.token = undefined
     return undefined
   }
 
@@ -127,7 +128,7 @@ export class Tasks implements TaskSource {
     return id === undefined ? undefined : this.#waiting(id)[0]?.call
   }
 
-  /** A server tells how a task is; false when it is nobody's. */
+  /** A server reports the status of a task; false when no client has that task. */
   onStatus(frame: NotificationFrame): boolean {
     const { members } = frame.params
     const task = this.#find(members.string('taskId'))
@@ -137,7 +138,7 @@ export class Tasks implements TaskSource {
     return true
   }
 
-  /** A server tells how far a task is; false when nobody waits for that. */
+  /** A server reports the progress of a task; false when no client waits for it. */
   progressed(task: ServerTask, frame: NotificationFrame): boolean {
     const { token } = task
     const span = frame.params.members.span('progressToken')
@@ -146,7 +147,7 @@ export class Tasks implements TaskSource {
     return true
   }
 
-  /** Who waits for the result waits on; gives the call that does. */
+  /** Extends the time of the calls that wait for the result; returns the first of them. */
   #atWork({ id }: ServerTask): Call | undefined {
     const waiting = this.#waiting(id)
     for (const flight of waiting) this.#deadlines.extend(flight)
@@ -186,7 +187,7 @@ export class Tasks implements TaskSource {
     throw broken(`has more than ${pagesMax} pages of tasks`)
   }
 
-  /** The client is gone, and nobody else may have what it has begun; what is durable is not that client's alone. */
+  /** The client is gone, and no other client may have its tasks; a durable task belongs to the principal. */
   onClientLeft(client: ClientPort): void {
     for (const task of this.#tasks?.values() ?? []) {
       if (task.client !== client || task.isDurable) continue
@@ -226,11 +227,11 @@ function isAgain({ client, isDurable }: ServerTask, state: TaskState, { context 
 export interface TaskToken {
   /** Raw JSON of the client's own. */
   readonly own: string
-  /** Nobody waits for progress any more. */
+  /** No progress is passed on any more. */
   release(): void
 }
 
-/** A task until its server is gone, or nobody may ask for it any more. */
+/** A task, until its server is gone or it may not be asked about any more. */
 export class ServerTask implements HeldTask {
   readonly id: string
   readonly client: ClientPort

@@ -26,7 +26,7 @@ export class UndecidedLane implements Lane {
 
   /**
    * `own` is used unless it is found, before the client uses the server, that this is open to all; then `join` gives the
-   * lane for that. `eraKnown` resolves when that has been found out or could not be, and is undefined when nobody is at it.
+   * lane for that. `eraKnown` resolves when that has been found out or could not be, and is undefined when no process is finding it out.
    */
   constructor(
     client: ClientPort,
@@ -51,7 +51,7 @@ export class UndecidedLane implements Lane {
     if (this.#level !== undefined) this.#lane.level(this.#client, this.#level)
     this.#own.moveTo(this.#lane, this.#client)
     void this.#own.leave(this.#client)
-    // What the other lane lists it may have told before it had this client.
+    // The other lane may have announced its lists before it had this client.
     this.#client.listsChanged(listKinds)
   }
 
@@ -88,7 +88,7 @@ export class UndecidedLane implements Lane {
   }
 
   call(call: Call, edits: readonly Edit[]): void {
-    // What is followed is remembered where the call is made.
+    // The lane that makes the call remembers the subscription.
     if (call.row.subscribes !== undefined) this.#undecided.delete(this)
     this.#chosen.call(call, edits)
   }
@@ -124,7 +124,10 @@ export class UndecidedLane implements Lane {
     return this.#lane.leave(client)
   }
 
-  /** From now on it stays the one that it is, or from then on when the era is known: calls wait in the own lane until then. */
+  /**
+   * From now on it stays the one that it is, or from then on when the era is known: calls wait in the own lane until
+   * then.
+   */
   get #chosen(): Lane {
     const eraKnown = this.#undecided.has(this) ? this.#eraKnown() : undefined
     if (eraKnown === undefined) this.#undecided.delete(this)

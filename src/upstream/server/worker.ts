@@ -21,7 +21,7 @@ export interface Forward {
   readonly edits: readonly Edit[]
 }
 
-/** How often, in the time after which it is stopped, somebody looks whether a process is still needed. */
+/** How often, within the idle time, the worker looks whether its process is still needed. */
 const IDLE_CHECKS = 4
 
 /** Takes calls for one process. */
@@ -41,7 +41,7 @@ export class Worker implements IdleProcess {
   /** Calls that wait for the process itself, and those that wait for a slot. */
   readonly #arriving: CallQueue<Forward>
   readonly #queued: CallQueue<Forward>
-  /** Somebody waits for the process, once for all that arrive. */
+  /** A start is awaited, once for all calls that arrive. */
   #isOpening = false
   /** Lets another install begin. */
   #endInstall: () => void = () => {}
@@ -51,8 +51,8 @@ export class Worker implements IdleProcess {
   #idle: Timer | undefined
 
   /**
-   * `isFirst` is the one that is told what clients follow, and whose lists are read. `onFree` hears that an askable call
-   * has ended here, where another process may have calls that wait.
+   * The first process gets the subscriptions, and its lists are read. `onFree` is called when an askable call has ended
+   * here, since calls may wait for another process.
    */
   constructor(
     context: ServerContext,
@@ -119,7 +119,10 @@ export class Worker implements IdleProcess {
     else this.#awaitSlot(call, edits, slots)
   }
 
-  /** Whether the process may ask for an abandoned call of another client, so that it takes no new call that it may ask for. */
+  /**
+   * Whether the process may ask for an abandoned call of another client, so that it takes no new call that it may ask
+   * for.
+   */
   isInDoubt(call: Call): boolean {
     const { connection } = this.supervisor
     return connection !== undefined && this.#isInDoubt(call, connection)
@@ -149,12 +152,12 @@ export class Worker implements IdleProcess {
     return first && this.#queued.take(first)
   }
 
-  // What becomes of the calls of its connection, and of that itself.
+  // What a connection reports to its worker.
 
   onCallEnded(call: Call): void {
     const slots = call.row.askable ? this.#askable : this.#slots
     const taken = call.isAboutTask ? slots.taken : slots.free()
-    // Nobody asks for how long it has been unused while it is used.
+    // The idle time is only read while the process is idle.
     if (taken === 0) this.#usedAt = this.#context.runtime.now()
     if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
     if (call.row.askable) this.#onFree?.()
@@ -288,7 +291,7 @@ export class Worker implements IdleProcess {
     return { connection, ready }
   }
 
-  /** A server without sessions asks nothing of its own accord, so its calls need not run one at a time. */
+  /** A server without sessions sends no requests, so its calls need not run one at a time. */
   #chooseSlots(isTyped: boolean): void {
     if (!this.#isApart || !this.#slots.idle || !this.#askable.idle) return
     this.#askable = isTyped ? this.#slots : new Slots(1, this.#context.limits.queueMax)
@@ -308,7 +311,7 @@ export class Worker implements IdleProcess {
     })
   }
 
-  /** Somebody needs it now, and its time runs from then. */
+  /** The process is needed now, so its idle time begins anew. */
   #watchAgain(idleTimeoutMs: number): void {
     this.#usedAt = this.#context.runtime.now()
     this.#watchIdle(Math.ceil(idleTimeoutMs / IDLE_CHECKS))

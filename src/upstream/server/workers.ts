@@ -1,4 +1,5 @@
-// The processes of one lane: the start of the first one with the first reading of its lists, and which of them gets a call.
+// The processes of one lane: the start of the first one with the first reading of its lists, and which of them gets a
+// call.
 
 import type { Call, ClientPort } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
@@ -34,7 +35,7 @@ interface Round {
 
 /** The instances of a lane: as many as are busy, up to a limit. */
 export class Workers {
-  /** The one process, once it is there, of a lane that has no more. */
+  /** The worker of a lane that has only one, once it is made. */
   only: Worker | undefined
   readonly #workers: Worker[] = []
   readonly #workersMax: number
@@ -52,7 +53,7 @@ export class Workers {
   /** Comes when the first connection is refused. */
   readonly #unreachable = new LazyPromise<void>()
 
-  /** `settled` hears that the first attempt to start a process has ended, either way. */
+  /** `settled` is called when the first attempt to start a process has ended, either way. */
   constructor(
     context: ServerContext,
     scope: LaneScope,
@@ -72,7 +73,7 @@ export class Workers {
     return this.#workers[0] ?? this.#add()
   }
 
-  /** Of the one that is told what clients follow. */
+  /** The connection that gets the subscriptions. */
   get firstConnection(): ServerConnection | undefined {
     return this.#workers[0]?.supervisor.connection
   }
@@ -130,7 +131,10 @@ export class Workers {
     this.#unreachable.come()
   }
 
-  /** What can be asked about may run anywhere; the rest has to find what it left behind. */
+  /**
+   * Calls during which the server may ask run in any process; other calls may need the state that earlier ones left
+   * behind.
+   */
   pick(call: Call): Worker {
     if (!call.row.askable || this.#workersMax < 2) return this.#first
     const free = this.#workers.filter((worker) => worker.room > 0)
@@ -145,7 +149,10 @@ export class Workers {
     return this.#workers.flatMap((worker) => worker.release(client))
   }
 
-  /** Starts the first process, unless that was done; whether it was not. `isLater` lets what can be answered be answered first. */
+  /**
+   * Starts the first process, unless that was done; whether it was not. `isLater` lets what can be answered be
+   * answered first.
+   */
   begin(isLater = false): boolean {
     if (this.#state.kind !== 'asleep') return false
     const delay = isLater ? this.#delay() : undefined
@@ -169,14 +176,14 @@ export class Workers {
     this.#hurried.come()
     this.begin()
     if (this.#round === undefined) {
-      // It is there, and is listing or could not: the supervisor may have started it again.
+      // The process is ready, and its lists are being read or could not be.
       if (this.firstConnection !== undefined) this.#follow(Promise.resolve(), this.#inbox.reading)
       else if (!isRefused) void this.#attempt(this.#startFirst())
     }
     if (this.#round !== undefined) this.#round.isAwaited = true
   }
 
-  /** Whoever still calls is refused. */
+  /** Later calls are refused. */
   async close(): Promise<void> {
     this.#late?.cancel()
     this.#hurried.come()
@@ -233,7 +240,10 @@ export class Workers {
     this.#round = round
   }
 
-  /** One that ended while it was asked has a successor, which has not said what it has; one that does not come up has none. */
+  /**
+   * One that ended while it was asked has a successor, which has not said what it has; one that does not come up has
+   * none.
+   */
   async #insist(round: Round): Promise<void> {
     for (let restarts = 0; round.isAwaited; restarts++) {
       await this.#inbox.lists.hurry()
