@@ -3,9 +3,8 @@
 import type { CorsConfig, Environment, FrontConfig } from './configuration.js'
 import { Expansion } from './expand.js'
 import { corsFields, frontFields, stateKeyLengthMin } from './fields.js'
-import { Findings } from './problems.js'
+import { Findings, switchOf } from './problems.js'
 import type { Section } from './section.js'
-import { switchOf } from './switch.js'
 
 /** What a front has in place of the usual defaults. */
 export interface FrontDefaults {

@@ -96,3 +96,12 @@ export function whatItIs(value: unknown, secret = false): string {
   if (secret || typeof value !== 'string') return `is a ${typeof value}`
   return `is "${value.length > shownLengthMax ? `${value.slice(0, shownLengthMax)}…` : value}"`
 }
+
+/** Whether a variable is on or off; undefined after it was reported as neither. */
+export function switchOf(variable: string, written: string, findings: Findings): boolean | undefined {
+  const value = written.toLowerCase()
+  if (['true', '1', 'yes', 'on'].includes(value)) return true
+  if (['false', '0', 'no', 'off'].includes(value)) return false
+  findings.problem(`$${variable}`, `is "${value}"`, 'must be true or false')
+  return undefined
+}

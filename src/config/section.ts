@@ -128,3 +128,9 @@ export class Section {
 function hasAll<T extends object>(values: Partial<T>, fields: FieldsOf<T>): values is T {
   return Object.keys(fields).every((key) => Object.hasOwn(values, key))
 }
+
+/** Other programs count time-outs in seconds. */
+export function warnOfSeconds(section: Section, key: string, ms: number | undefined): void {
+  if (ms !== undefined && ms < 1000 && section.has(key))
+    section.warn(key, `is ${ms} milliseconds; did you mean ${ms * 1000}?`)
+}

@@ -5,12 +5,11 @@ import type { Environment } from './configuration.js'
 import { type Expanded, Expansion } from './expand.js'
 import { hintOfForeign, isShellVariable, serverKeyHints } from './foreign.js'
 import type { PathBase } from './paths.js'
-import { warnOfSeconds } from './milliseconds.js'
 import { memberPath, whatItIs } from './problems.js'
 import { readHttp, urlKeys } from './remote-server.js'
 import { sandboxFields } from './sandbox-fields.js'
 import { readSandbox } from './sandbox-server.js'
-import { Section } from './section.js'
+import { Section, warnOfSeconds } from './section.js'
 import {
   type CallTimeValues,
   type SharedValues,

@@ -1,11 +1,12 @@
 // A server of the file that is started as a program.
 
+import process from 'node:process'
 import type { RestartLimits, ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
-import { type EnvFile, readEnvFile } from './env-file.js'
 import type { Expanded, Expansion } from './expand.js'
 import { type PathBase, absolute, fromHome } from './paths.js'
 import { secretsOfEnv } from './secrets.js'
 import type { Section } from './section.js'
+import { readTextFile } from './text-file.js'
 import { type StdioServerValues, stdioServerFields } from './stdio-fields.js'
 
 export function readStdio(
@@ -80,3 +81,31 @@ function restartLimits({
     ...(holdMs !== undefined && { holdMs }),
   }
 }
+
+/** A file of variables is some lines; a log or an image given by mistake is larger. */
+const bytesMax = 256 * 1024
+
+/** The variables of a file. */
+interface EnvFile {
+  readonly values: ReadonlyMap<string, string>
+  /** Why the server cannot have them. */
+  readonly trouble?: string
+}
+
+/** Reads `envFile`, as VS Code and Cursor have it; a warning repeats neither a value nor what stands in place of a name, since both may be secret. */
+function readEnvFile(path: string, server: Section): EnvFile {
+  const file = readTextFile(path, bytesMax)
+  if (file.kind !== 'read') return { values: new Map(), trouble: `envFile ${path}: ${file.why}` }
+  // To import the module would make Node.js load what else it exports, at every start.
+  const { parseEnv } = process.getBuiltinModule('node:util')
+  const values = new Map<string, string>()
+  for (const [name, value = ''] of Object.entries(parseEnv(file.text))) {
+    if (isName.test(name) && !value.includes('\0')) values.set(name, value)
+    else server.warn('envFile', 'has a line with "=" that is not like NAME=value and is ignored')
+  }
+  if (values.size === 0 && /^\s*[^#\s]/m.test(file.text))
+    server.warn('envFile', 'has no line like NAME=value')
+  return { values }
+}
+
+const isName = /^[A-Za-z_][\w.-]*$/

@@ -9,7 +9,6 @@ import { programFolder } from '../folder.js'
 import type { SpawnSpec } from '../runtime/runtime.js'
 import type { Header } from './header.js'
 import { freePort } from './port.js'
-import { httpArguments, stdioArguments } from './proxy-arguments.js'
 import type { Transcript } from './transcript.js'
 
 /** What the person at the keyboard chose, and who we are. */
@@ -127,4 +126,46 @@ function environment(own: LaunchOptions['env'], more: Iterable<[string, string]>
 
 function specOf([command = '', ...args]: readonly string[], env: SpawnSpec['env'], cwd: string): SpawnSpec {
   return { command, args, env, cwd }
+}
+
+// The arguments of a recording say how it was made: to which file, and on which port. A
+// replay must not write over the one, and another process may have the other.
+
+/** A replay of what was recorded does not record over it. */
+const records = ['--record']
+const places = ['--record', '--port', '-p', '--host', '--schema', '--allow-unauthenticated']
+
+const switches: readonly string[] = ['--allow-unauthenticated']
+
+function stdioArguments(args: readonly string[] = ['--stdio']): string[] {
+  return without(args, records)
+}
+
+/** Where `path` is that of the schema; `$port` stands for the port. */
+function httpArguments(args: readonly string[] = []): {
+  readonly args: string[]
+  readonly path: string
+} {
+  const schema = valueOf(args, '--schema')
+  const rest = without(args, places).filter((arg, at) => arg !== '--stdio' && !(at === 0 && arg === 'stdio'))
+  return {
+    args: [...rest, '--port', '$port'],
+    path: schema === undefined ? '/mcp' : `/api/${encodeURIComponent(schema)}/mcp`,
+  }
+}
+
+function without(args: readonly string[], names: readonly string[]): string[] {
+  const takes = (arg: string | undefined): boolean =>
+    arg !== undefined && names.includes(arg) && !switches.includes(arg)
+  return args.filter((arg, at) => {
+    const [name = ''] = arg.split('=', 1)
+    return !names.includes(name) && !takes(args[at - 1])
+  })
+}
+
+function valueOf(args: readonly string[], name: string): string | undefined {
+  const joined = args.find((arg) => arg.startsWith(`${name}=`))
+  if (joined !== undefined) return joined.slice(name.length + 1)
+  const at = args.indexOf(name)
+  return at < 0 ? undefined : args[at + 1]
 }

@@ -1,14 +1,11 @@
 // A server that a transcript is replayed against over HTTP.
 //
-// The transports of the proxy carry what they can read: they keep the session, open
-// the stream of the server's own messages, and find out which of the two HTTP
-// transports the server speaks. What they would not send, a batch or what is no
-// message at all, is posted as it is.
+// The transports of the proxy keep the session, open the stream of the server's own
+// messages, and find out which of the two HTTP transports the server speaks. They send
+// single messages only, so a transcript with a batch or with junk is skipped.
 
-import { isBatch } from '../jsonrpc/batch.js'
 import type { Connection } from '../jsonrpc/connection.js'
-import { FrameError } from '../jsonrpc/errors.js'
-import { frameOrError } from '../jsonrpc/frame.js'
+import { readFrame } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import { refusesRequest } from '../mcp/error-codes.js'
@@ -27,7 +24,6 @@ import { SseClientConnection } from '../transports/http-client/http-sse.js'
 import type { ChildExit } from '../runtime/runtime.js'
 import type { Sent } from './line.js'
 import { type Mail, Mailbox } from './mailbox.js'
-import { postRaw } from './raw-post.js'
 import type { Server, ServerOutput } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */
@@ -63,9 +59,7 @@ export class ReplayRemote implements Server {
 
   send({ bytes }: Pick<Sent, 'bytes'>): void {
     const line = toLine(bytes)
-    const frame = frameOrError(line, sentFrameLimits)
-    if (!(frame instanceof FrameError)) return this.#connection.send(splice(line, []), headOf(frame))
-    postRaw(line, isBatch(line), this.#session, (said) => this.#mail.put(said))
+    this.#connection.send(splice(line, []), headOf(readFrame(line, sentFrameLimits)))
   }
 
   closeInput(): void {

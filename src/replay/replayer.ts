@@ -3,7 +3,7 @@
 import { connectorFor } from '../transports/http-client/connect.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { type CarrierChoice, carrierOf, unfit } from './carrier.js'
+import type { Carrier, Header } from './header.js'
 import { HostError, HttpHost } from './http-host.js'
 import {
   type HttpLaunch,
@@ -19,7 +19,12 @@ import { Replay } from './run.js'
 import type { Transcript } from './transcript.js'
 
 /** What the command line asks for. */
-export interface ReplayRequest extends CarrierChoice {
+export interface ReplayRequest {
+  /** Empty leaves the choice to the transcript. */
+  readonly command: readonly string[]
+  readonly url: string | undefined
+  /** What is started speaks HTTP. */
+  readonly http: boolean
   readonly files: readonly string[]
   /** Of every request over HTTP. */
   readonly headers: Readonly<Record<string, string>>
@@ -146,4 +151,25 @@ function outcome(events: readonly Event[], stderr: string): ReplayOutcome {
 /** Each schema of a recording has a path of its own. */
 function urlFor({ schema }: Transcript, url: URL): URL {
   return schema === undefined ? url : new URL(`/api/${encodeURIComponent(schema)}/mcp`, url)
+}
+
+const names: Readonly<Record<Carrier, string>> = { stdio: 'stdio', http: 'HTTP' }
+
+function carrierOf(transcript: Transcript, { command, url, http }: ReplayRequest): Carrier {
+  if (url !== undefined || http) return 'http'
+  if (command.length > 0) return 'stdio'
+  const { header, needs } = transcript
+  return needs ?? (header.url !== undefined || servesHttp(header) ? 'http' : 'stdio')
+}
+
+/** Why a transcript cannot be replayed that way; undefined when it can. */
+function unfit({ needs, why }: Transcript, carrier: Carrier): string | undefined {
+  if (needs === undefined || needs === carrier) return undefined
+  return `it needs ${names[needs]} (${why}), and this is ${names[carrier]}`
+}
+
+/** Whether the proxy that is started with these arguments would listen for HTTP. */
+function servesHttp({ command, args }: Header): boolean {
+  if (command !== undefined || args === undefined) return false
+  return args[0] !== 'stdio' && !args.some((arg) => /^--(?:stdio$|url(?:=|$))/.test(arg))
 }

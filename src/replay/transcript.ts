@@ -5,6 +5,8 @@
 
 import { readFile } from 'node:fs/promises'
 import { FrameError } from '../jsonrpc/errors.js'
+import { frameOrError } from '../jsonrpc/frame.js'
+import { toLine } from '../jsonrpc/line.js'
 import { errorText } from '../text/error-text.js'
 import { ChosenValues } from './chosen.js'
 import { type Carrier, type Header, readHeader } from './header.js'
@@ -114,8 +116,14 @@ function transcriptsOf({ header, clients }: Part): Omit<Transcript, 'file' | 'na
 function needOf({ transport }: Header, steps: readonly Step[]): Pick<Transcript, 'needs' | 'why'> {
   if (transport !== undefined) return { needs: transport, why: 'its header says so' }
   const exit = steps.find(({ kind }) => kind === 'exit')
-  if (exit === undefined) return { needs: undefined, why: '' }
-  return { needs: 'stdio', why: `line ${exit.line} expects the process to end` }
+  if (exit !== undefined) return { needs: 'stdio', why: `line ${exit.line} expects the process to end` }
+  const odd = steps.find((step) => step.kind === 'send' && !isMessage(step.bytes))
+  if (odd === undefined) return { needs: undefined, why: '' }
+  return { needs: 'stdio', why: `line ${odd.line} sends what is not one message` }
+}
+
+function isMessage(bytes: Buffer): boolean {
+  return !(frameOrError(toLine(bytes)) instanceof FrameError)
 }
 
 /** One client of a transcript, and the names that its values have so far. */

@@ -29,7 +29,7 @@ export interface PostOwner {
 }
 
 /** What an answer to a POST may be. */
-export const ACCEPT = 'application/json, text/event-stream'
+const ACCEPT = 'application/json, text/event-stream'
 
 /** Sends one message and reads everything that belongs to it. */
 export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler, Waiting {
