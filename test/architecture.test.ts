@@ -47,7 +47,8 @@ const rooms = table(`
   gateway                | jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
-  cli                    | index runtime text config folder gateway log proxy/ real-runtime record replay sandbox upstream/ version
+  ask                    | index jsonrpc mcp text transports/ version
+  cli                    | ask index runtime text config folder gateway log proxy/ real-runtime record replay sandbox upstream/ version
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
   sandbox/egress         | runtime text transports
@@ -160,6 +161,7 @@ const confined: readonly Confined[] = [
       // Arguments and schemas, to check them. The bytes that came are forwarded.
       'src/mcp/arguments/',
       // No forwarded message comes here.
+      'src/ask/',
       'src/cli/',
       'src/config/',
       'src/kept/',
@@ -179,7 +181,7 @@ const confined: readonly Confined[] = [
   {
     what: 'a connection is written to by its peer alone, so that each response leaves where its request came',
     pattern: /\bconnection\.send(?:Parts|Spliced)?\(/,
-    places: ['src/jsonrpc/peer.ts', 'src/replay/'],
+    places: ['src/jsonrpc/peer.ts', 'src/ask/', 'src/replay/'],
   },
   {
     what: 'the wire tap is fed where bytes are read and written, below every edit',

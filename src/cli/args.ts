@@ -4,6 +4,8 @@ import type { LogLevel } from '../log/log.js'
 import { nearest } from '../text/nearest.js'
 import type { RemoteServer } from '../proxy/remote.js'
 import type { SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js'
+import type { AskCommand } from './ask.js'
+import { commandNamed, commands } from './commands.js'
 import { millisecondsOf, timeoutMsMax } from './milliseconds.js'
 import { options, spelled } from './options.js'
 import type { CommandMode } from './options.js'
@@ -61,26 +63,54 @@ export type Command =
   | CheckCommand
   | ReplayCommand
   | SandboxCommand
-  | { readonly kind: 'help' }
+  | AskCommand
+  /** Of one command where it is named. */
+  | { readonly kind: 'help'; readonly about?: string }
   | { readonly kind: 'version' }
   | Usage
 
-const subCommands: readonly string[] = ['stdio', 'http', 'replay', 'sandbox']
+const asks = ['tools', 'call', 'read', 'prompt'] as const
+const subCommands: readonly string[] = ['stdio', 'http', 'replay', 'sandbox', ...asks]
+
+/** The options that some commands stand for. */
+const olderSpelling: ReadonlyMap<string, string> = new Map([
+  ['check', '--check'],
+  ['connect', '--url'],
+])
 const PORT_MAX = 65_535
 const runtimeNames = ['auto', 'bubblewrap', 'container', 'microsandbox-server'] as const
 
 export function parseArguments(argv: readonly string[]): Command {
-  const tokens = readTokens(argv)
+  const [first = '', second] = argv
+  const older = olderSpelling.get(first)
+  if (older !== undefined && isHelp(second)) return { kind: 'help', about: first }
+  if (first === 'connect' && (second === undefined || second.startsWith('-')))
+    return usage('connect needs the address of a server', 'for example: mcps-proxy connect https://h/mcp')
+  const tokens = readTokens(older === undefined ? argv : [older, ...argv.slice(1)])
   if (tokens.kind === 'usage') return tokens
-  if (tokens.values.has('help') || tokens.words[0] === 'help') return { kind: 'help' }
+  const [word, about] = tokens.words
+  if (word === 'help') return helpAbout(about)
+  if (tokens.values.has('help')) return helpAbout(word)
   if (tokens.values.has('version')) return { kind: 'version' }
   return mistakeInModes(tokens) ?? mistakeInWords(tokens) ?? mistakeInValues(tokens) ?? commandOf(tokens)
 }
 
-/** `stdio`, `http`, `replay` or `sandbox` as the first word. */
+function isHelp(word: string | undefined): boolean {
+  return word === '--help' || word === '-h'
+}
+
+function helpAbout(name: string | undefined): Command {
+  return commandNamed(name) === undefined ? { kind: 'help' } : { kind: 'help', about: name ?? '' }
+}
+
+/** The command as the first word. */
 function subCommandOf({ words }: Tokens): string | undefined {
   const [first] = words
   return first !== undefined && subCommands.includes(first) ? first : undefined
+}
+
+function askOf(tokens: Tokens): AskCommand['what'] | undefined {
+  return asks.find((name) => name === subCommandOf(tokens))
 }
 
 function asksFor(tokens: Tokens, mode: 'stdio' | 'http'): boolean {
@@ -91,6 +121,7 @@ function modeOf(tokens: Tokens): CommandMode | undefined {
   if (subCommandOf(tokens) === 'sandbox') return 'sandbox'
   if (tokens.values.has('check')) return 'check'
   if (subCommandOf(tokens) === 'replay') return 'replay'
+  if (askOf(tokens) !== undefined) return 'ask'
   if (asksFor(tokens, 'stdio')) return 'stdio'
   if (asksFor(tokens, 'http')) return 'http'
   return tokens.values.has('url') ? 'url' : undefined
@@ -101,7 +132,7 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
   const mode = modeOf(tokens)
   if (asksFor(tokens, 'stdio') && asksFor(tokens, 'http'))
     return usage('--stdio and --http cannot be used together', 'choose one')
-  if (values.has('schema') && !asksFor(tokens, 'stdio'))
+  if (values.has('schema') && !asksFor(tokens, 'stdio') && mode !== 'ask')
     return usage('--schema works only with --stdio', 'for example: mcps-proxy --stdio --schema=workspace')
   const stray = options.find(({ name, modes }) => values.has(name) && !modes.includes(mode ?? 'http'))
   if (stray === undefined) return undefined
@@ -111,12 +142,14 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
 }
 
 function nameOf(mode: CommandMode): string {
+  if (mode === 'ask') return asks.join(', ')
   return mode === 'replay' || mode === 'sandbox' ? mode : spelled(mode)
 }
 
 function mistakeInWords(tokens: Tokens): Usage | undefined {
   const { rest, values } = tokens
   const mode = modeOf(tokens)
+  if (mode === 'ask') return mistakeInAsk(tokens)
   const [stray] = mode === 'replay' ? [] : wordsBehindMode(tokens).slice(isFileOfCheck(tokens) ? 1 : 0)
   if (stray !== undefined) return unexpected(stray)
   if (rest !== undefined && mode !== 'replay')
@@ -127,6 +160,28 @@ function mistakeInWords(tokens: Tokens): Usage | undefined {
   if (checkedFileOf(tokens) !== undefined && values.has('config'))
     return usage('--check FILE and --config cannot be used together', 'name the file once')
   return mode === 'replay' ? mistakeInReplay(tokens) : undefined
+}
+
+/** What each of these commands has to be told. */
+const missingNames: Readonly<
+  Record<AskCommand['what'], readonly [needs: string, example: string] | undefined>
+> = {
+  tools: undefined,
+  call: ['the name of a tool', 'mcps-proxy call Time__get_current_time timezone=Europe/Berlin'],
+  read: ['the URI of a resource', 'mcps-proxy read file:///tmp/a.txt'],
+  prompt: ['the name of a prompt', 'mcps-proxy prompt github__review branch=main'],
+}
+
+function mistakeInAsk(tokens: Tokens): Usage | undefined {
+  const what = askOf(tokens) ?? 'tools'
+  const [name, stray] = wordsBehindMode(tokens)
+  const missing = missingNames[what]
+  if (name === undefined && missing !== undefined)
+    return usage(`${what} needs ${missing[0]}`, `for example: ${missing[1]}`)
+  if (stray !== undefined && (what === 'tools' || what === 'read'))
+    return usage(`unexpected argument "${stray}"`)
+  if (tokens.rest !== undefined) return usage(`${what} takes nothing behind --`)
+  return undefined
 }
 
 function wordsBehindMode(tokens: Tokens): readonly string[] {
@@ -146,7 +201,10 @@ function unexpected(word: string): Usage {
   // It may hold a password or a key.
   if (word.includes('://'))
     return usage('unexpected argument that is an address', '--url URL serves a remote server')
-  const [near] = nearest(word, subCommands)
+  const [near] = nearest(
+    word,
+    commands.map(({ name }) => name),
+  )
   return usage(
     `unexpected argument "${word}"`,
     near === undefined ? 'mcps-proxy --help shows how to start it' : `did you mean ${near}?`,
@@ -192,6 +250,7 @@ function commandOf(tokens: Tokens): Command {
   if (mode === 'check') return checkOf(tokens)
   if (mode === 'replay') return replayOf(tokens)
   if (mode === 'sandbox') return sandboxOf(tokens)
+  if (mode === 'ask') return askCommandOf(tokens)
   return mode === 'stdio' || mode === 'url' ? stdioOf(tokens) : httpOf(tokens)
 }
 
@@ -204,6 +263,19 @@ function checkOf(tokens: Tokens): CheckCommand {
     host: values.get('host'),
     allowUnauthenticated: values.has('allow-unauthenticated'),
     start: values.has('start'),
+  }
+}
+
+function askCommandOf(tokens: Tokens): AskCommand {
+  const { values } = tokens
+  return {
+    kind: 'ask',
+    what: askOf(tokens) ?? 'tools',
+    words: wordsBehindMode(tokens),
+    config: values.get('config'),
+    schema: values.get('schema') ?? 'default',
+    timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
+    json: values.has('json'),
   }
 }
 

@@ -1,67 +1,69 @@
-// The text of `--help`.
+// The text of `--help`: of the program, and of one command.
 
+import { type CommandAbout, commandNamed, commands } from './commands.js'
 import { options, spelled } from './options.js'
 import type { Option } from './options.js'
 
-/** The help for a program of that name. */
-export function helpText(program: string): string {
-  return `${program}: many MCP servers as one
+/** The help for a program of that name; of one command where it is named. */
+export function helpText(program: string, about?: string): string {
+  const command = commandNamed(about)
+  const text = command === undefined ? generalHelp() : commandHelp(command)
+  return text.replaceAll('mcps-proxy ', `${program} `)
+}
 
-Usage
-  ${program} [--http] [--port N] [--host HOST] [--config FILE]
-  ${program} --stdio [--schema=NAME] [--config FILE]
-  ${program} stdio --mcp-config FILE       the same as --stdio --config FILE; likewise http
-  ${program} --check [FILE] [--start]
-  ${program} --url URL [--header 'NAME: VALUE'...]
-  ${program} sandbox [--http | --stdio] [--port N] [--runtime NAME] [--check]
-  ${program} replay FILE.jsonl... [--http] [-- COMMAND]
-  ${program} replay FILE.jsonl... --url URL [--header 'NAME: VALUE'...]
+const groups = ['SERVE', 'SET UP', 'LOOK', 'TEST'] as const
 
-Modes
-  --stdio   Serves one schema to one client: one JSON-RPC message per line on stdin and stdout.
-            Logs and everything else go to stderr. Only the servers of that schema are started.
-  replay    Replays transcripts against a server and compares its answers, frame by frame: against
-            the proxy itself, started for it (replay --http starts it with --http); against COMMAND;
-            or against the MCP server at URL, over Streamable HTTP or the older HTTP+SSE.
-  --http    Serves every enabled schema to many clients; also what no mode at all means.
-            POST /mcp is the schema "default", POST /api/NAME/mcp any other; GET / names all paths.
-            Listens on this machine only. Any other --host needs a token (server.token in the
-            configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.
-  --url     Serves one remote server on stdin and stdout, under its own names. For a service behind
-            Google's IAM every request carries an ID token from Application Default Credentials.
+/** The name of a command and what it takes, where a line begins. */
+const nameWidth = 34
 
-  sandbox   Serves tools that run code and commands in sandboxes: over HTTP, port 8775, or --stdio.
-            --check says which runtimes can be used here, and what would mend the others.
+function generalHelp(): string {
+  const shown = groups.map((group) => {
+    const lines = commands.filter((each) => each.group === group).map(commandLine)
+    return `${group}\n${lines.join('\n')}\n`
+  })
+  return `mcps-proxy - many MCP servers as one
 
-Schemas
-  A schema is a named group of servers in the configuration. Without --schema it is "default",
-  which is also what a plain "mcpServers" file becomes.
-
-Options
-${options.map(optionLine).join('\n')}
+${shown.join('\n')}
+mcps-proxy help COMMAND (or COMMAND --help) shows its options and examples.
+Without a command the HTTP gateway starts.
 
 Configuration
   --config FILE, else the file that $MCPS_PROXY_CONFIG names, else ~/.mcps-proxy/config.json,
   else a built-in one with the bundled Time server.
   The file is watched, and SIGHUP reads it at once: what changes in it is used without a restart.
 
-Examples
-  ${program} --stdio
-  ${program} --stdio --schema=workspace
-  ${program} --stdio --schema workspace --config ./mcp.json --record session.jsonl
-  ${program} --http --port 8080
-  curl -s http://127.0.0.1:3095/mcp -H 'Content-Type: application/json' \\
-    -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
-  echo '{"jsonrpc":"2.0","id":1,"method":"tools/list"}' | ${program} --stdio --silent
-  ${program} --check ./mcp.json
-  ${program} replay session.jsonl --url http://127.0.0.1:3095/mcp --header 'X-Key: …'
-
   In the configuration of a client:
-  { "mcpServers": { "all": { "command": "${program}", "args": ["--stdio"] } } }
+  { "mcpServers": { "all": { "command": "mcps-proxy", "args": ["stdio"] } } }
 
 Exit codes
-  0 clean   1 run-time failure   2 usage or configuration   70 internal error   128+n second signal
+  0 clean   1 run-time failure   2 usage or configuration   70 internal error   128+n signal
+
+Older spellings keep working: --stdio, --http, --check [FILE], --url URL, --mcp-config FILE.
+mcps-proxy --stdio --schema=workspace serves the group of servers that is called "workspace".
 `
+}
+
+function commandLine({ name, takes, about }: CommandAbout): string {
+  return `  ${`${name} ${takes}`.trimEnd().padEnd(nameWidth)}${about}`
+}
+
+function commandHelp({ name, takes, about, mode, details, examples }: CommandAbout): string {
+  const own = options.filter((option) => option.modes.includes(mode) && !isItself(option, name))
+  return `mcps-proxy ${`${name} ${takes}`.trimEnd()} - ${about}
+
+${details}
+
+Options
+${own.map(optionLine).join('\n')}
+
+Examples
+${examples.map((example) => `  ${example}`).join('\n')}
+`
+}
+
+/** The older spelling of the command, as an option. */
+function isItself({ name }: Option, command: string): boolean {
+  return name === command || (name === 'url' && command === 'connect')
 }
 
 /** A longer option stands on a line of its own. */

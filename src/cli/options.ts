@@ -1,7 +1,7 @@
 // Every option of the command line: one table for the parser, the suggestions and the help.
 
 /** The modes of the program. */
-export type CommandMode = 'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox'
+export type CommandMode = 'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox' | 'ask'
 
 export interface Option {
   readonly name: string
@@ -18,7 +18,7 @@ export interface Option {
 type More = Partial<Pick<Option, 'aliases' | 'kind'>>
 
 const serving = ['stdio', 'http', 'url', 'sandbox'] as const
-const every = [...serving, 'replay', 'check'] as const
+const every = [...serving, 'replay', 'check', 'ask'] as const
 
 function option(name: string, about: string, modes: Option['modes'], more: More = {}): Option {
   return { name, about, modes, aliases: [], kind: 'switch', value: '', ...more }
@@ -30,12 +30,16 @@ function valued(name: string, value: string, about: string, modes: Option['modes
 
 export const options: readonly Option[] = [
   option('stdio', 'Serve one schema on stdin and stdout', ['stdio', 'check', 'sandbox']),
-  valued('schema', 'NAME', 'The schema to serve (default: "default"); only with --stdio', ['stdio', 'check']),
+  valued('schema', 'NAME', 'The group of servers that is meant (default: "default")', [
+    'stdio',
+    'check',
+    'ask',
+  ]),
   valued(
     'config',
     'FILE',
     'The configuration file; --mcp-config is the same',
-    ['stdio', 'http', 'check', 'sandbox'],
+    ['stdio', 'http', 'check', 'sandbox', 'ask'],
     { aliases: ['c', 'mcp-config'] },
   ),
   valued('check', '[FILE]', 'Check a configuration, print every problem, exit 0 or 1', ['check', 'sandbox'], {
@@ -47,7 +51,9 @@ export const options: readonly Option[] = [
   valued('timeout', 'MS', 'Longest time for a call in milliseconds, for every server', [
     ...serving,
     'replay',
+    'ask',
   ]),
+  option('json', 'Print JSON, as servers wrote it', ['ask']),
   option('verbose', 'Log everything, as --log-level debug does', [...serving, 'replay']),
   valued('log-level', 'LEVEL', 'error, warn, info or debug', serving, { aliases: ['l'] }),
   option('silent', 'No banner, and nothing but errors on stderr', serving, { aliases: ['s'] }),

@@ -21,10 +21,11 @@ export interface Reply {
 
 /** Requested text goes to stdout, problems to stderr. */
 export function replyTo(
-  command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' | 'check' | 'sandbox' }>,
+  command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' | 'check' | 'sandbox' | 'ask' }>,
   program: string,
 ): Reply {
-  if (command.kind === 'help') return { exitCode: 0, stream: 'stdout', text: helpText(program) }
+  if (command.kind === 'help')
+    return { exitCode: 0, stream: 'stdout', text: helpText(program, command.about) }
   if (command.kind === 'version') return { exitCode: 0, stream: 'stdout', text: `${version}\n` }
   return { exitCode: usageMistake, stream: 'stderr', text: usageText(command, program) }
 }

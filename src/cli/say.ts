@@ -5,6 +5,12 @@ import process from 'node:process'
 
 const ignore = (): void => {}
 
+/** Whether a person looks at what is said on stdout, and how wide a line may be. */
+export function readerOfStdout(): { readonly isPerson: boolean; readonly columns: number } {
+  const { isTTY, columns } = process.stdout
+  return { isPerson: isTTY, columns: columns > 0 ? columns : Number.POSITIVE_INFINITY }
+}
+
 /** Resolves once the text is out, also when nobody reads it any more. */
 export async function say(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   const target = process[stream]

@@ -16,6 +16,7 @@ const METHOD_NOT_FOUND = -32601
 const INVALID_PARAMS = -32602
 const INTERNAL_ERROR = -32603
 const RESOURCE_NOT_FOUND = -32002
+const DECLINED = -1
 const HEADER_MISMATCH = -32020
 const MISSING_CAPABILITY = -32021
 const UNSUPPORTED_VERSION = -32022
@@ -87,6 +88,11 @@ export function idInUse(id: string): ErrorBody {
 
 export function methodNotFound(method: string): ErrorBody {
   return failure(METHOD_NOT_FOUND, `Method '${method}' not found`)
+}
+
+/** A person did not want to answer (MCP, Sampling: error handling). */
+export function declinedByPerson(): ErrorBody {
+  return failure(DECLINED, 'The person has declined to answer')
 }
 
 /** `nearest` are the names that the caller may have meant. */

@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArguments } from '../../src/cli/args.js'
 import { bannerText, stdioBanner } from '../../src/cli/banner.js'
+import { commands } from '../../src/cli/commands.js'
 import { helpText } from '../../src/cli/help.js'
 import { options, spellingsOf } from '../../src/cli/options.js'
 import type { ReplayCommand } from '../../src/cli/replay-options.js'
@@ -59,6 +60,15 @@ describe('the command line', () => {
     allowUnauthenticated: false,
     start: false,
   }
+  const ask = {
+    kind: 'ask',
+    what: 'tools',
+    words: [],
+    config: undefined,
+    schema: 'default',
+    timeoutMs: undefined,
+    json: false,
+  }
   const cases: [string, unknown][] = [
     ['--stdio', stdio],
     ['stdio', stdio],
@@ -109,7 +119,14 @@ describe('the command line', () => {
     ['-h', { kind: 'help' }],
     ['help', { kind: 'help' }],
     ['--stdio --http --help', { kind: 'help' }],
-    ['replay --help', { kind: 'help' }],
+    ['replay --help', { kind: 'help', about: 'replay' }],
+    ['check --help', { kind: 'help', about: 'check' }],
+    ['help call', { kind: 'help', about: 'call' }],
+    ['check f.json --start', { ...check, config: 'f.json', start: true }],
+    ['connect https://h/mcp', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
+    ['tools', ask],
+    ['tools s__* --json --schema w', { ...ask, words: ['s__*'], json: true, schema: 'w' }],
+    ['call t a=1 b=--x', { ...ask, what: 'call', words: ['t', 'a=1', 'b=--x'] }],
     ['--version', { kind: 'version' }],
     ['-V', { kind: 'version' }],
     ['--url https://h/mcp', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
@@ -147,6 +164,12 @@ describe('the command line', () => {
     ['--stdio --schemas=x', /unknown option --schemas/, /did you mean --schema\?/],
     ['-config x', /unknown option -config/, /did you mean --config\?/],
     ['--no-stdio', /unknown option --no-stdio/, /did you mean --stdio\?/],
+    ['call', /call needs the name of a tool/, /for example: mcps-proxy call /],
+    ['connect', /connect needs the address/, /for example: mcps-proxy connect https/],
+    ['tools a b', /unexpected argument "b"/, /^$/],
+    ['tols', /unexpected argument "tols"/, /did you mean tools/],
+    ['validate', /unexpected argument "validate"/, /./],
+    ['--json --stdio', /--json cannot be used with --stdio/, /^$/],
     ['--qqqqqqqqq', /unknown option --qqqqqqqqq/, /--help/],
     ['-x', /unknown option -x/, /./],
     ['-', /unknown option -/, /./],
@@ -223,26 +246,37 @@ describe('the help', () => {
   const help = helpText('mcps-proxy')
   for (const part of [
     '--stdio --schema=workspace',
-    'replay FILE.jsonl',
-    '--url URL [--header',
+    'replay FILE...',
+    'connect URL',
     '--url URL',
     '$MCPS_PROXY_CONFIG',
     'Exit codes',
   ])
     test(`has ${part}`, () => assert.ok(help.includes(part)))
 
-  test('names every option', () => {
-    for (const option of options) assert.ok(help.includes(spellingsOf(option)[0] ?? ''), option.name)
+  const ofCommands = commands.map(({ name }) => helpText('mcps-proxy', name))
+
+  test('names every command, and each command every option that it takes', () => {
+    for (const { name } of commands) assert.match(help, new RegExp(`^  ${name} `, 'm'))
+    for (const option of options)
+      assert.ok(
+        [help, ...ofCommands].some((text) => text.includes(spellingsOf(option)[0] ?? '')),
+        option.name,
+      )
   })
 
   test('has the descriptions of all options in one column', () => {
-    const lines = help.slice(help.indexOf('\nOptions\n'), help.indexOf('\nConfiguration\n')).split('\n')
-    const columns = options.map(({ about }) => lines.find((line) => line.endsWith(about))?.indexOf(about))
+    const lines = ofCommands.flatMap((text) =>
+      text.slice(text.indexOf('\nOptions\n'), text.indexOf('\nExamples\n')).split('\n'),
+    )
+    const columns = options.flatMap(
+      ({ about }) => lines.find((line) => line.endsWith(about))?.indexOf(about) ?? [],
+    )
     assert.deepEqual(new Set(columns), new Set([29]))
   })
 
   test('fits a terminal', () => {
-    for (const line of help.split('\n')) assert.ok(line.length <= 100, line)
+    for (const line of [help, ...ofCommands].join('\n').split('\n')) assert.ok(line.length <= 100, line)
   })
 })
 

@@ -7,6 +7,7 @@ import { delimiter, dirname, join, normalize } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { parseArguments } from '../../src/cli/args.js'
+import { commands } from '../../src/cli/commands.js'
 import { helpText } from '../../src/cli/help.js'
 import { options, spellingsOf } from '../../src/cli/options.js'
 import { resolveConfig } from '../../src/config/config.js'
@@ -177,9 +178,12 @@ describe('shell examples that are run', () => {
 describe('tables in the documents', () => {
   test('have every option that --help has', () => {
     const told = read('docs/command-line.md')
-    const help = helpText('mcps-proxy')
+    const help = commands.map(({ name }) => helpText('mcps-proxy', name)).join('')
     for (const option of options) {
-      assert.equal(help.includes(` --${option.name}`), true)
+      assert.equal(
+        help.includes(` --${option.name}`) || commands.some(({ name }) => name === option.name),
+        true,
+      )
       for (const spelling of spellingsOf(option)) assert.equal(told.includes(`\`${spelling}`), true, spelling)
     }
   })

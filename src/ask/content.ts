@@ -1,0 +1,76 @@
+// What servers answer, as text for a person.
+
+import { Buffer } from 'node:buffer'
+import { isDeepStrictEqual } from 'node:util'
+import type { RawValue } from './local-client.js'
+
+/** Keeps the bytes of an image, a sound or a file; gives where. */
+export type Keep = (bytes: Buffer, mimeType: string) => string
+
+/** The result of a tool: its content, and what is structured as the server wrote it (MCP, Tools: structured content). */
+export function toolResult(result: RawValue, keep: Keep): string {
+  const structured = result.member('structuredContent')
+  const items = result.member('content')?.items ?? []
+  // Servers repeat the structured content as text, for clients that do not know it.
+  const shown = structured === undefined ? items : items.filter((item) => !says(item, structured))
+  return [
+    ...shown.map((item) => contentText(item, keep)),
+    ...(structured === undefined ? [] : [structured.text]),
+  ]
+    .map(withLineEnd)
+    .join('')
+}
+
+function says(item: RawValue, structured: RawValue): boolean {
+  if (item.string('type') !== 'text') return false
+  try {
+    return isDeepStrictEqual(JSON.parse(item.string('text') ?? ''), JSON.parse(structured.text))
+  } catch {
+    return false
+  }
+}
+
+/** A prompt: each message behind its role. */
+export function promptText(result: RawValue, keep: Keep): string {
+  const messages = result.member('messages')?.items ?? []
+  const about = result.string('description')
+  const texts = messages.map((message) => {
+    const content = message.member('content')
+    return `${message.string('role') ?? '?'}: ${content === undefined ? '' : contentText(content, keep)}`
+  })
+  return [...(about === undefined ? [] : [about]), ...texts].map(withLineEnd).join('')
+}
+
+/** What a resource holds. */
+export function resourceText(result: RawValue, keep: Keep): string {
+  const contents = result.member('contents')?.items ?? []
+  return contents.map((each) => withLineEnd(heldText(each, keep))).join('')
+}
+
+function contentText(item: RawValue, keep: Keep): string {
+  const type = item.string('type') ?? ''
+  if (type === 'text') return item.string('text') ?? ''
+  if (type === 'image' || type === 'audio') return keptText(type, item.string('data') ?? '', item, keep)
+  const resource = item.member('resource')
+  if (type === 'resource' && resource !== undefined) return heldText(resource, keep)
+  if (type === 'resource_link') {
+    const words = [item.string('name'), item.string('uri'), item.string('description')]
+    return words.filter((word) => word !== undefined).join('  ')
+  }
+  return item.text
+}
+
+function heldText(resource: RawValue, keep: Keep): string {
+  const text = resource.string('text')
+  return text ?? keptText(resource.string('uri') ?? 'file', resource.string('blob') ?? '', resource, keep)
+}
+
+function keptText(what: string, base64: string, of: RawValue, keep: Keep): string {
+  const bytes = Buffer.from(base64, 'base64')
+  const mimeType = of.string('mimeType') ?? 'application/octet-stream'
+  return `${what} (${mimeType}, ${bytes.length} bytes): ${keep(bytes, mimeType)}`
+}
+
+function withLineEnd(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`
+}

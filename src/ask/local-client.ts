@@ -1,0 +1,216 @@
+// An MCP client inside this process: what `tools`, `call`, `read` and `prompt` talk to the servers with.
+//
+// It speaks through a proxy of its own, so that a person sees what a client would see.
+
+import { Buffer } from 'node:buffer'
+import type { Configuration, McpProxy } from '../index.js'
+import { buildNotification, buildRequest, buildResult, buildError } from '../jsonrpc/build.js'
+import { FrameError } from '../jsonrpc/errors.js'
+import {
+  type NotificationFrame,
+  type RequestFrame,
+  type ResponseFrame,
+  frameOrError,
+} from '../jsonrpc/frame.js'
+import type { Line } from '../jsonrpc/line.js'
+import { itemsAt, membersAt } from '../jsonrpc/members.js'
+import { numericId } from '../jsonrpc/request-id.js'
+import type { Span } from '../jsonrpc/scan.js'
+import type { WireBytes } from '../jsonrpc/splice.js'
+import { rawAt, write } from '../jsonrpc/text.js'
+import { declinedByPerson, methodNotFound } from '../mcp/error-codes.js'
+import { latestHandshake } from '../mcp/revisions.js'
+import { type MemoryConnection, memoryPair } from '../transports/memory.js'
+import { version } from '../version.js'
+
+/** An error that a call was answered with (JSON-RPC 2.0, 5.1). */
+export class AnswerError extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** A value as its server wrote it: the bytes of a message, and where the value stands. */
+export class RawValue {
+  readonly #line: Buffer
+  readonly #span: Span
+
+  constructor(line: Buffer, span: Span) {
+    this.#line = line
+    this.#span = span
+  }
+
+  get text(): string {
+    return rawAt(this.#line, this.#span)
+  }
+
+  /** A member of an object; undefined where there is none. */
+  member(name: string): RawValue | undefined {
+    const span = membersAt(this.#line, this.#span)?.span(name)
+    return span && new RawValue(this.#line, span)
+  }
+
+  /** The names of the members of an object, in the order in which they are written. */
+  get keys(): string[] {
+    const value: unknown = JSON.parse(this.text)
+    return typeof value === 'object' && value !== null ? Object.keys(value) : []
+  }
+
+  string(name: string): string | undefined {
+    return membersAt(this.#line, this.#span)?.string(name)
+  }
+
+  /** The items of an array; none of anything else. */
+  get items(): RawValue[] {
+    return itemsAt(this.#line, this.#span, Number.MAX_SAFE_INTEGER).map(
+      (span) => new RawValue(this.#line, span),
+    )
+  }
+}
+
+const noParams = new RawValue(Buffer.from('{}'), { start: 0, end: 2 })
+
+/** Answers what a server asks; undefined where nobody can. */
+export interface Person {
+  /** Client capabilities, as raw JSON. */
+  readonly capabilities: string
+  /** Gives a result as raw JSON, or nothing where the person declines; undefined for a question that is not known. */
+  answer(method: string, params: RawValue): Promise<string | undefined> | undefined
+}
+
+/** Progress of a call (MCP, Utilities: progress). */
+export interface Progress {
+  readonly progress: string
+  readonly total: string | undefined
+  readonly message: string | undefined
+}
+
+interface Waiting {
+  readonly resolve: (result: RawValue) => void
+  readonly reject: (error: Error) => void
+  readonly progressed: ((progress: Progress) => void) | undefined
+}
+
+/** A client of one proxy. */
+export class LocalClient {
+  readonly #connection: MemoryConnection
+  readonly #person: Person | undefined
+  readonly #waiting = new Map<string, Waiting>()
+  #lastId = 0
+  #toolsChanged: () => void = () => {}
+
+  constructor(proxy: Pick<McpProxy, 'attach'>, person?: Person) {
+    const [ours, theirs] = memoryPair()
+    this.#connection = ours
+    this.#person = person
+    ours.start({
+      message: (line) => this.#heard(line),
+      oversize: (_, bytes) => this.#failAll(`an answer of ${bytes} bytes is too large`),
+      drained: () => undefined,
+      ended: () => this.#failAll('the proxy has closed the connection'),
+      closed: () => this.#failAll('the proxy has closed the connection'),
+    })
+    void proxy.attach(theirs)
+  }
+
+  async open(): Promise<void> {
+    const info = write({ name: 'mcps-proxy', version })
+    const capabilities = this.#person?.capabilities ?? '{}'
+    await this.request(
+      'initialize',
+      `{"protocolVersion":"${latestHandshake.version}","capabilities":${capabilities},"clientInfo":${info}}`,
+    )
+    this.#send(buildNotification('notifications/initialized'))
+  }
+
+  /** Sends a request; `params` is raw JSON. @throws AnswerError when it is answered with an error */
+  request(method: string, params: string, progressed?: (progress: Progress) => void): Promise<RawValue> {
+    const id = numericId(++this.#lastId)
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(String(id), { resolve, reject, progressed })
+      this.#send(buildRequest(id, method, params))
+    })
+  }
+
+  /** Everything of a list, page by page. */
+  async list(method: string, member: string): Promise<RawValue[]> {
+    const all: RawValue[] = []
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
+      const page: RawValue = await this.request(method, cursor === '' ? '{}' : write({ cursor }))
+      all.push(...(page.member(member)?.items ?? []))
+      cursor = page.string('nextCursor')
+    }
+    return all
+  }
+
+  /** Resolves when a server says that its tools have changed: some list more of them right after the handshake. */
+  toolsChanged(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#toolsChanged = resolve
+    })
+  }
+
+  /** The token with which the progress of the next request is reported. */
+  get nextToken(): number {
+    return this.#lastId + 1
+  }
+
+  #send(message: WireBytes): void {
+    this.#connection.send(message)
+  }
+
+  #heard(line: Line): void {
+    const frame = frameOrError(line)
+    if (frame instanceof FrameError) return this.#failAll(frame.message)
+    if (frame.kind === 'request') void this.#answer(frame)
+    else if (frame.kind === 'notification') this.#told(frame)
+    else this.#answered(frame)
+  }
+
+  #answered(frame: ResponseFrame): void {
+    const key = String(frame.id)
+    const waiting = this.#waiting.get(key)
+    this.#waiting.delete(key)
+    if (frame.kind === 'result') return waiting?.resolve(new RawValue(frame.line, frame.result))
+    const error = new RawValue(frame.line, frame.error)
+    waiting?.reject(
+      new AnswerError(Number(error.member('code')?.text), error.string('message') ?? error.text),
+    )
+  }
+
+  #told({ method, line, params }: NotificationFrame): void {
+    if (method === 'notifications/tools/list_changed') this.#toolsChanged()
+    if (method !== 'notifications/progress' || params.span === undefined) return
+    const told = new RawValue(line, params.span)
+    const progress = told.member('progress')?.text
+    if (progress === undefined) return
+    const said = { progress, total: told.member('total')?.text, message: told.string('message') }
+    this.#waiting.get(told.member('progressToken')?.text ?? '')?.progressed?.(said)
+  }
+
+  async #answer({ id, method, line, params }: RequestFrame): Promise<void> {
+    if (method === 'ping') return this.#send(buildResult(id, '{}'))
+    const asked = params.span === undefined ? noParams : new RawValue(line, params.span)
+    const answer = this.#person?.answer(method, asked)
+    if (answer === undefined) return this.#send(buildError(id, methodNotFound(method)))
+    const result = await answer
+    this.#send(result === undefined ? buildError(id, declinedByPerson()) : buildResult(id, result))
+  }
+
+  #failAll(why: string): void {
+    for (const { reject } of this.#waiting.values()) reject(new Error(why))
+    this.#waiting.clear()
+  }
+}
+
+/** The configuration with servers that start when they are asked for something. */
+export function onDemand(config: Configuration): Configuration {
+  const schemas = [...config.schemas].map(
+    ([name, schema]) =>
+      [name, { ...schema, servers: schema.servers.map((server) => ({ ...server, lazy: true })) }] as const,
+  )
+  return { ...config, schemas: new Map(schemas) }
+}

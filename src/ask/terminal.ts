@@ -1,0 +1,98 @@
+// Answers the questions of servers on the terminal (MCP, Elicitation and Sampling).
+
+import process from 'node:process'
+import { createInterface } from 'node:readline/promises'
+import { quote } from '../jsonrpc/text.js'
+import { escapeText } from '../text/escape.js'
+import type { Person, RawValue } from './local-client.js'
+
+/** Shows a text, and asks for a line. */
+export interface Dialog {
+  readonly tell: (text: string) => void
+  readonly ask: (question: string) => Promise<string>
+}
+
+/** Who sits at the terminal; undefined where nobody does. */
+export function personAtTerminal(): Person | undefined {
+  return process.stdin.isTTY && process.stderr.isTTY ? personOf(terminal) : undefined
+}
+
+/** A person that is asked in a dialog. */
+export function personOf(dialog: Dialog): Person {
+  return {
+    capabilities: '{"elicitation":{"form":{},"url":{}},"sampling":{}}',
+    answer: (method, params) => {
+      if (method === 'elicitation/create') return elicited(params, dialog)
+      return method === 'sampling/createMessage' ? sampled(params, dialog) : undefined
+    },
+  }
+}
+
+const declined = '{"action":"decline"}'
+
+/** An empty answer takes the default; without one the field is left out, and a required one declines. */
+async function elicited(question: RawValue, { tell, ask }: Dialog): Promise<string> {
+  tell(question.string('message') ?? 'A server asks:')
+  if (question.string('mode') === 'url') {
+    tell(`Open ${question.string('url') ?? 'the address that the server did not give'}`)
+    return isYes(await ask('Have you opened it? [y/N] ')) ? '{"action":"accept"}' : declined
+  }
+  const schema = question.member('requestedSchema')
+  const properties = schema?.member('properties')
+  const required = schema?.member('required')?.items.map(({ text }) => text) ?? []
+  const content: string[] = []
+  for (const name of properties?.keys ?? []) {
+    const field = properties?.member(name)
+    if (field === undefined) continue
+    const said = await ask(promptOf(name, field))
+    const value = said === '' ? field.member('default')?.text : typed(said, field.string('type'))
+    if (value !== undefined) content.push(`${quote(name)}:${value}`)
+    else if (required.includes(quote(name))) return declined
+  }
+  return `{"action":"accept","content":{${content.join(',')}}}`
+}
+
+function promptOf(name: string, field: RawValue): string {
+  const about = [field.string('title') ?? name, field.string('description')].filter(
+    (text) => text !== undefined,
+  )
+  const choices = field.member('enum')?.items.map(({ text }) => text)
+  const choice = choices === undefined ? '' : ` (${choices.join(', ')})`
+  const usual = field.member('default')
+  return `${about.join(', ')}${choice}${usual === undefined ? '' : ` [${usual.text}]`}: `
+}
+
+/** What was typed, as raw JSON of this type. */
+function typed(said: string, type: string | undefined): string {
+  if (type === 'boolean') return String(isYes(said))
+  const isNumber = (type === 'number' || type === 'integer') && /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(said)
+  return isNumber ? said : quote(said)
+}
+
+function isYes(said: string): boolean {
+  return /^(?:y|yes|true|1)$/i.test(said)
+}
+
+/** The person writes what a model would. */
+async function sampled(question: RawValue, { tell, ask }: Dialog): Promise<string | undefined> {
+  tell('A server asks for the answer of a model:')
+  const system = question.string('systemPrompt')
+  if (system !== undefined) tell(`system: ${system}`)
+  for (const message of question.member('messages')?.items ?? [])
+    tell(`${message.string('role') ?? '?'}: ${message.member('content')?.string('text') ?? '(no text)'}`)
+  const text = await ask('Your answer (empty declines): ')
+  if (text === '') return undefined
+  return `{"role":"assistant","model":"a person","content":{"type":"text","text":${quote(text)}}}`
+}
+
+const terminal: Dialog = {
+  tell: (text) => void process.stderr.write(`${text.split('\n').map(escapeText).join('\n')}\n`),
+  ask: async (question) => {
+    const lines = createInterface({ input: process.stdin, output: process.stderr })
+    try {
+      return (await lines.question(escapeText(question))).trim()
+    } finally {
+      lines.close()
+    }
+  },
+}

@@ -1,0 +1,217 @@
+// `list`, `tools`, `call`, `read` and `prompt`: what servers have, and what they answer, for a person or a script.
+//
+// Answers go to stdout as the server wrote them, or with `--json` as its JSON; everything else goes to stderr.
+
+import type { Buffer } from 'node:buffer'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { loadConfig, selectSchema } from '../config/config.js'
+import { createLogger, escapeText, noPaint, wantsColors, loadPaint } from '../log/log.js'
+import { createProxy } from '../proxy/proxy.js'
+import { realRuntime } from '../real-runtime.js'
+import { nearest } from '../text/nearest.js'
+import { Children } from './children.js'
+import { counted } from './counted.js'
+import { Endings } from './endings.js'
+import { addSecrets } from './run.js'
+import { readerOfStdout, say } from './say.js'
+import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
+import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
+import { AnswerError, LocalClient, type Progress, RawValue, onDemand } from '../ask/local-client.js'
+import { personAtTerminal } from '../ask/terminal.js'
+
+/** What is asked of the servers of one schema. */
+export interface AskCommand {
+  readonly kind: 'ask'
+  readonly what: 'tools' | 'call' | 'read' | 'prompt'
+  /** The words behind the command: a pattern, or a name and arguments. */
+  readonly words: readonly string[]
+  readonly config: string | undefined
+  readonly schema: string
+  readonly timeoutMs: number | undefined
+  readonly json: boolean
+}
+
+/** An interrupt ends a command in the middle of its work (128 + SIGINT). */
+const INTERRUPTED = 130
+
+/** How long a tool that is not listed may still come. */
+const LATE_TOOLS_MS = 1000
+
+/** @returns the exit code: 1 for a call that failed, also by `isError`, and for a pattern that fits nothing */
+export async function runAsk(command: AskCommand): Promise<number> {
+  const config = loadConfig({
+    path: command.config,
+    env: process.env,
+    servesHttp: false,
+    timeoutMs: command.timeoutMs,
+  })
+  selectSchema(config, command.schema)
+  const logger = createLogger({ level: 'error', console: undefined, paint: noPaint, file: undefined })
+  addSecrets(logger, config, [command.schema])
+  const children = new Children()
+  const endings = new Endings(logger.sink, () => children.kill())
+  const own = realRuntime(logger.sink)
+  const runtime = children.watch(own)
+  const options = {
+    schema: command.schema,
+    log: logger.sink,
+    runtime,
+    keep: true,
+    ownStart: 'with-client',
+  } as const
+  const proxy = await createProxy(onDemand(config), options)
+  try {
+    const client = new LocalClient(proxy, personAtTerminal())
+    const asked = ask(command, client, (text) => logger.clean(text))
+    return await Promise.race([
+      asked,
+      endings.ended.then((exitCode) => endings.verdict(exitCode || INTERRUPTED)),
+    ])
+  } finally {
+    await proxy.close(0)
+    children.kill()
+    await own.close()
+    await logger.close()
+  }
+}
+
+async function ask(
+  command: AskCommand,
+  client: LocalClient,
+  clean: (text: string) => string,
+): Promise<number> {
+  try {
+    await client.open()
+    return await asks[command.what](client, command)
+  } catch (error) {
+    if (error instanceof ArgumentMistake) return failed(error.message, 2)
+    if (error instanceof AnswerError) return failed(`${clean(error.message)} (code ${error.code})`, 1)
+    throw error
+  }
+}
+
+const asks: Readonly<
+  Record<AskCommand['what'], (client: LocalClient, command: AskCommand) => Promise<number>>
+> = {
+  tools: showTools,
+  call: callTool,
+  read: async (client, { words: [uri = ''], json }) => {
+    const result = await client.request('resources/read', JSON.stringify({ uri }))
+    await print(json ? `${result.text}\n` : resourceText(result, newKeep()))
+    return 0
+  },
+  prompt: async (client, { words: [name = '', ...words], json }) => {
+    // Every argument of a prompt is a text (MCP, Prompts).
+    const args = argumentsOf(words, () => 'string')
+    const params = `{"name":${JSON.stringify(name)},"arguments":${args}}`
+    const result = await client.request('prompts/get', params)
+    await print(json ? `${result.text}\n` : promptText(result, newKeep()))
+    return 0
+  },
+}
+
+async function showTools(client: LocalClient, { words: [pattern], json }: AskCommand): Promise<number> {
+  const all = await client.list('tools/list', 'tools')
+  const fits = pattern === undefined ? (): boolean => true : matcher(pattern)
+  const tools = all.filter((tool) => fits(nameOf(tool)))
+  if (json) await print(`[${tools.map(({ text }) => text).join(',\n')}]\n`)
+  else await printTools(tools)
+  if (tools.length > 0 || pattern === undefined) return 0
+  return failed(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`, 1)
+}
+
+async function printTools(tools: readonly RawValue[]): Promise<void> {
+  const reader = readerOfStdout()
+  const paint = wantsColors(reader.isPerson, process.env) ? await loadPaint() : noPaint
+  const width = Math.max(0, ...tools.map((tool) => nameOf(tool).length))
+  const room = Math.max(20, reader.columns - width - 2)
+  const lines = tools.map((tool) => {
+    const [about = ''] = (tool.string('description') ?? tool.string('title') ?? '').trim().split('\n')
+    const shown = about.length > room ? `${about.slice(0, room - 1)}…` : about
+    const name = escapeText(nameOf(tool))
+    return `${paint('service', name)}${' '.repeat(Math.max(0, width - name.length))}  ${escapeText(shown)}`.trimEnd()
+  })
+  await say('stdout', lines.map((line) => `${line}\n`).join(''))
+}
+
+function nameOf(tool: RawValue): string {
+  return tool.string('name') ?? ''
+}
+
+/** `*` stands for any characters; a pattern without one fits where it stands in the name. */
+function matcher(pattern: string): (name: string) => boolean {
+  if (!pattern.includes('*')) return (name) => name.includes(pattern)
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`))
+  const expression = new RegExp(`^${parts.join('.*')}$`, 's')
+  return (name) => expression.test(name)
+}
+
+async function callTool(
+  client: LocalClient,
+  { words: [name = '', ...words], json }: AskCommand,
+): Promise<number> {
+  const isNamed = (each: RawValue): boolean => nameOf(each) === name
+  let tools = await client.list('tools/list', 'tools')
+  if (!tools.some(isNamed)) {
+    await Promise.race([client.toolsChanged(), new Promise((resolve) => setTimeout(resolve, LATE_TOOLS_MS))])
+    tools = await client.list('tools/list', 'tools')
+  }
+  const tool = tools.find(isNamed)
+  if (tool === undefined) {
+    const [near] = nearest(name, tools.map(nameOf))
+    const hint = near === undefined ? 'mcps-proxy tools names them all' : `did you mean ${near}?`
+    return failed(`no tool is called "${name}"; ${hint}`, 1)
+  }
+  const properties = tool.member('inputSchema')?.member('properties')
+  const args = argumentsOf(words, (key) => properties?.member(key)?.string('type'))
+  const meta = `"_meta":{"progressToken":${client.nextToken}}`
+  const progress = new ProgressLine()
+  const params = `{"name":${JSON.stringify(name)},"arguments":${args},${meta}}`
+  const result = await client
+    .request('tools/call', params, (step) => progress.show(step))
+    .finally(() => progress.end())
+  await print(json ? `${result.text}\n` : toolResult(result, newKeep()))
+  return result.member('isError')?.text === 'true' ? 1 : 0
+}
+
+/** One line on stderr, on a terminal alone. */
+class ProgressLine {
+  #isShown = false
+
+  show({ progress, total, message }: Progress): void {
+    if (!process.stderr.isTTY) return
+    this.#isShown = true
+    const words = `${progress}${total === undefined ? '' : ` of ${total}`}${message === undefined ? '' : ` ${message}`}`
+    process.stderr.write(`\r\u001b[2K${escapeText(words).slice(0, (process.stderr.columns || 80) - 1)}`)
+  }
+
+  end(): void {
+    if (this.#isShown) process.stderr.write('\r\u001b[2K')
+  }
+}
+
+/** Puts images and other bytes into files of a folder of their own, which is made when the first one comes. */
+function newKeep(): Keep {
+  let folder: string | undefined
+  let count = 0
+  return (bytes: Buffer, mimeType: string): string => {
+    folder ??= mkdtempSync(join(tmpdir(), 'mcps-proxy-'))
+    const [, ending = 'bin'] = /\/([a-z0-9]+)/.exec(mimeType) ?? []
+    const path = join(folder, `${++count}.${ending}`)
+    writeFileSync(path, bytes, { mode: 0o600 })
+    return path
+  }
+}
+
+/** A terminal acts on no character of a server; a pipe gets them as they came. */
+async function print(text: string): Promise<void> {
+  await say('stdout', readerOfStdout().isPerson ? text.replaceAll(/[^\t\n]+/g, escapeText) : text)
+}
+
+async function failed(problem: string, exitCode: number): Promise<number> {
+  await say('stderr', `mcps-proxy: ${escapeText(problem)}\n`)
+  return exitCode
+}

@@ -1,0 +1,143 @@
+// Every command of the program: one table for the help and for what a person may have meant.
+
+import type { CommandMode } from './options.js'
+
+export interface CommandAbout {
+  readonly name: string
+  /** What stands behind the name. */
+  readonly takes: string
+  readonly about: string
+  readonly group: 'SERVE' | 'SET UP' | 'LOOK' | 'TEST'
+  /** Whose options it takes. */
+  readonly mode: CommandMode
+  /** What a person has to know beyond the one line. */
+  readonly details: string
+  readonly examples: readonly string[]
+}
+
+export const commands: readonly CommandAbout[] = [
+  {
+    name: 'stdio',
+    takes: '',
+    about: 'one client on stdin and stdout: what a client starts',
+    group: 'SERVE',
+    mode: 'stdio',
+    details: `Serves one schema to one client: one JSON-RPC message per line on stdin and stdout.
+Logs and everything else go to stderr. Only the servers of that schema are started.
+
+A schema is a named group of servers in the configuration. Without --schema it is "default",
+which is also what a plain "mcpServers" file becomes.`,
+    examples: [
+      'mcps-proxy stdio',
+      'mcps-proxy stdio --schema workspace --config ./mcp.json --record session.jsonl',
+    ],
+  },
+  {
+    name: 'http',
+    takes: '',
+    about: 'many clients over HTTP, http://127.0.0.1:3095/mcp',
+    group: 'SERVE',
+    mode: 'http',
+    details: `Serves every enabled schema to many clients; also what no command at all means.
+POST /mcp is the schema "default", POST /api/NAME/mcp any other; GET / names all paths.
+Listens on this machine only. Any other --host needs a token (server.token in the
+configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.`,
+    examples: [
+      'mcps-proxy http --port 8080',
+      `curl -s http://127.0.0.1:3095/mcp -H 'Content-Type: application/json' \\
+    -d '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'`,
+    ],
+  },
+  {
+    name: 'connect',
+    takes: 'URL',
+    about: 'one remote server on stdin and stdout',
+    group: 'SERVE',
+    mode: 'url',
+    details: `Serves one remote server on stdin and stdout, under its own names. For a service behind
+Google's IAM every request carries an ID token from Application Default Credentials.`,
+    examples: ["mcps-proxy connect https://mcp.example.com/mcp -H 'Authorization: Bearer …'"],
+  },
+  {
+    name: 'sandbox',
+    takes: '',
+    about: 'tools that run code and commands, isolated',
+    group: 'SERVE',
+    mode: 'sandbox',
+    details: `Serves tools that run code and commands in sandboxes: over HTTP, port 8775, or --stdio.
+--check says which runtimes can be used here, and what would mend the others.`,
+    examples: ['mcps-proxy sandbox --check', 'mcps-proxy sandbox --stdio'],
+  },
+  {
+    name: 'check',
+    takes: '[FILE]',
+    about: 'every problem of the configuration; starts nothing',
+    group: 'SET UP',
+    mode: 'check',
+    details: `Prints every problem of a configuration, and what is allowed and would fail, such as a
+program that does not exist. With --start it also starts every server and says what came of it.`,
+    examples: ['mcps-proxy check ./mcp.json', 'mcps-proxy check --start'],
+  },
+  {
+    name: 'tools',
+    takes: '[PATTERN]',
+    about: 'names and descriptions of tools, as clients see them',
+    group: 'LOOK',
+    mode: 'ask',
+    details: `Lists the tools of every server of a schema. A pattern fits any part of a name; with "*", which
+stands for any characters, it fits the whole name. --json prints the tools as servers list them.`,
+    examples: ['mcps-proxy tools', "mcps-proxy tools 'github__*' --json"],
+  },
+  {
+    name: 'call',
+    takes: 'TOOL [KEY=VALUE... | JSON]',
+    about: 'calls a tool and prints its result',
+    group: 'LOOK',
+    mode: 'ask',
+    details: `Arguments are KEY=VALUE, or one JSON object. A value is text where the tool takes a string, and
+JSON elsewhere. Text is printed as text, structured content as JSON, images as the files that they
+were written to; --json prints the result as the server wrote it. What a server asks meanwhile is
+asked on the terminal. The exit code is 1 when the call fails or its result has isError.`,
+    examples: [
+      'mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
+      `mcps-proxy call files__read_file '{"path":"/tmp/a.txt"}'`,
+    ],
+  },
+  {
+    name: 'read',
+    takes: 'URI',
+    about: 'reads a resource and prints it',
+    group: 'LOOK',
+    mode: 'ask',
+    details: 'Prints text as text, and writes anything else to a file, which is named.',
+    examples: ['mcps-proxy read file:///tmp/a.txt'],
+  },
+  {
+    name: 'prompt',
+    takes: 'NAME [KEY=VALUE...]',
+    about: 'gets a prompt and prints its messages',
+    group: 'LOOK',
+    mode: 'ask',
+    details: 'Every argument of a prompt is text.',
+    examples: ['mcps-proxy prompt github__review branch=main'],
+  },
+  {
+    name: 'replay',
+    takes: 'FILE... [-- COMMAND]',
+    about: 'transcripts against the proxy, a COMMAND, or --url URL',
+    group: 'TEST',
+    mode: 'replay',
+    details: `Replays transcripts against a server and compares its answers, frame by frame: against
+the proxy itself, started for it (replay --http starts it with --http); against COMMAND;
+or against the MCP server at URL, over Streamable HTTP or the older HTTP+SSE.`,
+    examples: [
+      'mcps-proxy replay session.jsonl',
+      'mcps-proxy replay session.jsonl -- node server.js',
+      "mcps-proxy replay session.jsonl --url http://127.0.0.1:3095/mcp --header 'X-Key: …'",
+    ],
+  },
+]
+
+export function commandNamed(name: string | undefined): CommandAbout | undefined {
+  return commands.find((command) => command.name === name)
+}

@@ -1,0 +1,232 @@
+// `tools`, `call`, `read` and `prompt`: what a person types, and what is printed.
+
+import { strict as assert } from 'node:assert'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { type TestContext, describe, test } from 'node:test'
+import { ArgumentMistake, argumentsOf } from '../../src/ask/arguments.js'
+import { toolResult } from '../../src/ask/content.js'
+import { RawValue } from '../../src/ask/local-client.js'
+import { personOf } from '../../src/ask/terminal.js'
+import { at, parsed, textAt } from '../integration/support/json.js'
+import { cli, nodeProgram, root } from '../integration/support/programs.js'
+import { type Servers, configFile, scratch } from '../integration/support/spawned.js'
+
+const everything = {
+  command: process.execPath,
+  args: [`${root}/node_modules/@modelcontextprotocol/server-everything/dist/index.js`],
+}
+
+interface Said {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+function run(t: TestContext, servers: Servers, ...args: string[]): Said {
+  const config = configFile(t, servers)
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args, '--config', config], {
+    encoding: 'utf8',
+    env: { ...process.env, HOME: scratch(t) },
+  })
+  return { code: status, out: stdout, err: stderr }
+}
+
+describe('arguments', () => {
+  const types: Readonly<Record<string, string>> = { s: 'string', n: 'number', i: 'integer', o: 'object' }
+  const read = (...words: string[]): string => argumentsOf(words, (key) => types[key])
+  for (const [words, json] of [
+    [[], '{}'],
+    [['s=1'], '{"s":"1"}'],
+    [['n=1.50'], '{"n":1.50}'],
+    [['n=12345678901234567890'], '{"n":12345678901234567890}'],
+    [['o={"a":1}', 's=a=b'], '{"o":{"a":1},"s":"a=b"}'],
+    [['other=5', 'text=five', 'yes=true'], '{"other":5,"text":"five","yes":true}'],
+    [['other=007'], '{"other":"007"}'],
+    [['{"a": 1}'], '{"a": 1}'],
+  ] as const)
+    test(words.join(' '), () => assert.equal(read(...words), json))
+
+  for (const [words, problem] of [
+    [['n=x'], /"n" takes a number, not "x"/],
+    [['i='], /"i" takes a whole number, not ""/],
+    [['word'], /"word" is no argument; write key=value/],
+    [['=x'], /"=x" is no argument/],
+    [['{"a":'], /the arguments are no JSON/],
+    [['{}', 'a=1'], /nothing may stand behind the JSON object/],
+  ] as const)
+    test(`${words.join(' ')} is refused`, () => {
+      assert.throws(
+        () => read(...words),
+        (error) => error instanceof ArgumentMistake && problem.test(error.message),
+      )
+    })
+})
+
+function raw(value: unknown): RawValue {
+  const line = Buffer.from(JSON.stringify(value))
+  return new RawValue(line, { start: 0, end: line.length })
+}
+
+const text = (said: string): object => ({ type: 'text', text: said })
+
+const asked = async (method: string, params: object, ...answers: string[]): Promise<unknown> => {
+  const dialog = { tell: () => undefined, ask: () => Promise.resolve(answers.shift() ?? '') }
+  const said = await personOf(dialog).answer(method, raw(params))
+  return said === undefined ? undefined : parsed(said)
+}
+const form = (properties: object, required: readonly string[] = []): object => ({
+  message: 'Who?',
+  requestedSchema: { type: 'object', properties, required },
+})
+
+describe('what a server answers', () => {
+  const kept: number[] = []
+  const shown = (value: unknown): string =>
+    toolResult(raw(value), (bytes, type) => {
+      kept.push(bytes.length)
+      return `/tmp/${type.length}`
+    })
+  for (const [title, value, wanted] of [
+    ['texts', { content: [text('a'), text('b\n')] }, 'a\nb\n'],
+    [
+      'structured content and the same as text',
+      { content: [text('{ "n": 1 }')], structuredContent: { n: 1 } },
+      '{"n":1}\n',
+    ],
+    [
+      'structured content and another text',
+      { content: [text('one')], structuredContent: { n: 1 } },
+      'one\n{"n":1}\n',
+    ],
+    [
+      'a sound',
+      { content: [{ type: 'audio', mimeType: 'audio/wav', data: 'AAAA' }] },
+      'audio (audio/wav, 3 bytes): /tmp/9\n',
+    ],
+    ['a link', { content: [{ type: 'resource_link', name: 'n', uri: 'u:1' }] }, 'n  u:1\n'],
+    [
+      'an embedded text',
+      { content: [{ type: 'resource', resource: { uri: 'u:1', text: 'held' } }] },
+      'held\n',
+    ],
+    ['a type that is not known', { content: [{ type: 'new', x: 1 }] }, '{"type":"new","x":1}\n'],
+    ['nothing', { content: [] }, ''],
+  ] as const)
+    test(title, () => assert.equal(shown(value), wanted))
+
+  test('numbers of structured content stay as they were written', () => {
+    const line = Buffer.from('{"content":[],"structuredContent":{"n":1.50,"big":12345678901234567890}}')
+    const result = toolResult(new RawValue(line, { start: 0, end: line.length }), () => '')
+    assert.equal(result, '{"n":1.50,"big":12345678901234567890}\n')
+  })
+})
+
+describe('what a person is asked', () => {
+  test('a form: text, numbers, yes or no, defaults, and what is left out', async () => {
+    const properties = {
+      name: { type: 'string' },
+      age: { type: 'integer' },
+      isSure: { type: 'boolean' },
+      color: { type: 'string', default: 'red' },
+      more: { type: 'string' },
+    }
+    assert.deepEqual(await asked('elicitation/create', form(properties), 'Ann', '7', 'y', '', ''), {
+      action: 'accept',
+      content: { name: 'Ann', age: 7, isSure: true, color: 'red' },
+    })
+  })
+
+  test('a required field without an answer, or an address that is not opened, declines', async () => {
+    const declined = { action: 'decline' }
+    assert.deepEqual(await asked('elicitation/create', form({ name: {} }, ['name']), ''), declined)
+    assert.deepEqual(await asked('elicitation/create', { mode: 'url', url: 'https://h' }, 'n'), declined)
+    assert.deepEqual(await asked('elicitation/create', { mode: 'url', url: 'https://h' }, 'y'), {
+      action: 'accept',
+    })
+  })
+
+  test('the answer of a model, which an empty line declines', async () => {
+    const question = { messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }] }
+    const answer = await asked('sampling/createMessage', question, 'hello')
+    assert.equal(textAt(answer, 'content', 'text'), 'hello')
+    assert.equal(await asked('sampling/createMessage', question, ''), undefined)
+  })
+
+  test('no other question', () =>
+    assert.equal(
+      personOf({ tell: () => undefined, ask: () => Promise.resolve('') }).answer('roots/list', raw({})),
+      undefined,
+    ))
+})
+
+describe('a server that others wrote', () => {
+  const servers = { every: everything }
+
+  test('its tools, all and those that a pattern fits', (t) => {
+    const { out, code } = run(t, servers, 'tools')
+    assert.equal(code, 0)
+    assert.match(out, /^every__echo {2,}\[every\] Echoes back the input string$/m)
+    const some: unknown = JSON.parse(run(t, servers, 'tools', 'every__get-*m', '--json').out)
+    assert.deepEqual(Array.isArray(some) && some.map((tool) => textAt(tool, 'name')), ['every__get-sum'])
+    const none = run(t, servers, 'tools', 'nothing')
+    assert.deepEqual([none.code, none.out], [1, ''])
+    assert.match(none.err, /no tool fits "nothing"; there are \d+ tools/)
+  })
+
+  test('text is printed as text, structured content once, and JSON as the server wrote it', (t) => {
+    assert.equal(run(t, servers, 'call', 'every__echo', 'message=12').out, 'Echo: 12\n')
+    const place = ['call', 'every__get-structured-content', 'location=New York']
+    const structured = run(t, servers, ...place)
+    assert.deepEqual(Object.keys(Object(parsed(structured.out))), ['temperature', 'conditions', 'humidity'])
+    assert.notEqual(at(parsed(run(t, servers, ...place, '--json').out), 'content'), undefined)
+  })
+
+  test('an image is a file that is named', (t) => {
+    const { out } = run(t, servers, 'call', 'every__get-tiny-image')
+    const [, path = ''] = /^image \(image\/png, \d+ bytes\): (.*)$/m.exec(out) ?? []
+    assert.deepEqual([...readFileSync(path).subarray(1, 4)], [...Buffer.from('PNG')])
+  })
+
+  test('resources and prompts', (t) => {
+    assert.match(run(t, servers, 'read', 'demo://resource/static/document/features.md').out, /^# /)
+    assert.equal(
+      run(t, servers, 'prompt', 'every__args-prompt', 'city=Berlin').out,
+      "user: What's weather in Berlin?\n",
+    )
+  })
+
+  test('what is wrong is said on stderr, and by the exit code', (t) => {
+    const near = run(t, servers, 'call', 'every__ecko')
+    assert.deepEqual([near.code, near.out], [1, ''])
+    assert.match(near.err, /no tool is called "every__ecko"; did you mean every__echo\?/)
+    const typed = run(t, servers, 'call', 'every__get-sum', 'a=x', 'b=1')
+    assert.equal(typed.code, 2)
+    assert.match(typed.err, /"a" takes a number, not "x"/)
+    assert.match(
+      run(t, servers, 'prompt', 'every__nope').err,
+      /Prompt 'every__nope' not found \(code -32602\)/,
+    )
+  })
+})
+
+describe('a server of ours', () => {
+  test('a result with isError is printed, and the exit code is 1', (t) => {
+    const { code, out } = run(t, { s: nodeProgram('typed.mjs', {}, {}) }, 'call', 's__fails')
+    assert.deepEqual([code, out], [1, 'it failed\n'])
+  })
+
+  test('every page of a list is shown', (t) => {
+    const { out } = run(t, { s: nodeProgram('hinted.mjs', { HINTED_MS: '0' }, {}) }, 'tools')
+    assert.deepEqual(
+      out.split('\n').map((line) => line.split(' ')[0]),
+      ['s__one', 's__two', ''],
+    )
+  })
+
+  test('a server that cannot be started is named with the reason', (t) => {
+    const { code, err } = run(t, { s: { command: 'no-such-program' } }, 'tools')
+    assert.equal(code, 1)
+    assert.match(err, /'s' cannot be started: .*no-such-program/)
+  })
+})
