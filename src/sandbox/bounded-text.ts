@@ -8,87 +8,52 @@ const BITS_OF_CHARACTER = 6
 
 const SIZE_FIRST = 1024
 
-/** The first bytes of a stream, up to a limit. */
-export class HeadBuffer {
-  readonly #bytesMax: number
-  #bytes: Buffer = Buffer.alloc(0)
-  #length = 0
-
-  constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax
-  }
-
-  get length(): number {
-    return this.#length
-  }
-
-  /** Gives how many of the bytes it has taken. */
-  push(chunk: Buffer): number {
-    const taken = Math.min(chunk.length, this.#bytesMax - this.#length)
-    this.#bytes = grown(this.#bytes, this.#length + taken, this.#bytesMax)
-    chunk.copy(this.#bytes, this.#length, 0, taken)
-    this.#length += taken
-    return taken
-  }
-
-  content(): Buffer {
-    return this.#bytes.subarray(0, this.#length)
-  }
-}
-
-/** The last bytes of a stream, up to a limit, in a ring. */
+/** The last bytes of a stream, up to a limit. The buffer has room for twice as many, so that they are moved seldom. */
 export class TailBuffer {
   readonly #bytesMax: number
   #bytes: Buffer = Buffer.alloc(0)
-  #length = 0
-  /** Where the next byte goes, once the ring is full. */
-  #at = 0
+  #end = 0
 
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax
   }
 
   get length(): number {
-    return this.#length
+    return Math.min(this.#end, this.#bytesMax)
   }
 
   push(chunk: Buffer): void {
     const last = chunk.subarray(Math.max(0, chunk.length - this.#bytesMax))
-    const room = Math.min(last.length, this.#bytesMax - this.#length)
-    this.#bytes = grown(this.#bytes, this.#length + room, this.#bytesMax)
-    last.copy(this.#bytes, this.#length, 0, room)
-    this.#length += room
-    for (let from = room; from < last.length;) {
-      const count = Math.min(last.length - from, this.#bytesMax - this.#at)
-      last.copy(this.#bytes, this.#at, from, from + count)
-      this.#at = (this.#at + count) % this.#bytesMax
-      from += count
+    if (this.#end + last.length > 2 * this.#bytesMax) {
+      this.#bytes.copyWithin(0, this.#end - this.length, this.#end)
+      this.#end = this.length
     }
+    this.#bytes = appended(this.#bytes, this.#end, last, 2 * this.#bytesMax)
+    this.#end += last.length
   }
 
   content(): Buffer {
-    return Buffer.concat([this.#bytes.subarray(this.#at, this.#length), this.#bytes.subarray(0, this.#at)])
+    return this.#bytes.subarray(this.#end - this.length, this.#end)
   }
 
   clear(): void {
-    this.#length = 0
-    this.#at = 0
+    this.#end = 0
   }
 }
 
 /** Bytes of one stream; beyond `bytesMax` the middle is left out. */
 export class BoundedText {
   readonly #bytesMax: number
-  readonly #head: HeadBuffer
+  readonly #half: number
+  #head: Buffer = Buffer.alloc(0)
   readonly #tail: TailBuffer
   /** Of the stream, kept or not. */
   bytes = 0
 
   constructor(bytesMax: number) {
-    const half = Math.ceil(bytesMax / 2)
     this.#bytesMax = bytesMax
-    this.#head = new HeadBuffer(half)
-    this.#tail = new TailBuffer(half)
+    this.#half = Math.ceil(bytesMax / 2)
+    this.#tail = new TailBuffer(this.#half)
   }
 
   get isCut(): boolean {
@@ -102,19 +67,24 @@ export class BoundedText {
 
   /** Everything, while nothing is cut. */
   content(): Buffer {
-    return Buffer.concat([this.#head.content(), this.#tail.content()])
+    return Buffer.concat([this.#first(), this.#tail.content()])
   }
 
   push(chunk: Buffer): void {
+    const taken = chunk.subarray(0, Math.max(0, this.#half - this.bytes))
+    this.#head = appended(this.#head, this.#first().length, taken, this.#half)
     this.bytes += chunk.length
-    const taken = this.#head.push(chunk)
-    if (taken < chunk.length) this.#tail.push(chunk.subarray(taken))
+    if (taken.length < chunk.length) this.#tail.push(chunk.subarray(taken.length))
+  }
+
+  #first(): Buffer {
+    return this.#head.subarray(0, Math.min(this.bytes, this.#half))
   }
 
   /** `where` says where the whole lies. */
   text(where: string | undefined): string {
     if (!this.isCut) return this.content().toString('utf8')
-    const [head, tail] = [this.#head.content(), this.#tail.content()]
+    const [head, tail] = [this.#first(), this.#tail.content()]
     const first = head.subarray(0, wholeEnd(head))
     const last = tail.subarray(wholeStart(tail))
     const cut = this.bytes - first.length - last.length
@@ -123,12 +93,16 @@ export class BoundedText {
   }
 }
 
-/** A buffer of at least this length, with the same bytes. */
-function grown(bytes: Buffer, length: number, bytesMax: number): Buffer {
-  if (length <= bytes.length) return bytes
-  const larger = Buffer.alloc(Math.min(bytesMax, Math.max(length, 2 * bytes.length, SIZE_FIRST)))
-  bytes.copy(larger)
-  return larger
+/** The buffer, or a larger one, with these bytes at `end`; `bytesMax` is the most that it ever has. */
+function appended(bytes: Buffer, end: number, chunk: Buffer, bytesMax: number): Buffer {
+  const length = end + chunk.length
+  const target =
+    length <= bytes.length
+      ? bytes
+      : Buffer.alloc(Math.min(bytesMax, Math.max(length, 2 * bytes.length, SIZE_FIRST)))
+  if (target !== bytes) bytes.copy(target)
+  chunk.copy(target, end)
+  return target
 }
 
 function continues(byte: number | undefined): boolean {

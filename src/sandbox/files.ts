@@ -26,16 +26,10 @@ export async function inLargeTurn<T>(
   signal: AbortSignal,
   read: () => Promise<T>,
 ): Promise<T> {
-  if (bytesMax <= LARGE_BYTES) return read()
-  const turn = turns.take(signal)
-  if (turn === undefined)
+  const done = bytesMax <= LARGE_BYTES ? read() : turns.run(signal, read)
+  if (done === undefined)
     throw resourceLimit('too many large files are being read', {}, 'Read smaller parts with offset and limit')
-  const giveBack = await turn
-  try {
-    return await read()
-  } finally {
-    giveBack()
-  }
+  return done
 }
 
 /** Whether a file is shown as text; a NUL would become six bytes of JSON. */

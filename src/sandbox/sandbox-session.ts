@@ -129,16 +129,16 @@ export class SandboxSession {
   ): Promise<T> {
     const inTurn = async (signal: AbortSignal): Promise<T> => {
       const { id } = this.facts
-      const why = `session ${id} has ${QUEUE_MAX} calls waiting`
-      const turn = turns.take(signal)
-      if (turn === undefined)
-        throw resourceLimit(why, { session_id: id }, 'Wait for the calls of this session')
-      const giveBack = await turn.catch(() => Promise.reject(this.#failures.cancelled(called)))
-      try {
-        return await run(signal)
-      } finally {
-        giveBack()
-      }
+      const done = turns.run(signal, () => run(signal))
+      if (done === undefined)
+        throw resourceLimit(
+          `session ${id} has ${QUEUE_MAX} calls waiting`,
+          { session_id: id },
+          'Wait for the calls of this session',
+        )
+      return done.catch((error: unknown) => {
+        throw error === signal.reason ? this.#failures.cancelled(called) : error
+      })
     }
     return this.#counted(() => withEither(cancelled, this.#stopping.signal, inTurn))
   }

@@ -1,53 +1,48 @@
 // Who may work on a session: a few at once, and a few that wait.
 
-interface Waiter {
-  readonly go: () => void
-}
-
 /** Gives turns in the order in which they are asked for. */
 export class Turns {
   readonly #atOnceMax: number
   readonly #waitingMax: number
   #running = 0
-  #waiting: Waiter[] = []
+  #waiting: (() => void)[] = []
 
   constructor(atOnceMax: number, waitingMax: number) {
     this.#atOnceMax = atOnceMax
     this.#waitingMax = waitingMax
   }
 
-  /** Resolves with what gives the turn back; rejects with the signal's reason. Undefined when too many wait already. */
-  take(signal: AbortSignal): Promise<() => void> | undefined {
-    if (this.#running < this.#atOnceMax) {
-      this.#running++
-      return Promise.resolve(this.#giveBack())
+  /** Works in turn; rejects with the signal's reason when the signal is aborted first. Undefined when too many wait already. */
+  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> | undefined {
+    const isFull = this.#running >= this.#atOnceMax && this.#waiting.length >= this.#waitingMax
+    return isFull && !signal.aborted ? undefined : this.#inTurn(signal, work)
+  }
+
+  async #inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#atOnceMax) this.#running++
+    else await this.#turn(signal)
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#running--
+      else next()
     }
+  }
+
+  #turn(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(signal.reason)
-    if (this.#waiting.length >= this.#waitingMax) return undefined
     return new Promise((resolve, reject) => {
-      const waiter = {
-        go: (): void => {
-          signal.removeEventListener('abort', leave)
-          resolve(this.#giveBack())
-        },
+      const go = (): void => {
+        signal.removeEventListener('abort', leave)
+        resolve()
       }
       const leave = (): void => {
-        this.#waiting = this.#waiting.filter((each) => each !== waiter)
+        this.#waiting = this.#waiting.filter((each) => each !== go)
         reject(signal.reason)
       }
       signal.addEventListener('abort', leave, { once: true })
-      this.#waiting.push(waiter)
+      this.#waiting.push(go)
     })
-  }
-
-  #giveBack(): () => void {
-    let isGiven = false
-    return () => {
-      if (isGiven) return
-      isGiven = true
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#running--
-      else next.go()
-    }
   }
 }
