@@ -12,7 +12,7 @@ import { Buffer } from 'node:buffer'
 
 /** From the service to the agent. */
 export const agentOrders = {
-  /** Texts: program, folder, number of arguments, arguments, variables as `NAME=value`. */
+  /** Texts: program, number of arguments, arguments, variables as `NAME=value`. */
   start: 1,
   input: 2,
   inputEnd: 3,

@@ -97,13 +97,10 @@ export interface MachineEnd {
   readonly message: string
 }
 
-/** A program to run inside; `cwd` is the workspace unless it is given. */
+/** A program to run inside, in the workspace and with the variables of the machine. */
 export interface GuestCommand {
   readonly program: string
   readonly args: readonly string[]
-  readonly cwd?: string
-  /** Besides those of the machine. */
-  readonly env?: Readonly<Record<string, string>>
 }
 
 /**

@@ -55,7 +55,7 @@ function scene(connected?: AcceptConnection, { isDeaf = false } = {}): Scene {
   return { link, say, heard, broken }
 }
 
-const command = { program: 'p', args: ['a', ''], cwd: '/w', env: { A: '1=2', B: '' } }
+const command = { program: 'p', args: ['a', ''], env: { A: '1=2', B: '' } }
 const open = (channel: number): Buffer => encodeFrame(connectionReports.open, channel)
 const sent = (channel: number, bytes: number): Buffer =>
   encodeFrame(connectionReports.sent, channel, Buffer.alloc(bytes))
@@ -122,15 +122,7 @@ describe('an agent', () => {
       encodeFrame(agentReports.errors, 1, Buffer.from('err')),
       exited('3', '', ''),
     )
-    assert.deepEqual(decodeTexts(heard[0]?.payload ?? Buffer.alloc(0)), [
-      'p',
-      '/w',
-      '2',
-      'a',
-      '',
-      'A=1=2',
-      'B=',
-    ])
+    assert.deepEqual(decodeTexts(heard[0]?.payload ?? Buffer.alloc(0)), ['p', '2', 'a', '', 'A=1=2', 'B='])
     assert.deepEqual(await Promise.all([text(program.stdout), text(program.stderr)]), ['out', 'err'])
     assert.deepEqual(await program.exited, { code: 3, signal: undefined })
   })

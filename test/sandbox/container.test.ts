@@ -102,9 +102,11 @@ describe('a container engine', () => {
 
   test('starts programs, whose variables stand on no command line', async (t) => {
     const engine = new FakeEngine(t)
-    const machine = await engine.machine({ env: { TOKEN: 'planted-1', PATH: '/usr/bin:/bin' } })
+    const machine = await engine.machine({
+      env: { TOKEN: 'planted-1', OWN: 'planted-2', PATH: '/usr/bin:/bin' },
+    })
     const line = 'echo "$TOKEN $OWN $SECRET."; cat; echo e >&2; exit 3'
-    const { stdout, stderr, code } = await ran(machine, { ...shell(line), env: { OWN: 'planted-2' } }, 'in\n')
+    const { stdout, stderr, code } = await ran(machine, shell(line), 'in\n')
     assert.deepEqual([stdout, stderr, code], ['planted-1 planted-2 .\nin\n', 'e\n', 3])
     const [asked = []] = engine.asked('exec')
     assert.deepEqual(asked.slice(0, 2), ['exec', '--interactive'])

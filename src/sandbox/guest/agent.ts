@@ -5,20 +5,28 @@
 // It is a bundle of its own, with nothing but Node. It runs as the same user as the programs that it starts,
 // which can end it, stop it or rewrite it: nothing that protects the host may depend on it.
 
+import type { Buffer } from 'node:buffer'
 import { closeSync, readFileSync, readdirSync } from 'node:fs'
+import { type Server, type Socket, createServer } from 'node:net'
 import process from 'node:process'
 import {
   type AgentFrame,
   AgentFrameReader,
+  CONNECTIONS_MAX,
+  CONNECTION_WINDOW,
+  FRAME_BYTES_MAX,
   START_BYTES_MAX,
   agentOrders,
   agentReports,
   connectionOrders,
+  connectionReports,
+  costPayload,
   decodeTexts,
   encodeFrame,
+  frameCost,
+  payloadsOf,
 } from '../frames.js'
 import { GuestProgram, NamedPipes, type StartOrder } from './guest-program.js'
-import { ProxyPort } from './proxy-port.js'
 
 /** `O_CLOEXEC` of open(2), as `/proc` shows it. */
 const O_CLOEXEC = 0o2000000
@@ -78,21 +86,13 @@ class Agent {
   }
 }
 
-/** Not `node`: `pkill node` is meant for other programs. */
-process.title = 'agent'
-// A signal to everybody, or to the group, is not meant for it.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGPIPE'] as const)
-  process.on(signal, () => undefined)
-closeInherited()
-void new Agent().serve(process.argv[2])
-
 function send(kind: number, channel: number, payload?: Uint8Array): void {
   process.stdout.write(encodeFrame(kind, channel, payload))
 }
 
 function startOrder(payload: Buffer): StartOrder | undefined {
-  const [program, cwd, count, ...rest] = decodeTexts(payload) ?? []
-  if (program === undefined || cwd === undefined || count === undefined) return undefined
+  const [program, count, ...rest] = decodeTexts(payload) ?? []
+  if (program === undefined || count === undefined) return undefined
   const args = rest.slice(0, Number(count))
   const env = Object.fromEntries(
     rest.slice(args.length).map((text) => {
@@ -100,7 +100,7 @@ function startOrder(payload: Buffer): StartOrder | undefined {
       return [text.slice(0, at), text.slice(at + 1)]
     }),
   )
-  return { program, args, cwd, env }
+  return { program, args, env }
 }
 
 /** What whoever started the service has left open would be passed on to every program. */
@@ -121,3 +121,115 @@ function isPassedOn(descriptor: number): boolean {
     return false
   }
 }
+
+// The port of the machine's loopback that leads out: what programs say there goes to the service, and its answers back.
+//
+// The proxy itself is on the other side. Here nothing is read, and nothing is decided but how many there may be.
+
+type Send = (kind: number, channel: number, payload?: Uint8Array) => void
+
+const BUSY_BODY = `${CONNECTIONS_MAX} connections of this sandbox are open already\n`
+const BUSY = `HTTP/1.1 503 Too many connections\r\nContent-Type: text/plain\r\nContent-Length: ${BUSY_BODY.length}\r\nConnection: close\r\n\r\n${BUSY_BODY}`
+
+/** Listens for programs. */
+export class ProxyPort {
+  readonly #send: Send
+  readonly #connections = new Map<number, ProgramConnection>()
+  #last = 0
+
+  constructor(send: Send) {
+    this.#send = send
+  }
+
+  listen(port: number): Promise<Server> {
+    const server = createServer({ allowHalfOpen: true }, (socket) => this.#take(socket))
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, '127.0.0.1', () => resolve(server))
+    })
+  }
+
+  /** An order about a connection; one that is gone has nobody to hear it. */
+  order(kind: number, channel: number, payload: Buffer): void {
+    this.#connections.get(channel)?.order(kind, payload)
+  }
+
+  #take(socket: Socket): void {
+    socket.on('error', () => undefined)
+    if (this.#connections.size >= CONNECTIONS_MAX) {
+      socket.resume()
+      socket.end(BUSY, () => socket.destroySoon())
+      return
+    }
+    // Numbers that are used again are those of connections long gone.
+    const channel = (this.#last = (this.#last + 1) % 2 ** 32)
+    this.#send(connectionReports.open, channel)
+    this.#connections.set(
+      channel,
+      new ProgramConnection(socket, (kind, bytes) => this.#send(kind, channel, bytes)),
+    )
+    socket.once('close', () => {
+      this.#connections.delete(channel)
+      this.#send(connectionReports.gone, channel)
+    })
+  }
+}
+
+/** One program that has connected, read as far as the service can take it. */
+class ProgramConnection {
+  readonly #socket: Socket
+  readonly #send: (kind: number, payload?: Uint8Array) => void
+  /** Sent, and not taken yet. */
+  #outstanding = 0
+
+  constructor(socket: Socket, send: (kind: number, payload?: Uint8Array) => void) {
+    this.#socket = socket
+    this.#send = send
+    socket.setNoDelay(true)
+    socket.on('data', (chunk: Buffer) => this.#sent(chunk))
+    socket.on('end', () => send(connectionReports.sentEnd))
+  }
+
+  order(kind: number, payload: Buffer): void {
+    switch (kind) {
+      case connectionOrders.deliver:
+        this.#socket.write(payload, () => this.#delivered(frameCost(payload.length)))
+        return
+      case connectionOrders.deliverEnd:
+        this.#socket.end()
+        return
+      case connectionOrders.sentTaken:
+        this.#outstanding -= payload.readUInt32BE(0)
+        if (!this.#isHeld()) this.#socket.resume()
+        return
+      case connectionOrders.drop:
+        // What was ended arrives; what was not must not look as if it were whole.
+        if (this.#socket.writableEnded) this.#socket.destroySoon()
+        else this.#socket.resetAndDestroy()
+    }
+  }
+
+  #delivered(cost: number): void {
+    if (!this.#socket.destroyed) this.#send(connectionReports.delivered, costPayload(cost))
+  }
+
+  #sent(chunk: Buffer): void {
+    for (const payload of payloadsOf(chunk)) {
+      this.#outstanding += frameCost(payload.length)
+      this.#send(connectionReports.sent, payload)
+    }
+    if (this.#isHeld()) this.#socket.pause()
+  }
+
+  #isHeld(): boolean {
+    return this.#outstanding + frameCost(FRAME_BYTES_MAX) > CONNECTION_WINDOW
+  }
+}
+
+/** Not `node`: `pkill node` is meant for other programs. */
+process.title = 'agent'
+// A signal to everybody, or to the group, is not meant for it.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGPIPE'] as const)
+  process.on(signal, () => undefined)
+closeInherited()
+void new Agent().serve(process.argv[2])

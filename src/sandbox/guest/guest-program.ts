@@ -2,7 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { closeSync, constants, existsSync, openSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { closeSync, constants, openSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import process from 'node:process'
 import type { Readable, Writable } from 'node:stream'
@@ -23,7 +23,6 @@ const LAST_BYTES_MAX = 1024 * 1024
 export interface StartOrder {
   readonly program: string
   readonly args: readonly string[]
-  readonly cwd: string
   readonly env: Readonly<Record<string, string>>
 }
 
@@ -119,9 +118,7 @@ export class GuestProgram {
     // An error of a program that runs is no end of it.
     if (this.#child?.pid !== undefined) return
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    const { program, cwd } = this.#order
-    // The system tells the same of both.
-    this.#tell(['', '', `${existsSync(cwd) ? program : cwd}: ${why}`])
+    this.#tell(['', '', `${this.#order.program}: ${why}`])
   }
 
   #tell(texts: readonly string[]): void {
@@ -193,12 +190,11 @@ class GuestOutput {
 }
 
 function spawned(
-  { program, args, cwd, env }: StartOrder,
+  { program, args, env }: StartOrder,
   channel: number,
   pipes: ProgramPipes | undefined,
 ): ChildProcess {
   return spawn(program, [...args], {
-    cwd,
     // What it starts inherits the mark, unless it takes care not to.
     env: { ...env, [callMark]: String(channel) },
     stdio: pipes === undefined ? 'pipe' : ['pipe', ...pipes.descriptors],

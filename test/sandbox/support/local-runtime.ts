@@ -3,7 +3,7 @@
 // It isolates nothing. Tests run the service above what isolates on it.
 
 import process from 'node:process'
-import type { Runtime } from '../../../src/runtime/runtime.js'
+import type { Child, Runtime } from '../../../src/runtime/runtime.js'
 import type {
   GuestCommand,
   GuestExit,
@@ -17,7 +17,6 @@ import type {
 } from '../../../src/sandbox/runtime.js'
 import type { StateFolder } from '../../../src/sandbox/state-folder.js'
 import type { HostIdentity } from '../../../src/sandbox/runtimes/identities.js'
-import { LocalProcess } from './local-process.js'
 
 /** Variables of this process that programs need in order to be found and to write text. */
 const PASSED = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TMPDIR', 'SystemRoot', 'TEMP', 'TMP']
@@ -97,10 +96,10 @@ class LocalMachine implements Machine {
     })
   }
 
-  run({ program, args, cwd = this.workspace, env = {} }: GuestCommand): GuestProcess {
+  run({ program, args }: GuestCommand): GuestProcess {
     const command = this.#isStopped ? '' : program
-    const child = this.#runtime.spawn({ command, args, cwd, env: { ...this.#env, ...env }, ...this.#user })
-    const started = new LocalProcess(child, program, cwd)
+    const child = this.#runtime.spawn({ command, args, cwd: this.workspace, env: this.#env, ...this.#user })
+    const started = new LocalProcess(child, program)
     this.#running.set(started, started.exited)
     void started.exited.then(() => this.#running.delete(started))
     return started
@@ -125,4 +124,38 @@ function passedOn(env: Runtime['env']): Record<string, string> {
       return value === undefined ? [] : [[name, value]]
     }),
   )
+}
+
+/** A program that runs as a child of this process. */
+class LocalProcess implements GuestProcess {
+  readonly stdin: GuestProcess['stdin']
+  readonly stdout: GuestProcess['stdout']
+  readonly stderr: GuestProcess['stderr']
+  readonly exited: Promise<GuestExit>
+  readonly #child: Child
+
+  constructor(child: Child, program: string) {
+    this.#child = child
+    this.stdin = child.stdin
+    this.stdout = child.stdout
+    this.stderr = child.stderr
+    // It may end before it has read what was written to it.
+    this.stdin.on('error', () => undefined)
+    this.exited = child.exited.then(({ code, signal, spawnError }) =>
+      spawnError === undefined ? { code, signal } : { code, signal, failure: `${program}: ${spawnError}` },
+    )
+  }
+
+  interrupt(): void {
+    this.#child.interrupt?.()
+  }
+
+  kill(): void {
+    void this.#killAll()
+  }
+
+  async #killAll(): Promise<void> {
+    await this.#child.survey?.()
+    this.#child.signal('SIGKILL')
+  }
 }

@@ -40,7 +40,6 @@ const UNREAD_COST_MAX = 32 * 1024 * 1024
 export interface AgentCommand {
   readonly program: string
   readonly args: readonly string[]
-  readonly cwd: string
   readonly env: Readonly<Record<string, string>>
 }
 
@@ -94,9 +93,9 @@ export class AgentLink {
     return this.#channels.size
   }
 
-  run({ program, args, cwd, env }: AgentCommand): GuestProcess {
+  run({ program, args, env }: AgentCommand): GuestProcess {
     const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-    const order = encodeTexts([program, cwd, String(args.length), ...args, ...variables])
+    const order = encodeTexts([program, String(args.length), ...args, ...variables])
     const number = ++this.#lastChannel
     const channel = new GuestChannel((kind, payload) => {
       if (this.#channels.has(number)) this.#send(kind, number, payload)

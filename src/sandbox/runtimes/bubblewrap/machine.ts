@@ -116,9 +116,9 @@ export class BubblewrapMachine implements Machine {
     this.ended = child.exited.then(() => this.#finish())
   }
 
-  run({ program, args, cwd = WORKSPACE, env = {} }: GuestCommand): GuestProcess {
+  run({ program, args }: GuestCommand): GuestProcess {
     const since = memoryKills(this.#group)
-    const started = this.#link.run({ program, args, cwd, env: { ...this.#env, ...env } })
+    const started = this.#link.run({ program, args, env: this.#env })
     this.#marks.set(started, since)
     return started
   }

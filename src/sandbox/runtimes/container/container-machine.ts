@@ -62,10 +62,9 @@ export class ContainerMachine implements Machine {
     const engine = this.#engine
     const { name, spec } = this.#terms
     const call = `${name}-${++this.#calls}`
-    const variables = { HOME: CONTAINER_WORKSPACE, ...spec.env, ...command.env, [commandMark]: call }
+    const variables = { HOME: CONTAINER_WORKSPACE, ...spec.env, [commandMark]: call }
     const named = Object.entries(variables).map(([each, value]) => engine.written(each, value))
-    const start = startCommand(command, command.cwd ?? CONTAINER_WORKSPACE)
-    const args = this.#isStopped ? ['exec', name] : execArguments(name, named, start)
+    const args = this.#isStopped ? ['exec', name] : execArguments(name, named, startCommand(command))
     const started = new ContainerProcess(engine.spawn(args, variables), {
       interrupt: (pid) => this.#inside(interruptCommand(pid)),
       kill: () => this.#inside(killCommand(call)),
@@ -254,9 +253,7 @@ function mount({ hostPath, guestPath, isReadOnly }: MachineVolume): string {
 /** The variable by which processes of one call are found. */
 const commandMark = 'SANDBOX_CALL'
 
-const START = `cd "$1" 2>/dev/null || { echo "$1: ENOENT" >&2; exit 127; }
-shift
-command -v "$1" >/dev/null 2>&1 || { echo "$1: ENOENT" >&2; exit 127; }
+const START = `command -v "$1" >/dev/null 2>&1 || { echo "$1: ENOENT" >&2; exit 127; }
 echo "$$" >&2
 exec "$@"`
 
@@ -284,8 +281,8 @@ const SIGNALLED = 128
 const LF = 0x0a
 
 /** The command that starts a program. */
-function startCommand({ program, args }: GuestCommand, cwd: string): string[] {
-  return ['sh', '-c', START, 'sh', cwd, program, ...args]
+function startCommand({ program, args }: GuestCommand): string[] {
+  return ['sh', '-c', START, 'sh', program, ...args]
 }
 
 /** The command that interrupts a process by its number. */
