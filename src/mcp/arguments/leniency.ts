@@ -15,25 +15,10 @@ import {
 } from './json-value.js'
 import type { ErrorObject } from 'ajv'
 
-/** What all schemas that judge one object say of its members together. */
-interface MemberFacts {
-  /** Those that a server fills in, by whatever branch. */
-  readonly defaults: ReadonlySet<unknown>
-  /** Those that must be there whatever branch holds. */
-  readonly required: ReadonlySet<unknown>
-}
-
-/** A schema at a place of the value; `isCertain` where it holds whatever branch does. */
-interface Place {
-  readonly schema: JsonObject
-  readonly isCertain: boolean
-}
-
 /** Judges the findings of one run. */
 export class Leniency {
   readonly #root: JsonObject
   readonly #value: unknown
-  readonly #facts = new Map<string, MemberFacts>()
   /** Pointers to members that a closed object does not know. */
   readonly #extras = new Set<string>()
   /** Pointers to values that can become what they should be. */
@@ -54,9 +39,9 @@ export class Leniency {
   /** Whether a tolerant server accepts this. */
   forgives(finding: Finding): boolean {
     const { instancePath: path, keyword, params } = finding.error
-    if (this.#isLeftOut(path)) return true
+    if (this.#isLeftOut(finding.error)) return true
     const missing = params['missingProperty']
-    if (missing !== undefined) return this.#factsAt(path).defaults.has(missing)
+    if (missing !== undefined) return fillsIn(this.#schemaOf(finding.error), String(missing))
     switch (keyword) {
       case 'type':
         return this.#becomes(path, params['type'])
@@ -101,14 +86,15 @@ export class Leniency {
   }
 
   /** A null counts as a missing member where that may be missing. */
-  #isLeftOut(path: string): boolean {
+  #isLeftOut({ instancePath: path, schemaPath }: ErrorObject): boolean {
     if (path === '' || valueAt(this.#value, path) !== null) return false
-    const end = path.lastIndexOf('/')
-    const name = fromPointer(path.slice(end + 1))
-    const parent = path.slice(0, end)
-    if (!isJsonObject(valueAt(this.#value, parent))) return false
-    const { defaults, required } = this.#factsAt(parent)
-    return !required.has(name) || defaults.has(name)
+    const token = path.slice(path.lastIndexOf('/') + 1)
+    if (!isJsonObject(valueAt(this.#value, path.slice(0, -token.length - 1)))) return false
+    const at = schemaPath.lastIndexOf(`/properties/${encodeURIComponent(token)}/`)
+    const owner = at < 0 ? undefined : schemaAt(this.#root, schemaPath.slice(0, at))
+    if (!isJsonObject(owner)) return true
+    const name = fromPointer(token)
+    return !listOf(owner['required']).includes(name) || hasDefault(partOf(owner['properties'], name))
   }
 
   #keptAt(path: string): number {
@@ -117,27 +103,21 @@ export class Leniency {
   }
 
   /** Whether the condition may be another one for a server that fills members in, and puts them right. */
-  #isDoubtful({ error: { instancePath, schemaPath } }: Finding): boolean {
+  #isDoubtful({ error }: Finding): boolean {
+    const { instancePath, schemaPath } = error
     const condition = schemaAt(this.#root, schemaPath)
+    const schema = this.#schemaOf(error)
     const value = valueAt(this.#value, instancePath)
-    const { defaults } = this.#factsAt(instancePath)
     return membersOf(isJsonObject(condition) ? condition['properties'] : undefined).some(([name]) => {
       const isThere = isJsonObject(value) && Object.hasOwn(value, name)
-      return isThere ? this.#coercible.has(`${instancePath}/${inPointer(name)}`) : defaults.has(name)
+      return isThere ? this.#coercible.has(`${instancePath}/${inPointer(name)}`) : fillsIn(schema, name)
     })
   }
 
-  #factsAt(path: string): MemberFacts {
-    const known = this.#facts.get(path)
-    if (known !== undefined) return known
-    const [defaults, required] = [new Set<unknown>(), new Set<unknown>()]
-    for (const { schema, isCertain } of placesAt(this.#root, path)) {
-      if (isCertain) for (const name of listOf(schema['required'])) required.add(name)
-      for (const [name, member] of membersOf(schema['properties'])) if (hasDefault(member)) defaults.add(name)
-    }
-    const facts = { defaults, required }
-    this.#facts.set(path, facts)
-    return facts
+  /** The schema of the value that a keyword has failed, with all that it is made of. */
+  #schemaOf({ schemaPath }: ErrorObject): unknown {
+    const path = schemaPath.slice(0, schemaPath.lastIndexOf('/'))
+    return schemaAt(this.#root, path.replace(INSIDE, ''))
   }
 }
 
@@ -161,42 +141,15 @@ function partOf(value: unknown, token: string): unknown {
   return isJsonObject(value) && Object.hasOwn(value, token) ? value[token] : undefined
 }
 
-/** The schemas that judge the value at `path`, as far as they say something about members. */
-function placesAt(root: JsonObject, path: string): readonly Place[] {
-  let places = sameValue([{ schema: root, isCertain: true }])
-  for (const token of tokensOf(path)) {
-    const next = places.flatMap(({ schema, isCertain }) =>
-      innerOf(schema, token).flatMap((inner) => (isJsonObject(inner) ? [{ schema: inner, isCertain }] : [])),
-    )
-    places = sameValue(next)
-  }
-  return places
-}
+/** Where a path goes on to schemas that judge the same value. */
+const INSIDE = /(?:\/(?:(?:allOf|anyOf|oneOf)\/\d+|then|else))+$/
 
-function innerOf(schema: JsonObject, token: string): readonly unknown[] {
-  const named = partOf(schema['properties'], token)
-  return [named ?? schema['additionalProperties'], partOf(schema['prefixItems'], token), schema['items']]
-}
-
-/** These, and the schemas in them that judge the same value. */
-function sameValue(places: readonly Place[]): readonly Place[] {
-  return places.flatMap((place): readonly Place[] => {
-    const { schema, isCertain } = place
-    const always = listOf(schema['allOf'])
-    const perhaps = [
-      ...listOf(schema['anyOf']),
-      ...listOf(schema['oneOf']),
-      schema['then'],
-      schema['else'],
-      ...membersOf(schema['dependentSchemas']).map(([, each]) => each),
-      ...membersOf(schema['dependencies']).map(([, each]) => each),
-    ]
-    const inner = [
-      ...always.map((each) => ({ schema: each, isCertain })),
-      ...perhaps.map((each) => ({ schema: each, isCertain: false })),
-    ].flatMap((each): Place[] => (isJsonObject(each.schema) ? [{ ...each, schema: each.schema }] : []))
-    return [place, ...sameValue(inner)]
-  })
+/** Whether a server fills in this member, by whatever branch. */
+function fillsIn(schema: unknown, name: string): boolean {
+  if (!isJsonObject(schema)) return false
+  const { properties, allOf, anyOf, oneOf, then, else: otherwise } = schema
+  const inner = [...listOf(allOf), ...listOf(anyOf), ...listOf(oneOf), then, otherwise]
+  return hasDefault(partOf(properties, name)) || inner.some((each) => fillsIn(each, name))
 }
 
 function hasDefault(schema: unknown): boolean {
