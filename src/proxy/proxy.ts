@@ -73,7 +73,7 @@ class PooledProxy implements McpProxy {
   readonly #schema: string
   readonly #checks: ArgumentChecks
   readonly #fleet: Fleet
-  readonly #guests: ClientDirectory
+  readonly #directory: ClientDirectory
   readonly #seen: SeenClients
   readonly #principals: ConnectionPrincipals
   /** By their serials. */
@@ -97,14 +97,9 @@ class PooledProxy implements McpProxy {
     const isOneClient = options.ownStart === 'with-client'
     this.#principals = new ConnectionPrincipals(common.runtime, isOneClient)
     const { runtime, events } = common
-    this.#seen = new SeenClients({
-      clientsMax: this.#limits.guests.guestsMax,
-      now: () => runtime.now(),
-      wallNow: () => runtime.wallNow(),
-      newReports: () =>
-        new ClientReports({ events, schema: this.#schema, client: ++this.#attached, runtime }),
-    })
-    this.#guests = new ClientDirectory({
+    const newReports = (): ClientReports => new ClientReports(events, this.#schema, ++this.#attached, runtime)
+    this.#seen = new SeenClients(this.#limits.guests.guestsMax, newReports, runtime)
+    this.#directory = new ClientDirectory({
       runtime,
       seen: this.#seen,
       limits: this.#limits.guests,
@@ -155,13 +150,13 @@ class PooledProxy implements McpProxy {
       runtime,
       unread,
       log,
-      reports: new ClientReports({ events, schema, client: serial, runtime }),
+      reports: new ClientReports(events, schema, serial, runtime),
       watch: taps.watch({ hop: 'client', service: undefined, schema }),
-      guests: this.#guests,
+      guests: this.#directory,
       reach: (client) => this.#reach(client),
       ended: () => {
         this.#sessions.take(serial)
-        if (origin.principal === undefined) this.#guests.left(principal)
+        if (origin.principal === undefined) this.#directory.left(principal)
       },
     })
     this.#sessions.set(serial, session)
@@ -229,7 +224,7 @@ class PooledProxy implements McpProxy {
 
   async #finish(sessions: readonly Channel[]): Promise<void> {
     await Promise.all(sessions.map(({ draining }) => draining.answered.promise))
-    this.#guests.close()
+    this.#directory.close()
     // Nobody needs the servers any more while the clients read their last answers.
     await Promise.all([this.#fleet.close(), ...sessions.map(({ draining }) => draining.ended.promise)])
     await Promise.all([...this.#serving].map((serving) => serving.close()))

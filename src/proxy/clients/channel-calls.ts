@@ -6,29 +6,26 @@ import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Call, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
 import { subscribed } from '../../mcp/subscriptions.js'
-import { askClient, type InputSurroundings } from '../input/input-rounds.js'
+import { askClient } from '../input/input-rounds.js'
 import type { Answers } from './answers.js'
-import type { ClientReports } from './client-reports.js'
-
-/** What the end of a call leads to. */
-export interface ChannelCallsOwner extends InputSurroundings {
-  readonly answers: Pick<Answers, 'settle'>
-  readonly reports: Pick<ClientReports, 'heard' | 'settled'>
-  /** A call has ended of a session that ends. */
-  rest(): void
-}
+import type { ChannelParts } from './channel-parts.js'
 
 /** Hears what becomes of them. */
 export class ChannelCalls implements CallOwner {
   readonly #calls = new BriefMap<RequestId, Call>()
   /** By the ids of their client. */
   readonly open: Pick<BriefMap<RequestId, Call>, 'has' | 'size'> = this.#calls
-  readonly #owner: ChannelCallsOwner
+  readonly #parts: ChannelParts
+  readonly #answers: Answers
+  readonly #rest: () => void
   #last = 0
   #isEnding = false
 
-  constructor(owner: ChannelCallsOwner) {
-    this.#owner = owner
+  /** `rest` is called when a call has ended of a session that ends. */
+  constructor(parts: ChannelParts, answers: Answers, rest: () => void) {
+    this.#parts = parts
+    this.#answers = answers
+    this.#rest = rest
   }
 
   add(call: Call): void {
@@ -42,7 +39,7 @@ export class ChannelCalls implements CallOwner {
   }
 
   settled(call: Call, outcome: Outcome): void {
-    const { reports } = this.#owner
+    const { reports } = this.#parts
     const isResult = outcome.kind === 'answered' && outcome.frame.kind === 'result'
     this.#answer(call, outcome)
     // Nearly all are results, and nearly nobody hears of those.
@@ -58,15 +55,15 @@ export class ChannelCalls implements CallOwner {
 
   #answer(call: Call, outcome: Outcome): void {
     this.#calls.take(call.key)
-    this.#owner.answers.settle(call, outcome)
+    this.#answers.settle(call, outcome)
   }
 
   #restIfEnding(): void {
-    if (this.#isEnding) this.#owner.rest()
+    if (this.#isEnding) this.#rest()
   }
 
   needsInput(call: Call, needed: InputNeeded): void {
-    askClient(call, needed, this.#owner)
+    askClient(call, needed, this.#parts.limits.input, this.#parts.runtime)
   }
 
   /** The call that a cancellation names is not wanted any more; gives the id, canonical (MCP, Utilities: cancellation). */

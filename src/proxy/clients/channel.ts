@@ -58,7 +58,7 @@ export class Channel implements PeerOwner<Question> {
     this.#port = new SessionClient(this.#peer, this.#flow, parts, (kinds) => this.#routes?.changed(kinds))
     this.#opening = new Opening(parts)
     this.#answers = new Answers(this.#peer, parts.leg, this.#flow, this.#opening)
-    this.#calls = new ChannelCalls({ ...parts, answers: this.#answers, rest: () => this.#rest() })
+    this.#calls = new ChannelCalls(parts, this.#answers, () => this.#rest())
     this.#guestCalls = new StatelessCalls(parts, this.#port, this.#calls, {
       reply: (id, result) => this.#answers.reply(id, result),
       isOver: () => this.#intake === 'refuse',

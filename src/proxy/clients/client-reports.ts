@@ -9,14 +9,6 @@ import type { Call, ClientProfile, Outcome } from '../../mcp/call.js'
 import type { CallEvent, ProxyEvents } from '../../events/proxy-events.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
-export interface ClientReportsParts {
-  readonly events: Emitter<ProxyEvents>
-  readonly schema: string
-  /** Tells the client from all others of the proxy. */
-  readonly client: number
-  readonly runtime: Pick<Runtime, 'now'>
-}
-
 /** How a call has ended, besides what it was. */
 type End = Pick<CallEvent, 'outcome' | 'code' | 'message' | 'reason' | 'status'>
 
@@ -24,38 +16,45 @@ type End = Pick<CallEvent, 'outcome' | 'code' | 'message' | 'reason' | 'status'>
 export class ClientReports {
   /** The names of events that somebody listens to. */
   readonly heard: Emitter<ProxyEvents>['heard']
-  readonly #parts: ClientReportsParts
+  readonly #events: Emitter<ProxyEvents>
+  readonly #schema: string
+  readonly #client: number
+  readonly #runtime: Pick<Runtime, 'now'>
   #attachedAt: number | undefined
   #name: string | undefined
 
-  constructor(parts: ClientReportsParts) {
-    this.#parts = parts
-    this.heard = parts.events.heard
+  /** `client` tells the client from all others of the proxy. */
+  constructor(events: Emitter<ProxyEvents>, schema: string, client: number, runtime: Pick<Runtime, 'now'>) {
+    this.#events = events
+    this.#schema = schema
+    this.#client = client
+    this.#runtime = runtime
+    this.heard = events.heard
   }
 
   /** The client has said who it is, or calls without saying it. */
   attached({ info, revision }: ClientProfile): void {
     // One that was refused by its server may try again.
     if (this.#attachedAt !== undefined) return
-    const { events, schema, client, runtime } = this.#parts
-    this.#attachedAt = runtime.now()
+    this.#attachedAt = this.#runtime.now()
     this.#name = info?.name
     if (!this.heard.has('client')) return
     const { name, version } = info ?? { name: undefined, version: undefined }
-    events.emit('client', { schema, client, name, state: 'attached', version, revision: revision.version })
+    const own = { schema: this.#schema, client: this.#client, name }
+    this.#events.emit('client', { ...own, state: 'attached', version, revision: revision.version })
   }
 
   gone(): void {
-    const { events, schema, client, runtime } = this.#parts
     if (this.#attachedAt === undefined || !this.heard.has('client')) return
-    const ms = runtime.now() - this.#attachedAt
-    events.emit('client', { schema, client, name: this.#name, state: 'gone', ms })
+    const ms = this.#runtime.now() - this.#attachedAt
+    const own = { schema: this.#schema, client: this.#client, name: this.#name }
+    this.#events.emit('client', { ...own, state: 'gone', ms })
   }
 
   settled(call: Call, outcome: Outcome): void {
     if (!this.heard.has('call') && !(this.heard.has('failure') && hasFailed(outcome))) return
     const { frame, service } = call
-    this.#tell(frame, service, this.#parts.runtime.now() - call.deadline.arrivedAt, endOf(outcome))
+    this.#tell(frame, service, this.#runtime.now() - call.deadline.arrivedAt, endOf(outcome))
   }
 
   /** A request was refused before it became a call; gives the error that says so. */
@@ -66,12 +65,12 @@ export class ClientReports {
   }
 
   #tell(frame: RequestFrame, server: string | undefined, ms: number, end: End): void {
-    const { events, schema, client } = this.#parts
     const { method, params } = frame
     const name = params.members.string('name') ?? params.members.string('uri')
-    const event: CallEvent = { schema, client, method, name, server, ms, ...end }
-    events.emit('call', event)
-    if (end.outcome !== 'answered' && end.outcome !== 'cancelled') events.emit('failure', event)
+    const own = { schema: this.#schema, client: this.#client }
+    const event: CallEvent = { ...own, method, name, server, ms, ...end }
+    this.#events.emit('call', event)
+    if (end.outcome !== 'answered' && end.outcome !== 'cancelled') this.#events.emit('failure', event)
   }
 }
 

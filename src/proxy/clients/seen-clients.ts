@@ -5,33 +5,31 @@
 
 import { write } from '../../jsonrpc/text.js'
 import type { Call, Outcome, StatelessContext } from '../../mcp/call.js'
+import type { Runtime } from '../../runtime/runtime.js'
 import type { ClientReports } from './client-reports.js'
 import type { SessionStatus } from '../routing/session-status.js'
-
-export interface SeenClientsParts {
-  readonly clientsMax: number
-  readonly now: () => number
-  readonly wallNow: () => number
-  /** Reports of one more client. */
-  readonly newReports: () => ClientReports
-}
 
 /** A client as events and the status count it. */
 export class SeenClient {
   readonly status: SessionStatus
   readonly #reports: ClientReports
-  readonly #now: () => number
+  readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
   /** Its requests that are not answered. */
   #open = 0
   usedAt: number
   /** It has sent nothing for long: what it sends next is of another client. */
   hasLeft = false
 
-  constructor({ info, revision }: StatelessContext, { newReports, now, wallNow }: SeenClientsParts) {
-    this.#reports = newReports()
-    this.#now = now
-    this.usedAt = now()
-    this.status = { client: info, revision: revision.version, connectedAtMs: wallNow(), processes: [] }
+  constructor(
+    { info, revision }: StatelessContext,
+    reports: ClientReports,
+    runtime: Pick<Runtime, 'now' | 'wallNow'>,
+  ) {
+    this.#reports = reports
+    this.#runtime = runtime
+    this.usedAt = runtime.now()
+    const connectedAtMs = runtime.wallNow()
+    this.status = { client: info, revision: revision.version, connectedAtMs, processes: [] }
   }
 
   get isIdle(): boolean {
@@ -46,7 +44,7 @@ export class SeenClient {
 
   settled(call: Call, outcome: Outcome): void {
     this.#open--
-    this.usedAt = this.#now()
+    this.usedAt = this.#runtime.now()
     this.#reports.settled(call, outcome)
   }
 
@@ -58,11 +56,20 @@ export class SeenClient {
 
 /** The clients of one proxy. */
 export class SeenClients {
-  readonly #parts: SeenClientsParts
+  readonly #clientsMax: number
+  readonly #newReports: () => ClientReports
+  readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
   readonly #clients = new Map<string, SeenClient>()
 
-  constructor(parts: SeenClientsParts) {
-    this.#parts = parts
+  /** `newReports` makes the reports of one more client. */
+  constructor(
+    clientsMax: number,
+    newReports: () => ClientReports,
+    runtime: Pick<Runtime, 'now' | 'wallNow'>,
+  ) {
+    this.#clientsMax = clientsMax
+    this.#newReports = newReports
+    this.#runtime = runtime
   }
 
   get size(): number {
@@ -74,8 +81,8 @@ export class SeenClients {
     const key = write([principal, info?.name, info?.version])
     const known = this.#clients.get(key)
     if (known !== undefined) return known
-    if (this.#clients.size >= this.#parts.clientsMax) this.#forgetOne()
-    const client = new SeenClient(context, this.#parts)
+    if (this.#clients.size >= this.#clientsMax) this.#forgetOne()
+    const client = new SeenClient(context, this.#newReports(), this.#runtime)
     this.#clients.set(key, client)
     return client
   }

@@ -9,45 +9,64 @@ import { type Edit, splice } from '../../jsonrpc/splice.js'
 import type { Asker, Call, ClientProfile, InputNeeded, ServerQuestion } from '../../mcp/call.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/lists.js'
-import { followableResources, followableTasks, serverNotifications, severity } from '../../mcp/methods.js'
+import { serverNotifications, severity } from '../../mcp/methods.js'
 import type { ListKind } from '../../mcp/methods/method-row.js'
 import type { SubscriptionFilter } from '../../mcp/subscriptions.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { FollowedThings, Listens } from './subscriptions.js'
+import { Listens } from './subscriptions.js'
 import type { PendingInput } from '../input/pending-input.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
-import type { PrincipalTasks } from '../routing/tasks.js'
+import type { PrincipalTasks, TaskLimits } from '../routing/tasks.js'
+import type { SeenClients } from './seen-clients.js'
+import type { ServerDescription } from '../../mcp/eras/leg.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 
-export interface StatelessClientParts {
-  readonly serial: number
-  /** Whether several clients may be its principal. */
-  readonly isSeveral: boolean
-  readonly profile: ClientProfile
-  /** Of its principal. */
-  readonly tasks: PrincipalTasks
-  /** Finds the calls that its retries are about. */
-  readonly pending: PendingInput
-  /** Whether the states of servers that it carries are signed. */
-  isSigned(): boolean
-  reach(client: RoutedClient): ClientRoutes
+/** What all such clients of a proxy have in common. */
+export interface DirectoryParts {
   readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
+  readonly limits: DirectoryLimits
+  readonly taskLimits: TaskLimits
+  /** Changes of lists within this time are told once. */
   readonly changeDelayMs: number
-  /** How many resources it may follow. */
+  readonly pending: PendingInput
+  readonly seen: SeenClients
+  /** Whether the proxy has one client in all, so that what servers give it to keep is not signed. */
+  isOneClient(): boolean
+  /** A number that no other client of the proxy has. */
+  nextSerial(): number
+  reach(client: RoutedClient): ClientRoutes
+  /** What all servers are together. */
+  describe(): ServerDescription
+}
+
+export interface DirectoryLimits {
+  readonly guestsMax: number
+  /** Of one principal, which can be asked something. */
+  readonly guestsOfOneMax: number
+  /** Requests that stay open, of all of them together. */
+  readonly listensMax: number
+  /** Of one principal. */
+  readonly listensOfOneMax: number
+  /** Resources that one of them follows. */
   readonly urisMax: number
-  /** Whether one more request may stay open. */
-  mayListen(): boolean
+  /** How long one stays that asks nothing. */
+  readonly guestIdleMs: number
+  /** How long one that asks nothing is kept all the same when another that can be asked something wants its place: with each of these servers may start processes. */
+  readonly guestRestMs: number
 }
 
 /** One such client. */
 export class StatelessClient implements RoutedClient {
   readonly serial: number
-  readonly profile: ClientProfile
+  readonly profile: ClientProfile & { readonly principal: string }
   readonly isReady = false
   readonly isStateless = true
   readonly isSeveral: boolean
   readonly tasks: PrincipalTasks
-  readonly #parts: StatelessClientParts
+  readonly #pending: PendingInput
+  readonly #parts: DirectoryParts
+  /** Whether one more request may stay open. */
+  readonly #mayListen: () => boolean
   readonly #routes: ClientRoutes
   /** It has made room for another one, or its principal has gone: who comes back is another client. */
   hasLeft = false
@@ -61,18 +80,32 @@ export class StatelessClient implements RoutedClient {
   /** Since when it has no call. */
   usedAt: number
 
-  constructor(parts: StatelessClientParts) {
+  /** `tasks` are those of its principal, and `isSeveral` says whether several clients may be that. */
+  constructor(
+    profile: StatelessClient['profile'],
+    isSeveral: boolean,
+    tasks: PrincipalTasks,
+    parts: DirectoryParts,
+    mayListen: () => boolean,
+  ) {
+    this.serial = parts.nextSerial()
+    this.isSeveral = isSeveral
+    this.profile = profile
+    this.tasks = tasks
     this.#parts = parts
-    this.serial = parts.serial
-    this.isSeveral = parts.isSeveral
-    this.profile = parts.profile
-    this.tasks = parts.tasks
+    this.#mayListen = mayListen
+    this.#pending = parts.pending
     this.usedAt = parts.runtime.now()
     this.#routes = parts.reach(this)
   }
 
+  /** Whether the states of servers that it carries are signed. */
+  get #isSigned(): boolean {
+    return !this.isSeveral && !this.#parts.isOneClient()
+  }
+
   get idle(): boolean {
-    return this.#calls === 0 && !this.#parts.pending.holds(this)
+    return this.#calls === 0 && !this.#pending.holds(this)
   }
 
   get listens(): boolean {
@@ -88,13 +121,13 @@ export class StatelessClient implements RoutedClient {
   route(call: Call): void {
     this.#calls++
     if (call.context.logLevel !== undefined) this.#wantsLogs(call, call.context.logLevel)
-    this.#parts.pending.route(call, this.#routes.router, this.#parts.isSigned())
+    this.#pending.route(call, this.#routes.router, this.#isSigned)
   }
 
   /** Takes over a request that stays open, by which the client hears of changes. */
   listen(call: Call, filter: SubscriptionFilter): void {
     this.#calls++
-    if (!this.#parts.mayListen()) return call.fail(tooManyCalls())
+    if (!this.#mayListen()) return call.fail(tooManyCalls())
     this.#listens ??= this.#newListens()
     this.#listens.begin(call, filter)
   }
@@ -113,12 +146,12 @@ export class StatelessClient implements RoutedClient {
 
   /** The server of its call wants to know more before it goes on. */
   needsInput(call: Call, needed: InputNeeded): void {
-    this.#parts.pending.relay(call, needed, this.#parts.isSigned())
+    this.#pending.relay(call, needed, this.#isSigned)
   }
 
   leave(): Promise<unknown> | undefined {
     this.hasLeft = true
-    this.#parts.pending.left(this)
+    this.#pending.left(this)
     return this.#routes.leave()
   }
 
@@ -158,19 +191,19 @@ export class StatelessClient implements RoutedClient {
 
   /** A client without a session can be asked only during one of its calls. */
   ask(question: ServerQuestion): boolean {
-    return this.#parts.pending.ask(question)
+    return this.#pending.ask(question)
   }
 
   withdraw(frame: NotificationFrame, asker: Asker): void {
-    this.#parts.pending.withdraw(this, frame, asker)
+    this.#pending.withdraw(this, frame, asker)
   }
 
   owes(asker: Asker): boolean {
-    return this.#parts.pending.owes(this, asker)
+    return this.#pending.owes(this, asker)
   }
 
   forget(asker: Asker): void {
-    this.#parts.pending.forget(this, asker)
+    this.#pending.forget(this, asker)
   }
 
   /** Each request that stays open tells of them by itself. */
@@ -181,7 +214,7 @@ export class StatelessClient implements RoutedClient {
     const calls = new Set<Call>()
     for (const call of this.#logged) {
       if (call.settled) this.#logged.delete(call)
-      else calls.add(this.#parts.pending.callOf(call))
+      else calls.add(this.#pending.callOf(call))
     }
     const [only, other] = calls
     return other === undefined ? only : undefined
@@ -196,11 +229,7 @@ export class StatelessClient implements RoutedClient {
   }
 
   #newListens(): Listens {
-    const { runtime, changeDelayMs, urisMax } = this.#parts
-    const route = (call: Call): void => this.#routes.router.route(call)
-    const common = { client: this, route, now: (): number => runtime.now(), followedMax: urisMax }
-    const resources = new FollowedThings({ ...common, what: followableResources })
-    const tasks = new FollowedThings({ ...common, what: followableTasks })
-    return new Listens({ routes: this.#routes, resources, tasks, runtime, changeDelayMs })
+    const { changeDelayMs, limits, runtime } = this.#parts
+    return new Listens(this, this.#routes, runtime, limits.urisMax, changeDelayMs)
   }
 }

@@ -1,7 +1,7 @@
 // The requests of one client that stay open.
 
-import { type NotificationFrame, readFrame } from '../../jsonrpc/frame.js'
-import { Call, type ClientPort, type Outcome } from '../../mcp/call.js'
+import { type NotificationFrame, readFrame, type RequestFrame } from '../../jsonrpc/frame.js'
+import { Call, type CallOwner, type ClientPort, type Outcome } from '../../mcp/call.js'
 import type { ListKind, RequestRow } from '../../mcp/methods/method-row.js'
 import {
   acknowledgement,
@@ -21,27 +21,38 @@ import { numericId } from '../../jsonrpc/request-id.js'
 import { quote } from '../../jsonrpc/text.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import { noCapabilities } from '../../mcp/capabilities.js'
-import type { Followable } from '../../mcp/methods.js'
+import { type Followable, followableResources, followableTasks } from '../../mcp/methods.js'
 import { latestHandshake } from '../../mcp/revisions.js'
 
 /** How long a client waits to be told what it hears of: a server that has not answered is left out. */
 const ANSWER_WAIT_MS = 1000
 
-export interface ListensParts {
-  readonly routes: ClientRoutes
-  readonly resources: FollowedThings
-  readonly tasks: FollowedThings
-  readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
-  readonly changeDelayMs: number
-}
-
 /** Tells each of what it wants to hear of. */
 export class Listens {
-  readonly #parts: ListensParts
+  readonly #routes: ClientRoutes
+  readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
+  readonly #changeDelayMs: number
+  readonly #resources: FollowedThings
+  readonly #tasks: FollowedThings
   readonly #listens = new Map<Call, { readonly listen: Listen; readonly filter: SubscriptionFilter }>()
 
-  constructor(parts: ListensParts) {
-    this.#parts = parts
+  /** Of each kind `client` may follow so many things; changes of lists within `changeDelayMs` are told once. */
+  constructor(
+    client: ClientPort,
+    routes: ClientRoutes,
+    runtime: Pick<Runtime, 'now' | 'setTimer'>,
+    followedMax: number,
+    changeDelayMs: number,
+  ) {
+    this.#routes = routes
+    this.#runtime = runtime
+    this.#changeDelayMs = changeDelayMs
+    const ask = (row: RequestRow, frame: RequestFrame, owner: CallOwner): void => {
+      const context = { revision: latestHandshake, capabilities: noCapabilities }
+      routes.router.route(new Call(frame, row, client, new CallDeadline(runtime.now()), owner, context))
+    }
+    this.#resources = new FollowedThings(followableResources, ask, followedMax)
+    this.#tasks = new FollowedThings(followableTasks, ask, followedMax)
   }
 
   get size(): number {
@@ -49,18 +60,17 @@ export class Listens {
   }
 
   begin(call: Call, wanted: SubscriptionFilter): void {
-    const { routes, resources, tasks: allTasks, runtime, changeDelayMs } = this.#parts
-    const soon = (tell: () => void): unknown => runtime.setTimer(changeDelayMs, tell)
-    const uris = wanted.uris.slice(0, resources.room)
-    const tasks = wanted.tasks.slice(0, allTasks.room)
-    const listen = new Listen(call, (kind) => routes.shown(kind), soon)
+    const soon = (tell: () => void): unknown => this.#runtime.setTimer(this.#changeDelayMs, tell)
+    const uris = wanted.uris.slice(0, this.#resources.room)
+    const tasks = wanted.tasks.slice(0, this.#tasks.room)
+    const listen = new Listen(call, (kind) => this.#routes.shown(kind), soon)
     call.keep()
     this.#listens.set(call, { listen, filter: { ...wanted, uris, tasks } })
-    const lists = wanted.lists.filter((kind) => routes.offers(kind))
+    const lists = wanted.lists.filter((kind) => this.#routes.offers(kind))
     if (uris.length === 0 && tasks.length === 0) return listen.acknowledge({ lists, uris, tasks })
-    const [followed, asked] = [begun(resources, uris), begun(allTasks, tasks)]
-    void within(Promise.all([...followed.answers, ...asked.answers]), ANSWER_WAIT_MS, runtime).then(() =>
-      listen.acknowledge({ lists, uris: followed.granted(), tasks: asked.granted() }),
+    const [followed, asked] = [begun(this.#resources, uris), begun(this.#tasks, tasks)]
+    void within(Promise.all([...followed.answers, ...asked.answers]), ANSWER_WAIT_MS, this.#runtime).then(
+      () => listen.acknowledge({ lists, uris: followed.granted(), tasks: asked.granted() }),
     )
   }
 
@@ -68,8 +78,8 @@ export class Listens {
   end(call: Call): void {
     const { filter } = this.#listens.get(call) ?? {}
     this.#listens.delete(call)
-    for (const uri of filter?.uris ?? []) this.#parts.resources.leave(uri)
-    for (const id of filter?.tasks ?? []) this.#parts.tasks.leave(id)
+    for (const uri of filter?.uris ?? []) this.#resources.leave(uri)
+    for (const id of filter?.tasks ?? []) this.#tasks.leave(id)
   }
 
   changed(kinds: readonly ListKind[]): void {
@@ -175,34 +185,32 @@ interface Followed {
   readonly granted: Promise<boolean>
 }
 
-export interface FollowedParts {
-  readonly what: Followable
-  readonly client: ClientPort
-  readonly route: (call: Call) => void
-  readonly now: () => number
-  /** How many it may follow. */
-  readonly followedMax: number
-}
+/** Sends a request of the proxy's own for a client. */
+type Ask = (row: RequestRow, frame: RequestFrame, owner: CallOwner) => void
 
 /** Of what is asked at once: other clients want to be served by the same servers. */
 const ASKED_MAX = 32
 
 /** Follows each of them while somebody wants it. */
 export class FollowedThings {
-  readonly #parts: FollowedParts
+  readonly #what: Followable
+  readonly #send: Ask
+  readonly #followedMax: number
   readonly #followed = new Map<string, Followed>()
   /** By their names, those about which something is to be asked once something else is answered, and whether it still is. */
   readonly #waiting = new Map<string, (isWanted: boolean) => void>()
   #asking = 0
   #asked = 0
 
-  constructor(parts: FollowedParts) {
-    this.#parts = parts
+  constructor(what: Followable, send: Ask, followedMax: number) {
+    this.#what = what
+    this.#send = send
+    this.#followedMax = followedMax
   }
 
   /** How many more it may follow. */
   get room(): number {
-    return this.#parts.followedMax - this.#followed.size
+    return this.#followedMax - this.#followed.size
   }
 
   /** Resolves with whether a server tells of it; each call wants one `leave`. */
@@ -212,7 +220,7 @@ export class FollowedThings {
       known.wanted++
       return known.granted
     }
-    const granted = this.#ask(this.#parts.what.begins, name)
+    const granted = this.#ask(this.#what.begins, name)
     this.#followed.set(name, { wanted: 1, granted })
     return granted
   }
@@ -224,7 +232,7 @@ export class FollowedThings {
     this.#drop(name)
     void known.granted.then((isGranted) => {
       // Somebody may want it again meanwhile.
-      if (isGranted && !this.#followed.has(name)) void this.#ask(this.#parts.what.ends, name)
+      if (isGranted && !this.#followed.has(name)) void this.#ask(this.#what.ends, name)
     })
   }
 
@@ -254,14 +262,11 @@ export class FollowedThings {
   }
 
   #answer(row: RequestRow, name: string): Promise<boolean> {
-    const params = `{${quote(this.#parts.what.member)}:${quote(name)}}`
+    const params = `{${quote(this.#what.member)}:${quote(name)}}`
     const frame = readFrame(buildRequest(numericId(++this.#asked), row.method, params))
     if (frame.kind !== 'request') throw fault('a request of our own is one')
     return new Promise((resolve) => {
-      const owner = { settled: (_call: Call, outcome: Outcome) => resolve(isGranted(outcome)) }
-      const context = { revision: latestHandshake, capabilities: noCapabilities }
-      const { client, route, now } = this.#parts
-      route(new Call(frame, row, client, new CallDeadline(now()), owner, context))
+      this.#send(row, frame, { settled: (_call: Call, outcome: Outcome) => resolve(isGranted(outcome)) })
     })
   }
 }

@@ -36,15 +36,10 @@ export interface InputLimits {
   readonly againMsMax: number
 }
 
-export interface InputSurroundings {
-  readonly limits: { readonly input: InputLimits }
-  readonly runtime: Runtime
-}
-
 /** Asks the client of `call` what its server wants to know; the call goes on with the answers, or fails. */
-export function askClient(call: Call, needed: InputNeeded, around: InputSurroundings): void {
+export function askClient(call: Call, needed: InputNeeded, limits: InputLimits, runtime: Runtime): void {
   call.keep()
-  new InputRounds(call, needed, around).needsInput(call, needed)
+  new InputRounds(call, needed, limits, runtime).needsInput(call, needed)
 }
 
 const CANCELLED = '{"action":"cancel"}'
@@ -70,11 +65,11 @@ class InputRounds implements CallOwner, CallHolder, Asker {
   #timer: { cancel(): void } | undefined
   #progress = Number.NEGATIVE_INFINITY
 
-  constructor(call: Call, first: InputNeeded, { limits, runtime }: InputSurroundings) {
+  constructor(call: Call, first: InputNeeded, limits: InputLimits, runtime: Runtime) {
     this.#call = call
     this.#first = first
     this.service = first.service
-    this.#limits = limits.input
+    this.#limits = limits
     this.#runtime = runtime
   }
 

@@ -69,7 +69,7 @@ export class Router {
     this.#gave = gave
     this.#room = new QueueRoom(parts.limits.waitingBytesMax)
     this.#tasks = new ClientTasks(client, parts.limits, hasTasks)
-    this.lists = new FirstLists(client, () => this.#lanes, this.#room, parts)
+    this.lists = new FirstLists(client, () => this.#lanes, this.#room, parts.runtime, parts.holdStarts)
   }
 
   get services(): readonly string[] {
@@ -180,7 +180,7 @@ export class Router {
 
   #whenKnown(call: Call, wanted: Wanted, then: () => void): void {
     const emptied = (): void => void (this.#waiting = undefined)
-    this.#waiting ??= new NameWaits(() => this.#lanes, this.#room, this.lists, this.#parts, emptied)
+    this.#waiting ??= new NameWaits(() => this.#lanes, this.#room, this.lists, this.#parts.runtime, emptied)
     this.#waiting.known(call, wanted, then)
   }
 

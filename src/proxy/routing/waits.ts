@@ -20,36 +20,33 @@ interface Pending {
   readonly leftMs: number
 }
 
-export interface FirstListsParts {
-  readonly runtime: Runtime
-  /** Processes that nobody waits for start after this. */
-  readonly holdStarts: (answered: Promise<unknown>) => void
-}
-
 /** The waits of one client's lists. */
 export class FirstLists {
   readonly #client: Pick<RoutedClient, 'progress'>
   readonly #lanes: () => readonly CallTarget[]
   readonly #room: QueueRoom
-  readonly #parts: FirstListsParts
+  readonly #runtime: Runtime
+  readonly #holdStarts: (answered: Promise<unknown>) => void
   #beganAt: number
   /** The client has cancelled a list that waited: it gets the next ones as they are. */
   #isGivenUp = false
   /** Calls that wait for the same lists. */
   readonly #waits = new Map<string, CallQueue<() => void>>()
 
-  /** `lanes` gives them in configuration order; a reload changes them. The grace of each is counted from the start of the servers. */
+  /** `lanes` gives them in configuration order; a reload changes them. The grace of each is counted from the start of the servers. Processes that nobody waits for start after what `holdStarts` is given. */
   constructor(
     client: Pick<RoutedClient, 'progress'>,
     lanes: () => readonly CallTarget[],
     room: QueueRoom,
-    parts: FirstListsParts,
+    runtime: Runtime,
+    holdStarts: (answered: Promise<unknown>) => void,
   ) {
     this.#client = client
     this.#lanes = lanes
     this.#room = room
-    this.#parts = parts
-    this.#beganAt = parts.runtime.now()
+    this.#runtime = runtime
+    this.#holdStarts = holdStarts
+    this.#beganAt = runtime.now()
   }
 
   /** Runs `then` once every server has listed these or could not, or its grace is over. */
@@ -103,13 +100,11 @@ export class FirstLists {
 
   #pending(lane: CallTarget, over: Promise<unknown> | undefined): Pending[] {
     if (over === undefined) return []
-    return [{ lane, over, leftMs: this.#beganAt + lane.view.graceMs - this.#parts.runtime.now() }]
+    return [{ lane, over, leftMs: this.#beganAt + lane.view.graceMs - this.#runtime.now() }]
   }
 
   #over(pending: readonly Pending[]): Promise<unknown> {
-    return Promise.all(
-      pending.map(({ over, leftMs }) => within(over, Math.max(0, leftMs), this.#parts.runtime)),
-    )
+    return Promise.all(pending.map(({ over, leftMs }) => within(over, Math.max(0, leftMs), this.#runtime)))
   }
 
   #until(what: string, pending: readonly Pending[], call: Call, then: () => void): void {
@@ -124,7 +119,7 @@ export class FirstLists {
     if (known !== undefined) return
     this.#waits.set(key, waiting)
     const over = this.#over(pending)
-    this.#parts.holdStarts(over)
+    this.#holdStarts(over)
     void over.then(() => {
       this.#waits.delete(key)
       for (const wait of waiting) waiting.take(wait)?.()
@@ -161,7 +156,7 @@ export class FirstLists {
   /** Servers that start when a client asks for their lists start now, and have the whole grace. */
   #wake(kinds: readonly ListKind[], lanes = this.#lanes()): void {
     const woken = lanes.filter((lane) => lane.view.wake(kinds))
-    if (woken.length > 0) this.#beganAt = this.#parts.runtime.now()
+    if (woken.length > 0) this.#beganAt = this.#runtime.now()
   }
 }
 
@@ -201,7 +196,7 @@ export class NameWaits {
     lanes: () => readonly CallTarget[],
     room: QueueRoom,
     lists: Pick<FirstLists, 'said'>,
-    { runtime }: { readonly runtime: Runtime },
+    runtime: Runtime,
     emptied: () => void,
   ) {
     this.#lanes = lanes

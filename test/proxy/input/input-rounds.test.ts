@@ -66,7 +66,7 @@ class Stage {
     const owner = {
       settled: (_call: Call, outcome: Outcome) => void (this.outcome = outcome),
       needsInput: (call: Call, needed: Parameters<typeof askClient>[1]) =>
-        askClient(call, needed, { limits: limits.session, runtime: this.runtime }),
+        askClient(call, needed, limits.session.input, this.runtime),
     }
     this.call = new Call(frame, row, client, new CallDeadline(0), owner, context)
     this.#attempt = this.call
