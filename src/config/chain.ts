@@ -13,7 +13,7 @@ import { ConfigError, type ConfigProblem } from './problems.js'
 /** Its value is a list with spaces: `file:///path/config.json#schema`, the outermost first. */
 const chainVariable = 'MCPS_PROXY_CHAIN'
 
-/** Proxies that start each other; nobody needs more than two or three, and each costs a process for every server. */
+/** Proxies that start each other; two or three are enough for every purpose, and each costs a process for every server. */
 const chainLengthMax = 8
 
 /** The variables by which the servers of a schema, and what they start, know what is above them. */

@@ -1,7 +1,7 @@
 // Configuration: search, read, check, default, expand.
 //
 // Nothing is started from a configuration with a mistake in it, and all
-// mistakes are told at once. Two things are forgiven: an unset variable
+// mistakes are reported together. Two things are forgiven: an unset variable
 // disables the one server that uses it, and `cli.stdio` falls back to its
 // defaults. Everything here is synchronous and table-driven, since a client
 // waits for the start.
@@ -39,13 +39,13 @@ export { literal } from './expand.js'
 export { ConfigError } from './problems.js'
 export type { ConfigErrorCode, ConfigProblem } from './problems.js'
 
-/** Where a configuration is looked for, and what the command line says about it. */
+/** The places that are searched for a configuration, and the values of the command line. */
 export interface LoadOptions extends ConfigOverrides {
   /** The file that was named; undefined searches. */
   readonly path?: string | undefined
   readonly env?: Environment
   readonly home?: string
-  /** Where a relative path begins. */
+  /** The folder in which a relative path begins. */
   readonly cwd?: string
 }
 
@@ -55,17 +55,17 @@ export interface ConfigOverrides {
   readonly nameDefault?: string | undefined
   /** Whether the HTTP front is served; without it, nothing that only the front needs stops a start. Absent: true. */
   readonly servesHttp?: boolean
-  /** What the front has when neither file nor environment says otherwise. */
+  /** Defaults of the front, below file and environment. */
   readonly frontDefaults?: Omit<FrontDefaults, 'name' | 'isServed'>
-  /** The time-out of every call, whatever the file says. */
+  /** The time-out of every call, above the file. */
   readonly timeoutMs?: number | undefined
 }
 
 /** The context in which a configuration is resolved that is not a file. */
 export interface ResolveContext extends ConfigOverrides {
-  /** What messages call it. */
+  /** The name of the configuration in messages. */
   readonly source: string
-  /** Where its relative paths begin; absolute. */
+  /** The folder in which its relative paths begin; absolute. */
   readonly folder: string
   readonly env: Environment
   readonly home?: string
@@ -171,7 +171,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
   return config
 }
 
-/** What nobody reads is no reason not to start. */
+/** A key that the proxy does not read is no reason not to start. */
 function reportRepeated(root: Section, { path, topKey, first, again }: Repeated): void {
   const where = `is there twice: at line ${first.line}, column ${first.column}, and at line ${again.line}, column ${again.column}`
   const hint = 'only one of them can have this name, so rename or remove the other'
@@ -213,7 +213,7 @@ export function usualConfigFile(env: Environment): string {
   return usualPath(homeOf(env))
 }
 
-/** Where the lists of servers are kept from one run to the next. */
+/** The folder in which the lists of servers are kept from one run to the next. */
 export function keptFolder(env: Environment): string {
   return join(homeOf(env), '.mcps-proxy', 'kept')
 }

@@ -28,16 +28,16 @@ export interface FrontConfig {
   readonly name: string
   /** `serverInfo.version`; undefined is that of the proxy. */
   readonly version: string | undefined
-  /** Names under which clients reach the front besides its own, each with or without a port. */
+  /** Names under which clients reach the front in addition to its own, each with or without a port. */
   readonly allowedHosts: readonly string[]
   readonly cors: CorsConfig
   /** How long a connection of a client may lie idle between two requests, while there is room. */
   readonly keepAliveTimeoutMs: number
   /** How long calls may finish once the proxy is asked to stop; undefined leaves it to the limits. */
   readonly drainTimeoutMs: number | undefined
-  /** What clients of the HTTP front must present; never to be logged. */
+  /** The token that clients of the HTTP front must present; never to be logged. */
   readonly token: string | undefined
-  /** What states are signed with, and what they were signed with before; never to be logged. */
+  /** The key with which states are signed, and the key before it; never to be logged. */
   readonly stateKeys: readonly string[]
 }
 
@@ -68,7 +68,7 @@ export interface Configuration {
   readonly nameUnavailable: boolean
   /** How long a process that only one client uses outlives the client's last word; 0 is as long as the client. */
   readonly sessionProcessIdleMs: number
-  /** Processes of servers at once; undefined leaves it to the limits. */
+  /** Most processes of servers at the same time; undefined leaves it to the limits. */
   readonly processesMax: number | undefined
   readonly warnings: readonly ConfigWarning[]
 }

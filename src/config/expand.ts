@@ -9,11 +9,11 @@ import type { ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
 import { isPublicName, isPublicValue } from './secrets.js'
 
-/** What the variables of a server say about it. */
+/** The result of expanding the variables of a server. */
 export type Expanded = Pick<ServerCommon, 'unavailable' | 'variables' | 'secrets'>
 
 const reference = /\$?\$\{(?:env:)?([A-Za-z_]\w*)(?::-((?:\$\{[^{}]*\}|[^}])*))?\}/g
-/** What editors also call `${pathSeparator}`. */
+/** Another name of `${pathSeparator}` in editors. */
 const separatorSign = '${/}'
 const escaped = /\$\$\{/g
 const foreign = /(?<!\$)\$\{[^}]*\}?/g

@@ -31,7 +31,7 @@ export interface FrontValues extends Pick<
 /** Text whose value depends on a variable is checked once that is put in. */
 const withVariable = '[^\\u0000]*\\$\\{[^\\u0000]*'
 
-/** Whoever guesses the key may answer for others. */
+/** A client that guesses the key can answer in the place of others. */
 export const stateKeyLengthMin = 16
 
 const stateKey = text({

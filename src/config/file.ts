@@ -21,11 +21,11 @@ export interface ConfigFile {
   readonly value: unknown
   /** Members of which only the last is in `value`. */
   readonly repeated: readonly Repeated[]
-  /** Whether somebody other than its owner may change it. */
+  /** Whether users other than its owner may change it. */
   readonly writableByOthers: boolean
 }
 
-/** Where to look. */
+/** The places that are searched. */
 export interface Search {
   readonly path: string | undefined
   readonly env: Environment

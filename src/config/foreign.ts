@@ -19,7 +19,7 @@ export const rootKeyHints: ReadonlyMap<string, string> = new Map([
   ['inputs', 'nobody is asked here; write ${NAME} in place of ${input:…}, and set that variable'],
 ])
 
-/** What to write instead of a `${…}` that is no variable here. */
+/** The replacement of a `${…}` that is no variable here. */
 export function hintOfForeign(text: string): string {
   if (text.startsWith('${input:'))
     return 'nobody is asked here, so write ${NAME} and set that variable in the environment'

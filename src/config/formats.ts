@@ -12,10 +12,10 @@ import { sharedFields } from './server-fields.js'
 
 const shapes = ['schemas', 'mcpServers', 'servers'] as const
 
-/** What a schema may be called: it stands in the address of the HTTP front. */
+/** The names that a schema may have. The name stands in the address of the HTTP front. */
 export const schemaNamePattern = '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$'
 
-/** What a server may be called: anything that can be shown on one line. */
+/** The names that a server may have: any text that can be shown on one line. */
 export const serverNamePattern = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$'
 
 /** The schemas of a file, in its order. */
@@ -65,7 +65,7 @@ function readSchema(
 
 interface NameRule {
   readonly pattern: string
-  /** What to use instead. */
+  /** The names that can be used, in words. */
   readonly hint: string
 }
 

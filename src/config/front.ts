@@ -6,7 +6,7 @@ import { corsFields, frontFields, stateKeyLengthMin } from './fields.js'
 import { Findings, switchOf } from './problems.js'
 import type { Section } from './section.js'
 
-/** What a front has in place of the usual defaults. */
+/** Defaults of one front, in place of the usual ones. */
 export interface FrontDefaults {
   readonly name?: string | undefined
   readonly port?: number
@@ -56,7 +56,7 @@ function portOf({ env, findings }: Overrides): number | undefined {
   return frontFields.port.kind.read(port, { path: '$MCP_SERVER_PORT', findings })
 }
 
-/** What a browser says of a page: scheme, host and port (RFC 6454); patterns are none. */
+/** The origin that a browser sends for a page: scheme, host and port (RFC 6454); patterns are none. */
 const origin = /^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+\/?)$/i
 
 function readCors(section: Section, overrides: Overrides, { cors }: FrontDefaults): CorsConfig {
@@ -76,7 +76,7 @@ function readSwitch({ env, findings }: Overrides): boolean | undefined {
   return value === undefined ? undefined : switchOf('MCP_ENABLE_CORS', value, findings)
 }
 
-/** A token that names an unset variable must not become a token that anybody can guess. */
+/** A token that names an unset variable must not become a token that is easy to guess. */
 function readToken(
   inFile: string | undefined,
   section: Section,

@@ -20,7 +20,7 @@ export interface TextPlace {
   readonly column: number
 }
 
-/** Where text stops being JSON. */
+/** The first place at which a text is no JSON. */
 export interface JsonMistake extends TextPlace {
   readonly message: string
 }

@@ -20,7 +20,7 @@ export interface Spot {
 
 /** How one kind of value is read. */
 export interface Kind<T> {
-  /** What would be right, as in "must be …". */
+  /** The right value in words, as in "must be …". */
   readonly wanted: string
   readonly schema: JsonSchema
   /** Undefined after the problem was reported. */
@@ -32,7 +32,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What a string may be beyond text without NUL, which no operating system takes in an argument. */
+/** The strings that are right, beyond text without NUL, which no operating system takes in an argument. */
 export interface TextRules {
   readonly wanted?: string
   readonly pattern?: string
@@ -144,7 +144,7 @@ export function orTrue<T>(kind: Kind<T>): Kind<T | true> {
 }
 
 export interface MapRules {
-  /** What a key must match, and how a message says so. */
+  /** The pattern of a key, and the same in words. */
   readonly keyPattern: string
   readonly keyWanted: string
   readonly value: Kind<string>

@@ -8,7 +8,7 @@ export function fromHome(path: string, home: string): string {
   return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
 }
 
-/** Where relative paths begin. */
+/** The folder in which relative paths begin. */
 export interface PathBase {
   readonly folder: string
   readonly home: string
@@ -20,7 +20,7 @@ export function absolute(path: string, { folder, home }: PathBase): string {
   return isAbsolute(whole) ? whole : resolve(folder, whole)
 }
 
-/** Where a path leads through all links; the path itself where nothing is. */
+/** The target of a path through all links; the path itself when nothing exists there. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path)
@@ -37,7 +37,7 @@ export function projectOf(folder: string, home: string): string | undefined {
   return editorFolders.includes(basename(folder)) && project !== home ? project : undefined
 }
 
-/** What editors put in for `${userHome}` and the like; the project only where it is known. */
+/** The values that editors put in for `${userHome}` and the like; the project only where it is known. */
 export function editorVariables(folder: string, home: string): ReadonlyMap<string, string> {
   const project = projectOf(folder, home)
   const known = new Map([

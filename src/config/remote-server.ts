@@ -16,7 +16,7 @@ import { authFields, httpServerFields, sseServerFields, tlsFields } from './serv
 /** `url`, and what Windsurf and Gemini CLI call it. */
 export const urlKeys = ['url', 'serverUrl', 'httpUrl'] as const
 
-/** What a server of the older transport may speak. */
+/** The protocols of a server of the older transport. */
 export const protocolsOfSse: readonly string[] = ['auto', 'legacy']
 
 export function readHttp(
@@ -115,7 +115,7 @@ function readTls(server: Section, expansion: Expansion, base: PathBase): HttpTls
   return { ca: whole(files.ca), cert: whole(files.cert), key: whole(files.key), servername }
 }
 
-/** What a variable may have done to an address or a header that was right as it stood in the file. */
+/** The fault of an address or a header that was right in the file, before its variables were expanded. */
 function whyUnreachable(url: string, headers: ReadonlyMap<string, string>): string | undefined {
   if (!/^https?:\/\//i.test(url) || !isAddress(url))
     return 'url is not an http:// or https:// address once its variables are put in'

@@ -150,5 +150,5 @@ export const templateFields: FieldsOf<TemplateValues> = {
 /** The templates that always exist; a configured one of the same name replaces it. Others name their language. */
 export const ownTemplates = ['python', 'node'] as const
 
-/** What a template may be called: clients name it. */
+/** The names that a template may have. Clients use them. */
 export const templateNamePattern = '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$'

@@ -1,4 +1,4 @@
-// What code of a sandbox may reach: a word, or the hosts that are named.
+// The network that code of a sandbox may reach: a word, or the hosts that are named.
 
 import type { SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 import { type Kind, isObject, list, text } from './kinds.js'
@@ -14,7 +14,7 @@ interface AllowedNetwork {
 }
 
 const label = '[A-Za-z0-9_](?:[A-Za-z0-9_\\-]{0,61}[A-Za-z0-9_])?'
-/** What begins with a digit is an address. */
+/** A name that begins with a digit is an address. */
 const lastLabel = '[A-Za-z](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?'
 const port = '(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
 const hostPattern = `^(?=[^:]{1,253}(?::|$))(?:\\*\\.)?(?:${label}\\.)+${lastLabel}(?::${port})?$`
@@ -65,7 +65,7 @@ export const networkKind: Kind<NetworkValue> = {
   },
 }
 
-/** What the server's own configuration decides cannot be promised here. */
+/** The configuration of a microsandbox server decides about its network, so this file cannot promise it. */
 export function sandboxNetwork(
   section: Section,
   { network, runtime, volumes }: Pick<SandboxValues, 'network' | 'runtime' | 'volumes'>,

@@ -25,7 +25,7 @@ import { sandboxNetwork } from './sandbox-network.js'
 import { isPublicValue, secretsOfEnv, secretsOfUrl } from './secrets.js'
 import { Section } from './section.js'
 
-/** Where the values of a sandbox come from, besides its section. */
+/** The sources of the values of a sandbox, in addition to its section. */
 export interface SandboxContext extends PathBase {
   readonly env: Environment
   /** Whether clients of the HTTP front show who they are. */
@@ -36,13 +36,13 @@ export interface SandboxContext extends PathBase {
 
 const olderNames = new Map([['get_volume_mappings', 'get_volume_path']])
 
-/** What a call may take besides the start of a session and the code. */
+/** Time of a call in addition to the start of a session and the code. */
 const marginMs = 10_000
 
 /** Seconds between two looks for sessions that have expired. */
 const cleanupIntervalDefault = 60
 
-/** What a call may name in seconds, unless the configuration says otherwise. */
+/** Default of the longest time that a call may name, in seconds. */
 const maxTimeoutDefault = 300
 
 export function readSandbox(
@@ -212,7 +212,7 @@ function readSandboxVariables(section: Section, env: Environment): Partial<Sandb
   return values
 }
 
-/** What the text of a variable is as JSON. */
+/** The value of a variable, as JSON would have it. */
 function valueOf(key: keyof SandboxValues, { name, written, findings }: Variable): unknown {
   if (key === 'volumes') return volumesOf(written)
   if (key === 'enableLruEviction') return switchOf(name, written, findings)

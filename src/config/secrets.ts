@@ -5,12 +5,12 @@
 // characters (to blank them would blank half of the log), `true`, `false` and
 // plain numbers of up to eight digits; variables whose names say that they
 // hold a path, a host, a port, a level or a locale; headers that say what is
-// accepted or who asks. The rest is taken for a secret, and a false alarm only
+// accepted or who asks. Every other value counts as a secret, and a false alarm only
 // costs a readable log.
 
 const secretParameter = /key|token|secret|auth|pass|sig|code|session/i
 
-/** A parameter of an address that is as long as this is a key, whatever its name. */
+/** A parameter of an address that is as long as this is a key, under every name. */
 const keyLengthMin = 16
 
 /** Shorter values are not looked for. */
@@ -50,7 +50,7 @@ export function secretsOfHeaders(headers: ReadonlyMap<string, string>): string[]
 }
 
 /**
- * Who an address says that we are, as written, decoded, and as it is sent (RFC 7617), and the keys in its query, where
+ * User and password of an address, as written, decoded, and in the form that is sent (RFC 7617), and the keys in its query, where
  * some servers take them.
  */
 export function secretsOfUrl(url: string): string[] {

@@ -51,7 +51,7 @@ export class Section {
     return Object.hasOwn(this.#members, key) && this.#members[key] !== undefined
   }
 
-  /** Whether somebody has asked for this key. */
+  /** Whether the reader has asked for this key. */
   knows(key: string): boolean {
     return this.#known.has(key)
   }

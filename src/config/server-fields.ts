@@ -12,7 +12,7 @@ import { latestStateless } from '../mcp/revisions.js'
 import { boolean, choice, delayMsMax, integer, list, map, orFalse, text } from './kinds.js'
 import { type FieldsOf, field, optional } from './section.js'
 
-/** Waits between attempts: an hour is already longer than anybody waits. */
+/** Waits between attempts: an hour is already longer than a person waits. */
 const pauseMsMax = 3_600_000
 
 const names = list(text())
@@ -145,7 +145,7 @@ const headerName = {
 const scheme = '[Hh][Tt][Tt][Pp][Ss]?://'
 /** Readers of addresses do not agree where a host ends that has `"` or a backslash before its path. */
 const host = '[^\\u0000-\\u0020/?#"\\\\]+'
-/** What a variable makes of an address is checked once it is put in. */
+/** An address with a variable is checked after the variable is expanded. */
 const withVariable = '[^\\u0000]*\\$\\{[^\\u0000]*'
 
 const address = text({

@@ -27,14 +27,14 @@ import { readStdio } from './stdio-server.js'
 
 type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs' | 'settableIn'>
 
-/** What servers of one schema have in common, and where their strings come from. */
+/** The values that the servers of one schema share, and the sources of their strings. */
 export interface ServerContext extends PathBase {
-  /** What messages call the configuration. */
+  /** The name of the configuration in messages. */
   readonly source: string
   readonly env: Environment
-  /** What editors put in without asking the environment, such as `userHome`. */
+  /** Values that editors put in without asking the environment, such as `userHome`. */
   readonly known: ReadonlyMap<string, string>
-  /** What stands beside `mcpServers`, for all servers there. */
+  /** The values beside `mcpServers`, for all servers there. */
   readonly shared: Partial<SharedValues>
   /** Whether clients of the HTTP front show who they are. */
   readonly isGuarded: boolean
@@ -46,7 +46,7 @@ export interface ServerContext extends PathBase {
   readonly timeoutMsForAll: number | undefined
 }
 
-/** However much progress there is, nobody waits longer than this unless told to. */
+/** The longest time of a call with progress, unless the configuration has another. */
 const totalTimeoutMs = 600_000
 
 /** The server, or undefined after its type was reported as a problem. */

@@ -4,7 +4,7 @@ import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { boolean, choice, delayMsMax, integer, list, map, orTrue, text } from './kinds.js'
 import { type FieldsOf, field, optional } from './section.js'
 
-/** An hour is already longer than anybody waits. */
+/** An hour is already longer than a person waits. */
 const delayMax = 3_600_000
 
 const secretText = text({ mayBeEmpty: true, secret: true, wanted: 'a string without NUL characters' })

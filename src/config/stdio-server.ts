@@ -52,7 +52,7 @@ const commandLine = /^[^\s/\\]+\s+\S/
 
 function warnOfCommandLine(section: Section, written: string): void {
   const [program = '', ...args] = written.trim().split(/\s+/)
-  // What stands behind an option may be a secret.
+  // The value of an option may be a secret.
   const isPlain = args.every((arg) => /^(?!--)[@\w./-]{1,60}$/.test(arg))
   const shown = isPlain ? args.map((arg) => `"${arg}"`).join(', ') : '…'
   section.warn(
@@ -61,13 +61,13 @@ function warnOfCommandLine(section: Section, written: string): void {
   )
 }
 
-/** What `env` says stands above the file. */
+/** `env` overrides the file. */
 function readVariables(section: Section, path: string, expansion: Expansion, base: PathBase): EnvFile {
   const isKnown = path !== '' && expansion.unset.size === 0
   return isKnown ? readEnvFile(absolute(path, base), section) : { values: new Map() }
 }
 
-/** Only what the file says; the rest is as the limits of the proxy are. */
+/** Only the keys of the file; the limits of the proxy are the defaults. */
 function restartLimits({
   restartDelayMax: delayMsMax,
   crashesMax,

@@ -29,7 +29,7 @@ export function readTextFile(path: string, bytesMax: number): TextFile {
   }
 }
 
-/** Undefined when there is more than the limit, whatever the file said of its size. */
+/** Undefined when there is more than the limit, also when the reported size is smaller. */
 function readAll(fd: number, bytesMax: number): Buffer | undefined {
   const chunks: Buffer[] = []
   let length = 0

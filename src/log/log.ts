@@ -1,6 +1,6 @@
 // The log: one record in, one line out on stderr and one in the file.
 //
-// What is logged comes from children, clients and errors, so nothing of it
+// Log records come from children, clients and errors, so nothing of it
 // reaches a terminal raw and no secret reaches either place. Logging never
 // throws and never waits: a reader of stderr that is too slow loses lines, not
 // the proxy its memory.
@@ -32,7 +32,7 @@ export interface LogStream {
 export interface ConsoleOptions {
   readonly stream: LogStream
   readonly format: 'readable' | 'json'
-  /** Where the console shows less than the file. */
+  /** Absent, the console shows as much as the file. */
   readonly level?: LogLevel
 }
 
@@ -89,7 +89,7 @@ export class Logger {
     return this.#redactor.shown(text, lengthMax)
   }
 
-  /** Writes a record to the console whatever the level of the log, unless the console itself shows less. */
+  /** Writes a record to the console at each level of the log, unless the console itself shows less. */
   announce(record: LogRecord): void {
     this.#safely(() => this.#toConsole(record))
   }
@@ -117,7 +117,7 @@ export class Logger {
     try {
       write()
     } catch {
-      // There is nowhere left to say so.
+      // The error cannot be logged either.
     }
   }
 

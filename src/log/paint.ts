@@ -5,7 +5,7 @@ import type { LogLevel } from '../runtime/runtime.js'
 /** The kinds of text in a log line, each with its colour. */
 export type PaintRole = LogLevel | 'time' | 'service' | 'title'
 
-/** Text in the colour of its role, or as it is. */
+/** Text in the colour of its role, or without colour. */
 export type Paint = (role: PaintRole, text: string) => string
 
 export const noPaint: Paint = (_role, text) => text

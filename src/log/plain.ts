@@ -1,12 +1,12 @@
 // Any value -> a small plain one that can be written as JSON.
 //
 // Details of a log record come from errors and from strangers: they can be
-// cyclic, huge, or throw when they are looked at. What comes out is bounded in
+// cyclic, huge, or throw when they are looked at. The result is bounded in
 // depth, in members and in text, has no secret in it, and is only data.
 
 import type { Redactor } from '../text/redactor.js'
 
-/** Longest text of one value, in UTF-16 units; the rest is counted, not shown. */
+/** Longest text of one value, in UTF-16 units; the characters after it are counted, not shown. */
 const logTextLengthMax: number = 8 * 1024
 
 /** Deepest nesting that is shown: an error, its cause, and their details. */

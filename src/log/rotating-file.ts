@@ -13,7 +13,7 @@ import { errorCode, errorText } from '../text/error-text.js'
 /** Text that waits for a slow disk, in UTF-16 units; further lines are dropped and counted. */
 const pendingLengthMax = 4 * 1024 * 1024
 
-/** Text written at once, in UTF-16 units, so that a file passes its limit by little. */
+/** Text of one write, in UTF-16 units, so that a file passes its limit by little. */
 const batchLengthMax = 64 * 1024
 
 export interface RotatingFileOptions {
@@ -35,7 +35,7 @@ export class RotatingFile {
   #isFailing = false
   #writing: Promise<void> | undefined
 
-  /** Makes the file before there is a line for it, so that a file that cannot be written is reported at once. */
+  /** Makes the file before there is a line for it, so that a file that cannot be written is reported immediately. */
   constructor(options: RotatingFileOptions) {
     this.#options = options
     this.#writing = this.#drain()
@@ -86,7 +86,7 @@ export class RotatingFile {
     this.#dropped = 0
   }
 
-  /** Lines that are written at once; one at least. */
+  /** The lines of one write; one at least. */
   #takeLines(): string[] {
     const room = Math.min(batchLengthMax, this.#options.maxSizeBytes)
     let [count, length] = [0, 0]

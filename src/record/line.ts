@@ -1,7 +1,7 @@
 // A frame as a line of a recording: its own bytes where they leave that a line of JSON.
 //
 // A message that came whole and has line breaks between its tokens stands there as
-// text, which is as exact: it is JSON, so it is UTF-8. What is neither stands there in base64.
+// text, which is as exact: it is JSON, so it is UTF-8. Other bytes stand there in base64.
 
 import { Buffer } from 'node:buffer'
 import type { WireEvent } from '../jsonrpc/wire-tap.js'
@@ -10,7 +10,7 @@ import { scanText } from '../jsonrpc/scan.js'
 /** One line in pieces, so that a large frame is not copied again. */
 export type RecordLine = readonly Buffer[]
 
-/** No message that anybody reads nests deeper. */
+/** No useful message nests deeper. */
 const DEPTH_MAX = 1000
 
 /** A larger message with line breaks is not for reading, and base64 needs less memory. */
@@ -31,7 +31,7 @@ export function recordHead(
   return Buffer.from(`{"t":${(at / 1000).toFixed(6)},${who}`)
 }
 
-/** What was read up to a line end, with that, or up to the end of the stream. */
+/** The bytes up to and with a line end, or up to the end of the stream. */
 export function recordLine(head: Buffer, raw: Buffer): RecordLine {
   const lineEnd = lineEndOf(raw)
   const frame = raw.subarray(0, raw.length - lineEnd.length)
@@ -39,12 +39,12 @@ export function recordLine(head: Buffer, raw: Buffer): RecordLine {
   return [head, FRAME, frame, lineEnd === '\n' ? END : Buffer.from(`,"eol":${JSON.stringify(lineEnd)}}\n`)]
 }
 
-/** A message that came whole; a line feed behind it is none of its own. */
+/** A message that came whole; a line feed behind it is not part of it. */
 export function recordMessage(head: Buffer, bytes: Uint8Array): RecordLine {
   const length = bytes.at(-1) === LF ? bytes.length - 1 : bytes.length
   const message = Buffer.from(bytes.buffer, bytes.byteOffset, length)
   const isFrame = isJson(message)
-  // A copy: nobody promises that the bytes stay as they are.
+  // A copy, because the caller may overwrite the bytes.
   if (isFrame && !hasLineBreaks(message)) return [head, FRAME, Buffer.from(message), END]
   if (!isFrame || length > TEXT_BYTES_MAX) return [head, WHOLE, base64(message), END]
   return [head, WHOLE, Buffer.from(`"text":${JSON.stringify(message.toString('utf8'))}`), END]

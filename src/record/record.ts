@@ -1,8 +1,8 @@
 // `--record`: every frame of every hop, as the operating system saw it, one JSON line each.
 //
 // A line embeds the frame's own bytes, so it can be read, replayed, and turned back
-// into what crossed the wire. What cannot be embedded, since it is no JSON or holds
-// line breaks of its own, stands there as text or in base64; nothing is left out.
+// into what crossed the wire. Bytes that cannot be embedded, because they are no JSON or hold
+// line breaks, stand there as text or in base64; nothing is left out.
 
 import { Buffer } from 'node:buffer'
 import { type FileHandle, open } from 'node:fs/promises'
@@ -101,7 +101,7 @@ class Recorder {
     stream.push(Buffer.from(event.bytes.buffer, event.bytes.byteOffset, event.bytes.length), event.at)
   }
 
-  /** What began a line and did not end it was read or written all the same. */
+  /** The beginning of a line that did not end crossed the wire too. */
   close(): Promise<void> {
     for (const stream of this.#streams.values()) stream.end()
     return this.#writer.close()

@@ -1,13 +1,13 @@
 // One direction of one connection, cut into frames and written as lines of a recording.
 //
 // The splitter of the transports drops blank lines and lines over their limit, since
-// nobody could use them. A recording may leave out nothing, so it cuts by itself.
+// they are of no use. A recording may leave out nothing, so it cuts by itself.
 
 import { Buffer } from 'node:buffer'
 import type { WireEvent } from '../jsonrpc/wire-tap.js'
 import { type RecordLine, recordHead, recordLine } from './line.js'
 
-/** What is held back of a line that has not ended; a longer one is written in pieces. */
+/** Most bytes that are held of a line that has not ended; a longer line is written in pieces. */
 const LINE_BYTES_MAX = 64 * 1024 * 1024
 
 const LF = 0x0a
@@ -41,7 +41,7 @@ export class RecordStream {
       this.end()
       start = end + 1
     }
-    // A copy: nobody promises that the chunk stays as it is.
+    // A copy, because the caller may overwrite the chunk.
     if (start < chunk.length) this.#keep(Buffer.from(chunk.subarray(start)))
     if (this.#bytes > this.#lineBytesMax) this.end()
   }

@@ -15,7 +15,7 @@ import type { RecordLine } from './line.js'
 /** How long a line may stay in memory. */
 const FLUSH_MS = 200
 
-/** What may wait for a slow disk. */
+/** Most bytes that wait for a slow disk. */
 const WAITING_BYTES_MAX = 256 * 1024 * 1024
 
 /** Up to here, pieces are written together. */
@@ -82,7 +82,7 @@ export class RecordWriter {
         await this.#handle.appendFile(bytes)
         this.#bytes -= bytes.length
       }
-      // Writing to a file that was removed succeeds, and nobody will ever read it.
+      // Writing to a file that was removed succeeds, and the bytes are lost.
       if (this.#failure === undefined && (await this.#handle.stat()).nlink === 0)
         throw new Error('the file was removed')
     } catch (error) {
@@ -96,7 +96,7 @@ export class RecordWriter {
     try {
       while (this.#waiting.length > 0) writeSync(this.#handle.fd, this.#take())
     } catch {
-      // There is nobody left to tell.
+      // The process ends, so the error cannot be reported.
     }
   }
 

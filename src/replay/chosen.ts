@@ -1,8 +1,8 @@
-// What the other end chose while it was recorded, and will choose anew: the ids and progress tokens of its requests,
+// Values that the other end chooses anew in each session: the ids and progress tokens of its requests,
 // the cursors of its lists, the states of its questions (`requestState`) and the ids of its tasks.
 //
-// These places, and no others, become holes of a recorded frame. What is sent back
-// to the other end later names the same values.
+// These places, and no others, become holes of a recorded frame. Frames that are
+// sent to the other end later name the same values.
 
 import { type JsonNode, child, textOf } from './json-tree.js'
 import type { Fill, Hole, Pattern } from './pattern.js'
@@ -18,7 +18,7 @@ export class ChosenValues {
     this.#known = known
   }
 
-  /** The frame as it is expected again. */
+  /** The frame that is expected again. */
   expected(pattern: Pattern): Pattern {
     const holes = new Map<number, Hole>()
     for (const message of messages(pattern.tree)) {
@@ -39,7 +39,7 @@ export class ChosenValues {
     return { ...pattern, holes }
   }
 
-  /** Where a frame that we send repeats such a value. */
+  /** The places in which a frame that we send repeats such a value. */
   sent(tree: JsonNode): Fill[] {
     return messages(tree).flatMap((message) => {
       const params = child(message, 'params')
@@ -72,7 +72,7 @@ export class ChosenValues {
   }
 }
 
-/** Where these objects name a task. */
+/** The nodes of these objects that name a task. */
 function taskIds(...objects: readonly (JsonNode | undefined)[]): (JsonNode | undefined)[] {
   return objects.flatMap((object) => [
     child(object, 'taskId'),

@@ -15,11 +15,11 @@ import { type ReplayedFile, junitXml } from './junit.js'
 import { updateFiles } from './update.js'
 import { type Transcript, readTranscripts } from './transcript.js'
 
-/** What a replay is done with, and where its report goes. */
+/** The tools of a replay, and the destination of its report. */
 export interface Surroundings extends ReplaySurroundings {
   print(text: string): Promise<void>
   complain(text: string): Promise<void>
-  /** Where it is; undefined shows nothing. */
+  /** Shows the progress; undefined shows nothing. */
   readonly progress: ((text: string) => void) | undefined
 }
 
@@ -33,7 +33,7 @@ const usageMistake = 2
  */
 export async function replayCommand(request: ReplayRequest): Promise<number> {
   const own = realRuntime()
-  // Each server has a process group of its own, which no Ctrl-C reaches.
+  // Each server has its own process group, which no Ctrl-C reaches.
   const children = new Children()
   process.on('exit', () => children.kill())
   for (const signal of ['SIGINT', 'SIGTERM'] as const)

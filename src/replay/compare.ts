@@ -28,7 +28,7 @@ export interface ReceivedMessage {
   readonly tree: JsonNode
 }
 
-/** What is known when a frame comes. */
+/** The values that are known when a frame comes. */
 export interface Knowledge {
   /** Names and their values, as raw JSON. */
   readonly values: ReadonlyMap<string, string>
@@ -61,7 +61,7 @@ class Comparison {
   readonly #received: ReceivedMessage
   readonly #mode: Mode
   readonly #known: Knowledge
-  /** Where another value was accepted, in the order of the expected frame. */
+  /** The places in which another value was accepted, in the order of the expected frame. */
   readonly #accepted: { readonly expected: Span; readonly received: Span }[] = []
   readonly #bound = new Map<string, string>()
   #times = 0

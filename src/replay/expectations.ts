@@ -1,6 +1,6 @@
 // The messages that are still expected, and which of them a frame is.
 //
-// An answer belongs to the expected answer with its id, whatever came between. The
+// An answer belongs to the expected answer with its id, also when other frames came between. The
 // other end's own messages are expected in their order. In a recording only
 // messages of one method keep their order: with several servers behind a proxy
 // nothing else is certain.
@@ -10,7 +10,7 @@ import type { JsonNode } from './json-tree.js'
 import { type Address, addressOf } from './message.js'
 import type { Expected } from './line.js'
 
-/** What a frame turned out to be. */
+/** The meaning of a frame. */
 export type Finding =
   | {
       readonly kind: 'expected'

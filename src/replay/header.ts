@@ -4,19 +4,19 @@ import { type JsonNode, type ObjectNode, child, textOf } from './json-tree.js'
 import { refuseUnknown } from './line.js'
 import { PatternError } from './pattern.js'
 
-/** What carries the messages. */
+/** The transport of the messages. */
 export type Carrier = 'stdio' | 'http'
 
 export interface Header {
-  /** Made by `--record`: values that the other end chooses anew are told by their places. */
+  /** Made by `--record`: values that the other end chooses anew are found by their places. */
   readonly recorded: boolean
-  /** What it has to be carried by; undefined where nothing in it depends on that. */
+  /** The transport that it needs; undefined when it replays over both. */
   readonly transport: Carrier | undefined
-  /** Where a server that is started for it listens. */
+  /** The address of a server that is started for it. */
   readonly url: string | undefined
-  /** A server of its own to start; undefined replays against the proxy. */
+  /** The command of a server; undefined replays against the proxy. */
   readonly command: readonly string[] | undefined
-  /** What the proxy is started with. */
+  /** The arguments of the proxy. */
   readonly args: readonly string[] | undefined
   /** The proxy's configuration, as JSON. */
   readonly config: string | undefined

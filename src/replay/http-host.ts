@@ -65,7 +65,7 @@ export class HttpHost {
     await this.#launch.dispose()
   }
 
-  /** Why nobody can reach it. */
+  /** The reason for which it cannot be reached. */
   async #problem(runtime: Runtime, timeoutMs: number): Promise<string | undefined> {
     const deadline = runtime.now() + timeoutMs
     while (runtime.now() < deadline) {

@@ -30,7 +30,7 @@ export interface ArrayNode extends Span {
   readonly items: readonly JsonNode[]
 }
 
-/** A string without its escapes; a number, `true`, `false` or `null` as it is written. */
+/** A string without its escapes; a number, `true`, `false` or `null` in its spelling. */
 export interface PlainNode extends Span {
   readonly kind: 'string' | 'number' | 'boolean' | 'null'
   readonly text: string

@@ -11,7 +11,7 @@ import type { Header } from './header.js'
 import { freePort } from './port.js'
 import type { Transcript } from './transcript.js'
 
-/** What the person at the keyboard chose, and who we are. */
+/** The choices of the command line, and the program itself. */
 export interface LaunchOptions {
   /** Empty leaves the choice to the transcript. */
   readonly command: readonly string[]
@@ -34,7 +34,7 @@ export interface HttpLaunch extends Launch {
   readonly url: URL
 }
 
-/** What an earlier run has kept is no part of this one. */
+/** A replay does not read the lists that an earlier run has kept. */
 const NO_KEPT_LISTS = '--no-kept-lists'
 
 type Expand = (text: string) => string
@@ -94,7 +94,7 @@ async function launchOf(
   }
 }
 
-/** What there is to remove where nothing was written. */
+/** Removes nothing, because nothing was written. */
 async function nothing(): Promise<void> {}
 
 function expandedConfig(config: string, expand: Expand): string {
@@ -141,7 +141,7 @@ function stdioArguments(args: readonly string[] = ['--stdio']): string[] {
   return without(args, records)
 }
 
-/** Where `path` is that of the schema; `$port` stands for the port. */
+/** `path` is the path of the schema; `$port` stands for the port. */
 function httpArguments(args: readonly string[] = []): {
   readonly args: string[]
   readonly path: string

@@ -7,7 +7,7 @@ import type { Mode } from './compare.js'
 import { type ObjectNode, child, jsonTreeOf, textOf } from './json-tree.js'
 import { type Fill, type Pattern, PatternError } from './pattern.js'
 
-/** A transcript that cannot be replayed as it is written. */
+/** A transcript that cannot be replayed. */
 export class TranscriptError extends Error {
   override readonly name = 'TranscriptError'
 
@@ -22,7 +22,7 @@ export interface Sent {
   readonly line: number
   readonly bytes: Buffer
   readonly lineEnd: string
-  /** One message, whatever line breaks it has. */
+  /** One message, with all line breaks in it. */
   readonly whole: boolean
   readonly fills: readonly Fill[]
 }
@@ -99,7 +99,7 @@ export function refuseUnknown({ members }: ObjectNode, known: ReadonlySet<string
     throw new PatternError(`"${stray.name}" is not known; there is ${[...known].join(', ')}`)
 }
 
-/** What a line has in it: a frame, a text, or any bytes. */
+/** The content of a line: a frame, a text, or any bytes. */
 export function contentOf(
   tree: ObjectNode,
   line: Buffer,

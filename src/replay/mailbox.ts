@@ -2,13 +2,13 @@
 
 import type { Runtime } from '../runtime/runtime.js'
 
-/** A transcript is far shorter; whoever says more than that without being read is not listened to any more. */
+/** A transcript is far shorter; a server that sends more than that before it is read is not read any further. */
 const ITEMS_MAX = 100_000
 
 /** An item, or why there is none. */
 export type Mail<T> = T | { readonly kind: 'ended' } | { readonly kind: 'too-late' }
 
-/** Holds what nobody has taken yet. */
+/** Holds the items that were not taken yet. */
 export class Mailbox<T> {
   readonly #runtime: Runtime
   readonly #items: T[] = []

@@ -30,12 +30,12 @@ export function idOf(message: JsonNode): string {
   return Number.isSafeInteger(Number(id.text)) ? String(Number(id.text)) : id.text
 }
 
-/** The same text for an id as it is written. */
+/** The same text for an id in its spelling. */
 export function idText(id: string): string {
   return idOf(readTree(Buffer.from(`{"id":${id}}`)))
 }
 
-/** A frame in words, as it is sent or expected. */
+/** A sent or expected frame in words. */
 export function describe(tree: JsonNode | undefined): string {
   if (tree?.kind === 'array') return `a batch of ${tree.items.length}`
   const { kind, key } = addressOf(tree)

@@ -6,11 +6,11 @@ import type { Difference } from './compare.js'
 export interface Place {
   /** Counted from 1. */
   readonly line: number
-  /** What it has in it. */
+  /** The frame of the line. */
   readonly bytes: Buffer
 }
 
-/** What happened, in the order in which it happened. */
+/** The events of a replay, in their order. */
 export type Event =
   | { readonly kind: 'sent'; readonly step: Place; readonly bytes: Buffer }
   | {

@@ -7,7 +7,7 @@
 import { errorText } from '../text/error-text.js'
 import { type JsonNode, readTree } from './json-tree.js'
 
-/** What may stand at one place. */
+/** The values that match at one place. */
 export type Hole =
   | { readonly kind: 'any' }
   | { readonly kind: 'string' }
@@ -26,7 +26,7 @@ export interface Pattern {
   readonly tree: JsonNode
   /** By where the value begins. */
   readonly holes: ReadonlyMap<number, Hole>
-  /** Where the objects begin that may have further members. */
+  /** The offsets of the objects that may have further members. */
   readonly open: ReadonlySet<number>
 }
 

@@ -1,9 +1,9 @@
-// Ports of this machine: one that is free, and one on which somebody listens.
+// Ports of this machine: one that is free, and one on which a server listens.
 
 import { connect, createServer } from 'node:net'
 import { hostAndPort } from '../transports/http-client/address.js'
 
-/** A port that nobody listens on now. */
+/** A port that is free now. */
 export function freePort(): Promise<number> {
   const server = createServer()
   return new Promise((resolve, reject) => {
@@ -16,7 +16,7 @@ export function freePort(): Promise<number> {
   })
 }
 
-/** Whether somebody listens at an address. */
+/** Whether a server listens at an address. */
 export function isListening(url: URL): Promise<boolean> {
   const socket = connect(hostAndPort(url))
   const isOpen = new Promise<boolean>((resolve) => {

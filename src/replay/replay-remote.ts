@@ -99,20 +99,20 @@ export class ReplayRemote implements Server {
   }
 }
 
-/** What is sent twice would be answered twice, so nothing is. */
+/** A message that is sent twice would be answered twice, so there are no retries. */
 function targetOf({ url, headers, runtime, timeoutMs }: HttpReplayOptions): HttpTarget {
   const { sse } = defaultHttpClientLimits
   return {
     url,
     headers,
     credentials: undefined,
-    // Whoever replays a transcript wrote what it sends.
+    // The author of the transcript knows its messages, so nothing is redacted.
     discretion: new Redactor([]),
     retries: 0,
     retryDelayMs: 0,
     reconnectMs: 1000,
     isRead: () => false,
-    // What a message says of itself its header fields repeat; which arguments too is known to who has the tools.
+    // Header fields repeat the method and the name. The arguments that they repeat are in the list of tools, which is not read.
     mirror: (message) => requestFields(message, () => []),
     isEndless: (method) => method === LISTEN,
     refusesRequest,

@@ -18,12 +18,12 @@ import { ReplayRemote } from './replay-remote.js'
 import { Replay } from './run.js'
 import type { Transcript } from './transcript.js'
 
-/** What the command line asks for. */
+/** The choices of the command line. */
 export interface ReplayRequest {
   /** Empty leaves the choice to the transcript. */
   readonly command: readonly string[]
   readonly url: string | undefined
-  /** What is started speaks HTTP. */
+  /** Whether the started server speaks HTTP. */
   readonly http: boolean
   readonly files: readonly string[]
   /** Of every request over HTTP. */
@@ -32,13 +32,13 @@ export interface ReplayRequest {
   readonly verbose: boolean
   /** Whether the messages that came are written into the transcripts, in place of those that differ. */
   readonly updates: boolean
-  /** Where the results are written as JUnit XML. */
+  /** The file for the results as JUnit XML. */
   readonly junit: string | undefined
   /** How long one frame may take to come. */
   readonly timeoutMs: number
 }
 
-/** What a replay is done with, apart from what was asked. */
+/** The tools of a replay. */
 export interface ReplaySurroundings {
   /** How this program is started again. */
   readonly self: readonly string[]
@@ -76,7 +76,7 @@ export class Replayer {
     }
   }
 
-  /** What the configuration of the transcript needs, where that is what is started. */
+  /** The service that the configuration of the transcript needs, when the proxy is started with it. */
   async #beside(transcript: Transcript): Promise<HttpHost | undefined> {
     const { command, url } = this.#request
     const { beside } = transcript.header
@@ -124,7 +124,7 @@ export class Replayer {
     }
   }
 
-  /** A fixture has a server of its own; the clients of a recording shared one. */
+  /** Each fixture has its own server; the clients of a recording shared one. */
   async #hostFor(transcript: Transcript, options: LaunchOptions): Promise<HttpHost> {
     const { header } = transcript
     if (this.#host?.of === header && header.recorded) return this.#host.host
@@ -148,7 +148,7 @@ function outcome(events: readonly Event[], stderr: string): ReplayOutcome {
   return { kind: 'replayed', events, stderr }
 }
 
-/** Each schema of a recording has a path of its own. */
+/** Each schema of a recording has its own path. */
 function urlFor({ schema }: Transcript, url: URL): URL {
   return schema === undefined ? url : new URL(`/api/${encodeURIComponent(schema)}/mcp`, url)
 }

@@ -13,7 +13,7 @@ const AROUND_BYTES = 60
 /** Bytes shown of a frame as a whole. */
 const FRAME_BYTES = 160
 
-/** What came of several transcripts. */
+/** The results of several transcripts. */
 export interface Tally {
   passed: number
   failed: number
@@ -39,7 +39,7 @@ export function count(tally: Tally, result: Result): void {
 /**
  * The report on one transcript; empty when nothing failed, unless every frame is wanted.
  *
- * One that was left out is always named, so that nobody takes it for passed.
+ * A skipped transcript is always named, so that it does not count as passed.
  */
 export function report({ file, name }: Transcript, result: Result, verbose: boolean): string {
   if (result.kind === 'skipped') return `skip ${escapeText(`${name}: ${result.why}`)}\n`

@@ -90,7 +90,7 @@ export class Replay {
     return undefined
   }
 
-  /** What comes after the last step is not expected, unless it is optional. */
+  /** A frame after the last step is not expected, unless it is optional. */
   async #listen(timeoutMs: number): Promise<void> {
     while ((await this.#receive(timeoutMs)) === undefined) continue
   }

@@ -4,7 +4,7 @@ import type { ChildExit } from '../runtime/runtime.js'
 import type { Sent } from './line.js'
 import type { Mail } from './mailbox.js'
 
-/** What a server says. */
+/** The output of a server. */
 export type ServerOutput =
   | { readonly kind: 'message'; readonly bytes: Buffer }
   /** A message of ours did not get through; `id` is that of a request, as it was written. */

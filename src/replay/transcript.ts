@@ -21,14 +21,14 @@ import {
   readMessagePattern,
 } from './pattern.js'
 
-/** What one client said and was answered. */
+/** The messages of one client, and their answers. */
 export interface Transcript {
   readonly file: string
   /** The file, and which transcript of it when there are several. */
   readonly name: string
   readonly header: Header
   readonly steps: readonly Step[]
-  /** What it has to be carried by; undefined where nothing in it depends on that. */
+  /** The transport that it needs; undefined when it replays over both. */
   readonly needs: Carrier | undefined
   /** Why it needs that, in words. */
   readonly why: string

@@ -1,4 +1,4 @@
-// The names that a transcript gives to values, and the values that they have by now.
+// The names that a transcript gives to values, and their present values.
 
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
