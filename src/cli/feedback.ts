@@ -11,7 +11,7 @@ import type {
 } from '../index.js'
 import type { LogLevel, LogRecord, Logger } from '../log/log.js'
 import { counted } from './counted.js'
-import { evidenceInWords } from './evidence.js'
+import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import { LimitedLog } from './limited-log.js'
 import type { Screen } from './screen.js'
 

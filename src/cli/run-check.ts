@@ -11,7 +11,7 @@ import { Children } from './children.js'
 import { counted } from './counted.js'
 import { Endings } from './endings.js'
 import { inheritHint } from './inherit-hint.js'
-import { evidenceInWords } from './evidence.js'
+import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import { say } from './say.js'
 import { addSecrets } from './run.js'
 

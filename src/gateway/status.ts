@@ -2,6 +2,7 @@
 
 import type { ServedProxy } from '../proxy/listener.js'
 import type { SessionProcess, SessionStatus } from '../proxy/routing/session-status.js'
+import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import type { UpstreamState, UpstreamStatus } from '../upstream/contracts/upstream.js'
 
 /** More would make the page long; their number is shown in any case. */
@@ -20,6 +21,8 @@ export interface ServerStatus {
   /** The protocol version that it speaks, and how that was found out. */
   readonly revision?: string
   readonly evidence?: string
+  /** The same for people. */
+  readonly evidenceText?: string
   readonly pid?: number
   /** Of a sandbox: what runs the code, how far that isolates, and what it reaches. */
   readonly runtime?: string
@@ -90,7 +93,7 @@ function serverStatus({
     ...(error !== undefined && { error }),
     ...(connectedAtMs !== undefined && { lastConnected: new Date(connectedAtMs).toISOString() }),
     ...(revision !== undefined && { revision }),
-    ...(evidence !== undefined && { evidence }),
+    ...(evidence !== undefined && { evidence, evidenceText: evidenceInWords[evidence] }),
     ...(pid !== undefined && { pid }),
     ...(about !== undefined && {
       runtime: about.runtime,

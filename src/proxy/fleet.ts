@@ -19,7 +19,7 @@ import { UpstreamError } from '../upstream/contracts/errors.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { openUpstream } from '../upstream/kinds/kinds.js'
-import type { StdioSurroundings } from '../upstream/kinds/stdio.js'
+import type { ProxyContext } from '../upstream/server/context.js'
 import { stoppedUpstream } from '../upstream/kinds/unavailable.js'
 import type { Upstream } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/deadline.js'
@@ -29,7 +29,7 @@ export interface FleetParts {
   readonly runtime: Runtime
   readonly log: LogSink
   /** What a server gets that is opened now. */
-  around(): StdioSurroundings
+  around(): ProxyContext
   /** Opens every server before the first client comes. */
   readonly eager: boolean
   /** How long calls may still finish on a server that is gone. */

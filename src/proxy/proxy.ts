@@ -36,7 +36,7 @@ import type { SessionStatus } from './routing/session-status.js'
 import type { RunningProcess } from '../upstream/contracts/running-process.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
-import type { StdioSurroundings } from '../upstream/kinds/stdio.js'
+import type { ProxyContext } from '../upstream/server/context.js'
 import { version } from '../version.js'
 import type { Runtime } from '../runtime/runtime.js'
 
@@ -256,7 +256,7 @@ class PooledProxy implements McpProxy {
   }
 
   /** What servers get that are opened now. */
-  #around(marks: StdioSurroundings['marks']): StdioSurroundings {
+  #around(marks: ProxyContext['marks']): ProxyContext {
     const { events, taps, kept, room, starts, runtime, log } = this.#common
     const schema = this.#schema
     return {

@@ -3,12 +3,13 @@
 import { openHttp } from './http.js'
 import { openSandbox } from './sandbox.js'
 import type { ServerConfig } from '../contracts/server-config.js'
-import { type StdioSurroundings, openStdio } from './stdio.js'
+import type { ProxyContext } from '../server/context.js'
+import { openStdio } from './stdio.js'
 import { unavailableUpstream } from './unavailable.js'
 import type { Upstream } from '../contracts/upstream.js'
 
 /** Opens a configured server. */
-export function openUpstream(config: ServerConfig, around: StdioSurroundings): Upstream {
+export function openUpstream(config: ServerConfig, around: ProxyContext): Upstream {
   const { name: server, kind, unavailable: message } = config
   if (message === undefined) return openKind(config, around)
   // The configuration has warned of what it found itself.
@@ -17,7 +18,7 @@ export function openUpstream(config: ServerConfig, around: StdioSurroundings): U
   return unavailableUpstream(config, message)
 }
 
-function openKind(config: ServerConfig, around: StdioSurroundings): Upstream {
+function openKind(config: ServerConfig, around: ProxyContext): Upstream {
   switch (config.kind) {
     case 'stdio':
       return openStdio(config, around)

@@ -11,7 +11,7 @@ import type { ServerAbout, Upstream } from '../contracts/upstream.js'
 import { Server } from '../server/server.js'
 import { ServerProcess } from '../process/process.js'
 import { SandboxLeg } from './sandbox-leg.js'
-import type { StdioSurroundings } from './stdio.js'
+import type { ProxyContext } from '../server/context.js'
 
 /** Every session has a queue of its own. */
 const CONCURRENCY = 1024
@@ -26,7 +26,7 @@ const MiB = 1024 ** 2
 /** Of the program itself, besides its sessions. */
 const OWN_BYTES_MAX = 1024 * MiB
 
-export function openSandbox(config: SandboxServerConfig, around: StdioSurroundings): Upstream {
+export function openSandbox(config: SandboxServerConfig, around: ProxyContext): Upstream {
   const { runtime, log, limits, marks } = around
   const discretion = new Redactor(config.secrets)
   const surroundings = { ...limits, runtime, log, discretion, marks }
@@ -44,7 +44,7 @@ export function openSandbox(config: SandboxServerConfig, around: StdioSurroundin
     dial: () => new ServerProcess(program, surroundings),
     about: () => about,
   }
-  const leg: StdioSurroundings['leg'] = (protocol, memory) =>
+  const leg: ProxyContext['leg'] = (protocol, memory) =>
     new SandboxLeg(around.leg(protocol, memory), config.sandbox.sessions === 'client', (own) => {
       about = own
     })

@@ -9,12 +9,7 @@ import { childOf, type RunningProcess } from '../contracts/running-process.js'
 import type { StdioServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 
-export interface StdioSurroundings extends ProxyContext {
-  /** Variables of the proxy's own for every process that is started. */
-  readonly marks: Readonly<Record<string, string>>
-}
-
-export function openStdio(config: StdioServerConfig, around: StdioSurroundings): Upstream {
+export function openStdio(config: StdioServerConfig, around: ProxyContext): Upstream {
   const { runtime, log, limits, marks } = around
   const discretion = new Redactor(config.secrets)
   const surroundings = { ...limits, runtime, log, discretion, marks }

@@ -34,6 +34,8 @@ export interface ProxyContext {
   readonly kept: KeptServers
   /** Whether a process that only one client uses starts with its first call instead of with the client. */
   readonly ownStart: 'with-client' | 'with-call'
+  /** Variables of the proxy's own for every process that is started. */
+  readonly marks: Readonly<Record<string, string>>
   /** How long lists wait for a server that is starting, and for one that never listed, at its first starts. */
   readonly graces: { readonly startupMs: number; readonly firstMs: number }
   /** How long a process of one client outlives that client's last word; undefined is as long as the client. */

@@ -1,9 +1,9 @@
 // How the era of a server was found out, for people.
 
-import type { UpstreamStatus } from '../index.js'
+import type { EraEvidence } from '../../mcp/eras/leg.js'
 
 /** Behind the revision that the server speaks. */
-export const evidenceInWords: Readonly<Record<NonNullable<UpstreamStatus['evidence']>, string>> = {
+export const evidenceInWords: Readonly<Record<EraEvidence, string>> = {
   configured: 'as configured',
   described: 'as it answered server/discover',
   unlisted: 'its answer to server/discover lists no later one',
