@@ -234,7 +234,7 @@ describe('what may stand only in few places', () => {
 const atMost = {
   classesOver12Members: 32,
   constructorsOver6Parameters: 0,
-  carriers: 37,
+  carriers: 36,
   singleImporters: 31,
 }
 
