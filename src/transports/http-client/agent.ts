@@ -6,7 +6,7 @@
 
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import { hostAndPort } from './address.js'
-import { Channel, type ClientChannelOwner, type ChannelUser } from './channel.js'
+import { Channel, type ChannelUser } from './channel.js'
 import type { HttpClientLimits } from './options.js'
 import { asError } from './trouble.js'
 
@@ -17,7 +17,7 @@ interface Waiting {
 }
 
 /** Sends requests to one origin. */
-export class HttpAgent implements ClientChannelOwner {
+export class HttpAgent {
   readonly #place: SocketPlace
   readonly #connect: Connect
   readonly #limits: Pick<HttpClientLimits, 'socketsMax' | 'idleSocketsMax' | 'idleSocketMs'>
@@ -60,8 +60,7 @@ export class HttpAgent implements ClientChannelOwner {
     for (const user of users) user.failed(closed())
   }
 
-  // ClientChannelOwner
-
+  /** The channel has no exchange any more and may have another. */
   rests(channel: Channel): void {
     const [next] = this.#waiting
     if (next !== undefined) {
@@ -73,6 +72,7 @@ export class HttpAgent implements ClientChannelOwner {
     this.#resting.push(channel)
   }
 
+  /** The channel is closed. */
   gone(channel: Channel): void {
     this.#channels.delete(channel)
     const at = this.#resting.indexOf(channel)

@@ -8,6 +8,7 @@ import { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { behind, writeAll } from '../http1/write.js'
+import type { HttpAgent } from './agent.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
 import type { ResponseHead } from './response-head.js'
 import { ResponseReader, type ResponseSink } from './response-reader.js'
@@ -40,12 +41,6 @@ interface End {
   readonly error?: Error
 }
 
-/** The owner of a connection between exchanges. */
-export interface ClientChannelOwner {
-  rests(channel: Channel): void
-  gone(channel: Channel): void
-}
-
 /** A server that names the time for which it keeps a connection may close it a little sooner. */
 const REST_MARGIN_MS = 1000
 const NOTHING = Buffer.alloc(0)
@@ -54,7 +49,7 @@ const NOTHING = Buffer.alloc(0)
 export class Channel implements AnswerSource, ResponseSink {
   paused = false
   readonly #socket: HttpSocket
-  readonly #owner: ClientChannelOwner
+  readonly #agent: HttpAgent
   readonly #reader = new ResponseReader(this)
   #user: ChannelUser | undefined
   #answer: HttpAnswer | undefined
@@ -74,9 +69,9 @@ export class Channel implements AnswerSource, ResponseSink {
   #end: End | undefined
   #gone = false
 
-  constructor(socket: HttpSocket, isTls: boolean, restMs: number, owner: ClientChannelOwner) {
+  constructor(socket: HttpSocket, isTls: boolean, restMs: number, agent: HttpAgent) {
     this.#socket = socket
-    this.#owner = owner
+    this.#agent = agent
     this.#restMs = restMs
     if (isTls) socket.once('secureConnect', () => this.#connects())
     else if (socket.connecting === true) socket.once('connect', () => this.#connects())
@@ -159,7 +154,7 @@ export class Channel implements AnswerSource, ResponseSink {
     this.#user = undefined
     this.#answer = undefined
     this.#socket.destroy()
-    this.#owner.gone(this)
+    this.#agent.gone(this)
     if (answer !== undefined) answer.ended('cut', error)
     else user?.failed(error ?? hangup())
   }
@@ -190,7 +185,7 @@ export class Channel implements AnswerSource, ResponseSink {
   #sent(): void {
     this.#isSent = true
     if (this.#user !== undefined) this.#user.sent()
-    else if (!this.#gone) this.#owner.rests(this)
+    else if (!this.#gone) this.#agent.rests(this)
   }
 
   #take(chunk: Buffer): void {
@@ -234,7 +229,7 @@ export class Channel implements AnswerSource, ResponseSink {
     this.read(true)
     this.#beginRest()
     // An answer may come before the whole request has left.
-    if (this.#isSent) this.#owner.rests(this)
+    if (this.#isSent) this.#agent.rests(this)
   }
 
   /** Neither keeps the process, nor for longer than its time: what it ends with may have come long ago. */

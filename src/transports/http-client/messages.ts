@@ -7,38 +7,18 @@ import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
 import { messagePassesTap } from '../tap.js'
 import { type ReceivedMessage, readMessages } from './envelope.js'
+import type { HttpPost } from './post.js'
 import type { HttpSession } from './session.js'
-
-/** A message of ours until its end. */
-export interface OutgoingMessage {
-  /** Undefined for a notification and for an answer. */
-  readonly id: RequestId | undefined
-  /** Our request that it gives up. */
-  readonly cancels: RequestId | undefined
-  readonly bytes: WireBytes
-  /** Its number among those of its connection. */
-  number: number
-  /** Whether the system has the whole of it. */
-  isSent: boolean
-  send(): void
-  /** Stops or resumes reading what comes back. */
-  read(on: boolean): void
-  /** Nobody waits for the answer any more; the server gets a moment to end the exchange by itself. */
-  abandon(): void
-  /** Drops everything; nobody is told anything but the end. */
-  cancel(): void
-}
 
 /** Passes on what the server says until the connection has closed, and keeps every message of ours until its end. */
 export class HttpMessages {
   readonly session: HttpSession
   readonly #broken: (cause: TransportError) => void
-  readonly #posts = new BriefMap<number, OutgoingMessage>()
+  readonly #posts = new BriefMap<number, HttpPost>()
   /** Our requests by their ids; of two with one id, which was given back and lent again, the later one. */
-  readonly #requests = new BriefMap<RequestId, OutgoingMessage>()
+  readonly #requests = new BriefMap<RequestId, HttpPost>()
   congested = false
   #sink: Sink | undefined
   #closed = false
@@ -136,7 +116,7 @@ export class HttpMessages {
 
   // What we say.
 
-  add(post: OutgoingMessage): void {
+  add(post: HttpPost): void {
     post.number = ++this.#last
     this.#posts.set(post.number, post)
     if (post.id !== undefined) this.#requests.set(post.id, post)
@@ -144,14 +124,14 @@ export class HttpMessages {
     if (this.#unsentBytes > this.session.target.limits.backlogBytesHigh) this.congested = true
   }
 
-  post(post: OutgoingMessage): void {
+  post(post: HttpPost): void {
     if (!this.#passes('out', post.bytes)) return
     post.send()
     if (post.cancels !== undefined) this.request(post.cancels)?.abandon()
   }
 
   /** The system has the whole message. */
-  sent(post: OutgoingMessage): void {
+  sent(post: HttpPost): void {
     if (post.isSent) return
     post.isSent = true
     this.#unsentBytes -= post.bytes.length
@@ -161,7 +141,7 @@ export class HttpMessages {
     if (!this.#closed) this.#sink?.drained()
   }
 
-  ended(post: OutgoingMessage): void {
+  ended(post: HttpPost): void {
     this.sent(post)
     this.#posts.take(post.number)
     if (post.id !== undefined && this.#requests.get(post.id) === post) this.#requests.take(post.id)
@@ -169,7 +149,7 @@ export class HttpMessages {
   }
 
   /** The request of ours that is known by this id. */
-  request(id: RequestId): OutgoingMessage | undefined {
+  request(id: RequestId): HttpPost | undefined {
     return this.#requests.get(id)
   }
 

@@ -13,8 +13,8 @@ import { discard, mediaType, readExcerpt } from './body.js'
 import { type ReceivedMessage, versionIn } from './envelope.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
 import { errorTo, failure, forgetsSession, paused, redirected, refused, unreachable } from './failure.js'
-import { HttpReply, type ReplyHandler } from './reply.js'
-import type { HttpMessages, OutgoingMessage } from './messages.js'
+import { HttpReply } from './reply.js'
+import type { HttpMessages } from './messages.js'
 import type { HttpSession } from './session.js'
 import type { HttpTrouble } from './trouble.js'
 
@@ -32,15 +32,19 @@ export interface PostOwner {
 const ACCEPT = 'application/json, text/event-stream'
 
 /** Sends one message and reads everything that belongs to it. */
-export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler, Waiting {
+export class HttpPost implements ExchangeHandler, Waiting {
   /** Undefined for an answer. */
   readonly method: string | undefined
+  /** Undefined for a notification and for an answer. */
   readonly id: RequestId | undefined
+  /** Our request that it gives up. */
   readonly cancels: RequestId | undefined
   readonly bytes: WireBytes
   /** The header fields that repeat what it says; undefined where it is of a session. */
   readonly mirrored: readonly string[] | undefined
+  /** Its number among those of its connection. */
   number = 0
+  /** Whether the system has the whole of it. */
   isSent = false
   isRenewed = false
   readonly #messages: HttpMessages
@@ -83,8 +87,6 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     messages.add(this)
   }
 
-  // OutgoingMessage
-
   send(): void {
     if (this.#ended) return
     if (this.#session.target.pause.leftMs > 0) {
@@ -103,6 +105,7 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     this.#exchange = new HttpExchange(this.#session, ask, this)
   }
 
+  /** Stops or resumes reading what comes back. */
   read(on: boolean): void {
     this.#reply?.read(on)
   }
@@ -111,6 +114,7 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     return !this.#awaited
   }
 
+  /** Nobody waits for the answer any more; the server gets a moment to end the exchange by itself. */
   abandon(): void {
     this.#awaited = false
     if (this.#attempts?.waiting === true || this.#exchange?.isHeld === true) return this.cancel()
@@ -120,6 +124,7 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     this.#wait = this.#waits.begin(this)
   }
 
+  /** Drops everything; nobody is told anything but the end. */
   cancel(): void {
     if (this.#ended) return
     this.#ended = true
@@ -171,18 +176,21 @@ export class HttpPost implements OutgoingMessage, ExchangeHandler, ReplyHandler,
     this.#reply.take(answer)
   }
 
-  // ReplyHandler: what the answer brings.
+  // What the answer brings.
 
+  /** Counts the attempts to get the rest of it too. */
   get attempts(): Attempts {
     this.#attempts ??= new Attempts(this.#session.target, this.method)
     return this.#attempts
   }
 
+  /** The server says something; `received` is what was read in `message`. */
   message(message: Line | LongLine, received: readonly ReceivedMessage[]): void {
     if (this.method === 'initialize') for (const each of received) this.#session.version ??= versionIn(each)
     this.#messages.deliver(message, received, this.id)
   }
 
+  /** Everything has been read, or the answer will not come. */
   finished(error: TransportError | undefined): void {
     if (error === undefined) return this.cancel()
     // An answer that was cut and cannot be resumed is asked for anew where nothing is done twice by that.

@@ -11,33 +11,21 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WholeBody } from '../http1/whole-body.js'
 import { LONG_BYTES_MIN } from '../long-lines.js'
 import type { HttpAnswer } from './answer.js'
-import type { Attempts } from './attempts.js'
 import { contentCodings, isCompressed, mediaType, readEvents, readExcerpt, readWhole } from './body.js'
-import { type ReceivedMessage, answers } from './envelope.js'
+import { answers } from './envelope.js'
 import { HttpExchange } from './exchange.js'
 import { failure, incomplete, notAMessage } from './failure.js'
 import type { HttpMessages } from './messages.js'
+import type { HttpPost } from './post.js'
 import type { HttpSession } from './session.js'
 import type { SseParser } from '../sse/parser.js'
-
-/** The events of a reply. */
-export interface ReplyHandler {
-  /** Counts the attempts to get the rest of it too. */
-  readonly attempts: Attempts
-  /** The server says something; `received` is what was read in `message`. */
-  message(message: Line | LongLine, received: readonly ReceivedMessage[]): void
-  /** The answer has come; the stream that carried it may go on for a moment. */
-  abandon(): void
-  /** Told once: everything has been read, or the answer will not come. */
-  finished(error: TransportError | undefined): void
-}
 
 /** Reads until the answer has come, or cannot come. */
 export class HttpReply {
   readonly #id: RequestId
   readonly #messages: HttpMessages
   readonly #session: HttpSession
-  readonly #handler: ReplyHandler
+  readonly #post: HttpPost
   #source: HttpAnswer | undefined
   #resuming: HttpExchange | undefined
   #parser: SseParser | undefined
@@ -45,11 +33,11 @@ export class HttpReply {
   #answered = false
   #over = false
 
-  constructor(id: RequestId, messages: HttpMessages, handler: ReplyHandler) {
+  constructor(id: RequestId, messages: HttpMessages, post: HttpPost) {
     this.#id = id
     this.#messages = messages
     this.#session = messages.session
-    this.#handler = handler
+    this.#post = post
   }
 
   take(source: HttpAnswer): void {
@@ -78,7 +66,7 @@ export class HttpReply {
   #finish(error: TransportError | undefined): void {
     if (this.#over) return
     this.#over = true
-    this.#handler.finished(this.#answered ? undefined : error)
+    this.#post.finished(this.#answered ? undefined : error)
   }
 
   #readJson(source: HttpAnswer): void {
@@ -95,7 +83,7 @@ export class HttpReply {
       const received = this.#messages.read(message)
       // A batch holds the answer among others; anything else would leave the request waiting.
       if (received.some((each) => answers(each, this.#id))) {
-        this.#handler.message(message, received)
+        this.#post.message(message, received)
         return this.#finish(undefined)
       }
       // Who answers something else may be out of step, and the next answer on this connection another's again.
@@ -130,13 +118,13 @@ export class HttpReply {
 
   #event(type: string, data: Line | LongLine): void {
     if (this.#over || type !== 'message') return
-    this.#handler.attempts.progressed()
+    this.#post.attempts.progressed()
     const received = this.#messages.read(data)
     const isAnswer = !this.#answered && received.some((each) => answers(each, this.#id))
-    this.#handler.message(data, received)
+    this.#post.message(data, received)
     if (!isAnswer || this.#over) return
     this.#answered = true
-    this.#handler.abandon()
+    this.#post.abandon()
   }
 
   #oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void {
@@ -151,11 +139,11 @@ export class HttpReply {
     this.#source = undefined
     if (this.#answered) return this.#finish(undefined)
     const lastEventId = this.#parser?.lastEventId
-    if (lastEventId !== undefined && lastEventId !== this.#lastEventId) this.#handler.attempts.progressed()
+    if (lastEventId !== undefined && lastEventId !== this.#lastEventId) this.#post.attempts.progressed()
     this.#lastEventId = lastEventId ?? this.#lastEventId
     // An empty id takes back those before it (HTML, server-sent events).
     const isResumable = this.#lastEventId !== undefined && this.#lastEventId !== ''
-    if (isResumable && this.#handler.attempts.resume(this.#parser?.retryMs, () => this.#resume())) return
+    if (isResumable && this.#post.attempts.resume(this.#parser?.retryMs, () => this.#resume())) return
     this.#finish(incomplete('the event stream ended before the answer', error))
   }
 
@@ -174,7 +162,7 @@ export class HttpReply {
     if (status === 200 && mediaType(source) === 'text/event-stream') return this.take(source)
     source.drop()
     this.#session.learn(source, false)
-    if (this.#handler.attempts.resumeAfter(source, this.#parser?.retryMs, () => this.#resume())) return
+    if (this.#post.attempts.resumeAfter(source, this.#parser?.retryMs, () => this.#resume())) return
     const why = `the event stream ended before the answer and cannot be resumed (HTTP ${status})`
     this.#finish(failure('TRANSPORT_IO', why))
   }

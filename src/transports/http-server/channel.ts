@@ -5,7 +5,8 @@ import type { Clock } from '../../runtime/deadline.js'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { HttpSyntaxError } from '../http1/grammar.js'
 import { writeAll } from '../http1/write.js'
-import { Intake, type IntakeOwner } from './intake.js'
+import { Intake } from './intake.js'
+import type { FrontListener } from './front-listener.js'
 import type { HttpServerLimits } from './limits.js'
 import type { FrontSocket, HttpRequest, RequestBodySink, RequestWire } from './request.js'
 import type { RequestHead } from './request-head.js'
@@ -17,22 +18,6 @@ export interface ChannelParts extends Clock {
   serve(request: HttpRequest): void
   /** Something went wrong that is our own fault. */
   failed(error: unknown): void
-}
-
-/** The listener of a connection. */
-export interface ChannelOwner {
-  /** Whether every connection ends with what is being answered on it. */
-  readonly isStopping: boolean
-  /** Whether connections should rather end than rest. */
-  readonly isShort: boolean
-  /** The field that says when a response is made, with its line end. */
-  date(): string
-  /** A request has come whole. */
-  asked(channel: FrontChannel): void
-  /** Calls `goOn` in another turn: only a few of those that ask for it in each. */
-  later(goOn: () => void): void
-  /** The connection is closed. */
-  gone(channel: FrontChannel): void
 }
 
 // The header fields of a response about its connection (RFC 9112, section 9.3).
@@ -50,10 +35,10 @@ function stays(idleMs: number): string {
 }
 
 /** One socket and its requests. */
-export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
+export class FrontChannel implements RequestWire, ResponseWire {
   readonly socket: FrontSocket
   readonly #parts: ChannelParts
-  readonly #owner: ChannelOwner
+  readonly #listener: FrontListener
   readonly #intake: Intake
   /** What a response says where another may follow. */
   readonly #stays: string
@@ -70,10 +55,10 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   /** Its client is not heard any more. */
   #isGone = false
 
-  constructor(socket: FrontSocket, parts: ChannelParts, owner: ChannelOwner) {
+  constructor(socket: FrontSocket, parts: ChannelParts, listener: FrontListener) {
     this.socket = socket
     this.#parts = parts
-    this.#owner = owner
+    this.#listener = listener
     this.#intake = new Intake(socket, parts.limits, this)
     this.#stays = stays(parts.limits.idleConnectionMs)
     this.#sinceMs = parts.now()
@@ -128,12 +113,14 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     this.#linger()
   }
 
-  // IntakeOwner
+  // What is read.
 
+  /** Whether another request may begin. */
   get isOpen(): boolean {
     return !this.#isLast && this.#request === undefined
   }
 
+  /** `body` is all of it where it came with the head. */
   begins(head: RequestHead, body: Buffer | undefined): void {
     const response = new HttpResponse(this, head)
     // Without its body, which can go when it has been read.
@@ -142,14 +129,17 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     this.#parts.serve({ wire: this, head, body, response })
   }
 
+  /** The body that did not come with its head has come whole. */
   whole(): void {
-    this.#owner.asked(this)
+    this.#listener.asked(this)
   }
 
+  /** Calls `goOn` in another turn, so that others have theirs. */
   later(goOn: () => void): void {
-    this.#owner.later(goOn)
+    this.#listener.later(goOn)
   }
 
+  /** What comes is no request, or reading it went wrong. */
   failed(error: unknown): void {
     if (error instanceof HttpSyntaxError) return this.refuse(error.code === 'TOO_LONG' ? 431 : 400)
     this.#parts.failed(error)
@@ -170,8 +160,8 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
 
   begin(closes: boolean): string {
     const keepsAlive = this.#request?.head.keepsAlive === true && this.#intake.isWhole
-    if (closes || !keepsAlive || this.#owner.isStopping || this.#owner.isShort) this.#isLast = true
-    return this.#owner.date() + (this.#isLast ? CLOSES : this.#stays)
+    if (closes || !keepsAlive || this.#listener.isStopping || this.#listener.isShort) this.#isLast = true
+    return this.#listener.date() + (this.#isLast ? CLOSES : this.#stays)
   }
 
   write(pieces: readonly Uint8Array[]): void {
@@ -215,7 +205,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
     request?.response.close()
     if (this.#isGone) return
     if (!this.#intake.isWhole) return this.#dropBody()
-    if (this.#isLast || this.#owner.isStopping) return this.close()
+    if (this.#isLast || this.#listener.isStopping) return this.close()
     this.#isFirst = false
     this.#sinceMs = this.#parts.now()
     this.#intake.next()
@@ -251,7 +241,7 @@ export class FrontChannel implements IntakeOwner, RequestWire, ResponseWire {
   #closed(): void {
     this.#leave()
     this.#lingering?.cancel()
-    this.#owner.gone(this)
+    this.#listener.gone(this)
   }
 }
 

@@ -8,7 +8,7 @@
 
 import { type Server, createServer } from 'node:net'
 import { TCP_KEEP_ALIVE_MS } from '../http1/write.js'
-import { type ChannelOwner, type ChannelParts, FrontChannel } from './channel.js'
+import { type ChannelParts, FrontChannel } from './channel.js'
 import type { HttpSurroundings } from './endpoint.js'
 import { RareWarnings } from './rare-warnings.js'
 import { repeat, Slices } from './pacing.js'
@@ -31,7 +31,7 @@ const SHORT_SHARE = 0.75
 const SCARCE_IDLE_MS = 1000
 
 /** Serves what comes; it listens once and closes once. */
-export class FrontListener implements ChannelOwner {
+export class FrontListener {
   readonly #parts: ListeningParts
   readonly #server: Server
   readonly #channels = new Set<FrontChannel>()
@@ -99,18 +99,20 @@ export class FrontListener implements ChannelOwner {
     last.cancel()
   }
 
-  // ChannelOwner
+  // What its connections ask and tell.
 
+  /** Whether every connection ends with what is being answered on it. */
   get isStopping(): boolean {
     return this.#isStopping
   }
 
-  /** Those that have shown nothing do not count, since they go first. */
+  /** Whether connections should rather end than rest. Those that have shown nothing do not count, since they go first. */
   get isShort(): boolean {
     const known = this.#channels.size - this.#unauthenticated.size
     return known > this.#parts.limits.connectionsMax * SHORT_SHARE
   }
 
+  /** The field that says when a response is made, with its line end. */
   date(): string {
     const second = Math.floor(this.#parts.wallNow() / 1000)
     if (second !== this.#second) this.#date = `date: ${new Date(second * 1000).toUTCString()}\r\n`
@@ -118,14 +120,17 @@ export class FrontListener implements ChannelOwner {
     return this.#date
   }
 
+  /** A request has come whole. */
   asked({ socket }: FrontChannel): void {
     if (!this.#parts.hasToken()) this.#unauthenticated.know(socket)
   }
 
+  /** Calls `goOn` in another turn: only a few of those that ask for it in each. */
   later(goOn: () => void): void {
     this.#busy.add(goOn)
   }
 
+  /** The connection is closed. */
   gone(channel: FrontChannel): void {
     this.#channels.delete(channel)
   }

@@ -7,22 +7,9 @@
 
 import { Buffer } from 'node:buffer'
 import type { FrontSocket, RequestBodySink } from './request.js'
+import type { FrontChannel } from './channel.js'
 import type { RequestHead } from './request-head.js'
 import { RequestReader, type RequestLimits, type RequestSink } from './request-reader.js'
-
-/** The handler of requests. */
-export interface IntakeOwner {
-  /** Whether another request may begin. */
-  readonly isOpen: boolean
-  /** `body` is all of it where it came with the head. */
-  begins(head: RequestHead, body: Buffer | undefined): void
-  /** The body that did not come with its head has come whole. */
-  whole(): void
-  /** Calls `goOn` in another turn, so that others have theirs. */
-  later(goOn: () => void): void
-  /** What comes is no request, or reading it went wrong. */
-  failed(error: unknown): void
-}
 
 /** What is read of one connection in a turn, so that nobody else waits for whoever sends much in small pieces. */
 const PIECES_MAX = 512
@@ -36,7 +23,7 @@ const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
 /** Reads one socket, and pauses while no request can be handled. */
 export class Intake implements RequestSink {
   readonly #socket: FrontSocket
-  readonly #owner: IntakeOwner
+  readonly #channel: FrontChannel
   readonly #reader: RequestReader
   #body: RequestBodySink | undefined
   /** What came and was not taken. */
@@ -51,9 +38,9 @@ export class Intake implements RequestSink {
   #isExpected = false
   #isOver = false
 
-  constructor(socket: FrontSocket, limits: RequestLimits, owner: IntakeOwner) {
+  constructor(socket: FrontSocket, limits: RequestLimits, channel: FrontChannel) {
     this.#socket = socket
-    this.#owner = owner
+    this.#channel = channel
     this.#reader = new RequestReader(limits)
   }
 
@@ -105,7 +92,7 @@ export class Intake implements RequestSink {
 
   head(head: RequestHead, body: Buffer | undefined): void {
     this.#pieces += PIECES_PER_REQUEST
-    this.#owner.begins(head, body)
+    this.#channel.begins(head, body)
   }
 
   data(chunk: Buffer): void {
@@ -120,7 +107,7 @@ export class Intake implements RequestSink {
     try {
       while (this.#rest.length > 0 && this.#wants && !this.#mustYield()) this.#takeSome()
     } catch (error) {
-      this.#owner.failed(error)
+      this.#channel.failed(error)
     } finally {
       this.#isTaking = false
     }
@@ -133,14 +120,14 @@ export class Intake implements RequestSink {
 
   get #wants(): boolean {
     if (this.#isOver || this.#reader.isWhole) return false
-    return this.#reader.isInBody ? this.#body !== undefined : this.#owner.isOpen
+    return this.#reader.isInBody ? this.#body !== undefined : this.#channel.isOpen
   }
 
   #mustYield(): boolean {
     if (this.#pieces < PIECES_MAX) return false
     if (this.#isYielding) return true
     this.#isYielding = true
-    this.#owner.later(() => {
+    this.#channel.later(() => {
       this.#isYielding = false
       this.#pieces = 0
       this.#goOn()
@@ -157,7 +144,7 @@ export class Intake implements RequestSink {
     const body = this.#body
     this.#body = undefined
     this.#isExpected = false
-    this.#owner.whole()
+    this.#channel.whole()
     body.end()
   }
 
