@@ -3,23 +3,33 @@
 // `config.schema.json`; nothing at run time imports it.
 
 import { corsFields, frontFields, loggingFields, rootFields, schemaFields, stdioFields } from './fields.js'
-import { protocolsOfSse, urlKeys } from './remote-server.js'
+import { protocolsOfSse } from './remote-server.js'
 import { schemaNamePattern, serverNamePattern } from './formats.js'
 import type { JsonSchema } from './kinds.js'
-import { ownTemplates, sandboxFields, templateFields, templateNamePattern } from './sandbox-fields.js'
-import type { Field } from './section.js'
+import {
+  ownTemplates,
+  sandboxFields,
+  templateFields,
+  templateNamePattern,
+  templateRules,
+} from './sandbox-fields.js'
+import type { Field, Rules } from './section.js'
 import {
   authFields,
+  authRules,
   httpServerFields,
+  httpServerRules,
   serverFields,
   serverTypes,
   sharedFields,
   sseServerFields,
   tlsFields,
+  tlsRules,
   toolFields,
   toolTimeFields,
+  urlKeys,
 } from './server-fields.js'
-import { stdioServerFields } from './stdio-fields.js'
+import { stdioServerFields, stdioServerRules } from './stdio-fields.js'
 
 type Fields = Readonly<Record<string, Field<unknown>>>
 
@@ -45,7 +55,7 @@ export function configJsonSchema(): JsonSchema {
       server: serverSchema(),
       stdioServer: {
         ...kindSchema('A program that is started and spoken to on its stdin and stdout.', stdioServerFields),
-        required: ['command'],
+        ...rulesSchema(stdioServerRules),
       },
       httpServer: remoteSchema('A server reached over Streamable HTTP.', httpServerFields),
       sandbox: sandboxSchema(),
@@ -142,7 +152,7 @@ function sandboxSchema(): JsonSchema {
       description: 'What sessions begin with, besides "python" and "node".',
       propertyNames: { pattern: templateNamePattern },
       properties: Object.fromEntries(ownTemplates.map((name) => [name, template])),
-      additionalProperties: { ...template, required: ['language'] },
+      additionalProperties: { ...template, ...rulesSchema(templateRules) },
     },
   })
 }
@@ -152,11 +162,20 @@ function remoteSchema(description: string, fields: Fields, more: JsonSchema = {}
   const tls = section('What TLS is spoken with, besides what the machine has.', tlsFields)
   return {
     ...kindSchema(description, fields, {
-      auth: { ...auth, required: ['type'] },
-      tls: { ...tls, dependentRequired: { cert: ['key'], key: ['cert'] } },
+      auth: { ...auth, ...rulesSchema(authRules) },
+      tls: { ...tls, ...rulesSchema(tlsRules) },
       ...more,
     }),
-    oneOf: urlKeys.map((key) => ({ required: [key] })),
+    ...rulesSchema(httpServerRules),
+  }
+}
+
+function rulesSchema({ required, oneOf, together }: Rules): JsonSchema {
+  const [first = '', second = ''] = together ?? []
+  return {
+    ...(required && { required }),
+    ...(oneOf && { oneOf: oneOf.map((key) => ({ required: [key] })) }),
+    ...(together && { dependentRequired: { [first]: [second], [second]: [first] } }),
   }
 }
 

@@ -11,10 +11,16 @@ import { isObject } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
 import { secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import type { Section } from './section.js'
-import { authFields, httpServerFields, sseServerFields, tlsFields } from './server-fields.js'
-
-/** `url`, and what Windsurf and Gemini CLI call it. */
-export const urlKeys = ['url', 'serverUrl', 'httpUrl'] as const
+import {
+  authFields,
+  authRules,
+  httpServerFields,
+  httpServerRules,
+  sseServerFields,
+  tlsFields,
+  tlsRules,
+  urlKeys,
+} from './server-fields.js'
 
 /** The protocols of a server of the older transport. */
 export const protocolsOfSse: readonly string[] = ['auto', 'legacy']
@@ -49,13 +55,8 @@ export function readHttp(
 
 /** Without a variable in it, an address that cannot be parsed is a mistake in the file. */
 function readUrl(section: Section, expansion: Expansion): string {
-  const given = urlKeys.filter((key) => section.has(key))
-  const [key = 'url'] = given
-  if (given.length === 0) section.problem(key, 'is missing', 'must be the address of the server')
-  if (given.length > 1) {
-    const names = given.map((each) => `"${each}"`).join(' and ')
-    section.findings.problem(section.path, `has ${names}, which mean the same`, 'keep one of them')
-  }
+  section.check(httpServerRules, httpServerFields)
+  const key = urlKeys.find((each) => section.has(each)) ?? 'url'
   const written = section.read(httpServerFields, key) ?? ''
   if (written !== '' && !written.includes('${') && !isAddress(written))
     section.problem(key, 'is not an address', 'must be like "https://host/mcp"')
@@ -95,8 +96,7 @@ function readProxy(section: Section, expansion: Expansion): string | false | und
 function readAuth(server: Section): HttpAuth | undefined {
   if (!server.has('auth')) return undefined
   const section = server.section('auth')
-  if (isObject(server.raw('auth')) && !section.has('type'))
-    section.problem('type', 'is missing', `must be ${authFields.type.kind.wanted}`)
+  if (isObject(server.raw('auth'))) section.check(authRules, authFields)
   const { type = 'none', ...more } = section.readOnly(authFields)
   return { type, ...more }
 }
@@ -105,11 +105,7 @@ function readTls(server: Section, expansion: Expansion, base: PathBase): HttpTls
   if (!server.has('tls')) return undefined
   const section = server.section('tls')
   const { servername, ...files } = section.readOnly(tlsFields)
-  // A certificate is nothing without its key, and a key without its certificate.
-  if (section.has('cert') !== section.has('key')) {
-    const [missing, given] = section.has('cert') ? ['key', 'cert'] : ['cert', 'key']
-    section.problem(missing, 'is missing', `must be a file beside "${given}"`)
-  }
+  section.check(tlsRules, tlsFields)
   const whole = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : absolute(expansion.text(path), base)
   return { ca: whole(files.ca), cert: whole(files.cert), key: whole(files.key), servername }

@@ -3,7 +3,7 @@
 import type { SandboxFlavor, SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js'
 import { boolean, choice, integer, list, map, size, text } from './kinds.js'
 import { type NetworkValue, networkKind } from './sandbox-network.js'
-import { type FieldsOf, field, optional } from './section.js'
+import { type FieldsOf, type Rules, field, optional } from './section.js'
 
 /** A day, in seconds. */
 const day = 86_400
@@ -131,6 +131,9 @@ export interface TemplateValues {
   readonly image: string | undefined
   readonly env: ReadonlyMap<string, string>
 }
+
+/** Of templates that do not always exist. */
+export const templateRules: Rules = { required: ['language'] }
 
 export const templateFields: FieldsOf<TemplateValues> = {
   language: optional(choice('python', 'node'), 'The language of its code.'),

@@ -20,6 +20,7 @@ import {
   sandboxVariables,
   templateFields,
   templateNamePattern,
+  templateRules,
 } from './sandbox-fields.js'
 import { sandboxNetwork } from './sandbox-network.js'
 import { isPublicValue, secretsOfEnv, secretsOfUrl } from './secrets.js'
@@ -179,8 +180,7 @@ function readTemplates(section: Section, expansion: Expansion, base: PathBase): 
 function readTemplate(name: string, section: Section, expansion: Expansion, base: PathBase): SandboxTemplate {
   const { language, interpreter, image, env } = section.readOnly(templateFields)
   const own = ownTemplates.find((each) => each === name)
-  if (language === undefined && own === undefined && !section.has('language'))
-    section.problem('language', 'is missing', `must be ${templateFields.language.kind.wanted}`)
+  if (own === undefined) section.check(templateRules, templateFields)
   return {
     name,
     language: language ?? own ?? 'python',

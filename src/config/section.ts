@@ -25,6 +25,15 @@ export function optional<T>(kind: Kind<T>, about: string): Field<T | undefined> 
 /** The keys of one section, named as in the file. */
 export type FieldsOf<T> = { readonly [K in keyof T]: Field<T[K]> }
 
+/** Rules between the keys of one section. The reader checks them, and the published schema has them. */
+export interface Rules {
+  readonly required?: readonly string[]
+  /** Names of one value, of which exactly one must be there. */
+  readonly oneOf?: readonly string[]
+  /** Keys of which each needs the other. */
+  readonly together?: readonly [string, string]
+}
+
 /** An object of the file; it remembers which keys were asked for, so that the others can be named. */
 export class Section {
   readonly path: string
@@ -86,6 +95,26 @@ export class Section {
     const values = this.readAll(fields)
     this.warnOfUnknownKeys()
     return values
+  }
+
+  /** Reports every rule that the keys of this section break. */
+  check(
+    { required = [], oneOf = [], together }: Rules,
+    fields: Readonly<Record<string, Field<unknown>>>,
+  ): void {
+    const wanted = new Map(Object.entries(fields).map(([key, { kind }]) => [key, kind.wanted]))
+    const given = oneOf.filter((key) => this.has(key))
+    const missing = required.filter((key) => !this.has(key))
+    if (oneOf.length > 0 && given.length === 0) missing.push(...oneOf.slice(0, 1))
+    for (const key of missing) this.problem(key, 'is missing', `must be ${wanted.get(key)}`)
+    if (given.length > 1) {
+      const names = given.map((key) => `"${key}"`).join(' and ')
+      this.findings.problem(this.path, `has ${names}, which mean the same`, 'keep one of them')
+    }
+    const [absent] = together?.filter((key) => !this.has(key)) ?? []
+    const [present] = together?.filter((key) => this.has(key)) ?? []
+    if (absent !== undefined && present !== undefined)
+      this.problem(absent, 'is missing', `must be ${wanted.get(absent)} beside "${present}"`)
   }
 
   /** Reports a problem of the value under a key. */

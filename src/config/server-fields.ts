@@ -10,7 +10,7 @@ import type {
 } from '../upstream/contracts/server-config.js'
 import { latestStateless } from '../mcp/revisions.js'
 import { boolean, choice, delayMsMax, integer, list, map, orFalse, text } from './kinds.js'
-import { type FieldsOf, field, optional } from './section.js'
+import { type FieldsOf, type Rules, field, optional } from './section.js'
 
 /** Waits between attempts: an hour is already longer than a person waits. */
 const pauseMsMax = 3_600_000
@@ -106,13 +106,18 @@ export const toolFields: FieldsOf<ToolFilter> = {
   rename: field(map(toolName), new Map(), "The server's own name of a tool -> the name that clients see."),
 }
 
+/** A certificate is of no use without its key, and a key without its certificate. */
+export const tlsRules: Rules = { together: ['cert', 'key'] }
+
+const file = text({ wanted: 'a file' })
+
 export const tlsFields: FieldsOf<HttpTls> = {
   ca: optional(
     text(),
     'A file (PEM) with the certificates of who is trusted, in place of those whom the machine trusts.',
   ),
-  cert: optional(text(), 'A file (PEM) with the certificate that the proxy shows.'),
-  key: optional(text(), 'A file (PEM) with its private key.'),
+  cert: optional(file, 'A file (PEM) with the certificate that the proxy shows.'),
+  key: optional(file, 'A file (PEM) with its private key.'),
   servername: optional(
     text({ pattern: '^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$', wanted: 'a host name' }),
     'The name that the certificate of the server must have. Absent: the host of the url.',
@@ -123,6 +128,8 @@ export const tlsFields: FieldsOf<HttpTls> = {
 export interface AuthValues extends Omit<HttpAuth, 'type'> {
   readonly type: HttpAuth['type'] | undefined
 }
+
+export const authRules: Rules = { required: ['type'] }
 
 export const authFields: FieldsOf<AuthValues> = {
   type: optional(
@@ -171,6 +178,11 @@ export interface HttpServerValues {
   readonly retryDelay: number
   readonly proxy: string | false | undefined
 }
+
+/** `url`, and its names in Windsurf and Gemini CLI. */
+export const urlKeys = ['url', 'serverUrl', 'httpUrl'] as const
+
+export const httpServerRules: Rules = { oneOf: urlKeys }
 
 export const httpServerFields: FieldsOf<HttpServerValues> = {
   url: field(address, '', 'Address of the MCP endpoint. ${VAR} is expanded.'),

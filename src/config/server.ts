@@ -6,7 +6,7 @@ import { type Expanded, Expansion } from './expand.js'
 import { hintOfForeign, isShellVariable, serverKeyHints } from './foreign.js'
 import type { PathBase } from './paths.js'
 import { memberPath, whatItIs } from './problems.js'
-import { readHttp, urlKeys } from './remote-server.js'
+import { readHttp } from './remote-server.js'
 import { sandboxFields } from './sandbox-fields.js'
 import { readSandbox } from './sandbox-server.js'
 import { Section, warnOfSeconds } from './section.js'
@@ -21,6 +21,7 @@ import {
   sseServerFields,
   toolFields,
   toolTimeFields,
+  urlKeys,
 } from './server-fields.js'
 import { stdioServerFields } from './stdio-fields.js'
 import { readStdio } from './stdio-server.js'

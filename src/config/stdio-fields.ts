@@ -2,7 +2,7 @@
 
 import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { boolean, choice, delayMsMax, integer, list, map, orTrue, text } from './kinds.js'
-import { type FieldsOf, field, optional } from './section.js'
+import { type FieldsOf, type Rules, field, optional } from './section.js'
 
 /** An hour is already longer than a person waits. */
 const delayMax = 3_600_000
@@ -37,8 +37,14 @@ const variableName = {
   value: secretText,
 }
 
+export const stdioServerRules: Rules = { required: ['command'] }
+
 export const stdioServerFields: FieldsOf<StdioServerValues> = {
-  command: field(text(), '', 'Program to start, found through PATH; never a shell. ${VAR} is expanded.'),
+  command: field(
+    text({ wanted: 'the program to start' }),
+    '',
+    'Program to start, found through PATH; never a shell. ${VAR} is expanded.',
+  ),
   args: field(list(secretText), [], 'Arguments of the program. ${VAR} and ${VAR:-fallback} are expanded.'),
   env: field(map(variableName), new Map(), 'Environment variables for the program. ${VAR} is expanded.'),
   envFile: optional(

@@ -7,7 +7,7 @@ import { type PathBase, absolute, fromHome } from './paths.js'
 import { secretsOfEnv } from './secrets.js'
 import type { Section } from './section.js'
 import { readTextFile } from './text-file.js'
-import { type StdioServerValues, stdioServerFields } from './stdio-fields.js'
+import { type StdioServerValues, stdioServerFields, stdioServerRules } from './stdio-fields.js'
 
 export function readStdio(
   section: Section,
@@ -15,7 +15,7 @@ export function readStdio(
   expansion: Expansion,
   base: PathBase,
 ): StdioServerConfig {
-  if (!section.has('command')) section.problem('command', 'is missing', 'must be the program to start')
+  section.check(stdioServerRules, stdioServerFields)
   const values = section.readAll(stdioServerFields)
   if (commandLine.test(values.command)) warnOfCommandLine(section, values.command)
   const command = expansion.text(values.command)

@@ -557,7 +557,11 @@ const bad: [string, unknown, RegExp][] = [
     { mcpServers: { a: { type: 'http', ...one } } },
     /^mcpServers\.a\.url\|is missing\|/,
   ],
-  ['an empty command', { mcpServers: { a: { command: '' } } }, /command\|is ""\|must be a non-empty string$/],
+  [
+    'an empty command',
+    { mcpServers: { a: { command: '' } } },
+    /command\|is ""\|must be the program to start$/,
+  ],
   ['a command that is a list', { mcpServers: { a: { command: ['x'] } } }, /command\|is a list\|/],
   [
     'a NUL',
