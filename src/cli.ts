@@ -25,6 +25,8 @@ async function run(command: Command): Promise<number> {
       return (await import('./cli/run-sandbox.js')).runSandbox(command, { program, argv })
     case 'check':
       return (await import('./cli/run-check.js')).runCheck(command)
+    case 'doctor':
+      return (await import('./cli/run-check.js')).runDoctor(command)
     case 'ask':
       return (await import('./cli/ask.js')).runAsk(command)
     case 'help':

@@ -46,6 +46,16 @@ export interface CheckCommand {
   readonly start: boolean
 }
 
+/** Start servers once, and say what is wrong with them. */
+export interface DoctorCommand {
+  readonly kind: 'doctor'
+  readonly config: string | undefined
+  readonly schema: string
+  /** The one server that is meant. */
+  readonly name: string | undefined
+  readonly json: boolean
+}
+
 /** Serve a sandbox on HTTP, or on stdin and stdout. */
 export interface SandboxCommand {
   readonly kind: 'sandbox'
@@ -64,12 +74,13 @@ export type Command =
   | ReplayCommand
   | SandboxCommand
   | AskCommand
+  | DoctorCommand
   /** Of one command where it is named. */
   | { readonly kind: 'help'; readonly about?: string }
   | { readonly kind: 'version' }
   | Usage
 
-const asks = ['tools', 'call', 'read', 'prompt'] as const
+const asks = ['doctor', 'tools', 'call', 'read', 'prompt'] as const
 const subCommands: readonly string[] = ['stdio', 'http', 'replay', 'sandbox', ...asks]
 
 /** The options that some commands stand for. */
@@ -109,7 +120,7 @@ function subCommandOf({ words }: Tokens): string | undefined {
   return first !== undefined && subCommands.includes(first) ? first : undefined
 }
 
-function askOf(tokens: Tokens): AskCommand['what'] | undefined {
+function askOf(tokens: Tokens): (typeof asks)[number] | undefined {
   return asks.find((name) => name === subCommandOf(tokens))
 }
 
@@ -164,8 +175,9 @@ function mistakeInWords(tokens: Tokens): Usage | undefined {
 
 /** What each of these commands has to be told. */
 const missingNames: Readonly<
-  Record<AskCommand['what'], readonly [needs: string, example: string] | undefined>
+  Record<(typeof asks)[number], readonly [needs: string, example: string] | undefined>
 > = {
+  doctor: undefined,
   tools: undefined,
   call: ['the name of a tool', 'mcps-proxy call Time__get_current_time timezone=Europe/Berlin'],
   read: ['the URI of a resource', 'mcps-proxy read file:///tmp/a.txt'],
@@ -178,7 +190,7 @@ function mistakeInAsk(tokens: Tokens): Usage | undefined {
   const missing = missingNames[what]
   if (name === undefined && missing !== undefined)
     return usage(`${what} needs ${missing[0]}`, `for example: ${missing[1]}`)
-  if (stray !== undefined && (what === 'tools' || what === 'read'))
+  if (stray !== undefined && what !== 'call' && what !== 'prompt')
     return usage(`unexpected argument "${stray}"`)
   if (tokens.rest !== undefined) return usage(`${what} takes nothing behind --`)
   return undefined
@@ -266,16 +278,21 @@ function checkOf(tokens: Tokens): CheckCommand {
   }
 }
 
-function askCommandOf(tokens: Tokens): AskCommand {
+function askCommandOf(tokens: Tokens): AskCommand | DoctorCommand {
   const { values } = tokens
-  return {
-    kind: 'ask',
-    what: askOf(tokens) ?? 'tools',
-    words: wordsBehindMode(tokens),
+  const [what, words] = [askOf(tokens) ?? 'tools', wordsBehindMode(tokens)]
+  const asked = {
     config: values.get('config'),
     schema: values.get('schema') ?? 'default',
-    timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
     json: values.has('json'),
+  }
+  if (what === 'doctor') return { kind: 'doctor', name: words[0], ...asked }
+  return {
+    kind: 'ask',
+    what,
+    words,
+    timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
+    ...asked,
   }
 }
 

@@ -79,6 +79,18 @@ program that does not exist. With --start it also starts every server and says w
     examples: ['mcps-proxy check ./mcp.json', 'mcps-proxy check --start'],
   },
   {
+    name: 'doctor',
+    takes: '[NAME]',
+    about: 'starts each server once: why it fails, what mends it',
+    group: 'SET UP',
+    mode: 'ask',
+    details: `Starts every server of a schema at the same time, or the one that is named, and says for each how
+long it took, what it speaks, how many tools it has and about how many tokens their definitions
+cost a model; or why it failed, with its last words and what mends that. What it learns is kept:
+the first client sees the lists at once. The exit code is 1 when a server failed.`,
+    examples: ['mcps-proxy doctor', 'mcps-proxy doctor github --json'],
+  },
+  {
     name: 'tools',
     takes: '[PATTERN]',
     about: 'names and descriptions of tools, as clients see them',

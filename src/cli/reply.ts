@@ -21,7 +21,7 @@ export interface Reply {
 
 /** Requested text goes to stdout, problems to stderr. */
 export function replyTo(
-  command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' | 'check' | 'sandbox' | 'ask' }>,
+  command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' | 'check' | 'sandbox' | 'ask' | 'doctor' }>,
   program: string,
 ): Reply {
   if (command.kind === 'help')

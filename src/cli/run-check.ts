@@ -1,11 +1,12 @@
 // `--check`, and with `--start` what comes of starting every server.
 
 import process from 'node:process'
-import type { SchemaConfig, ServerConfig } from '../config/config.js'
+import { type SchemaConfig, type ServerConfig, loadConfig, selectSchema } from '../config/config.js'
 import { createLogger, escapeText, noPaint } from '../log/log.js'
 import { realRuntime } from '../real-runtime.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
-import type { CheckCommand } from './args.js'
+import { nearest } from '../text/nearest.js'
+import type { CheckCommand, DoctorCommand } from './args.js'
 import { type CheckedConfig, checkConfig } from './check.js'
 import { Children } from './children.js'
 import { counted } from './counted.js'
@@ -33,8 +34,75 @@ export async function runCheck(command: CheckCommand): Promise<number> {
   return checked === undefined || !command.start ? exitCode : tryAll(checked)
 }
 
-/** Every server that is enabled, a few at a time; each result is told when it is there. */
-async function tryAll({ config, schemas }: CheckedConfig): Promise<number> {
+/**
+ * Starts each server of a schema, or the one that is named, all at once, and says what is wrong and what mends it.
+ *
+ * @returns the exit code: 1 when a server failed
+ */
+export async function runDoctor({ config: path, schema, name, json }: DoctorCommand): Promise<number> {
+  const config = loadConfig({ path, env: process.env, servesHttp: false })
+  const { servers, ...rest } = selectSchema(config, schema)
+  const chosen = servers.filter((server) => name === undefined || server.name === name)
+  if (chosen.length === 0 && name !== undefined) {
+    const [near] = nearest(
+      name,
+      servers.map((server) => server.name),
+    )
+    const hint = near === undefined ? '' : `; did you mean ${near}?`
+    await say('stderr', `mcps-proxy: no server is called "${escapeText(name)}"${hint}\n`)
+    return 2
+  }
+  const checked = { config, schemas: [{ ...rest, servers: chosen }] }
+  return tryAll(checked, json ? inJson : inDetail, Math.max(1, chosen.length))
+}
+
+/** Gives the text for one server that was tried. */
+type Report = (server: ServerConfig, trial: Trial, hint: string | undefined) => string[]
+
+const inBrief: Report = (_, trial, hint) => [...inWords(trial), ...(hint === undefined ? [] : [hint])]
+
+/** A token of a model is about four bytes of a tool's definition. */
+const TOKEN_BYTES = 4
+
+const inDetail: Report = (server, trial, hint) => {
+  const tokens = Math.round(trial.toolBytes / TOKEN_BYTES)
+  const cost = trial.tools === 0 ? [] : [`its tools cost a model about ${tokens} tokens (an estimate)`]
+  return [...inBrief(server, trial, hint), ...cost, ...trial.warnings, ...mendsOf(server, trial)]
+}
+
+/** One sentence for each failure that has a usual cause. */
+function mendsOf({ name, kind }: ServerConfig, { failure = '' }: Trial): string[] {
+  if (kind === 'http' && /\b401\b/.test(failure))
+    return [`it wants a login: set "headers": { "Authorization": "Bearer …" } of '${name}'`]
+  if (kind === 'http' && /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|cannot be reached/.test(failure))
+    return [`nothing answers there: check "url" of '${name}', and that the server runs`]
+  return []
+}
+
+/** One JSON object a line. */
+const inJson: Report = (server, trial, hint) => {
+  const { failure, revision, ms, tools, toolBytes, lastWords, warnings } = trial
+  const mends = [...(hint === undefined ? [] : [hint]), ...mendsOf(server, trial)]
+  const facts = {
+    ok: failure === undefined,
+    failure,
+    revision,
+    ms,
+    tools,
+    toolBytes,
+    lastWords,
+    warnings,
+    mends,
+  }
+  return [JSON.stringify({ name: server.name, ...facts })]
+}
+
+/** Every server that is enabled, so many at a time; each result is told when it is there. */
+async function tryAll(
+  { config, schemas }: CheckedConfig,
+  report: Report = inBrief,
+  atOnce: number = atOnceMax,
+): Promise<number> {
   const candidates = candidatesOf(schemas)
   const logger = createLogger({ level: 'error', console: undefined, paint: noPaint, file: undefined })
   addSecrets(
@@ -54,17 +122,18 @@ async function tryAll({ config, schemas }: CheckedConfig): Promise<number> {
       progress.begin(label)
       const trial = await tryServer(config, schema, server, runtime)
       const hint = inheritHint(server, runtime.env, trial.lastWords)
-      const lines = [...inWords(trial), ...(hint === undefined ? [] : [hint])].map((line) =>
-        escapeText(logger.clean(line)),
-      )
-      const text = `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
+      const lines = report(server, trial, hint).map((line) => escapeText(logger.clean(line)))
+      const isJson = report === inJson
+      const text = isJson
+        ? `${lines.join('')}\n`
+        : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
       await progress.end(label, trial.failure !== undefined, text)
     }
   }
   try {
-    const all = Promise.all(Array.from({ length: atOnceMax }, work))
+    const all = Promise.all(Array.from({ length: atOnce }, work))
     const cut = await Promise.race([all.then(() => false), endings.ended.then(() => true)])
-    await progress.finish(cut)
+    if (report !== inJson || cut) await progress.finish(cut)
     return cut || progress.failed > 0 ? 1 : 0
   } finally {
     children.kill()

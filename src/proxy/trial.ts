@@ -23,13 +23,20 @@ export interface Trial {
   readonly evidence: UpstreamStatus['evidence']
   readonly crossing: UpstreamStatus['crossing']
   readonly tools: number
+  /** Of its tools as a client lists them. */
+  readonly toolBytes: number
   readonly ms: number
+  /** What was logged as a warning meanwhile, each text once. */
+  readonly warnings: readonly string[]
   /** What it said on stderr of its failure. */
   readonly lastWords: readonly string[]
 }
 
 /** Longer than anybody waits for all servers. */
 const LISTED_MS_MAX = 600_000
+
+/** Warnings of one start that are kept. */
+const WARNINGS_MAX = 20
 
 /** What a list may take besides the server's own times. */
 const MARGIN_MS = 1000
@@ -48,46 +55,55 @@ export async function tryServer(
   const schemas = new Map([[schema.name, { ...schema, servers: [{ ...attempt, lazy: false }] }]])
   const alone = { ...config, startupGraceMs: waitMs, firstGraceMs: waitMs, schemas }
   const lastWords = new LastWords()
-  const log: LogSink = ({ message, details }) => {
+  const warnings = new Set<string>()
+  const log: LogSink = ({ level, message, details }) => {
     if (details?.['stream'] === 'stderr') lastWords.add(message)
+    else if (level === 'warn' && warnings.size < WARNINGS_MAX) warnings.add(message)
   }
+  let toolBytes = 0
   const settled = new LazyPromise<void>()
+  /** Also of a server that is tried again, which the status calls starting. */
+  let lastFailure = 'it did not answer in time'
   const on: ProxyListeners = {
-    server: ({ state }) => {
-      if (state !== 'starting' && state !== 'late') settled.come()
+    server: (news) => {
+      if (news.state === 'failed') lastFailure = news.message
+      if (news.state !== 'starting' && news.state !== 'late') settled.come()
     },
   }
   const proxy = await createProxy(alone, { schema: schema.name, runtime, log, on, keep: true })
   // Its tools may be there before its other lists.
   const tried = async (): Promise<void> => {
-    await listed((connection) => proxy.attach(connection))
+    toolBytes = await listed((connection) => proxy.attach(connection))
     if (proxy.status()[0]?.state === 'starting') await settled.promise
   }
   try {
     await within(tried(), waitMs, runtime)
     const [status] = proxy.status()
-    const failure = status?.state === 'connected' ? undefined : (status?.error ?? 'it did not answer in time')
+    const failure = status?.state === 'connected' ? undefined : (status?.error ?? lastFailure)
     const { revision, evidence, crossing, tools = 0 }: Partial<UpstreamStatus> = status ?? {}
     const ms = Math.round(runtime.now() - startedAt)
-    return { failure, revision, evidence, crossing, tools, ms, lastWords: lastWords.lines }
+    const said = { lastWords: lastWords.lines, warnings: [...warnings] }
+    return { failure, revision, evidence, crossing, tools, toolBytes, ms, ...said }
   } finally {
     await proxy.close(0)
   }
 }
 
-/** Resolves when a client has its list, or has been told that there is none. */
-function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknown): Promise<void> {
+/** Resolves when a client has its list, with its length, or has been told that there is none. */
+function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknown): Promise<number> {
   const [ours, theirs] = memoryPair()
   const list = numericId(1)
   return new Promise((resolve) => {
     ours.start({
       message: (line) => {
-        if (isAnswerTo(frameOrError(line), list)) resolve()
+        const answer = frameOrError(line)
+        if (isAnswerTo(answer, list))
+          resolve(!('kind' in answer) || answer.kind === 'error' ? 0 : line.length)
       },
-      oversize: () => resolve(),
+      oversize: (_, bytes) => resolve(bytes),
       drained: () => undefined,
-      ended: () => resolve(),
-      closed: () => resolve(),
+      ended: () => resolve(0),
+      closed: () => resolve(0),
     })
     attach(theirs)
     ours.send(buildRequest(list, 'tools/list'))

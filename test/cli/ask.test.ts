@@ -230,3 +230,50 @@ describe('a server of ours', () => {
     assert.match(err, /'s' cannot be started: .*no-such-program/)
   })
 })
+
+const node = (script: string): Servers[string] => ({ command: process.execPath, args: ['-e', script] })
+
+describe('doctor', () => {
+  const memory = {
+    command: process.execPath,
+    args: [`${root}/node_modules/@modelcontextprotocol/server-memory/dist/index.js`],
+  }
+  const servers: Servers = {
+    good: memory,
+    missing: { command: 'no-such-program' },
+    needs: node(
+      'if(!process.env.IT_DOCTOR_KEY){console.error("Error: IT_DOCTOR_KEY is not set");process.exit(1)}',
+    ),
+    junk: { command: 'sh', args: ['-c', `echo hello; exec ${process.execPath} ${memory.args.join(' ')}`] },
+    down: { url: 'http://127.0.0.1:9/mcp' },
+  }
+
+  test('names the cause of each failure and what mends it', (t) => {
+    process.env['IT_DOCTOR_KEY'] = 'x'
+    const { code, out } = run(t, servers, 'doctor')
+    assert.equal(code, 1)
+    for (const line of [
+      /^ {2}good +ready in \d+ ms: 9 tools, revision 2025-11-25/m,
+      /^ +its tools cost a model about \d+ tokens \(an estimate\)$/m,
+      /^ {2}missing +failed .*no such program; install it, check PATH, or write its whole path as "command"$/m,
+      /^ {2}needs +failed .*exited with code 1: Error: IT_DOCTOR_KEY is not set$/m,
+      /^ +IT_DOCTOR_KEY is set here and not passed on; add "inheritEnv": \["IT_DOCTOR_KEY"\] to the server$/m,
+      /^ +stdout has a line that is no JSON-RPC message: hello$/m,
+      /^ {2}down +failed .*127\.0\.0\.1:9/m,
+      /^ +nothing answers there: check "url" of 'down', and that the server runs$/m,
+      /^ {2}started: 2 ready, 3 failed$/m,
+    ])
+      assert.match(out, line)
+  })
+
+  test('tells of one server, also as JSON', (t) => {
+    const { code, out } = run(t, servers, 'doctor', 'good', '--json')
+    assert.deepEqual(
+      [code, textAt(parsed(out), 'name'), at(parsed(out), 'ok'), at(parsed(out), 'tools')],
+      [0, 'good', true, 9],
+    )
+    const near = run(t, servers, 'doctor', 'god')
+    assert.equal(near.code, 2)
+    assert.match(near.err, /no server is called "god"; did you mean good\?/)
+  })
+})

@@ -124,6 +124,10 @@ describe('the command line', () => {
     ['help call', { kind: 'help', about: 'call' }],
     ['check f.json --start', { ...check, config: 'f.json', start: true }],
     ['connect https://h/mcp', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
+    [
+      'doctor files --json',
+      { kind: 'doctor', name: 'files', config: undefined, schema: 'default', json: true },
+    ],
     ['tools', ask],
     ['tools s__* --json --schema w', { ...ask, words: ['s__*'], json: true, schema: 'w' }],
     ['call t a=1 b=--x', { ...ask, what: 'call', words: ['t', 'a=1', 'b=--x'] }],
