@@ -134,12 +134,7 @@ export interface GuestExit {
 /** A running session elsewhere, which runs code and commands and says how they ended; its files end with it. */
 export interface Evaluator {
   readonly kind: 'evaluator'
-  evaluate(code: string, terms: EvaluationTerms): Promise<Evaluation>
-  command(
-    program: string,
-    args: readonly string[],
-    terms: EvaluationTerms,
-  ): Promise<Evaluation & { readonly exitCode: number }>
+  evaluate(what: { readonly code: string } | GuestCommand, terms: EvaluationTerms): Promise<Evaluation>
   stop(): Promise<void>
   readonly ended: Promise<MachineEnd>
 }
@@ -152,7 +147,8 @@ export interface EvaluationTerms {
 export interface Evaluation {
   readonly stdout: string
   readonly stderr: string
-  readonly isSuccess: boolean
+  /** Of code: 1 when it failed. */
+  readonly exitCode: number
 }
 
 /** A machine could not be started; the message says why, in words for users. */

@@ -107,10 +107,8 @@ function makeRuntime(
   const { runtime, log, stateFolder, programFolder: program = programFolder } = around
   const host = new SessionHost(runtime, new StateFolder(stateFolder ?? defaultStateFolder(), runtime), runAs)
   switch (id) {
-    case 'microsandbox-server': {
-      const { serverUrl, apiKey } = around
-      return new MicrosandboxServerRuntime({ serverUrl, apiKey, runtime, log })
-    }
+    case 'microsandbox-server':
+      return new MicrosandboxServerRuntime(around.serverUrl, around.apiKey, runtime, log)
     case 'bubblewrap':
       return new BubblewrapRuntime(runtime, log, host, join(program, 'sandbox/guest/agent.js'))
     case 'container':

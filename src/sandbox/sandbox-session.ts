@@ -9,7 +9,7 @@ import { type Artifact, Artifacts } from './artifacts.js'
 import type { CallOutput } from './call-output.js'
 import { type SandboxError, executionFailed, resourceLimit } from './errors.js'
 import type { Repl } from './repl.js'
-import type { Evaluation, EvaluationTerms, Evaluator, GuestExit, GuestProcess, Machine } from './runtime.js'
+import type { Evaluator, GuestExit, GuestProcess, Machine } from './runtime.js'
 import type { SessionMachine, Started } from './session-machine.js'
 import { type MachineUse, programEnd } from './small-run.js'
 import { Turns } from './turns.js'
@@ -90,8 +90,7 @@ export class SandboxSession {
     return this.#inTurn('Code', this.#code, terms.signal, async (signal) => {
       const own = { ...terms, signal }
       const machine = await this.#started('Code')
-      if (machine.kind === 'evaluator')
-        return this.#evaluate('Code', machine, own, (how) => machine.evaluate(code, how))
+      if (machine.kind === 'evaluator') return this.#evaluate('Code', machine, { code }, own)
       return this.#interpret(machine, this.#machine.repl(machine), code, own)
     })
   }
@@ -103,7 +102,7 @@ export class SandboxSession {
       const machine = await this.#started('Command')
       return machine.kind === 'machine'
         ? this.#execute(machine, machine.run({ program, args }), own)
-        : this.#evaluate('Command', machine, own, (how) => machine.command(program, args, how))
+        : this.#evaluate('Command', machine, { program, args }, own)
     })
   }
 
@@ -207,8 +206,8 @@ export class SandboxSession {
   async #evaluate(
     called: Called,
     evaluator: Evaluator,
+    job: Parameters<Evaluator['evaluate']>[0],
     terms: CallTerms,
-    run: (how: EvaluationTerms) => Promise<Evaluation & { readonly exitCode?: number }>,
   ): Promise<CallResult> {
     const giveUp = new AbortController()
     const output = withListener(this.#machine.output(evaluator), terms)
@@ -220,17 +219,18 @@ export class SandboxSession {
       kill: () => undefined,
       stopMachine: () => evaluator.stop(),
     }
+    const how = { timeoutMs: terms.timeoutMs, signal: giveUp.signal }
     // A call that is given up fails for that reason alone, once its session has been stopped.
-    const ended = run({ timeoutMs: terms.timeoutMs, signal: giveUp.signal }).catch(async (error: unknown) => {
+    const ended = evaluator.evaluate(job, how).catch(async (error: unknown) => {
       if (!giveUp.signal.aborted) throw error
       await evaluator.stop()
     })
     const value = await this.#watched(called, ended, output, what, terms, () => 'nothing')
     if (value === undefined) throw this.#failures.cancelled(called)
-    const { stdout, stderr, isSuccess, exitCode = isSuccess ? 0 : 1 } = value
+    const { stdout, stderr, exitCode } = value
     output.push('stdout', Buffer.from(stdout))
     output.push('stderr', Buffer.from(stderr))
-    return this.#result(output, { isSuccess, exitCode, artifacts: [] })
+    return this.#result(output, { isSuccess: exitCode === 0, exitCode, artifacts: [] })
   }
 
   /** What a run ended with in time. `keptOf` says what is left after it was ended. @throws SandboxError */

@@ -15,6 +15,7 @@ import {
   type Evaluation,
   type EvaluationTerms,
   type Evaluator,
+  type GuestCommand,
   type MachineEnd,
   type MachineSpec,
   MachineStartError,
@@ -31,19 +32,12 @@ const STOP_MS = 30_000
 const MARGIN_MS = 5000
 const NAME_BYTES = 4
 
-export interface MicrosandboxOptions {
-  readonly serverUrl: string | undefined
-  readonly apiKey: string | undefined
-  readonly runtime: Runtime
-  readonly log: LogSink
-}
-
 export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly id = 'microsandbox-server'
   readonly isolation = 'vm'
   readonly networks = ['none', 'host'] as const
   readonly fixedNetwork = 'as its server has it'
-  readonly #options: MicrosandboxOptions
+  readonly #log: LogSink
   readonly #rpc: MicrosandboxRpc | undefined
   /** In the names of our sandboxes: those of others are not ours to stop. */
   readonly #instance = randomBytes(NAME_BYTES).toString('hex')
@@ -51,9 +45,8 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   /** What could not be stopped, and is tried again. */
   readonly #left = new Set<string>()
 
-  constructor(options: MicrosandboxOptions) {
-    const { serverUrl, apiKey, runtime } = options
-    this.#options = options
+  constructor(serverUrl: string | undefined, apiKey: string | undefined, runtime: Runtime, log: LogSink) {
+    this.#log = log
     this.#rpc = serverUrl === undefined ? undefined : new MicrosandboxRpc(serverUrl, apiKey, runtime)
   }
 
@@ -85,9 +78,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
         throw connectionFailed(`the microsandbox server: ${error.message}`, { method: 'sandbox.start' })
       throw new MachineStartError(wordsOf(error))
     }
-    const evaluator = new RemoteEvaluator(rpc, { sandbox, language: spec.language }, () =>
-      this.#stop(sandbox),
-    )
+    const evaluator = new RemoteEvaluator(rpc, sandbox, spec.language, () => this.#stop(sandbox))
     this.#running.set(sandbox, evaluator)
     return evaluator
   }
@@ -117,54 +108,45 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
       // One that is gone already is stopped.
       if (error instanceof RpcFailure && error.kind === 'failed') this.#left.delete(sandbox)
       const message = `sandbox ${sandbox} could not be stopped: ${wordsOf(error)}`
-      this.#options.log({ level: 'warn', message })
+      this.#log({ level: 'warn', message })
     }
   }
-}
-
-interface Place {
-  readonly sandbox: string
-  readonly language: string
 }
 
 class RemoteEvaluator implements Evaluator {
   readonly kind = 'evaluator'
   readonly ended: Promise<MachineEnd>
   readonly #rpc: MicrosandboxRpc
-  readonly #place: Place
+  readonly #sandbox: string
+  readonly #language: string
   readonly #release: () => Promise<void>
   #end: (end: MachineEnd) => void = () => {}
   #stopping: Promise<void> | undefined
 
-  constructor(rpc: MicrosandboxRpc, place: Place, release: () => Promise<void>) {
+  constructor(rpc: MicrosandboxRpc, sandbox: string, language: string, release: () => Promise<void>) {
     this.#rpc = rpc
-    this.#place = place
+    this.#sandbox = sandbox
+    this.#language = language
     this.#release = release
     this.ended = new Promise((resolve) => {
       this.#end = resolve
     })
   }
 
-  async evaluate(code: string, terms: EvaluationTerms): Promise<Evaluation> {
-    const { sandbox, language } = this.#place
-    const timeout = Math.ceil(terms.timeoutMs / 1000)
-    const params = { sandbox, namespace, code, language, timeout }
-    const streams = streamsOf(await this.#ask('Code', 'sandbox.repl.run', params, terms))
-    return { ...streams, isSuccess: streams.stderr === '' }
-  }
-
-  async command(
-    program: string,
-    args: readonly string[],
+  async evaluate(
+    what: { readonly code: string } | GuestCommand,
     terms: EvaluationTerms,
-  ): Promise<Evaluation & { readonly exitCode: number }> {
-    const { sandbox } = this.#place
-    const timeout = Math.ceil(terms.timeoutMs / 1000)
-    const params = { sandbox, namespace, command: program, args, timeout }
+  ): Promise<Evaluation> {
+    const place = { sandbox: this.#sandbox, namespace, timeout: Math.ceil(terms.timeoutMs / 1000) }
+    if ('code' in what) {
+      const params = { ...place, code: what.code, language: this.#language }
+      const streams = streamsOf(await this.#ask('Code', 'sandbox.repl.run', params, terms))
+      return { ...streams, exitCode: streams.stderr === '' ? 0 : 1 }
+    }
+    const params = { ...place, command: what.program, args: what.args }
     const result = await this.#ask('Command', 'sandbox.command.run', params, terms)
     const said = typeof result === 'object' && result !== null && 'exit_code' in result ? result.exit_code : 1
-    const exitCode = typeof said === 'number' ? said : 1
-    return { ...streamsOf(result), isSuccess: exitCode === 0, exitCode }
+    return { ...streamsOf(result), exitCode: typeof said === 'number' ? said : 1 }
   }
 
   stop(): Promise<void> {
