@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import process from 'node:process'
 import { Duplex } from 'node:stream'
-import { findProgram } from './host-program.js'
+import { SIGNALLED, findProgram } from './host-program.js'
 import { procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 
@@ -27,9 +27,6 @@ export interface ConfinePolicy {
 
 /** Of the child, on which bwrap reads the filter of system calls, which is that of machines. */
 const FILTER_DESCRIPTOR = 3
-
-/** What a shell adds to the number of the signal that has ended a program. */
-const SIGNALLED = 128
 
 /** The exit code of the program, or 2 for wrong arguments, or 126 where it cannot be confined. */
 export async function confine(args: readonly string[]): Promise<number> {

@@ -7,6 +7,9 @@ import { text } from 'node:stream/consumers'
 import type { Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { within } from '../runtime/deadline.js'
 
+/** What a shell adds to the number of the signal that has ended a program. */
+export const SIGNALLED = 128
+
 /** Where programs of the system are; a PATH may name scripts before them that look for another program. */
 export const systemFolders: readonly string[] = ['/usr/bin', '/usr/local/bin', '/bin']
 

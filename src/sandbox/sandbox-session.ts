@@ -6,6 +6,7 @@ import { Buffer } from 'node:buffer'
 import { constants } from 'node:os'
 import { type Clock, within } from '../runtime/deadline.js'
 import { type Artifact, Artifacts } from './artifacts.js'
+import { SIGNALLED } from './host-program.js'
 import type { CallOutput } from './call-output.js'
 import { type SandboxError, executionFailed, resourceLimit } from './errors.js'
 import type { Repl } from './repl.js'
@@ -269,9 +270,6 @@ function endable(what: Pick<GuestProcess, 'interrupt' | 'kill'>, machine: Machin
     stopMachine: () => machine.stop(),
   }
 }
-
-/** What a shell adds to the number of the signal that has ended a program. */
-const SIGNALLED = 128
 
 /** As shells say it. */
 function exitCodeOf({ code, signal }: GuestExit): number {

@@ -291,12 +291,6 @@ export interface ProgramPipes {
   closeOtherEnds(): void
 }
 
-/** Both ends of a pipe. */
-interface Ends {
-  readonly read: number
-  readonly write: number
-}
-
 /** Makes pipes before they are needed. */
 export class NamedPipes {
   readonly #ready: string[] = []
@@ -335,7 +329,7 @@ export class NamedPipes {
 }
 
 /** Reading does not wait for a writer, and writing finds a reader. */
-function openedPipe(path: string, opened: number[]): Ends {
+function openedPipe(path: string, opened: number[]): { readonly read: number; readonly write: number } {
   const read = open(path, constants.O_RDONLY | constants.O_NONBLOCK, opened)
   const write = open(path, constants.O_WRONLY, opened)
   rmSync(path)

@@ -1,10 +1,10 @@
 // A machine of bubblewrap: one bwrap, and in it an agent that starts programs.
 
 import { Buffer } from 'node:buffer'
-import { readFileSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import process from 'node:process'
 import type { Duplex } from 'node:stream'
-import { readProcess } from '../../../runtime/process-table.js'
+import { readProcFile, readProcess } from '../../../runtime/process-table.js'
 import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
@@ -187,7 +187,7 @@ function writtenIn(proc: string): number {
   let bytes = 0
   for (const name of namesIn(proc)) {
     if (!/^\d+$/.test(name)) continue
-    const [, written] = /^write_bytes: (\d+)$/m.exec(contentOf(`${proc}/${name}/io`)) ?? []
+    const [, written] = /^write_bytes: (\d+)$/m.exec(readProcFile(`${proc}/${name}/io`)) ?? []
     bytes += Number(written ?? 0)
   }
   return bytes
@@ -198,14 +198,6 @@ function namesIn(path: string): string[] {
     return readdirSync(path)
   } catch {
     return []
-  }
-}
-
-function contentOf(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
   }
 }
 
@@ -244,7 +236,7 @@ export async function startMachine(terms: StartTerms): Promise<BubblewrapMachine
   const stderr = new StderrHead(child.stderr)
   try {
     const first = await begun(terms, child)
-    const group = terms.host.scopes && (await groupOf(child.pid ?? 0))
+    const group = terms.host.scopes && groupOf(child.pid ?? 0)
     const machine = new BubblewrapMachine(terms, { child, first, group })
     const started = Promise.race([machine.ready.then(() => true), machine.ended.then(() => false)])
     const isReady = await within(started, spec.startTimeoutMs, runtime)

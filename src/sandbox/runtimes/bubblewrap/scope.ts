@@ -4,10 +4,9 @@
 // it, and becomes the command. So the limits hold for ordinary users too, and a machine stays inside the unit of its service.
 
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
-import { readFile } from 'node:fs/promises'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import { readProcFile } from '../../../runtime/process-table.js'
 import type { Runtime } from '../../../runtime/runtime.js'
 import { findProgram, programOutput } from '../../host-program.js'
 
@@ -75,19 +74,13 @@ export function scopeCommand({ program }: Scopes, name: string, flavor: FlavorLi
 }
 
 /** The folder of the group of a process that systemd-run has become; undefined where it is in none of its own. */
-export async function groupOf(pid: number): Promise<string | undefined> {
-  const groups = await readFile(`/proc/${pid}/cgroup`, 'latin1').catch(() => '')
-  const [, path] = /^0::(\/.*\.scope)$/m.exec(groups) ?? []
+export function groupOf(pid: number): string | undefined {
+  const [, path] = /^0::(\/.*\.scope)$/m.exec(readProcFile(`/proc/${pid}/cgroup`)) ?? []
   return path === undefined ? undefined : join(CGROUPS, path)
 }
 
 /** How many processes of a group the kernel has ended for want of memory; 0 where there is no group, or it is gone. */
 export function memoryKills(group: string | undefined): number {
-  if (group === undefined) return 0
-  try {
-    const [, count] = /^oom_kill (\d+)$/m.exec(readFileSync(join(group, 'memory.events'), 'latin1')) ?? []
-    return Number(count ?? 0)
-  } catch {
-    return 0
-  }
+  const events = group === undefined ? '' : readProcFile(join(group, 'memory.events'))
+  return Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0)
 }

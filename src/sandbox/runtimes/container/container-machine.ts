@@ -3,6 +3,7 @@
 import { constants } from 'node:os'
 import process from 'node:process'
 import { type Readable, Transform } from 'node:stream'
+import { SIGNALLED } from '../../host-program.js'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
@@ -274,9 +275,6 @@ kill -KILL $known`
 
 /** The beginning of stderr that may be held until its first line is whole. */
 const LINE_BYTES_MAX = 4096
-
-/** What a shell adds to the number of the signal that has ended a program. */
-const SIGNALLED = 128
 
 const LF = 0x0a
 
