@@ -125,7 +125,7 @@ export function remembered<T, S extends object = Subject>(make: (subject: S) => 
 }
 
 /** One row of a figure of throughput; those of one figure are measured in the same rounds. */
-export interface Stream {
+interface Stream {
   readonly title: string
   readonly aim: Aim
   readonly inflightMax: number
@@ -140,12 +140,12 @@ export interface Stream {
   readonly cpuAim: Aim | undefined
 }
 
-export interface Streams {
+interface Streams {
   readonly specs: readonly SubjectSpec[]
   readonly outcome: Outcome<ReadonlyMap<Stream, Sample>>
 }
 
-export async function measureStreams(
+async function measureStreams(
   settings: Settings,
   streams: readonly Stream[],
   rounds: number,
@@ -189,7 +189,7 @@ async function streamRows(settings: Settings, streams: readonly Stream[], rounds
   ])
 }
 
-export function throughputRows(settings: Settings, stream: Stream, { specs, outcome }: Streams): Row[] {
+function throughputRows(settings: Settings, stream: Stream, { specs, outcome }: Streams): Row[] {
   const made = relayRows({
     outcome,
     ways: waysOf(specs),
@@ -205,7 +205,7 @@ export function throughputRows(settings: Settings, stream: Stream, { specs, outc
 }
 
 /** Microseconds of the subject's processor time: by the MB where a call moves much, else by the call. */
-export function cpuOf(stream: Stream, samples: ReadonlyMap<Stream, Sample>): number | undefined {
+function cpuOf(stream: Stream, samples: ReadonlyMap<Stream, Sample>): number | undefined {
   const seconds = samples.get(stream)?.cpuSeconds
   const units = stream.callBytes > 0 ? (stream.count * stream.callBytes) / MB : stream.count
   return seconds === undefined ? undefined : (seconds * 1e6) / units
@@ -216,7 +216,7 @@ export function explainMissing(row: Row, settings: Settings): Row {
   return { ...row, note: proxySpec(settings.place, true) === undefined ? NOT_BUILT : 'no sample' }
 }
 
-export function cpuRows(settings: Settings, stream: Stream, { specs, outcome }: Streams): Row[] {
+function cpuRows(settings: Settings, stream: Stream, { specs, outcome }: Streams): Row[] {
   const perMegabyte = stream.callBytes > 0
   const aim = stream.cpuAim
   const made = relayRows({

@@ -28,7 +28,6 @@ import { many } from './many.js'
 import { onPage, pageTables } from './page-tables.js'
 import { type Row, markdown } from './report.js'
 import { sandbox } from './sandbox.js'
-import { sizes } from './sizes.js'
 import { memory, start } from './start.js'
 import { worst } from './worst.js'
 import { ENVELOPES, type Envelope, PAYLOADS, type Payload, payloadNamed } from './wire.js'
@@ -39,7 +38,6 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['latency', ['small calls over stdio, one at a time', latency]],
   ['results-1mb', ['results of 1 MB over stdio', results1]],
   ['results-10mb', ['results of 10 MB over stdio', results10]],
-  ['sizes', ['results of 1 KB to 16 MB over stdio, id first and id last', sizes]],
   ['arguments', ['arguments of 1 MB over stdio', arguments1]],
   ['mixed', ['small calls beside long results over stdio', mixed]],
   ['start', ['from the command to the first answer', start]],

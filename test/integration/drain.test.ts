@@ -146,18 +146,6 @@ describe('the end of mcps-proxy --http', () => {
     for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(found, name)))
   })
 
-  test('a second SIGTERM is obeyed at once, and leaves no server behind', async (t) => {
-    const [proxy, port] = await spawnHttp(t, itServer({ IT_STUBBORN: '1' }))
-    const pids = messageIn((await send(port, { body: callBody('pids', {}, 1) })).body)
-    send(port, { body: callBody('never', {}, 2) }).catch(() => undefined)
-    proxy.child.kill('SIGTERM')
-    await until(() => proxy.stderr.includes('SIGTERM: closing'))
-    proxy.child.kill('SIGTERM')
-    assert.equal(await proxy.exited, 128 + 15)
-    const found: unknown = JSON.parse(textAt(pids, 'result', 'content', 0, 'text'))
-    for (const name of ['pid', 'grandchild']) await until(() => gone(numberAt(found, name)))
-  })
-
   test('a slow reader gets its whole answer of 8 MiB', async (t) => {
     const [proxy, port] = await spawnHttp(t, itServer())
     const response = await open(port, { body: callBody('big', { bytes: 8 * MiB }, 1) })

@@ -3,7 +3,6 @@
 import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { type RawClient, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { itServer } from './support/programs.js'
@@ -67,23 +66,6 @@ async function whole(client: RawClient): Promise<void> {
 }
 
 describe('the bytes of a session', () => {
-  test('one byte at a time', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    const text = [
-      initialize('2025-06-18'),
-      initialized,
-      nonce('1', 'é😀'),
-      nonce('2', 'b'),
-      nonce('3', 'c'),
-    ].join('\n')
-    for (const byte of Buffer.from(`${text}\n`)) {
-      proxy.write(Uint8Array.of(byte))
-      await turn()
-    }
-    await whole(proxy.client)
-    assert.equal(textAt(said(await proxy.client.some('1', ({ value }) => at(value, 'id') === 1)), 'n'), 'é😀')
-  })
-
   test('lines that end with CR LF, blank lines, and no line feed at the end', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
     proxy.write(
