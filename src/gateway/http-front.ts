@@ -18,7 +18,7 @@ import type { GuardRemedies, HttpRules, PrincipalOf } from '../transports/http-s
 import { isLoopback } from '../transports/http-server/host.js'
 import type { RefusalKind, Wording } from '../transports/http-server/refusal.js'
 import { type HttpAddress, type HttpFrontParts, HttpServer } from '../transports/http-server/http-server.js'
-import { descriptorRoom } from '../upstream/process/descriptor-room.js'
+import { descriptorRoom } from '../upstream/process/descriptors.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 
 /** The access rules of the front; they may change while it runs. */

@@ -1,7 +1,8 @@
-// Reserves file descriptors for the proxy itself.
+// Reserves file descriptors for the proxy itself, and for the sessions that it has.
 //
-// A server takes three of them. When servers have taken the last one, the proxy
-// cannot load what it needs next, accept a client, or write its log.
+// A server takes three of them. When servers have taken the last one, the proxy cannot load what it needs next, accept a
+// client, or write its log. So existing sessions are served while new ones are refused: a new session would soon need a
+// server. A limit that the system does not report is noticed only when it is reached.
 
 import { closeSync, openSync, readFileSync } from 'node:fs'
 
@@ -36,5 +37,43 @@ export function descriptorLimit(): number {
     return Number.parseInt(max, 10) || Infinity
   } catch {
     return Infinity
+  }
+}
+
+/** From here on new sessions are refused. */
+const SESSIONS_SHARE = 0.9
+
+/** From here on new connections are refused: the log and modules that are loaded later need some. */
+const CONNECTIONS_SHARE = 0.95
+
+/** A new session takes no more than this, with the server that is started for it. */
+const TAKEN_MAX = 16
+
+/** So often at most the last answer is given again. */
+const AGAIN_MAX = 64
+
+export type DescriptorRoom = 'enough' | 'little' | 'none'
+
+/** Tells how much room there is; the system is asked each time, or now and then while there is plenty. */
+export function descriptorRoom(): () => DescriptorRoom {
+  const max = descriptorLimit()
+  let again = 0
+  return () => {
+    if (again-- > 0) return 'enough'
+    const lowest = lowestFree() ?? Infinity
+    again = Math.min(AGAIN_MAX, Math.floor((max * SESSIONS_SHARE - lowest) / TAKEN_MAX))
+    if (lowest >= max * CONNECTIONS_SHARE) return 'none'
+    return lowest >= max * SESSIONS_SHARE ? 'little' : 'enough'
+  }
+}
+
+/** A new descriptor gets the lowest free number, so at least as many are taken. */
+function lowestFree(): number | undefined {
+  try {
+    const descriptor = openSync('/dev/null', 'r')
+    closeSync(descriptor)
+    return descriptor
+  } catch {
+    return undefined
   }
 }
