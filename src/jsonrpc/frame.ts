@@ -16,7 +16,6 @@ import { type RequestId, canonical, readId } from './request-id.js'
 import {
   MEMBERS_MAX,
   type RoutedNames,
-  envelope,
   envelopeNames,
   indexOfName,
   metaNames,
@@ -154,19 +153,17 @@ function addressed(error: FrameError, line: Line): FrameError {
   return new FrameError(error.code, error.message, error.offset, isCall ? id : undefined)
 }
 
+/** The values of `envelope`, in its order. */
+type Envelope = (Span | undefined)[]
+
 /** Reads one frame; lives for one call. */
 class FrameReader implements MemberSink {
   readonly #line: Line
   readonly #limits: FrameLimits
   readonly #latest: LatestTexts | undefined
   readonly #strings: readonly number[] | undefined
-  // Where the values of the six members stand; nearly every message has no other.
-  #jsonrpc: Span | undefined
-  #id: Span | undefined
-  #method: Span | undefined
-  #params: Span | undefined
-  #result: Span | undefined
-  #error: Span | undefined
+  /** Where the values of the six members of an envelope stand; nearly every message has no other. */
+  readonly #values: Envelope = [undefined, undefined, undefined, undefined, undefined, undefined]
   /** The members of `params`; undefined where that is no object. */
   #paramsMembers: Members | undefined
   /** Those of `result` that somebody acts on. */
@@ -206,15 +203,9 @@ class FrameReader implements MemberSink {
   }
 
   add(key: number, keyEnd: number, start: number, end: number): boolean {
-    const value = { start, end }
-    const name = envelope[indexOfName(this.#line, key, keyEnd, envelopeNames.exact)]
-    if (name === 'id' && this.#id === undefined) this.#id = value
-    else if (name === 'jsonrpc' && this.#jsonrpc === undefined) this.#jsonrpc = value
-    else if (name === 'method' && this.#method === undefined) this.#method = value
-    else if (name === 'params' && this.#params === undefined) this.#params = value
-    else if (name === 'result' && this.#result === undefined) this.#result = value
-    else if (name === 'error' && this.#error === undefined) this.#error = value
-    else this.#isOdd = true
+    const name = indexOfName(this.#line, key, keyEnd, envelopeNames.exact)
+    if (name < 0 || this.#values[name] !== undefined) this.#isOdd = true
+    else this.#values[name] = { start, end }
     return ++this.#size <= MEMBERS_MAX
   }
 
@@ -225,24 +216,36 @@ class FrameReader implements MemberSink {
 
   #classify(multiline: boolean, start: number, end: number): Frame {
     const line = this.#line
-    const idSpan = this.#id
+    const [jsonrpc, idSpan, method, params, result, error] = this.#values
     const isNull = idSpan !== undefined && line[idSpan.start] === NULL
     const id = idSpan === undefined || isNull ? undefined : readId(line, idSpan.start, idSpan.end)
     // The id of an answer is not its sender's own.
-    const hasOutcome = this.#result !== undefined || this.#error !== undefined
-    this.#asker = this.#method === undefined && hasOutcome ? undefined : id
+    const hasOutcome = result !== undefined || error !== undefined
+    this.#asker = method === undefined && hasOutcome ? undefined : id
     if (this.#isOdd || this.#paramsMembers?.isOdd === true || this.#paramsMembers?.inner?.isOdd === true)
       this.#refuseAmbiguity({ start, end })
-    this.#refuseOtherVersions()
-    if (this.#method === undefined) return this.#response(multiline, id, idSpan)
-    if (hasOutcome) this.#invalid("a message with 'method' has no 'result' or 'error'")
-    return this.#call(multiline, id, idSpan, this.#method)
+    this.#refuseOtherVersions(jsonrpc)
+    if (method !== undefined) {
+      if (hasOutcome) this.#invalid("a message with 'method' has no 'result' or 'error'")
+      return this.#call(multiline, id, idSpan, this.#methodAt(method), this.#readParams(params))
+    }
+    if (result !== undefined && error !== undefined)
+      return this.#invalid("a response has a 'result' or an 'error', not both")
+    if (error !== undefined) return { kind: 'error', line, multiline, id, idSpan, error }
+    if (result === undefined) return this.#invalid("a message has a 'method', a 'result' or an 'error'")
+    if (id === undefined || idSpan === undefined)
+      return this.#invalid("a result names the 'id' of its request")
+    return { kind: 'result', line, multiline, id, idSpan, result, named: this.#named }
   }
 
-  #call(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined, methodSpan: Span): Frame {
+  #call(
+    multiline: boolean,
+    id: RequestId | undefined,
+    idSpan: Span | undefined,
+    method: string,
+    params: Params,
+  ): RequestFrame | NotificationFrame {
     const line = this.#line
-    const method = this.#methodAt(methodSpan)
-    const params = this.#readParams()
     if (idSpan === undefined) return { kind: 'notification', line, multiline, method, params }
     if (id === undefined)
       throw new FrameError('FRAME_ID', "'id' must be a string or an integer", idSpan.start)
@@ -257,28 +260,13 @@ class FrameReader implements MemberSink {
     return this.#invalid(`'method' is longer than ${this.#limits.methodBytesMax} bytes`, span)
   }
 
-  #readParams(): Params {
-    const span = this.#params
+  #readParams(span: Span | undefined): Params {
     if (span !== undefined && this.#line[span.start] !== OPEN_OBJECT) {
       this.#invalid("'params' must be an object", span)
     }
     const members = this.#paramsMembers ?? noMembers
     const metaSpan = members.span('_meta')
     return { span, members, metaSpan, meta: members.inner ?? noMembers }
-  }
-
-  #response(multiline: boolean, id: RequestId | undefined, idSpan: Span | undefined): ResponseFrame {
-    const line = this.#line
-    const result = this.#result
-    const error = this.#error
-    if (result !== undefined && error !== undefined) {
-      return this.#invalid("a response has a 'result' or an 'error', not both")
-    }
-    if (error !== undefined) return { kind: 'error', line, multiline, id, idSpan, error }
-    if (result === undefined) return this.#invalid("a message has a 'method', a 'result' or an 'error'")
-    if (id === undefined || idSpan === undefined)
-      return this.#invalid("a result names the 'id' of its request")
-    return { kind: 'result', line, multiline, id, idSpan, result, named: this.#named }
   }
 
   /** Some key is not a routed one, or stands twice. */
@@ -294,8 +282,7 @@ class FrameReader implements MemberSink {
     throw new FrameError('FRAME_AMBIGUOUS', found.message, found.offset, asker)
   }
 
-  #refuseOtherVersions(): void {
-    const span = this.#jsonrpc
+  #refuseOtherVersions(span: Span | undefined): void {
     if (span !== undefined && isKey(this.#line, span.start, span.end, '2.0')) return
     if (stringAt(this.#line, span) !== '2.0') this.#invalid(`'jsonrpc' must be "2.0"`, span)
   }
