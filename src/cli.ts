@@ -27,6 +27,8 @@ async function run(command: Command): Promise<number> {
       return (await import('./cli/run-check.js')).runCheck(command)
     case 'doctor':
       return (await import('./cli/run-check.js')).runDoctor(command)
+    case 'edit':
+      return (await import('./cli/edit.js')).runEdit(command)
     case 'ask':
       return (await import('./cli/ask.js')).runAsk(command)
     case 'help':

@@ -5,6 +5,8 @@ import { nearest } from '../text/nearest.js'
 import type { RemoteServer } from '../proxy/remote.js'
 import type { SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js'
 import type { AskCommand } from './ask.js'
+import type { EditCommand } from './edit.js'
+import { headersOf, mistakeInHeaders } from './header-fields.js'
 import { commandNamed, commands } from './commands.js'
 import { millisecondsOf, timeoutMsMax } from './milliseconds.js'
 import { options, spelled } from './options.js'
@@ -74,6 +76,7 @@ export type Command =
   | ReplayCommand
   | SandboxCommand
   | AskCommand
+  | EditCommand
   | DoctorCommand
   /** Of one command where it is named. */
   | { readonly kind: 'help'; readonly about?: string }
@@ -81,7 +84,8 @@ export type Command =
   | Usage
 
 const asks = ['doctor', 'tools', 'call', 'read', 'prompt'] as const
-const subCommands: readonly string[] = ['stdio', 'http', 'replay', 'sandbox', ...asks]
+const edits = ['add', 'remove', 'enable', 'disable'] as const
+const subCommands: readonly string[] = ['stdio', 'http', 'replay', 'sandbox', ...asks, ...edits]
 
 /** The options that some commands stand for. */
 const olderSpelling: ReadonlyMap<string, string> = new Map([
@@ -124,6 +128,10 @@ function askOf(tokens: Tokens): (typeof asks)[number] | undefined {
   return asks.find((name) => name === subCommandOf(tokens))
 }
 
+function editOf(tokens: Tokens): (typeof edits)[number] | undefined {
+  return edits.find((name) => name === subCommandOf(tokens))
+}
+
 function asksFor(tokens: Tokens, mode: 'stdio' | 'http'): boolean {
   return tokens.values.has(mode) || subCommandOf(tokens) === mode
 }
@@ -133,6 +141,7 @@ function modeOf(tokens: Tokens): CommandMode | undefined {
   if (tokens.values.has('check')) return 'check'
   if (subCommandOf(tokens) === 'replay') return 'replay'
   if (askOf(tokens) !== undefined) return 'ask'
+  if (editOf(tokens) !== undefined) return 'edit'
   if (asksFor(tokens, 'stdio')) return 'stdio'
   if (asksFor(tokens, 'http')) return 'http'
   return tokens.values.has('url') ? 'url' : undefined
@@ -143,7 +152,7 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
   const mode = modeOf(tokens)
   if (asksFor(tokens, 'stdio') && asksFor(tokens, 'http'))
     return usage('--stdio and --http cannot be used together', 'choose one')
-  if (values.has('schema') && !asksFor(tokens, 'stdio') && mode !== 'ask')
+  if (values.has('schema') && !asksFor(tokens, 'stdio') && mode !== 'ask' && mode !== 'edit')
     return usage('--schema works only with --stdio', 'for example: mcps-proxy --stdio --schema=workspace')
   const stray = options.find(({ name, modes }) => values.has(name) && !modes.includes(mode ?? 'http'))
   if (stray === undefined) return undefined
@@ -154,6 +163,7 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
 
 function nameOf(mode: CommandMode): string {
   if (mode === 'ask') return asks.join(', ')
+  if (mode === 'edit') return 'add'
   return mode === 'replay' || mode === 'sandbox' ? mode : spelled(mode)
 }
 
@@ -161,6 +171,7 @@ function mistakeInWords(tokens: Tokens): Usage | undefined {
   const { rest, values } = tokens
   const mode = modeOf(tokens)
   if (mode === 'ask') return mistakeInAsk(tokens)
+  if (mode === 'edit') return mistakeInEdit(tokens)
   const [stray] = mode === 'replay' ? [] : wordsBehindMode(tokens).slice(isFileOfCheck(tokens) ? 1 : 0)
   if (stray !== undefined) return unexpected(stray)
   if (rest !== undefined && mode !== 'replay')
@@ -194,6 +205,32 @@ function mistakeInAsk(tokens: Tokens): Usage | undefined {
     return usage(`unexpected argument "${stray}"`)
   if (tokens.rest !== undefined) return usage(`${what} takes nothing behind --`)
   return undefined
+}
+
+const addExample = 'for example: mcps-proxy add files -- npx -y @modelcontextprotocol/server-filesystem /tmp'
+
+function mistakeInEdit(tokens: Tokens): Usage | undefined {
+  const what = editOf(tokens)
+  const [name, url, stray] = wordsBehindMode(tokens)
+  const { rest, values, lists } = tokens
+  if (name === undefined) return usage(`${what} needs the name of a server`, what === 'add' ? addExample : '')
+  if (stray !== undefined) return usage(`unexpected argument "${stray}"`)
+  if (what !== 'add') {
+    const given = ['env', 'header', 'force'].find((option) => values.has(option))
+    if (given !== undefined) return usage(`--${given} works only with add`)
+    return url === undefined && rest === undefined ? undefined : usage(`${what} takes one name`)
+  }
+  const hasCommand = rest !== undefined && rest.length > 0
+  if (hasCommand === (url !== undefined))
+    return usage('add needs a command behind --, or an address', addExample)
+  if (url !== undefined && !/^https?:\/\//.test(url))
+    return usage('the address must begin with http:// or https://', addExample)
+  const wrong = (lists.get('env') ?? []).find((each) => !/^[^=]+=/.test(each))
+  if (wrong !== undefined) return usage(`--env is "${wrong}"`, 'it must be NAME=VALUE')
+  if (hasCommand && values.has('header')) return usage('--header works only with an address')
+  const header = mistakeInHeaders(tokens)
+  if (header !== undefined) return header
+  return url !== undefined && values.has('env') ? usage('--env works only with a command') : undefined
 }
 
 function wordsBehindMode(tokens: Tokens): readonly string[] {
@@ -263,6 +300,7 @@ function commandOf(tokens: Tokens): Command {
   if (mode === 'replay') return replayOf(tokens)
   if (mode === 'sandbox') return sandboxOf(tokens)
   if (mode === 'ask') return askCommandOf(tokens)
+  if (mode === 'edit') return editCommandOf(tokens)
   return mode === 'stdio' || mode === 'url' ? stdioOf(tokens) : httpOf(tokens)
 }
 
@@ -294,6 +332,35 @@ function askCommandOf(tokens: Tokens): AskCommand | DoctorCommand {
     timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
     ...asked,
   }
+}
+
+function editCommandOf(tokens: Tokens): EditCommand {
+  const { values } = tokens
+  const [name = ''] = wordsBehindMode(tokens)
+  const what = editOf(tokens) ?? 'add'
+  const entry = entryOf(tokens)
+  const edit =
+    what === 'add'
+      ? ({ kind: what, name, entry, replaces: values.has('force') } as const)
+      : { kind: what, name }
+  return { kind: 'edit', edit, config: values.get('config'), schema: values.get('schema') ?? 'default' }
+}
+
+/** The server as the configuration file has it. */
+function entryOf(tokens: Tokens): object {
+  const [, url] = wordsBehindMode(tokens)
+  const [command, ...args] = tokens.rest ?? []
+  if (url !== undefined) {
+    const headers = headersOf(tokens)
+    return { url, ...(Object.keys(headers).length > 0 && { headers }) }
+  }
+  const env = Object.fromEntries(
+    (tokens.lists.get('env') ?? []).map((each) => [
+      each.slice(0, each.indexOf('=')),
+      each.slice(each.indexOf('=') + 1),
+    ]),
+  )
+  return { command, ...(args.length > 0 && { args }), ...(Object.keys(env).length > 0 && { env }) }
 }
 
 function stdioOf(tokens: Tokens): StdioCommand {

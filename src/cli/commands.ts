@@ -69,6 +69,33 @@ Google's IAM every request carries an ID token from Application Default Credenti
     examples: ['mcps-proxy sandbox --check', 'mcps-proxy sandbox --stdio'],
   },
   {
+    name: 'add',
+    takes: 'NAME -- COMMAND... | URL',
+    about: 'adds a server to the configuration file',
+    group: 'SET UP',
+    mode: 'edit',
+    details: `Writes the server into the configuration file, which keeps its comments and its order, and prints
+the lines that change. A running proxy reads the file again. Nothing is written that a start would
+refuse, and a server of that name is replaced only with --force.`,
+    examples: [
+      'mcps-proxy add files -- npx -y @modelcontextprotocol/server-filesystem /tmp',
+      "mcps-proxy add linear https://mcp.linear.app/mcp --header 'Authorization: Bearer ${LINEAR_TOKEN}'",
+    ],
+  },
+  ...(['remove', 'enable', 'disable'] as const).map((name) => ({
+    name,
+    takes: 'NAME',
+    about: {
+      remove: 'takes a server out of the configuration file',
+      enable: 'lets a server that was disabled start again',
+      disable: 'keeps a server in the file, and starts it no more',
+    }[name],
+    group: 'SET UP' as const,
+    mode: 'edit' as const,
+    details: 'The file keeps its comments and its order; the lines that change are printed.',
+    examples: [`mcps-proxy ${name} files`],
+  })),
+  {
     name: 'check',
     takes: '[FILE]',
     about: 'every problem of the configuration; starts nothing',

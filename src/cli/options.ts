@@ -1,7 +1,7 @@
 // Every option of the command line: one table for the parser, the suggestions and the help.
 
 /** The modes of the program. */
-export type CommandMode = 'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox' | 'ask'
+export type CommandMode = 'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox' | 'ask' | 'edit'
 
 export interface Option {
   readonly name: string
@@ -18,7 +18,7 @@ export interface Option {
 type More = Partial<Pick<Option, 'aliases' | 'kind'>>
 
 const serving = ['stdio', 'http', 'url', 'sandbox'] as const
-const every = [...serving, 'replay', 'check', 'ask'] as const
+const every = [...serving, 'replay', 'check', 'ask', 'edit'] as const
 
 function option(name: string, about: string, modes: Option['modes'], more: More = {}): Option {
   return { name, about, modes, aliases: [], kind: 'switch', value: '', ...more }
@@ -34,12 +34,13 @@ export const options: readonly Option[] = [
     'stdio',
     'check',
     'ask',
+    'edit',
   ]),
   valued(
     'config',
     'FILE',
     'The configuration file; --mcp-config is the same',
-    ['stdio', 'http', 'check', 'sandbox', 'ask'],
+    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit'],
     { aliases: ['c', 'mcp-config'] },
   ),
   valued('check', '[FILE]', 'Check a configuration, print every problem, exit 0 or 1', ['check', 'sandbox'], {
@@ -47,7 +48,10 @@ export const options: readonly Option[] = [
   }),
   option('start', 'With --check, start every server and say what came of it', ['check']),
   valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', serving),
-  option('force', 'Let --record replace a file that exists', serving),
+  option('force', 'Let --record replace a file that exists, and add a server', [...serving, 'edit']),
+  valued('env', 'NAME=VALUE', 'With add: a variable of the server; may be given again', ['edit'], {
+    kind: 'list',
+  }),
   valued('timeout', 'MS', 'Longest time for a call in milliseconds, for every server', [
     ...serving,
     'replay',
@@ -70,7 +74,7 @@ export const options: readonly Option[] = [
     'header',
     "'NAME: VALUE'",
     'Header field of every request to the --url; may be given again',
-    ['url', 'replay'],
+    ['url', 'replay', 'edit'],
     { kind: 'list', aliases: ['H'] },
   ),
   valued('auth', 'HOW', 'auto, google (send ID tokens) or none; only with --url', ['url']),

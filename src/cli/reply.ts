@@ -21,7 +21,10 @@ export interface Reply {
 
 /** Requested text goes to stdout, problems to stderr. */
 export function replyTo(
-  command: Exclude<Command, { kind: 'stdio' | 'http' | 'replay' | 'check' | 'sandbox' | 'ask' | 'doctor' }>,
+  command: Exclude<
+    Command,
+    { kind: 'stdio' | 'http' | 'replay' | 'check' | 'sandbox' | 'ask' | 'doctor' | 'edit' }
+  >,
   program: string,
 ): Reply {
   if (command.kind === 'help')

@@ -1,0 +1,83 @@
+// `add`, `remove`, `enable` and `disable`: changes of the configuration file, which a running proxy reads again.
+
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import process from 'node:process'
+import { resolveConfig, usualConfigFile } from '../config/config.js'
+import { EditMistake, type ServerEdit, changedLines, editServer } from '../config/edit.js'
+import { readJson } from '../config/json-syntax.js'
+import { escapeText } from '../log/log.js'
+import { errorCode } from '../text/error-text.js'
+import { say } from './say.js'
+
+export interface EditCommand {
+  readonly kind: 'edit'
+  readonly edit: ServerEdit
+  readonly config: string | undefined
+  readonly schema: string
+}
+
+/** Prints the lines that change; nothing is written that a start would refuse. @returns the exit code */
+export async function runEdit({ edit, config, schema }: EditCommand): Promise<number> {
+  const { env } = process
+  const path = config ?? (env['MCPS_PROXY_CONFIG'] || usualConfigFile(env))
+  const before = textOf(path)
+  try {
+    const after = editServer(before, schema, edit)
+    refuseMistakes(after, path)
+    if (after === before) return await told(`${path}: nothing to change`)
+    write(path, after)
+    return await told(`${path}:\n${changedLines(before, after)}`.trimEnd())
+  } catch (error) {
+    if (!(error instanceof EditMistake)) throw error
+    await say('stderr', `mcps-proxy: ${escapeText(`${path}: ${error.message}`)}\n`)
+    return 2
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return ''
+    throw error
+  }
+}
+
+/** @throws ConfigError with every problem that a start would refuse */
+function refuseMistakes(text: string, path: string): void {
+  const read = readJson(text)
+  const value = read.kind === 'value' ? read.value : undefined
+  resolveConfig(value, { source: path, folder: dirname(path), env: process.env, servesHttp: false })
+}
+
+/** A reader finds the old text or the new one; a link stays a link. */
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  const target = isLink && existsSync(path) ? realpathSync(path) : path
+  const mode = statSync(target, { throwIfNoEntry: false })?.mode ?? 0o600
+  const draft = `${target}.${process.pid}.tmp`
+  try {
+    writeFileSync(draft, text, { mode: mode & 0o777 })
+    renameSync(draft, target)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+}
+
+async function told(text: string): Promise<number> {
+  await say('stdout', `${text.split('\n').map(escapeText).join('\n')}\n`)
+  return 0
+}

@@ -1,0 +1,94 @@
+// Changes of a configuration file that keep its comments, its order and its indentation.
+
+import { type JSONPath, applyEdits, modify } from 'jsonc-parser'
+import { readJson } from './json-syntax.js'
+
+/** What is done to one server of a schema. */
+export type ServerEdit =
+  | { readonly kind: 'add'; readonly name: string; readonly entry: object; readonly replaces: boolean }
+  | { readonly kind: 'remove' | 'enable' | 'disable'; readonly name: string }
+
+/** Why a file cannot be changed so, in words. */
+export class EditMistake extends Error {}
+
+const EMPTY = '{\n  "mcpServers": {}\n}\n'
+
+/**
+ * Gives the text with the change; an empty text becomes a file with the one server.
+ *
+ * @throws EditMistake when there is no such server or schema, or already one
+ */
+export function editServer(text: string, schema: string, edit: ServerEdit): string {
+  const old = text.trim() === '' ? EMPTY : text
+  const read = readJson(old)
+  if (read.kind === 'mistake') {
+    const { line, column, message } = read.mistake
+    throw new EditMistake(`line ${line}, column ${column}: ${message}`)
+  }
+  const folder = serversPath(read.value, schema)
+  const servers = memberAt(read.value, folder)
+  const path = [...folder, edit.name]
+  const isThere = isObject(servers) && Object.hasOwn(servers, edit.name)
+  if (edit.kind === 'add' && isThere && !edit.replaces)
+    throw new EditMistake(`there is a server '${edit.name}' already; --force replaces it`)
+  if (edit.kind !== 'add' && !isThere) throw new EditMistake(noSuchServer(servers, edit.name))
+  const options = { formattingOptions: formOf(old) }
+  switch (edit.kind) {
+    case 'add':
+      return applyEdits(old, modify(old, path, edit.entry, options))
+    case 'remove':
+      return applyEdits(old, modify(old, path, undefined, options))
+    case 'disable':
+      return applyEdits(old, modify(old, [...path, 'disabled'], true, options))
+    case 'enable':
+      return applyEdits(old, modify(old, [...path, 'disabled'], undefined, options))
+  }
+}
+
+/** Where the servers of a schema stand, in each of the shapes of a file. */
+function serversPath(value: unknown, schema: string): JSONPath {
+  const root = isObject(value) ? value : {}
+  if (isObject(root['schemas'])) {
+    if (!Object.hasOwn(root['schemas'], schema))
+      throw new EditMistake(
+        `there is no schema '${schema}'; --schema takes ${Object.keys(root['schemas']).join(', ')}`,
+      )
+    return ['schemas', schema, 'mcpServers']
+  }
+  if (schema !== 'default')
+    throw new EditMistake(`there is no schema '${schema}': the file has one, which is 'default'`)
+  return [isObject(root['servers']) ? 'servers' : 'mcpServers']
+}
+
+function noSuchServer(servers: unknown, name: string): string {
+  const names = isObject(servers) ? Object.keys(servers) : []
+  const others = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
+  return `there is no server '${name}'; ${others}`
+}
+
+function memberAt(value: unknown, path: JSONPath): unknown {
+  return path.reduce<unknown>((at, name) => (isObject(at) ? at[String(name)] : undefined), value)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The indentation and the line ends of the file. */
+function formOf(text: string): { insertSpaces: boolean; tabSize: number; eol: string } {
+  const [, indent = '  '] = /^([ \t]+)\S/m.exec(text) ?? []
+  const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  return { insertSpaces: !indent.startsWith('\t'), tabSize: indent.length, eol }
+}
+
+/** The lines that differ: what goes, then what comes. */
+export function changedLines(before: string, after: string): string {
+  const [old, now] = [before.split('\n'), after.split('\n')]
+  let start = 0
+  while (start < old.length && start < now.length && old[start] === now[start]) start++
+  let end = 0
+  while (end < old.length - start && end < now.length - start && old.at(-1 - end) === now.at(-1 - end)) end++
+  const gone = old.slice(start, old.length - end).map((line) => `- ${line}\n`)
+  const come = now.slice(start, now.length - end).map((line) => `+ ${line}\n`)
+  return [...gone, ...come].join('')
+}

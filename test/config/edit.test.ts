@@ -1,0 +1,156 @@
+// Changes of a configuration file: what stays, and what is refused.
+
+import { strict as assert } from 'node:assert'
+import { spawnSync } from 'node:child_process'
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, describe, test } from 'node:test'
+import { EditMistake, type ServerEdit, changedLines, editServer } from '../../src/config/edit.js'
+import { cli } from '../integration/support/programs.js'
+import { scratch } from '../integration/support/spawned.js'
+
+const add = (name: string, replaces = false): ServerEdit => ({
+  kind: 'add',
+  name,
+  entry: { command: 'c', args: ['x'] },
+  replaces,
+})
+
+const commented = `{
+\t// Those of the team.
+\t"mcpServers": {
+\t\t"b": { "command": "b" }, // stays
+\t\t"a": { "command": "a" } /* last */
+\t},
+\t"startupGraceMs": 5 // as measured
+}
+`
+
+describe('a change of the file', () => {
+  test('keeps comments, order and tabs', () => {
+    const text = editServer(commented, 'default', { kind: 'disable', name: 'a' })
+    for (const kept of ['// Those of the team.', '// stays', '/* last */', '// as measured'])
+      assert(text.includes(kept), text)
+    assert(text.indexOf('"b"') < text.indexOf('"a"'))
+    assert.match(text, /\n\t+"disabled": true/)
+    assert(!/^ /m.test(text), text)
+  })
+
+  test('is undone by its opposite', () => {
+    const plain = '{\n  "mcpServers": {\n    "a": {\n      "command": "a"\n    }\n  }\n}\n'
+    const added = editServer(plain, 'default', add('b'))
+    assert.equal(editServer(added, 'default', { kind: 'remove', name: 'b' }), plain)
+    const disabled = editServer(plain, 'default', { kind: 'disable', name: 'a' })
+    assert.equal(editServer(disabled, 'default', { kind: 'enable', name: 'a' }), plain)
+  })
+
+  test('finds the servers in each shape of a file, and keeps its line ends', () => {
+    const schemas = '{"schemas":{"default":{"mcpServers":{}},"w":{"mcpServers":{}}}}'
+    assert.match(editServer(schemas, 'w', add('s')), /"w":\s*\{\s*"mcpServers":\s*\{\s*"s":/)
+    assert.match(editServer('{"servers":{}}', 'default', add('s')), /^\{\s*"servers":\s*\{\s*"s":/)
+    assert.match(editServer('{\r\n  "mcpServers": {}\r\n}\r\n', 'default', add('s')), /"c",\r\n/)
+    assert.match(editServer('', 'default', add('s')), /^\{\n {2}"mcpServers": \{\n {4}"s": \{\n/)
+  })
+
+  for (const [title, text, schema, edit, problem] of [
+    [
+      'a server that is there',
+      commented,
+      'default',
+      add('a'),
+      /there is a server 'a' already; --force replaces it/,
+    ],
+    [
+      'a server that is not there',
+      commented,
+      'default',
+      { kind: 'remove', name: 'c' },
+      /no server 'c'; it has b, a/,
+    ],
+    ['a schema of a file without any', commented, 'w', add('s'), /no schema 'w': the file has one/],
+    [
+      'a schema that is not there',
+      '{"schemas":{"x":{"mcpServers":{}}}}',
+      'w',
+      add('s'),
+      /no schema 'w'; --schema takes x/,
+    ],
+    ['a file that is no JSON', '{', 'default', add('s'), /^line 1, column 2: /],
+  ] as const)
+    test(`refuses ${title}`, () => {
+      assert.throws(
+        () => editServer(text, schema, edit),
+        (error) => error instanceof EditMistake && problem.test(error.message),
+      )
+    })
+
+  test('shows the lines that differ', () => {
+    assert.equal(changedLines('a\nb\nc\n', 'a\nx\ny\nc\n'), '- b\n+ x\n+ y\n')
+    assert.equal(changedLines('a\n', 'a\n'), '')
+  })
+})
+
+function inHome(home: string, ...args: string[]): { code: number | null; out: string; err: string } {
+  const env = { ...process.env, HOME: home, MCPS_PROXY_CONFIG: '' }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { encoding: 'utf8', env })
+  return { code: status, out: stdout, err: stderr }
+}
+
+function run(
+  t: TestContext,
+  ...args: string[]
+): { code: number | null; out: string; err: string; home: string } {
+  const home = scratch(t)
+  return { ...inHome(home, ...args), home }
+}
+
+describe('the commands', () => {
+  test('add makes a file that only its owner reads, and remove, disable and enable change it', (t) => {
+    const { code, out, home } = run(t, 'add', 'files', '--env', 'A=b=c', '--', 'npx', '-y', 'x')
+    assert.equal(code, 0)
+    assert.match(out, /^\+ {5}"files": \{$/m)
+    const path = join(home, '.mcps-proxy', 'config.json')
+    const read = (): unknown => JSON.parse(readFileSync(path, 'utf8'))
+    const files = { command: 'npx', args: ['-y', 'x'], env: { A: 'b=c' } }
+    assert.deepEqual(read(), { mcpServers: { files } })
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    assert.equal(inHome(home, 'add', 'far', 'https://h/mcp', '-H', 'X-Key: k').code, 0)
+    assert.deepEqual(read(), {
+      mcpServers: { files, far: { url: 'https://h/mcp', headers: { 'X-Key': 'k' } } },
+    })
+    assert.equal(inHome(home, 'remove', 'far').code, 0)
+    inHome(home, 'disable', 'files')
+    assert.deepEqual(read(), { mcpServers: { files: { ...files, disabled: true } } })
+    inHome(home, 'enable', 'files')
+    assert.deepEqual(read(), { mcpServers: { files } })
+    assert.match(inHome(home, 'enable', 'files').out, /nothing to change/)
+    assert.deepEqual(readdirSync(join(home, '.mcps-proxy')), ['config.json'])
+  })
+
+  test('what a start would refuse is not written', (t) => {
+    const { code, err, home } = run(t, 'add', 'bad', '--', '')
+    assert.equal(code, 2)
+    assert.match(err, /mcpServers\.bad\.command is ""/)
+    assert.deepEqual(readdirSync(home), [])
+  })
+
+  test('a link stays a link, and the mode of its file too', (t) => {
+    const home = scratch(t)
+    mkdirSync(join(home, 'real'))
+    const [real, link] = [join(home, 'real', 'c.json'), join(home, 'c.json')]
+    writeFileSync(real, '{"mcpServers":{}}', { mode: 0o640 })
+    symlinkSync(real, link)
+    assert.equal(inHome(home, 'add', 's', '--config', link, '--', 'x').code, 0)
+    assert(lstatSync(link).isSymbolicLink())
+    assert.equal(statSync(real).mode & 0o777, 0o640)
+    assert.match(readFileSync(real, 'utf8'), /"s"/)
+  })
+})
