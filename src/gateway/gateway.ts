@@ -14,7 +14,7 @@ import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from '../proxy/proxy-options.js'
 import { type SchemasServing, type ServedGateway, serveSchemas } from './serving.js'
 import { defaultHttpServerLimits } from '../transports/http-server/limits.js'
-import type { LogSink, Runtime } from '../runtime/runtime.js'
+import type { LogSink } from '../runtime/runtime.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../transports/http-server/host.js'
 import { schemaAt } from './routes.js'
@@ -65,11 +65,6 @@ const remedies: FrontRemedies = {
   name: (host) => `add it to server.allowedHosts, "allowedHosts": ["${host}"]`,
 }
 
-interface GatewayParts extends GatewayOptions {
-  readonly log: LogSink
-  readonly runtime: Runtime
-}
-
 /**
  * Starts every enabled schema and listens.
  *
@@ -78,20 +73,19 @@ interface GatewayParts extends GatewayOptions {
  */
 export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
   const common = openCommon(config, options)
-  const parts = { ...options, log: common.log, runtime: common.runtime }
-  const proxies = new SchemaProxies(parts, common)
+  const proxies = new SchemaProxies(options, common)
   let serving: SchemasServing | undefined
   try {
     // No server is started for a front that cannot be had. Nobody can ask before the proxies are there, since they are
     // made in the same turn of the event loop.
-    refuseGateway(config, parts)
-    const isReady = parts.beforeListening?.(common.events)
+    refuseGateway(config, options)
+    const isReady = options.beforeListening?.(common.events)
     if (isReady !== undefined) await Promise.all([proxies.change(config), isReady])
-    serving = await listen(config, parts, proxies.served(config))
+    serving = await listen(config, options, common, proxies.served(config))
     const opened = proxies.change(config)
-    serving.change(proxies.served(config), rulesOf(config, parts))
+    serving.change(proxies.served(config), rulesOf(config, options))
     await opened
-    return gatewayOf(config, parts, proxies, serving, common)
+    return gatewayOf(config, options, proxies, serving, common)
   } catch (error) {
     await proxies.close(0)
     await serving?.close()
@@ -102,17 +96,18 @@ export async function openGateway(config: Configuration, options: GatewayOptions
 
 function gatewayOf(
   config: Configuration,
-  parts: GatewayParts,
+  options: GatewayOptions,
   proxies: SchemaProxies,
   serving: SchemasServing,
   common: Common,
 ): Gateway {
   let isClosing = false
   const changes = new CoalescedChanges(async (next: Configuration) => {
-    if (isClosing) return parts.log({ level: 'warn', message: 'a changed configuration is ignored: closing' })
-    warnOfFixed(config, next, parts)
+    if (isClosing)
+      return common.log({ level: 'warn', message: 'a changed configuration is ignored: closing' })
+    warnOfFixed(config, next, options, common.log)
     const changed = proxies.change(next)
-    serving.change(proxies.served(next), rulesOf(next, parts))
+    serving.change(proxies.served(next), rulesOf(next, options))
     await changed
   })
   const { host, port, origin } = serving
@@ -122,7 +117,7 @@ function gatewayOf(
     origin,
     on: (name, listener) => common.events.on(name, listener),
     reload: async (next) => {
-      serving.check(rulesOf(next, parts))
+      serving.check(rulesOf(next, options))
       refuseOwnAddress(next, { host, port })
       await changes.take(next)
     },
@@ -154,35 +149,40 @@ function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules
 }
 
 /** What is given by the command line, or by the configuration that the front was started with. */
-function warnOfFixed(started: Configuration, next: Configuration, parts: GatewayParts): void {
+function warnOfFixed(
+  started: Configuration,
+  next: Configuration,
+  options: GatewayOptions,
+  log: LogSink,
+): void {
   const [was, is] = [started.server, next.server]
   const rows = [
-    ['host', parts.host ?? is.host, parts.host ?? was.host],
-    ['port', parts.port ?? is.port, parts.port ?? was.port],
+    ['host', options.host ?? is.host, options.host ?? was.host],
+    ['port', options.port ?? is.port, options.port ?? was.port],
     ['keepAliveTimeout', is.keepAliveTimeoutMs, was.keepAliveTimeoutMs],
   ] as const
   for (const [key, now, before] of rows) {
     if (now === before) continue
-    parts.log({ level: 'warn', message: needsRestart(`server.${key}`, now, before) })
+    log({ level: 'warn', message: needsRestart(`server.${key}`, now, before) })
   }
 }
 
 /** The proxies of the enabled schemas. */
 class SchemaProxies {
-  readonly #parts: GatewayParts
+  readonly #options: GatewayOptions
   readonly #common: Common
   readonly #proxies = new Map<string, McpProxy>()
   /** Of schemas that are gone; their calls may still run. */
   readonly #going = new Set<McpProxy>()
 
-  constructor(parts: GatewayParts, common: Common) {
-    this.#parts = parts
+  constructor(options: GatewayOptions, common: Common) {
+    this.#options = options
     this.#common = { ...common, close: nothing }
   }
 
   /** Every schema of the configuration that the proxies were changed to. */
   served({ schemas, server }: Configuration): ServedGateway {
-    const name = this.#parts.name ?? server.name
+    const name = this.#options.name ?? server.name
     return {
       name,
       schemas: new Map([...schemas.keys()].map((schema) => [schema, this.#proxies.get(schema)])),
@@ -203,7 +203,7 @@ class SchemaProxies {
   }
 
   #open(schema: string, config: Configuration): void {
-    const options = { eager: true, ...this.#parts, schema }
+    const options = { eager: true, ...this.#options, schema }
     this.#proxies.set(schema, openProxy(config, options, this.#common))
   }
 
@@ -214,20 +214,25 @@ class SchemaProxies {
   }
 }
 
-function listen(config: Configuration, parts: GatewayParts, served: ServedGateway): Promise<SchemasServing> {
+function listen(
+  config: Configuration,
+  options: GatewayOptions,
+  { log, runtime }: Common,
+  served: ServedGateway,
+): Promise<SchemasServing> {
   const { server, source } = config
-  const session = parts.limits?.session
+  const session = options.limits?.session
   return serveSchemas(served, {
-    ...rulesOf(config, parts),
-    ...addressOf(config, parts),
-    allowUnauthenticated: parts.allowUnauthenticated ?? false,
+    ...rulesOf(config, options),
+    ...addressOf(config, options),
+    allowUnauthenticated: options.allowUnauthenticated ?? false,
     limits: {
       ...defaultHttpServerLimits,
       idleConnectionMs: server.keepAliveTimeoutMs,
       ...(session && { frame: session.frame, bodyBytesMax: session.ndjson.lineBytesMax }),
     },
-    log: parts.log,
-    runtime: parts.runtime,
+    log,
+    runtime,
     source,
     remedies,
   })

@@ -4,6 +4,8 @@
 // started while everybody goes on with what there is; after it, what is gone
 // may finish its calls.
 
+import type { Common } from './common.js'
+import type { Limits } from '../limits.js'
 import type { ServerChanges } from '../events/proxy-events.js'
 import { Catalogs } from './routing/catalog.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
@@ -11,12 +13,12 @@ import type { ClientPort } from '../mcp/call.js'
 import { noCapabilities } from '../mcp/capabilities.js'
 import type { ServerDescription } from '../mcp/eras/leg.js'
 import type { RoutedClient } from './routing/routed-client.js'
-import { describeServers, type DescriptionParts } from './routing/description.js'
+import { describeServers, type DescriptionOptions } from './routing/description.js'
 import { ClientRoutes, type ReachSource } from './routing/client-routes.js'
 import type { ReachParts } from './routing/router.js'
 import { isSameServer } from '../kept/identity.js'
 import { UpstreamError } from '../upstream/contracts/errors.js'
-import type { LogSink, Runtime } from '../runtime/runtime.js'
+import type { Runtime } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { openUpstream } from '../upstream/kinds/kinds.js'
 import type { ProxyContext } from '../upstream/server/context.js'
@@ -24,19 +26,6 @@ import { stoppedUpstream } from '../upstream/kinds/unavailable.js'
 import type { Upstream } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/deadline.js'
 import { latestHandshake } from '../mcp/revisions.js'
-
-export interface FleetParts {
-  readonly runtime: Runtime
-  readonly log: LogSink
-  /** What a server gets that is opened now. */
-  around(): ProxyContext
-  /** Opens every server before the first client comes. */
-  readonly eager: boolean
-  /** How long calls may still finish on a server that is gone. */
-  readonly retireMs: number
-  /** How long the news of a change waits for a server that is new; a shorter time of its own counts. */
-  readonly newsWaitMs: number
-}
 
 /** A configured server, and which one it is from now on: the one that there was where that can go on. */
 interface Berth {
@@ -49,7 +38,10 @@ export class Fleet implements ReachSource {
   readonly catalogs: Catalogs
   /** In configuration order. */
   upstreams: readonly Upstream[]
-  readonly #parts: FleetParts
+  readonly #runtime: Runtime
+  readonly #limits: Pick<Limits, 'drainMs' | 'newsWaitMs'>
+  readonly #around: () => ProxyContext
+  readonly #isEager: boolean
   /** By the serials of their clients. */
   readonly #reaches = new BriefMap<number, ClientRoutes>()
   /** Every one that is not closed. */
@@ -59,9 +51,19 @@ export class Fleet implements ReachSource {
   #changing: Promise<unknown> = Promise.resolve()
   #closed = false
 
-  constructor(servers: readonly ServerConfig[], parts: FleetParts) {
-    this.#parts = parts
-    this.catalogs = new Catalogs(parts.log)
+  /** `around` gives what a server gets that is opened now; an eager fleet opens every server before the first client comes. */
+  constructor(
+    servers: readonly ServerConfig[],
+    { runtime, log }: Pick<Common, 'runtime' | 'log'>,
+    limits: Pick<Limits, 'drainMs' | 'newsWaitMs'>,
+    around: () => ProxyContext,
+    isEager: boolean,
+  ) {
+    this.#runtime = runtime
+    this.#limits = limits
+    this.#around = around
+    this.#isEager = isEager
+    this.catalogs = new Catalogs(log)
     this.upstreams = inUse(servers).map((config) => this.#add(config))
     this.#open = new Set(this.upstreams)
   }
@@ -80,8 +82,8 @@ export class Fleet implements ReachSource {
   }
 
   /** What all servers are together, to a client that reaches none of them yet. */
-  describe(parts: DescriptionParts): ServerDescription {
-    return describeServers(this.upstreams, noCapabilities, parts)
+  describe(options: DescriptionOptions): ServerDescription {
+    return describeServers(this.upstreams, noCapabilities, options)
   }
 
   left({ serial }: ClientPort): void {
@@ -152,14 +154,14 @@ export class Fleet implements ReachSource {
     for (const upstream of next) this.#open.add(upstream)
     const reaches = [...this.#reaches.values()]
     const listed = Promise.all(reaches.map((reach) => reach.prepare(next)))
-    await within(listed, graceMs, this.#parts.runtime)
+    await within(listed, graceMs, this.#runtime)
     const newcomers = [...this.#reaches.values()].filter((reach) => !reaches.includes(reach))
     // Who came meanwhile knows the servers that there were.
     for (const reach of newcomers) void reach.prepare(next)
     if (!this.#closed) this.#exchange(berths, next)
     const startMs = Math.max(0, ...berths.map(({ config }) => config.startTimeoutMs + config.listTimeoutMs))
-    const newsWaitMs = Math.min(startMs, this.#parts.newsWaitMs)
-    void within(listed, newsWaitMs, this.#parts.runtime).then(() => {
+    const newsWaitMs = Math.min(startMs, this.#limits.newsWaitMs)
+    void within(listed, newsWaitMs, this.#runtime).then(() => {
       for (const reach of [...reaches, ...newcomers]) reach.tellChanges()
     })
     for (const upstream of before)
@@ -172,8 +174,8 @@ export class Fleet implements ReachSource {
   }
 
   #add(config: ServerConfig): Upstream {
-    const upstream = openUpstream(config, this.#parts.around())
-    if (this.#parts.eager) warmUp(upstream)
+    const upstream = openUpstream(config, this.#around())
+    if (this.#isEager) warmUp(upstream)
     return upstream
   }
 
@@ -192,7 +194,7 @@ export class Fleet implements ReachSource {
   }
 
   async #retire(upstream: Upstream, why: string): Promise<void> {
-    await upstream.retire(this.#parts.retireMs, why)
+    await upstream.retire(this.#limits.drainMs, why)
     this.#open.delete(upstream)
     for (const reach of this.#reaches.values()) reach.forget(upstream)
   }

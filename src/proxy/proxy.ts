@@ -122,14 +122,9 @@ class PooledProxy implements McpProxy {
         }),
     })
     const marks = marksOf(config, this.#schema, common.runtime.env)
-    this.#fleet = new Fleet(this.#serversOf(config), {
-      runtime: common.runtime,
-      log: common.log,
-      around: () => this.#around(marks),
-      eager: options.eager ?? false,
-      retireMs: this.#limits.drainMs,
-      newsWaitMs: this.#limits.newsWaitMs,
-    })
+    const isEager = options.eager ?? false
+    const around = (): ProxyContext => this.#around(marks)
+    this.#fleet = new Fleet(this.#serversOf(config), common, this.#limits, around, isEager)
   }
 
   attach(connection: Connection, origin: ClientOrigin = {}): Promise<AttachedSession> {
@@ -152,7 +147,7 @@ class PooledProxy implements McpProxy {
       log,
       reports: new ClientReports(events, schema, serial, runtime),
       watch: taps.watch({ hop: 'client', service: undefined, schema }),
-      guests: this.#directory,
+      directory: this.#directory,
       reach: (client) => this.#reach(client),
       ended: () => {
         this.#sessions.take(serial)

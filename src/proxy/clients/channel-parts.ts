@@ -25,7 +25,7 @@ export interface ChannelParts {
   readonly reports: ClientReports
   readonly watch: PeerWatch
   /** Whose requests are that say by themselves what their client is. */
-  readonly guests: ClientDirectory
+  readonly directory: ClientDirectory
   /** What the client reaches, once it has said who it is. */
   reach(client: RoutedClient): ClientRoutes
   /** The client is gone; called once. */

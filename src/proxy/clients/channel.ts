@@ -25,9 +25,8 @@ import {
   tooManyCalls,
 } from '../../mcp/error-codes.js'
 import type { RequestRow } from '../../mcp/methods/method-row.js'
-import { StatelessCalls } from './stateless-calls.js'
+import { ChannelCalls, StatelessCalls } from './calls.js'
 import { Opening } from './opening.js'
-import { ChannelCalls } from './channel-calls.js'
 import type { ChannelParts } from './channel-parts.js'
 import { type Question, SessionClient } from './session-client.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
@@ -43,7 +42,7 @@ export class Channel implements PeerOwner<Question> {
   readonly #flow: Flow
   readonly #answers: Answers
   readonly #opening: Opening
-  readonly #guestCalls: StatelessCalls
+  readonly #statelessCalls: StatelessCalls
   /** What is done with a call that comes: held until `initialize` is answered, or refused since the session ends. */
   #intake: 'route' | 'hold' | 'refuse' = 'route'
   #routes: ClientRoutes | undefined
@@ -59,10 +58,7 @@ export class Channel implements PeerOwner<Question> {
     this.#opening = new Opening(parts)
     this.#answers = new Answers(this.#peer, parts.leg, this.#flow, this.#opening)
     this.#calls = new ChannelCalls(parts, this.#answers, () => this.#rest())
-    this.#guestCalls = new StatelessCalls(parts, this.#port, this.#calls, {
-      reply: (id, result) => this.#answers.reply(id, result),
-      isOver: () => this.#intake === 'refuse',
-    })
+    this.#statelessCalls = new StatelessCalls(parts, this.#port, this.#calls)
     this.#peer.start()
   }
 
@@ -70,7 +66,7 @@ export class Channel implements PeerOwner<Question> {
   status(): SessionStatus | undefined {
     const { leg, connectedAtMs } = this.#parts
     const { info: client, revision } = leg.profile
-    if (this.#guestCalls.any && client === undefined && this.#routes === undefined) return undefined
+    if (this.#statelessCalls.any && client === undefined && this.#routes === undefined) return undefined
     return { client, revision: revision.version, connectedAtMs, processes: this.#routes?.processes ?? [] }
   }
 
@@ -89,8 +85,11 @@ export class Channel implements PeerOwner<Question> {
         return this.#call(frame, received.row)
       case 'stateless':
       case 'listen':
+        if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
+        return this.#refuse(frame, this.#statelessCalls.begin(frame, received, field))
       case 'discover':
-        return this.#refuse(frame, this.#guestCalls.take(frame, received, field))
+        if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
+        return this.#answers.reply(frame.id, received.reply(this.#parts.directory.describe()))
       case 'ping':
         return this.#answers.pong(frame.id)
       case 'refused':

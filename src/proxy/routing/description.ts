@@ -7,7 +7,7 @@ import { relaysTasks } from './tasks.js'
 import type { ServerView } from '../../upstream/contracts/upstream.js'
 
 /** How it is told. */
-export interface DescriptionParts {
+export interface DescriptionOptions {
   /** Whether the instructions name the servers that are known to be down. */
   readonly namesDown: boolean
   /** Of the instructions of all servers together. */
@@ -22,7 +22,7 @@ export interface DescriptionParts {
 export function describeServers(
   servers: readonly DescribedServer[],
   client: ClientCapabilities,
-  { namesDown, instructionsLengthMax, hasTasks, isTyped }: DescriptionParts,
+  { namesDown, instructionsLengthMax, hasTasks, isTyped }: DescriptionOptions,
 ): ServerDescription {
   const reachable = servers.filter(({ view }) => view.state !== 'error')
   // Where there is none, a client that is told of nothing would not even ask what is wrong.

@@ -1,0 +1,197 @@
+// The calls of one client that are not answered yet.
+
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
+import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
+import {
+  Call,
+  type CallContext,
+  type CallHearer,
+  type CallOwner,
+  type InputNeeded,
+  type Outcome,
+  type StatelessContext,
+} from '../../mcp/call.js'
+import { subscribed } from '../../mcp/subscriptions.js'
+import { askClient } from '../input/input-rounds.js'
+import type { Answers } from './answers.js'
+import type { ChannelParts } from './channel-parts.js'
+import type { FieldReader } from '../../jsonrpc/connection.js'
+import { CallDeadline } from '../../mcp/call-deadline.js'
+import { tooManyCalls } from '../../mcp/error-codes.js'
+import type { Received } from '../../mcp/eras/leg.js'
+import type { StatelessClient } from './stateless-client.js'
+import type { SeenClient } from './seen-clients.js'
+
+/** Hears what becomes of them. */
+export class ChannelCalls implements CallOwner {
+  readonly #calls = new BriefMap<RequestId, Call>()
+  /** By the ids of their client. */
+  readonly open: Pick<BriefMap<RequestId, Call>, 'has' | 'size'> = this.#calls
+  readonly #parts: ChannelParts
+  readonly #answers: Answers
+  readonly #rest: () => void
+  #last = 0
+  #isEnding = false
+
+  /** `rest` is called when a call has ended of a session that ends. */
+  constructor(parts: ChannelParts, answers: Answers, rest: () => void) {
+    this.#parts = parts
+    this.#answers = answers
+    this.#rest = rest
+  }
+
+  add(call: Call): void {
+    call.serial = ++this.#last
+    this.#calls.set(call.key, call)
+  }
+
+  /** The request is answered by another call, which has the place of this one. */
+  replaced(call: Call, by: Call): void {
+    this.#calls.set(call.key, by)
+  }
+
+  settled(call: Call, outcome: Outcome): void {
+    const { reports } = this.#parts
+    const isResult = outcome.kind === 'answered' && outcome.frame.kind === 'result'
+    this.#answer(call, outcome)
+    // Nearly all are results, and nearly nobody hears of those.
+    if (!isResult || reports.heard.has('call')) reports.settled(call, outcome)
+    this.#restIfEnding()
+  }
+
+  /** The same for a call that is of no session. */
+  answered(call: Call, outcome: Outcome): void {
+    this.#answer(call, outcome)
+    this.#restIfEnding()
+  }
+
+  #answer(call: Call, outcome: Outcome): void {
+    this.#calls.take(call.key)
+    this.#answers.settle(call, outcome)
+  }
+
+  #restIfEnding(): void {
+    if (this.#isEnding) this.#rest()
+  }
+
+  needsInput(call: Call, needed: InputNeeded): void {
+    askClient(call, needed, this.#parts.limits.input, this.#parts.runtime)
+  }
+
+  /** The call that a cancellation names is not wanted any more; gives the id, canonical (MCP, Utilities: cancellation). */
+  cancel(frame: NotificationFrame): RequestId | undefined {
+    const span = frame.params.members.span('requestId')
+    const id = span && canonicalAt(frame.line, span.start, span.end)
+    if (id !== undefined) this.#calls.get(id)?.cancel(frame)
+    return id
+  }
+
+  /** The call with this id is not wanted any more. */
+  giveUp(key: RequestId): void {
+    this.#calls.get(key)?.cancel(undefined)
+  }
+
+  /** Nothing new is begun: what stays open ends, and this says whether something else is not answered yet. */
+  areRunning(): boolean {
+    this.#isEnding = true
+    for (const call of this.#calls.values())
+      if (call.row.stays === true) call.settle({ kind: 'result', result: subscribed(call.frame.id) })
+    return this.#calls.size > 0
+  }
+
+  /** The client is gone. */
+  cancelAll(): void {
+    for (const call of this.#calls.values()) call.cancel(undefined)
+  }
+
+  /** The client is told that there will be no answers. */
+  abandonAll(error: ErrorBody): void {
+    for (const call of this.#calls.values()) call.abandon(error)
+  }
+}
+
+// The calls on one connection that are of no session: nothing that was said on it before has to do with them.
+
+/** A request of a client that has said with it what it is. */
+type StatelessRequest = Received & { readonly kind: 'stateless' | 'listen' }
+
+/** What a request has said of its client, who that is, and what its call was given. */
+interface Latest {
+  readonly said: StatelessContext
+  readonly client: StatelessClient
+  readonly sender: SeenClient
+  readonly heard: CallContext
+  readonly owner: CallOwner
+}
+
+/** Gives each to the client whose it is. */
+export class StatelessCalls {
+  readonly #parts: Pick<ChannelParts, 'directory' | 'limits' | 'runtime'>
+  readonly #hearer: CallHearer
+  readonly #calls: ChannelCalls
+  /** Of the latest request: most say the same of their client. */
+  #latest: Latest | undefined
+
+  /** `hearer` is the connection, and `calls` are those that are not answered yet on it. */
+  constructor(
+    parts: Pick<ChannelParts, 'directory' | 'limits' | 'runtime'>,
+    hearer: CallHearer,
+    calls: ChannelCalls,
+  ) {
+    this.#parts = parts
+    this.#hearer = hearer
+    this.#calls = calls
+  }
+
+  /** Whether a request without a session has come on the connection. */
+  get any(): boolean {
+    return this.#latest !== undefined
+  }
+
+  /** Takes a request over; gives why it cannot be. */
+  begin(
+    frame: RequestFrame,
+    request: StatelessRequest,
+    field: FieldReader | undefined,
+  ): ErrorBody | undefined {
+    const { limits, runtime } = this.#parts
+    const { row, context } = request
+    const latest = this.#calls.open.size < limits.callsMax ? this.#clientOf(context) : undefined
+    if (latest === undefined) return tooManyCalls()
+    const { client, heard, owner, sender } = latest
+    sender.begun(context)
+    const withField = field === undefined ? heard : { ...heard, field }
+    const call = new Call(frame, row, client, new CallDeadline(runtime.now()), owner, withField)
+    this.#calls.add(call)
+    if (request.kind === 'listen') client.listen(call, request.filter)
+    else client.route(call)
+    return undefined
+  }
+
+  /** Undefined when there are too many. */
+  #clientOf(said: StatelessContext): Latest | undefined {
+    const latest = this.#latest
+    if (latest?.said === said && !latest.client.hasLeft && !latest.sender.hasLeft) return latest
+    const client = this.#parts.directory.of(said)
+    if (client === undefined) return undefined
+    const sender = this.#parts.directory.sender(said)
+    const isKnown = latest?.client === client && latest.sender === sender
+    const owner = isKnown ? latest.owner : this.#ownerFor(client, sender)
+    this.#latest = { said, client, sender, heard: { ...said, hearer: this.#hearer }, owner }
+    return this.#latest
+  }
+
+  #ownerFor(client: StatelessClient, sender: SeenClient): CallOwner {
+    return {
+      settled: (call, outcome) => {
+        client.ended(call)
+        sender.settled(call, outcome)
+        this.#calls.answered(call, outcome)
+      },
+      needsInput: (call, needed) => client.needsInput(call, needed),
+      replaced: (call, by) => this.#calls.replaced(call, by),
+    }
+  }
+}
