@@ -1,4 +1,4 @@
-// Events for whoever embeds the proxy.
+// Events for programs that embed the proxy.
 
 import { EventEmitter } from 'eventemitter3'
 import type { LogSink } from '../runtime/runtime.js'
@@ -6,7 +6,7 @@ import type { LogSink } from '../runtime/runtime.js'
 /** A listener of an event. */
 export type EventListener<Event> = (event: Event) => unknown
 
-/** Something that tells of events, by their names. */
+/** A source of events, by their names. */
 export interface EventSource<Events> {
   /**
    * Calls `listener` for each event of that name, until the function is called that this gives.
@@ -24,7 +24,7 @@ export class Emitter<Events> implements EventSource<Events> {
   readonly #emitter = new EventEmitter<string>()
   readonly #log: LogSink
   readonly #heard = new Set<keyof Events & string>()
-  /** The names that somebody listens to: an event that nobody hears need not be made. */
+  /** The names with listeners: an event without a listener need not be made. */
   readonly heard: ReadonlySet<keyof Events & string> = this.#heard
 
   constructor(log: LogSink) {

@@ -7,7 +7,7 @@ import type {
   StdioServerConfig,
 } from '../upstream/contracts/server-config.js'
 
-/** What is read anew whenever a list is shown or a call is checked. */
+/** The values that are read anew whenever a list is shown or a call is checked. */
 const shownOnly: readonly (keyof ServerConfig)[] = [
   'tools',
   'toolTimes',

@@ -18,7 +18,7 @@ export class CoalescedChanges<T, R> {
   }
 
   async #makeAll(first: T): Promise<R> {
-    // Whatever else is asked for in this turn of the event loop is one change.
+    // All other requests in this turn of the event loop is one change.
     await Promise.resolve()
     try {
       for (;;) {

@@ -1,7 +1,7 @@
 // Deadlines in a process that may have been stopped.
 //
 // While a process, or the machine under it, does not run (SIGSTOP, a laptop that
-// sleeps, a loop that was kept busy), nobody can answer, and what was answered
+// sleeps, a loop that was kept busy), no answer can be read, and what was answered
 // before waits unread in its pipe. The first thing that such a process sees is
 // its timers. So a deadline that fires late has not been missed yet: it is put
 // off once, by as much as it was late, within reason.
@@ -26,7 +26,7 @@ export function graceMs(lateMs: number): number {
 /**
  * A timer for a deadline.
  *
- * `putOff` hears when the process was stopped and the deadline moves to a new time.
+ * `putOff` is called when the process was stopped and the deadline moves to a new time.
  */
 export function setDeadline(
   clock: Clock,
@@ -46,7 +46,7 @@ export function setDeadline(
   return { cancel: () => timer.cancel() }
 }
 
-/** What `promise` resolves to, or undefined when that takes longer than `waitMs`. */
+/** The value of `promise`, or undefined when that takes longer than `waitMs`. */
 export async function within<T>(promise: Promise<T>, waitMs: number, clock: Clock): Promise<T | undefined> {
   let timer: { cancel(): void } | undefined
   const late = new Promise<undefined>((resolve) => {

@@ -10,13 +10,13 @@
 const SHARE = 1 / 4
 const ELEMENT_BYTES = 8
 
-/** What is copied: a quarter of the longest read of Node, which is 64 KiB. */
+/** The copied bytes: a quarter of the longest read of Node, which is 64 KiB. */
 const pattern: readonly number[] = Array.from({ length: 2048 }, () => 0)
 
 /** The work on a shorter read makes as many young objects without this. */
 export const LONG_READ_BYTES: number = 4 * 1024
 
-/** Called for each long read of a stream; the object that it makes is garbage at once. */
+/** Called for each long read of a stream; the object that it makes is garbage immediately. */
 export function allocateGcBallast(bytes: number): void {
   pattern.slice(0, (bytes * SHARE) / ELEMENT_BYTES)
 }

@@ -4,7 +4,7 @@ import type { Clock } from './deadline.js'
 
 export type LastWaits = Pick<Clock, 'setTimer'>
 
-/** For connections whose owner has no clock of its own. */
+/** For connections whose owner has no clock. */
 export const realLastWaits: LastWaits = {
   setTimer: (delayMs, fire) => {
     const timer = setTimeout(fire, delayMs)

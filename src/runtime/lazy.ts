@@ -1,4 +1,4 @@
-// What is made only when it is needed: a promise, and a value that takes a while to make.
+// Values that are made only when they are needed: a promise, and a value that takes a while to make.
 
 /** A promise that is made only for who asks for it. */
 export class LazyPromise<T> {

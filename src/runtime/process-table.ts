@@ -1,4 +1,4 @@
-// What the system tells of processes by their numbers: of servers, of what they have started, and of owners of what lies on the disk.
+// The processes of the system by their numbers: of servers, of what they have started, and of owners of what lies on the disk.
 
 import { readFileSync } from 'node:fs'
 

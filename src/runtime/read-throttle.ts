@@ -1,13 +1,13 @@
-// Pauses a stream for the rest of a turn of the event loop once it has delivered enough.
+// Pauses a stream until the end of a turn of the event loop once it has delivered enough.
 //
 // Node reads a stream up to 32 times in one turn as long as every read fills its
 // buffer, and two megabytes of small messages keep everybody else waiting. So after
-// some work the stream is not read for the rest of the turn. A read that does not
-// fill the buffer ends the turn by itself, and nobody is told of it.
+// some work the stream is not read until the turn ends. A read that does not
+// fill the buffer ends the turn by itself, and the stream is not paused for it.
 
 import type { Readable } from 'node:stream'
 
-/** What Node reads at once. */
+/** The size of one read of Node. */
 export const FULL_READ_BYTES: number = 64 * 1024
 
 /** Work of one turn, in reads; large messages cost little for each byte. */

@@ -6,7 +6,7 @@
 import type { Server } from 'node:net'
 import type { Duplex, Readable, Writable } from 'node:stream'
 
-/** Where a connection goes. */
+/** The target of a connection. */
 export interface SocketPlace {
   readonly host: string
   readonly port: number
@@ -24,7 +24,7 @@ export interface Timer {
   cancel(): void
 }
 
-/** What to start. Never a shell; `env` is the whole environment of the child. */
+/** The program to start. Never a shell; `env` is the whole environment of the child. */
 export interface SpawnSpec {
   readonly command: string
   readonly args: readonly string[]
@@ -32,7 +32,7 @@ export interface SpawnSpec {
   readonly env: Readonly<Record<string, string>>
   /** The user and the only group of the child; only root may give another one. */
   readonly identity?: { readonly uid: number; readonly gid: number }
-  /** How many pipes the child gets besides its standard streams, from descriptor 3 on. */
+  /** How many pipes the child gets in addition to its standard streams, from descriptor 3 on. */
   readonly pipes?: number
   /** Open descriptors that the child gets behind its pipes. */
   readonly descriptors?: readonly number[]
@@ -45,7 +45,7 @@ export interface ChildExit {
   readonly spawnError: string | undefined
 }
 
-/** A running child, or one that failed to start and says so through `exited`. */
+/** A running child, or one that failed to start and reports that through `exited`. */
 export interface Child {
   /** Undefined when the spawn failed. */
   readonly pid: number | undefined
@@ -59,15 +59,15 @@ export interface Child {
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean
   /** SIGINT to the child alone; absent where there are no signals. */
   interrupt?(): void
-  /** The child outlives the proxy: nobody ends it from now on. Absent where there are no process groups. */
+  /** The child outlives the proxy: the proxy does not end it from now on. Absent where there are no process groups. */
   release?(): void
-  /** Finds out who has left the group, so that signals reach them too; absent where there is nobody to find. */
+  /** Finds the processes that have left the group, so that signals reach them too; absent where they cannot be found. */
   survey?(): Promise<void>
   /** The same before it returns, where there will be no later. @throws when the system does not say */
   surveyNow?(): void
 }
 
-/** Files in one folder that outlive the process; several processes may use it at once. */
+/** Files in one folder that outlive the process; several processes may use it at the same time. */
 export interface KeptFiles {
   readonly folder: string
   /** Makes the folder where there is none; gives why there can be none. */
@@ -75,7 +75,7 @@ export interface KeptFiles {
   /** Undefined when it is not there or cannot be read; no bytes when it is longer. Never throws. */
   read(name: string, bytesMax: number): KeptFileContent | undefined
   /**
-   * Replaces the whole file, or rejects and leaves the one that is there.
+   * Replaces the whole file, or rejects and leaves the present one.
    *
    * False when the file is not `before` any more, the version that was read; undefined is no file.
    */
@@ -112,7 +112,7 @@ export interface Runtime {
   readonly resolve?: Resolve
   /** Lets connections come to a server and gives the port; the real one is the server's own `listen`. */
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
-  /** Bytes that nobody can guess; the real ones are Node's own. */
+  /** Bytes that cannot be guessed; the real ones are Node's own. */
   readonly secret?: (bytes: number) => Buffer
   /** The files that are kept in a folder; the real ones are `src/kept/folder-files.ts`, which need no function here. */
   readonly files?: (folder: string) => KeptFiles

@@ -1,8 +1,8 @@
 // Timeouts of one length, nearly all of which are cancelled.
 //
-// What begins first ends first, so one timer for all of them is enough. A timer
+// The wait that begins first ends first, so one timer for all of them is enough. A timer
 // for each request would cost more than anything else that is done to answer it.
-// When it fires late, the process was stopped, and nobody has missed anything yet
+// When it fires late, the process was stopped, and no wait has missed anything yet
 // (see `deadline.ts`).
 
 import { type Clock, graceMs } from './deadline.js'
@@ -36,7 +36,7 @@ export class Waits {
   readonly #clock: Clock
   #first: Wait | undefined
   #last: Wait | undefined
-  /** Also while nobody waits any more: the next ones need it soon. */
+  /** Also while no wait is left: the next ones need it soon. */
   #timer: { cancel(): void } | undefined
   #isStopped = false
 
@@ -72,7 +72,7 @@ export class Waits {
     wait.later = undefined
   }
 
-  /** Nobody is told any more. */
+  /** Calls no callback any more. */
   stop(): void {
     this.#isStopped = true
     this.#timer?.cancel()

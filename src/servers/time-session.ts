@@ -2,7 +2,7 @@
 
 import { callTool, toolList } from './time-tools.js'
 
-/** What the answers depend on besides the line. */
+/** The inputs of an answer in addition to the line. */
 export interface TimeHost {
   /** Milliseconds since the epoch. */
   readonly now: () => number

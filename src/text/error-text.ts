@@ -1,4 +1,4 @@
-// What a caught value says: anything can be thrown.
+// The text of a caught value: anything can be thrown.
 
 /** The message of an error; anything else as text. */
 export function errorText(error: unknown): string {

@@ -1,11 +1,11 @@
 // Takes secrets out of text before the text is shown, logged or cut.
 //
 // Servers repeat credentials, cookies and session ids, in error messages above all. A text is redacted first and cut
-// afterwards. Where somebody else has cut it already, `beginning` also removes the first part of a secret at its end.
+// afterwards. If the text was cut before, `beginning` also removes the first part of a secret at its end.
 
 import { quote } from '../jsonrpc/text.js'
 
-/** What replaces a secret. */
+/** The text that replaces a secret. */
 const REDACTED = '[redacted]'
 
 /** Shorter values are not looked for: blanking them would blank half of every text. */
