@@ -19,17 +19,28 @@ const SIZE_LENGTH_MAX = 32
 /** Reads of more than this are large: a result holds the file several times, as bytes and as JSON. */
 const LARGE_BYTES = 256 * 1024
 
-/** Reads once a large read of the service may: a few run at once, whatever the sessions. @throws SandboxError */
+/**
+ * Reads once a large read of the service may: a few run at once, whatever the sessions, and none begins while its client has
+ * not taken the results before. @throws SandboxError
+ */
 export async function inLargeTurn<T>(
-  turns: Turns,
+  { largeReads, signal, whenWritable }: LargeReadTerms,
   bytesMax: number,
-  signal: AbortSignal,
   read: () => Promise<T>,
 ): Promise<T> {
-  const done = bytesMax <= LARGE_BYTES ? read() : turns.run(signal, read)
+  const done =
+    bytesMax <= LARGE_BYTES ? read() : largeReads.run(signal, () => whenWritable().then(() => read()))
   if (done === undefined)
     throw resourceLimit('too many large files are being read', {}, 'Read smaller parts with offset and limit')
   return done
+}
+
+/** How a file is read for a client. */
+export interface LargeReadTerms {
+  readonly largeReads: Turns
+  readonly signal: AbortSignal
+  /** Resolves when the connection to the client takes bytes, or is closed. */
+  readonly whenWritable: () => Promise<void>
 }
 
 /** Whether a file is shown as text; a NUL would become six bytes of JSON. */

@@ -2,7 +2,7 @@
 
 import { fileFailed } from './errors.js'
 import { fileBytesMax, inLargeTurn, isText, readFile } from './files.js'
-import type { ToolAround } from './tools.js'
+import type { ToolCall } from './tools.js'
 
 export const resourceTemplate = 'sandbox://{session_id}/{+path}'
 
@@ -33,16 +33,14 @@ export interface ResourceContents {
 /** Undefined where there is no such session, or the address is none. @throws SandboxError */
 export async function readResource(
   uri: string,
-  { sessions, largeReads }: ToolAround,
-  owner: string,
-  signal: AbortSignal,
+  call: Omit<ToolCall, 'args' | 'onOutput'>,
 ): Promise<ResourceContents | undefined> {
   const place = readResourceUri(uri)
-  const session = place && sessions.find(place.sessionId, owner)
+  const session = place && call.sessions.find(place.sessionId, call.owner)
   if (place === undefined || session === undefined) return undefined
   const { path } = place
-  const part = await inLargeTurn(largeReads, fileBytesMax, signal, () =>
-    session.useMachine(signal, (where) => readFile(where, path, 0, fileBytesMax + 1)),
+  const part = await inLargeTurn(call, fileBytesMax, () =>
+    session.useMachine(call.signal, (where) => readFile(where, path, 0, fileBytesMax + 1)),
   )
   if (part === undefined) return undefined
   const { bytes, size } = part

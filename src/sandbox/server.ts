@@ -19,7 +19,7 @@ import { TailBuffer } from './bounded-text.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
 import { SandboxError, wrapperError } from './errors.js'
 import { readResource, resourceTemplate } from './resources.js'
-import { type SandboxTool, type ToolAround, type ToolResult, toolNamed } from './tools.js'
+import { type SandboxTool, type ToolAround, type ToolCall, type ToolResult, toolNamed } from './tools.js'
 
 /** The service asks its client nothing. */
 const INFLIGHT_MAX = 1
@@ -46,12 +46,16 @@ export interface ServedSandbox extends ToolAround {
 /** Answers one client. */
 export class SandboxServer implements PeerOwner<never> {
   readonly #served: ServedSandbox
+  readonly #connection: Connection
   readonly #peer: Peer<never>
+  /** Wait until the connection takes bytes again. */
+  readonly #writable: (() => void)[] = []
   /** By the ids of their requests. */
   readonly #calls = new Map<RequestId, AbortController>()
   readonly #gone: () => void
 
   constructor(connection: Connection, served: ServedSandbox, gone: () => void) {
+    this.#connection = connection
     this.#served = served
     this.#gone = gone
     this.#peer = new Peer<never>(connection, this, { inflightMax: INFLIGHT_MAX })
@@ -106,7 +110,12 @@ export class SandboxServer implements PeerOwner<never> {
     this.#peer.refuse(error.id, malformed(error))
   }
 
+  drained(): void {
+    for (const resume of this.#writable.splice(0)) resume()
+  }
+
   closed(): void {
+    this.drained()
     for (const call of this.#calls.values()) call.abort()
     this.#gone()
   }
@@ -167,9 +176,7 @@ export class SandboxServer implements PeerOwner<never> {
     try {
       const onOutput = progress && ((chunk: Buffer) => progress.push(chunk))
       const args = new Arguments(argumentsOf(frame))
-      return resultText(
-        await tool.run({ ...this.#served, args, owner: this.#ownerOf(frame), signal, onOutput }),
-      )
+      return resultText(await tool.run({ ...this.#callOf(frame, signal), args, onOutput }))
     } finally {
       progress?.stop()
     }
@@ -177,14 +184,20 @@ export class SandboxServer implements PeerOwner<never> {
 
   async #read(frame: RequestFrame, signal: AbortSignal): Promise<string> {
     const uri = frame.params.members.string('uri') ?? ''
-    const contents = await readResource(uri, this.#served, this.#ownerOf(frame), signal)
+    const contents = await readResource(uri, this.#callOf(frame, signal))
     if (contents === undefined) throw new SandboxError(resourceNotFound(uri))
     return write({ contents: [contents] })
   }
 
-  /** Whose sessions a call may use: those of the principal that the proxy names, or of all. */
-  #ownerOf({ params }: RequestFrame): string {
-    return this.#served.settings.sessions === 'client' ? (params.meta.string(principalKey) ?? '') : ''
+  /** A call may use the sessions of the principal that the proxy names, or those of all. */
+  #callOf({ params }: RequestFrame, signal: AbortSignal): Omit<ToolCall, 'args' | 'onOutput'> {
+    const isApart = this.#served.settings.sessions === 'client'
+    const owner = isApart ? (params.meta.string(principalKey) ?? '') : ''
+    return { ...this.#served, owner, signal, whenWritable: () => this.#whenWritable() }
+  }
+
+  async #whenWritable(): Promise<void> {
+    if (this.#connection.congested) await new Promise<void>((resolve) => this.#writable.push(resolve))
   }
 
   #progressOf({ id, line, params }: RequestFrame): OutputProgress | undefined {

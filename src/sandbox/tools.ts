@@ -68,6 +68,8 @@ export interface ToolCall extends ToolAround {
   /** The principal whose sessions the call may use. */
   readonly owner: string
   readonly signal: AbortSignal
+  /** Resolves when the connection to the client takes bytes, or is closed. */
+  readonly whenWritable: () => Promise<void>
   /** Gets output while it comes, where the client wants progress. */
   readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
@@ -261,7 +263,7 @@ async function readFileCall(call: ToolCall): Promise<ToolResult> {
   const path = args.text('path')
   const offset = args.integer('offset', 0, Number.MAX_SAFE_INTEGER - 1) ?? 0
   const limit = args.integer('limit', 1, fileBytesMax) ?? settings.outputBytesMax
-  const { bytes, size } = await inLargeTurn(call.largeReads, limit, call.signal, () =>
+  const { bytes, size } = await inLargeTurn(call, limit, () =>
     onFiles(sessionOf(call), call, (where) => readFile(where, path, offset, limit)),
   )
   const encoding = isText(bytes) ? 'utf8' : 'base64'

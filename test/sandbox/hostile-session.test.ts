@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { CallOutput } from '../../src/sandbox/call-output.js'
+import { fileBytesMax, inLargeTurn } from '../../src/sandbox/files.js'
+import { Turns } from '../../src/sandbox/turns.js'
 import { type CodeEnd, Repl } from '../../src/sandbox/repl.js'
 import type { GuestProcess } from '../../src/sandbox/runtime.js'
 import { listAt } from '../integration/support/json.js'
@@ -137,6 +139,21 @@ describe('a session', () => {
     assert.deepEqual(new Set(read.map((each) => each.of('encoding'))), new Set(['base64']), 'no JSON of NULs')
     const refused = reads.filter((each) => each.code === -32600)
     assert.deepEqual([read.length, refused.length], [68, 8], 'four are read, and 64 wait')
+  })
+
+  // A client that asks for large files and does not take them would have them all in the memory of the service.
+  test('has no large file read while its client has not taken the results before', async () => {
+    const { signal } = new AbortController()
+    const taken = new AbortController()
+    const congested = new Promise<void>((resolve) => taken.signal.addEventListener('abort', () => resolve()))
+    const terms = { largeReads: new Turns(1, 1), signal, whenWritable: () => congested }
+    const read: string[] = []
+    const large = inLargeTurn(terms, fileBytesMax, async () => read.push('large'))
+    await inLargeTurn(terms, 1000, async () => read.push('small'))
+    assert.deepEqual(read, ['small'])
+    taken.abort()
+    await large
+    assert.deepEqual(read, ['small', 'large'])
   })
 
   test('tells of its artifacts where the name of one is no UTF-8', async (t) => {
