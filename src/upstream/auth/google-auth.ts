@@ -3,9 +3,9 @@
 import type { HttpServerConfig } from '../contracts/server-config.js'
 
 export interface GoogleAuth {
-  /** The service that the tokens are for; nobody else accepts them. */
+  /** The service that the tokens are for; no other service accepts them. */
   readonly audience: string
-  /** The service account to ask as; undefined asks as whoever the credentials are. */
+  /** The service account to ask as; undefined uses the account of the credentials. */
   readonly impersonate: string | undefined
 }
 

@@ -17,10 +17,10 @@ const SHOWN_LENGTH_MAX = 200
 const publicMember =
   /^(?:type|version|audience|client_id|\w*project_id|\w*_email|\w*_ur[il]|\w*_type|\w*_domain|\w*_pool_\w+|url|file|command|output_file|environment_id)$/
 
-/** Access tokens, JWTs, and whatever else is long, has no gap and a digit in it. */
+/** Access tokens, JWTs, and every other long word with a digit in it. */
 const tokenLike = /ya29\.[\w.-]+|\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?|(?=[\w+=~-]{0,200}\d)[\w+=~-]{32,}/g
 
-/** What a failed request for a token has come to, in words that hold nothing secret; `TRANSPORT_TOKEN` is one that passes. */
+/** The error for a failed request for a token, without secrets; `TRANSPORT_TOKEN` is a failure that passes. */
 export function tokenFailure(error: unknown, credentials: unknown): TransportError {
   const message = error instanceof Error ? error.message : ''
   if (message.startsWith('Could not load the default credentials')) return refused(noCredentials)
@@ -36,7 +36,7 @@ export function tokenFailure(error: unknown, credentials: unknown): TransportErr
   return passes ? new TransportError('TRANSPORT_TOKEN', why) : refused(`Authentication failed: ${why}`)
 }
 
-/** A network that is not there, or somebody on the way who takes too long. */
+/** The network does not work, or a host on the way takes too long. */
 const passing =
   /^E(?!NOENT|ACCES|ISDIR|PERM)[A-Z]{4,}|fetch failed|socket hang up|aborted|timed? ?out|\breason: /i
 
@@ -80,7 +80,7 @@ function whyNot(error: unknown, message: string, refusal: Refusal | undefined): 
   return message === '' || message.startsWith('Unknown error') ? 'the answer holds none' : message
 }
 
-/** What an endpoint has answered, where it has: as OAuth says it, or as Google's other services do. */
+/** The answer of an endpoint, in the form of OAuth or of Google's other services. */
 function refusalIn(error: unknown): Refusal | undefined {
   const response = member(error, 'response')
   const status = member(response, 'status')

@@ -31,7 +31,7 @@ export async function findGoogleCredentials(
   // The metadata server is asked by the library's own instance, and only that knows the defaults.
   library.gaxios.instance.defaults.noProxy = withoutProxy
   const google = new library.GoogleAuth({
-    // Nobody needs the project; without a name the library would look for it over the network.
+    // The project is not needed; without a name the library would look for it over the network.
     projectId: 'unused',
     ...(auth.impersonate !== undefined && { scopes: CLOUD_SCOPE }),
     clientOptions: {
@@ -64,7 +64,7 @@ const withoutProxy = [
   /^https?:\/\/(?:[^/@]*@)?(?:localhost|127(?:\.\d+){3}|169\.254(?:\.\d+){2}|\[(?:::1|fe[89ab][\da-f]:[^\]]*|fd00:ec2::254)\]|metadata\.google\.internal\.?)(?:[:/]|$)/,
 ]
 
-/** What may stand behind `Bearer` (RFC 6750, section 2.1). */
+/** The form of a token behind `Bearer` (RFC 6750, section 2.1). */
 const bearer = /^[\w.~+/-]+=*$/
 
 const WITHOUT_ID_TOKEN =

@@ -26,7 +26,7 @@ const MARGIN_MS = 30_000
 /** A renewal that failed is not tried again for so long, while the token is good. */
 const RENEW_AGAIN_MS = 5000
 
-/** Who gives no token in that time gives none: the calls that wait are told, and the next one asks anew. */
+/** A fetch that takes longer has failed: the calls that wait get an error, and the next one fetches anew. */
 const FETCH_MS = 20_000
 
 /** Of a token that does not say, or has ended by our clock when it comes, so that our clock must be wrong. */
@@ -48,7 +48,7 @@ export class IdTokenCredentials implements HttpCredentials {
   #fetching: Promise<Credential> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
 
-  /** `name` is the header's; `fetch` rejects with TransportError; `tell` hears of tokens, and never their text. */
+  /** `name` is the header's; `fetch` rejects with TransportError; `tell` logs renewals, and never a token. */
   constructor(
     name: string,
     fetch: () => Promise<string>,

@@ -1,10 +1,10 @@
-// What a refusal of our credentials means, in words that name what a person can change.
+// The meaning of a refusal of our credentials, in words that name the setting to change.
 
 import type { CredentialsRefusal } from '../../transports/http-client/options.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 import { type GoogleAuth, googleAuthOf } from './google-auth.js'
 
-/** What a server says that refuses for want of credentials, and not for another reason. */
+/** The words of a server that refuses for want of credentials, and not for another reason. */
 const namesCredentials =
   /authenticat|authori[sz]|credential|api[ _-]?key|access[ _-]?key|token|password|log ?in\b|sign ?in\b/i
 
@@ -17,7 +17,7 @@ export function isAboutCredentials(config: HttpServerConfig, status: number, wor
   return status !== 403 || hasOwn || namesCredentials.test(words)
 }
 
-/** What a refusal of our credentials means for this server, by the variable that holds them; `words` are the server's own. */
+/** The meaning of a refusal for this server, with the variable that holds the credentials; `words` are the server's. */
 export function credentialsRefusal(
   config: HttpServerConfig,
   status?: number,

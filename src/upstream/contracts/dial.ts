@@ -19,11 +19,11 @@ export interface Dialed {
 export interface DialEnd {
   readonly reason: FailureReason
   readonly message: string
-  /** What a client may be told besides. */
+  /** Further members of `error.data`. */
   readonly details?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** What is known of a server that connections to it may need. */
+/** Facts about a server that its connections need. */
 export interface KnownServer {
   /** How it writes its messages; undefined before it was asked. */
   readonly form: Revision['form'] | undefined

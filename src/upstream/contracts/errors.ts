@@ -4,7 +4,7 @@ import type { Redactor } from '../../text/redactor.js'
 import { type FailureReason, authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
 
 export interface UpstreamErrorOptions extends ErrorOptions {
-  /** What a client may be told besides. */
+  /** Further members of `error.data`. */
   readonly details?: Readonly<Record<string, unknown>> | undefined
 }
 

@@ -29,13 +29,13 @@ export interface KeptFacts {
 export interface KeptServer {
   /** Undefined before its first start. */
   readonly facts: KeptFacts | undefined
-  /** Replaces them; the buffers are not changed by anybody afterwards. */
+  /** Replaces them; the caller does not change the buffers afterwards. */
   keep(facts: KeptFacts): void
 }
 
 /** The store of kept facts; made outside of this layer, because it may use a disk. */
 export interface KeptServers {
-  /** Of a server as it is configured. */
+  /** The facts of the server with this configuration. */
   of(config: ServerConfig): KeptServer
   /** Resolves when everything that was kept until now is written. */
   flush(): Promise<void>

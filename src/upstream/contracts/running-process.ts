@@ -62,7 +62,7 @@ function signalled(running: RunningProcess, name: 'SIGTERM' | 'SIGKILL'): boolea
   try {
     if (running.pid !== undefined) return process.kill(-running.pid, name)
   } catch {
-    // It is in the group of whoever started it.
+    // It is in the process group of the program that started it.
   }
   return running.kill(name)
 }

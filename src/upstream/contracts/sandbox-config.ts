@@ -9,13 +9,13 @@ export const principalKey = 'mcps-proxy/principal'
 /** In the `_meta` of the result of `initialize`: runtime, isolation, network and tools. */
 export const aboutKey = 'mcps-proxy/sandbox'
 
-/** What runs foreign code; `auto` takes the first of bubblewrap and container that can be used. */
+/** The runtime of foreign code; `auto` takes the first of bubblewrap and container that can be used. */
 export type SandboxRuntimeName = 'auto' | 'bubblewrap' | 'container' | 'microsandbox-server'
 
 /** How much of the machine a session gets. */
 export type SandboxFlavor = 'small' | 'medium' | 'large'
 
-/** What all processes of a session may use together. */
+/** The limits of all processes of a session together. */
 export interface FlavorLimits {
   readonly cpus: number
   readonly memoryMiB: number
@@ -31,7 +31,7 @@ export const sandboxFlavors: Readonly<Record<SandboxFlavor, FlavorLimits>> = {
   large: { cpus: 4, memoryMiB: 4096, pids: 1024, diskGiB: 4 },
 }
 
-/** What a session begins with. */
+/** The language of a session, and its interpreter. */
 export interface SandboxTemplate {
   readonly name: string
   readonly language: 'python' | 'node'
@@ -42,7 +42,7 @@ export interface SandboxTemplate {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** What programs of sessions reach: nothing, the hosts that are named, or all that the host can. */
+/** The network that programs of sessions reach: nothing, the hosts that are named, or all that the host can. */
 export type SandboxNetwork =
   | { readonly kind: 'none' | 'host' }
   /** `example.com`, `*.example.com`, each with `:port` behind it where it is not 443. */
@@ -60,9 +60,9 @@ export interface SandboxSettings {
   readonly runtime: SandboxRuntimeName
   /** Address of a microsandbox server. */
   readonly serverUrl: string | undefined
-  /** What that server asks for; never to be logged. */
+  /** The key that the server asks for; never to be logged. */
   readonly apiKey: string | undefined
-  /** How long a session lives that nobody uses. */
+  /** How long an unused session lives. */
   readonly sessionTimeoutMs: number
   readonly cleanupIntervalMs: number
   readonly orphanCleanupIntervalMs: number
@@ -74,7 +74,7 @@ export interface SandboxSettings {
   readonly defaultFlavor: SandboxFlavor
   readonly machineStartTimeoutMs: number
   readonly executionTimeoutMs: number
-  /** What a call may ask for. */
+  /** The limits that a call may ask for. */
   readonly executionTimeoutMsMax: number
   readonly volumes: readonly SandboxVolume[]
   /** Whom programs of sessions run as where the service is root: `user`, `user:group`, or numbers; undefined: a user for each session. */
@@ -86,6 +86,6 @@ export interface SandboxSettings {
   readonly files: boolean
   /** Of one stream of one call; beyond it the middle is left out. */
   readonly outputBytesMax: number
-  /** Who sees a session: everybody, or only the client that has opened it. */
+  /** Which clients see a session: all of them, or only the one that has opened it. */
   readonly sessions: 'shared' | 'client'
 }

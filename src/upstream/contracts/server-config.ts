@@ -37,18 +37,18 @@ export interface ServerCommon extends ServerTimes {
   readonly name: string
   readonly protocol: ServerProtocol
   readonly disabled: boolean
-  /** Started when somebody first wants something of it. */
+  /** Started when a client first needs it. */
   readonly lazy: boolean
   /** Its one client opens it with its own handshake, and gets its own answer. */
   readonly isTransparent?: true
   /** `startTimeoutMs` of a server that never listed, which may have to be installed first. */
   readonly firstStartTimeoutMs: number
-  /** What it says of itself is kept, and shown before it has started again. */
+  /** Its description and lists are kept, and shown before it has started again. */
   readonly keep: boolean
   /** Why this one server cannot be opened (an unset variable); the others start. */
   readonly unavailable: string | undefined
   readonly tools: ToolFilter
-  /** What its tools were called before, by those names: calls go to them, and no list has them. */
+  /** Earlier names of its tools: calls with these names reach the tools, and no list shows them. */
   readonly olderNames?: ReadonlyMap<string, string>
   /** Public names are `name__own`; off passes names through untouched. */
   readonly prefix: boolean
@@ -60,7 +60,7 @@ export interface ServerCommon extends ServerTimes {
   readonly variables: readonly string[]
   /** Values that came out of variables or `env`; never to be logged. */
   readonly secrets: readonly string[]
-  /** Of the tools that have times of their own, by the server's own names. */
+  /** The times of tools that do not have the server's, by the server's names. */
   readonly toolTimes: ReadonlyMap<string, CallTimes>
 }
 
@@ -89,7 +89,7 @@ export interface StdioServerConfig extends ServerCommon {
   readonly restart: boolean
   /** First delay before a restart; grows with every crash. */
   readonly restartDelayMs: number
-  /** What stands above the limits of the proxy. */
+  /** These replace the limits of the proxy. */
   readonly restartLimits: RestartLimits
   readonly concurrency: number
   readonly processes: number
@@ -107,7 +107,7 @@ export interface HttpAuth {
   readonly type: 'google' | 'none'
   /** Undefined is the origin of the address. */
   readonly audience: string | undefined
-  /** Undefined asks as whoever the credentials are. */
+  /** Undefined uses the account of the credentials. */
   readonly impersonateServiceAccount: string | undefined
 }
 

@@ -1,4 +1,4 @@
-// The interface of a configured server to the proxy, whatever its kind.
+// The interface of a configured server to the proxy, the same for every kind.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Connection } from '../../jsonrpc/connection.js'
@@ -14,11 +14,11 @@ import type { ServerConfig } from './server-config.js'
 
 export type UpstreamState = 'connected' | 'starting' | 'disconnected' | 'error'
 
-/** What the bundled sandbox says of itself. */
+/** The description of the bundled sandbox. */
 export interface ServerAbout {
   readonly runtime: string
   readonly isolation: string
-  /** What code reaches: `none`, `allow` for the hosts that are named, `host`, or other words of its runtime. */
+  /** The network that code reaches: `none`, `allow` for the hosts that are named, `host`, or other words of its runtime. */
   readonly network: string
   /** By name. */
   readonly tools: readonly string[]
@@ -33,11 +33,11 @@ export interface UpstreamStatus {
   /** When it was last ready to be called, in milliseconds since 1970; undefined when it never was. */
   readonly connectedAtMs: number | undefined
   readonly pids: readonly number[]
-  /** The revision that it speaks; undefined before it has said so. */
+  /** The revision that it speaks; undefined before its first handshake. */
   readonly revision: string | undefined
   /** How that was found out. */
   readonly evidence: EraEvidence | undefined
-  /** What clients of the other era get of it in another way, or not at all; a text for people. */
+  /** The differences for clients of the other era, as a text for people. */
   readonly crossing: string | undefined
   readonly tools: number
   readonly about?: ServerAbout
@@ -53,7 +53,7 @@ export interface UpstreamFailure {
 export interface ServerView {
   /** Whether the first attempt to reach it has ended, and well. */
   readonly state: UpstreamState
-  /** Why it is not connected; `body` is what a call is told, where that is known. */
+  /** Why it is not connected; `body` is the error of a call, where that is known. */
   readonly failure: UpstreamFailure | undefined
   /** Undefined until the server has said. */
   readonly facts: ServerFacts | undefined
@@ -74,18 +74,18 @@ export interface ServerView {
   /** Whether it is waited for: a server that did not answer the last time, or for long, is not until it has. */
   readonly expected: boolean
   items(kind: ListKind): readonly ListItem[]
-  /** Somebody wants to know what it has of these: one of which that is not known starts now, which gives true. */
+  /** A client wants these lists: a server whose lists are not known starts now, and the result is true. */
   wake(kinds: readonly ListKind[]): boolean
   /** A client has given up a list that waited for it: the next start does not wait. */
   giveUp(): void
-  /** Somebody waits for it: a start that is put off begins now. Nothing else is started. */
+  /** A client waits for it: a start that was put off begins now. Nothing else is started. */
   startNow(): void
 }
 
 /** A server that calls are routed to. */
 export interface CallTarget {
   readonly config: ServerConfig
-  /** What is shown of it; another process than the one that takes the calls may have said it. */
+  /** The lists that its clients see; they may come from another process than the one that takes the calls. */
   readonly view: ServerView
   /** The lists that have been read at least once of the server that takes the calls, or that it does not have. */
   readonly known: ReadonlySet<ListKind>
@@ -93,15 +93,15 @@ export interface CallTarget {
   readonly keepsTasks: boolean
   /** Whether it takes no new calls, since its server has left the configuration. */
   readonly retired: boolean
-  /** A call may be for it: while it has never said what it has, it starts or is asked now, whatever delay it had; `listed` follows. */
+  /** A call may be for it: while its lists are not known, it starts or is asked now, without a delay; `listed` follows. */
   hurry(): void
   /** Takes the call over and settles it. */
   call(call: Call, edits: readonly Edit[]): void
-  /** The client follows this resource, whoever was asked for that. */
+  /** The client follows this resource, also if another server got the request for it. */
   follow(client: ClientPort, uri: string): void
 }
 
-/** A server as one client uses it: a process of its own, or one that it shares. */
+/** A server as one client uses it: with processes for itself, or with shared ones. */
 export interface Lane extends CallTarget {
   /** Whether other clients may use it too. */
   readonly shared: boolean
@@ -124,9 +124,9 @@ export interface Lane extends CallTarget {
 /** A configured server. */
 export interface Upstream {
   readonly config: ServerConfig
-  /** Whether every client has processes of its own. */
+  /** Whether no two clients share a process. */
   readonly isolated: boolean
-  /** What is known of it to whoever has no lane: of its processes, or from an earlier start. */
+  /** The facts for a client without a lane: from running processes, or from an earlier start. */
   readonly view: Pick<ServerView, 'facts' | 'failure' | 'lastFailure' | 'state'>
   /** Takes a configuration that differs only in what needs no other process: names, and what is shown. */
   adjust(config: ServerConfig): void

@@ -128,7 +128,7 @@ export class HttpDialer {
   #older(): Connection {
     const session = new HttpSession(this.#target, this.#agent)
     return new SseClientConnection(this.#target, this.#agent, session, () => {
-      // What was found out may have changed: another program may be there by now.
+      // The findings may be out of date: another program may run there meanwhile.
       this.#isOlder = this.#isSaidOlder
     })
   }
@@ -140,12 +140,12 @@ function mirrorOf(known: KnownServer): HttpTarget['mirror'] {
     method === DISCOVER || known.form !== 'bare' ? requestFields(message, known.marked) : undefined
 }
 
-/** Whether a refusal of the first question, whatever is in its body, says nothing of who refuses. */
+/** Whether a refusal of the first request says nothing about the server, regardless of its body. */
 function saysNothing(status: number): boolean {
   return status >= 500 || status === 408 || status === 429
 }
 
-/** What a refusal means; what the server said is logged, once for the same words. */
+/** The meaning of a refusal; the server's words are logged, once for the same words. */
 function refusalsOf(
   config: HttpServerConfig,
   tell: (level: LogLevel, message: string) => void,
@@ -202,7 +202,7 @@ function isRead(method: string): boolean {
   return method === DISCOVER || requests.get(method)?.reads === true
 }
 
-/** Whoever is not trusted by name is not trusted: a file without any certificate must not mean the machine's own. */
+/** A file without any certificate must not mean the certificates of the machine. */
 const BEGINNING = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/
 
 /** Reads the files that the configuration names for TLS when a connection first needs them. */

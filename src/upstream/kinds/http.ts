@@ -33,7 +33,7 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstrea
     isolation: 'auto',
     concurrency: around.limits.remoteConcurrency,
     processes: 1,
-    // Streamable HTTP answers each call on a response of its own, and asks there too.
+    // Streamable HTTP answers each call on a separate response, and asks there too.
     namesCalls: config.kind === 'http',
     idleTimeoutMs: around.limits.remoteRestMs,
     restart: true,
@@ -54,7 +54,7 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstrea
 }
 
 /**
- * What is logged of a server, without what only it and we may know.
+ * Redacts the log lines about a server.
  *
  * Methods, ids and errors are its own words, and cookies and session ids are no part
  * of a configuration, so that the log itself does not know them.

@@ -39,7 +39,7 @@ class UnavailableUpstream implements Upstream, Lane {
   readonly retired = false
   readonly known: ReadonlySet<ListKind> = new Set()
   readonly #refusal: ErrorBody
-  /** Its state to whoever asks for the status. */
+  /** Its state in the status. */
   readonly #shown: UpstreamState
 
   constructor(config: ServerConfig, message: string, refusal: ErrorBody, shown: UpstreamState = 'error') {

@@ -6,10 +6,10 @@
 
 import { closeSync, openSync, readFileSync } from 'node:fs'
 
-/** What a start takes for a moment. */
+/** Descriptors that a start needs for a moment. */
 const START = 8
 
-/** What must be left after it: this many, of a small limit this share. */
+/** Descriptors that must be left after it: this many, or this share of a small limit. */
 const LEFT_MAX = 16
 const LEFT_SHARE = 1 / 8
 

@@ -58,7 +58,7 @@ function namesFor(own: Variables): string[] {
   return [...(process.platform === 'win32' ? windows : posix), ...told]
 }
 
-/** What to start for a configured server; `marks` are the proxy's own variables, which stand above the configuration. */
+/** The program, arguments and variables of a configured server; `marks` are the proxy's own variables, which stand above the configuration. */
 export function spawnSpec(
   config: StdioServerConfig,
   own: Readonly<Record<string, string | undefined>>,

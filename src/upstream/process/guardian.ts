@@ -1,17 +1,17 @@
 // Ends the servers when the proxy is killed with `kill -9`.
 //
-// Nobody can be asked then, and a server that does not end with its stdin would
-// stay for ever. So a shell waits beside the proxy. It is told every process
-// group that comes and goes, and when the pipe to it ends, by whatever death,
+// The proxy cannot act then, and a server that does not end with its stdin would
+// stay for ever. So a shell waits beside the proxy. It learns of every process
+// group that comes and goes, and when the pipe to it ends, for any reason,
 // it ends those that are left.
 //
-// A group is forgotten only when nobody is in it: until then its number cannot
-// be given to somebody else.
+// A group is forgotten only when it is empty: until then the system cannot give
+// its number to another group.
 
 import type { GuardianShell } from './guardian-shell.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 
-/** Waits after which an empty group is looked for again; a process that resists `kill -9` for longer is nobody's to end. */
+/** Waits after which an empty group is looked for again; a process that resists `kill -9` for longer cannot be ended. */
 const LOOK_AGAIN_MS = [5, 20, 75, 250, 750, 2000, 5000, 10_000, 30_000]
 
 /** A shell that has ended before is a fluke at first, and then a reason to wait. */
@@ -20,17 +20,17 @@ const START_AGAIN_MS = [0, 0, 100, 1000, 10_000, 30_000]
 /** A shell that has lived this long was well. */
 const WELL_MS = 60_000
 
-/** What a shell that reads leaves unread is next to nothing. */
+/** A shell that reads leaves next to nothing unread. */
 const BACKLOG_BYTES_MAX = 64 * 1024
 
-/** A shell that has no group left ends at once. */
+/** A shell that has no group left ends immediately. */
 const END_WAIT_MS = 1000
 
 export interface GuardianSurroundings extends Pick<Runtime, 'now' | 'setTimer'> {
   readonly log: LogSink
   /** @throws when it cannot be started, if `ended` does not tell */
   start(): GuardianShell
-  /** Whether nobody is in this group. */
+  /** Whether this group is empty. */
   isEmpty(group: number): boolean
 }
 
@@ -68,12 +68,12 @@ export class Guardian {
     this.#forget(group, 0)
   }
 
-  /** A group outlives the proxy, whoever is in it. */
+  /** A group is to outlive the proxy. */
   release(group: number): void {
     if (this.#groups.delete(group)) this.#tell(`- ${group}`)
   }
 
-  /** Ends the shell, which ends whoever is still there; resolves when it is gone, unless it has somebody to wait for. */
+  /** Ends the shell, which ends the groups that are left; resolves when it is gone, or after a second. */
   async close(): Promise<void> {
     const shell = this.#shell
     this.#state = 'closed'
@@ -102,7 +102,7 @@ export class Guardian {
     const shell = this.#shell
     if (shell === undefined) return
     shell.write(`${what}\n`)
-    // It is stopped, or worse; its successor is told everything.
+    // The shell does not read; its successor gets the whole list.
     if (shell.backlogBytes > BACKLOG_BYTES_MAX) shell.kill()
   }
 

@@ -28,7 +28,7 @@ export interface ProcessSurroundings {
   readonly log: LogSink
   /** For what the server says on stderr. */
   readonly discretion: Redactor
-  /** Variables that every server of this proxy gets, whatever its configuration says. */
+  /** Variables that every server of this proxy gets; they replace those of its configuration. */
   readonly marks: Readonly<Record<string, string>>
   readonly ladder: StopLadder
   readonly ndjson: NdjsonOptions
@@ -57,7 +57,7 @@ export class ServerProcess implements Dialed {
   readonly #around: ProcessSurroundings
   readonly #watch: MemoryWatch | undefined
   readonly #words = new LastWords()
-  /** Why we have ended it ourselves, at once. */
+  /** Why the proxy has killed it. */
   #killReason: DialEnd | undefined
   #gone = false
   #stopping: Promise<void> | undefined
@@ -88,7 +88,7 @@ export class ServerProcess implements Dialed {
 
   async #descend(): Promise<void> {
     const { stdinWaitMs, killWaitMs } = this.#around.ladder
-    // A browser that a server starts in a group of its own is found only while the server runs.
+    // A browser that a server starts in another process group is found only while the server runs.
     const surveyed = this.#surveyed()
     this.connection.endOutput(surveyed)
     await surveyed
@@ -102,7 +102,7 @@ export class ServerProcess implements Dialed {
     this.#around.log({ level: 'error', service: this.#service, message })
   }
 
-  /** Finds who has left the group; undefined where nobody can be found. */
+  /** Finds processes that have left the group; undefined where the system does not show them. */
   #surveyed(): Promise<unknown> | undefined {
     if (this.#gone || this.#child.survey === undefined) return undefined
     return within(surveyed(this.#child), SURVEY_MS_MAX, this.#around.runtime)
@@ -129,7 +129,7 @@ export class ServerProcess implements Dialed {
     return this.#killReason ?? describeExit(config, exit, this.#why(exit))
   }
 
-  /** In the words of the program. What it said before its handshake is taken to be about its failure. */
+  /** In the words of the program. Lines before its handshake are taken to be about its failure. */
   #why({ code }: ChildExit): string {
     const isStarted = this.connection.traffic.given > HANDSHAKE_MESSAGES
     const last = isStarted || code === 0 ? undefined : this.#words.lines.at(-1)
@@ -164,7 +164,7 @@ async function surveyed(child: Child): Promise<void> {
   try {
     await child.survey?.()
   } catch {
-    // Nobody is known then, and signals go to the group alone.
+    // No such process is known then, and signals go to the group alone.
   }
 }
 
@@ -176,7 +176,7 @@ async function closed(stream: Readable): Promise<void> {
   })
 }
 
-/** What to do about an error of a start, by its code. */
+/** The remedy for an error of a start, by its code. */
 const remedies: Readonly<Record<string, (cwd: string) => string>> = {
   ENOENT: (cwd) =>
     existsSync(cwd)

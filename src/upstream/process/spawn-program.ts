@@ -8,7 +8,7 @@ import { type ChildProcess, type SpawnOptions, execFile, spawn } from 'node:chil
 
 type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => ChildProcess
 
-/** Returns at once; what does not start says so by the event `error`. @throws what `child_process.spawn` throws */
+/** Returns immediately; a failed start emits `error`. @throws the errors of `child_process.spawn` */
 export function spawnProgram(
   command: string,
   args: readonly string[],

@@ -12,16 +12,16 @@ import type { Child, ChildExit, SpawnSpec } from '../../runtime/runtime.js'
 import { type ProcessTree, Strays } from './process-tree.js'
 import { endTree, spawnProgram } from './spawn-program.js'
 
-/** Whether children get a process group of their own, which can be signalled as one. */
+/** Whether each child gets a separate process group, which can be signalled as one. */
 const hasGroups = process.platform !== 'win32'
 
 /** Descriptors 0, 1 and 2. */
 const STANDARD_STREAMS = 3
 
-/** What is told of each process group that begins and ends. */
+/** The part of the guardian that registers process groups. */
 type GroupWatch = Pick<Guardian, 'add' | 'remove' | 'release'>
 
-/** Starts a child in a process group of its own. */
+/** Starts a child in a separate process group. */
 export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTree): Child {
   if (hasGroups && !hasDescriptors()) return failed('EMFILE')
   try {
@@ -43,7 +43,7 @@ export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTre
   }
 }
 
-/** Whether nobody is in this group, or nobody that we may signal. */
+/** Whether this group has no process that the proxy may signal. */
 export function isGroupEmpty(group: number): boolean {
   try {
     process.kill(-group, 0)
@@ -88,7 +88,7 @@ function started(child: ChildProcess, groups: GroupWatch, tree: ProcessTree): Ch
 
 function exitOf(child: ChildProcess): Promise<ChildExit> {
   return new Promise((resolve) => {
-    // More than one may come, and one that nobody hears would end us.
+    // More than one may come, and an `error` without a listener would end the proxy.
     child.on('error', (error) => resolve({ code: undefined, signal: undefined, spawnError: codeOf(error) }))
     child.once('exit', (code, signal) =>
       resolve({ code: code ?? undefined, signal: signal ?? undefined, spawnError: undefined }),

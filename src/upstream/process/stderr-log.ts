@@ -8,9 +8,9 @@ import type { LastWords } from './last-words.js'
 const LF = 0x0a
 
 export interface StderrLimits {
-  /** What is longer is cut. */
+  /** A longer line is cut. */
   readonly lineBytesMax: number
-  /** The rest is counted and dropped. */
+  /** Further lines are counted and dropped. */
   readonly linesPerSecondMax: number
 }
 
