@@ -1,0 +1,131 @@
+// Which clients without a session are told apart, who makes room, and how long the tasks of a principal are known.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { limits as defaults } from '../../../src/limits.js'
+import type { HeldTask, StatelessContext } from '../../../src/mcp/call.js'
+import { noCapabilities } from '../../../src/mcp/capabilities.js'
+import { latestStateless } from '../../../src/mcp/revisions.js'
+import { ClientDirectory } from '../../../src/proxy/clients/client-directory.js'
+import { ClientReports } from '../../../src/proxy/clients/client-reports.js'
+import { SeenClients } from '../../../src/proxy/clients/seen-clients.js'
+import type { StatelessClient } from '../../../src/proxy/clients/stateless-client.js'
+import { PendingInput } from '../../../src/proxy/input/pending-input.js'
+import { ArgumentChecks } from '../../../src/proxy/routing/arguments.js'
+import { Catalogs } from '../../../src/proxy/routing/catalog.js'
+import { ClientRoutes } from '../../../src/proxy/routing/client-routes.js'
+import { Emitter } from '../../../src/events/emitter.js'
+import type { ProxyEvents } from '../../../src/events/proxy-events.js'
+import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
+
+const log = (): void => {}
+
+function directory(guestsMax: number): { readonly clients: ClientDirectory; readonly runtime: FakeRuntime } {
+  const runtime = new FakeRuntime()
+  const { session, pendingInput } = defaults
+  let serial = 0
+  const common = { checks: new ArgumentChecks(log), runtime, holdStarts: log }
+  const parts = { ...common, initializeGraceMs: 0, namesDown: false, limits: session }
+  const source = { upstreams: [], catalogs: new Catalogs(log), left: log }
+  const newReports = (): ClientReports =>
+    new ClientReports(new Emitter<ProxyEvents>(log), 's', ++serial, runtime)
+  const clients = new ClientDirectory({
+    runtime,
+    limits: { ...defaults.guests, guestsMax, guestsOfOneMax: 1 },
+    taskLimits: session,
+    changeDelayMs: session.changeDelayMs,
+    pending: new PendingInput(() => [], 's', pendingInput, runtime),
+    seen: new SeenClients(guestsMax, newReports, runtime),
+    isOneClient: () => false,
+    nextSerial: () => ++serial,
+    reach: (client) => new ClientRoutes(client, parts, source),
+    describe: () => ({ capabilities: '{}', instructions: undefined, isKnown: true }),
+  })
+  return { clients, runtime }
+}
+
+const asks = (name: string): StatelessContext['capabilities'] => ({
+  json: `{"${name}":{}}`,
+  names: new Set([name]),
+})
+
+const from = (principal: string, capabilities = noCapabilities): StatelessContext => ({
+  principal,
+  isSeveral: false,
+  revision: latestStateless,
+  capabilities,
+  info: undefined,
+})
+
+/** A task that runs, or is over. */
+function begin({ tasks }: StatelessClient, id: string, dropped: string[], isOver = false): void {
+  const source = { service: 's', list: () => Promise.resolve([]) }
+  const drop = (): void => void dropped.push(id)
+  const task: HeldTask = { id, source, isGone: false, isOver, request: log, drop }
+  assert.equal(tasks.keep(task), undefined)
+}
+
+function found(clients: ClientDirectory, context: StatelessContext): StatelessClient {
+  const client = clients.of(context)
+  assert(client !== undefined)
+  return client
+}
+
+describe('a client without a session', () => {
+  test('is one by its principal and by what it can be asked', () => {
+    const { clients } = directory(4)
+    const one = found(clients, from('a'))
+    assert.equal(found(clients, from('a', { json: '{"x":{}}', names: new Set(['x']) })), one)
+    assert.notEqual(found(clients, from('b')), one)
+    assert.notEqual(found(clients, from('a', asks('sampling'))), one)
+  })
+
+  test('makes room when it has been idle for longest', () => {
+    const { clients } = directory(2)
+    const [first, second] = [found(clients, from('a')), found(clients, from('b'))]
+    assert(found(clients, from('c')) !== undefined)
+    assert.deepEqual([first.hasLeft, second.hasLeft], [true, false])
+  })
+
+  test('that can be asked something gets the place only of one that rests', async () => {
+    const { clients, runtime } = directory(1)
+    const first = found(clients, from('a'))
+    assert.equal(clients.of(from('b', asks('sampling'))), undefined)
+    await runtime.pass(defaults.guests.guestRestMs, 1000)
+    assert(clients.of(from('b', asks('sampling'))) !== undefined)
+    assert(first.hasLeft)
+  })
+
+  test('is one of a few of its principal that can be asked something', () => {
+    const { clients } = directory(4)
+    found(clients, from('a', asks('sampling')))
+    assert.equal(clients.of(from('a', asks('elicitation'))), undefined)
+    assert(clients.of(from('b', asks('elicitation'))) !== undefined)
+  })
+})
+
+describe('the tasks of a principal', () => {
+  test('are the same for all of its clients, and go with the last of them', () => {
+    const { clients } = directory(1)
+    const dropped: string[] = []
+    const first = found(clients, from('a', asks('sampling')))
+    begin(first, 'one', dropped)
+    const second = found(clients, from('a'))
+    assert.equal(second.tasks, first.tasks)
+    assert.deepEqual([first.hasLeft, dropped], [true, []])
+    found(clients, from('b'))
+    assert.deepEqual(dropped, ['one'])
+  })
+
+  for (const [title, isOver, wanted] of [
+    ['keep an idle client while one runs', false, false],
+    ['keep nobody when all are over', true, true],
+  ] as const)
+    test(title, async () => {
+      const { clients, runtime } = directory(4)
+      const client = found(clients, from('a'))
+      begin(client, 'one', [], isOver)
+      await runtime.pass(2 * defaults.guests.guestIdleMs, 10_000)
+      assert.equal(client.hasLeft, wanted)
+    })
+})
