@@ -20,12 +20,12 @@ import { isLoopback } from '../transports/http-server/host.js'
 import { schemaAt } from './routes.js'
 
 export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
-  /** What stands above the configuration. */
+  /** Values that override the configuration. */
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly allowUnauthenticated?: boolean
   readonly allowedHosts?: readonly string[]
-  /** What must have happened before the front listens; the servers start first then. Rejects where it must not listen. */
+  /** The front listens after this promise; the servers start first then. Rejects where it must not listen. */
   readonly beforeListening?: ((events: EventSource<ProxyEvents>) => Promise<void>) | undefined
 }
 
@@ -34,14 +34,14 @@ export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' 
   /**
    * Changes to another configuration while clients use the gateway, as `McpProxy.reload` does for one schema.
    *
-   * A schema that appears is served, one that is gone or disabled answers 404 at once, and calls that run there may
+   * A schema that appears is served, one that is gone or disabled answers 404 immediately, and calls that run there may
    * finish. Token, CORS and allowed hosts are changed too; sessions of another token end. Host and port are not,
    * which the log says.
    *
    * @throws ConfigError when the front would be open to the network without a token; nothing has changed then
    */
   reload(config: Configuration): Promise<void>
-  /** Takes no new request, lets calls finish for up to `graceMs`, answers the rest, and stops every server. */
+  /** Takes no new request, lets calls finish for up to `graceMs`, answers the others with an error, and stops every server. */
   close(graceMs?: number): Promise<void>
 }
 
@@ -76,7 +76,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
   const proxies = new SchemaProxies(options, common)
   let serving: SchemasServing | undefined
   try {
-    // No server is started for a front that cannot be had. Nobody can ask before the proxies are there, since they are
+    // No server is started for a front that cannot be had. No request arrives before the proxies exist, since they are
     // made in the same turn of the event loop.
     refuseGateway(config, options)
     const isReady = options.beforeListening?.(common.events)
@@ -121,7 +121,7 @@ function gatewayOf(
       refuseOwnAddress(next, { host, port })
       await changes.take(next)
     },
-    // The servers are stopped before the front, so that whoever waits for an answer still gets one.
+    // The servers are stopped before the front, so that each waiting client still gets its answer.
     close: async (graceMs) => {
       isClosing = true
       serving.stop()
@@ -135,7 +135,7 @@ function gatewayOf(
 /** One schema may be gone before the others, and the common parts are theirs too. */
 const nothing = (): Promise<void> => Promise.resolve()
 
-/** What is given by the command line, or by the configuration. */
+/** The value of the command line, or of the configuration. */
 function addressOf(
   { server: { host, port } }: Configuration,
   options: Pick<GatewayOptions, 'host' | 'port'>,
@@ -148,7 +148,7 @@ function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules
   return { token, cors, allowedHosts: options.allowedHosts ?? server.allowedHosts }
 }
 
-/** What is given by the command line, or by the configuration that the front was started with. */
+/** The value of the command line, or of the configuration that the front was started with. */
 function warnOfFixed(
   started: Configuration,
   next: Configuration,

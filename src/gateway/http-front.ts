@@ -35,7 +35,7 @@ export interface FrontOptions extends FrontRules {
   readonly limits: HttpServerLimits
   readonly log: LogSink
   readonly runtime: Runtime
-  /** What a message calls the configuration, and what it tells a person to do. */
+  /** The name of the configuration in messages, and the remedy that they propose. */
   readonly source: string
   readonly remedies: FrontRemedies
 }
@@ -150,7 +150,7 @@ const listenProblems: ReadonlyMap<string, readonly [string, 'port' | 'host']> = 
 /**
  * Compares hashes, since those have one length and differ anywhere.
  *
- * Whoever shows another token is somebody else; whoever shows this one is the same on every instance.
+ * Each token is a principal. The principal of this token is the same on every instance.
  */
 function bearerOf(token: string): PrincipalOf {
   const wanted = hash(token)
@@ -162,7 +162,7 @@ function hash(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 
-/** Of 192 bits that nobody guesses; written in visible ASCII. */
+/** Of 192 random bits; written in visible ASCII. */
 const ID_BYTES = 24
 
 const wording: Wording = {

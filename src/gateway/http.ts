@@ -7,19 +7,19 @@ import type { CorsConfig } from '../config/config.js'
 import type { Listener } from '../proxy/listener.js'
 import type { HttpServerLimits } from '../transports/http-server/limits.js'
 
-/** Where and for whom an HTTP front listens. */
+/** The address and the clients of an HTTP front. */
 export interface HttpServerOptions {
   /** 3095 unless given; 0 takes a free one. */
   readonly port?: number
   /** `127.0.0.1` unless given; any other than a loopback address needs a token. */
   readonly host?: string
-  /** What every client must present as a bearer token. */
+  /** The bearer token that every client must present. */
   readonly token?: string
-  /** Lets anybody in who can reach the address, without a token. */
+  /** Admits every client that can reach the address, without a token. */
   readonly allowUnauthenticated?: boolean
-  /** Host names under which clients reach the front besides its own, with or without a port. */
+  /** Host names under which clients reach the front in addition to its own, with or without a port. */
   readonly allowedHosts?: readonly string[]
-  /** Which web pages may call; none unless given. Where a token is asked for, pages of this machine may. */
+  /** Which web pages may call; none unless given. With a token, pages of this machine may. */
   readonly cors?: Partial<CorsConfig>
   readonly limits?: Partial<HttpServerLimits>
 }

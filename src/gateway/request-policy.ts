@@ -63,7 +63,7 @@ export class HandshakeJudge implements RequestJudge {
     const isDoubled = keys.length > 1 && new Set(keys).size < keys.length
     if (isDoubled || client?.knows(keys) === true)
       return this.#refusals.invalid('a request with this id is being answered already', onlyId(message))
-    // Nobody has asked whoever answers so.
+    // The client was not asked, so this answers nothing.
     if (client === undefined && frames.some(({ kind }) => kind === 'result' || kind === 'error'))
       return this.#refusals.noSessionId()
     if (opens) return 'opening'
@@ -93,10 +93,10 @@ function onlyId({ frames }: PostedMessage): RequestId | undefined {
   return frames.length === 1 && only?.kind === 'request' ? only.id : undefined
 }
 
-// How messages are served that belong to no session, whatever their heads name.
+// The policy of messages that belong to no session, also when their heads name one.
 //
 // MCP 2026-07-28, Transports, Streamable HTTP. The faults are looked for in one order, since clients act on the first
-// that they are told.
+// fault.
 
 /** Whether a request names a revision without sessions in its head. */
 function namesStateless(head: RequestHead): boolean {
@@ -139,7 +139,7 @@ function refused(error: ErrorBody | undefined, frame?: RequestFrame): Refusal {
 
 const orphans = { orphanId: 'omit' } as const
 
-/** A version that is there but another, or one that is not there. */
+/** Another version than the body has, or no version. */
 function versionMismatch(
   head: RequestHead,
   frame: RequestFrame,
@@ -157,7 +157,7 @@ function methodMismatch(head: RequestHead, { method }: RequestFrame): ErrorBody 
 function nameMismatch(head: RequestHead, frame: RequestFrame): ErrorBody | undefined {
   const name = mirroredName(frame)
   const sent = head.get('mcp-name')
-  // A request without a name is refused for that by whoever wants it.
+  // A request without a name is refused where the name is needed.
   if (name === undefined || (name.text === undefined && sent === undefined)) return undefined
   return mismatch('Mcp-Name', sent, name.text)
 }
@@ -172,7 +172,7 @@ function mismatch(name: string, sent: string | undefined, body: string | undefin
   )
 }
 
-/** What somebody sent is repeated up to here. */
+/** Most characters of a sent value that an error repeats. */
 const SHOWN_LENGTH_MAX = 200
 
 function shown(text: string): string {

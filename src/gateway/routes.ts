@@ -9,7 +9,7 @@ import type { HttpEndpoint, HttpRevision, HttpRoutes, HttpRoute } from '../trans
 /** The schema that has the short paths. */
 const DEFAULT = 'default'
 
-/** What stands at the paths. */
+/** The content of the paths. */
 export interface RouteParts {
   /** Served under their names; `default` also without. Schemas may come and go. */
   readonly endpoints: ReadonlyMap<string, HttpEndpoint>
@@ -18,7 +18,7 @@ export interface RouteParts {
   /** The pages, as JSON text. */
   health(): string
   status(): string
-  /** What stands on the first page besides, where all that is served is one sandbox. */
+  /** Further content of the first page, where all that is served is one sandbox. */
   sandbox(): object | undefined
 }
 
@@ -117,12 +117,12 @@ function withoutSlash(path: string): string {
 }
 
 /**
- * Where clients look for a login (MCP 2025-03-26 to 2025-11-25, Authorization): metadata, below the endpoint too, and what
+ * The paths at which clients look for a login (MCP 2025-03-26 to 2025-11-25, Authorization): metadata, below the endpoint too, and what
  * they assume without it.
  */
 const LOGIN = /\/\.well-known(?:\/|$)|^\/(?:register|authorize|token)$/
 
-/** A client that is told 401 there would go on with a login that leads nowhere; it names no schema, since it needs no token. */
+/** A client that gets 401 there would go on with a login that leads nowhere; it names no schema, since it needs no token. */
 const noLogin: HttpRoute = {
   kind: 'nothing',
   isForAll: true,
@@ -134,7 +134,7 @@ const noLogin: HttpRoute = {
   },
 }
 
-/** What a stranger sent is repeated up to here. */
+/** Most characters of an unknown path that an error repeats. */
 const NAME_LENGTH_MAX = 100
 
 function unescaped(text: string): string | undefined {

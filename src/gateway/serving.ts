@@ -76,7 +76,7 @@ function shown(page: SchemaPage | GatewayStatus): string {
 /** The schemas that are served: one endpoint for each proxy, and the pages about all of them. */
 class Schemas implements RouteParts {
   readonly endpoints = new Map<string, HttpEndpoint>()
-  /** Known once the front listens, and nobody asks before. */
+  /** Known once the front listens; it is not read before. */
   address = { port: 0, origin: '' }
   #served: ServedGateway
   readonly #byProxy = new WeakMap<ServedProxy, HttpEndpoint>()

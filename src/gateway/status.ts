@@ -48,7 +48,7 @@ export interface SchemaStatus {
   readonly totalTools: number
   readonly connectedServers: number
   readonly totalSessions: number
-  /** Those with processes of their own first, then the oldest; at most 100. */
+  /** Those with private processes first, then the oldest; at most 100. */
   readonly sessions: readonly ShownSession[]
 }
 
@@ -103,7 +103,7 @@ function serverStatus({
   }
 }
 
-/** What the clients of a sandbox look for on its pages. */
+/** The fields that clients of a sandbox read on its pages. */
 export interface SandboxStatus {
   readonly status: 'healthy'
   readonly version: string
