@@ -1,8 +1,8 @@
-// Finds the id of a message that cannot be read: one that is too long to keep, or not acceptable.
+// Finds the id of a message that cannot be read, because it is too long to keep or not acceptable.
 //
-// Writers put `id` among the first members or last. So the beginning of the message is read as far as it goes, and its
-// last member is looked at; nothing between them is. The id counts only where the beginning says whether the message is
-// a call or an answer, since the id of a call is its sender's own.
+// Writers put `id` among the first members or last. So the finder reads the beginning of the message, as far as it keeps
+// it, and the last member, and skips the rest. The id counts only where the beginning shows whether the message is a call
+// or an answer, since the id of a call belongs to its sender.
 
 import { Buffer } from 'node:buffer'
 import { COLON, COMMA, OPEN_OBJECT, QUOTE } from './ascii.js'

@@ -1,8 +1,8 @@
 // Reading a long message whose long strings are known already.
 //
-// Nothing is refused here. What is not plainly in good order is left to the reader of whole messages, who says what is
-// wrong and where. A result stays in the parts in which it came, since hardly any is looked into; any other message is
-// joined.
+// This reader refuses no message. It leaves a message that is not plainly in good order to the reader of whole messages,
+// which reports the fault and its offset. A result stays in the parts in which it arrived, since the proxy looks into few
+// results; any other message is joined.
 
 import { FrameError } from '../errors.js'
 import { type Frame, type FrameLimits, type ResultFrame, frameOrError } from '../frame.js'
@@ -35,7 +35,7 @@ function origin(skeleton: Skeleton, { start, end }: Span): Span {
   return { start: skeleton.origin(start), end: skeleton.origin(end) }
 }
 
-/** Its parts are joined only for a reader that wants all of them. */
+/** The parts are joined only for a caller that asks for `line`. */
 class LongResult implements ResultFrame {
   readonly kind = 'result'
   readonly long: LongLine

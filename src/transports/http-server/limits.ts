@@ -1,4 +1,4 @@
-// The limits of the HTTP front, each with its reason. All that a client can make grow has one.
+// The limits of the HTTP front, each with its reason. Everything that a client can make grow has a limit.
 
 import { type FrameLimits, defaultFrameLimits } from '../../jsonrpc/frame.js'
 
@@ -8,24 +8,25 @@ const limits = {
   headersBytesMax: 16_384, // 16 KiB
   headersMax: 100,
   /**
-   * How long the header fields may take to arrive. A real client sends them in one packet; what drips in is an attack.
+   * How long the header fields may take to arrive. A real client sends them in one packet; a client that sends them
+   * byte by byte attacks.
    */
   headersTimeoutMs: 10_000,
-  /** How long a body may wait whose reader has not begun; one that is read may take as long as it does not drip. */
+  /** How long a body may wait whose reader has not begun. A body that is being read has the limit of `slowBodyMs`. */
   requestTimeoutMs: 30_000,
   /**
-   * How often requests that are late, and connections that have lain idle, are looked for: twice a second, so that many
-   * who are late do not all go in one turn.
+   * How often the front looks for late requests and idle connections: twice a second, so that many late requests do not
+   * all end in one turn of the event loop.
    */
   lateCheckMs: 500,
   connectionsMax: 1024,
-  /** Of these, how many of one address that have not shown the token that is asked for. */
+  /** The most connections of one address that have not shown the token. */
   strangersMax: 64,
-  /** For so long there may be more of them: a proxy in front opens hundreds at once, and what they say is on its way. */
+  /** A new connection counts from this time on: a proxy in front opens hundreds at once, and their requests are on the way. */
   strangerMs: 1000,
   /**
    * How long a connection may lie idle between two requests, while there is room. Balancers keep theirs for 60 to 600
-   * seconds, and whoever closes first must not be the server.
+   * seconds, and the server must not be the one that closes first.
    */
   idleConnectionMs: 620_000,
   /** As on stdio: clients send arguments, servers send files. */
@@ -34,25 +35,25 @@ const limits = {
   smallBodyBytes: 65_536, // 64 KiB
   /**
    * What all large bodies together may hold, on their way and until they are answered: sixteen of the largest at once.
-   * Who comes then is told to come again.
+   * A client that comes then is refused with 503 and Retry-After.
    */
   bodiesBytesMax: 268_435_456, // 256 MiB
   /**
-   * A body must bring `slowBodyBytes` in each such time, or end; looked at every `lateCheckMs`. A telephone brings this
-   * much in one second; what drips holds a connection and brings nothing.
+   * A body must bring `slowBodyBytes` in each such time, or end; looked at every `lateCheckMs`. A telephone sends this
+   * much in one second; a slower body only holds a connection.
    */
   slowBodyMs: 8000,
   slowBodyBytes: 16_384, // 16 KiB
   /** How long the rest of a refused body is read, so that its sender can read why. */
   refusedBodyMs: 1000,
   sessionsMax: 1000,
-  /** Clients that go away without DELETE are the rule. */
+  /** Most clients go away without DELETE. */
   sessionIdleMs: 1_800_000, // 30 minutes
-  /** How often idle sessions and old events are looked for. */
+  /** How often the front looks for idle sessions and old events. */
   sweepMs: 30_000,
   /** Requests without a session that are being served. */
   sessionlessMax: 1024,
-  /** How long a connection stays that requests without a session have shared. What is made anew then costs a few requests. */
+  /** How long an unused connection stays that requests without a session share. A new connection costs as much as a few requests. */
   statelessIdleMs: 300_000, // 5 minutes
   /**
    * How long an answer may take before the response becomes an event stream: long enough for nearly every call to be
@@ -77,8 +78,8 @@ const limits = {
   /** Above this many, a stream is cut; the client may resume it. */
   backlogBytesMax: 16_777_216, // 16 MiB
   /**
-   * How long a client may take nothing of what was sent; up to twice as long where it took something in between. What a
-   * slow reader takes shows in steps of what the system buffers, which is megabytes.
+   * How long a client may read nothing; up to twice as long where it read something in between. The progress of a slow
+   * reader shows in steps of the system's buffers, which are megabytes.
    */
   stallMs: 30_000,
   /** How long `close` waits for clients to take their last answers. */

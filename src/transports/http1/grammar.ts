@@ -1,8 +1,8 @@
 // The grammar of HTTP/1.1: header fields, and how the end of a body is found (RFC 9110, RFC 9112).
 //
-// It is read as strictly as a program between two others must read it. What two readers could understand in two ways is
-// refused: a space before a colon, a line that goes on in the next, a control character. Every value that came is kept,
-// for what is checked and what is used must not be two different values.
+// The grammar is as strict as a program between two others needs it. A message that two readers could understand in two
+// ways is refused: a space before a colon, a line that goes on in the next, a control character. All values of a field
+// are kept, so that the value that is checked and the value that is used are the same.
 
 /** Bytes that are no message, or one that two readers could understand in two ways; nothing behind it on its connection can be trusted. */
 export class HttpSyntaxError extends Error {
