@@ -48,13 +48,15 @@ export interface CheckCommand {
   readonly start: boolean
 }
 
-/** Start servers once, and say what is wrong with them. */
+/** Start servers once, and say what they have, or what is wrong with them. */
 export interface DoctorCommand {
   readonly kind: 'doctor'
   readonly config: string | undefined
   readonly schema: string
   /** The one server that is meant. */
   readonly name: string | undefined
+  /** Whether one line a server is enough. */
+  readonly isBrief: boolean
   readonly json: boolean
 }
 
@@ -83,7 +85,7 @@ export type Command =
   | { readonly kind: 'version' }
   | Usage
 
-const asks = ['doctor', 'tools', 'call', 'read', 'prompt'] as const
+const asks = ['doctor', 'list', 'tools', 'call', 'read', 'prompt'] as const
 const edits = ['add', 'remove', 'enable', 'disable'] as const
 const subCommands: readonly string[] = ['stdio', 'http', 'replay', 'sandbox', ...asks, ...edits]
 
@@ -189,6 +191,7 @@ const missingNames: Readonly<
   Record<(typeof asks)[number], readonly [needs: string, example: string] | undefined>
 > = {
   doctor: undefined,
+  list: undefined,
   tools: undefined,
   call: ['the name of a tool', 'mcps-proxy call Time__get_current_time timezone=Europe/Berlin'],
   read: ['the URI of a resource', 'mcps-proxy read file:///tmp/a.txt'],
@@ -324,7 +327,8 @@ function askCommandOf(tokens: Tokens): AskCommand | DoctorCommand {
     schema: values.get('schema') ?? 'default',
     json: values.has('json'),
   }
-  if (what === 'doctor') return { kind: 'doctor', name: words[0], ...asked }
+  if (what === 'doctor' || what === 'list')
+    return { kind: 'doctor', name: words[0], isBrief: what === 'list', ...asked }
   return {
     kind: 'ask',
     what,

@@ -118,6 +118,16 @@ the first client sees the lists at once. The exit code is 1 when a server failed
     examples: ['mcps-proxy doctor', 'mcps-proxy doctor github --json'],
   },
   {
+    name: 'list',
+    takes: '[NAME]',
+    about: 'servers, their state and their tools',
+    group: 'LOOK',
+    mode: 'ask',
+    details: `Starts every server of a schema at the same time, or the one that is named, and prints one line
+for each. The exit code is 1 when a server failed; doctor says what mends that.`,
+    examples: ['mcps-proxy list', 'mcps-proxy list --json'],
+  },
+  {
     name: 'tools',
     takes: '[PATTERN]',
     about: 'names and descriptions of tools, as clients see them',

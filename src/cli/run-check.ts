@@ -39,7 +39,13 @@ export async function runCheck(command: CheckCommand): Promise<number> {
  *
  * @returns the exit code: 1 when a server failed
  */
-export async function runDoctor({ config: path, schema, name, json }: DoctorCommand): Promise<number> {
+export async function runDoctor({
+  config: path,
+  schema,
+  name,
+  isBrief,
+  json,
+}: DoctorCommand): Promise<number> {
   const config = loadConfig({ path, env: process.env, servesHttp: false })
   const { servers, ...rest } = selectSchema(config, schema)
   const chosen = servers.filter((server) => name === undefined || server.name === name)
@@ -53,13 +59,17 @@ export async function runDoctor({ config: path, schema, name, json }: DoctorComm
     return 2
   }
   const checked = { config, schemas: [{ ...rest, servers: chosen }] }
-  return tryAll(checked, json ? inJson : inDetail, Math.max(1, chosen.length))
+  return tryAll(checked, json ? inJson : isBrief ? inOneLine : inDetail, Math.max(1, chosen.length))
 }
 
 /** Gives the text for one server that was tried. */
 type Report = (server: ServerConfig, trial: Trial, hint: string | undefined) => string[]
 
 const inBrief: Report = (_, trial, hint) => [...inWords(trial), ...(hint === undefined ? [] : [hint])]
+
+const inOneLine: Report = (_, { failure, tools, revision = '' }) => [
+  failure === undefined ? `ready   ${counted(tools, 'tool')}, ${revision}` : `failed  ${failure}`,
+]
 
 /** A token of a model is about four bytes of a tool's definition. */
 const TOKEN_BYTES = 4

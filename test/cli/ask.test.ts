@@ -266,6 +266,14 @@ describe('doctor', () => {
       assert.match(out, line)
   })
 
+  test('list has one line for each', (t) => {
+    const { code, out } = run(t, servers, 'list')
+    assert.equal(code, 1)
+    assert.match(out, /^ {2}good {5}ready {3}9 tools, 2025-11-25$/m)
+    assert.match(out, /^ {2}missing {2}failed {2}'missing' cannot be started: /m)
+    assert.equal(out.split('\n').length, Object.keys(servers).length + 2)
+  })
+
   test('tells of one server, also as JSON', (t) => {
     const { code, out } = run(t, servers, 'doctor', 'good', '--json')
     assert.deepEqual(

@@ -126,7 +126,14 @@ describe('the command line', () => {
     ['connect https://h/mcp', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
     [
       'doctor files --json',
-      { kind: 'doctor', name: 'files', config: undefined, schema: 'default', json: true },
+      {
+        kind: 'doctor',
+        name: 'files',
+        isBrief: false,
+        config: undefined,
+        schema: 'default',
+        json: true,
+      },
     ],
     [
       'add s --env A=b --force -- c -x',
