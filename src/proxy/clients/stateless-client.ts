@@ -68,16 +68,16 @@ export class StatelessClient implements RoutedClient {
   /** Whether one more request may stay open. */
   readonly #mayListen: () => boolean
   readonly #routes: ClientRoutes
-  /** It has made room for another one, or its principal has gone: who comes back is another client. */
+  /** The client has made room for another one, or its principal has left: the next request makes a new client. */
   hasLeft = false
   #calls = 0
   /** Made for the first request that stays open. */
   #listens: Listens | undefined
-  /** Calls during which it wants log messages. */
+  /** Calls that ask for log messages. */
   readonly #logged = new Set<Call>()
-  /** What servers with sessions have been told that it wants. */
+  /** The log level that was set at servers with sessions. */
   #level: string | undefined
-  /** Since when it has no call. */
+  /** The time at which its last call ended. */
   usedAt: number
 
   /** `tasks` are those of its principal, and `isSeveral` says whether several clients may be that. */
@@ -112,7 +112,7 @@ export class StatelessClient implements RoutedClient {
     return !this.idle
   }
 
-  /** Whether nothing has been asked since that time, and nothing waits. */
+  /** Whether no request has come since that time, and no call waits. */
   isIdleSince(since: number): boolean {
     return this.idle && this.usedAt <= since
   }
@@ -137,7 +137,7 @@ export class StatelessClient implements RoutedClient {
     return this.#listens?.size ?? 0
   }
 
-  /** A call that it has taken over is settled. */
+  /** A call of the client is settled. */
   ended(call: Call): void {
     this.#calls--
     this.#listens?.end(call)
@@ -180,7 +180,7 @@ export class StatelessClient implements RoutedClient {
     return call.context.hearer?.splice(call, line, edits) ?? splice(line, edits)
   }
 
-  /** Only who asks for log messages with its call gets any (MCP 2026-07-28, Utilities: logging). */
+  /** A call gets log messages only when its request asks for them (MCP 2026-07-28, Utilities: logging). */
   log(frame: NotificationFrame, during: Call | undefined): void {
     const call = during?.root ?? this.#onlyLogged
     const wanted = call?.context.logLevel
@@ -206,10 +206,10 @@ export class StatelessClient implements RoutedClient {
     this.#pending.forget(this, asker)
   }
 
-  /** Each request that stays open tells of them by itself. */
+  /** Each open request sends its own notifications. */
   tellChanges(): void {}
 
-  /** A server that names no call means the only one that it can mean. */
+  /** A log message that names no call belongs to the only call that asks for log messages. */
   get #onlyLogged(): Call | undefined {
     const calls = new Set<Call>()
     for (const call of this.#logged) {
@@ -220,7 +220,7 @@ export class StatelessClient implements RoutedClient {
     return other === undefined ? only : undefined
   }
 
-  /** A server that is told of a level tells of what is more severe too: it hears of the most verbose one. */
+  /** A server sends messages of its level and more severe ones, so it gets the most verbose level. */
   #wantsLogs(call: Call, level: string): void {
     this.#logged.add(call)
     if (this.#level !== undefined && severity(this.#level) <= severity(level)) return

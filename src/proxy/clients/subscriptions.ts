@@ -24,10 +24,10 @@ import { noCapabilities } from '../../mcp/capabilities.js'
 import { type Followable, followableResources, followableTasks } from '../../mcp/methods.js'
 import { latestHandshake } from '../../mcp/revisions.js'
 
-/** How long a client waits to be told what it hears of: a server that has not answered is left out. */
+/** The acknowledgement waits so long for servers; a server that has not answered by then is left out. */
 const ANSWER_WAIT_MS = 1000
 
-/** Tells each of what it wants to hear of. */
+/** Sends each open request the notifications that its filter names. */
 export class Listens {
   readonly #routes: ClientRoutes
   readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
@@ -74,7 +74,7 @@ export class Listens {
     )
   }
 
-  /** It is settled: nothing is followed for it any more. */
+  /** The request is settled: the client follows nothing for it any more. */
   end(call: Call): void {
     const { filter } = this.#listens.get(call) ?? {}
     this.#listens.delete(call)
@@ -97,7 +97,7 @@ export class Listens {
   }
 }
 
-/** What is asked to be followed, and what of it is granted so far. */
+/** Subscriptions that servers were asked for, and those that they have granted so far. */
 interface Begun {
   readonly answers: readonly Promise<void>[]
   granted(): string[]
@@ -111,14 +111,12 @@ function begun(things: FollowedThings, names: readonly string[]): Begun {
   return { answers, granted: () => names.filter((name) => granted.has(name)) }
 }
 
-// One request of a client that stays open, so that the client hears of changes.
-
-/** Says what has changed to the connection of its request. */
+/** One `subscriptions/listen` request: it sends notifications on the connection of that request. */
 export class Listen {
   readonly #call: Call
   readonly #changes: ListChanges
   #heard: SubscriptionFilter = { lists: [], uris: [], tasks: [] }
-  /** Whether it has said what it tells of, which comes before anything else. */
+  /** Whether the acknowledgement was sent, which comes before every other notification. */
   isReady = false
 
   /** `shown` gives a list as it is now, and `soon` calls what it is given a little later. */
@@ -127,7 +125,7 @@ export class Listen {
     this.#changes = new ListChanges(this, shown, soon)
   }
 
-  /** Says what the client hears of from now on; where that is nothing, there is nothing to wait for. */
+  /** Sends the acknowledgement with what was granted; a request without anything to wait for ends at once. */
   acknowledge(heard: SubscriptionFilter): void {
     if (this.#call.settled) return
     this.#heard = heard
@@ -137,7 +135,7 @@ export class Listen {
     if (heard.lists.length + heard.uris.length + heard.tasks.length === 0) this.end()
   }
 
-  /** What servers list may have changed. */
+  /** Lists of servers may have changed. */
   changed(kinds: readonly ListKind[]): void {
     this.#changes.changed(kinds.filter((kind) => this.#heard.lists.includes(kind)))
   }
@@ -159,7 +157,7 @@ export class Listen {
     if (this.#heard.tasks.includes(id)) this.#pass(frame)
   }
 
-  /** Nothing more will be said. */
+  /** Answers the request: no notification follows. */
   end(): void {
     this.#call.settle({ kind: 'result', result: subscribed(this.#call.frame.id) })
   }
@@ -174,12 +172,12 @@ export class Listen {
   }
 }
 
-// The resources, or the tasks, that one client follows, whatever it asked that for.
+// The resources, or the tasks, that one client follows, for any number of its requests.
 //
-// A server is told once of each. It is asked as a client with a session asks, so that what is done for those
-// (restarts, reloads, servers that are asked in turn) is done here too.
+// A server gets one subscription for each. The proxy subscribes as a client with a session does, so that restarts, reloads
+// and servers that are asked in turn are handled as they are for such clients.
 
-/** One of them, with the number of those that want it. */
+/** One resource or task, with the number of requests that follow it. */
 interface Followed {
   wanted: number
   readonly granted: Promise<boolean>
@@ -188,10 +186,10 @@ interface Followed {
 /** Sends a request of the proxy's own for a client. */
 type Ask = (row: RequestRow, frame: RequestFrame, owner: CallOwner) => void
 
-/** Of what is asked at once: other clients want to be served by the same servers. */
+/** Subscriptions in flight at once: other clients use the same servers. */
 const ASKED_MAX = 32
 
-/** Follows each of them while somebody wants it. */
+/** Follows each resource or task while a request wants it. */
 export class FollowedThings {
   readonly #what: Followable
   readonly #send: Ask
@@ -231,7 +229,7 @@ export class FollowedThings {
     this.#followed.delete(name)
     this.#drop(name)
     void known.granted.then((isGranted) => {
-      // Somebody may want it again meanwhile.
+      // Another request may have followed it since.
       if (isGranted && !this.#followed.has(name)) void this.#ask(this.#what.ends, name)
     })
   }
