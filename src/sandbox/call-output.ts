@@ -1,4 +1,4 @@
-// What a call writes: two streams, each with its beginning and its end, and as a whole in a file where it is long.
+// The output of a call: two streams, each with its beginning and its end, and as a whole in a file where it is long.
 
 import type { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
@@ -91,7 +91,7 @@ const FILE_BYTES_MAX = 16 * 1024 * 1024
 /** The folder for such files, in that of the session. */
 const FOLDER = '.output'
 
-/** What is left to write takes a moment, unless somebody inside has stopped the writer or put a pipe in its way. */
+/** The last bytes take a moment, unless a program inside has stopped the writer or put a pipe in its way. */
 const END_WAIT_MS = 2000
 
 /** Is written by a program inside, since the host opens no path of a session. */
@@ -132,7 +132,7 @@ export class OutputFile {
     this.#writer.stdin.once('drain', drained)
   }
 
-  /** Resolves when everything is written, or nobody is left who does so within a reasonable time. */
+  /** Resolves when everything is written, or the writer has not done so within a reasonable time. */
   async end(): Promise<void> {
     this.#writer.stdin.end()
     if ((await within(this.#writer.exited, END_WAIT_MS, this.#clock)) === undefined) this.#writer.kill()

@@ -98,7 +98,7 @@ export class Repl {
   }
 }
 
-/** What comes from inside may be anything. */
+/** Code of the session may have written the line. */
 function codeEnd(line: string): CodeEnd {
   const { ok, artifacts } = membersOf(line)
   return { kind: 'done', isSuccess: ok === true, hasArtifacts: artifacts === true }
@@ -122,15 +122,15 @@ const LF = 0x0a
 /** The line behind a mark has a few flags; whatever is longer comes from elsewhere. */
 const LINE_BYTES_MAX = 1024
 
-/** Who reads the output; false when the stream is to rest until `resume`. */
+/** Takes output; returns false when the stream must pause until `resume`. */
 export type TakeOutput = (chunk: Buffer) => boolean
 
 interface Awaited {
   readonly mark: Buffer
-  /** What comes from now on is other output. */
+  /** Called at the mark: later bytes belong to other output. */
   readonly passed: () => void
   readonly found: (line: string) => void
-  /** What was read behind the mark; undefined before it was found. */
+  /** The bytes behind the mark; undefined before the mark was found. */
   line: Buffer | undefined
 }
 
@@ -138,7 +138,7 @@ interface Awaited {
 export class MarkedStream {
   readonly #source: Readable
   readonly #take: TakeOutput
-  /** What may be the beginning of a mark. */
+  /** Bytes that may be the beginning of a mark. */
   #held = Buffer.alloc(0)
   #awaited: Awaited | undefined
 
@@ -205,7 +205,7 @@ export class MarkedStream {
   }
 }
 
-/** Where the text ends but for what may be the beginning of the mark. */
+/** The length of the text without bytes at its end that may begin the mark. */
 function beginningOf(mark: Buffer, text: Buffer): number {
   const from = Math.max(0, text.length - mark.length + 1)
   for (let at = text.indexOf(NUL, from); at !== -1; at = text.indexOf(NUL, at + 1)) {

@@ -19,10 +19,10 @@ import { type Endable, runWatched, withEither } from './watched-run.js'
 const QUEUE_MAX = 16
 const COMMANDS_MAX = 4
 
-/** What is the same of a session as long as it lives. */
+/** The facts of a session that never change. */
 export interface SessionFacts {
   readonly id: string
-  /** Whose it is; the same word for all where everybody sees it. */
+  /** The principal that has opened the session; empty where sessions are shared. */
   readonly owner: string
   readonly template: string
   readonly flavor: string
@@ -39,7 +39,7 @@ export interface CallTerms {
   readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
 
-/** What came of a call. */
+/** The result of a call. */
 export interface CallResult {
   readonly stdout: string
   readonly stderr: string
@@ -234,7 +234,7 @@ export class SandboxSession {
     return this.#result(output, { isSuccess: exitCode === 0, exitCode, artifacts: [] })
   }
 
-  /** What a run ended with in time. `keptOf` says what is left after it was ended. @throws SandboxError */
+  /** Gives the value of a run that ended in time. `keptOf` says what is left after a run that did not. @throws SandboxError */
   async #watched<T>(
     called: Called,
     run: Promise<T>,
@@ -278,10 +278,10 @@ function exitCodeOf({ code, signal }: GuestExit): number {
   return SIGNALLED + (found?.[1] ?? 0)
 }
 
-/** What was called. */
+/** The kind of call. */
 type Called = 'Code' | 'Command'
 
-/** What a session still has after a call that failed. */
+/** The parts of a session that outlive a call that failed. */
 type SessionRest = 'variables' | 'files' | 'nothing'
 
 const keptInWords: Readonly<Record<SessionRest, string>> = {

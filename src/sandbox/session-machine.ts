@@ -12,7 +12,7 @@ import {
   type SandboxRuntime,
 } from './runtime.js'
 
-/** What runs a session. */
+/** Runs a session: a machine, or a session elsewhere. */
 export type Started = Machine | Evaluator
 
 /** Holds one machine or evaluator at a time. */
@@ -24,7 +24,7 @@ export class SessionMachine {
   #starting: Promise<Started> | undefined
   #repl: Repl | undefined
   #files = 0
-  /** Variables were lost, and nobody was told yet. */
+  /** Variables were lost, and no result has said so yet. */
   #hasLost = false
   #isDiscarded = false
 

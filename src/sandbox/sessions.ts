@@ -21,7 +21,7 @@ export interface SessionRequest {
   readonly flavor: SandboxFlavor | undefined
 }
 
-/** What a caller may name a session. @throws SandboxError */
+/** Checks the name that a client gives a session. @throws SandboxError */
 function assertName(name: string, parameter: string): void {
   if (/^[A-Za-z0-9._-]{1,128}$/.test(name)) return
   const wanted = "must be 1 to 128 letters, digits, '.', '_' or '-'"
@@ -86,7 +86,7 @@ export class Sessions {
     return true
   }
 
-  /** Ends those that nobody uses any more. */
+  /** Ends sessions that were idle for too long. */
   endExpired(): void {
     for (const [key, session] of this.#sessions) if (this.#isExpired(session)) void this.#end(key, session)
   }

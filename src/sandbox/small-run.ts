@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { type Clock, within } from '../runtime/deadline.js'
 import type { GuestExit, GuestProcess, Machine } from './runtime.js'
 
-/** Where a program runs, by which clock, and until when its output is wanted. */
+/** The machine in which a program runs, its clock, and the signal that gives the output up. */
 export interface MachineUse {
   readonly machine: Machine
   readonly clock: Clock
@@ -22,7 +22,7 @@ export type SmallRun =
     }
   | { readonly kind: 'late' }
 
-/** What is shown of why it failed. */
+/** The most of stderr that an error shows. */
 const WHY_BYTES_MAX = 1000
 
 /** Nothing that is read or written so takes long, unless a program inside makes it wait. */
@@ -71,10 +71,10 @@ function reading(started: GuestProcess, bytesMax: number): Reading {
   return read
 }
 
-/** What a program wrote is there soon after its exit; who it left behind may hold its streams for ever. */
+/** The output of a program is there soon after its exit; processes that it left behind may hold its streams for ever. */
 const LAST_OUTPUT_MS = 250
 
-/** Resolves when the program has ended and its streams have been read, by whoever reads them. */
+/** Resolves when the program has ended and its streams have been read to their ends. */
 export async function programEnd({ exited, stdout, stderr }: GuestProcess, clock: Clock): Promise<GuestExit> {
   const read = Promise.all([endOf(stdout), endOf(stderr)])
   const exit = await exited

@@ -1,4 +1,4 @@
-// Who may work on a session: a few at once, and a few that wait.
+// The queue of a session's calls: a few run at once, and a few wait.
 
 /** Gives turns in the order in which they are asked for. */
 export class Turns {

@@ -1,7 +1,7 @@
 // A call that may take so long, and may be given up.
 //
-// Whoever runs too long is asked first (SIGINT), so that variables survive; then what the call runs is ended, and
-// what is not ended by that goes with its machine.
+// A run that takes too long gets SIGINT first, so that variables survive; then the processes of the call are killed, and a
+// process that does not end by that ends with its machine.
 
 import { type Clock, setDeadline, within } from '../runtime/deadline.js'
 
@@ -10,7 +10,7 @@ const INTERRUPT_WAIT_MS = 2000
 /** How long processes have after SIGKILL; the system may hold one. */
 const KILL_WAIT_MS = 1000
 
-/** What may be ended. */
+/** The three ways to end a run. */
 export interface Endable {
   interrupt(): void
   kill(): void
@@ -20,7 +20,7 @@ export interface Endable {
 
 export interface RunTerms {
   readonly timeoutMs: number
-  /** Nobody wants the result any more. */
+  /** Aborted when the client does not want the result any more. */
   readonly signal: AbortSignal
   readonly clock: Clock
 }
@@ -46,7 +46,7 @@ export async function runWatched<T>(run: Promise<T>, what: Endable, terms: RunTe
   return { ...first, value: killed?.value }
 }
 
-/** Resolves when the time that a run may take is over, or nobody wants its result any more. */
+/** Resolves when the time that a run may take is over, or the client does not want its result any more. */
 function limitOf({ timeoutMs, signal, clock }: RunTerms): {
   readonly reached: Promise<{ readonly kind: 'timeout' | 'cancelled' }>
   cancel(): void

@@ -1,6 +1,6 @@
-// What programs of one machine reach outside: the hosts that its configuration names, and nothing else.
+// The way out of one machine: its programs reach the hosts that the configuration names, and nothing else.
 //
-// The machine has no way to the network. Whoever wants out connects to a port of its loopback, the agent hands on the
+// The machine has no way to the network. A program that wants out connects to a port of its loopback, the agent hands on the
 // bytes, and here is the proxy that they are meant for. Everything that comes may be forged: by the time it
 // is here it is only bytes on some connection.
 

@@ -17,7 +17,7 @@ import {
   payloadsOf,
 } from '../frames.js'
 
-/** What may lie in the two sockets when a program ends; whoever has written more than that is somebody else. */
+/** The most that may lie in the two pipes when a program ends; another process has written what is beyond that. */
 const LAST_BYTES_MAX = 1024 * 1024
 
 export interface StartOrder {
@@ -81,7 +81,7 @@ export class GuestProgram {
     this.#child?.kill('SIGINT')
   }
 
-  /** All of them are stopped before the first is killed, so that nobody starts others meanwhile. */
+  /** All of them are stopped before the first is killed, so that none of them starts others meanwhile. */
   kill(): void {
     const pid = this.#child?.pid
     if (pid === undefined) return
@@ -154,7 +154,7 @@ class GuestOutput {
     this.#released()
   }
 
-  /** Sends what the program has written before its end; from then on whoever still writes is read and not heard. */
+  /** Sends what the program has written before its end; from then on the output of other processes is read and dropped. */
   async finish(): Promise<void> {
     const start = this.#bytes
     let before = -1
@@ -166,7 +166,7 @@ class GuestOutput {
         })
         before = -1
       }
-      // What is there is read in one turn of the event loop.
+      // One turn of the event loop reads all that is in the pipe.
       await turn()
       await turn()
     }
@@ -195,7 +195,7 @@ function spawned(
   pipes: ProgramPipes | undefined,
 ): ChildProcess {
   return spawn(program, [...args], {
-    // What it starts inherits the mark, unless it takes care not to.
+    // Its children inherit the mark, unless the program removes it.
     env: { ...env, [callMark]: String(channel) },
     stdio: pipes === undefined ? 'pipe' : ['pipe', ...pipes.descriptors],
     // In a session of its own.
@@ -209,7 +209,7 @@ async function turn(): Promise<void> {
   })
 }
 
-// Who belongs to a program: its descendants, and those who have left them but carry its mark.
+// The processes of a program: its descendants, and processes that have left them but carry its mark.
 
 /** The variable by which processes of one call are known when their parents are gone. */
 export const callMark = 'SANDBOX_CALL'
@@ -275,7 +275,7 @@ function read(path: string): string {
 //
 // Input stays a socket: a named pipe that is opened again waits for a writer, who may have ended already.
 
-/** Where the names are for a moment. */
+/** The folder in which the pipes have names for a moment. */
 const FOLDER = '/tmp'
 
 /** Made at once; a program takes two. */

@@ -19,13 +19,13 @@ import {
 } from '../../frames.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
 
-/** What has been taken is told in steps of the window, so that not every frame has an answer. */
+/** Credit is given back in steps of the window, so that not every frame has an answer. */
 const STEPS = 4
 
 /** A payload is small that is less than this part of its read. */
 const SMALL_SHARE = 2
 
-/** What comes in frames. At most the window and one chunk are held: credit is given for what a reader has taken. */
+/** A stream that comes in frames. At most the window and one chunk are held: credit is given for what a reader has taken. */
 export class FramedReadable {
   readonly stream: Readable
   readonly #window: number
@@ -42,7 +42,7 @@ export class FramedReadable {
     this.#window = window
     this.#tell = tell
     this.stream = new Readable({
-      // One chunk, so that what nobody reads earns no credit.
+      // One chunk, so that bytes earn no credit before they are read.
       highWaterMark: 1,
       read: () => {
         this.#isWanted = true
@@ -90,13 +90,13 @@ function owned(payload: Buffer): Buffer {
   return payload.length * SMALL_SHARE < payload.buffer.byteLength ? Buffer.from(payload) : payload
 }
 
-/** What a frame is made of, and the last one. */
+/** Sends the frames of a stream, and its end. */
 export interface FrameSender {
   send(payload: Buffer): void
   end(): void
 }
 
-/** What is written, sent as it can be taken. */
+/** A stream that is sent in frames, as far as the other side can take it. */
 export class FramedWritable {
   readonly stream: Writable
   readonly #window: number
@@ -130,7 +130,7 @@ export class FramedWritable {
     return true
   }
 
-  /** Nobody takes anything any more. */
+  /** The other side takes nothing any more. */
   end(): void {
     this.#isOver = true
     this.#deliver()
@@ -157,7 +157,7 @@ export class FramedWritable {
 /** Sends a frame of this channel; nothing once the machine is gone. */
 export type SendFrame = (kind: number, payload?: Uint8Array) => void
 
-/** Of the reason that the agent gives; it may be anybody who gives it. */
+/** Of the reason that the agent gives; a program may have forged it. */
 const FAILURE_LENGTH_MAX = 500
 
 /** A program that was asked for. */
@@ -252,7 +252,7 @@ function printable(text: string): string {
 // The connections that programs of a machine have made to the port of its agent.
 //
 // Like all that the agent says they may be forged. How many there are and what each may hold is bounded here; what
-// is asked for on them is judged by whoever accepts them.
+// is asked for on them is judged by the proxy that accepts them.
 
 /** Takes a connection of a program. */
 export type AcceptConnection = (program: ProgramEnd) => void
@@ -348,7 +348,7 @@ class GuestConnection implements ProgramEnd {
     }
   }
 
-  /** Nothing more comes, and nobody is there to be sent anything. */
+  /** The program is gone: nothing more comes, and nothing can be sent. */
   end(): void {
     this.#isDropped = true
     this.#close()

@@ -23,7 +23,7 @@ import type { ContainerEngine } from './container-engine.js'
 /** The first program ends with its stdin; an engine that is slow is told to end it. */
 const STOP_MS = 5000
 
-/** What every image has that can be used. */
+/** The interpreters that an image must have. */
 const interpreters = { python: 'python3', node: 'node' } as const
 
 /** A container that has said that it is ready. */
@@ -155,13 +155,13 @@ class ContainerProcess implements GuestProcess {
     this.#endings.kill()
   }
 
-  /** Nobody is left inside whom it could be heard of. */
+  /** The container is gone, so that no process inside can end it any more. */
   abandon(): void {
     this.#child.signal('SIGKILL')
   }
 }
 
-/** Where the folder of the session is inside. */
+/** The folder of the session, as programs inside see it. */
 const CONTAINER_WORKSPACE = '/workspace'
 
 /** By which containers of ours are found. */
@@ -176,13 +176,13 @@ const TEMPORARY_PART = 1 / 4
 const OWN_PROCESSES = 8
 
 /**
- * The first program, which waits for whoever is left without a parent, and ends with its stdin, and with it everybody else.
+ * The first program. It waits for processes that have lost their parents, and ends with its stdin; all other processes end with it.
  *
  * It says when programs can be started.
  */
 const FIRST = 'exec 3<&0; cat <&3 >/dev/null & exec 3<&-; echo ready; wait'
 
-/** What differs from container to container. */
+/** The facts of one container. */
 export interface ContainerTerms {
   readonly name: string
   /** The service that it belongs to. */
@@ -246,7 +246,7 @@ function mount({ hostPath, guestPath, isReadOnly }: MachineVolume): string {
     .join(',')
 }
 
-// Starting programs through a shell inside, where nobody tells the number of a process and nobody ends one.
+// Programs are started through a shell inside, because an engine tells no number of a process and ends none.
 //
 // The first line that the shell writes to stderr is its number, which the program keeps as it takes the place of the shell; or why
 // there is no program. Whatever the program starts inherits the mark of its call.
@@ -258,7 +258,7 @@ const START = `command -v "$1" >/dev/null 2>&1 || { echo "$1: ENOENT" >&2; exit 
 echo "$$" >&2
 exec "$@"`
 
-/** All of them are stopped before the first is killed, so that nobody starts others meanwhile, or ends well. */
+/** All of them are stopped before the first is killed, so that none of them starts others meanwhile. */
 const KILL = `marked() {
   for folder in /proc/[0-9]*; do
     tr '\\0' '\\n' 2>/dev/null < "$folder/environ" | grep -qx "${commandMark}=$1" && echo "\${folder#/proc/}"
@@ -293,7 +293,7 @@ function killCommand(call: string): string[] {
   return ['sh', '-c', KILL, 'sh', call]
 }
 
-/** What a shell says before the program does. */
+/** The line that the shell writes before the program starts. */
 class ShellStart {
   /** The stderr of the program. */
   readonly stderr: Readable
@@ -318,7 +318,7 @@ class ShellStart {
     this.stderr = source.pipe(rest)
   }
 
-  /** The end of the program, by that of the shell or of whoever has run it. */
+  /** The end of the program, by the end of the command that has run it. */
   async exit({ code, signal, failure }: GuestExit): Promise<GuestExit> {
     const none = { code: undefined, signal: undefined }
     if (failure !== undefined) return { ...none, failure }
