@@ -41,7 +41,7 @@ export interface CheckCommand {
   readonly config: string | undefined
   /** The one that `--stdio` would serve; undefined checks for `--http`. */
   readonly schema: string | undefined
-  /** What stands above the configuration for `--http`. */
+  /** Values that override the configuration for `--http`. */
   readonly host: string | undefined
   readonly allowUnauthenticated: boolean
   /** Whether every server is started too. */
@@ -186,7 +186,7 @@ function mistakeInWords(tokens: Tokens): Usage | undefined {
   return mode === 'replay' ? mistakeInReplay(tokens) : undefined
 }
 
-/** What each of these commands has to be told. */
+/** The arguments that each of these commands needs. */
 const missingNames: Readonly<
   Record<(typeof asks)[number], readonly [needs: string, example: string] | undefined>
 > = {
@@ -263,7 +263,7 @@ function unexpected(word: string): Usage {
   )
 }
 
-/** Options whose value has a form, and what a person is told of it. */
+/** Options whose value has a form, with the form in words. */
 const forms: readonly (readonly [name: string, read: (text: string) => unknown, must: string])[] = [
   ['timeout', millisecondsOf, `a number of milliseconds from 1 to ${timeoutMsMax}`],
   ['port', portOf, `a number from 0 to ${PORT_MAX}`],

@@ -22,7 +22,7 @@ import { type Keep, promptText, resourceText, toolResult } from '../ask/content.
 import { AnswerError, LocalClient, type Progress, RawValue, onDemand } from '../ask/local-client.js'
 import { personAtTerminal } from '../ask/terminal.js'
 
-/** What is asked of the servers of one schema. */
+/** The requests to the servers of one schema. */
 export interface AskCommand {
   readonly kind: 'ask'
   readonly what: 'tools' | 'call' | 'read' | 'prompt'
@@ -193,7 +193,7 @@ class ProgressLine {
   }
 }
 
-/** Puts images and other bytes into files of a folder of their own, which is made when the first one comes. */
+/** Puts images and other bytes into files of a new folder, which is made when the first one comes. */
 function newKeep(): Keep {
   let folder: string | undefined
   let count = 0

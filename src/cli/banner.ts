@@ -1,4 +1,4 @@
-// What a serving mode says when clients may come: a few lines on a terminal, elsewhere one line of the log.
+// The message of a serving mode when clients may come: a few lines on a terminal, elsewhere one line of the log.
 
 import type { Configuration, SchemaConfig } from '../config/config.js'
 import { type LogRecord, type Paint, escapeText } from '../log/log.js'

@@ -20,7 +20,7 @@ import { programTrouble } from './programs.js'
 export interface CheckResult {
   readonly text: string
   readonly exitCode: 0 | 1
-  /** What can be served; undefined when the configuration is refused. */
+  /** The usable configuration; undefined when the configuration is refused. */
   readonly checked?: CheckedConfig
 }
 
@@ -52,7 +52,7 @@ async function servedBy(command: CheckCommand, config: Configuration): Promise<S
   return enabledSchemas(config).map((name) => selectSchema(config, name))
 }
 
-/** What a start would not stop at, although something of it would fail. */
+/** Faults that do not stop a start, although a part of it would fail. */
 function warningsOf({ config, schemas }: CheckedConfig, env: Environment): readonly ConfigWarning[] {
   const names = schemas.map(({ name }) => name)
   const loops = loopProblems(config, names, env).map(({ problem, hint }) => `${problem}; ${hint}`)

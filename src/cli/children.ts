@@ -1,4 +1,4 @@
-// The child processes of this run, which a forced exit kills at once.
+// The child processes of this run, which a forced exit kills.
 
 import type { Readable } from 'node:stream'
 import type { Runtime } from '../index.js'
@@ -42,7 +42,7 @@ export class Children {
     }
   }
 
-  /** Leaves a child to itself, at the end of its stdin; gives the streams that somebody has to read. Undefined where it is not there. */
+  /** Leaves a child to itself, at the end of its stdin; gives the streams, which must be read. Undefined for an unknown child. */
   release(pid: number): readonly Readable[] | undefined {
     for (const alive of this.#alive) {
       const { child } = alive
@@ -55,13 +55,13 @@ export class Children {
     return undefined
   }
 
-  /** Ends every child at once, with its process group and those who have left it. */
+  /** Kills every child, with its process group and the processes that have left it. */
   kill(): void {
     for (const { child } of this.#alive) {
       try {
         child.surveyNow?.()
       } catch {
-        // Without descriptors nobody can be looked for, and nothing may stand between the children and their end.
+        // Without descriptors the processes cannot be searched, and nothing may stand between the children and their end.
       }
       child.signal('SIGKILL')
     }

@@ -4,13 +4,13 @@ import type { CommandMode } from './options.js'
 
 export interface CommandAbout {
   readonly name: string
-  /** What stands behind the name. */
+  /** The arguments behind the name. */
   readonly takes: string
   readonly about: string
   readonly group: 'SERVE' | 'SET UP' | 'LOOK' | 'TEST'
-  /** Whose options it takes. */
+  /** The command whose options it takes. */
   readonly mode: CommandMode
-  /** What a person has to know beyond the one line. */
+  /** Help beyond the one line. */
   readonly details: string
   readonly examples: readonly string[]
 }

@@ -2,8 +2,8 @@
 //
 // The first SIGINT or SIGTERM asks for an orderly close, the second one is obeyed
 // at once. SIGHUP is no ending: it asks for the configuration to be read again,
-// unless it says that the terminal is gone. A fault that nobody caught is logged, the proxy is closed, and the
-// exit code says that it was our mistake. Whatever happens, the process ends:
+// unless it says that the terminal is gone. A fault that was not caught is logged, the proxy is closed, and the
+// exit code says that it was our mistake. In every case the process ends:
 // an orderly close that takes too long is cut short.
 
 import { closeSync, openSync } from 'node:fs'
@@ -34,7 +34,7 @@ export class Endings {
   readonly #terminal: boolean
   #end: (exitCode: number) => void = () => undefined
   #hasDeadline = false
-  /** A hangup that came before anybody wanted to know is kept. */
+  /** A hangup that came before a listener is kept. */
   #hangup: (() => void) | undefined
   #isHungUp = false
   #asked = false
@@ -70,14 +70,14 @@ export class Endings {
     if (this.#isHungUp) hangup()
   }
 
-  /** Windows says so when the console is closed, and ends the process soon after. */
+  /** Windows sends this signal when the console is closed, and ends the process soon after. */
   #onHangup(): void {
     if (process.platform === 'win32' || (this.#terminal && !hasTerminal())) return this.#onSignal('SIGHUP')
     this.#isHungUp = this.#hangup === undefined
     this.#hangup?.()
   }
 
-  /** The process ends by then, whatever still keeps it. */
+  /** The process ends at this deadline, also when it is still in use. */
   endWithin(afterMs: number): void {
     if (this.#hasDeadline) return
     this.#hasDeadline = true

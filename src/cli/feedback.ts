@@ -79,7 +79,7 @@ export class Feedback {
 
   #client(event: ClientEvent): void {
     const { client, name } = event
-    // Whoever calls without `initialize` may be gone after one request.
+    // A client that calls without `initialize` may be gone after one request.
     const level = name === undefined ? 'debug' : 'info'
     const who = `client ${client}${name === undefined ? '' : ` (${name})`}`
     if (event.state === 'gone')

@@ -66,7 +66,7 @@ function isItself({ name }: Option, command: string): boolean {
   return name === command || (name === 'url' && command === 'connect')
 }
 
-/** A longer option stands on a line of its own. */
+/** A longer option stands on a separate line. */
 const optionWidth = 26
 
 function optionLine(option: Option): string {

@@ -3,7 +3,7 @@
 import type { Environment, ServerConfig } from '../config/config.js'
 import { spawnSpec } from '../upstream/process/environment.js'
 
-/** What to write in the configuration, where a line of stderr names such a variable; else undefined. */
+/** The remedy in the configuration, where a line of stderr names such a variable; else undefined. */
 export function inheritHint(
   server: ServerConfig,
   own: Environment,

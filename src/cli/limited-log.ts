@@ -1,6 +1,6 @@
 // Log lines of one kind, no more of them than a person reads.
 //
-// What is left out is counted, and the count is logged when the time is over or the log ends.
+// Dropped records are counted, and the count is logged when the time is over or the log ends.
 
 import type { Runtime } from '../index.js'
 import type { LogRecord, LogSink } from '../log/log.js'
@@ -9,7 +9,7 @@ import { counted } from './counted.js'
 /** Lines of one kind within one window. */
 const linesMax = 5
 const windowMs = 60_000
-/** Kinds that are told apart at a time; those on top of it count as one. */
+/** Most kinds that are distinguished at a time; further ones count as one. */
 const kindsMax = 200
 
 interface Window {

@@ -1,4 +1,4 @@
-/** What a timer can wait for. */
+/** The longest delay of a timer. */
 export const timeoutMsMax = 2_147_483_647
 
 /** A number of milliseconds as a person types it; undefined for anything else. */

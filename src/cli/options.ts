@@ -10,7 +10,7 @@ export interface Option {
   /** A switch takes nothing; an optional value may be left out; a list may be given more than once. */
   readonly kind: 'switch' | 'value' | 'optional-value' | 'list'
   readonly modes: readonly CommandMode[]
-  /** What the help calls its value. */
+  /** The name of its value in the help. */
   readonly value: string
   readonly about: string
 }

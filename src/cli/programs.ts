@@ -12,7 +12,7 @@ export function programTrouble(
   if (!isFolder(cwd)) return `has the working folder ${cwd}, which is not there; make it, or change "cwd"`
   if (/[/\\]/.test(command)) return isProgram(resolve(cwd, command)) ? undefined : notThere(command, cwd)
   const path = env['PATH'] ?? own['PATH']
-  // What the system does then is its own affair; a space was warned of when the file was read.
+  // The system decides what happens then; a space was warned of when the file was read.
   if (path === undefined || /\s/.test(command)) return undefined
   const isFound = path
     .split(delimiter)

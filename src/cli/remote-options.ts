@@ -35,7 +35,7 @@ export function mistakeInRemote(tokens: Tokens): Usage | undefined {
   return url === undefined ? undefined : mistakeInHeaders(tokens)
 }
 
-/** No other server is sent a token that nobody asked for. */
+/** The proxy sends no other server a token that the command line does not name. */
 function isCloudRun(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'https:' && hostname.endsWith('.run.app')

@@ -16,14 +16,14 @@ import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import { say } from './say.js'
 import { addSecrets } from './run.js'
 
-/** Servers that are tried at once: more would only slow each other down. */
+/** Servers that are tried at the same time: more would only slow each other down. */
 const atOnceMax = 4
 
 /** One server that is to be tried. */
 interface Candidate {
   readonly schema: SchemaConfig
   readonly server: ServerConfig
-  /** What the result calls it. */
+  /** Its name in the result. */
   readonly label: string
 }
 
@@ -35,7 +35,7 @@ export async function runCheck(command: CheckCommand): Promise<number> {
 }
 
 /**
- * Starts each server of a schema, or the one that is named, all at once, and says what is wrong and what mends it.
+ * Starts each server of a schema, or the one that is named, all at the same time, and says what is wrong and what mends it.
  *
  * @returns the exit code: 1 when a server failed
  */
@@ -107,7 +107,7 @@ const inJson: Report = (server, trial, hint) => {
   return [JSON.stringify({ name: server.name, ...facts })]
 }
 
-/** Every server that is enabled, so many at a time; each result is told when it is there. */
+/** Every server that is enabled, so many at a time; each result is reported when it comes. */
 async function tryAll(
   { config, schemas }: CheckedConfig,
   report: Report = inBrief,
@@ -176,7 +176,7 @@ function inWords({ failure, revision, evidence, crossing, tools, ms, lastWords }
   return crossing === undefined ? [ready] : [ready, crossing]
 }
 
-/** What has been tried, and on a terminal also what is being waited for. */
+/** The servers that were tried, and on a terminal also those that are still starting. */
 class Progress {
   failed = 0
   readonly #all: number

@@ -29,7 +29,7 @@ export async function runHttp(command: HttpCommand, invocation: Invocation): Pro
 
 async function nothing(): Promise<void> {}
 
-/** As much as shows what somebody speaks. */
+/** Enough bytes to recognise a protocol. */
 const lookedAtBytesMax = 256
 
 /** Warns once when a client speaks JSON-RPC on stdin, which this mode does not serve. */
@@ -51,6 +51,6 @@ function warnOfClientOnStdin(program: string, logger: Logger): void {
   }
   stdin.on('error', stop)
   stdin.on('data', look)
-  // A file has nothing to let go of, whatever the types say.
+  // A file has nothing to release, although the types have a method for it.
   if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref()
 }

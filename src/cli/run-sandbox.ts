@@ -89,7 +89,7 @@ function started(name: string): (events: EventSource<ProxyEvents>) => Promise<vo
     })
 }
 
-/** What the program says of its runtimes. */
+/** The report of the program about its runtimes. */
 async function runtimeReport({
   sandbox,
 }: SandboxServerConfig): Promise<{ readonly report: string; readonly code: number }> {

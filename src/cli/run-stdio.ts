@@ -18,7 +18,7 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
   const config = await configOf(command, invocation)
   const schema = selectSchema(config, command.schema)
   const isFile = command.remote === undefined
-  // A process that starts none of its own starts no loop either.
+  // A process that starts no server starts no loop either.
   if (isFile) refuseLoop(config, [schema.name], process.env)
   const read = isFile
     ? (path: string | undefined) => fileConfig({ ...command, config: path }, invocation)

@@ -47,7 +47,7 @@ async function over(lock: WarmUpLock, endsAt: number): Promise<void> {
   while (lock.isHeld && Date.now() < endsAt) await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
 }
 
-/** Resolves when these have ended; those that have not by then are killed. */
+/** Resolves when these have ended; those that have not at the deadline are killed. */
 async function ended(pids: readonly number[], endsAt: number): Promise<void> {
   let left = pids.filter(isAlive)
   while (left.length > 0 && Date.now() < endsAt) {

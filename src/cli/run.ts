@@ -1,4 +1,4 @@
-// What every serving mode shares: the log, the recording, and the clean-up at the end.
+// The parts that every serving mode shares: the log, the recording, and the clean-up at the end.
 
 import process from 'node:process'
 import type { Configuration } from '../config/config.js'
@@ -33,7 +33,7 @@ export interface ServeOptions {
   readonly keepsLists: boolean
 }
 
-/** What a process is to serve. */
+/** The task of a serving process. */
 interface Plan<C extends ServeOptions> extends Invocation {
   readonly command: C
   readonly config: Configuration
@@ -52,7 +52,7 @@ export interface Run<C extends ServeOptions = ServeOptions> extends Plan<C> {
   readonly endings: Endings
   /** The servers that run. */
   readonly children: Children
-  /** Of whatever is served. */
+  /** Of each way of serving. */
   readonly options: ProxyOptions & { readonly runtime: Runtime }
 }
 
@@ -149,13 +149,13 @@ function openLogger(
   return logger
 }
 
-/** A look for Google's metadata server that finds none; what follows from that is said by whoever needed it. */
+/** A look for Google's metadata server that finds none; the server that needed it reports the failure. */
 const EXPECTED = 'MetadataLookupWarning'
 
 /**
  * Warnings of Node and of packages become log lines instead of bare text on stderr.
  *
- * Whoever reads our stderr reads a log; a warning may hold an address, and belongs through what takes secrets out of
+ * The reader of our stderr reads a log; a warning may hold an address, and belongs through what takes secrets out of
  * it. One that was silenced (--no-warnings) stays so.
  */
 function logNodeWarnings(log: LogSink): void {
@@ -175,7 +175,7 @@ function inWords({ config, schemasOf }: Plan<ServeOptions>): string {
   return [config.source, ...counts].join(', ')
 }
 
-/** What is logged of this configuration. */
+/** The log records about this configuration. */
 export function levelOf({ logging }: Configuration, { logLevel }: ServeOptions): LogLevel {
   return logLevel ?? logging.level
 }

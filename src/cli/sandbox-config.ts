@@ -1,4 +1,4 @@
-// What `sandbox` serves: one sandbox under the names of its own tools.
+// The configuration of `sandbox`: one sandbox, whose tools keep their names.
 
 import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
 import { type Configuration, ConfigError, loadConfig, resolveConfig } from '../config/config.js'

@@ -11,7 +11,7 @@ export function readerOfStdout(): { readonly isPerson: boolean; readonly columns
   return { isPerson: isTTY, columns: columns > 0 ? columns : Number.POSITIVE_INFINITY }
 }
 
-/** Resolves once the text is out, also when nobody reads it any more. */
+/** Resolves once the text is out, also when the reader has left. */
 export async function say(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   const target = process[stream]
   // A reader that left (`| head -1`) is no failure of ours.

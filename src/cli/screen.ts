@@ -8,7 +8,7 @@ export interface Terminal extends LogStream {
   readonly columns?: number
 }
 
-/** Where the width is not known. */
+/** The width when the terminal does not report one. */
 const columnsDefault = 80
 
 const erase = '\r\u001b[2K'
@@ -43,7 +43,7 @@ export class Screen implements LogStream {
     return this.#terminal.write(`${above}${text}${this.#line}`, written)
   }
 
-  /** Somebody else is about to write whole lines to the same terminal: the line is gone until the next write. */
+  /** Another writer is about to write whole lines to the same terminal: the line is gone until the next write. */
   makeWay(): void {
     if (this.#line === '') return
     this.#line = ''
@@ -55,7 +55,7 @@ export class Screen implements LogStream {
     this.#draw()
   }
 
-  /** It is there, or is not waited for any more. */
+  /** The item has come, or is not awaited any more. */
   settle(name: string): void {
     if (this.#awaited.delete(name)) this.#draw()
   }

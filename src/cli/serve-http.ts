@@ -1,4 +1,4 @@
-// Every enabled schema on one port, until somebody ends the process.
+// Every enabled schema on one port, until the process is ended.
 
 import { openGateway } from '../gateway/gateway.js'
 import type { EventSource, ProxyEvents } from '../index.js'

@@ -1,4 +1,4 @@
-// One client on stdin and stdout, until it leaves or somebody ends the process.
+// One client on stdin and stdout, until it leaves or the process is ended.
 
 import process from 'node:process'
 import type { SchemaConfig } from '../config/config.js'
@@ -10,7 +10,7 @@ import type { Run } from './run.js'
 import { announce, serveUntil } from './serve-until.js'
 import { WarmUp } from './warm-up.js'
 
-/** Serves until the client leaves, says `exit`, or a signal comes; gives the exit code. Servers that `beforeServing` waits for start at once. */
+/** Serves until the client leaves, says `exit`, or a signal comes; gives the exit code. Servers that `beforeServing` waits for start immediately. */
 export async function serveStdio(
   run: Run<StdioCommand>,
   schema: SchemaConfig,

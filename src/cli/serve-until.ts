@@ -1,4 +1,4 @@
-// What is done while anything is served, and at its end.
+// The work of a serving process, from its start to its end.
 
 import process from 'node:process'
 import type { Configuration, SchemaConfig } from '../config/config.js'
@@ -8,7 +8,7 @@ import { ConfigFollower, tellWarnings } from './config-follower.js'
 import { faultGraceMs, lastWordsMsMax } from './endings.js'
 import type { Run } from './run.js'
 
-/** What serves a configuration, and takes another one. */
+/** A server of a configuration, which can change to another one. */
 interface Server extends EventSource<ProxyEvents> {
   reload(config: Configuration): Promise<unknown>
   close(graceMs?: number): Promise<void>

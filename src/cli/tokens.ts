@@ -25,10 +25,10 @@ export interface Tokens {
   readonly kind: 'tokens'
   /** By the option's name; a switch and a value left out are empty. */
   readonly values: ReadonlyMap<string, string>
-  /** What was given for an option that may be given more than once. */
+  /** The values of an option that may be given more than once. */
   readonly lists: ReadonlyMap<string, readonly string[]>
   readonly words: readonly string[]
-  /** What stands after `--`; undefined without one. */
+  /** The words after `--`; undefined without one. */
   readonly rest: readonly string[] | undefined
 }
 

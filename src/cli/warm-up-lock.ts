@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { dirname } from 'node:path'
 import process from 'node:process'
 
-/** A file that is there while a process warms up; it holds the number of the process. */
+/** A file that exists while a process warms up; it holds the number of the process. */
 export class WarmUpLock {
   readonly #path: string
 
@@ -24,7 +24,7 @@ export class WarmUpLock {
     }
   }
 
-  /** Whether the file is there: a person who removes it, or the whole folder, ends the warm-up. */
+  /** Whether the file exists: a person who removes it, or the whole folder, ends the warm-up. */
   get isHeld(): boolean {
     return existsSync(this.#path)
   }

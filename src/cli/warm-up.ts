@@ -4,7 +4,7 @@
 // their lists the next start would wait as long. So the proxy leaves a detached process behind (`run-warm-up.ts`), which
 // starts the servers of which nothing is kept, keeps their lists, and ends.
 //
-// An install that is under way is not killed, because npm would later take the part that is there for the whole package.
+// An install that is under way is not killed, because npm would later take the finished part for the whole package.
 // The detached process gets the streams of the install, and waits until it ends by itself at the end of its stdin.
 
 import { isAbsolute } from 'node:path'
