@@ -165,15 +165,24 @@ function isStartTooLong({ plan, starts }: ServerFacts, { answers, heardAt }: Ent
 }
 
 /** Questions were lost with the responses of their calls, which have the process of this client until their whole time is over. */
-function isHeldUp({ plan }: World, { ears }: SimClient, { answers }: Entry): boolean {
-  const lost = ears.waiting.filter(({ entry }) => entry.excused && entry.mayStandStill)
+function isHeldUp(world: World, client: SimClient, { answers }: Entry): boolean {
   const text = answers[0]?.text ?? ''
-  if (2 * lost.length >= plan.limits.callsMax && text.includes('Too many requests in flight')) return true
-  return lost.length > 0 && /no turn for tool '|too many calls waiting/.test(text)
+  if (hasNoRoom(world, client) && text.includes('Too many requests in flight')) return true
+  return lostCalls(client).length > 0 && /no turn for tool '|too many calls waiting/.test(text)
+}
+
+function lostCalls({ ears }: SimClient): readonly unknown[] {
+  return ears.waiting.filter(({ entry }) => entry.excused && entry.mayStandStill)
+}
+
+/** Such calls fill what a client may have in flight, so that its list is refused too. */
+function hasNoRoom({ plan }: World, client: SimClient): boolean {
+  return 2 * lostCalls(client).length >= plan.limits.callsMax
 }
 
 /** The tools that a client was last told of are those that there are. */
 function sees(world: World, client: SimClient): void {
+  if (hasNoRoom(world, client)) return
   for (const { facts } of world.host.servers) {
     const own = client.ears.lists.shown('tools/list', facts.plan.name)
     if (own !== facts.tools) {
