@@ -485,7 +485,7 @@ const IMAGE_BYTES_MAX = 128 * 1024
 const SHOWN_TYPES = new Set(['image/png', 'image/jpeg', 'image/svg+xml'])
 
 /** `own` are the members of the tool itself. */
-export async function runToolResult(
+async function runToolResult(
   { session, isCreated, ms, result }: Ran,
   call: ToolCall,
   own: Readonly<Record<string, unknown>>,

@@ -104,7 +104,7 @@ async function isConnected(socket: Duplex, runtime: EgressRuntime, signal: Abort
 const QUESTION = { timeout: 2000, tries: 2 } as const
 
 /** Those of IPv4 first, which more networks pass on; rejects when there are none. */
-export const resolveName: Resolve = async (name, signal) => {
+const resolveName: Resolve = async (name, signal) => {
   // One of its own: it knows the servers of now, and can be given up alone.
   const resolver = new Resolver(QUESTION)
   const cancel = (): void => resolver.cancel()

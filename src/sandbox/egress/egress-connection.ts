@@ -212,7 +212,7 @@ interface Found<T> {
 }
 
 /** Undefined when the stream ends before `look` has found anything; rejects when `look` throws. The stream stands still then. */
-export function readUntil<T>(
+function readUntil<T>(
   input: Readable,
   look: (chunk: Buffer) => Found<T> | undefined,
 ): Promise<T | undefined> {

@@ -236,7 +236,7 @@ export function kinOf(first: number, call: number): number[] {
   return [...kin]
 }
 
-export function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGKILL'): void {
+function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGKILL'): void {
   try {
     process.kill(pid, signal)
   } catch {

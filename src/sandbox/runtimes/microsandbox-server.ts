@@ -234,7 +234,7 @@ const ATTEMPTS_MAX = 3
 const RETRY_MS = 250
 
 /** The server has not done what it was asked. */
-export class RpcFailure extends Error {
+class RpcFailure extends Error {
   override readonly name = 'RpcFailure'
   readonly kind: 'unreachable' | 'refused' | 'unknown-method' | 'failed'
 

@@ -62,7 +62,7 @@ export function sandboxScene(as: 'root' | 'user'): SandboxScene {
 }
 
 /** Whose a folder is from now on, with all that is in it. */
-export function becomeUser(folder: string, home: string): void {
+function becomeUser(folder: string, home: string): void {
   process.env['HOME'] = home
   if (process.getuid?.() !== 0) return
   for (const path of ['.', ...readdirSync(folder, { encoding: 'utf8', recursive: true })])

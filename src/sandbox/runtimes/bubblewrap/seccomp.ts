@@ -202,7 +202,7 @@ export interface ModeCall {
 }
 
 /** The newest call that was looked at (`mseal`, Linux 6.10); those that came later are unknown. */
-export const LAST_CALL = 462
+const LAST_CALL = 462
 
 /** Name, number on x86-64, number on arm64. */
 const refusedCalls: readonly (readonly [string, number, number])[] = [
