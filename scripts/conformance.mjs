@@ -66,7 +66,9 @@ const clientRuns = [
  * Where client and server differ in how they speak: each passes whatever its revision requires.
  *
  * Of a server that asks during a call, the proxy names the questions, and what comes with a first request is no answer
- * to anything: these two checks want names and answers that only a server of the newest revision can have.
+ * to anything: two checks want names and answers that only a server of the newest revision can have. Two scenarios ask
+ * for roots, which are declared to an older server only where its process belongs to one client; clients over HTTP
+ * without a token may be several.
  */
 const cells = [
   { name: 'new client, new server', front: newest, server: stateless, except: [] },
@@ -75,7 +77,12 @@ const cells = [
     name: 'new client, old server',
     front: newest,
     server: reference,
-    except: ['sep-2322-elicitation-incomplete', 'sep-2322-ignore-unexpected-params'],
+    except: [
+      'sep-2322-elicitation-incomplete',
+      'sep-2322-ignore-unexpected-params',
+      'input-required-result-basic-list-roots',
+      'input-required-result-multiple-input-requests',
+    ],
   },
 ]
 
@@ -273,7 +280,8 @@ async function cellProblems(folder, { name, front, server, except }, at) {
   const scored = await required(front)
   tabulate(`${name}, required by ${front}`, { stdio: run }, scored)
   const unexpected = ({ id }) => !except.includes(id)
-  return scored.flatMap((scenario) =>
+  const expected = scored.filter((scenario) => !except.includes(scenario))
+  return expected.flatMap((scenario) =>
     run.has(scenario)
       ? named(`${name}: ${scenario}`, wrong(all(run, [scenario])).filter(unexpected))
       : [`${name}: ${scenario}: did not run`],

@@ -42,7 +42,7 @@ export function fold(text: string): string {
 }
 
 /** The members of a message. */
-export const envelope = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
+const envelope = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
 export const envelopeNames: RoutedNames = routedNames(envelope)
 export const metaNames: RoutedNames = routedNames([
   'progressToken',

@@ -6,12 +6,14 @@ import { enospc } from './enospc.js'
 import { fuzzClient } from './fuzz-client.js'
 import { fuzzServer } from './fuzz-server.js'
 import { httpSoak } from './http-soak.js'
+import { hugeLine } from './huge-line.js'
 import { identicalIds } from './identical-ids.js'
 import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
 import { longSession } from './long-session.js'
 import type { Scenario } from './scenario.js'
 import { sessions } from './sessions.js'
+import { slowReaders } from './slow-readers.js'
 
 export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['kill-children', killChildren],
@@ -21,6 +23,8 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['identical-ids', identicalIds],
   ['fuzz-client', fuzzClient],
   ['fuzz-server', fuzzServer],
+  ['huge-line', hugeLine],
+  ['slow-readers', slowReaders],
   ['http-soak', httpSoak],
   ['clock-jumps', clockJumps],
   ['enospc', enospc],

@@ -26,12 +26,12 @@ const NO_TRAILER =
 const BAD_VALUE = /[^\t\x20-\x7e\x80-\xff]/
 
 /** Whether it has nothing in it that would end the field, or that no byte can carry. */
-export function isFieldValue(text: string): boolean {
+function isFieldValue(text: string): boolean {
   return !BAD_VALUE.test(text)
 }
 
 /** Whether it says where a body ends; `name` in any case. */
-export function isFraming(name: string): boolean {
+function isFraming(name: string): boolean {
   return FRAMING.test(name)
 }
 

@@ -31,7 +31,7 @@ export function hasDescriptors(): boolean {
 }
 
 /** How many this process may have; no end where the system does not tell. */
-export function descriptorLimit(): number {
+function descriptorLimit(): number {
   try {
     const [, max = ''] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? []
     return Number.parseInt(max, 10) || Infinity

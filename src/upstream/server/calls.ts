@@ -395,7 +395,7 @@ export class InflightCall implements CallHolder, AnswerWaiter {
 }
 
 /** Whether the progress goes on from where an earlier round of the call had come (MCP, Utilities: progress). */
-export function isNewProgress(call: Call, { line, params }: NotificationFrame): boolean {
+function isNewProgress(call: Call, { line, params }: NotificationFrame): boolean {
   const span = params.members.span('progress')
   const progress = span === undefined ? Number.NaN : Number(rawAt(line, span))
   if (progress <= call.progressFloor) return false
@@ -404,7 +404,7 @@ export function isNewProgress(call: Call, { line, params }: NotificationFrame): 
 }
 
 /** The ids that it claims to answer; with two it is the answer of neither. */
-export function claimedIds(error: FrameError, line: Uint8Array): readonly RequestId[] {
+function claimedIds(error: FrameError, line: Uint8Array): readonly RequestId[] {
   // A line of a log may be JSON too, and may well have an `id`.
   if (error.unreadable || !Buffer.from(line.buffer, line.byteOffset, line.length).includes('"jsonrpc"')) {
     return []
@@ -418,7 +418,7 @@ export function claimedIds(error: FrameError, line: Uint8Array): readonly Reques
 const gatewayStatuses: readonly unknown[] = [502, 504]
 
 /** Whether the call may have reached the server, which has not said that it is done with it. */
-export function mayStillRun({ code, details }: TransportError): boolean {
+function mayStillRun({ code, details }: TransportError): boolean {
   switch (code) {
     case 'TRANSPORT_CLOSED':
     case 'TRANSPORT_IO':
@@ -437,7 +437,7 @@ export function mayStillRun({ code, details }: TransportError): boolean {
 }
 
 /** Undefined where there is none of this kind, and where there are several. */
-export function onlyMatch(flights: Iterable<InflightCall>, is: (call: Call) => boolean): Call | undefined {
+function onlyMatch(flights: Iterable<InflightCall>, is: (call: Call) => boolean): Call | undefined {
   const [found, other] = [...flights].flatMap(({ call }) => (is(call) ? [call] : []))
   return other === undefined ? found : undefined
 }

@@ -590,7 +590,7 @@ const inconclusive: readonly unknown[] = [401, 403, 408, 429]
  *
  * @throws UpstreamError where what has happened says nothing of what the server knows
  */
-export async function probe(
+async function probe(
   asked: Promise<ResponseFrame>,
   waitMs: number,
   runtime: Runtime,

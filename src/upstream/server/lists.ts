@@ -341,7 +341,7 @@ export interface ReadList {
 }
 
 /** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
-export async function readList(
+async function readList(
   { discretion, limits, marked, mirrors, service }: ServerContext,
   connection: ServerConnection,
   kind: ListKind,
