@@ -323,6 +323,7 @@ export class Supervisor {
       .idle()
       .then(() => (this.#retired.delete(connection) ? this.#stop(connection) : undefined))
     if (isAlone) this.#startBehind(stopped)
+    this.#startIfWanted()
   }
 
   #startBehind(stopped: Promise<void>): void {
@@ -360,8 +361,12 @@ export class Supervisor {
     this.#startIfWanted()
   }
 
+  /** While the server is left alone, the start waits for the end of that. */
   #startIfWanted(): void {
-    if (this.#conditions.isWanted() && !this.#context.restarts.isHeld) this.#start(false).catch(() => {})
+    const { restarts } = this.#context
+    if (!this.#conditions.isWanted()) return
+    if (restarts.isHeld) this.#wait(restarts.waitMs)
+    else this.#start(false).catch(() => {})
   }
 
   #start(isCalled: boolean): Promise<ServerConnection> {
