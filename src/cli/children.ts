@@ -9,7 +9,7 @@ type ChildExit = Awaited<Child['exited']>
 
 interface Alive {
   readonly child: Child
-  /** From now on the child looks as if it had ended. */
+  /** From now on no signal reaches the child, and the first one makes it look as if it had ended; no other is started until then. */
   readonly release: () => void
 }
 
@@ -28,15 +28,22 @@ export class Children {
         const release = (): void => {
           isReleased = true
           child.release?.()
-          released.come({ code: undefined, signal: 'SIGTERM', spawnError: undefined })
         }
         const alive = { child, release }
         this.#alive.add(alive)
         void child.exited.then(() => this.#alive.delete(alive))
         return {
           ...child,
-          exited: Promise.race([child.exited, released.promise]),
-          signal: (name) => !isReleased && child.signal(name),
+          // The end of a child that was left to itself is no failure, after which another would be started.
+          exited: Promise.race([
+            released.promise,
+            child.exited.then((exit) => (isReleased ? released.promise : exit)),
+          ]),
+          signal: (name) => {
+            if (!isReleased) return child.signal(name)
+            released.come({ code: undefined, signal: name, spawnError: undefined })
+            return true
+          },
         }
       },
     }

@@ -171,8 +171,11 @@ class KeptFile {
       const before = this.#readJson()
       const salt = before?.json?.salt ?? (runtime.secret ?? randomBytes)(16).toString('hex')
       const entries = new Map(before?.json?.entries)
-      for (const [identity, { name, facts }] of unsaved)
-        entries.set(keptId(salt, identity), toEntry(name, nowMs, facts))
+      for (const [identity, { name, facts }] of unsaved) {
+        const id = keptId(salt, identity)
+        if (!isLearnedElsewhere(facts, fromEntry(entries.get(id))))
+          entries.set(id, toEntry(name, nowMs, facts))
+      }
       const bytes = encodeKept({ salt, entries }, source, nowMs, this.#limits)
       if (await files.write(this.#name, bytes, before?.version)) break
     }
@@ -192,6 +195,11 @@ class KeptFile {
     this.#hasFailed = true
     this.#disk.log({ level, message: `kept lists in ${this.#disk.files.folder}: ${why}` })
   }
+}
+
+/** Another process, such as a warm-up, has learned the lists of which this one knows nothing. */
+function isLearnedElsewhere(ours: KeptFacts, theirs: KeptFacts | undefined): boolean {
+  return ours.description === undefined && ours.failure === undefined && theirs?.description !== undefined
 }
 
 function isSameFacts(one: KeptFacts, other: KeptFacts): boolean {
