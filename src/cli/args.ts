@@ -7,9 +7,8 @@ import type { SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js
 import type { AskCommand } from './ask.js'
 import type { EditCommand } from './edit.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
-import { commandNamed, commands } from './commands.js'
 import { millisecondsOf, timeoutMsMax } from './milliseconds.js'
-import { options, spelled } from './options.js'
+import { commandNames, options, spelled } from './options.js'
 import type { CommandMode } from './options.js'
 import { mistakeInRemote, remoteOf } from './remote-options.js'
 import { mistakeInReplay, replayOf } from './replay-options.js'
@@ -87,7 +86,6 @@ export type Command =
 
 const asks = ['doctor', 'list', 'tools', 'call', 'read', 'prompt'] as const
 const edits = ['add', 'remove', 'enable', 'disable'] as const
-const subCommands: readonly string[] = ['stdio', 'http', 'replay', 'sandbox', ...asks, ...edits]
 
 /** The options that some commands stand for. */
 const olderSpelling: ReadonlyMap<string, string> = new Map([
@@ -117,13 +115,14 @@ function isHelp(word: string | undefined): boolean {
 }
 
 function helpAbout(name: string | undefined): Command {
-  return commandNamed(name) === undefined ? { kind: 'help' } : { kind: 'help', about: name ?? '' }
+  const about = commandNames.find((each) => each === name)
+  return about === undefined ? { kind: 'help' } : { kind: 'help', about }
 }
 
 /** The command as the first word. */
 function subCommandOf({ words }: Tokens): string | undefined {
   const [first] = words
-  return first !== undefined && subCommands.includes(first) ? first : undefined
+  return commandNames.find((name) => name === first && !olderSpelling.has(name))
 }
 
 function askOf(tokens: Tokens): (typeof asks)[number] | undefined {
@@ -253,10 +252,7 @@ function unexpected(word: string): Usage {
   // It may hold a password or a key.
   if (word.includes('://'))
     return usage('unexpected argument that is an address', '--url URL serves a remote server')
-  const [near] = nearest(
-    word,
-    commands.map(({ name }) => name),
-  )
+  const [near] = nearest(word, commandNames)
   return usage(
     `unexpected argument "${word}"`,
     near === undefined ? 'mcps-proxy --help shows how to start it' : `did you mean ${near}?`,

@@ -8,15 +8,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { loadConfig, selectSchema } from '../config/config.js'
-import { createLogger, escapeText, noPaint, wantsColors, loadPaint } from '../log/log.js'
+import { escapeText, noPaint, wantsColors, loadPaint } from '../log/log.js'
 import { createProxy } from '../proxy/proxy.js'
-import { realRuntime } from '../real-runtime.js'
 import { nearest } from '../text/nearest.js'
-import { Children } from './children.js'
 import { counted } from './counted.js'
-import { Endings } from './endings.js'
-import { addSecrets } from './run.js'
 import { readerOfStdout, say } from './say.js'
+import { withChildren } from './with-children.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
 import { AnswerError, LocalClient, type Progress, RawValue, onDemand } from '../ask/local-client.js'
@@ -49,33 +46,21 @@ export async function runAsk(command: AskCommand): Promise<number> {
     timeoutMs: command.timeoutMs,
   })
   selectSchema(config, command.schema)
-  const logger = createLogger({ level: 'error', console: undefined, paint: noPaint, file: undefined })
-  addSecrets(logger, config, [command.schema])
-  const children = new Children()
-  const endings = new Endings(logger.sink, () => children.kill())
-  const own = realRuntime(logger.sink)
-  const runtime = children.watch(own)
-  const options = {
-    schema: command.schema,
-    log: logger.sink,
-    runtime,
-    keep: true,
-    ownStart: 'with-client',
-  } as const
-  const proxy = await createProxy(onDemand(config), options)
-  try {
-    const client = new LocalClient(proxy, personAtTerminal())
-    const asked = ask(command, client, (text) => logger.clean(text))
-    return await Promise.race([
-      asked,
-      endings.ended.then((exitCode) => endings.verdict(exitCode || INTERRUPTED)),
-    ])
-  } finally {
-    await proxy.close(0)
-    children.kill()
-    await own.close()
-    await logger.close()
-  }
+  return withChildren(config, [command.schema], async ({ runtime, logger, endings }) => {
+    const { schema } = command
+    const options = { schema, log: logger.sink, runtime, keep: true, ownStart: 'with-client' } as const
+    const proxy = await createProxy(onDemand(config), options)
+    try {
+      const client = new LocalClient(proxy, personAtTerminal())
+      const asked = ask(command, client, (text) => logger.clean(text))
+      return await Promise.race([
+        asked,
+        endings.ended.then((exitCode) => endings.verdict(exitCode || INTERRUPTED)),
+      ])
+    } finally {
+      await proxy.close(0)
+    }
+  })
 }
 
 async function ask(

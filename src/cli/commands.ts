@@ -1,9 +1,9 @@
 // Every command of the program: one table for the help and for what a person may have meant.
 
-import type { CommandMode } from './options.js'
+import type { CommandMode, commandNames } from './options.js'
 
 export interface CommandAbout {
-  readonly name: string
+  readonly name: (typeof commandNames)[number]
   /** The arguments behind the name. */
   readonly takes: string
   readonly about: string

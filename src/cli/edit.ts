@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
-import { resolveConfig, usualConfigFile } from '../config/config.js'
+import { configFileInForce, resolveConfig } from '../config/config.js'
 import { EditMistake, type ServerEdit, changedLines, editServer } from '../config/edit.js'
 import { readJson } from '../config/json-syntax.js'
 import { escapeText } from '../log/log.js'
@@ -29,8 +29,7 @@ export interface EditCommand {
 
 /** Prints the lines that change; nothing is written that a start would refuse. @returns the exit code */
 export async function runEdit({ edit, config, schema }: EditCommand): Promise<number> {
-  const { env } = process
-  const path = config ?? (env['MCPS_PROXY_CONFIG'] || usualConfigFile(env))
+  const path = configFileInForce(config, process.env)
   const before = textOf(path)
   try {
     const after = editServer(before, schema, edit)

@@ -3,6 +3,26 @@
 /** The modes of the program. */
 export type CommandMode = 'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox' | 'ask' | 'edit'
 
+/** Every command; `commands.ts` explains them, and no start needs that. */
+export const commandNames = [
+  'stdio',
+  'http',
+  'connect',
+  'sandbox',
+  'add',
+  'remove',
+  'enable',
+  'disable',
+  'check',
+  'doctor',
+  'list',
+  'tools',
+  'call',
+  'read',
+  'prompt',
+  'replay',
+] as const
+
 export interface Option {
   readonly name: string
   /** Other spellings; one letter means a single dash. */

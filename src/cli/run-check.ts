@@ -2,19 +2,16 @@
 
 import process from 'node:process'
 import { type SchemaConfig, type ServerConfig, loadConfig, selectSchema } from '../config/config.js'
-import { createLogger, escapeText, noPaint } from '../log/log.js'
-import { realRuntime } from '../real-runtime.js'
+import { escapeText } from '../log/log.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
 import { nearest } from '../text/nearest.js'
 import type { CheckCommand, DoctorCommand } from './args.js'
 import { type CheckedConfig, checkConfig } from './check.js'
-import { Children } from './children.js'
 import { counted } from './counted.js'
-import { Endings } from './endings.js'
 import { inheritHint } from './inherit-hint.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import { say } from './say.js'
-import { addSecrets } from './run.js'
+import { withChildren } from './with-children.js'
 
 /** Servers that are tried at the same time: more would only slow each other down. */
 const atOnceMax = 4
@@ -59,22 +56,29 @@ export async function runDoctor({
     return 2
   }
   const checked = { config, schemas: [{ ...rest, servers: chosen }] }
-  return tryAll(checked, json ? inJson : isBrief ? inOneLine : inDetail, Math.max(1, chosen.length))
+  const report = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }
+  return tryAll(checked, report, Math.max(1, chosen.length))
 }
 
-/** Gives the text for one server that was tried. */
-type Report = (server: ServerConfig, trial: Trial, hint: string | undefined) => string[]
+/** Gives the lines for one server that was tried. */
+type Lines = (server: ServerConfig, trial: Trial, hint: string | undefined) => string[]
 
-const inBrief: Report = (_, trial, hint) => [...inWords(trial), ...(hint === undefined ? [] : [hint])]
+/** How the servers that were tried are reported: below each other with their names and a sum, or as JSON lines. */
+interface Report {
+  readonly lines: Lines
+  readonly isJson?: boolean
+}
 
-const inOneLine: Report = (_, { failure, tools, revision = '' }) => [
+const inBrief: Lines = (_, trial, hint) => [...inWords(trial), ...(hint === undefined ? [] : [hint])]
+
+const inOneLine: Lines = (_, { failure, tools, revision = '' }) => [
   failure === undefined ? `ready   ${counted(tools, 'tool')}, ${revision}` : `failed  ${failure}`,
 ]
 
 /** A token of a model is about four bytes of a tool's definition. */
 const TOKEN_BYTES = 4
 
-const inDetail: Report = (server, trial, hint) => {
+const inDetail: Lines = (server, trial, hint) => {
   const tokens = Math.round(trial.toolBytes / TOKEN_BYTES)
   const cost = trial.tools === 0 ? [] : [`its tools cost a model about ${tokens} tokens (an estimate)`]
   return [...inBrief(server, trial, hint), ...cost, ...trial.warnings, ...mendsOf(server, trial)]
@@ -90,7 +94,7 @@ function mendsOf({ name, kind }: ServerConfig, { failure = '' }: Trial): string[
 }
 
 /** One JSON object a line. */
-const inJson: Report = (server, trial, hint) => {
+const inJson: Lines = (server, trial, hint) => {
   const { failure, revision, ms, tools, toolBytes, lastWords, warnings } = trial
   const mends = [...(hint === undefined ? [] : [hint]), ...mendsOf(server, trial)]
   const facts = {
@@ -110,46 +114,32 @@ const inJson: Report = (server, trial, hint) => {
 /** Every server that is enabled, so many at a time; each result is reported when it comes. */
 async function tryAll(
   { config, schemas }: CheckedConfig,
-  report: Report = inBrief,
+  { lines: linesOf, isJson = false }: Report = { lines: inBrief },
   atOnce: number = atOnceMax,
 ): Promise<number> {
   const candidates = candidatesOf(schemas)
-  const logger = createLogger({ level: 'error', console: undefined, paint: noPaint, file: undefined })
-  addSecrets(
-    logger,
-    config,
-    schemas.map(({ name }) => name),
-  )
-  const children = new Children()
-  const endings = new Endings(logger.sink, () => children.kill())
-  const own = realRuntime(logger.sink)
-  const runtime = children.watch(own)
   const progress = new Progress(candidates.length)
   const width = Math.max(0, ...candidates.map(({ label }) => label.length))
   const waiting = candidates.values()
-  const work = async (): Promise<void> => {
-    for (const { schema, server, label } of waiting) {
-      progress.begin(label)
-      const trial = await tryServer(config, schema, server, runtime)
-      const hint = inheritHint(server, runtime.env, trial.lastWords)
-      const lines = report(server, trial, hint).map((line) => escapeText(logger.clean(line)))
-      const isJson = report === inJson
-      const text = isJson
-        ? `${lines.join('')}\n`
-        : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
-      await progress.end(label, trial.failure !== undefined, text)
+  const names = schemas.map(({ name }) => name)
+  return withChildren(config, names, async ({ runtime, logger, endings }) => {
+    const work = async (): Promise<void> => {
+      for (const { schema, server, label } of waiting) {
+        progress.begin(label)
+        const trial = await tryServer(config, schema, server, runtime)
+        const hint = inheritHint(server, runtime.env, trial.lastWords)
+        const lines = linesOf(server, trial, hint).map((line) => escapeText(logger.clean(line)))
+        const text = isJson
+          ? `${lines.join('')}\n`
+          : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
+        await progress.end(label, trial.failure !== undefined, text)
+      }
     }
-  }
-  try {
     const all = Promise.all(Array.from({ length: atOnce }, work))
     const cut = await Promise.race([all.then(() => false), endings.ended.then(() => true)])
-    if (report !== inJson || cut) await progress.finish(cut)
+    if (!isJson || cut) await progress.finish(cut)
     return cut || progress.failed > 0 ? 1 : 0
-  } finally {
-    children.kill()
-    await own.close()
-    await logger.close()
-  }
+  })
 }
 
 function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {

@@ -12,7 +12,7 @@ import process from 'node:process'
 import type { Configuration, Environment, LoggingConfig, SchemaConfig } from './configuration.js'
 import { literal } from './expand.js'
 import { loggingFields, rootFields, stdioFields } from './fields.js'
-import { findConfigFile, usualPath } from './file.js'
+import { configPath, findConfigFile, usualPath } from './file.js'
 import { rootKeyHints } from './foreign.js'
 import { readSchemas } from './formats.js'
 import { type FrontDefaults, readFront } from './front.js'
@@ -211,6 +211,11 @@ function startsCommands({ schemas }: Configuration): boolean {
 /** The file that is read where none is named. */
 export function usualConfigFile(env: Environment): string {
   return usualPath(homeOf(env))
+}
+
+/** The file that is in force, absolute, whether it is there or not: the one that was named, or as `loadConfig` finds it. */
+export function configFileInForce(path: string | undefined, env: Environment): string {
+  return configPath({ path, env, home: homeOf(env), cwd: process.cwd() }).path
 }
 
 /** The folder in which the lists of servers are kept from one run to the next. */

@@ -2,6 +2,7 @@
 
 import { type JSONPath, applyEdits, modify } from 'jsonc-parser'
 import { readJson } from './json-syntax.js'
+import { isObject } from './kinds.js'
 
 /** What is done to one server of a schema. */
 export type ServerEdit =
@@ -68,10 +69,6 @@ function noSuchServer(servers: unknown, name: string): string {
 
 function memberAt(value: unknown, path: JSONPath): unknown {
   return path.reduce<unknown>((at, name) => (isObject(at) ? at[String(name)] : undefined), value)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The indentation and the line ends of the file. */

@@ -33,14 +33,23 @@ export interface Search {
   readonly cwd: string
 }
 
-/** The configuration file, or undefined when none was named and none is in the home folder. */
-export function findConfigFile({ path, env, home, cwd }: Search): ConfigFile | undefined {
-  if (path !== undefined) return readConfigFile(resolve(cwd, fromHome(path, home)), 'the file that was named')
+/** The file that is in force, whether it is there or not; `what` names it where somebody has named it. */
+export function configPath({ path, env, home, cwd }: Search): {
+  readonly path: string
+  readonly what?: string
+} {
   const named = env['MCPS_PROXY_CONFIG']
-  if (named !== undefined && named !== '')
-    return readConfigFile(resolve(cwd, fromHome(named, home)), 'the file that $MCPS_PROXY_CONFIG names')
+  if (path !== undefined) return { path: resolve(cwd, fromHome(path, home)), what: 'the file that was named' }
+  if (named === undefined || named === '') return { path: usualPath(home) }
+  return { path: resolve(cwd, fromHome(named, home)), what: 'the file that $MCPS_PROXY_CONFIG names' }
+}
+
+/** The configuration file, or undefined when none was named and none is in the home folder. */
+export function findConfigFile(search: Search): ConfigFile | undefined {
+  const { path, what } = configPath(search)
+  if (what !== undefined) return readConfigFile(path, what)
   try {
-    return readConfigFile(usualPath(home), 'the configuration')
+    return readConfigFile(path, 'the configuration')
   } catch (error) {
     if (error instanceof ConfigError && error.code === 'CONFIG_NOT_FOUND') return undefined
     throw error

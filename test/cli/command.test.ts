@@ -10,7 +10,7 @@ import { parseArguments } from '../../src/cli/args.js'
 import { bannerText, stdioBanner } from '../../src/cli/banner.js'
 import { commands } from '../../src/cli/commands.js'
 import { helpText } from '../../src/cli/help.js'
-import { options, spellingsOf } from '../../src/cli/options.js'
+import { commandNames, options, spellingsOf } from '../../src/cli/options.js'
 import type { ReplayCommand } from '../../src/cli/replay-options.js'
 import { replyToFailure } from '../../src/cli/reply.js'
 import { ConfigError, resolveConfig, selectSchema } from '../../src/config/config.js'
@@ -200,6 +200,7 @@ describe('the command line', () => {
     ['call', /call needs the name of a tool/, /for example: mcps-proxy call /],
     ['connect', /connect needs the address/, /for example: mcps-proxy connect https/],
     ['tools a b', /unexpected argument "b"/, /^$/],
+    ['--silent check', /unexpected argument "check"/, /./],
     ['tols', /unexpected argument "tols"/, /did you mean tools/],
     ['validate', /unexpected argument "validate"/, /./],
     ['--json --stdio', /--json cannot be used with --stdio/, /^$/],
@@ -290,6 +291,7 @@ describe('the help', () => {
   const ofCommands = commands.map(({ name }) => helpText('mcps-proxy', name))
 
   test('names every command, and each command every option that it takes', () => {
+    assert.deepEqual(commands.map(({ name }) => name).toSorted(), [...commandNames].toSorted())
     for (const { name } of commands) assert.match(help, new RegExp(`^  ${name} `, 'm'))
     for (const option of options)
       assert.ok(

@@ -142,6 +142,12 @@ describe('the commands', () => {
     assert.deepEqual(readdirSync(home), [])
   })
 
+  test('the file is found as a start finds it: ~ is the home folder', (t) => {
+    const home = scratch(t)
+    assert.equal(inHome(home, 'add', 's', '--config', '~/own.json', '--', 'x').code, 0)
+    assert.deepEqual(readdirSync(home), ['own.json'])
+  })
+
   test('a link stays a link, and the mode of its file too', (t) => {
     const home = scratch(t)
     mkdirSync(join(home, 'real'))
