@@ -103,11 +103,13 @@ describe('server events', () => {
     const { client } = await attach()
     await client.open()
     await client.call('a__nonce', { n: 1 })
-    await proxy.restart('a')
-    await client.call('a__nonce', { n: 1 })
-    await proxy.stop('a')
     const stops = (): string[] =>
       servers.flatMap((each) => (each.state === 'stopped' ? `${each.cause}: ${each.message}` : []))
+    await proxy.restart('a')
+    // The process that was replaced ends beside the new one.
+    await until(() => stops().length === 1)
+    await client.call('a__nonce', { n: 1 })
+    await proxy.stop('a')
     await until(() => stops().length === 2)
     assert.deepEqual(stops(), ['retired: it was restarted by request', 'retired: it was stopped by request'])
   })
