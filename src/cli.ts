@@ -31,6 +31,8 @@ async function run(command: Command): Promise<number> {
       return (await import('./cli/edit.js')).runEdit(command)
     case 'ask':
       return (await import('./cli/ask.js')).runAsk(command)
+    case 'status':
+      return (await import('./cli/status.js')).runStatus(command)
     case 'help':
     case 'version':
     case 'usage':

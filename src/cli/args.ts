@@ -14,6 +14,7 @@ import { mistakeInRemote, remoteOf } from './remote-options.js'
 import { mistakeInReplay, replayOf } from './replay-options.js'
 import type { ReplayCommand } from './replay-options.js'
 import type { ServeOptions } from './run.js'
+import type { StatusCommand } from './status.js'
 import { readTokens, usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
 
@@ -79,6 +80,7 @@ export type Command =
   | AskCommand
   | EditCommand
   | DoctorCommand
+  | StatusCommand
   /** Of one command where it is named. */
   | { readonly kind: 'help'; readonly about?: string }
   | { readonly kind: 'version' }
@@ -143,6 +145,7 @@ function modeOf(tokens: Tokens): CommandMode | undefined {
   if (subCommandOf(tokens) === 'replay') return 'replay'
   if (askOf(tokens) !== undefined) return 'ask'
   if (editOf(tokens) !== undefined) return 'edit'
+  if (subCommandOf(tokens) === 'status') return 'status'
   if (asksFor(tokens, 'stdio')) return 'stdio'
   if (asksFor(tokens, 'http')) return 'http'
   return tokens.values.has('url') ? 'url' : undefined
@@ -165,7 +168,7 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
 function nameOf(mode: CommandMode): string {
   if (mode === 'ask') return asks.join(', ')
   if (mode === 'edit') return 'add'
-  return mode === 'replay' || mode === 'sandbox' ? mode : spelled(mode)
+  return mode === 'replay' || mode === 'sandbox' || mode === 'status' ? mode : spelled(mode)
 }
 
 function mistakeInWords(tokens: Tokens): Usage | undefined {
@@ -173,6 +176,7 @@ function mistakeInWords(tokens: Tokens): Usage | undefined {
   const mode = modeOf(tokens)
   if (mode === 'ask') return mistakeInAsk(tokens)
   if (mode === 'edit') return mistakeInEdit(tokens)
+  if (mode === 'status') return mistakeInStatus(tokens)
   const [stray] = mode === 'replay' ? [] : wordsBehindMode(tokens).slice(isFileOfCheck(tokens) ? 1 : 0)
   if (stray !== undefined) return unexpected(stray)
   if (rest !== undefined && mode !== 'replay')
@@ -233,6 +237,18 @@ function mistakeInEdit(tokens: Tokens): Usage | undefined {
   const header = mistakeInHeaders(tokens)
   if (header !== undefined) return header
   return url !== undefined && values.has('env') ? usage('--env works only with a command') : undefined
+}
+
+function mistakeInStatus(tokens: Tokens): Usage | undefined {
+  const [url, stray] = wordsBehindMode(tokens)
+  if (stray !== undefined) return usage(`unexpected argument "${stray}"`)
+  if (tokens.rest !== undefined) return usage('status takes nothing behind --')
+  if (url !== undefined && !(/^https?:\/\//.test(url) && URL.canParse(url)))
+    return usage(
+      'status takes the address of a gateway',
+      'for example: mcps-proxy status http://127.0.0.1:3095',
+    )
+  return mistakeInHeaders(tokens)
 }
 
 function wordsBehindMode(tokens: Tokens): readonly string[] {
@@ -300,6 +316,7 @@ function commandOf(tokens: Tokens): Command {
   if (mode === 'sandbox') return sandboxOf(tokens)
   if (mode === 'ask') return askCommandOf(tokens)
   if (mode === 'edit') return editCommandOf(tokens)
+  if (mode === 'status') return statusOf(tokens)
   return mode === 'stdio' || mode === 'url' ? stdioOf(tokens) : httpOf(tokens)
 }
 
@@ -331,6 +348,18 @@ function askCommandOf(tokens: Tokens): AskCommand | DoctorCommand {
     words,
     timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
     ...asked,
+  }
+}
+
+function statusOf(tokens: Tokens): StatusCommand {
+  const { values } = tokens
+  return {
+    kind: 'status',
+    url: wordsBehindMode(tokens)[0],
+    headers: headersOf(tokens),
+    config: values.get('config'),
+    timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
+    json: values.has('json'),
   }
 }
 

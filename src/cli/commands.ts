@@ -171,6 +171,21 @@ asked on the terminal. The exit code is 1 when the call fails or its result has 
     examples: ['mcps-proxy prompt github__review branch=main'],
   },
   {
+    name: 'status',
+    takes: '[URL]',
+    about: 'servers and clients of a gateway that runs',
+    group: 'LOOK',
+    mode: 'status',
+    details: `Asks a running gateway (mcps-proxy http) for its servers and clients, and prints them. Without
+a URL it asks the host and port of the configuration, with the token of the configuration; another
+gateway gets only the header fields that are given. The exit code is 1 when no gateway answers,
+or when one of its servers has failed.`,
+    examples: [
+      'mcps-proxy status',
+      "mcps-proxy status https://mcp.example.com -H 'Authorization: Bearer …' --json",
+    ],
+  },
+  {
     name: 'replay',
     takes: 'FILE... [-- COMMAND]',
     about: 'transcripts against the proxy, a COMMAND, or --url URL',

@@ -3,7 +3,8 @@
 // A configuration with a mistake changes nothing. The log then says why: once for each text of the file, and for each
 // SIGHUP.
 
-import { readFileSync, statSync, unwatchFile, watchFile } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
 import { ConfigError, refuseLoop, usualConfigFile } from '../config/config.js'
@@ -13,8 +14,8 @@ import type { Logger } from '../log/log.js'
 import { counted } from './counted.js'
 import { type Run, addSecrets, levelOf } from './run.js'
 
-/** The watch begins this long after the start, which has more urgent work. */
-const WATCH_DELAY_MS = 500
+/** The first look comes this long after the start, which has more urgent work. */
+const FIRST_LOOK_MS = 500
 
 /** How often the file is looked at. */
 const LOOK_MS = 1000
@@ -38,11 +39,13 @@ export class ConfigFollower {
   readonly #reload: (config: Configuration) => Promise<unknown>
   /** The file in use, or the one that would be used if it were there; undefined where no file is read. */
   readonly #path: string | undefined
-  readonly #starting: NodeJS.Timeout
+  #nextLook: NodeJS.Timeout
   /** The configuration in use. */
   #config: Configuration
   /** The text that was read last, used or not. */
   #contents: string | undefined
+  /** The version of the file at the last look; undefined before the first one. */
+  #version: string | undefined
   /** Reloads run one after the other. */
   #reading: Promise<void> = Promise.resolve()
   #isStopped = false
@@ -55,14 +58,13 @@ export class ConfigFollower {
     this.#config = config
     const file = isAbsolute(config.source) ? config.source : usualConfigFile(process.env)
     this.#path = read === undefined ? undefined : file
-    this.#starting = setTimeout(() => this.#startWatch(), WATCH_DELAY_MS).unref()
+    this.#nextLook = setTimeout(() => void this.#look(), FIRST_LOOK_MS).unref()
     endings.onHangup(() => this.#onHangup())
   }
 
   stop(): void {
     this.#isStopped = true
-    clearTimeout(this.#starting)
-    if (this.#path !== undefined) unwatchFile(this.#path, this.#onLook)
+    clearTimeout(this.#nextLook)
   }
 
   #onHangup(): void {
@@ -73,21 +75,23 @@ export class ConfigFollower {
     this.#reading = this.#reading.then(() => this.#read())
   }
 
-  #startWatch(): void {
+  /** A write that follows a look makes another version for the next look, so that no write is missed. */
+  async #look(): Promise<void> {
     const path = this.#path
     if (path === undefined) return
-    watchFile(path, { interval: LOOK_MS, persistent: false }, this.#onLook)
-    this.#contents = contentsOf(path)
-    // The file may have been written between the start, which read it, and now.
-    if (this.#contents !== undefined && hasChangedSinceStart(path))
-      this.#reading = this.#reading.then(() => this.#read())
+    const contents = this.#version === undefined ? contentsOf(path) : undefined
+    const { version, changedAtMs } = await versionOf(path)
+    if (this.#version === undefined && !(contents !== undefined && changedAtMs > startedAtMs()))
+      this.#contents = contents
+    else if (version !== this.#version) this.#reading = this.#reading.then(() => this.#readIfChanged())
+    this.#version = version
+    await this.#reading
+    if (!this.#isStopped) this.#nextLook = setTimeout(() => void this.#look(), LOOK_MS).unref()
   }
 
-  readonly #onLook = (): void => {
-    this.#reading = this.#reading.then(async () => {
-      const contents = await settledContents(this.#path)
-      if (!this.#isStopped && contents !== this.#contents) await this.#read()
-    })
+  async #readIfChanged(): Promise<void> {
+    const contents = await settledContents(this.#path)
+    if (!this.#isStopped && contents !== this.#contents) await this.#read()
   }
 
   /** Reads the file, or finds one where none was used, and uses it. */
@@ -162,12 +166,24 @@ function contentsOf(path: string | undefined): string | undefined {
   }
 }
 
-function hasChangedSinceStart(path: string): boolean {
+interface FileVersion {
+  /** Differs for each write; empty where there is no file. */
+  readonly version: string
+  readonly changedAtMs: number
+}
+
+async function versionOf(path: string): Promise<FileVersion> {
   try {
-    return statSync(path).ctimeMs > Date.now() - process.uptime() * 1000
+    const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await stat(path, { bigint: true })
+    return { version: [dev, ino, size, mtimeNs, ctimeNs].join(' '), changedAtMs: Number(ctimeMs) }
   } catch {
-    return true
+    return { version: '', changedAtMs: 0 }
   }
+}
+
+/** When this process began, in milliseconds since 1970. */
+function startedAtMs(): number {
+  return Date.now() - process.uptime() * 1000
 }
 
 /** Logs warnings of a configuration; those about schemas that are not served would only be noise: `--check` tells them. */

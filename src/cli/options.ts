@@ -1,7 +1,8 @@
 // Every option of the command line: one table for the parser, the suggestions and the help.
 
 /** The modes of the program. */
-export type CommandMode = 'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox' | 'ask' | 'edit'
+export type CommandMode =
+  'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox' | 'ask' | 'edit' | 'status'
 
 /** Every command; `commands.ts` explains them, and no start needs that. */
 export const commandNames = [
@@ -20,6 +21,7 @@ export const commandNames = [
   'call',
   'read',
   'prompt',
+  'status',
   'replay',
 ] as const
 
@@ -38,7 +40,7 @@ export interface Option {
 type More = Partial<Pick<Option, 'aliases' | 'kind'>>
 
 const serving = ['stdio', 'http', 'url', 'sandbox'] as const
-const every = [...serving, 'replay', 'check', 'ask', 'edit'] as const
+const every = [...serving, 'replay', 'check', 'ask', 'edit', 'status'] as const
 
 function option(name: string, about: string, modes: Option['modes'], more: More = {}): Option {
   return { name, about, modes, aliases: [], kind: 'switch', value: '', ...more }
@@ -60,7 +62,7 @@ export const options: readonly Option[] = [
     'config',
     'FILE',
     'The configuration file; --mcp-config is the same',
-    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit'],
+    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit', 'status'],
     { aliases: ['c', 'mcp-config'] },
   ),
   valued('check', '[FILE]', 'Check a configuration, print every problem, exit 0 or 1', ['check', 'sandbox'], {
@@ -76,8 +78,9 @@ export const options: readonly Option[] = [
     ...serving,
     'replay',
     'ask',
+    'status',
   ]),
-  option('json', 'Print JSON, as servers wrote it', ['ask']),
+  option('json', 'Print JSON, as servers wrote it', ['ask', 'status']),
   option('verbose', 'Log everything, as --log-level debug does', [...serving, 'replay']),
   valued('log-level', 'LEVEL', 'error, warn, info or debug', serving, { aliases: ['l'] }),
   option('silent', 'No banner, and nothing but errors on stderr', serving, { aliases: ['s'] }),
@@ -94,7 +97,7 @@ export const options: readonly Option[] = [
     'header',
     "'NAME: VALUE'",
     'Header field of every request to the --url; may be given again',
-    ['url', 'replay', 'edit'],
+    ['url', 'replay', 'edit', 'status'],
     { kind: 'list', aliases: ['H'] },
   ),
   valued('auth', 'HOW', 'auto, google (send ID tokens) or none; only with --url', ['url']),

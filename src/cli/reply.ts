@@ -21,10 +21,7 @@ export interface Reply {
 
 /** Requested text goes to stdout, problems to stderr. */
 export function replyTo(
-  command: Exclude<
-    Command,
-    { kind: 'stdio' | 'http' | 'replay' | 'check' | 'sandbox' | 'ask' | 'doctor' | 'edit' }
-  >,
+  command: Extract<Command, { kind: 'help' | 'version' | 'usage' }>,
   program: string,
 ): Reply {
   if (command.kind === 'help')

@@ -24,7 +24,7 @@ import {
   scratch,
   spawnProgram,
 } from '../integration/support/spawned.js'
-import { gone, until } from '../integration/support/waiting.js'
+import { gone, until, untilAnswered } from '../integration/support/waiting.js'
 import { message, send } from '../transports/support/http.js'
 
 const a = itServer({ IT_NAME: 'a' })
@@ -60,11 +60,7 @@ const pidOf = async (client: RawClient, tool: string): Promise<number> =>
 
 /** Resolves when the client can call this tool. */
 async function has(client: RawClient, tool: string): Promise<void> {
-  for (;;) {
-    const { value } = await client.call(tool, { n: '' })
-    if (at(value, 'result') !== undefined) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  await untilAnswered(async () => at((await client.call(tool, { n: '' })).value, 'result') !== undefined)
 }
 
 const count = (text: string, wanted: string): number => text.split(wanted).length - 1
@@ -243,14 +239,14 @@ describe('mcps-proxy --http follows its configuration file', () => {
     proxy.child.kill('SIGHUP')
     await until(() => proxy.stderr.includes('server.port is 1 now, which needs a restart'))
     const headers = { authorization: 'Bearer a-token' }
-    while ((await send(port, { body })).status !== 401)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+    const answers = (status: number, path?: string) => async (): Promise<boolean> =>
+      (await send(port, { body, ...(path !== undefined && { path, headers }) })).status === status
+    await untilAnswered(answers(401), () => proxy.stderr)
     assert.equal(pid((await send(port, { body, headers })).body), before)
     const more = await send(port, { path: '/api/more/mcp', body, headers })
     assert.notEqual(pid(more.body), before)
     write({ token: 'a-token' }, { default: { b, a } })
-    while ((await send(port, { path: '/api/more/mcp', body, headers })).status !== 404)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+    await untilAnswered(answers(404, '/api/more/mcp'), () => proxy.stderr)
     assert.equal(pid((await send(port, { body, headers })).body), before)
     proxy.child.kill('SIGTERM')
     assert.equal(await proxy.exited, 0)

@@ -14,6 +14,18 @@ export async function until(holds: () => boolean): Promise<void> {
   }
 }
 
+/** Asks again and again until the answer is so, unless it hangs; `state` says what is the matter then. */
+export async function untilAnswered(
+  holds: () => Promise<boolean>,
+  state: () => string = () => '',
+): Promise<void> {
+  const endsAt = performance.now() + HANG_MS
+  while (!(await holds())) {
+    assert(performance.now() < endsAt, `it did not happen: ${state()}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
 /** Whether there is no process with this id. */
 export function gone(pid: number): boolean {
   try {

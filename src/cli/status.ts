@@ -1,0 +1,160 @@
+// `status`: the servers and clients of a gateway that runs, from its status page.
+
+import { Buffer } from 'node:buffer'
+import process from 'node:process'
+import { RawValue } from '../ask/local-client.js'
+import { loadConfig } from '../config/config.js'
+import { escapeText, loadPaint, noPaint, wantsColors } from '../log/log.js'
+import type { Paint } from '../log/log.js'
+import { counted } from './counted.js'
+import { readerOfStdout, say } from './say.js'
+
+/** A look at a running gateway. */
+export interface StatusCommand {
+  readonly kind: 'status'
+  /** Its address; undefined means the port and host of the configuration, on this machine. */
+  readonly url: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly config: string | undefined
+  readonly timeoutMs: number | undefined
+  readonly json: boolean
+}
+
+const timeoutMsDefault = 5000
+
+/** The reason why no status can be shown. */
+class StatusFailure extends Error {}
+
+/** @returns the exit code: 1 when no gateway answers, or when one of its servers has failed */
+export async function runStatus(command: StatusCommand): Promise<number> {
+  const { origin, headers } = placeOf(command)
+  try {
+    const status = await statusAt(origin, headers, command.timeoutMs ?? timeoutMsDefault)
+    const reader = readerOfStdout()
+    const paint = wantsColors(reader.isPerson, process.env) ? await loadPaint() : noPaint
+    await say('stdout', command.json ? `${status.text}\n` : statusText(origin, status, paint))
+    return numberAt(status.member('summary'), 'failedServers') > 0 ? 1 : 0
+  } catch (error) {
+    if (!(error instanceof StatusFailure)) throw error
+    await say('stderr', `mcps-proxy: ${escapeText(error.message)}\n`)
+    return 1
+  }
+}
+
+interface Place {
+  readonly origin: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** The token of the configuration is sent to the gateway of the configuration only. */
+function placeOf({ url, headers, config: path }: StatusCommand): Place {
+  if (url !== undefined) return { origin: new URL(url).origin, headers }
+  const { server } = loadConfig({ path, env: process.env, servesHttp: false })
+  const host = isAnyAddress(server.host) ? '127.0.0.1' : server.host
+  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`
+  return { origin, headers: { ...(server.token && { authorization: `Bearer ${server.token}` }), ...headers } }
+}
+
+function isAnyAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::'
+}
+
+async function statusAt(
+  origin: string,
+  headers: Readonly<Record<string, string>>,
+  timeoutMs: number,
+): Promise<RawValue> {
+  const response = await fetch(`${origin}/api/status`, {
+    headers,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(timeoutMs),
+  }).catch((error: unknown) => {
+    throw new StatusFailure(
+      `no gateway answers at ${origin} (${reasonOf(error)}); mcps-proxy http starts one, mcps-proxy status URL asks another`,
+    )
+  })
+  if (response.status === 401 || response.status === 403)
+    throw new StatusFailure(
+      `the gateway at ${origin} wants a token; set $MCPS_PROXY_TOKEN, or pass -H 'Authorization: Bearer …'`,
+    )
+  const body = Buffer.from(await response.arrayBuffer().catch(() => new ArrayBuffer(0)))
+  const status = response.status === 200 ? statusIn(body) : undefined
+  if (status === undefined)
+    throw new StatusFailure(
+      `what answers at ${origin} is no mcps-proxy gateway (status ${response.status} for /api/status)`,
+    )
+  return status
+}
+
+function statusIn(body: Buffer): RawValue | undefined {
+  try {
+    JSON.parse(body.toString())
+  } catch {
+    return undefined
+  }
+  const status = new RawValue(body, { start: 0, end: body.length })
+  return status.member('schemas') === undefined ? undefined : status
+}
+
+/** `fetch` keeps the reason of the system below its own error. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'TimeoutError') return 'no answer in time'
+  const { cause } = error
+  if (cause instanceof Error) return 'code' in cause ? String(cause.code) : cause.message
+  return error.message
+}
+
+function statusText(origin: string, status: RawValue, paint: Paint): string {
+  const up = status.member('server')?.string('uptime')
+  const schemas = status.member('schemas')
+  const lines = (schemas?.keys ?? []).flatMap((name) => {
+    const schema = schemas?.member(name)
+    return schema === undefined ? [] : schemaLines(name, schema, paint)
+  })
+  return [`${origin}${up === undefined ? '' : `, up for ${up}`}`, ...lines]
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+function schemaLines(name: string, schema: RawValue, paint: Paint): string[] {
+  const servers = schema.member('mcpServers')?.items ?? []
+  const sessions = schema.member('sessions')?.items ?? []
+  const ready = numberAt(schema, 'connectedServers')
+  const tools = numberAt(schema, 'totalTools')
+  const clients = numberAt(schema, 'totalSessions')
+  if (schema.string('status') === 'disabled') return ['', `${escapeText(name)}: disabled`]
+  const width = Math.max(0, ...servers.map((server) => escapeText(server.string('name') ?? '').length))
+  return [
+    '',
+    `${escapeText(name)}: ${ready} of ${counted(servers.length, 'server')} ready, ${counted(tools, 'tool')}, ${counted(clients, 'client')}`,
+    ...servers.map((server) => serverLine(server, width, paint)),
+    ...sessions.map(sessionLine),
+    ...(clients > sessions.length ? [`  and ${counted(clients - sessions.length, 'other client')}`] : []),
+  ]
+}
+
+function numberAt(value: RawValue | undefined, name: string): number {
+  return Number(value?.member(name)?.text ?? 0)
+}
+
+function serverLine(server: RawValue, width: number, paint: Paint): string {
+  const name = escapeText(server.string('name') ?? '')
+  const pid = server.member('pid')?.text
+  const facts = [
+    counted(numberAt(server, 'toolCount'), 'tool'),
+    server.string('revision'),
+    pid === undefined ? undefined : `pid ${pid}`,
+    server.string('error'),
+  ].filter((fact) => fact !== undefined)
+  const state = (server.string('status') ?? '?').padEnd('connecting'.length)
+  return `  ${paint('service', name)}${' '.repeat(width - name.length)}  ${state}  ${escapeText(facts.join(', '))}`
+}
+
+function sessionLine(session: RawValue): string {
+  const client = session.member('client')
+  const who = [client?.string('name') ?? 'a client', client?.string('version')].filter(Boolean).join(' ')
+  return escapeText(
+    `  ${who}, ${session.string('revision') ?? '?'}, since ${session.string('connectedAt') ?? '?'}`,
+  )
+}

@@ -1,0 +1,161 @@
+// `status`: what it asks a running gateway, and what it prints.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, describe, test } from 'node:test'
+import { parseArguments } from '../../src/cli/args.js'
+import { gatewayStatus, schemaStatus } from '../../src/gateway/status.js'
+import type { UpstreamStatus } from '../../src/upstream/contracts/upstream.js'
+import { at, parsed } from '../integration/support/json.js'
+import { cli } from '../integration/support/programs.js'
+import { configFile, scratch } from '../integration/support/spawned.js'
+
+const upstream = {
+  name: 'files',
+  kind: 'stdio',
+  state: 'connected',
+  error: undefined,
+  connectedAtMs: undefined,
+  pids: [17],
+  revision: '2025-06-18',
+  evidence: undefined,
+  crossing: undefined,
+  tools: 2,
+} as const
+const failed = {
+  ...upstream,
+  name: 'git\u001b[2J',
+  state: 'error',
+  error: 'no such program',
+  pids: [],
+  revision: undefined,
+  tools: 0,
+} as const
+const ready = statusOf(upstream)
+
+function statusOf(...servers: UpstreamStatus[]): string {
+  const client = { name: 'Ed', version: '2' }
+  const session = { client, revision: '2025-06-18', connectedAtMs: 0, processes: [] }
+  const schema = schemaStatus({ status: () => servers, sessions: () => [session] })
+  const facts = { port: 1, url: 'http://127.0.0.1:1', uptimeMs: 61_000 }
+  return JSON.stringify(gatewayStatus(facts, new Map([['default', schema]])))
+}
+
+interface Answer {
+  readonly status?: number
+  readonly body: string
+}
+
+/** A gateway with one answer for whoever has the token, and the header fields that it got. */
+async function gateway(
+  t: TestContext,
+  { status = 200, body }: Answer,
+): Promise<{ url: string; seen: string[] }> {
+  const seen: string[] = []
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url} ${request.headers.authorization}`)
+    const isAllowed = request.headers.authorization === 'Bearer abcdefgh'
+    response.writeHead(isAllowed ? status : 401).end(isAllowed ? body : '')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  return { url: `http://127.0.0.1:${portOf(server.address())}`, seen }
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  assert(typeof address === 'object' && address !== null)
+  return address.port
+}
+
+interface Printed {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+function status(t: TestContext, ...args: string[]): Promise<Printed> {
+  return new Promise((resolve) => {
+    const options = { env: { ...process.env, HOME: scratch(t) } }
+    const child = execFile(process.execPath, [cli, 'status', ...args], options, (_, out, err) =>
+      resolve({ code: child.exitCode ?? -1, out, err }),
+    )
+  })
+}
+
+const token = ['-H', 'Authorization: Bearer abcdefgh']
+
+describe('status', () => {
+  test('prints servers and clients, and ends with 1 when a server has failed', async (t) => {
+    const { url, seen } = await gateway(t, { body: statusOf(upstream, failed) })
+    const { code, out } = await status(t, url, ...token)
+    assert.equal(
+      out,
+      `${url}, up for 00:01:01
+
+default: 1 of 2 servers ready, 2 tools, 1 client
+  files         connected   2 tools, 2025-06-18, pid 17
+  git\\u001b[2J  error       0 tools, no such program
+  Ed 2, 2025-06-18, since 1970-01-01T00:00:00.000Z
+`,
+    )
+    assert.equal(code, 1)
+    assert.deepEqual(seen, ['GET /api/status Bearer abcdefgh'])
+  })
+
+  test('without an address asks the gateway of the configuration, with its token', async (t) => {
+    const { url } = await gateway(t, { body: ready })
+    const config = configFile(t, {}, { server: { port: Number(new URL(url).port), token: 'abcdefgh' } })
+    const { code, out } = await status(t, '--config', config, '--json')
+    assert.deepEqual([code, at(parsed(out), 'summary', 'totalTools')], [0, 2])
+  })
+
+  test('sends no token of the configuration to another gateway', async (t) => {
+    const { url, seen } = await gateway(t, { body: ready })
+    const { code, err } = await status(
+      t,
+      url,
+      '--config',
+      configFile(t, {}, { server: { token: 'abcdefgh' } }),
+    )
+    assert.equal(code, 1)
+    assert.match(err, /wants a token; set \$MCPS_PROXY_TOKEN, or pass -H/)
+    assert.deepEqual(seen, ['GET /api/status undefined'])
+  })
+
+  for (const [title, answer] of [
+    ['text', { body: 'hello' }],
+    ['another object', { body: '{"status":"ok"}' }],
+    ['an error', { status: 404, body: ready }],
+  ] as const)
+    test(`says that ${title} comes from no gateway`, async (t) => {
+      const { url } = await gateway(t, answer)
+      const { code, err } = await status(t, url, ...token)
+      assert.equal(code, 1)
+      assert.match(err, /is no mcps-proxy gateway \(status \d+ for \/api\/status\)/)
+    })
+
+  test('says that no gateway answers, and what starts one', async (t) => {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${portOf(server.address())}`
+    await new Promise((resolve) => server.close(resolve))
+    const { code, err } = await status(t, url)
+    assert.equal(code, 1)
+    assert.match(err, /no gateway answers at http:\S+ \(ECONNREFUSED\); mcps-proxy http starts one/)
+  })
+
+  for (const [line, wanted] of [
+    ['status 127.0.0.1:3095', /takes the address of a gateway; for example/],
+    ['status http://a http://b', /unexpected argument/],
+    ['status -- x', /takes nothing behind --/],
+    ['status --port 1', /--port cannot be used with status/],
+    ['status http://a -H x', /--header number 1 is no header field/],
+  ] as const)
+    test(`refuses: ${line}`, () => {
+      const command = parseArguments(line.split(' '))
+      assert(command.kind === 'usage')
+      assert.match(`${command.problem}; ${command.hint}`, wanted)
+    })
+})
