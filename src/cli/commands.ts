@@ -187,16 +187,18 @@ or when one of its servers has failed.`,
   },
   {
     name: 'replay',
-    takes: 'FILE... [-- COMMAND]',
+    takes: '[FILE...] [-- COMMAND]',
     about: 'transcripts against the proxy, a COMMAND, or --url URL',
     group: 'TEST',
     mode: 'replay',
     details: `Replays transcripts against a server and compares its answers, frame by frame: against
 the proxy itself, started for it (replay --http starts it with --http); against COMMAND;
-or against the MCP server at URL, over Streamable HTTP or the older HTTP+SSE.`,
+or against the MCP server at URL, over Streamable HTTP or the older HTTP+SSE. --portable replays
+the transcripts of the package, which every correct MCP server passes.`,
     examples: [
       'mcps-proxy replay session.jsonl',
       'mcps-proxy replay session.jsonl -- node server.js',
+      'mcps-proxy replay --portable -- node server.js',
       "mcps-proxy replay session.jsonl --url http://127.0.0.1:3095/mcp --header 'X-Key: …'",
     ],
   },

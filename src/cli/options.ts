@@ -87,6 +87,7 @@ export const options: readonly Option[] = [
   option('no-kept-lists', 'Keep nothing on disk of what servers list, and use nothing of it', serving),
   option('help', 'Show this help', every, { aliases: ['h'] }),
   option('version', 'Show the version', every, { aliases: ['V'] }),
+  option('portable', 'Replay the transcripts of the package: every correct server passes', ['replay']),
   option('update', 'Write the messages that came over those that differ in the transcripts', ['replay']),
   valued('junit', 'FILE', 'Write the results of a replay as JUnit XML', ['replay']),
   valued('url', 'URL', 'Serve this remote server on stdin and stdout; replay: its address', [

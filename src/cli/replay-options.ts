@@ -17,6 +17,7 @@ export function replayOf(tokens: Tokens): ReplayCommand {
   return {
     kind: 'replay',
     files: words.slice(1),
+    portable: values.has('portable'),
     command: rest ?? [],
     url: values.get('url'),
     http: values.has('http'),
@@ -32,7 +33,12 @@ export function mistakeInReplay(tokens: Tokens): Usage | undefined {
   const { words, rest, values } = tokens
   const example = 'for example: mcps-proxy replay FILE.jsonl -- COMMAND'
   const hasCommand = rest !== undefined && rest.length > 0
-  if (words.length < 2) return usage('replay needs a file', example)
+  if (words.length < 2 && !values.has('portable')) return usage('replay needs a file, or --portable', example)
+  if (values.has('portable') && values.has('update'))
+    return usage(
+      '--update writes transcripts, and those of --portable belong to the package',
+      'leave one out',
+    )
   if (hasCommand && values.has('url')) return usage('replay takes a command or --url, not both', example)
   if (values.has('http') && values.has('url'))
     return usage('--http starts a server and --url names one that runs', 'choose one')

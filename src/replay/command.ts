@@ -1,10 +1,12 @@
 // `mcps-proxy replay`: transcripts in, a verdict out.
 
-import { writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
+import { join } from 'node:path'
 import process from 'node:process'
 import { Children } from '../cli/children.js'
 import { say } from '../cli/say.js'
+import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { isReserved } from '../transports/http-client/session.js'
@@ -48,7 +50,7 @@ export async function replayCommand(request: ReplayRequest): Promise<number> {
 export async function replay(request: ReplayRequest, around: Surroundings): Promise<number> {
   const problems: string[] = []
   const transcripts: Transcript[] = []
-  for (const file of request.files) {
+  for (const file of [...(request.portable ? portableFiles() : []), ...request.files]) {
     try {
       transcripts.push(...(await readTranscripts(file)))
     } catch (error) {
@@ -67,6 +69,15 @@ export async function replay(request: ReplayRequest, around: Surroundings): Prom
   if (request.updates) await around.print(updateFiles(results))
   if (request.junit !== undefined) writeFileSync(request.junit, junitXml(results))
   return tally.failed > 0 ? failed : 0
+}
+
+/** The package has them beside the folder of the program, a checkout one level higher for its tests. */
+function portableFiles(): string[] {
+  const folders = ['..', '../..'].map((up) => join(programFolder, up, 'spec-fixtures/portable'))
+  const folder = folders.find((each) => existsSync(each)) ?? folders[0] ?? ''
+  return readdirSync(folder)
+    .toSorted()
+    .map((name) => join(folder, name))
 }
 
 async function replayAll(

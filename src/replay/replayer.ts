@@ -26,6 +26,8 @@ export interface ReplayRequest {
   /** Whether the started server speaks HTTP. */
   readonly http: boolean
   readonly files: readonly string[]
+  /** Whether the transcripts of the package, which every correct server passes, are replayed too. */
+  readonly portable: boolean
   /** Of every request over HTTP. */
   readonly headers: Readonly<Record<string, string>>
   /** Show every frame. */

@@ -43,6 +43,7 @@ describe('the command line', () => {
   const replay: ReplayCommand = {
     kind: 'replay',
     files: ['a.jsonl'],
+    portable: false,
     command: [],
     url: undefined,
     http: false,
@@ -104,6 +105,7 @@ describe('the command line', () => {
     ],
     ['replay a.jsonl -- node s.js --flag', { ...replay, command: ['node', 's.js', '--flag'] }],
     ['replay a.jsonl --url http://h', { ...replay, url: 'http://h' }],
+    ['replay --portable -- node s.js', { ...replay, files: [], portable: true, command: ['node', 's.js'] }],
     ['replay a.jsonl --http', { ...replay, http: true }],
     ['replay a.jsonl --update --junit r.xml', { ...replay, updates: true, junit: 'r.xml' }],
     [
@@ -232,6 +234,7 @@ describe('the command line', () => {
     ['--stdio -- x', /only replay takes a command/, /replay FILE/],
     ['replay', /replay needs a file/, /replay FILE/],
     ['replay a --url http://h -- x', /not both/, /replay FILE/],
+    ['replay --portable --update -- x', /belong to the package/, /leave one out/],
     ['replay a --url h', /--url is no http/, /https:/],
     ['replay a --url http://h --http', /--http starts a server/, /choose one/],
     ['replay a --header A:1 --header secret', /--header number 2 is no header field$/, /Name: value/],
@@ -280,7 +283,7 @@ describe('the help', () => {
   const help = helpText('mcps-proxy')
   for (const part of [
     '--stdio --schema=workspace',
-    'replay FILE...',
+    'replay [FILE...]',
     'connect URL',
     '--url URL',
     '$MCPS_PROXY_CONFIG',

@@ -74,6 +74,7 @@ export async function run(
     http: false,
     headers: {},
     verbose: false,
+    portable: false,
     updates: false,
     junit: undefined,
     timeoutMs: HANG_MS,
