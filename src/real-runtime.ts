@@ -23,6 +23,7 @@ export interface RealRuntime extends Runtime {
 export function realRuntime(log: LogSink = () => undefined): RealRuntime {
   const guardian = new Guardian({
     now,
+    random: () => Math.random(),
     setTimer: (delayMs, fire) => timerOf(startTimer(delayMs, fire).unref()),
     log,
     start: () => startGuardianShell(process.env),

@@ -1,10 +1,13 @@
 // Nobody is left behind, however the proxy ends.
 
 import { strict as assert } from 'node:assert'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { join, resolve } from 'node:path'
+import { startGuardianShell } from '../../src/upstream/process/guardian-shell.js'
 import { killProxy } from '../faults/kill-proxy.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
 import { said } from './support/client.js'
@@ -21,6 +24,15 @@ function tree(mark: string, env: Readonly<Record<string, string>> = {}): ServerE
   return { command: process.execPath, args, env: { [markName]: mark, ...env } }
 }
 
+/** A server that is gone at once, and what it leaves in its group. */
+function leaving(mark: string): ServerEntry {
+  return {
+    command: '/bin/sh',
+    args: ['-c', 'sleep 600 & exit'],
+    env: { [markName]: mark, PATH: '/usr/bin:/bin' },
+  }
+}
+
 /** A mark that is cleaned up whatever comes of the test. */
 function newMark(scope: Scope, name: string): string {
   const mark = `${name}-${process.pid}`
@@ -30,10 +42,7 @@ function newMark(scope: Scope, name: string): string {
 
 /** The guardian of a proxy: the child of it that says so. */
 function guardianOf(proxy: number): number | undefined {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .find((pid) => parentOf(pid) === proxy && read(`/proc/${pid}/cmdline`).includes('mcps-proxy-guardian'))
+  return childrenOf(proxy).find((pid) => read(`/proc/${pid}/cmdline`).includes('mcps-proxy-guardian'))
 }
 
 function read(path: string): string {
@@ -52,6 +61,13 @@ function stat(pid: number): string[] {
 
 function parentOf(pid: number): number {
   return Number(stat(pid)[1])
+}
+
+function childrenOf(parent: number | undefined): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => parentOf(pid) === parent)
 }
 
 /** What stands behind the descriptors of a process, in their order. */
@@ -153,6 +169,53 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
     await until(() => marked(mark).length === 3)
     user.kill()
     assert.deepEqual(await leftAfter(mark, HANG_MS), [])
+  })
+})
+
+/** A module of the proxy, as another program names it. */
+function moduleOf(name: string): string {
+  return JSON.stringify(new URL(`../../src/upstream/process/${name}.js`, import.meta.url).href)
+}
+
+/** A program that starts this server, and is killed before it can tell the guardian which group that has. */
+function killedInTheFork({ command, args, env }: ServerEntry): Spawned {
+  const script = `
+    const { Guardian } = await import(${moduleOf('guardian')})
+    const { startGuardianShell } = await import(${moduleOf('guardian-shell')})
+    const { ProcessTree } = await import(${moduleOf('process-tree')})
+    const { spawnChild } = await import(${moduleOf('spawn')})
+    const start = () => startGuardianShell(process.env)
+    const guardian = new Guardian({ now: () => 0, random: Math.random, log() {}, start })
+    guardian.add = () => process.kill(process.pid, 'SIGKILL')
+    const spec = { command: ${JSON.stringify(command)}, args: ${JSON.stringify(args)}, env: ${JSON.stringify(env)} }
+    spawnChild({ ...spec, cwd: '/' }, guardian, new ProcessTree(() => 0))`
+  return new Spawned(process.execPath, ['--input-type=module', '-e', script])
+}
+
+describe('kill -9 in the moment of a fork', { skip, concurrency: false }, () => {
+  const cases: [string, (mark: string) => ServerEntry][] = [
+    ['takes along a server that was forked a moment before', (mark) => tree(mark)],
+    ['takes along what a server has started that is gone itself', leaving],
+  ]
+  for (const [title, server] of cases) {
+    test(title, async (t) => {
+      const mark = newMark(t, 'fork')
+      assert.equal(await killedInTheFork(server(mark)).exited, 'SIGKILL')
+      assert.deepEqual(await leftAfter(mark, HANG_MS), [])
+    })
+  }
+
+  test('takes along a server whose program begins when the guardian has looked already', async (t) => {
+    const mark = newMark(t, 'late')
+    const shell = startGuardianShell(process.env)
+    shell.write('? IT_START=late\n')
+    shell.end()
+    await until(() => childrenOf(shell.pid).some((pid) => read(`/proc/${pid}/cmdline`).startsWith('sleep')))
+    const env = { [markName]: mark, IT_START: 'late' }
+    const late = spawn(process.execPath, [program('tree.mjs')], { env, detached: true, stdio: 'ignore' })
+    await once(late, 'exit')
+    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
+    await shell.ended
   })
 })
 

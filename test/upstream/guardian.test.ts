@@ -65,6 +65,7 @@ function scene(): Scene {
   const occupied = new Set<number>()
   const guardian = new Guardian({
     now: () => now,
+    random: () => 0.5,
     setTimer: (delayMs, fire) => {
       const timer = { at: now + delayMs, fire }
       timers.add(timer)
@@ -103,6 +104,7 @@ function scene(): Scene {
 
 /** What happens when a server is started. */
 function start(guardian: Guardian, group: number): void {
+  guardian.announce()
   guardian.add(group)
 }
 
@@ -112,12 +114,17 @@ async function settled(): Promise<void> {
 }
 
 describe('the guardian', () => {
-  test('starts with the first server, and is told of every one', () => {
+  test('starts before the first server, and is told of every one before it is forked and after', () => {
     const { guardian, shells } = scene()
     assert.equal(shells.length, 0)
+    assert.deepEqual(guardian.announce(), { MCPS_PROXY_START: 'i' })
+    assert.equal(shells[0]?.told, '? MCPS_PROXY_START=i\n')
     guardian.add(11)
-    guardian.add(12)
-    assert.equal(shells[0]?.told, '+ 11\n+ 12\n')
+    start(guardian, 12)
+    guardian.announce()
+    guardian.withdraw()
+    const told = '? MCPS_PROXY_START=i\n+ 11\n? MCPS_PROXY_START=i\n+ 12\n? MCPS_PROXY_START=i\n?\n'
+    assert.equal(shells[0]?.told, told)
     assert.equal(shells.length, 1)
   })
 

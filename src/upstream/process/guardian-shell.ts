@@ -27,6 +27,7 @@ const script = `
 trap '' HUP INT QUIT TERM TSTP PIPE
 groups=' '
 kin=' '
+awaited=
 
 # started PID: its parent, its group and its start time; fails when it is gone.
 started() {
@@ -59,6 +60,30 @@ find_kin() {
   done
 }
 
+# Adds to groups those whose variables hold what is awaited, and awaits nothing more once there is one.
+find_awaited() {
+  [ "$awaited" ] || return
+  before=$groups begun=0
+  if started $$; then begun=$start; else list_variables; fi
+  for folder in /proc/[0-9]*; do
+    started "\${folder#/proc/}" && [ "$start" -ge "$begun" ] || continue
+    while IFS= read -r line || [ "$line" ]; do add_awaited; done <"$folder/environ"
+  done
+  [ "$groups" = "$before" ] || awaited=
+} 2>/dev/null
+
+# The same where there is no /proc.
+list_variables() {
+  while read -r pgrp line; do add_awaited; done <<END
+$(ps -A -E -ww -o pgid= -o command=)
+END
+}
+
+add_awaited() {
+  case $groups in *" $pgrp "*) return ;; esac
+  case $line in *"$awaited"*) groups="$groups$pgrp " ;; esac
+}
+
 # signal NAME: to every group, and to kin outside of them; forgets who is gone, and fails when nobody is left.
 signal() {
   left=' '
@@ -73,23 +98,34 @@ signal() {
   [ "$groups$kin" != '  ' ]
 } 2>/dev/null
 
+# Ends whoever is in a group, and kin: with SIGTERM, and after a second with SIGKILL.
+end_all() {
+  find_kin
+  signal TERM || return
+  for pause in 0.1 0.2 0.2 0.2 0.2; do
+    sleep "$pause" || { sleep 1; break; }
+    signal 0 || return
+  done
+  for pause in 0.1 0.2 0.5; do
+    find_kin
+    signal KILL || return
+    sleep "$pause" || sleep 1
+  done
+} 2>/dev/null
+
 while read -r what group; do
   case $what in
-    +) groups="$groups$group " ;;
+    +) groups="$groups$group " awaited= ;;
     -) case $groups in *" $group "*) groups="\${groups%% $group *} \${groups#* $group }" ;; esac ;;
+    '?') awaited=$group ;;
   esac
 done
 
-[ "$groups" = ' ' ] && exit
-find_kin
-signal TERM || exit
-for pause in 0.1 0.2 0.2 0.2 0.2; do
-  sleep "$pause" || { sleep 1; break; }
-  signal 0 || exit
-done 2>/dev/null
-for pause in 0.1 0.2 0.5; do
-  find_kin
-  signal KILL || exit
+# A process that was forked in the moment of the death has its variables when its program begins.
+for pause in 0.1 0.4 1 3 10 0; do
+  find_awaited
+  [ "$groups" = ' ' ] || end_all
+  [ "$awaited" ] || exit
   sleep "$pause" || sleep 1
 done 2>/dev/null
 `

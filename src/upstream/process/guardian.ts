@@ -5,6 +5,10 @@
 // group that comes and goes, and when the pipe to it ends, for any reason,
 // it ends those that are left.
 //
+// The number of a group is known only after its process was forked, and the proxy may die
+// between. So the shell learns of each start before it: of a variable that this process alone gets,
+// by which the shell finds it.
+//
 // A group is forgotten only when it is empty: until then the system cannot give
 // its number to another group.
 
@@ -26,7 +30,10 @@ const BACKLOG_BYTES_MAX = 64 * 1024
 /** A shell that has no group left ends immediately. */
 const END_WAIT_MS = 1000
 
-export interface GuardianSurroundings extends Pick<Runtime, 'now' | 'setTimer'> {
+/** The variable by which the shell finds a process whose group it was not told. */
+const START_VARIABLE = 'MCPS_PROXY_START'
+
+export interface GuardianSurroundings extends Pick<Runtime, 'now' | 'setTimer' | 'random'> {
   readonly log: LogSink
   /** @throws when it cannot be started, if `ended` does not tell */
   start(): GuardianShell
@@ -53,14 +60,27 @@ export class Guardian {
     return this.#shell?.pid
   }
 
-  /** A process group has come. */
-  add(group: number): void {
-    if (this.#state === 'absent' || this.#state === 'closed') return
-    this.#groups.add(group)
+  /** A process is about to be forked in this turn; the result belongs into its environment. */
+  announce(): Readonly<Record<string, string>> {
+    const value = this.#around.random().toString(36).slice(2)
     if (this.#state === 'idle') {
       this.#state = 'starting'
       this.#start()
-    } else this.#tell(`+ ${group}`)
+    }
+    this.#tell(`? ${START_VARIABLE}=${value}`)
+    return { [START_VARIABLE]: value }
+  }
+
+  /** The process that was announced leads this group. */
+  add(group: number): void {
+    if (this.#state === 'absent' || this.#state === 'closed') return
+    this.#groups.add(group)
+    this.#tell(`+ ${group}`)
+  }
+
+  /** The process that was announced could not be started. */
+  withdraw(): void {
+    this.#tell('?')
   }
 
   /** The leader of a group has ended; the group is forgotten when it is empty. */

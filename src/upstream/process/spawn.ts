@@ -19,7 +19,7 @@ const hasGroups = process.platform !== 'win32'
 const STANDARD_STREAMS = 3
 
 /** The part of the guardian that registers process groups. */
-type GroupWatch = Pick<Guardian, 'add' | 'remove' | 'release'>
+type GroupWatch = Pick<Guardian, 'announce' | 'add' | 'withdraw' | 'remove' | 'release'>
 
 /** Starts a child in a separate process group. */
 export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTree): Child {
@@ -27,7 +27,7 @@ export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTre
   try {
     const child = spawnProgram(spec.command, spec.args, {
       cwd: spec.cwd,
-      env: { ...spec.env },
+      env: { ...spec.env, ...groups.announce() },
       stdio: [
         ...Array.from({ length: STANDARD_STREAMS + (spec.pipes ?? 0) }, () => 'pipe' as const),
         ...(spec.descriptors ?? []),
@@ -39,6 +39,7 @@ export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTre
     })
     return started(child, groups, tree)
   } catch (error) {
+    groups.withdraw()
     return failed(codeOf(error))
   }
 }
@@ -55,7 +56,8 @@ export function isGroupEmpty(group: number): boolean {
 
 function started(child: ChildProcess, groups: GroupWatch, tree: ProcessTree): Child {
   const { pid, stdin, stdout, stderr } = child
-  if (pid !== undefined) groups.add(pid)
+  if (pid === undefined) groups.withdraw()
+  else groups.add(pid)
   const exited = exitOf(child)
   // Without descriptors the streams are missing.
   if (!stdin || !stdout || !stderr) return { ...failed('EMFILE'), exited }
