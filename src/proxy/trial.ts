@@ -67,14 +67,18 @@ export async function tryServer(
   const on: ProxyListeners = {
     server: (news) => {
       if (news.state === 'failed') lastFailure = news.message
-      if (news.state !== 'starting' && news.state !== 'late') settled.come()
+      // A server that ended when it was asked what it speaks is started anew.
+      const isOver = news.state === 'stopped' && news.cause !== 'restart'
+      if (news.state === 'ready' || news.state === 'failed' || isOver) settled.come()
     },
   }
-  const proxy = await createProxy(alone, { schema: schema.name, runtime, log, on, keep: true })
-  // Its tools may be there before its other lists.
+  const options = { schema: schema.name, runtime, log, on, keep: true, eager: true }
+  const proxy = await createProxy(alone, options)
   const tried = async (): Promise<void> => {
-    toolBytes = await listed((connection) => proxy.attach(connection))
-    if (proxy.status()[0]?.state === 'starting') await settled.promise
+    // Lists that are kept would be answered before the server has started.
+    await settled.promise
+    if (proxy.status()[0]?.state !== 'error')
+      toolBytes = await listed((connection) => proxy.attach(connection))
   }
   try {
     await within(tried(), waitMs, runtime)

@@ -5,9 +5,12 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { cli, everything, itEcho, nodeProgram } from '../integration/support/programs.js'
+import { pathToFileURL } from 'node:url'
+import { leaveHome } from '../integration/support/home.js'
+import { cli, everything, itEcho, nodeProgram, timeArgs } from '../integration/support/programs.js'
 import { type Scope, configFile, scratch } from '../integration/support/spawned.js'
 
+leaveHome()
 const node = process.execPath
 
 function run(...args: readonly string[]): { code: number | null; stdout: string; stderr: string } {
@@ -106,6 +109,16 @@ describe('--check --start', () => {
     assert.match(stdout, /^ {2}silent +failed after \d+ ms: .*\(startTimeout\)$/m)
     assert.match(stdout, /started: 3 ready, 4 failed\n$/)
     assert.doesNotMatch(stdout, /^ {2}off/m)
+  })
+
+  test('says why a server does not start any more of which lists are kept', (t) => {
+    const program = join(scratch(t), 'server.mjs')
+    const path = configFile(t, { s: { command: node, args: [program] } })
+    writeFileSync(program, `await import(${JSON.stringify(pathToFileURL(timeArgs[0] ?? ''))})`)
+    assert.match(run('--check', path, '--start').stdout, /^ {2}s +ready in \d+ ms: 2 tools/m)
+    writeFileSync(program, "throw new Error('KEY is missing')")
+    const { stdout } = run('--check', path, '--start')
+    assert.match(stdout, /^ {2}s +failed after \d+ ms: 's' exited with code 1: Error: KEY is missing$/m)
   })
 
   const noSuchFile = join(import.meta.dirname, 'no-such-file.mjs')
