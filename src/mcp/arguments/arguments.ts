@@ -1,19 +1,20 @@
 // Arguments checked against a tool's own schema, before the call is forwarded.
 //
-// Schemas come from strangers, so one is copied and compiled within limits, and a run ends after so many steps. A schema
-// beyond the limits is used for the names and types of the top level alone: the server checks the rest, and the log says
-// once why the proxy does not.
+// Schemas come from strangers, so one is copied and compiled within limits, and a run ends after so many steps. Of a schema
+// beyond the limits the proxy checks only the names and types of the top level. The server checks the rest, and the log
+// says once why the proxy does not.
 
-import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../jsonrpc/ascii.js'
-import { type ArgumentFault, faultOf, notAnObject } from './fault.js'
-import { errorsOf, findingsOf, Leniency } from './leniency.js'
-import { isJsonArray, isJsonObject, type JsonObject, listOf, membersOf } from './json-value.js'
-import { argumentLimits } from './limits.js'
-import { copySchema, parseSchema } from './schema.js'
 import type { _, Ajv, ErrorObject, KeywordDefinition, Options } from 'ajv'
-import { type MemberSink, Scanner } from '../../jsonrpc/scan.js'
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../jsonrpc/ascii.js'
+import { FrameError } from '../../jsonrpc/errors.js'
+import { Members } from '../../jsonrpc/members.js'
+import { Scanner, type Span } from '../../jsonrpc/scan.js'
 import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
-import { isOfType } from './coercion.js'
+import { type ArgumentFault, faultOf, notAnObject } from './fault.js'
+import { inPointer, isJsonArray, isJsonObject, type JsonObject, listOf, membersOf } from './json-value.js'
+import { errorsOf, findingsOf, leniencyFor } from './leniency.js'
+import { areTypes, isOfType } from './coercion.js'
+import { argumentLimits, copySchema, parseSchema, Place } from './schema.js'
 
 export type { ArgumentFault } from './fault.js'
 
@@ -22,7 +23,7 @@ export interface ValidatorOptions {
   readonly tool: string
   /** The tool's `inputSchema`, as the server wrote it. */
   readonly schema: Buffer
-  /** Told at most once that arguments are not checked, or not in full. */
+  /** Called at most once, with the reason why arguments are not checked, or not in full. */
   readonly warn: (message: string) => void
 }
 
@@ -34,23 +35,17 @@ const USUAL_SCHEMA = Buffer.from(
 /** Evaluates the compiler of schemas and runs it once, which is most of what the first check takes. */
 export async function prepareValidators(): Promise<void> {
   const validator = new ArgumentValidator({ tool: '', schema: USUAL_SCHEMA, warn: () => {} })
-  await validator.check(Buffer.from('{}'), true)
+  await validator.check(NO_ARGUMENTS, true)
 }
 
-/** How arguments are checked. */
-type Check =
-  /** They only have to be an object. */
-  | { readonly kind: 'object' }
-  | { readonly kind: 'names'; readonly outline: JsonObject }
-  | {
-      readonly kind: 'schema'
-      readonly schema: JsonObject
-      readonly run: Run
-      /** Of arguments that are too long for a run; undefined where it says nothing. */
-      readonly outline: JsonObject | undefined
-    }
+const NO_ARGUMENTS = Buffer.from('{}')
 
-const anyObject: Check = { kind: 'object' }
+/** How arguments are checked; with neither they only have to be an object. */
+interface Check {
+  readonly run?: Run
+  /** For arguments that are too long for a run, or a schema that is not run. */
+  readonly outline?: Outline | undefined
+}
 
 /** The schema of one tool, compiled when the first call comes. */
 export class ArgumentValidator {
@@ -67,8 +62,9 @@ export class ArgumentValidator {
   /**
    * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
    *
-   * `strings` are its long strings, where they begin and end, in turn: they are not read. A lenient check forgives what a tolerant server puts right itself (`leniency.ts`).
-   * Answers at once, but for calls that come before the schema is compiled. Never throws or rejects.
+   * `strings` are its long strings, where they begin and end, in turn: they are not read. A lenient check forgives what a
+   * tolerant server puts right itself (`leniency.ts`). Answers at once, but for calls that come before the schema is
+   * compiled. Never throws or rejects.
    */
   check(
     json: Buffer | undefined,
@@ -76,9 +72,10 @@ export class ArgumentValidator {
     strings?: readonly number[],
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
     const check = (this.#check ??= this.#prepare())
+    const args = json ?? NO_ARGUMENTS
     return check instanceof Promise
-      ? check.then((ready) => this.#run(ready, json, isLenient, strings))
-      : this.#run(check, json, isLenient, strings)
+      ? check.then((ready) => this.#fault(ready, args, isLenient, strings))
+      : this.#fault(check, args, isLenient, strings)
   }
 
   #prepare(): Check | Promise<Check> {
@@ -87,51 +84,48 @@ export class ArgumentValidator {
       root = parseSchema(this.#options.schema)
     } catch (error) {
       this.#warn(`arguments are not checked: ${messageOf(error)}`)
-      return anyObject
+      return {}
     }
-    if (root === true) return anyObject
+    if (root === true) return {}
     const outline = outlineOf(root)
     try {
-      const { schema, isTrivial } = copySchema(root, this.#options.schema.length)
-      return isTrivial ? anyObject : this.#compile(schema, outline)
+      const schema = copySchema(root, this.#options.schema.length)
+      return schema === undefined ? {} : this.#compile(schema, outline)
     } catch (error) {
       return this.#outlineOnly(outline, messageOf(error))
     }
   }
 
-  async #compile(schema: JsonObject, outline: JsonObject | undefined): Promise<Check> {
+  async #compile(schema: JsonObject, outline: Outline | undefined): Promise<Check> {
     // What waits to be read and written goes first, before the schema is compiled and again before it is run.
     await nextTurn()
     try {
       const run = compileSchema(schema)
       await nextTurn()
-      return (this.#check = { kind: 'schema', schema, run, outline })
+      return (this.#check = { run, outline })
     } catch (error) {
       return (this.#check = this.#outlineOnly(outline, `its schema cannot be compiled: ${messageOf(error)}`))
     }
   }
 
-  #outlineOnly(outline: JsonObject | undefined, why: string): Check {
+  #outlineOnly(outline: Outline | undefined, why: string): Check {
     this.#warn(`only names and types of the top level of arguments are checked: ${why}`)
-    return outline === undefined ? anyObject : { kind: 'names', outline }
+    return { outline }
   }
 
-  #run(
-    check: Check,
-    json: Buffer | undefined,
+  #fault(
+    { run, outline }: Check,
+    json: Buffer,
     isLenient: boolean,
     strings: readonly number[] | undefined,
   ): ArgumentFault | undefined {
-    if (json !== undefined && json[0] !== OPEN_OBJECT) return notAnObject()
-    if (check.kind === 'object') return undefined
-    const isLong = json !== undefined && json.length > argumentLimits.argumentBytesMax
-    const { outline } = check
-    if (check.kind === 'names' || isLong)
-      return outline === undefined ? undefined : outlineFault(outline, json, isLenient, strings)
+    if (json[0] !== OPEN_OBJECT) return notAnObject()
+    const isRun = run !== undefined && json.length <= argumentLimits.argumentBytesMax
     try {
-      const value: unknown = JSON.parse(json?.toString() ?? '{}')
-      const errors = check.run(value)
-      return errors.length === 0 ? undefined : firstFault(check.schema, value, errors, isLenient)
+      const errors = isRun
+        ? run(JSON.parse(json.toString()))
+        : outline && outlineErrors(outline, json, strings)
+      return errors === undefined || errors.length === 0 ? undefined : firstFault(errors, isLenient)
     } catch (error) {
       this.#overruns++
       const why = `its schema takes too long to run (${messageOf(error)})`
@@ -148,27 +142,11 @@ export class ArgumentValidator {
   }
 }
 
-function outlineFault(
-  outline: JsonObject,
-  json: Buffer | undefined,
-  isLenient: boolean,
-  strings: readonly number[] | undefined,
-): ArgumentFault | undefined {
-  const value = json === undefined ? {} : topLevel(json, outline, strings)
-  const errors = outlineErrors(outline, value)
-  return errors.length === 0 ? undefined : firstFault(outline, value, errors, isLenient)
-}
-
 /** The first of the errors that is not forgiven. */
-function firstFault(
-  schema: JsonObject,
-  value: unknown,
-  errors: Parameters<typeof findingsOf>[0],
-  isLenient: boolean,
-): ArgumentFault | undefined {
+function firstFault(errors: readonly ErrorObject[], isLenient: boolean): ArgumentFault | undefined {
   const findings = findingsOf(errors)
-  const leniency = isLenient ? new Leniency(schema, value, findings) : undefined
-  const fault = findings.find((finding) => leniency?.forgives(finding) !== true)
+  const forgives = isLenient ? leniencyFor(findings) : undefined
+  const fault = findings.find((finding) => forgives?.(finding) !== true)
   return fault && faultOf(errorsOf(fault))
 }
 
@@ -182,116 +160,123 @@ function nextTurn(): Promise<void> {
   })
 }
 
-// The required names and the types of the top level: what is checked of a schema that cannot be run, and of long arguments.
-//
-// Nothing inside a value is read.
+// The required names and the types of the top level: what the proxy checks of a schema that it cannot run, and of long
+// arguments. It reads nothing inside a value.
 
 /** A longer text is not read for what it may be instead of a text. */
 const TEXT_BYTES_MAX = 1024
 
-/** What a schema says of the names and types of its top level, as a schema of its own; undefined where that is nothing. */
-export function outlineOf(root: JsonObject): JsonObject | undefined {
-  const properties = membersOf(root['properties']).flatMap(([name, member]) => {
-    const types = isJsonObject(member) ? typesOf(member) : []
-    return types.length === 0 || !isJsonObject(member)
-      ? []
-      : [[name, { type: types, ...(Object.hasOwn(member, 'default') && { default: true }) }] as const]
-  })
+interface TypedMember {
+  readonly name: string
+  readonly types: readonly unknown[]
+  readonly place: Place
+}
+
+interface Outline {
+  readonly required: readonly string[]
+  readonly typed: readonly TypedMember[]
+  /** Of the arguments themselves. */
+  readonly place: Place
+}
+
+/** The outline of a schema; undefined where it says nothing. */
+function outlineOf(root: JsonObject): Outline | undefined {
   const required = listOf(root['required']).filter((name) => typeof name === 'string')
-  if (properties.length + required.length === 0) return undefined
-  return { required, properties: Object.fromEntries(properties) }
+  const place = new Place(false)
+  const typed = membersOf(root['properties']).flatMap(([name, member]) => {
+    if (!isJsonObject(member)) return []
+    const hasDefault = Object.hasOwn(member, 'default')
+    if (hasDefault) place.filled.add(name)
+    const types = typesOf(member)
+    return types.length === 0
+      ? []
+      : [{ name, types, place: new Place(hasDefault || !required.includes(name)) }]
+  })
+  return typed.length + required.length === 0 ? undefined : { required, typed, place }
 }
 
 function typesOf({ type, nullable }: JsonObject): readonly unknown[] {
   const types = isJsonArray(type) ? type : type === undefined ? [] : [type]
-  const areKnown = types.every((each) => typeof each === 'string' && known.has(each))
-  if (!areKnown) return []
+  if (!areTypes(types)) return []
   return nullable === true && types.length > 0 ? [...types, 'null'] : types
 }
 
-const known: ReadonlySet<string> = new Set([
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'null',
-  'array',
-  'object',
-])
-
-/** What is wrong with the members of the top level, as ajv would say it. */
-export function outlineErrors(outline: JsonObject, value: JsonObject): readonly ErrorObject[] {
-  const missing = listOf(outline['required']).filter((name) => !Object.hasOwn(value, String(name)))
-  const mistyped = membersOf(outline['properties']).flatMap(([name, member]) => {
-    const types = isJsonObject(member) ? listOf(member['type']) : []
-    const isFit = !Object.hasOwn(value, name) || types.some((type) => isOfType(value[name], type))
+/** What is wrong with arguments, as ajv would say it; `strings` are their long strings, which are not read. */
+function outlineErrors(
+  { required, typed, place }: Outline,
+  json: Buffer,
+  strings: readonly number[] | undefined,
+): readonly ErrorObject[] {
+  const values = topLevel(json, strings)
+  if (values === undefined) return []
+  const missing = required.filter((name) => !values.has(name))
+  const mistyped = typed.flatMap((member) => {
+    const span = values.get(member.name)
+    const data = span && valueAt(json, span)
+    const isFit = span === undefined || member.types.some((type) => isOfType(data, type))
     return isFit
       ? []
-      : [errorAt(`/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, 'type', { type: types })]
+      : [errorAt(`/${inPointer(member.name)}`, 'type', { type: member.types }, member.place, data)]
   })
-  return [...missing.map((name) => errorAt('', 'required', { missingProperty: name })), ...mistyped]
+  return [...missing.map((name) => errorAt('', 'required', { missingProperty: name }, place)), ...mistyped]
 }
 
-function errorAt(instancePath: string, keyword: string, params: Record<string, unknown>): ErrorObject {
-  return { instancePath, keyword, params, schemaPath: `#${instancePath}/${keyword}` }
-}
-
-/** The members of long arguments that an outline names; of lists and objects only that they are some. */
-export function topLevel(bytes: Buffer, outline: JsonObject, strings?: readonly number[]): JsonObject {
-  const members = new TopLevel(
-    bytes,
-    new Set([...listOf(outline['required']), ...membersOf(outline['properties']).map(([name]) => name)]),
-  )
-  new Scanner(bytes, Number.MAX_SAFE_INTEGER, strings).object(0, 1, members)
-  return Object.fromEntries(members.found)
-}
-
-class TopLevel implements MemberSink {
-  readonly #bytes: Buffer
-  readonly #names: ReadonlySet<unknown>
-  readonly found = new Map<string, unknown>()
-
-  constructor(bytes: Buffer, names: ReadonlySet<unknown>) {
-    this.#bytes = bytes
-    this.#names = names
-  }
-
-  inside(): undefined {
-    return undefined
-  }
-
-  add(key: number, keyEnd: number, start: number, end: number): boolean {
-    const name = stringAt(this.#bytes, { start: key, end: keyEnd })
-    if (name !== undefined && this.#names.has(name)) this.found.set(name, this.#valueAt(start, end))
-    return true
-  }
-
-  #valueAt(start: number, end: number): unknown {
-    const first = this.#bytes[start]
-    if (first === OPEN_OBJECT) return {}
-    if (first === OPEN_ARRAY) return []
-    if (first !== QUOTE || end - start <= TEXT_BYTES_MAX) return parse(rawAt(this.#bytes, { start, end }))
-    const inside = this.#bytes[start + 1]
-    return inside === OPEN_ARRAY ? '[]' : inside === OPEN_OBJECT ? '{}' : 'x'
+function errorAt(
+  instancePath: string,
+  keyword: string,
+  params: Record<string, unknown>,
+  place: Place,
+  data?: unknown,
+): ErrorObject {
+  return {
+    instancePath,
+    keyword,
+    params,
+    schemaPath: `#${instancePath}/${keyword}`,
+    parentSchema: { place },
+    data,
   }
 }
 
-// One schema, compiled by an ajv of its own.
-//
-// Schemas in one instance can refer to each other, and a stranger's must not see another stranger's. The one keyword that
-// is added ends a run that takes too many steps.
+/** Undefined for an object with more members than are read. */
+function topLevel(
+  json: Buffer,
+  strings?: readonly number[],
+): ReadonlyMap<string | undefined, Span> | undefined {
+  const members = new Members(json)
+  try {
+    new Scanner(json, Number.MAX_SAFE_INTEGER, strings).object(0, 1, members)
+  } catch (error) {
+    if (error instanceof FrameError) return undefined
+    throw error
+  }
+  return new Map([...members].map(({ key, value }) => [stringAt(json, key), value]))
+}
 
+/** A value that is read for its type; of lists and objects only that they are some. */
+function valueAt(json: Buffer, { start, end }: Span): unknown {
+  const first = json[start]
+  if (first === OPEN_OBJECT) return {}
+  if (first === OPEN_ARRAY) return []
+  if (first !== QUOTE || end - start <= TEXT_BYTES_MAX) return parse(rawAt(json, { start, end }))
+  const inside = json[start + 1]
+  return inside === OPEN_ARRAY ? '[]' : inside === OPEN_OBJECT ? '{}' : 'x'
+}
+
+// One schema, compiled by an ajv of its own: schemas in one instance can refer to each other, and a stranger's must not see
+// another stranger's. The one keyword that is added ends a run that takes too many steps.
+
+/** Each member may be an error of its own. */
 const STEPS_PER_MEMBER = 4
 
 /** Gives the errors of a value; throws a RangeError when the run takes too many steps. */
-export type Run = (value: unknown) => readonly ErrorObject[]
+type Run = (value: unknown) => readonly ErrorObject[]
 
 /** Throws whatever ajv says about a schema that it does not accept. `schema` is a copy by `copySchema`. */
-export function compileSchema(schema: JsonObject): Run {
+function compileSchema(schema: JsonObject): Run {
   const { default: Build, _: code } = ajv2020()
   let left = 0
   const spend = (own: number, perMember: number, perText: number, data: unknown): void => {
-    // Each member may be an error of its own.
     left -= own + (perMember > 0 ? STEPS_PER_MEMBER * perMember * sizeOf(data) : 0)
     if (perText > 0 && typeof data === 'string') left -= perText * (data.length >> 5)
     if (left < 0) throw new RangeError(`more than ${argumentLimits.stepsMax} steps`)
@@ -313,6 +298,8 @@ function sizeOf(data: unknown): number {
 const options: Options = {
   strict: false,
   allErrors: true,
+  // An error has the value that is wrong, and the schema with the facts about its place.
+  verbose: true,
   // Members are those of the data; `toString` is not one of them.
   ownProperties: true,
   // The meta-schemas cost time, and a broken schema shows when it is compiled.

@@ -1,13 +1,10 @@
 // Converts a value of the wrong type as a tolerant server does.
 //
-// The texts are those that pydantic's lax mode and zod's coercion read, and JSON
-// in a text, which the Python SDK reads: many servers of either kind say in their
-// schema only what comes out. A single value is not taken for a list of one.
+// The texts are those that pydantic's lax mode and zod's coercion read, and JSON in a text, which the Python SDK reads:
+// many servers of either kind say in their schema only what comes out. A single value is not taken for a list of one.
 
 import { parse } from '../../jsonrpc/text.js'
 import { isJsonArray, isJsonObject } from './json-value.js'
-
-type Reading = (value: unknown) => unknown
 
 /** `value` as the first of these types of JSON Schema that it can become; undefined when it can become none. */
 export function coerced(value: unknown, types: readonly unknown[]): unknown {
@@ -26,6 +23,11 @@ export function isOfType(value: unknown, type: unknown): boolean {
   return typeof value === type
 }
 
+/** Whether these are types of JSON Schema. */
+export function areTypes(types: readonly unknown[]): boolean {
+  return types.every((type) => typeof type === 'string' && readings.has(type))
+}
+
 /** What pydantic reads as a boolean. */
 const truths: ReadonlyMap<string, boolean> = new Map([
   ...['true', '1', 'yes', 'on', 't', 'y'].map((text) => [text, true] as const),
@@ -36,44 +38,44 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 const TRUTH_LENGTH_MAX = 5
 
 /** Each gives undefined for what it cannot read. */
-const readings: ReadonlyMap<string, Reading> = new Map<string, Reading>([
-  ['integer', toInteger],
-  ['number', toNumber],
-  ['boolean', toBoolean],
-  ['string', toText],
-  ['array', (value) => inText(value, '[', isJsonArray)],
-  ['object', (value) => inText(value, '{', isJsonObject)],
+const readings: ReadonlyMap<string, (value: unknown) => unknown> = new Map<
+  string,
+  (value: unknown) => unknown
+>([
+  ['integer', (value) => integerIn(numberIn(value))],
+  ['number', numberIn],
+  ['boolean', booleanIn],
+  ['string', textOf],
+  ['array', (value) => jsonIn(value, '[', isJsonArray)],
+  ['object', (value) => jsonIn(value, '{', isJsonObject)],
   ['null', (value) => (value === 'null' ? null : undefined)],
 ])
 
-function toInteger(value: unknown): number | undefined {
-  const found = toNumber(value)
-  return isOfType(found, 'integer') ? found : undefined
+function integerIn(number: number | undefined): number | undefined {
+  return isOfType(number, 'integer') ? number : undefined
 }
 
-function toNumber(value: unknown): number | undefined {
+function numberIn(value: unknown): number | undefined {
   if (typeof value === 'boolean') return Number(value)
-  if (typeof value !== 'string') return undefined
-  const number = value.trim() === '' ? NaN : Number(value)
-  return isFinite(number) ? number : undefined
+  if (typeof value !== 'string' || value.trim() === '') return undefined
+  return isFinite(Number(value)) ? Number(value) : undefined
 }
 
-function toBoolean(value: unknown): boolean | undefined {
+function booleanIn(value: unknown): boolean | undefined {
   if (typeof value === 'number') return truths.get(String(value))
   const isShort = typeof value === 'string' && value.length <= TRUTH_LENGTH_MAX
   return isShort ? truths.get(value.toLowerCase()) : undefined
 }
 
-/** A large integer keeps its digits: a pattern may ask for nothing else. */
-function toText(value: unknown): string | undefined {
+/** A large integer keeps its digits: an enum may ask for nothing else. */
+function textOf(value: unknown): string | undefined {
   if (typeof value === 'boolean') return String(value)
   if (typeof value !== 'number') return undefined
   return Number.isInteger(value) ? BigInt(value).toString() : String(value)
 }
 
-function inText(value: unknown, open: string, isWanted: (read: unknown) => boolean): unknown {
-  if (typeof value !== 'string') return undefined
-  if (!value.trimStart().startsWith(open)) return undefined
+function jsonIn(value: unknown, open: string, isWanted: (read: unknown) => boolean): unknown {
+  if (typeof value !== 'string' || !value.trimStart().startsWith(open)) return undefined
   try {
     const read = parse(value)
     return isWanted(read) ? read : undefined

@@ -1,11 +1,12 @@
 // Describes why the arguments of a call fail their schema.
 //
-// ajv is asked for no messages: it compiles faster without, and its sentences
-// name neither the parameter nor the values that would have been right.
+// ajv writes no messages: it compiles faster without, and its sentences name neither the parameter nor the values that
+// would have been right.
 
 import type { ErrorObject } from 'ajv'
 import { write } from '../../jsonrpc/text.js'
 import { fromPointer, inPointer } from './json-value.js'
+import { unknownMember } from './leniency.js'
 
 /** The first fault of a call's arguments. */
 export interface ArgumentFault {
@@ -28,8 +29,8 @@ export function faultOf(errors: readonly ErrorObject[]): ArgumentFault {
     const parameter = path === '' ? missing : `${path}/${inPointer(missing)}`
     return fault(`Missing required parameter '${clip(parameter)}'`, parameter, {})
   }
-  const unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
-  if (typeof unknown === 'string') {
+  const unknown = unknownMember(error)
+  if (unknown !== undefined) {
     const parameter = `${path}/${inPointer(unknown)}`
     return fault(`Unknown parameter ${nameOf(parameter)}`, parameter, { keyword })
   }

@@ -11,12 +11,12 @@ export function isJsonArray(value: unknown): value is readonly unknown[] {
   return Array.isArray(value)
 }
 
-/** The items of what is a list, none of anything else. */
+/** The items of a list, none of anything else. */
 export function listOf(value: unknown): readonly unknown[] {
   return isJsonArray(value) ? value : []
 }
 
-/** The members of what is an object, none of anything else. */
+/** The members of an object, none of anything else. */
 export function membersOf(value: unknown): readonly (readonly [name: string, value: unknown])[] {
   return isJsonObject(value) ? Object.entries(value) : []
 }
@@ -26,19 +26,7 @@ export function inPointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** The name that stands so in a JSON pointer. */
+/** The inverse of `inPointer`. */
 export function fromPointer(name: string): string {
   return name.replaceAll('~1', '/').replaceAll('~0', '~')
-}
-
-/** Every value inside `root`, itself first; a loop, since strangers nest deeper than the stack. */
-export function* valuesIn(root: unknown): Generator {
-  const waiting: unknown[] = [root]
-  while (waiting.length > 0) {
-    const value = waiting.pop()
-    yield value
-    if (typeof value === 'object' && value !== null) {
-      for (const inner of Object.values(value)) waiting.push(inner)
-    }
-  }
 }

@@ -3,159 +3,96 @@
 // The errors of a run are judged one by one, on the value as the client sent it. Where one of several forms has to fit, a
 // form that is wrong only in ways that are forgiven is forgiven too.
 
-import { coerced } from './coercion.js'
-import {
-  fromPointer,
-  inPointer,
-  isJsonArray,
-  isJsonObject,
-  type JsonObject,
-  listOf,
-  membersOf,
-} from './json-value.js'
 import type { ErrorObject } from 'ajv'
+import { coerced } from './coercion.js'
+import { inPointer, isJsonArray, isJsonObject, listOf, membersOf } from './json-value.js'
+import { Place } from './schema.js'
 
-/** Judges the findings of one run. */
-export class Leniency {
-  readonly #root: JsonObject
-  readonly #value: unknown
+/** Whether a tolerant server accepts what is wrong with a value; `findings` are all faults of the same arguments. */
+export function leniencyFor(findings: readonly Finding[]): (finding: Finding) => boolean {
   /** Pointers to members that a closed object does not know. */
-  readonly #extras = new Set<string>()
+  const extras = new Set<string>()
   /** Pointers to values that can become what they should be. */
-  readonly #coercible = new Set<string>()
-
-  /** `root` is the copy of the schema that `value` was judged by. */
-  constructor(root: JsonObject, value: unknown, findings: readonly Finding[]) {
-    this.#root = root
-    this.#value = value
-    for (const { error } of findings) {
-      const extra = error.params['additionalProperty'] ?? error.params['unevaluatedProperty']
-      if (typeof extra === 'string') this.#extras.add(`${error.instancePath}/${inPointer(extra)}`)
-      else if (error.keyword === 'type' && this.#becomes(error.instancePath, error.params['type']))
-        this.#coercible.add(error.instancePath)
-    }
+  const coercible = new Set<string>()
+  for (const { error } of findings) {
+    const extra = unknownMember(error)
+    if (extra !== undefined) extras.add(memberAt(error, extra))
+    else if (error.keyword === 'type' && becomes(error)) coercible.add(error.instancePath)
   }
 
-  /** Whether a tolerant server accepts this. */
-  forgives(finding: Finding): boolean {
-    const { instancePath: path, keyword, params } = finding.error
-    if (this.#isLeftOut(finding.error)) return true
+  const forgives = (finding: Finding): boolean => {
+    const { error } = finding
+    const { params, data } = error
+    const place = placeOf(error)
+    // A null counts as a missing member where that may be missing.
+    if (data === null && place?.isOptional === true) return true
     const missing = params['missingProperty']
-    if (missing !== undefined) return fillsIn(this.#schemaOf(finding.error), String(missing))
-    switch (keyword) {
+    if (missing !== undefined) return place?.filled.has(String(missing)) === true
+    switch (error.keyword) {
       case 'type':
-        return this.#becomes(path, params['type'])
+        return becomes(error)
       case 'additionalProperties':
       case 'unevaluatedProperties':
         return true
       case 'enum':
-        return this.#isMeant(path, listOf(params['allowedValues']))
+        return isMeant(data, listOf(params['allowedValues']))
       case 'const':
-        return this.#isMeant(path, [params['allowedValue']])
+        return isMeant(data, [params['allowedValue']])
       case 'maxProperties':
-        return this.#keptAt(path) <= Number(params['limit'])
+        return (
+          membersOf(data).filter(([name]) => !extras.has(memberAt(error, name))).length <= params['limit']
+        )
       case 'propertyNames':
-        return this.#extras.has(`${path}/${inPointer(String(params['propertyName']))}`)
+        return extras.has(memberAt(error, String(params['propertyName'])))
       case 'oneOf':
-        return params['passingSchemas'] === null && this.#forgivesSome(finding)
+        return params['passingSchemas'] === null && forgivesSome(finding)
       case 'anyOf':
       case 'contains':
-        return this.#forgivesSome(finding)
+        return forgivesSome(finding)
       case 'if':
-        return this.#isDoubtful(finding) || (finding.inner.length > 0 && this.#forgivesAll(finding.inner))
+        return isDoubtful(error) || (finding.inner.length > 0 && finding.inner.every(forgives))
       default:
         return false
     }
   }
 
-  #forgivesAll(findings: readonly Finding[]): boolean {
-    return findings.every((finding) => this.forgives(finding))
-  }
+  const forgivesSome = (finding: Finding): boolean =>
+    branchesOf(finding).some((branch) => branch.every(forgives))
 
-  #forgivesSome(finding: Finding): boolean {
-    return branches(finding).some((branch) => this.#forgivesAll(branch))
+  /** Whether a server that fills members in and puts them right may find another condition to hold. */
+  const isDoubtful = (error: ErrorObject): boolean => {
+    const condition: unknown = error.parentSchema?.['if']
+    const { data } = error
+    return membersOf(isJsonObject(condition) ? condition['properties'] : undefined).some(([name]) =>
+      isJsonObject(data) && Object.hasOwn(data, name)
+        ? coercible.has(memberAt(error, name))
+        : placeOf(error)?.filled.has(name) === true,
+    )
   }
-
-  #becomes(path: string, type: unknown): boolean {
-    return coerced(valueAt(this.#value, path), isJsonArray(type) ? type : [type]) !== undefined
-  }
-
-  #isMeant(path: string, allowed: readonly unknown[]): boolean {
-    const value = valueAt(this.#value, path)
-    return allowed.some((each) => typeof each !== 'object' && coerced(value, [typeof each]) === each)
-  }
-
-  /** A null counts as a missing member where that may be missing. */
-  #isLeftOut({ instancePath: path, schemaPath }: ErrorObject): boolean {
-    if (path === '' || valueAt(this.#value, path) !== null) return false
-    const token = path.slice(path.lastIndexOf('/') + 1)
-    if (!isJsonObject(valueAt(this.#value, path.slice(0, -token.length - 1)))) return false
-    const at = schemaPath.lastIndexOf(`/properties/${encodeURIComponent(token)}/`)
-    const owner = at < 0 ? undefined : schemaAt(this.#root, schemaPath.slice(0, at))
-    if (!isJsonObject(owner)) return true
-    const name = fromPointer(token)
-    return !listOf(owner['required']).includes(name) || hasDefault(partOf(owner['properties'], name))
-  }
-
-  #keptAt(path: string): number {
-    const names = membersOf(valueAt(this.#value, path))
-    return names.filter(([name]) => !this.#extras.has(`${path}/${inPointer(name)}`)).length
-  }
-
-  /** Whether the condition may be another one for a server that fills members in, and puts them right. */
-  #isDoubtful({ error }: Finding): boolean {
-    const { instancePath, schemaPath } = error
-    const condition = schemaAt(this.#root, schemaPath)
-    const schema = this.#schemaOf(error)
-    const value = valueAt(this.#value, instancePath)
-    return membersOf(isJsonObject(condition) ? condition['properties'] : undefined).some(([name]) => {
-      const isThere = isJsonObject(value) && Object.hasOwn(value, name)
-      return isThere ? this.#coercible.has(`${instancePath}/${inPointer(name)}`) : fillsIn(schema, name)
-    })
-  }
-
-  /** The schema of the value that a keyword has failed, with all that it is made of. */
-  #schemaOf({ schemaPath }: ErrorObject): unknown {
-    const path = schemaPath.slice(0, schemaPath.lastIndexOf('/'))
-    return schemaAt(this.#root, path.replace(INSIDE, ''))
-  }
+  return forgives
 }
 
-function tokensOf(path: string): string[] {
-  return path.split('/').slice(1).map(fromPointer)
+/** The member that a closed object does not know. */
+export function unknownMember({ params }: ErrorObject): string | undefined {
+  const name: unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
+  return typeof name === 'string' ? name : undefined
 }
 
-function valueAt(root: unknown, path: string): unknown {
-  let value = root
-  for (const token of tokensOf(path)) value = partOf(value, token)
-  return value
+function memberAt({ instancePath }: ErrorObject, name: string): string {
+  return `${instancePath}/${inPointer(name)}`
 }
 
-/** The names in the path of a schema are written as in a URI. */
-function schemaAt(root: JsonObject, path: string): unknown {
-  return valueAt(root, decodeURIComponent(path.slice(1)))
+function becomes({ data, params: { type } }: ErrorObject): boolean {
+  return coerced(data, isJsonArray(type) ? type : [type]) !== undefined
 }
 
-function partOf(value: unknown, token: string): unknown {
-  if (isJsonArray(value)) return value[Number(token)]
-  return isJsonObject(value) && Object.hasOwn(value, token) ? value[token] : undefined
+function isMeant(value: unknown, allowed: readonly unknown[]): boolean {
+  return allowed.some((each) => typeof each !== 'object' && coerced(value, [typeof each]) === each)
 }
 
-/** Where a path goes on to schemas that judge the same value. */
-const INSIDE = /(?:\/(?:(?:allOf|anyOf|oneOf)\/\d+|then|else))+$/
-
-/** Whether a server fills in this member, by whatever branch. */
-function fillsIn(schema: unknown, name: string): boolean {
-  if (!isJsonObject(schema)) return false
-  const { properties, allOf, anyOf, oneOf, then, else: otherwise } = schema
-  const inner = [...listOf(allOf), ...listOf(anyOf), ...listOf(oneOf), then, otherwise]
-  return hasDefault(partOf(properties, name)) || inner.some((each) => fillsIn(each, name))
-}
-
-function hasDefault(schema: unknown): boolean {
-  if (!isJsonObject(schema)) return false
-  if (Object.hasOwn(schema, 'default')) return true
-  return ['allOf', 'anyOf', 'oneOf'].some((keyword) => listOf(schema[keyword]).some(hasDefault))
+function placeOf({ parentSchema }: ErrorObject): Place | undefined {
+  const place: unknown = parentSchema?.['place']
+  return place instanceof Place ? place : undefined
 }
 
 // The errors of one run, in the tree that their places in the schema make.
@@ -166,10 +103,10 @@ export interface Finding {
   readonly inner: readonly Finding[]
 }
 
-/** They follow the errors of their branches. */
+/** Keywords whose error follows the errors of their branches. */
 const summing: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'if', 'contains', 'propertyNames'])
 
-/** All of them, in the order in which they were found. */
+/** All errors, in the order in which ajv found them. */
 export function findingsOf(errors: readonly ErrorObject[]): readonly Finding[] {
   let at = errors.length - 1
   const take = (isInside: (error: ErrorObject) => boolean): Finding[] => {
@@ -184,44 +121,31 @@ export function findingsOf(errors: readonly ErrorObject[]): readonly Finding[] {
 }
 
 function insideOf({ keyword, schemaPath, instancePath }: ErrorObject): (error: ErrorObject) => boolean {
-  const prefixes = keyword === 'if' ? branchesOf(schemaPath) : [`${schemaPath}/`]
+  const parent = schemaPath.slice(0, -'if'.length)
+  const prefixes = keyword === 'if' ? [`${parent}then/`, `${parent}else/`] : [`${schemaPath}/`]
   return (error) =>
     error.instancePath.startsWith(instancePath) &&
     prefixes.some((prefix) => error.schemaPath.startsWith(prefix))
 }
 
-function branchesOf(condition: string): string[] {
-  const parent = condition.slice(0, -'if'.length)
-  return [`${parent}then/`, `${parent}else/`]
-}
-
-/** The findings inside of one, by branch, or by item where the items are what it sums up. */
-function branches({ error, inner }: Finding): readonly (readonly Finding[])[] {
-  const groups = new Map<string, Finding[]>()
+/** The findings inside of one, by branch; of `contains` by item. */
+function branchesOf({ error, inner }: Finding): readonly (readonly Finding[])[] {
+  const path = error.keyword === 'contains' ? 'instancePath' : 'schemaPath'
+  const branchOf = (finding: Finding): string | undefined =>
+    finding.error[path].slice(error[path].length + 1).split('/', 1)[0]
+  const groups = new Map<string | undefined, Finding[]>()
   for (const finding of inner) {
-    const key =
-      error.keyword === 'contains'
-        ? tokenBehind(finding.error.instancePath, error.instancePath)
-        : tokenBehind(finding.error.schemaPath, error.schemaPath)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [finding])
-    else group.push(finding)
+    const branch = branchOf(finding)
+    groups.set(branch, [...(groups.get(branch) ?? []), finding])
   }
   return [...groups.values()]
 }
 
-function tokenBehind(path: string, prefix: string): string {
-  return path.slice(prefix.length + 1).split('/', 1)[0] ?? ''
-}
-
 /** A finding as the errors that a run gives which stops at the first: those of each branch, and the one that sums up. */
 export function errorsOf(finding: Finding): readonly ErrorObject[] {
-  const { error } = finding
+  const { error, inner } = finding
   const isChoice = error.keyword === 'anyOf' || error.keyword === 'oneOf'
-  const firsts = isChoice
-    ? branches(finding).map(([first]) => first)
-    : error.keyword === 'contains'
-      ? []
-      : [finding.inner[0]]
-  return [...firsts.flatMap((first) => (first === undefined ? [] : errorsOf(first))), error]
+  const firsts = isChoice ? branchesOf(finding).map(([first]) => first) : inner.slice(0, 1)
+  const shown = error.keyword === 'contains' ? [] : firsts
+  return [...shown.flatMap((first) => (first === undefined ? [] : errorsOf(first))), error]
 }

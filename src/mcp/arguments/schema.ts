@@ -1,89 +1,83 @@
 // From a server's schema to one that ajv may compile.
 //
-// The schema is copied, never used. The copy is of 2020-12 and has only keywords that say something about a value; each
-// `$ref` is replaced by what it refers to, and what data can make run often says how many steps it takes. `pattern`,
-// `patternProperties` and `uniqueItems` are left out, since their cost is not bounded by the sizes of schema and data.
+// The schema is copied, never used. The copy is of 2020-12 and has only keywords that say something about a value. Each
+// `$ref` is replaced by its target, and subschemas that data can make run often say how many steps a run takes. `pattern`,
+// `patternProperties` and `uniqueItems` are left out, since the sizes of schema and data do not bound their cost.
 
-import {
-  fromPointer,
-  isJsonArray,
-  isJsonObject,
-  type JsonObject,
-  listOf,
-  membersOf,
-  valuesIn,
-} from './json-value.js'
-import { argumentLimits } from './limits.js'
+import { fromPointer, isJsonArray, isJsonObject, type JsonObject, listOf, membersOf } from './json-value.js'
+
+/** The limits of a schema from a server, and of one check. */
+export const argumentLimits = {
+  /** A tool's schema as JSON. Parsing more takes longer than all that follows. */
+  schemaBytesMax: 262_144,
+  /** A larger schema is not even parsed for its required names. */
+  parsedBytesMax: 2_097_152,
+  /** Subschemas and keywords, with each `$ref` replaced by its target. ajv takes 0.1 to 0.3 ms for one while its code is cold. */
+  nodesMax: 1_000,
+  /** Nested subschemas. ajv recurses several frames a level and overflows somewhere past 100. */
+  depthMax: 32,
+  /** Steps of one run; a step is about one keyword applied to one value, 10 to 300 ns. */
+  stepsMax: 100_000,
+  /** Calls that may run out of steps before the schema is no longer run at all. */
+  overrunsMax: 3,
+  /** Arguments as JSON. The proxy checks only the names and the types of the top level of longer ones. */
+  argumentBytesMax: 65_536,
+} as const
+
+/** The facts that all schemas of one value share. Leniency reads them from the schema that a value has failed. */
+export class Place {
+  /** Whether the value is a member that may be missing. */
+  isOptional: boolean
+  hasDefault: boolean = false
+  /** The members of the value that have a default. */
+  readonly filled: Set<string> = new Set()
+
+  constructor(isOptional: boolean) {
+    this.isOptional = isOptional
+  }
+}
 
 type Schema = JsonObject | boolean
 
-/** What the steps of one run of a subschema depend on: what it is, how often it lists members, how often it counts characters. */
-export type Steps = readonly [own: number, perMember: number, perText: number]
+/** A schema that is checked in a simpler way; the message says why. */
+class UnusableSchema extends Error {}
 
-/** How a keyword's value is read. */
-type Kind = 'value' | 'schema' | 'schemas' | 'by name'
+/** How the value of a keyword is read: for the same value, for a list of it, for each item, for members, or as it is. */
+type Kind = 'same' | 'same each' | 'same by name' | 'item' | 'item each' | 'member' | 'members' | 'value'
 
 const kinds: ReadonlyMap<string, Kind> = new Map(
   (
     [
-      [
-        'value',
-        'type nullable enum const required minimum maximum exclusiveMinimum exclusiveMaximum multipleOf',
-      ],
-      ['value', 'minLength maxLength minItems maxItems minContains maxContains dependentRequired'],
-      ['value', 'minProperties maxProperties'],
-      ['schema', 'not if then else items contains additionalProperties propertyNames'],
-      ['schema', 'unevaluatedItems unevaluatedProperties'],
-      ['schemas', 'allOf anyOf oneOf prefixItems'],
-      ['by name', 'properties dependencies dependentSchemas'],
+      ['value', 'type nullable enum const required minimum maximum exclusiveMinimum exclusiveMaximum'],
+      ['value', 'multipleOf minLength maxLength minItems maxItems minContains maxContains'],
+      ['value', 'dependentRequired minProperties maxProperties'],
+      ['same', 'not if then else'],
+      ['same each', 'allOf anyOf oneOf'],
+      ['same by name', 'dependencies dependentSchemas'],
+      ['item', 'items contains propertyNames unevaluatedItems'],
+      ['item each', 'prefixItems'],
+      ['member', 'additionalProperties unevaluatedProperties'],
+      ['members', 'properties'],
     ] as const
   ).flatMap(([kind, names]) => names.split(' ').map((name) => [name, kind] as const)),
 )
 
 const references: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
-/** Left out, so that the copy accepts more than the schema. */
+/** The copy is without these, so it accepts more than the schema. */
 const leftOut: ReadonlySet<string> = new Set(['pattern', 'patternProperties', 'uniqueItems'])
-/** Of later drafts than draft-07. */
-const late: ReadonlySet<string> = new Set(
-  'minContains maxContains dependentRequired dependentSchemas unevaluatedItems unevaluatedProperties'.split(
-    ' ',
-  ),
-)
-/** Their subschemas apply to every item or member. */
-const repeated: ReadonlySet<string> = new Set(
-  'items contains additionalProperties propertyNames unevaluatedItems unevaluatedProperties'.split(' '),
-)
-/** They list the members of an object. */
-const listing: ReadonlySet<string> = new Set(
-  'minProperties maxProperties additionalProperties propertyNames unevaluatedProperties'.split(' '),
-)
-
-/** The schema is checked in a simpler way; the message says why. */
-class UnusableSchema extends Error {}
-
-/** A schema as ajv gets it. */
-export interface SchemaCopy {
-  readonly schema: JsonObject
-  /** The arguments only have to be an object. */
-  readonly isTrivial: boolean
-}
-
-/** Copies a schema of so many bytes. Throws an UnusableSchema. */
-export function copySchema(root: JsonObject, bytes: number): SchemaCopy {
-  if (bytes > argumentLimits.schemaBytesMax) throw new UnusableSchema(`its schema has ${bytes} bytes`)
-  const schema = new Copier(root).copy()
-  const isTrivial = Object.entries(schema).every(
-    ([keyword, value]) => keyword === 'steps' || (keyword === 'type' && value === 'object'),
-  )
-  return { schema, isTrivial }
-}
+/** Keywords of later drafts than draft-07. */
+const late = /^(?:m(?:in|ax)Contains|dependent|unevaluated)/
+/** Keywords that list the members of an object. */
+const listing = /^(?:m(?:in|ax)Properties|additionalProperties|propertyNames|unevaluatedProperties)$/
 
 const draft07 = /^https?:\/\/json-schema\.org\/draft-0[67]\/schema#?$/
 const later = /^https?:\/\/json-schema\.org\/draft\/20(?:19-09|20-12)\/schema#?$/
 
 /** Reads a tool's `inputSchema`. Throws an UnusableSchema where it is no schema. */
 export function parseSchema(json: Buffer): JsonObject | true {
-  const root = json.length > argumentLimits.parsedBytesMax ? tooLong(json) : parsed(json)
+  if (json.length > argumentLimits.parsedBytesMax)
+    throw new UnusableSchema(`its schema has ${json.length} bytes`)
+  const root = parsed(json)
   if (root === true) return true
   if (!isJsonObject(root)) throw new UnusableSchema('its schema is not an object')
   const { $schema: dialect } = root
@@ -91,10 +85,6 @@ export function parseSchema(json: Buffer): JsonObject | true {
     dialect === undefined || (typeof dialect === 'string' && (draft07.test(dialect) || later.test(dialect)))
   if (!isKnown) throw new UnusableSchema('its schema names a dialect that is not known here')
   return root
-}
-
-function tooLong({ length }: Buffer): never {
-  throw new UnusableSchema(`its schema has ${length} bytes`)
 }
 
 function parsed(json: Buffer): unknown {
@@ -105,39 +95,40 @@ function parsed(json: Buffer): unknown {
   }
 }
 
+/** Copies a schema of so many bytes; undefined where arguments only have to be an object. Throws an UnusableSchema. */
+export function copySchema(root: JsonObject, bytes: number): JsonObject | undefined {
+  if (bytes > argumentLimits.schemaBytesMax) throw new UnusableSchema(`its schema has ${bytes} bytes`)
+  const copy = new Copier(root).schema(root, new Place(false), 0, true)
+  if (typeof copy === 'boolean') return undefined
+  const { steps: _steps, place: _place, type, ...others } = copy
+  const isTrivial = Object.keys(others).length === 0 && (type === undefined || type === 'object')
+  return isTrivial ? undefined : copy
+}
+
 /** Makes one copy. */
 class Copier {
-  readonly #root: JsonObject
   readonly #references: SchemaReferences
   readonly #isDraft07: boolean
-  /** For `unevaluated…`: the names seen are handed up through every level, at a price per member and level. */
+  /** `unevaluated…` hands the names that were seen up through every level, at a price per member and level. */
   readonly #countsEvaluated: boolean
   readonly #hasPatterns: boolean
-  /** Those whose copy is being made. */
+  /** The schemas whose copy is being made. */
   readonly #open = new Set<unknown>()
   #nodes = 0
-  /** What a run costs besides its nodes: the values of enums, required names. */
-  #values = 0
+  /** The cost of a run: the nodes, the values of enums, required names. */
+  #price = 0
   /** How many keywords have been left out, or made weaker for one that was. */
   #weakened = 0
 
   constructor(root: JsonObject) {
-    this.#root = root
     this.#references = new SchemaReferences(root)
     this.#isDraft07 = typeof root['$schema'] === 'string' && draft07.test(root['$schema'])
-    const keywords = new Set(
-      [...valuesIn(root)].flatMap((value) => (isJsonObject(value) ? Object.keys(value) : [])),
-    )
+    const keywords = new Set([...valuesIn(root)].flatMap((value) => membersOf(value).map(([name]) => name)))
     this.#countsEvaluated = keywords.has('unevaluatedItems') || keywords.has('unevaluatedProperties')
     this.#hasPatterns = keywords.has('patternProperties')
   }
 
-  copy(): JsonObject {
-    const copy = this.#schema(this.#root, 0, true)
-    return typeof copy === 'boolean' ? {} : copy
-  }
-
-  #schema(schema: unknown, depth: number, isPriced: boolean): Schema {
+  schema(schema: unknown, place: Place, depth: number, isPriced: boolean): Schema {
     if (typeof schema === 'boolean') return schema
     if (!isJsonObject(schema)) throw new UnusableSchema('its schema has something other than a schema inside')
     if (depth > argumentLimits.depthMax) throw new UnusableSchema('its schema is nested too deeply')
@@ -145,27 +136,27 @@ class Copier {
     this.#count()
     this.#open.add(schema)
     const before = this.#price
-    const copy = this.#keywords(schema, depth)
+    const copy = this.#keywords(schema, place, depth)
     this.#open.delete(schema)
-    // Whether there is a default is all that is read of it.
-    if (Object.hasOwn(schema, 'default')) copy.set('default', true)
+    if (Object.hasOwn(schema, 'default')) place.hasDefault = true
     if (copy.size === 0) return true
-    const steps = this.#stepsOf(copy, this.#price - before)
-    if (isPriced || steps[1] > 0 || steps[2] > 0) copy.set('steps', steps)
-    return Object.fromEntries(copy)
+    const [perMember, perText] = this.#ratesOf(copy)
+    if (isPriced || perMember + perText > 0) copy.set('steps', [this.#price - before, perMember, perText])
+    return Object.fromEntries(copy.set('place', place))
   }
 
-  #keywords(schema: JsonObject, depth: number): Map<string, unknown> {
+  #keywords(schema: JsonObject, place: Place, depth: number): Map<string, unknown> {
     const copy = new Map<string, unknown>()
     const targets: Schema[] = []
     const weaker = new Set<string>()
     for (const [keyword, value] of Object.entries(asTuples(schema))) {
       const before = this.#weakened
-      if (references.has(keyword)) targets.push(this.#schema(this.#target(value), depth + 1, false))
+      if (references.has(keyword))
+        targets.push(this.schema(this.#references.target(value), place, depth + 1, false))
       else if (leftOut.has(keyword)) this.#weakened += value === false ? 0 : 1
       else if (this.#isUsed(schema, keyword, value)) {
         this.#count()
-        copy.set(keyword, this.#inside(keyword, value, depth + 1))
+        copy.set(keyword, this.#inside(keyword, value, schema, place, depth + 1))
         if (this.#weakened > before) weaker.add(keyword)
       }
     }
@@ -175,8 +166,8 @@ class Copier {
   }
 
   #isUsed(schema: JsonObject, keyword: string, value: unknown): boolean {
-    if (!kinds.has(keyword) || (this.#isDraft07 && late.has(keyword))) return false
-    // What a pattern may allow is not closed.
+    if (!kinds.has(keyword) || (this.#isDraft07 && late.test(keyword))) return false
+    // A pattern that was left out may allow the member.
     if (keyword === 'additionalProperties' && Object.hasOwn(schema, 'patternProperties')) return false
     if (keyword === 'unevaluatedProperties' && this.#hasPatterns) return false
     // ajv throws for it where there is no type; it has no meaning there either.
@@ -186,64 +177,71 @@ class Copier {
     return true
   }
 
-  #inside(keyword: string, value: unknown, depth: number): unknown {
-    const isPriced = repeated.has(keyword)
-    switch (kinds.get(keyword)) {
-      case 'schema':
-        return this.#schema(value, depth, isPriced)
-      case 'schemas':
+  #inside(keyword: string, value: unknown, owner: JsonObject, place: Place, depth: number): unknown {
+    const kind = kinds.get(keyword)
+    switch (kind) {
+      case 'same':
+        return this.schema(value, place, depth, false)
+      case 'item':
+      case 'member':
+        return this.schema(value, new Place(kind === 'member'), depth, true)
+      case 'same each':
+      case 'item each':
         if (!isJsonArray(value)) throw new UnusableSchema('its schema has no list where one belongs')
-        return value.map((each) => this.#schema(each, depth, false))
-      case 'by name':
-        return this.#byName(value, depth)
+        return value.map((each) =>
+          this.schema(each, kind === 'same each' ? place : new Place(false), depth, false),
+        )
+      case 'same by name':
+        return this.#byName(value, (_name, each) => this.schema(each, place, depth, false))
+      case 'members':
+        return this.#byName(value, (name, each) => this.#member(name, each, owner, place, depth))
       case 'value':
       case undefined:
-        this.#note(keyword, value)
+        this.#payFor(keyword, value)
         return value
     }
   }
 
-  #byName(value: unknown, depth: number): JsonObject {
+  #byName(value: unknown, copied: (name: string, each: unknown) => Schema): JsonObject {
     if (!isJsonObject(value)) throw new UnusableSchema('its schema has no members where they belong')
     const members = Object.entries(value).map(([name, each]) => {
       // ajv passes over this name, and would then call the member unknown.
       if (name === '__proto__') throw new UnusableSchema("its schema has a member named '__proto__'")
       // `dependencies` may name members instead of a schema.
       if (isJsonArray(each)) for (const _name of each) this.#count()
-      return [name, isJsonArray(each) ? each : this.#schema(each, depth, false)] as const
+      return [name, isJsonArray(each) ? each : copied(name, each)] as const
     })
     return Object.fromEntries(members)
   }
 
+  #member(name: string, schema: unknown, { required }: JsonObject, place: Place, depth: number): Schema {
+    const inner = new Place(!listOf(required).includes(name))
+    const copy = this.schema(schema, inner, depth, false)
+    if (inner.hasDefault) place.filled.add(name)
+    inner.isOptional ||= inner.hasDefault
+    return copy
+  }
+
   #count(): void {
+    this.#price++
     if (++this.#nodes > argumentLimits.nodesMax) throw new UnusableSchema('its schema is too large')
   }
 
-  #target(reference: unknown): unknown {
-    const target = typeof reference === 'string' ? this.#references.locate(reference) : undefined
-    if (target === undefined) throw new UnusableSchema('its schema has a $ref that cannot be followed')
-    return target
-  }
-
-  /** What a value means for the price of a run. */
-  #note(keyword: string, value: unknown): void {
+  #payFor(keyword: string, value: unknown): void {
     if (keyword === 'dependentRequired')
       for (const [, names] of membersOf(value)) for (const _name of listOf(names)) this.#count()
     if (keyword === 'enum' || keyword === 'const' || keyword === 'required')
       for (const inner of valuesIn(value))
-        this.#values += 1 + (typeof inner === 'string' ? inner.length >> 6 : 0)
+        this.#price += (1 + (typeof inner === 'string' ? inner.length >> 6 : 0)) / 4
   }
 
-  get #price(): number {
-    return this.#nodes + (this.#values >> 2)
-  }
-
-  #stepsOf(copy: ReadonlyMap<string, unknown>, own: number): Steps {
+  /** How often a run of the schema itself lists the members of the value, and counts its characters. */
+  #ratesOf(copy: ReadonlyMap<string, unknown>): readonly [perMember: number, perText: number] {
     const names = [...copy.keys()]
     const constants = [copy.get('const'), ...listOf(copy.get('enum'))].filter(isJsonObject)
-    const lists = names.filter((name) => listing.has(name)).length + constants.length
+    const lists = names.filter((name) => listing.test(name)).length + constants.length
     const texts = names.filter((name) => name === 'minLength' || name === 'maxLength').length
-    return [own, lists + (this.#countsEvaluated ? 1 : 0), texts]
+    return [lists + (this.#countsEvaluated ? 1 : 0), texts]
   }
 }
 
@@ -265,13 +263,12 @@ function asTuples({ items, additionalItems, ...schema }: JsonObject): JsonObject
   return { ...schema, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) }
 }
 
-// Resolves a `$ref` inside one schema document.
-//
-// Nothing is fetched, and no other document is ever looked at: what does not
-// lead to a place inside the document leads nowhere. In one document without
-// embedded ids, `$dynamicRef` and `$recursiveRef` lead where `$ref` would.
-
-/** The references of one document. */
+/**
+ * The references of one document.
+ *
+ * The proxy fetches nothing and looks at no other document. In one document without embedded ids, `$dynamicRef` and
+ * `$recursiveRef` lead where `$ref` would.
+ */
 class SchemaReferences {
   readonly #root: JsonObject
   /** Made on the first reference, in one pass: a search for each would make a quadratic bomb. */
@@ -281,35 +278,45 @@ class SchemaReferences {
     this.#root = root
   }
 
-  /** The value that `reference` names; undefined when it cannot be followed. */
-  locate(reference: string): unknown {
+  /** The value that `reference` names. Throws an UnusableSchema where it leads to none in the document. */
+  target(reference: unknown): unknown {
+    const target = typeof reference === 'string' ? this.#located(reference) : undefined
+    if (target === undefined) throw new UnusableSchema('its schema has a $ref that cannot be followed')
+    return target
+  }
+
+  #located(reference: string): unknown {
     this.#anchors ??= anchorsIn(this.#root)
     const fragment = fragmentOf(this.#root, reference)
-    if (this.#anchors === undefined || fragment === undefined) return undefined
-    if (fragment === '') return this.#root
-    return fragment.startsWith('/') ? atPointer(this.#root, fragment) : this.#anchors.get(fragment)
+    if (fragment === undefined) return undefined
+    if (fragment !== '' && !fragment.startsWith('/')) return this.#anchors.get(fragment)
+    return fragment.split('/').slice(1).map(fromPointer).reduce(partOf, this.#root)
   }
 }
 
-/** Undefined where ids are embedded: a reference may start from any of them, and nobody's tools need that. */
-function anchorsIn(root: JsonObject): ReadonlyMap<string, JsonObject> | undefined {
+function partOf(value: unknown, key: string): unknown {
+  if (isJsonArray(value)) return value[Number(key)]
+  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+}
+
+function anchorsIn(root: JsonObject): ReadonlyMap<string, JsonObject> {
   const anchors = new Map<string, JsonObject>()
   for (const value of valuesIn(root)) {
     if (!isJsonObject(value)) continue
     const id = value['$id']
     const isAnchor = typeof id === 'string' && id.startsWith('#')
-    if (typeof id === 'string' && !isAnchor && value !== root) return undefined
-    for (const name of [value['$anchor'], value['$dynamicAnchor'], isAnchor ? id.slice(1) : undefined]) {
+    // A reference may start from any embedded id, and no real tool has one.
+    if (typeof id === 'string' && !isAnchor && value !== root)
+      throw new UnusableSchema('its schema has a $ref and embedded ids')
+    for (const name of [value['$anchor'], value['$dynamicAnchor'], isAnchor ? id.slice(1) : undefined])
       if (typeof name === 'string') anchors.set(name, value)
-    }
   }
   return anchors
 }
 
 /** The part behind `#`; undefined where the reference leads to another document. */
-function fragmentOf(root: JsonObject, reference: string): string | undefined {
+function fragmentOf({ $id: id }: JsonObject, reference: string): string | undefined {
   const [document = '', fragment = ''] = reference.split('#', 2)
-  const id = root['$id']
   if (document !== '' && (typeof id !== 'string' || document !== id.split('#', 1)[0])) return undefined
   try {
     return decodeURIComponent(fragment)
@@ -318,12 +325,13 @@ function fragmentOf(root: JsonObject, reference: string): string | undefined {
   }
 }
 
-function atPointer(root: JsonObject, pointer: string): unknown {
-  let value: unknown = root
-  for (const key of pointer.slice(1).split('/').map(fromPointer)) {
-    if (isJsonArray(value)) value = value[Number(key)]
-    else if (isJsonObject(value) && Object.hasOwn(value, key)) value = value[key]
-    else return undefined
+/** Every value inside `root`, itself first; a loop, since strangers nest deeper than the stack. */
+function* valuesIn(root: unknown): Generator {
+  const waiting: unknown[] = [root]
+  while (waiting.length > 0) {
+    const value = waiting.pop()
+    yield value
+    if (typeof value === 'object' && value !== null)
+      for (const inner of Object.values(value)) waiting.push(inner)
   }
-  return value
 }

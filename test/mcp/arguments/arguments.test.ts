@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type ArgumentFault, ArgumentValidator } from '../../../src/mcp/arguments/arguments.js'
-import { argumentLimits } from '../../../src/mcp/arguments/limits.js'
+import { argumentLimits } from '../../../src/mcp/arguments/schema.js'
 
 interface Tool {
   readonly check: (json: string | undefined) => Promise<ArgumentFault | undefined>

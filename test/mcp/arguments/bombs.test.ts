@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { ArgumentValidator, prepareValidators } from '../../../src/mcp/arguments/arguments.js'
-import { argumentLimits } from '../../../src/mcp/arguments/limits.js'
+import { argumentLimits } from '../../../src/mcp/arguments/schema.js'
 import { processorMs, turnBoundMs } from '../../support/processor-time.js'
 
 type Bomb = readonly [title: string, schema: unknown, args: unknown]
