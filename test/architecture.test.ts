@@ -43,12 +43,13 @@ const rooms = table(`
   proxy/routing          | jsonrpc mcp runtime text | upstream/
   proxy/input            | jsonrpc mcp runtime
   proxy/clients          | jsonrpc mcp runtime text proxy/input proxy/routing | events limits upstream/
-  proxy                  | jsonrpc mcp runtime text config events kept limits real-runtime transports/ upstream/ version proxy/
+  secrets                | config real-runtime text | runtime
+  proxy                  | jsonrpc mcp runtime text config events kept limits real-runtime secrets transports/ upstream/ version proxy/
   gateway                | jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
   ask                    | index jsonrpc mcp text transports/ version
-  cli                    | ask index runtime text config folder gateway log proxy/ real-runtime record replay sandbox upstream/ version
+  cli                    | ask index runtime text config folder gateway log proxy/ real-runtime record replay sandbox secrets upstream/ version
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
   sandbox/egress         | runtime text transports
@@ -69,7 +70,7 @@ const users = table(`
   node:child_process     | upstream/process sandbox/
   node:crypto            | gateway kept proxy/ upstream/kept sandbox
   node:dns               | sandbox/
-  node:fs                | cli config kept log record replay runtime servers upstream/ sandbox/
+  node:fs                | cli config kept log record replay runtime secrets servers upstream/ sandbox/
   node:http              | sandbox
   node:https             | sandbox
   node:net               | replay runtime transports/ upstream/ sandbox/
@@ -169,6 +170,7 @@ const confined: readonly Confined[] = [
       'src/log/',
       'src/record/',
       'src/replay/',
+      'src/secrets/',
       'src/servers/',
       'src/sandbox/',
     ],

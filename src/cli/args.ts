@@ -15,6 +15,7 @@ import { mistakeInReplay, replayOf } from './replay-options.js'
 import type { ReplayCommand } from './replay-options.js'
 import type { ServeOptions } from './run.js'
 import type { StatusCommand } from './status.js'
+import { type SecretCommand, secretOf } from './secret-options.js'
 import { readTokens, usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
 
@@ -81,6 +82,7 @@ export type Command =
   | EditCommand
   | DoctorCommand
   | StatusCommand
+  | SecretCommand
   /** Of one command where it is named. */
   | { readonly kind: 'help'; readonly about?: string }
   | { readonly kind: 'version' }
@@ -146,6 +148,7 @@ function modeOf(tokens: Tokens): CommandMode | undefined {
   if (askOf(tokens) !== undefined) return 'ask'
   if (editOf(tokens) !== undefined) return 'edit'
   if (subCommandOf(tokens) === 'status') return 'status'
+  if (subCommandOf(tokens) === 'secret') return 'secret'
   if (asksFor(tokens, 'stdio')) return 'stdio'
   if (asksFor(tokens, 'http')) return 'http'
   return tokens.values.has('url') ? 'url' : undefined
@@ -168,12 +171,13 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
 function nameOf(mode: CommandMode): string {
   if (mode === 'ask') return asks.join(', ')
   if (mode === 'edit') return 'add'
-  return mode === 'replay' || mode === 'sandbox' || mode === 'status' ? mode : spelled(mode)
+  return mode === 'replay' || mode === 'sandbox' || mode === 'status' || mode === 'secret' ? mode : spelled(mode)
 }
 
 function mistakeInWords(tokens: Tokens): Usage | undefined {
   const { rest, values } = tokens
   const mode = modeOf(tokens)
+  if (mode === 'secret') return undefined
   if (mode === 'ask') return mistakeInAsk(tokens)
   if (mode === 'edit') return mistakeInEdit(tokens)
   if (mode === 'status') return mistakeInStatus(tokens)
@@ -317,6 +321,7 @@ function commandOf(tokens: Tokens): Command {
   if (mode === 'ask') return askCommandOf(tokens)
   if (mode === 'edit') return editCommandOf(tokens)
   if (mode === 'status') return statusOf(tokens)
+  if (mode === 'secret') return secretOf(wordsBehindMode(tokens), tokens.rest)
   return mode === 'stdio' || mode === 'url' ? stdioOf(tokens) : httpOf(tokens)
 }
 

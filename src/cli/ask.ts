@@ -7,11 +7,12 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { loadConfig, selectSchema } from '../config/config.js'
+import { selectSchema } from '../config/config.js'
 import { escapeText, noPaint, wantsColors, loadPaint } from '../log/log.js'
 import { createProxy } from '../proxy/proxy.js'
 import { nearest } from '../text/nearest.js'
 import { counted } from './counted.js'
+import { loadWithSecrets } from './load.js'
 import { readerOfStdout, say } from './say.js'
 import { withChildren } from './with-children.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
@@ -39,12 +40,8 @@ const LATE_TOOLS_MS = 1000
 
 /** @returns the exit code: 1 for a call that failed, also by `isError`, and for a pattern that fits nothing */
 export async function runAsk(command: AskCommand): Promise<number> {
-  const config = loadConfig({
-    path: command.config,
-    env: process.env,
-    servesHttp: false,
-    timeoutMs: command.timeoutMs,
-  })
+  const { config: path, timeoutMs, schema: name } = command
+  const config = await loadWithSecrets({ path, servesHttp: false, timeoutMs }, { schema: name, asks: true })
   selectSchema(config, command.schema)
   return withChildren(config, [command.schema], async ({ runtime, logger, endings }) => {
     const { schema } = command

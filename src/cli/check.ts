@@ -6,7 +6,6 @@ import {
   type Environment,
   type SchemaConfig,
   enabledSchemas,
-  loadConfig,
   loopProblems,
   selectSchema,
 } from '../config/config.js'
@@ -15,6 +14,7 @@ import { keptReport } from '../proxy/kept-report.js'
 import { escapeText } from '../log/log.js'
 import type { CheckCommand } from './args.js'
 import { counted } from './counted.js'
+import { loadWithSecrets } from './load.js'
 import { programTrouble } from './programs.js'
 
 export interface CheckResult {
@@ -34,7 +34,11 @@ type ConfigWarning = Configuration['warnings'][number]
 
 export async function checkConfig(command: CheckCommand, env: Environment): Promise<CheckResult> {
   try {
-    const config = loadConfig({ path: command.config, env, servesHttp: command.schema === undefined })
+    const { config: path, schema, start } = command
+    const config = await loadWithSecrets(
+      { path, env, servesHttp: schema === undefined },
+      { schema, asks: start, runsPrograms: start },
+    )
     const checked = { config, schemas: await servedBy(command, config) }
     const warnings = warningsOf(checked, env)
     return { text: validText(config, warnings, keptReport(config, env)), exitCode: 0, checked }

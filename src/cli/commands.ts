@@ -96,6 +96,21 @@ refuse, and a server of that name is replaced only with --force.`,
     examples: [`mcps-proxy ${name} files`],
   })),
   {
+    name: 'secret',
+    takes: 'set|list|remove NAME',
+    about: 'secrets, to which the configuration refers by name',
+    group: 'SET UP',
+    mode: 'secret',
+    details: `secret set asks for a value and shows nothing of it, or reads it from standard input. The
+configuration refers to it as \${keyring:NAME}. The keyring of the system has the secrets where
+@napi-rs/keyring is installed; otherwise it is ~/.mcps-proxy/secrets.json, which only you can read.
+secret list prints names alone.`,
+    examples: [
+      'mcps-proxy secret set github',
+      'op read op://work/github/token | mcps-proxy secret set github',
+    ],
+  },
+  {
     name: 'check',
     takes: '[FILE]',
     about: 'every problem of the configuration; starts nothing',

@@ -7,7 +7,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
-import { ConfigError, refuseLoop, usualConfigFile } from '../config/config.js'
+import { ConfigError, refuseLoop, secretsFile, usualConfigFile } from '../config/config.js'
 import type { Configuration } from '../config/config.js'
 import { memberPath } from '../config/problems.js'
 import type { Logger } from '../log/log.js'
@@ -46,6 +46,8 @@ export class ConfigFollower {
   #contents: string | undefined
   /** The version of the file at the last look; undefined before the first one. */
   #version: string | undefined
+  /** That of the file with the secrets, which changes with each that is set, also where a keyring has the value. */
+  #secretsVersion: string | undefined
   /** Reloads run one after the other. */
   #reading: Promise<void> = Promise.resolve()
   #isStopped = false
@@ -81,10 +83,13 @@ export class ConfigFollower {
     if (path === undefined) return
     const contents = this.#version === undefined ? contentsOf(path) : undefined
     const { version, changedAtMs } = await versionOf(path)
+    const { version: secretsVersion } = await versionOf(secretsFile(process.env))
     if (this.#version === undefined && !(contents !== undefined && changedAtMs > startedAtMs()))
       this.#contents = contents
     else if (version !== this.#version) this.#reading = this.#reading.then(() => this.#readIfChanged())
+    else if (secretsVersion !== this.#secretsVersion) this.#reading = this.#reading.then(() => this.#read())
     this.#version = version
+    this.#secretsVersion = secretsVersion
     await this.#reading
     if (!this.#isStopped) this.#nextLook = setTimeout(() => void this.#look(), LOOK_MS).unref()
   }
@@ -101,7 +106,7 @@ export class ConfigFollower {
     this.#contents = contentsOf(this.#path)
     const { source } = this.#config
     try {
-      const config = this.#checked(read(isAbsolute(source) ? source : undefined))
+      const config = this.#checked(await read(isAbsolute(source) ? source : undefined))
       await this.#reload(config)
       this.#use(config)
     } catch (error) {

@@ -13,11 +13,18 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
-import { configFileInForce, resolveConfig } from '../config/config.js'
+import {
+  ConfigError,
+  type Configuration,
+  configFileInForce,
+  resolveConfig,
+  secretsIn,
+} from '../config/config.js'
 import { EditMistake, type ServerEdit, changedLines, editServer } from '../config/edit.js'
 import { readJson } from '../config/json-syntax.js'
 import { escapeText } from '../log/log.js'
 import { errorCode } from '../text/error-text.js'
+import { Redactor } from '../text/redactor.js'
 import { say } from './say.js'
 
 export interface EditCommand {
@@ -33,10 +40,11 @@ export async function runEdit({ edit, config, schema }: EditCommand): Promise<nu
   const before = textOf(path)
   try {
     const after = editServer(before, schema, edit)
-    refuseMistakes(after, path)
+    const redactor = new Redactor(secretsIn(resolved(after, path)))
     if (after === before) return await told(`${path}: nothing to change`)
     write(path, after)
-    return await told(`${path}:\n${changedLines(before, after)}`.trimEnd())
+    if (before !== '') redactor.add(...secretsBefore(before, path))
+    return await told(`${path}:\n${redactor.clean(changedLines(before, after))}`.trimEnd())
   } catch (error) {
     if (!(error instanceof EditMistake)) throw error
     await say('stderr', `mcps-proxy: ${escapeText(`${path}: ${error.message}`)}\n`)
@@ -54,10 +62,20 @@ function textOf(path: string): string {
 }
 
 /** @throws ConfigError with every problem that a start would refuse */
-function refuseMistakes(text: string, path: string): void {
+function resolved(text: string, path: string): Configuration {
   const read = readJson(text)
   const value = read.kind === 'value' ? read.value : undefined
-  resolveConfig(value, { source: path, folder: dirname(path), env: process.env, servesHttp: false })
+  return resolveConfig(value, { source: path, folder: dirname(path), env: process.env, servesHttp: false })
+}
+
+/** Of a text that a start would refuse no value is known to be a secret, so that every string counts as one. */
+function secretsBefore(text: string, path: string): string[] {
+  try {
+    return secretsIn(resolved(text, path))
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return [...text.matchAll(/:\s*"((?:[^"\\]|\\.)*)"/g)].map(([, value = '']) => value)
+  }
 }
 
 /** A reader finds the old text or the new one; a link stays a link. */

@@ -2,7 +2,7 @@
 
 /** The modes of the program. */
 export type CommandMode =
-  'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox' | 'ask' | 'edit' | 'status'
+  'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox' | 'ask' | 'edit' | 'status' | 'secret'
 
 /** Every command; `commands.ts` explains them, and no start needs that. */
 export const commandNames = [
@@ -14,6 +14,7 @@ export const commandNames = [
   'remove',
   'enable',
   'disable',
+  'secret',
   'check',
   'doctor',
   'list',
@@ -40,7 +41,7 @@ export interface Option {
 type More = Partial<Pick<Option, 'aliases' | 'kind'>>
 
 const serving = ['stdio', 'http', 'url', 'sandbox'] as const
-const every = [...serving, 'replay', 'check', 'ask', 'edit', 'status'] as const
+const every = [...serving, 'replay', 'check', 'ask', 'edit', 'status', 'secret'] as const
 
 function option(name: string, about: string, modes: Option['modes'], more: More = {}): Option {
   return { name, about, modes, aliases: [], kind: 'switch', value: '', ...more }

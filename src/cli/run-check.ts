@@ -1,7 +1,7 @@
 // `--check`, and with `--start` what comes of starting every server.
 
 import process from 'node:process'
-import { type SchemaConfig, type ServerConfig, loadConfig, selectSchema } from '../config/config.js'
+import { type SchemaConfig, type ServerConfig, selectSchema } from '../config/config.js'
 import { escapeText } from '../log/log.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
 import { nearest } from '../text/nearest.js'
@@ -9,6 +9,7 @@ import type { CheckCommand, DoctorCommand } from './args.js'
 import { type CheckedConfig, checkConfig } from './check.js'
 import { counted } from './counted.js'
 import { inheritHint } from './inherit-hint.js'
+import { loadWithSecrets } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import { say } from './say.js'
 import { withChildren } from './with-children.js'
@@ -43,7 +44,7 @@ export async function runDoctor({
   isBrief,
   json,
 }: DoctorCommand): Promise<number> {
-  const config = loadConfig({ path, env: process.env, servesHttp: false })
+  const config = await loadWithSecrets({ path, servesHttp: false }, { schema, asks: true })
   const { servers, ...rest } = selectSchema(config, schema)
   const chosen = servers.filter((server) => name === undefined || server.name === name)
   if (chosen.length === 0 && name !== undefined) {

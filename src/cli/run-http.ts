@@ -1,10 +1,11 @@
 // The HTTP mode: every enabled schema, and as many clients as come.
 
 import process from 'node:process'
-import { enabledSchemas, loadConfig, refuseLoop } from '../config/config.js'
+import { enabledSchemas, refuseLoop } from '../config/config.js'
 import type { Configuration } from '../config/config.js'
 import type { Logger } from '../log/log.js'
 import type { HttpCommand } from './args.js'
+import { loadWithSecrets } from './load.js'
 import { type Invocation, runPlan } from './run.js'
 
 /**
@@ -15,9 +16,9 @@ import { type Invocation, runPlan } from './run.js'
  */
 export async function runHttp(command: HttpCommand, invocation: Invocation): Promise<number> {
   const { config: path, timeoutMs } = command
-  const read = (from: string | undefined): Configuration =>
-    loadConfig({ path: from, timeoutMs, nameDefault: invocation.program })
-  const config = read(path)
+  const read = (from: string | undefined, asks = false): Promise<Configuration> =>
+    loadWithSecrets({ path: from, timeoutMs, nameDefault: invocation.program }, { asks })
+  const config = await read(path, true)
   refuseLoop(config, enabledSchemas(config), process.env)
   const plan = { ...invocation, command, config, read, schemasOf: enabledSchemas }
   return runPlan(plan, nothing, async (run) => {

@@ -27,7 +27,7 @@ class NotStartedError extends Error {
  * @throws ConfigError when the configuration cannot be used
  */
 export async function runSandbox(command: SandboxCommand, invocation: Invocation): Promise<number> {
-  const { config, server } = sandboxPlan(command, invocation.program)
+  const { config, server } = await sandboxPlan(command, invocation.program)
   if (command.check) {
     const { report, code } = await runtimeReport(server)
     await say('stdout', report)
@@ -43,7 +43,7 @@ export async function runSandbox(command: SandboxCommand, invocation: Invocation
   }
 }
 
-type Configuration = ReturnType<typeof sandboxPlan>['config']
+type Configuration = Awaited<ReturnType<typeof sandboxPlan>>['config']
 
 /** Nothing is served before the program has opened. */
 function serve(
@@ -71,7 +71,7 @@ function serve(
 /** Of the file that is named; the options of the command line stay as they are. */
 function readerOf(command: SandboxCommand, { program }: Invocation): Run['read'] {
   if (command.serve.config === undefined) return undefined
-  return () => sandboxPlan(command, program).config
+  return async () => (await sandboxPlan(command, program)).config
 }
 
 async function nothing(): Promise<void> {}

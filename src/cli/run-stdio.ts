@@ -3,9 +3,10 @@
 // stdout belongs to the protocol, so everything said here goes to stderr.
 
 import process from 'node:process'
-import { loadConfig, refuseLoop, selectSchema } from '../config/config.js'
+import { refuseLoop, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/config.js'
 import type { StdioCommand } from './args.js'
+import { loadWithSecrets } from './load.js'
 import { type Invocation, runPlan } from './run.js'
 
 /**
@@ -37,11 +38,15 @@ export async function runStdio(command: StdioCommand, invocation: Invocation): P
 /** One remote server is a configuration too. */
 async function configOf(command: StdioCommand, invocation: Invocation): Promise<Configuration> {
   const { remote, timeoutMs } = command
-  if (remote === undefined) return fileConfig(command, invocation)
+  if (remote === undefined) return fileConfig(command, invocation, true)
   const { remoteConfig } = await import('../proxy/remote.js')
   return remoteConfig(remote, timeoutMs, invocation.program)
 }
 
-function fileConfig({ config: path, timeoutMs }: StdioCommand, { program }: Invocation): Configuration {
-  return loadConfig({ path, timeoutMs, nameDefault: program, servesHttp: false })
+function fileConfig(
+  { config: path, timeoutMs, schema }: StdioCommand,
+  { program }: Invocation,
+  asks = false,
+): Promise<Configuration> {
+  return loadWithSecrets({ path, timeoutMs, nameDefault: program, servesHttp: false }, { schema, asks })
 }

@@ -1,12 +1,13 @@
 // The detached process of a warm-up; `warm-up.ts` says why there is one.
 
 import process from 'node:process'
-import { loadConfig, refuseLoop, selectSchema } from '../config/config.js'
+import { refuseLoop, selectSchema } from '../config/config.js'
 import { keptLock, unlistedServers } from '../proxy/kept-report.js'
 import { listServers } from '../proxy/trial.js'
 import { realRuntime } from '../real-runtime.js'
 import { drainGiven } from '../upstream/process/detached.js'
 import { Children } from './children.js'
+import { loadWithSecrets } from './load.js'
 import { WarmUpLock } from './warm-up-lock.js'
 
 /** In all: for the installs that were under way, and for the servers. */
@@ -23,7 +24,7 @@ export async function runWarmUp([path = '', name = '', ...pids]: readonly string
   const endsAt = Date.now() + WARM_UP_MS
   drainGiven(pids.length * STREAMS)
   await ended(pids.map(Number), endsAt)
-  const config = loadConfig({ path: path === '' ? undefined : path })
+  const config = await loadWithSecrets({ path: path === '' ? undefined : path }, { schema: name })
   const schema = selectSchema(config, name)
   refuseLoop(config, [schema.name], process.env)
   const lock = WarmUpLock.take(keptLock(config, process.env), WARM_UP_MS)

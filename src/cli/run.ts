@@ -1,7 +1,7 @@
 // The parts that every serving mode shares: the log, the recording, and the clean-up at the end.
 
 import process from 'node:process'
-import type { Configuration } from '../config/config.js'
+import { type Configuration, secretsIn } from '../config/config.js'
 import type { ProxyOptions, Runtime } from '../index.js'
 import { createLogger, loadPaint, noPaint, wantsColors } from '../log/log.js'
 import type { LogLevel, LogSink, Logger, Paint } from '../log/log.js'
@@ -38,7 +38,7 @@ interface Plan<C extends ServeOptions> extends Invocation {
   readonly command: C
   readonly config: Configuration
   /** Reads the configuration again, or another file; undefined where there is none to read. @throws ConfigError */
-  readonly read: ((path: string | undefined) => Configuration) | undefined
+  readonly read: ((path: string | undefined) => Promise<Configuration>) | undefined
   /** The schemas of a configuration that are served. */
   readonly schemasOf: (config: Configuration) => readonly string[]
 }
@@ -181,12 +181,6 @@ export function levelOf({ logging }: Configuration, { logLevel }: ServeOptions):
 }
 
 /** Nothing secret of these schemas, or of the front, is logged from now on. */
-export function addSecrets(
-  logger: Logger,
-  { server, schemas }: Configuration,
-  names: readonly string[],
-): void {
-  const servers = names.flatMap((name) => schemas.get(name)?.servers ?? [])
-  logger.addSecrets(servers.flatMap(({ secrets }) => secrets))
-  logger.addSecrets([...server.stateKeys, ...(server.token === undefined ? [] : [server.token])])
+export function addSecrets(logger: Logger, config: Configuration, names: readonly string[]): void {
+  logger.addSecrets(secretsIn(config, names))
 }

@@ -1,8 +1,9 @@
 // The configuration of `sandbox`: one sandbox, whose tools keep their names.
 
 import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
-import { type Configuration, ConfigError, loadConfig, resolveConfig } from '../config/config.js'
+import { type ConfigOverrides, type Configuration, ConfigError, resolveConfig } from '../config/config.js'
 import type { SandboxCommand } from './args.js'
+import { loadWithSecrets } from './load.js'
 
 /** As in the service that it takes the place of. */
 const frontDefaults = { port: 8775, cors: false }
@@ -17,11 +18,11 @@ export interface SandboxPlan {
 }
 
 /** @throws ConfigError also when a file has no sandbox, or several */
-export function sandboxPlan(command: SandboxCommand, program: string): SandboxPlan {
+export async function sandboxPlan(command: SandboxCommand, program: string): Promise<SandboxPlan> {
   const { config: path, timeoutMs } = command.serve
   const servesHttp = command.serve.kind === 'http'
   const overrides = { frontDefaults, nameDefault: program, timeoutMs, servesHttp }
-  const read = path === undefined ? ownConfig(overrides) : loadConfig({ path, ...overrides })
+  const read = path === undefined ? ownConfig(overrides) : await loadWithSecrets({ path, ...overrides })
   const found = onlySandbox(read)
   const { runtime = found.sandbox.runtime } = command
   const server: SandboxServerConfig = {
@@ -45,7 +46,7 @@ export function sandboxPlan(command: SandboxCommand, program: string): SandboxPl
   return { server, config: { ...read, server: front, schemas: new Map([['default', schema]]) } }
 }
 
-function ownConfig(overrides: Parameters<typeof loadConfig>[0]): Configuration {
+function ownConfig(overrides: ConfigOverrides): Configuration {
   const section = { mcpServers: { sandbox: { type: 'sandbox' } } }
   return resolveConfig(section, {
     ...overrides,

@@ -11,15 +11,15 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Configuration, Environment, LoggingConfig, SchemaConfig } from './configuration.js'
 import { literal } from './expand.js'
-import { loggingFields, rootFields, stdioFields } from './fields.js'
+import { inputFields, inputRules, loggingFields, rootFields, stdioFields } from './fields.js'
 import { configPath, findConfigFile, usualPath } from './file.js'
-import { rootKeyHints } from './foreign.js'
 import { readSchemas } from './formats.js'
 import { type FrontDefaults, readFront } from './front.js'
 import type { Repeated } from './json-syntax.js'
-import { ConfigError, Findings } from './problems.js'
+import { ConfigError, Findings, whatItIs } from './problems.js'
 import { Section, warnOfSeconds } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
+import { type InputConfig, type References, unresolved } from './references.js'
 import { programFolder } from '../folder.js'
 import { nearest } from '../text/nearest.js'
 
@@ -59,6 +59,8 @@ export interface ConfigOverrides {
   readonly frontDefaults?: Omit<FrontDefaults, 'name' | 'isServed'>
   /** The time-out of every call, above the file. */
   readonly timeoutMs?: number | undefined
+  /** Of the secrets that the configuration refers to; absent leaves them all unresolved. */
+  readonly references?: References
 }
 
 /** The context in which a configuration is resolved that is not a file. */
@@ -128,6 +130,15 @@ export function enabledSchemas({ schemas }: Configuration): string[] {
   return [...schemas.values()].filter(({ enabled }) => enabled).map(({ name }) => name)
 }
 
+/** The values of these schemas, and of the front, that are never shown; of every schema unless some are named. */
+export function secretsIn(
+  { server, schemas }: Configuration,
+  names: Iterable<string> = schemas.keys(),
+): string[] {
+  const servers = [...names].flatMap((name) => schemas.get(name)?.servers ?? [])
+  return [...servers.flatMap(({ secrets }) => secrets), ...server.stateKeys, server.token ?? []].flat()
+}
+
 function schemaHint(name: string, enabled: readonly string[]): string {
   const [first] = enabled
   if (first === undefined) return 'no schema is enabled'
@@ -142,7 +153,10 @@ const FIRST_GRACE_MS = 45_000
 function readRoot(root: Section, context: ResolveContext & { readonly home: string }): Configuration {
   root.has('$schema')
   const { isTimeoutWritten, ...stdio } = readStdio(root)
-  const server = readFront(root.section('server'), context.env, {
+  const { references = unresolved } = context
+  const folder = projectOf(context.folder, context.home) ?? context.folder
+  references.declare({ inputs: readInputs(root), folder })
+  const server = readFront(root.section('server'), context, {
     ...context.frontDefaults,
     name: context.nameDefault,
     isServed: context.servesHttp ?? true,
@@ -156,7 +170,8 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     logging: readLogging(root.section('logging'), context),
     schemas: readSchemas(root, {
       ...context,
-      folder: projectOf(context.folder, context.home) ?? context.folder,
+      folder,
+      references,
       known: editorVariables(context.folder, context.home),
       shared: {},
       isGuarded: server.token !== undefined,
@@ -166,9 +181,21 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     }),
     warnings: root.findings.warnings,
   }
-  root.warnOfUnknownKeys(rootKeyHints)
+  root.warnOfUnknownKeys()
   for (const each of context.repeated ?? []) reportRepeated(root, each)
   return config
+}
+
+function readInputs(root: Section): InputConfig[] {
+  const written = root.raw('inputs') ?? []
+  const path = root.pathOf('inputs')
+  if (!Array.isArray(written)) root.problem('inputs', whatItIs(written, true), 'must be a list of objects')
+  const items: readonly unknown[] = Array.isArray(written) ? written : []
+  return items.flatMap((item, at) => {
+    const section = Section.of(item, `${path}[${at}]`, root.findings)
+    section?.check(inputRules, inputFields)
+    return section?.readOnly(inputFields) ?? []
+  })
 }
 
 /** A key that the proxy does not read is no reason not to start. */
@@ -218,9 +245,19 @@ export function configFileInForce(path: string | undefined, env: Environment): s
   return configPath({ path, env, home: homeOf(env), cwd: process.cwd() }).path
 }
 
+/** The folder in which the proxy keeps what outlives a run. */
+function ownFolder(env: Environment): string {
+  return join(homeOf(env), '.mcps-proxy')
+}
+
+/** The file with the secrets that were set, or with their names where a keyring has them. */
+export function secretsFile(env: Environment): string {
+  return join(ownFolder(env), 'secrets.json')
+}
+
 /** The folder in which the lists of servers are kept from one run to the next. */
 export function keptFolder(env: Environment): string {
-  return join(homeOf(env), '.mcps-proxy', 'kept')
+  return join(ownFolder(env), 'kept')
 }
 
 function homeOf(env: Environment): string {

@@ -15,6 +15,7 @@ import type {
   SseServerValues,
   kindByType,
 } from './server-fields.js'
+import type { InputConfig } from './references.js'
 import type { SandboxValues, TemplateValues } from './sandbox-fields.js'
 import type { StdioServerValues } from './stdio-fields.js'
 
@@ -90,6 +91,7 @@ export type ConfigurationJson = Shape &
   Keys<SharedValues> & {
     readonly $schema?: string | undefined
     readonly server?: (Keys<FrontValues> & { readonly cors?: Keys<CorsConfig> | undefined }) | undefined
+    readonly inputs?: readonly (Keys<InputConfig> & Pick<InputConfig, 'id' | 'type'>)[] | undefined
     readonly cli?: { readonly stdio?: Keys<StdioValues> | undefined } | undefined
     /** A size may be text such as `10MB` too. */
     readonly logging?:

@@ -2,21 +2,34 @@
 //
 // The rules are the shell's: the fallback stands in for a variable that is
 // unset or empty and may itself contain `${…}`; what comes out of a variable is
-// not expanded again. `$${` is a literal `${`. Other text in `${ }` (such as
-// an editor's `${input:key}`) is left alone and warned about.
+// not expanded again. `$${` is a literal `${`. A secret may be referred to in
+// the place of a variable (`references.ts`). Other text in `${ }` (such as an
+// editor's `${command:x}`) is left alone and warned about.
 
 import type { ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
+import { type PathBase, absolute } from './paths.js'
+import { type References, type SecretReference, referenceText, unresolved } from './references.js'
 import { isPublicName, isPublicValue } from './secrets.js'
 
 /** The result of expanding the variables of a server. */
 export type Expanded = Pick<ServerCommon, 'unavailable' | 'variables' | 'secrets'>
 
-const reference = /\$?\$\{(?:env:)?([A-Za-z_]\w*)(?::-((?:\$\{[^{}]*\}|[^}])*))?\}/g
+/** A variable with its fallback, or the form and the name of a secret; `${file:-x}` is a variable. */
+const reference =
+  /\$?\$\{(?:(file|cmd|keyring|input):(?!-)((?:[^{}]|\{[^{}]*\})+)|(?:env:)?([A-Za-z_]\w*)(?::-((?:\$\{[^{}]*\}|[^}])*))?)\}/g
 /** Another name of `${pathSeparator}` in editors. */
 const separatorSign = '${/}'
 const escaped = /\$\$\{/g
 const foreign = /(?<!\$)\$\{[^}]*\}?/g
+
+/** Where values come from. */
+export interface ExpansionSources extends PathBase {
+  readonly env: Environment
+  /** Names that the environment need not have, such as `userHome`. */
+  readonly known?: ReadonlyMap<string, string>
+  readonly references?: References | undefined
+}
 
 /** Expands strings and remembers what it met on the way. */
 export class Expansion {
@@ -28,13 +41,20 @@ export class Expansion {
   readonly secrets: Set<string> = new Set()
   /** `${…}` that is not a variable of ours. */
   readonly foreign: Set<string> = new Set()
-  readonly #env: Environment
-  readonly #known: ReadonlyMap<string, string>
+  /** Why references to secrets have no value. */
+  readonly failures: Set<string> = new Set()
+  /** Whether a reference is not resolved, so that its text is incomplete. */
+  isPartial = false
+  readonly #from: ExpansionSources
 
-  /** `known` are names that the environment need not have, such as `userHome`. */
-  constructor(env: Environment, known: ReadonlyMap<string, string> = new Map()) {
-    this.#env = env
-    this.#known = known
+  constructor(from: ExpansionSources) {
+    this.#from = from
+  }
+
+  /** Why a text of the file has no value; undefined when every variable is set and every secret is found. */
+  get missing(): string | undefined {
+    const reasons = [whatIsMissing([...this.unset]) ?? [], ...this.failures].flat()
+    return reasons.length === 0 ? undefined : reasons.join('; ')
   }
 
   /** The text with its variables put in; an unset one is empty. */
@@ -52,36 +72,58 @@ export class Expansion {
 
   /** `trouble` is what the values of variables made of the fields of the server. */
   result(secrets: readonly string[], trouble: string | undefined): Expanded {
+    const isExpanded = this.variables.size > 0 && !this.isPartial
     return {
-      unavailable: whatIsMissing([...this.unset]) ?? (this.variables.size === 0 ? undefined : trouble),
+      unavailable: this.missing ?? (isExpanded ? trouble : undefined),
       variables: [...this.variables],
       secrets: [...new Set([...this.secrets, ...secrets])],
     }
   }
 
   #expand(value: string): string {
-    return value.replaceAll(reference, (whole: string, name: string, fallback: string | undefined) =>
-      whole.startsWith('$$') ? whole : this.#valueOf(name, fallback),
-    )
+    return value.replaceAll(reference, (whole: string, ...[form, name, variable, fallback]: Groups) => {
+      if (whole.startsWith('$$')) return whole
+      if (variable !== undefined) return this.#valueOf(variable, fallback)
+      return form === undefined || name === undefined ? whole : this.#secret({ form, name })
+    })
   }
 
   #valueOf(name: string, fallback: string | undefined): string {
-    const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined
-    const known = value === undefined ? this.#known.get(name) : undefined
-    if (known !== undefined) return known
+    const { env, known } = this.#from
+    const value = Object.hasOwn(env, name) ? env[name] : undefined
+    const own = value === undefined ? known?.get(name) : undefined
+    if (own !== undefined) return own
     this.variables.add(name)
     if (value !== undefined && (value !== '' || fallback === undefined)) {
-      this.#keepSecret(name, value)
+      if (!isPublicName(name) && !isPublicValue(value)) this.secrets.add(value)
       return value
     }
     if (fallback === undefined) this.unset.add(name)
     return this.#expand(fallback ?? '')
   }
 
-  #keepSecret(name: string, value: string): void {
-    if (!isPublicName(name) && !isPublicValue(value)) this.secrets.add(value)
+  #secret(written: SecretReference): string {
+    const { references = unresolved } = this.#from
+    const name = written.form === 'file' ? absolute(written.name, this.#from) : written.name
+    const found = references.resolve({ form: written.form, name })
+    this.variables.add(referenceText(written))
+    if (found?.kind === 'value') {
+      if (!isPublicValue(found.value)) this.secrets.add(found.value)
+      return found.value
+    }
+    if (found === undefined) this.isPartial = true
+    else this.failures.add(found.why)
+    return ''
   }
 }
+
+/** The groups of `reference`. */
+type Groups = [
+  form: SecretReference['form'] | undefined,
+  name: string | undefined,
+  variable: string | undefined,
+  fallback: string | undefined,
+]
 
 function whatIsMissing(unset: readonly string[]): string | undefined {
   if (unset.length === 0) return undefined

@@ -5,8 +5,9 @@
 // from them.
 
 import type { Configuration, CorsConfig, FrontConfig, LoggingConfig, SchemaConfig } from './configuration.js'
-import { boolean, choice, delayMsMax, integer, list, size, text } from './kinds.js'
-import { type FieldsOf, field, optional } from './section.js'
+import { type Kind, boolean, choice, delayMsMax, integer, isObject, list, size, text } from './kinds.js'
+import type { InputConfig } from './references.js'
+import { type FieldsOf, type Rules, field, optional } from './section.js'
 
 /** The time that a call may take when nothing says otherwise. */
 const callTimeoutMsDefault = 30_000
@@ -166,3 +167,26 @@ export type SchemaValues = Pick<SchemaConfig, 'enabled'>
 export const schemaFields: FieldsOf<SchemaValues> = {
   enabled: field(boolean(), true, 'A schema that is not enabled is not served.'),
 }
+
+/** A value, or an object with a value and the label that an editor shows for it. */
+const inputOption: Kind<string> = {
+  wanted: 'a string, or an object with a "value"',
+  schema: { anyOf: [text().schema, { type: 'object', required: ['value'] }] },
+  read: (value, spot) => text().read(isObject(value) ? value['value'] : value, spot),
+}
+
+/** Of one member of `inputs`, as VS Code has them. */
+export const inputFields: FieldsOf<InputConfig> = {
+  id: field(text(), '', 'The name of the input: ${input:ID} stands for its value.'),
+  type: field(
+    choice('promptString', 'pickString', 'command'),
+    'promptString',
+    'Whether a text is asked for, or one of several; a command of an editor cannot be run here.',
+  ),
+  description: optional(text(), 'The text of the question.'),
+  password: field(boolean(), false, 'Whether the terminal shows nothing of what is typed.'),
+  default: optional(text({ mayBeEmpty: true }), 'The value of an empty answer.'),
+  options: field(list(inputOption), [], 'The values of pickString.'),
+}
+
+export const inputRules: Rules = { required: ['id', 'type'] }

@@ -6,6 +6,7 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { SchemaConfig } from './configuration.js'
 import { schemaFields } from './fields.js'
 import { memberPath } from './problems.js'
+import { unresolved } from './references.js'
 import { Section } from './section.js'
 import { type ServerContext, readServer } from './server.js'
 import { sharedFields } from './server-fields.js'
@@ -57,7 +58,10 @@ function readSchema(
   context: ServerContext,
 ): SchemaConfig {
   const rule = { pattern: serverNamePattern, hint: 'use a name without control characters' }
-  const servers = readMembers(section, key, rule, (server, own) => readServer(server, own, context))
+  const { references } = context
+  const isNeeded = enabled && (references.schema ?? name) === name
+  const own = isNeeded ? context : { ...context, references: unresolved }
+  const servers = readMembers(section, key, rule, (server, written) => readServer(server, written, own))
   if (enabled && servers.every((server) => server?.disabled === true))
     section.warn(key, 'has no server that is enabled')
   return { name, enabled, servers: servers.filter((server): server is ServerConfig => server !== undefined) }

@@ -1,7 +1,7 @@
 // The `server` section, and the environment variables that stand above it.
 
 import type { CorsConfig, Environment, FrontConfig } from './configuration.js'
-import { Expansion } from './expand.js'
+import { Expansion, type ExpansionSources } from './expand.js'
 import { corsFields, frontFields, stateKeyLengthMin } from './fields.js'
 import { Findings, switchOf } from './problems.js'
 import type { Section } from './section.js'
@@ -17,13 +17,13 @@ export interface FrontDefaults {
 }
 
 /** The environment that stands above the file, and where its problems are reported. */
-interface Overrides {
-  readonly env: Environment
+interface Overrides extends ExpansionSources {
   readonly findings: Findings
 }
 
 /** Reads `server`; `MCP_SERVER_HOST`, `MCP_SERVER_PORT`, `MCP_ENABLE_CORS`, `MCPS_PROXY_TOKEN` and `MCPS_PROXY_STATE_KEY` override it. */
-export function readFront(section: Section, env: Environment, defaults: FrontDefaults): FrontConfig {
+export function readFront(section: Section, sources: ExpansionSources, defaults: FrontDefaults): FrontConfig {
+  const { env } = sources
   const { keepAliveTimeout, drainTimeout, stateKey, previousStateKey, ...values } = section.readAll(
     frontFields,
     {
@@ -31,7 +31,9 @@ export function readFront(section: Section, env: Environment, defaults: FrontDef
       ...(defaults.port !== undefined && { port: defaults.port }),
     },
   )
-  const overrides = { env, findings: defaults.isServed ? section.findings : new Findings() }
+  const overrides = defaults.isServed
+    ? { ...sources, findings: section.findings }
+    : { ...sources, findings: new Findings(), references: undefined }
   const front = {
     ...values,
     port: portOf(overrides) ?? values.port,
@@ -77,23 +79,18 @@ function readSwitch({ env, findings }: Overrides): boolean | undefined {
 }
 
 /** A token that names an unset variable must not become a token that is easy to guess. */
-function readToken(
-  inFile: string | undefined,
-  section: Section,
-  { env, findings }: Overrides,
-): string | undefined {
-  const expansion = new Expansion(env)
+function readToken(inFile: string | undefined, section: Section, overrides: Overrides): string | undefined {
+  const { env, findings } = overrides
+  const expansion = new Expansion(overrides)
   const fromEnv = given(env, 'MCPS_PROXY_TOKEN')
   const token = fromEnv ?? (inFile && expansion.text(inFile))
   if (token === undefined) return undefined
-  const [unset] = expansion.unset
   const path = fromEnv === undefined ? section.pathOf('token') : '$MCPS_PROXY_TOKEN'
-  if (unset !== undefined || token === '')
-    findings.problem(
-      path,
-      unset === undefined ? 'is empty' : `needs the variable ${unset}, which is not set`,
-      'set it, or take the token out',
-    )
+  if (expansion.missing !== undefined)
+    findings.problem(path, `has no value: ${expansion.missing}`, 'set it, or take the token out')
+  // Of an unresolved secret it is known that there is one.
+  else if (expansion.isPartial) return inFile
+  else if (token === '') findings.problem(path, 'is empty', 'set it, or take the token out')
   else if (!/^[\x21-\x7e]+$/.test(token))
     findings.problem(
       path,
@@ -108,15 +105,16 @@ function readStateKey(
   name: 'stateKey' | 'previousStateKey',
   written: string | undefined,
   section: Section,
-  { env, findings }: Overrides,
+  overrides: Overrides,
 ): readonly string[] {
   if (written === undefined) return []
-  const expansion = new Expansion(env)
+  const { findings } = overrides
+  const expansion = new Expansion(overrides)
   const key = expansion.text(written)
-  const [unset] = expansion.unset
   const path = section.pathOf(name)
-  if (unset !== undefined)
-    findings.problem(path, `needs the variable ${unset}, which is not set`, 'set it, or take the key out')
+  if (expansion.missing !== undefined)
+    findings.problem(path, `has no value: ${expansion.missing}`, 'set it, or take the key out')
+  else if (expansion.isPartial) return []
   else if (key.length < stateKeyLengthMin)
     findings.problem(path, `has ${key.length} characters`, `must have at least ${stateKeyLengthMin}`)
   else return [key]

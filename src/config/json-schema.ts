@@ -2,7 +2,16 @@
 // the start-up validator reads with. `scripts/config-schema.mjs` writes it to
 // `config.schema.json`; nothing at run time imports it.
 
-import { corsFields, frontFields, loggingFields, rootFields, schemaFields, stdioFields } from './fields.js'
+import {
+  corsFields,
+  frontFields,
+  inputFields,
+  inputRules,
+  loggingFields,
+  rootFields,
+  schemaFields,
+  stdioFields,
+} from './fields.js'
 import { protocolsOfSse } from './remote-server.js'
 import { schemaNamePattern, serverNamePattern } from './formats.js'
 import type { JsonSchema } from './kinds.js'
@@ -91,6 +100,11 @@ function rootProperties(): JsonSchema {
     },
     mcpServers: { ...serversRef, description: 'The servers of the schema "default".' },
     servers: { ...serversRef, description: 'Another name of mcpServers.' },
+    inputs: {
+      type: 'array',
+      description: 'Values that are asked for once, on the terminal; ${input:ID} stands for each.',
+      items: { ...section('One value.', inputFields), ...rulesSchema(inputRules) },
+    },
     logging: section('Logs.', loggingFields),
     ...properties({ ...rootFields, ...sharedFields }),
   }

@@ -222,3 +222,17 @@ export const kindByType = {
 } as const
 
 export const serverTypes: ReadonlyMap<string, ServerConfig['kind']> = new Map(Object.entries(kindByType))
+
+/** Keys of a server in other clients' files that the proxy does not have, with what to write instead. */
+export const serverKeyHints: ReadonlyMap<string, string> = new Map([
+  ['includeTools', 'write "tools": { "allow": […] }'],
+  ['excludeTools', 'write "tools": { "deny": […] }'],
+  ['disabledTools', 'write "tools": { "deny": […] }'],
+  ...['trust', 'alwaysAllow', 'autoApprove', 'alwaysLoad'].map(
+    (key) => [key, 'clients decide that for themselves, so take it out'] as const,
+  ),
+  ['spare', 'a session starts in a tenth of a second, so that no machine is kept ready; take it out'],
+  ['pins', 'files outlive a session in a folder of "volumes"; take it out'],
+  ['listTtl', 'clients are told that lists are out of date at once; take it out'],
+  ['oauth', 'there is no OAuth here; write "headers" or "auth"'],
+])

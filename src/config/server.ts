@@ -3,8 +3,8 @@
 import type { ServerCommon, ServerConfig } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
 import { type Expanded, Expansion } from './expand.js'
-import { hintOfForeign, isShellVariable, serverKeyHints } from './foreign.js'
 import type { PathBase } from './paths.js'
+import { type References, unresolved } from './references.js'
 import { memberPath, whatItIs } from './problems.js'
 import { readHttp } from './remote-server.js'
 import { sandboxFields } from './sandbox-fields.js'
@@ -16,6 +16,7 @@ import {
   httpServerFields,
   protocols,
   serverFields,
+  serverKeyHints,
   serverTypes,
   sharedFields,
   sseServerFields,
@@ -35,6 +36,8 @@ export interface ServerContext extends PathBase {
   readonly env: Environment
   /** Values that editors put in without asking the environment, such as `userHome`. */
   readonly known: ReadonlyMap<string, string>
+  /** Those of the secrets that the servers need. */
+  readonly references: References
   /** The values beside `mcpServers`, for all servers there. */
   readonly shared: Partial<SharedValues>
   /** Whether clients of the HTTP front show who they are. */
@@ -55,7 +58,8 @@ export function readServer(name: string, section: Section, context: ServerContex
   const common = readCommon(name, section, context)
   const kind = kindOf(section)
   if (kind === undefined) return warnOfStrangeKeys(section)
-  const expansion = new Expansion(context.env, context.known)
+  // No secret is fetched for a server that is not started.
+  const expansion = new Expansion(common.disabled ? { ...context, references: unresolved } : context)
   const server = readKind(kind, section, common, expansion, context)
   section.warnOfUnknownKeys(serverKeyHints)
   warnOfExpansion(section, server, expansion)
@@ -179,7 +183,7 @@ function readToolTimes(tools: Section, server: CallTimes, forAll?: number): Read
 function warnOfExpansion(section: Section, server: ServerConfig, expansion: Expansion): void {
   const { findings, path } = section
   for (const text of expansion.foreign)
-    findings.warn(path, `${text} is not a variable and stays as it is; ${hintOfForeign(text)}`)
+    findings.warn(path, `${text} is not a variable and stays as it is; a variable is \${NAME}`)
   for (const [key, name, value] of namedValues(server))
     if (isShellVariable(value))
       findings.warn(
@@ -207,4 +211,9 @@ function namedValues(server: ServerConfig): NamedValue[] {
 
 function valuesUnder(key: string, values: Readonly<Record<string, string>>): NamedValue[] {
   return Object.entries(values).map(([name, value]) => [key, name, value])
+}
+
+/** A value that other programs take for a variable: `$NAME` alone or behind a space. */
+function isShellVariable(value: string): boolean {
+  return /(?:^|\s)\$[A-Za-z_]\w*$/.test(value)
 }

@@ -63,7 +63,7 @@ function warnOfCommandLine(section: Section, written: string): void {
 
 /** `env` overrides the file. */
 function readVariables(section: Section, path: string, expansion: Expansion, base: PathBase): EnvFile {
-  const isKnown = path !== '' && expansion.unset.size === 0
+  const isKnown = path !== '' && expansion.missing === undefined && !expansion.isPartial
   return isKnown ? readEnvFile(absolute(path, base), section) : { values: new Map() }
 }
 

@@ -7,6 +7,7 @@ import {
   type Configuration,
   type ConfigurationJson,
   marksOf,
+  secretsFile,
   resolveConfig,
   selectSchema,
 } from '../config/config.js'
@@ -37,6 +38,7 @@ import type { RunningProcess } from '../upstream/contracts/running-process.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import type { ProxyContext } from '../upstream/server/context.js'
+import { withSecrets } from '../secrets/load.js'
 import { version } from '../version.js'
 import type { Runtime } from '../runtime/runtime.js'
 
@@ -51,7 +53,7 @@ export async function createProxy(
   config: Configuration | ConfigurationJson,
   options: ProxyOptions = {},
 ): Promise<McpProxy> {
-  const whole = resolvedConfig(config)
+  const whole = await resolvedConfig(config, options.runtime)
   return openProxy(whole, options, openCommon(whole, options))
 }
 
@@ -201,7 +203,7 @@ class PooledProxy implements McpProxy {
   }
 
   async reload(config: Configuration | ConfigurationJson): Promise<ServerChanges | undefined> {
-    const wanted = resolvedConfig(config)
+    const wanted = await resolvedConfig(config, this.#options.runtime)
     this.#serversOf(wanted)
     return this.#changes.take(wanted)
   }
@@ -292,9 +294,17 @@ class PooledProxy implements McpProxy {
 }
 
 /** A configuration that was loaded has its schemas in a map; one that was written is plain JSON. */
-function resolvedConfig(config: Configuration | ConfigurationJson): Configuration {
+async function resolvedConfig(
+  config: Configuration | ConfigurationJson,
+  runtime: Runtime | undefined,
+): Promise<Configuration> {
   if (isResolved(config)) return config
-  return resolveConfig(config, { source: 'createProxy', folder: process.cwd(), env: process.env })
+  const from = { source: 'createProxy', folder: process.cwd(), env: process.env }
+  return withSecrets((references) => resolveConfig(config, { ...from, references }), {
+    secretsFile: secretsFile(process.env),
+    runtime,
+    runsPrograms: true,
+  })
 }
 
 function isResolved(config: Configuration | ConfigurationJson): config is Configuration {

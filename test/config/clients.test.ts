@@ -94,12 +94,16 @@ describe('a file of VS Code', () => {
     ])
   })
 
-  test('that asks somebody is told what to write', () => {
-    const [input, server] = warningsOf(
-      load('input.json', '{"inputs":[],"servers":{"s":{"command":"x","env":{"K":"${input:key}"}}}}'),
-    ).toSorted()
-    assert.match(input ?? '', /^inputs\|.*write \$\{NAME\} in place of \$\{input/)
-    assert.match(server ?? '', /^servers\.s\|\$\{input:key\} .*write \$\{NAME\} and set that variable/)
+  test('that asks for inputs is taken with each type of them', () => {
+    const inputs = [
+      { type: 'promptString', id: 'key', description: 'API key', password: true },
+      { type: 'pickString', id: 'zone', options: ['eu', { label: 'US', value: 'us' }], default: 'eu' },
+      { type: 'command', id: 'shell', command: 'x.y' },
+    ]
+    const servers = { s: { command: 'x', env: { K: '${input:key}' } } }
+    assert.deepEqual(warningsOf(load('input.json', JSON.stringify({ inputs, servers }))), [
+      'inputs[2].command|is not a known key here and is ignored',
+    ])
   })
 
   test('whose envFile has no variable is told so', () => {

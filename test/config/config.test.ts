@@ -249,7 +249,7 @@ describe('a configuration', () => {
     ])
     assert.deepEqual(read({ mcpServers: { s: one } }).server.stateKeys, [])
     assert.deepEqual(problemsOf(value), [
-      'server.stateKey|needs the variable K, which is not set|set it, or take the key out',
+      'server.stateKey|has no value: variable K is not set|set it, or take the key out',
     ])
     assert.deepEqual(problemsOf(value, { K: 'short' }), [
       'server.stateKey|has 5 characters|must have at least 16',
@@ -470,10 +470,10 @@ describe('variables', () => {
   })
 
   test('what an editor would fill in is left alone with a warning', () => {
-    const found = stdioServer({ ...one, args: ['${input:key}', '${file:/a}'] })
-    assert.deepEqual([found.args, found.unavailable], [['${input:key}', '${file:/a}'], undefined])
+    const found = stdioServer({ ...one, args: ['${command:x}', '${file}x'] }, { file: 'f' })
+    assert.deepEqual([found.args, found.unavailable], [['${command:x}', 'fx'], undefined])
     assert.match(
-      warningsOf({ mcpServers: { s: { ...one, args: ['${input:key}'] } } })[0] ?? '',
+      warningsOf({ mcpServers: { s: { ...one, args: ['${command:x}'] } } })[0] ?? '',
       /not a variable/,
     )
   })
@@ -762,7 +762,7 @@ describe('problems', () => {
   test('a token whose variable is unset does not become an empty token', () => {
     assert.match(
       problemsOf({ mcpServers: {}, server: { token: '${NONE}' } }).join(),
-      /^server\.token\|needs the variable NONE/,
+      /^server\.token\|has no value: variable NONE is not set/,
     )
     assert.equal(read({ mcpServers: {}, server: { token: '${T}' } }, { T: 'tok' }).server.token, 'tok')
   })

@@ -2,7 +2,7 @@
 // found in what the proxy says, whoever it says it to.
 
 import { strict as assert } from 'node:assert'
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -24,6 +24,10 @@ const places = [
   'env',
   'envVariable',
   'argument',
+  'file',
+  'program',
+  'set',
+  'input',
   'frontToken',
   'wrongToken',
   'upstreamSession',
@@ -91,7 +95,14 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
   const program = (args: readonly string[]): object => ({
     command: process.execPath,
     args,
-    env: { APP_CREDENTIAL: secret['env'], OTHER: '${CANARY_ENV}' },
+    env: {
+      APP_CREDENTIAL: secret['env'],
+      OTHER: '${CANARY_ENV}',
+      FROM_FILE: '${file:canary.txt}',
+      FROM_PROGRAM: `x-\${cmd:"${process.execPath}" print-canary.cjs}`,
+      WAS_SET: '${keyring:canary}',
+      WAS_ASKED: '${input:canary-input}',
+    },
     restartDelay: 3_600_000,
   })
   const config = {
@@ -100,7 +111,12 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
     mcpServers: {
       remote: {
         url: address,
-        headers: { 'X-Api-Key': secret['header'], 'X-Other': 'Key ${CANARY_VARIABLE}' },
+        headers: {
+          'X-Api-Key': secret['header'],
+          'X-Other': 'Key ${CANARY_VARIABLE}',
+          'X-More': `\${file:canary.txt} \${cmd:"${process.execPath}" print-canary.cjs}`,
+          'X-Set': 'Bearer ${keyring:canary}, ${input:canary-input}',
+        },
         timeout: 1000,
         retries: 0,
       },
@@ -114,6 +130,11 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
   }
   const file = join(folder, 'config.json')
   writeFileSync(file, JSON.stringify(config))
+  writeFileSync(join(folder, 'canary.txt'), `${secret['file']}\n`)
+  writeFileSync(join(folder, 'print-canary.cjs'), `console.log(${JSON.stringify(secret['program'])})`)
+  mkdirSync(join(folder, '.mcps-proxy'), { mode: 0o700 })
+  const kept = { canary: secret['set'], 'canary-input': secret['input'] }
+  writeFileSync(join(folder, '.mcps-proxy', 'secrets.json'), JSON.stringify(kept), { mode: 0o600 })
   const record = join(folder, 'record.jsonl')
   const env = {
     PATH: process.env['PATH'],
@@ -166,15 +187,26 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
   assert.ok(remote.seen.length > Object.keys(ways).length, 'the server was called')
   const logs = readdirSync(join(folder, 'log')).map((name) => readFileSync(join(folder, 'log', name), 'utf8'))
   assert.ok(logs.length > 1, 'the log was rotated')
-  const check = spawn(process.execPath, [cli, '--check', file], { cwd: root, env })
-  let checked = ''
-  check.stdout.on('data', (chunk: Buffer) => (checked += chunk.toString()))
-  await new Promise((resolve) => check.on('close', resolve))
+  // The scripted server answers in this process, which must not be blocked meanwhile.
+  const run = async (...args: readonly string[]): Promise<string> => {
+    const child = spawn(process.execPath, [cli, ...args], { cwd: root, env })
+    let text = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    await new Promise((resolve) => child.on('close', resolve))
+    return text
+  }
   const said: Readonly<Record<string, string>> = {
     stderr,
     'the log file': logs.join('\n'),
     'what clients were told': answers.join('\n'),
-    '--check': checked,
+    '--check': await run('--check', file),
+    'doctor and its errors': await run('doctor', '--config', file),
+    'the lines of a change': await run(
+      ...['add', 'talker', '--force', '--config', file],
+      ...['--env', `K=${secret['env']}`, '--', 'x'],
+    ),
+    'the names of secrets': `${await run('secret', 'list')}, ${await run('secret', 'remove', 'canari')}`,
     // What a program wrote on its stdout is in the recording as it was written: it is no frame, and no header.
     'the recording': readFileSync(record, 'utf8').replaceAll(/"junk64":"[^"]*"/g, ''),
   }

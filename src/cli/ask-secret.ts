@@ -1,0 +1,64 @@
+// Asks for secrets on the terminal.
+
+import process from 'node:process'
+import { createInterface } from 'node:readline/promises'
+import type { InputConfig } from '../config/references.js'
+import { escapeText } from '../log/log.js'
+
+const END = /[\r\n\u0004]/
+const INTERRUPT = '\u0003'
+const BACKSPACE = /[\u0008\u007f]/
+
+/** Reads one line, of which the terminal shows nothing. Standard input must be a terminal. */
+export async function askHidden(question: string): Promise<string> {
+  const { stdin, stderr } = process
+  stderr.write(escapeText(question))
+  stdin.setRawMode(true)
+  try {
+    return await new Promise((resolve) => {
+      let line = ''
+      const take = (chunk: Buffer | string): void => {
+        for (const character of chunk.toString()) {
+          if (character === INTERRUPT) interrupt()
+          if (END.test(character)) {
+            stdin.off('data', take)
+            return resolve(line)
+          }
+          line = BACKSPACE.test(character) ? [...line].slice(0, -1).join('') : line + character
+        }
+      }
+      stdin.on('data', take)
+    })
+  } finally {
+    stdin.setRawMode(false)
+    stdin.pause()
+    stderr.write('\n')
+  }
+}
+
+/** The terminal sends no signal while it shows nothing. */
+function interrupt(): void {
+  process.stdin.setRawMode(false)
+  process.kill(process.pid, 'SIGINT')
+}
+
+/** Asks for the value of an input, as VS Code does; undefined for an empty answer without a default. */
+export async function askInput(input: InputConfig): Promise<string | undefined> {
+  const about = input.description ?? input.id
+  const usual = input.default === undefined ? '' : ` [${input.default}]`
+  const choices = input.options.map((option, at) => `  ${at + 1} ${option}\n`).join('')
+  for (const line of choices.split('\n').filter(Boolean)) process.stderr.write(`${escapeText(line)}\n`)
+  const question = `${about}${usual}: `
+  const answer = input.password ? await askHidden(question) : await askShown(question)
+  const value = input.options[Number(answer) - 1] ?? answer
+  return value === '' ? input.default : value
+}
+
+async function askShown(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return (await lines.question(escapeText(question))).trim()
+  } finally {
+    lines.close()
+  }
+}

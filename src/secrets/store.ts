@@ -1,0 +1,226 @@
+// The secrets that a person has set, by name: in the keyring of the system, or in a file that its owner alone can read.
+//
+// The file has every name, so that they can be listed without unlocking anything. The value of a secret that the keyring
+// has is null there.
+
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import process from 'node:process'
+import { readJson } from '../config/json-syntax.js'
+import { isObject } from '../config/kinds.js'
+import { readTextFile } from '../config/text-file.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { errorCode } from '../text/error-text.js'
+
+/** A thousand secrets fit. */
+const FILE_BYTES_MAX = 1024 * 1024
+
+/** Writing takes a millisecond; a lock that is older was left behind by a process that was killed. */
+const LOCK_MS_MAX = 5000
+
+const LOCK_LOOK_MS = 20
+
+/** Where a secret was put. */
+export type SecretPlace = 'keyring' | 'file'
+
+/** A secret could not be read or written; the message says why, and what mends it. */
+export class SecretStoreError extends Error {
+  override readonly name = 'SecretStoreError'
+}
+
+/** The secrets of one user. */
+export class SecretStore {
+  /** The file, which may not be there. */
+  readonly path: string
+  readonly #runtime: Pick<Runtime, 'setTimer' | 'wallNow'>
+  readonly #keyring: () => Promise<Keyring | undefined>
+
+  constructor(
+    path: string,
+    runtime: Pick<Runtime, 'setTimer' | 'wallNow'>,
+    keyring: () => Promise<Keyring | undefined> = openKeyring,
+  ) {
+    this.path = path
+    this.#runtime = runtime
+    this.#keyring = keyring
+  }
+
+  /** Undefined when there is none of that name. @throws SecretStoreError */
+  async get(name: string): Promise<string | undefined> {
+    const value = this.#read().get(name)
+    if (value !== null) return value
+    const keyring = await this.#keyring()
+    if (keyring === undefined)
+      throw new SecretStoreError(
+        `the secret is in the keyring of the system, which cannot be reached; install @napi-rs/keyring beside mcps-proxy, or set it again`,
+      )
+    try {
+      return await keyring.get(name)
+    } catch (error) {
+      throw new SecretStoreError(`the keyring of the system refuses it: ${messageOf(error)}`)
+    }
+  }
+
+  /** @throws SecretStoreError */
+  names(): readonly { readonly name: string; readonly place: SecretPlace }[] {
+    return [...this.#read()].map(([name, value]) => ({ name, place: value === null ? 'keyring' : 'file' }))
+  }
+
+  /** Tells where it was put: in the keyring where there is one that takes it. @throws SecretStoreError */
+  async set(name: string, value: string): Promise<SecretPlace> {
+    const isInKeyring = await this.#putInKeyring(name, value)
+    await this.#change((secrets) => secrets.set(name, isInKeyring ? null : value))
+    return isInKeyring ? 'keyring' : 'file'
+  }
+
+  /** False when there was none. @throws SecretStoreError */
+  async remove(name: string): Promise<boolean> {
+    const value = this.#read().get(name)
+    if (value === undefined) return false
+    if (value === null) await (await this.#keyring())?.remove(name)
+    await this.#change((secrets) => secrets.delete(name))
+    return true
+  }
+
+  async #putInKeyring(name: string, value: string): Promise<boolean> {
+    try {
+      const keyring = await this.#keyring()
+      await keyring?.set(name, value)
+      return keyring !== undefined
+    } catch {
+      return false
+    }
+  }
+
+  #read(): Map<string, string | null> {
+    const file = readTextFile(this.path, FILE_BYTES_MAX)
+    if (file.kind === 'failed' && file.code === 'ENOENT') return new Map()
+    if (file.kind !== 'read') throw new SecretStoreError(`${this.path}: ${file.why}`)
+    if (process.platform !== 'win32' && (file.mode & 0o077) !== 0)
+      throw new SecretStoreError(`${this.path} can be read by others; run chmod 600 on it`)
+    const read = readJson(file.text)
+    const value = read.kind === 'value' ? read.value : undefined
+    if (!isObject(value)) throw new SecretStoreError(`${this.path} is not an object of strings`)
+    return new Map(
+      Object.entries(value).flatMap(([name, each]): [string, string | null][] =>
+        typeof each === 'string' || each === null ? [[name, each]] : [],
+      ),
+    )
+  }
+
+  /** Two processes that change the file at the same time keep both changes. */
+  async #change(change: (secrets: Map<string, string | null>) => unknown): Promise<void> {
+    const folder = dirname(this.path)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    chmodSync(folder, 0o700)
+    await this.#lock()
+    const draft = `${this.path}.${process.pid}.tmp`
+    try {
+      const secrets = this.#read()
+      change(secrets)
+      writeFileSync(draft, `${JSON.stringify(Object.fromEntries(secrets), undefined, 2)}\n`, { mode: 0o600 })
+      renameSync(draft, this.path)
+    } finally {
+      rmSync(draft, { force: true })
+      rmSync(this.#lockPath, { force: true })
+    }
+  }
+
+  get #lockPath(): string {
+    return `${this.path}.lock`
+  }
+
+  async #lock(): Promise<void> {
+    for (;;) {
+      try {
+        return closeSync(openSync(this.#lockPath, 'wx', 0o600))
+      } catch (error) {
+        if (errorCode(error) !== 'EEXIST') throw error
+        await this.#waitForLock()
+      }
+    }
+  }
+
+  async #waitForLock(): Promise<void> {
+    const made = statSync(this.#lockPath, { throwIfNoEntry: false })?.mtimeMs ?? Infinity
+    if (this.#runtime.wallNow() - made > LOCK_MS_MAX) rmSync(this.#lockPath, { force: true })
+    else await new Promise<void>((resolve) => void this.#runtime.setTimer(LOCK_LOOK_MS, resolve))
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+// The keyring comes through a package that people install who want it: it has native code, and is no part of this one.
+
+/** The name under which the keyring has the secrets. */
+const SERVICE = 'mcps-proxy'
+
+/** One that lives in the memory of the kernel would be empty after a restart of the machine. */
+const LASTING = { linux: { store: 'secret-service' } }
+
+export interface Keyring {
+  get(name: string): Promise<string | undefined>
+  set(name: string, value: string): Promise<void>
+  remove(name: string): Promise<void>
+}
+
+/** An entry, as `@napi-rs/keyring` has them. */
+interface Entry {
+  getPassword(): Promise<unknown>
+  setPassword(value: string): Promise<unknown>
+  deleteCredential(): Promise<unknown>
+}
+
+/** Undefined where the package is not installed, or the system has no keyring. */
+export async function openKeyring(): Promise<Keyring | undefined> {
+  try {
+    // The compiler would want a package of this name, which is not among ours.
+    const specifier: string = '@napi-rs/keyring'
+    const module: unknown = await import(specifier)
+    const entryOf = (name: string): Entry => newEntry(module, name)
+    entryOf('probe')
+    return keyringOf(entryOf)
+  } catch {
+    return undefined
+  }
+}
+
+function keyringOf(entryOf: (name: string) => Entry): Keyring {
+  return {
+    get: async (name) => {
+      const value = await entryOf(name).getPassword()
+      return typeof value === 'string' ? value : undefined
+    },
+    set: async (name, value) => void (await entryOf(name).setPassword(value)),
+    remove: async (name) => void (await entryOf(name).deleteCredential()),
+  }
+}
+
+function newEntry(module: unknown, name: string): Entry {
+  if (!hasEntries(module)) throw new Error('the package has no AsyncEntry')
+  return new module.AsyncEntry(SERVICE, name, LASTING)
+}
+
+interface KeyringModule {
+  readonly AsyncEntry: new (service: string, name: string, options: object) => Entry
+}
+
+function hasEntries(module: unknown): module is KeyringModule {
+  return (
+    typeof module === 'object' &&
+    module !== null &&
+    'AsyncEntry' in module &&
+    typeof module.AsyncEntry === 'function'
+  )
+}

@@ -1,0 +1,83 @@
+// `secret` as a person uses it.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { cli, itServer } from '../integration/support/programs.js'
+import { type Scope, scratch, spawnProgram } from '../integration/support/spawned.js'
+import { until } from '../integration/support/waiting.js'
+import { writeFileSync } from 'node:fs'
+
+interface Result {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+function run(home: string, args: readonly string[], input = ''): Result {
+  const env = { PATH: process.env['PATH'], HOME: home }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
+    env,
+    input,
+    encoding: 'utf8',
+  })
+  return { code: status, out: stdout, err: stderr }
+}
+
+describe('secret', () => {
+  test('sets, lists and removes, and shows no value', (t: Scope) => {
+    const home = scratch(t)
+    const set = run(home, ['secret', 'set', 'github'], 'canary-value\n')
+    assert.equal(set.code, 0)
+    const file = join(home, '.mcps-proxy', 'secrets.json')
+    assert.match(set.out, /^github is set, in /)
+    assert.match(set.err, /no keyring of the system can be used/)
+    assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), { github: 'canary-value' })
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    const list = run(home, ['secret', 'list'])
+    assert.deepEqual([list.code, list.out], [0, 'github\n'])
+    assert.match(run(home, ['secret', 'remove', 'githab']).err, /did you mean github\?/)
+    assert.deepEqual(run(home, ['secret', 'remove', 'github']), {
+      code: 0,
+      out: 'github is removed\n',
+      err: '',
+    })
+    assert.equal(
+      [set, list].some(({ out, err }) => `${out}${err}`.includes('canary-value')),
+      false,
+    )
+  })
+
+  const mistakes: readonly (readonly [title: string, args: readonly string[], why: RegExp])[] = [
+    ['nothing to do', [], /needs set, list or remove/],
+    ['a value among the arguments', ['set', 'github', 'canary-value'], /takes one name; the value is typed/],
+    ['no name', ['set'], /needs the name of a secret/],
+    ['a name that no reference can have', ['set', 'a}b'], /the name cannot be used/],
+    ['an empty value', ['set', 'github'], /the value is empty/],
+  ]
+  for (const [title, args, why] of mistakes)
+    test(`refuses ${title}`, (t: Scope) => {
+      const { code, err } = run(scratch(t), ['secret', ...args])
+      assert.equal(code, 2)
+      assert.match(err, why)
+      assert.doesNotMatch(err, /canary-value/)
+    })
+
+  test('reaches a proxy that runs', async (t: Scope) => {
+    const home = scratch(t)
+    const file = join(home, 'config.json')
+    writeFileSync(file, JSON.stringify({ mcpServers: { a: itServer({ KEY: '${keyring:key}' }) } }))
+    const env = { PATH: process.env['PATH'], HOME: home }
+    const proxy = spawnProgram(t, process.execPath, [cli, 'stdio', '--config', file], { env })
+    await proxy.client.open()
+    assert.match(proxy.stderr, /the secret key is not set; run mcps-proxy secret set key/)
+    // Until the proxy watches the file, a change is not seen.
+    await until(() => {
+      run(home, ['secret', 'set', 'key'], 'canary-value')
+      return proxy.stderr.includes('configuration changed')
+    })
+    assert.doesNotMatch(proxy.stderr, /canary-value/)
+  })
+})
