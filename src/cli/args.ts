@@ -171,7 +171,9 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
 function nameOf(mode: CommandMode): string {
   if (mode === 'ask') return asks.join(', ')
   if (mode === 'edit') return 'add'
-  return mode === 'replay' || mode === 'sandbox' || mode === 'status' || mode === 'secret' ? mode : spelled(mode)
+  return mode === 'replay' || mode === 'sandbox' || mode === 'status' || mode === 'secret'
+    ? mode
+    : spelled(mode)
 }
 
 function mistakeInWords(tokens: Tokens): Usage | undefined {

@@ -5,9 +5,10 @@ import { createInterface } from 'node:readline/promises'
 import type { InputConfig } from '../config/references.js'
 import { escapeText } from '../log/log.js'
 
-const END = /[\r\n\u0004]/
+/** The keys as a terminal sends them that hides them: Enter and Ctrl-D, Ctrl-C, Backspace. */
+const END = '\r\n\u0004'
 const INTERRUPT = '\u0003'
-const BACKSPACE = /[\u0008\u007f]/
+const BACKSPACE = '\u0008\u007f'
 
 /** Reads one line, of which the terminal shows nothing. Standard input must be a terminal. */
 export async function askHidden(question: string): Promise<string> {
@@ -20,11 +21,11 @@ export async function askHidden(question: string): Promise<string> {
       const take = (chunk: Buffer | string): void => {
         for (const character of chunk.toString()) {
           if (character === INTERRUPT) interrupt()
-          if (END.test(character)) {
+          if (END.includes(character)) {
             stdin.off('data', take)
             return resolve(line)
           }
-          line = BACKSPACE.test(character) ? [...line].slice(0, -1).join('') : line + character
+          line = BACKSPACE.includes(character) ? line.replace(/.$/su, '') : line + character
         }
       }
       stdin.on('data', take)

@@ -23,7 +23,7 @@ const separatorSign = '${/}'
 const escaped = /\$\$\{/g
 const foreign = /(?<!\$)\$\{[^}]*\}?/g
 
-/** Where values come from. */
+/** The sources of values. */
 export interface ExpansionSources extends PathBase {
   readonly env: Environment
   /** Names that the environment need not have, such as `userHome`. */

@@ -24,7 +24,7 @@ export interface InputConfig {
   readonly options: readonly string[]
 }
 
-/** What belongs to the references of one configuration. */
+/** The part of a configuration that belongs to its references. */
 export interface ReferencesAbout {
   readonly inputs: readonly InputConfig[]
   /** Absolute. */
@@ -41,7 +41,7 @@ export interface References {
   declare(about: ReferencesAbout): void
 }
 
-/** Resolves nothing: for whoever needs only the shape of a configuration. */
+/** Resolves nothing, for readers that need only the shape of a configuration. */
 export const unresolved: References = { resolve: () => undefined, declare: () => undefined }
 
 /** Notes references, and knows the resolutions that were found for them. */

@@ -27,7 +27,7 @@ export interface Fetching {
   readonly secretsFile: string
   /** The real one unless given. */
   readonly runtime?: Runtime | undefined
-  /** Absent where nobody can be asked. */
+  /** Absent without a terminal. */
   readonly ask?: AskInput | undefined
   /** Whether the programs of `${cmd:…}` are started; otherwise these stay unresolved. */
   readonly runsPrograms: boolean
@@ -40,9 +40,8 @@ export type AskInput = (input: InputConfig) => Promise<string | undefined>
 interface Sources {
   readonly runtime: Runtime
   readonly store: SecretStore
-  /** What the configuration says of its references. */
   readonly about: ReferencesAbout
-  /** Undefined where nobody can be asked. */
+  /** Undefined without a terminal. */
   readonly ask: AskInput | undefined
 }
 

@@ -29,7 +29,7 @@ const LOCK_MS_MAX = 5000
 
 const LOCK_LOOK_MS = 20
 
-/** Where a secret was put. */
+/** The two places for a secret. */
 export type SecretPlace = 'keyring' | 'file'
 
 /** A secret could not be read or written; the message says why, and what mends it. */
@@ -183,7 +183,7 @@ interface Entry {
 }
 
 /** Undefined where the package is not installed, or the system has no keyring. */
-export async function openKeyring(): Promise<Keyring | undefined> {
+async function openKeyring(): Promise<Keyring | undefined> {
   try {
     // The compiler would want a package of this name, which is not among ours.
     const specifier: string = '@napi-rs/keyring'

@@ -203,8 +203,15 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
     '--check': await run('--check', file),
     'doctor and its errors': await run('doctor', '--config', file),
     'the lines of a change': await run(
-      ...['add', 'talker', '--force', '--config', file],
-      ...['--env', `K=${secret['env']}`, '--', 'x'],
+      'add',
+      'talker',
+      '--force',
+      '--config',
+      file,
+      '--env',
+      `K=${secret['env']}`,
+      '--',
+      'x',
     ),
     'the names of secrets': `${await run('secret', 'list')}, ${await run('secret', 'remove', 'canari')}`,
     // What a program wrote on its stdout is in the recording as it was written: it is no frame, and no header.
