@@ -70,7 +70,11 @@ interface Report {
   readonly isJson?: boolean
 }
 
-const inBrief: Lines = (_, trial, hint) => [...inWords(trial), ...(hint === undefined ? [] : [hint])]
+const inBrief: Lines = (_, trial, hint) => [
+  ...inWords(trial),
+  ...(trial.crossing === undefined || trial.failure !== undefined ? [] : [trial.crossing]),
+  ...(hint === undefined ? [] : [hint]),
+]
 
 const inOneLine: Lines = (_, { failure, tools, revision = '' }) => [
   failure === undefined ? `ready   ${counted(tools, 'tool')}, ${revision}` : `failed  ${failure}`,
@@ -82,11 +86,17 @@ const TOKEN_BYTES = 4
 const inDetail: Lines = (server, trial, hint) => {
   const tokens = Math.round(trial.toolBytes / TOKEN_BYTES)
   const cost = trial.tools === 0 ? [] : [`its tools cost a model about ${tokens} tokens (an estimate)`]
-  return [...inBrief(server, trial, hint), ...cost, ...trial.warnings, ...mendsOf(server, trial)]
+  const mends = [...(hint === undefined ? [] : [hint]), ...mendsOf(server, trial)]
+  return [...inWords(trial), ...cost, ...trial.warnings, ...mends]
 }
 
 /** One sentence for each failure that has a usual cause. */
-function mendsOf({ name, kind }: ServerConfig, { failure = '' }: Trial): string[] {
+function mendsOf({ name, kind }: ServerConfig, { failure = '', warnings }: Trial): string[] {
+  const [, variable] = /^variable (\S+) is not set$/.exec(failure) ?? []
+  if (variable !== undefined)
+    return [`set it where the proxy starts, or write a default: \${${variable}:-value}`]
+  if (warnings.some((warning) => warning.startsWith('stdout has a line')))
+    return ['a server writes its log to stderr: look for its option for quiet output; the line is skipped']
   if (kind === 'http' && /\b401\b/.test(failure))
     return [`it wants a login: set "headers": { "Authorization": "Bearer …" } of '${name}'`]
   if (kind === 'http' && /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|cannot be reached/.test(failure))
@@ -156,15 +166,14 @@ function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
 }
 
 /** Why a server failed is often only on its stderr. */
-function inWords({ failure, revision, evidence, crossing, tools, ms, lastWords }: Trial): string[] {
+function inWords({ failure, revision, evidence, tools, ms, lastWords }: Trial): string[] {
   if (failure !== undefined)
     return [
       `failed after ${ms} ms: ${failure}`,
       ...lastWords.filter((line) => !failure.includes(line.trim())),
     ]
   const found = evidence === undefined ? '' : ` (${evidenceInWords[evidence]})`
-  const ready = `ready in ${ms} ms: ${counted(tools, 'tool')}, revision ${revision ?? 'unknown'}${found}`
-  return crossing === undefined ? [ready] : [ready, crossing]
+  return [`ready in ${ms} ms: ${counted(tools, 'tool')}, revision ${revision ?? 'unknown'}${found}`]
 }
 
 /** The servers that were tried, and on a terminal also those that are still starting. */

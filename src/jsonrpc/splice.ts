@@ -11,7 +11,7 @@ import type { Span } from './scan.js'
 import type { RequestId } from './request-id.js'
 import { rawAt } from './text.js'
 
-/** Why a forwarded message may differ from what came in; the README prints this list. */
+/** Why a forwarded message may differ from what came in; docs/wire.md prints this list. */
 export const editReasons = [
   'id',
   'name',

@@ -1,7 +1,7 @@
 // The page with the figures and the tables that `npm run bench` prints.
 
 import assert from 'node:assert'
-import { readFileSync, readdirSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pageTables, pageTitles } from '../../bench/page-tables.js'
@@ -16,13 +16,7 @@ function row(figure: string, way: string, median: number, aim: Row['aim']): Row 
 
 describe('the tables of the page with the figures', () => {
   test('have the lines that the page has', () => {
-    const pages = [
-      'README.md',
-      ...readdirSync(join(root, 'docs'))
-        .filter((name) => name.endsWith('.md'))
-        .map((name) => join('docs', name)),
-    ]
-    const text = pages.map((page) => readFileSync(join(root, page), 'utf8')).join('\n')
+    const text = readFileSync(join(root, 'bench/README.md'), 'utf8')
     assert.deepEqual(
       pageTitles.filter((title) => !text.includes(`| ${title} |`)),
       [],

@@ -246,6 +246,7 @@ describe('doctor', () => {
     ),
     junk: { command: 'sh', args: ['-c', `echo hello; exec ${process.execPath} ${memory.args.join(' ')}`] },
     down: { url: 'http://127.0.0.1:9/mcp' },
+    unset: { command: '${IT_SURELY_NOT_SET}' },
   }
 
   test('names the cause of each failure and what mends it', (t) => {
@@ -259,9 +260,12 @@ describe('doctor', () => {
       /^ {2}needs +failed .*exited with code 1: Error: IT_DOCTOR_KEY is not set$/m,
       /^ +IT_DOCTOR_KEY is set here and not passed on; add "inheritEnv": \["IT_DOCTOR_KEY"\] to the server$/m,
       /^ +stdout has a line that is no JSON-RPC message: hello$/m,
+      /^ +a server writes its log to stderr: look for its option for quiet output; the line is skipped$/m,
+      /^ {2}unset +failed .*variable IT_SURELY_NOT_SET is not set$/m,
+      /^ +set it where the proxy starts, or write a default: \$\{IT_SURELY_NOT_SET:-value\}$/m,
       /^ {2}down +failed .*127\.0\.0\.1:9/m,
       /^ +nothing answers there: check "url" of 'down', and that the server runs$/m,
-      /^ {2}started: 2 ready, 3 failed$/m,
+      /^ {2}started: 2 ready, 4 failed$/m,
     ])
       assert.match(out, line)
   })

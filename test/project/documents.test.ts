@@ -52,8 +52,11 @@ describe('examples in the documents', () => {
   test('are in languages that are checked here', () => {
     assert.deepEqual([...new Set(blocks.map(({ language }) => language))].sort(), [
       '',
+      // Of reverse proxies: test/system tries both with settings of its own.
+      'caddy',
       'json',
       'jsonl',
+      'nginx',
       // Run by test/system/sandbox-picture.test.ts.
       'python',
       'sh',
