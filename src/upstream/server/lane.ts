@@ -78,6 +78,9 @@ export class ServerLane implements Lane, ServerView {
     this.#standIn = undefined
     standIn.#deferred.delete(this)
     if (standIn.described !== undefined) this.#keptView.borrow(standIn.described)
+    // What was kept of an earlier start shows again where the other lane has failed since.
+    const differing = listKinds.filter((kind) => standIn.items(kind) !== this.items(kind))
+    for (const client of this.#inbox.clients) client.listsChanged(differing)
   }
 
   /** Its own process is wanted. */

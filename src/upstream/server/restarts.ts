@@ -67,7 +67,7 @@ export class Restarts {
   #nextAt = -Infinity
   #crashedAt = -Infinity
   /** A process has come up since the last crash. */
-  #isProven: boolean
+  isProven: boolean
   #trial: Trial | undefined
 
   /** `wasWell` says that the server came up in an earlier run of the proxy. */
@@ -77,7 +77,7 @@ export class Restarts {
     runtime: Pick<Runtime, 'now' | 'random'>,
     wasWell: boolean = false,
   ) {
-    this.#isProven = wasWell
+    this.isProven = wasWell
     this.#policy = policy
     this.#firstDelayMs = firstDelayMs
     this.#runtime = runtime
@@ -97,12 +97,12 @@ export class Restarts {
    * Resolves with the result of the start that has to end before another one may begin; undefined when one may begin.
    */
   get trial(): Promise<UpstreamError | undefined> | undefined {
-    return this.#isProven ? undefined : this.#trial?.over
+    return this.isProven ? undefined : this.#trial?.over
   }
 
   begin(): Start {
     const startedAt = this.#runtime.now()
-    const trial = this.#isProven ? undefined : new Trial()
+    const trial = this.isProven ? undefined : new Trial()
     this.#trial = trial ?? this.#trial
     const over = (failure: UpstreamError | undefined): void => {
       if (this.#trial === trial) this.#trial = undefined
@@ -113,7 +113,7 @@ export class Restarts {
       succeeded: () => {
         // A process that was started before the last crash does not show that another start would succeed.
         if (startedAt >= this.#crashedAt) {
-          this.#isProven = true
+          this.isProven = true
           this.isBroken = false
         }
         over(undefined)
@@ -136,7 +136,7 @@ export class Restarts {
     const now = this.#runtime.now()
     this.failure = failure
     this.#crashedAt = now
-    this.#isProven = false
+    this.isProven = false
     this.#recent = [...this.#recent.filter((at) => now - at < windowMs), now]
     this.#inARow++
     const opens = this.#onTrial || this.#recent.length >= crashesMax
@@ -242,11 +242,17 @@ export class Supervisor {
     this.#conditions = conditions
   }
 
-  /** `broken` while the breaker is open and this process is down. */
+  /**
+   * `broken` while the breaker is open and this process is down. A crash does not count once another process of the server
+   * has come up, unless this one is being started again: it is as good as `stopped`.
+   */
   get state(): State['kind'] | 'broken' {
-    const { kind } = this.#state
-    const isDown = kind === 'starting' || kind === 'waiting'
-    return isDown && this.#context.restarts.isBroken ? 'broken' : kind
+    const { restart, restarts } = this.#context
+    const state = this.#state
+    if (state.kind !== 'starting' && state.kind !== 'waiting') return state.kind
+    if (restarts.isBroken) return 'broken'
+    const isAtRest = state.kind === 'waiting' && state.timer === undefined
+    return isAtRest && restart && restarts.isProven ? 'stopped' : state.kind
   }
 
   /** Why the last connection ended or could not be opened. */

@@ -98,7 +98,9 @@ export class Workers {
     if (states.includes('ready')) return 'connected'
     if (states.includes('starting')) return 'starting'
     // A process at rest comes back for the next call.
-    if (states.includes('stopped')) return this.#inbox.facts === undefined ? 'starting' : 'connected'
+    const isAtRest = states.includes('stopped')
+    if (isAtRest && this.#inbox.facts !== undefined) return 'connected'
+    if (isAtRest && this.failure === undefined) return 'starting'
     return states.includes('closed') ? 'disconnected' : 'error'
   }
 
