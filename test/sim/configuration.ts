@@ -10,6 +10,9 @@ import { type FrontPlan, type LimitsPlan, type ReloadKind, type ServerPlan, STAR
 /** How long lists wait for servers that are starting; short, so that an answer that is late is found. */
 export const GRACE_MS = 1000
 
+/** How soon the proxy answers what it answers itself. */
+export const OWN_MS = 100
+
 /** Who comes over HTTP without a session: all of them are one, as nobody asks who they are. */
 export const EVERYBODY = 'everybody'
 

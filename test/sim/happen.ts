@@ -1,6 +1,7 @@
 // What happens to one server.
 
 import type { Brain } from './brain.js'
+import { GRACE_MS, OWN_MS } from './configuration.js'
 import type { Op } from './plan.js'
 import type { SimServer } from './server.js'
 import type { World } from './world.js'
@@ -71,7 +72,11 @@ function unlisted(
 function reload(world: World, server: SimServer, how: Extract<Op, { readonly kind: 'reload' }>['how']): void {
   const { name } = server.facts.plan
   world.host.ledger.reloaded(name)
-  for (const entry of world.host.ledger.entries.values())
+  for (const entry of world.host.ledger.entries.values()) {
     if (entry.service === name || entry.method.endsWith('/list')) entry.mustSucceed = false
+    // A call that comes to the proxy after the change has a name that may be of any server which is starting.
+    if (entry.service === name && entry.answers.length === 0)
+      entry.budgetMs = Math.max(entry.budgetMs, GRACE_MS + OWN_MS)
+  }
   world.reload(name, how)
 }

@@ -4,16 +4,13 @@ import type { Claim } from './claim.js'
 import { ClaimedCall, type ClaimedCallParts } from './claimed-call.js'
 import type { Asking } from './asking.js'
 import type { SimClient } from './client.js'
-import { GRACE_MS } from './configuration.js'
+import { GRACE_MS, OWN_MS } from './configuration.js'
 import { happen } from './happen.js'
 import { GONE } from './kept-plan.js'
 import type { Entry } from './ledger.js'
 import type { Op, ReadMethod, ServerPlan } from './plan.js'
 import { ODDITIES, type Work, answeredDeeds } from './work.js'
 import type { World } from './world.js'
-
-/** How soon the proxy answers what it answers itself. */
-const OWN_MS = 100
 
 /** Requests of one client that stay open. */
 const LISTENS_MAX = 8
