@@ -18,8 +18,13 @@ const ENOUGH = 64
 /** By then everything works again. */
 const RECOVERY_MS = 60_000
 
-/** When calls are tried meanwhile, the last of which must be answered well. */
-const TRIES_MS = [35_000, 15_000] as const
+/**
+ * When calls are tried meanwhile, the last of which must be answered well.
+ *
+ * A server that kept crashing is left alone for 36 s at most. The first call after that starts the process of its client, and
+ * a client that listens to no stream sees with its next list what that process has.
+ */
+const TRIES_MS = [37_000, 13_000] as const
 
 const SPACE_MS = 1000
 
