@@ -10,26 +10,18 @@ import { findId } from './id-finder.js'
 import type { Line } from './line.js'
 import { FamiliarText } from './fast/familiar-text.js'
 import type { LongLine } from './fast/long-line.js'
-import { NamedMembers } from './fast/named-members.js'
-import { Members, membersAt } from './members.js'
+import { Members } from './members.js'
 import { type RequestId, canonical, readId } from './request-id.js'
-import {
-  MEMBERS_MAX,
-  type RoutedNames,
-  envelopeNames,
-  indexOfName,
-  metaNames,
-  paramsNames,
-} from './routed-names.js'
-import { type MemberSink, Scanner, type Span } from './scan.js'
+import { type RoutedNames, messageNames, metaNames, paramsNames } from './routed-names.js'
+import { Scanner, type Span } from './scan.js'
 import { isKey, stringAt } from './text.js'
 
 /** The limits of a frame; `src/limits.ts` has the values. */
 export interface FrameLimits {
   readonly depthMax: number
   readonly methodBytesMax: number
-  /** Members of results that somebody acts on. */
-  readonly resultNames?: RoutedNames | undefined
+  /** The members of a message by which it is routed; `messageNamesWith` adds those of results. */
+  readonly names?: RoutedNames | undefined
 }
 
 export const defaultFrameLimits: FrameLimits = { depthMax: 128, methodBytesMax: 256 }
@@ -63,8 +55,8 @@ export interface ResultFrame {
   readonly id: RequestId
   readonly idSpan: Span
   readonly result: Span
-  /** Its members of those names, where they were asked for, and it is an object. */
-  readonly named?: NamedMembers | undefined
+  /** Its members, where its frame limits name some of them, and it is an object. */
+  readonly named?: Members | undefined
 }
 
 /** An error response; `id` is undefined when the peer could not read the request's. */
@@ -153,24 +145,13 @@ function addressed(error: FrameError, line: Line): FrameError {
   return new FrameError(error.code, error.message, error.offset, isCall ? id : undefined)
 }
 
-/** The values of `envelope`, in its order. */
-type Envelope = (Span | undefined)[]
-
 /** Reads one frame; lives for one call. */
-class FrameReader implements MemberSink {
+class FrameReader {
   readonly #line: Line
   readonly #limits: FrameLimits
   readonly #latest: LatestTexts | undefined
   readonly #strings: readonly number[] | undefined
-  /** Where the values of the six members of an envelope stand; nearly every message has no other. */
-  readonly #values: Envelope = [undefined, undefined, undefined, undefined, undefined, undefined]
-  /** The members of `params`; undefined where that is no object. */
-  #paramsMembers: Members | undefined
-  /** Those of `result` that somebody acts on. */
-  #named: NamedMembers | undefined
-  #size = 0
-  /** Whether a key is none of the six, or stands twice: then somebody has to look at all of them. */
-  #isOdd = false
+  readonly #members: Members
   /** The id that an error may be addressed to. */
   #asker: RequestId | undefined
 
@@ -179,51 +160,28 @@ class FrameReader implements MemberSink {
     this.#limits = limits
     this.#latest = latest
     this.#strings = strings
+    this.#members = new Members(line, limits.names ?? messageNames)
   }
 
   read(): Frame {
     const line = this.#line
     const scanner = new Scanner(line, this.#limits.depthMax, this.#strings)
     const start = line[0] === OPEN_OBJECT ? 0 : scanner.skipSpace(0)
-    if (line[start] !== OPEN_OBJECT) return this.#notAnObject(scanner, start)
-    const end = scanner.object(start, 1, this)
-    scanner.finish(end)
-    return this.#classify(scanner.hasBreaks, start, end)
+    const isObject = line[start] === OPEN_OBJECT
+    scanner.finish(isObject ? scanner.object(start, 1, this.#members) : scanner.value(start, 0))
+    if (!isObject) throw new FrameError('FRAME_ENVELOPE', 'a message is one object', start)
+    return this.#classify(scanner.hasBreaks)
   }
 
-  inside(key: number, keyEnd: number): MemberSink | undefined {
-    if (isKey(this.#line, key, keyEnd, 'params')) {
-      this.#paramsMembers = new Members(this.#line, paramsNames, this.#latest?.name)
-      return this.#paramsMembers
-    }
-    const { resultNames } = this.#limits
-    if (resultNames === undefined || !isKey(this.#line, key, keyEnd, 'result')) return undefined
-    this.#named = new NamedMembers(this.#line, resultNames)
-    return this.#named
-  }
-
-  add(key: number, keyEnd: number, start: number, end: number): boolean {
-    const name = indexOfName(this.#line, key, keyEnd, envelopeNames.exact)
-    if (name < 0 || this.#values[name] !== undefined) this.#isOdd = true
-    else this.#values[name] = { start, end }
-    return ++this.#size <= MEMBERS_MAX
-  }
-
-  #notAnObject(scanner: Scanner, start: number): never {
-    scanner.finish(scanner.value(start, 0))
-    throw new FrameError('FRAME_ENVELOPE', 'a message is one object', start)
-  }
-
-  #classify(multiline: boolean, start: number, end: number): Frame {
+  #classify(multiline: boolean): Frame {
     const line = this.#line
-    const [jsonrpc, idSpan, method, params, result, error] = this.#values
+    const [jsonrpc, idSpan, method, params, result, error] = this.#members.values
     const isNull = idSpan !== undefined && line[idSpan.start] === NULL
     const id = idSpan === undefined || isNull ? undefined : readId(line, idSpan.start, idSpan.end)
     // The id of an answer is not its sender's own.
     const hasOutcome = result !== undefined || error !== undefined
     this.#asker = method === undefined && hasOutcome ? undefined : id
-    if (this.#isOdd || this.#paramsMembers?.isOdd === true || this.#paramsMembers?.inner?.isOdd === true)
-      this.#refuseAmbiguity({ start, end })
+    this.#refuseAmbiguity()
     this.#refuseOtherVersions(jsonrpc)
     if (method !== undefined) {
       if (hasOutcome) this.#invalid("a message with 'method' has no 'result' or 'error'")
@@ -235,7 +193,7 @@ class FrameReader implements MemberSink {
     if (result === undefined) return this.#invalid("a message has a 'method', a 'result' or an 'error'")
     if (id === undefined || idSpan === undefined)
       return this.#invalid("a result names the 'id' of its request")
-    return { kind: 'result', line, multiline, id, idSpan, result, named: this.#named }
+    return { kind: 'result', line, multiline, id, idSpan, result, named: this.#members.inner('result') }
   }
 
   #call(
@@ -264,22 +222,23 @@ class FrameReader implements MemberSink {
     if (span !== undefined && this.#line[span.start] !== OPEN_OBJECT) {
       this.#invalid("'params' must be an object", span)
     }
-    const members = this.#paramsMembers ?? noMembers
-    const metaSpan = members.span('_meta')
-    return { span, members, metaSpan, meta: members.inner ?? noMembers }
+    const members = this.#members.inner('params')
+    if (members === undefined) return { span, members: noMembers, metaSpan: undefined, meta: noMembers }
+    members.latestText = this.#latest?.name
+    return { span, members, metaSpan: members.span('_meta'), meta: members.inner('_meta') ?? noMembers }
   }
 
-  /** Some key is not a routed one, or stands twice. */
-  #refuseAmbiguity(whole: Span): void {
-    const members = this.#paramsMembers
-    const all = this.#isOdd ? membersAt(this.#line, whole) : undefined
-    const outer = all === undefined ? undefined : ambiguity(all, envelopeNames)
-    const found = outer ?? ambiguity(members, paramsNames) ?? ambiguity(members?.inner, metaNames)
+  /** Looks at all keys where one is no routed name, or stands twice. */
+  #refuseAmbiguity(): void {
+    const whole = this.#members
+    const params = whole.inner('params')
+    if (!whole.isOdd && params?.isOdd !== true && params?.inner('_meta')?.isOdd !== true) return
+    const outer = ambiguity(whole, messageNames)
+    const found = outer ?? ambiguity(params, paramsNames) ?? ambiguity(params?.inner('_meta'), metaNames)
     if (found === undefined) return
-    // Of two ids nobody knows which one its sender waits for.
-    const hasTwoIds = outer !== undefined && all !== undefined && spellings(all, 'id') > 1
-    const asker = hasTwoIds ? undefined : this.#asker
-    throw new FrameError('FRAME_AMBIGUOUS', found.message, found.offset, asker)
+    // With two ids it is unknown which one the sender waits for.
+    const hasTwoIds = outer !== undefined && spellings(whole, 'id') > 1
+    throw new FrameError('FRAME_AMBIGUOUS', found.message, found.offset, hasTwoIds ? undefined : this.#asker)
   }
 
   #refuseOtherVersions(span: Span | undefined): void {

@@ -1,8 +1,9 @@
 // The members of one object, as spans.
 
-import { OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
+import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT } from './ascii.js'
 import { FrameError } from './errors.js'
 import type { FamiliarText } from './fast/familiar-text.js'
+import type { LongLine } from './fast/long-line.js'
 import { MEMBERS_MAX, type RoutedNames, indexOfName } from './routed-names.js'
 import { type MemberSink, Scanner, type Span } from './scan.js'
 import { isKey, stringAt } from './text.js'
@@ -13,37 +14,50 @@ export interface Member {
   readonly value: Span
 }
 
-/** Of a member: where its key begins and ends, and its value. In place of a key's end may stand which routed name it is. */
-const FIELDS = 4
-const NO_NAME = -1
-/** The first of the routed names; the next ones are less. */
-const FIRST_NAME = -1
+/** A member with one of the names that the proxy acts on, and its neighbours. */
+export interface NamedMember extends Member {
+  readonly name: string
+  /** How many members the object has before it. */
+  readonly index: number
+  /** The end of the member before it. */
+  readonly before: number
+  /** The start of the next member's key; undefined for the last member. */
+  readonly next: number | undefined
+}
 
-/** How many members of an object that is not routed by are kept: more than any real object has, and less than a megabyte of offsets. */
+/** The integers of a member: start and end of its key, start and end of its value, and the number of its name. */
+const FIELDS = 5
+const NO_NAME = -1
+const NONE: readonly NamedMember[] = []
+const NOTHING = Buffer.alloc(0)
+
+/** More members than any real object has, and less than a megabyte of offsets. */
 const UNROUTED_MEMBERS_MAX = 10_000
 
-/** How many items of an array are kept where the caller names no limit, for the same reason. */
+/** The same for the items of an array, where the caller names no limit. */
 const ITEMS_MAX = 10_000
 
 /** An object's members in the order in which they are written; spans count from the start of the bytes. */
 export class Members implements MemberSink {
   readonly bytes: Buffer
-  /** By which messages are routed, where the object is one of those that name them. */
-  readonly #routed: RoutedNames | undefined
-  /** The string that was read last of a message before. */
-  readonly #latestText: FamiliarText | undefined
-  readonly #places: number[] = []
+  /** Whether a key is no routed name, or stands twice: `ambiguity` must then compare all keys. */
+  isOdd = false
+  /** Gives the text of `string`, which the messages of one connection often have in common. */
+  latestText: FamiliarText | undefined
+  readonly #names: RoutedNames | undefined
+  /** The message, where it is in parts. */
+  readonly #long: LongLine | undefined
+  #places: number[] = []
   /** The routed names that stand here, as bits. */
   #seen = 0
-  /** Whether a key is no routed name, or stands twice: then somebody has to look at all of them. */
-  isOdd = false
-  /** The members of the member that is routed by too. */
-  inner: Members | undefined
+  /** The last member whose own members are routed by too, and those. */
+  #innerKey = ''
+  #inner: Members | undefined
 
-  constructor(bytes: Buffer, routed?: RoutedNames, latestText?: FamiliarText) {
+  constructor(bytes: Buffer, names?: RoutedNames, long?: LongLine) {
     this.bytes = bytes
-    this.#routed = routed
-    this.#latestText = latestText
+    this.#names = names
+    this.#long = long
   }
 
   get size(): number {
@@ -51,23 +65,27 @@ export class Members implements MemberSink {
   }
 
   inside(key: number, keyEnd: number): MemberSink | undefined {
-    const inner = this.#routed?.inner
-    if (inner === undefined || !isKey(this.bytes, key, keyEnd, inner.key)) return undefined
-    this.inner = new Members(this.bytes, inner.names)
-    return this.inner
+    const inners = this.#names?.inners
+    if (inners === undefined) return undefined
+    for (const inner of inners) {
+      if (!isKey(this.bytes, key, keyEnd, inner.key)) continue
+      this.#innerKey = inner.key
+      this.#inner = new Members(this.bytes, inner.names)
+      return this.#inner
+    }
+    return undefined
   }
 
   /** Gives false when the object has more members than are kept. */
   add(key: number, keyEnd: number, value: number, end: number): boolean {
-    const routed = this.#routed
-    const name = routed === undefined ? NO_NAME : indexOfName(this.bytes, key, keyEnd, routed.exact)
-    this.#places.push(key, name === NO_NAME ? keyEnd : FIRST_NAME - name, value, end)
-    if (routed === undefined) return this.#places.length <= UNROUTED_MEMBERS_MAX * FIELDS
-    const bit = 1 << name
-    // No name is the thirty-second: a shift by -1 sets that bit.
-    if (bit < 0 || (this.#seen & bit) !== 0) this.isOdd = true
-    this.#seen |= bit
-    return this.#places.length <= MEMBERS_MAX * FIELDS
+    const name = this.#names === undefined ? NO_NAME : this.#numberOf(this.#names, key, keyEnd)
+    this.#places.push(key, keyEnd, value, end, name)
+    return this.#places.length <= FIELDS * (this.#names === undefined ? UNROUTED_MEMBERS_MAX : MEMBERS_MAX)
+  }
+
+  /** The members of the member `key`; undefined where it is not routed by, or no object. */
+  inner(key: string): Members | undefined {
+    return this.#innerKey === key ? this.#inner : undefined
   }
 
   /** The value of the member called `name`, written without escapes. */
@@ -77,10 +95,20 @@ export class Members implements MemberSink {
     return undefined
   }
 
+  /** The values of the routed names, by their numbers; the first of several. */
+  get values(): (Span | undefined)[] {
+    const values: (Span | undefined)[] = []
+    for (let at = this.#places.length - FIELDS; at >= 0; at -= FIELDS) {
+      const number = this.#places[at + 4] ?? NO_NAME
+      if (number !== NO_NAME) values[number] = this.#span(at + 2)
+    }
+    return values
+  }
+
   /** The text of the string member called `name`. */
   string(name: string): string | undefined {
     const span = this.span(name)
-    return this.#latestText === undefined ? stringAt(this.bytes, span) : this.#latestText.at(this.bytes, span)
+    return this.latestText === undefined ? stringAt(this.bytes, span) : this.latestText.at(this.bytes, span)
   }
 
   /** Whether the key of a member is one of these names, written without escapes. */
@@ -89,52 +117,120 @@ export class Members implements MemberSink {
     return false
   }
 
-  at(index: number): Member {
-    return { key: this.key(index), value: this.value(index) }
-  }
-
   key(index: number): Span {
-    const at = index * FIELDS
-    const place = this.#places[at + 1] ?? 0
-    if (place > FIRST_NAME) return this.#span(at)
-    const start = this.#places[at] ?? 0
-    return { start, end: start + 2 + (this.#routed?.names[FIRST_NAME - place] ?? '').length }
+    return this.#span(index * FIELDS)
   }
 
   value(index: number): Span {
     return this.#span(index * FIELDS + 2)
   }
 
+  /** The members with routed names, also where these are written with escapes, in their order. */
+  get found(): readonly NamedMember[] {
+    let found: NamedMember[] | undefined
+    for (let index = 0; index < this.size; index++) {
+      const member = this.#named(index)
+      if (member !== undefined) (found ??= []).push(member)
+    }
+    return found ?? NONE
+  }
+
+  /** The member with this routed name: the last of several, as `JSON.parse` reads them. */
+  named(name: string): NamedMember | undefined {
+    const number = this.#names?.names.indexOf(name) ?? NO_NAME
+    if (number === NO_NAME) return undefined
+    for (let index = this.size - 1; index >= 0; index--)
+      if (this.#places[index * FIELDS + 4] === number) return this.#named(index)
+    return undefined
+  }
+
+  /** Whether the value of a member is this text without escapes, quotes included where it is a string. */
+  isWritten({ value: { start, end } }: Member, raw: string): boolean {
+    if (end - start !== raw.length) return false
+    const bytes = this.#long === undefined ? this.bytes : this.#long.slice(start, end)
+    const at = this.#long === undefined ? start : 0
+    for (let i = 0; i < raw.length; i++) if (bytes[at + i] !== raw.charCodeAt(i)) return false
+    return true
+  }
+
+  /** The text of the value of a member; undefined where that is no string. */
+  text({ value }: Member): string | undefined {
+    if (this.#long === undefined) return stringAt(this.bytes, value)
+    const { start, end } = value
+    return stringAt(this.#long.slice(start, end), { start: 0, end: end - start })
+  }
+
   /** The same members in a copy of the bytes. */
   copied(bytes: Buffer): Members {
     // Of an object that is not there.
     if (this.bytes.length === 0) return this
-    const members = new Members(bytes, this.#routed)
-    for (const place of this.#places) members.#places.push(place)
+    const members = new Members(bytes, this.#names)
+    members.#places = [...this.#places]
+    return members
+  }
+
+  /** The same members in a message that is in parts; `move` gives the place of a byte of this one in that one. */
+  movedInto(long: LongLine, move: (offset: number) => number): Members {
+    const members = new Members(NOTHING, this.#names, long)
+    members.#places = this.#places.map((place, at) => (at % FIELDS === FIELDS - 1 ? place : move(place)))
+    members.#innerKey = this.#innerKey
+    members.#inner = this.#inner?.movedInto(long, move)
     return members
   }
 
   *[Symbol.iterator](): IterableIterator<Member> {
-    for (let i = 0; i < this.size; i++) yield this.at(i)
+    for (let i = 0; i < this.size; i++) yield { key: this.key(i), value: this.value(i) }
   }
 
-  /** Whether the member whose places begin at `at` has this name: that of a routed one was compared when it was scanned. */
+  /** The number of the name that a key spells. */
+  #numberOf({ names, exact }: RoutedNames, key: number, keyEnd: number): number {
+    const number = indexOfName(this.bytes, key, keyEnd, exact)
+    if (number >= 0) {
+      if ((this.#seen & (1 << number)) !== 0) this.isOdd = true
+      this.#seen |= 1 << number
+      return number
+    }
+    this.isOdd = true
+    for (let at = key; at < keyEnd; at++)
+      if (this.bytes[at] === BACKSLASH)
+        return names.indexOf(stringAt(this.bytes, { start: key, end: keyEnd }) ?? '')
+    return NO_NAME
+  }
+
+  /** Whether the member at `at` has this name: that of a routed one was compared when it was scanned. */
   #isCalled(at: number, name: string): boolean {
-    const place = this.#places[at + 1] ?? 0
-    if (place <= FIRST_NAME) return this.#routed?.names[FIRST_NAME - place] === name
-    const start = this.#places[at] ?? 0
-    return isKey(this.bytes, start, place, name)
+    const number = this.#places[at + 4] ?? NO_NAME
+    if (number !== NO_NAME) return this.#names?.names[number] === name
+    return isKey(this.bytes, this.#places[at] ?? 0, this.#places[at + 1] ?? 0, name)
   }
 
-  #span(index: number): Span {
-    return { start: this.#places[index] ?? 0, end: this.#places[index + 1] ?? 0 }
+  #named(index: number): NamedMember | undefined {
+    const at = index * FIELDS
+    const name = this.#names?.names[this.#places[at + 4] ?? NO_NAME]
+    if (name === undefined) return undefined
+    const before = this.#places[at - FIELDS + 3] ?? 0
+    return {
+      name,
+      index,
+      before,
+      key: this.key(index),
+      value: this.value(index),
+      next: this.#places[at + FIELDS],
+    }
+  }
+
+  #span(at: number): Span {
+    return { start: this.#places[at] ?? 0, end: this.#places[at + 1] ?? 0 }
   }
 }
 
-/** The members of the object at `span` of one JSON text; undefined when there is no object, or one with more than 10,000 members. */
-export function membersAt(bytes: Buffer, span: Span | undefined): Members | undefined {
+/**
+ * The members of the object at `span` of one JSON text; undefined when there is no object, or one with more members than
+ * are kept: 10,000, or 1,024 where `names` are routed by.
+ */
+export function membersAt(bytes: Buffer, span: Span | undefined, names?: RoutedNames): Members | undefined {
   if (span === undefined || bytes[span.start] !== OPEN_OBJECT) return undefined
-  const members = new Members(bytes)
+  const members = new Members(bytes, names)
   try {
     scannerOf(bytes, span).object(span.start, 1, members)
   } catch (error) {

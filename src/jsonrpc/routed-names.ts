@@ -6,19 +6,24 @@ export interface RoutedNames {
   /** In the bytes that keys are compared with. */
   readonly exact: readonly Uint8Array[]
   readonly folded: ReadonlySet<string>
-  /** The member whose own members are routed by too. */
-  readonly inner: { readonly key: string; readonly names: RoutedNames } | undefined
+  /** The members whose own members are routed by too. */
+  readonly inners: readonly InnerNames[] | undefined
+}
+
+export interface InnerNames {
+  readonly key: string
+  readonly names: RoutedNames
 }
 
 /** How many members an object may have whose keys are compared; no real message comes near. */
 export const MEMBERS_MAX = 1024
 
-export function routedNames(exact: readonly string[], inner?: RoutedNames['inner']): RoutedNames {
+export function routedNames(exact: readonly string[], ...inners: readonly InnerNames[]): RoutedNames {
   return {
     names: exact,
     exact: exact.map((name) => Buffer.from(name)),
     folded: new Set(exact.map(fold)),
-    inner,
+    inners: inners.length === 0 ? undefined : inners,
   }
 }
 
@@ -41,9 +46,6 @@ export function fold(text: string): string {
   return (nul < 0 ? text : text.slice(0, nul)).toUpperCase().toLowerCase()
 }
 
-/** The members of a message. */
-const envelope = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
-export const envelopeNames: RoutedNames = routedNames(envelope)
 export const metaNames: RoutedNames = routedNames([
   'progressToken',
   'io.modelcontextprotocol/protocolVersion',
@@ -73,3 +75,14 @@ export const paramsNames: RoutedNames = routedNames(
   ],
   { key: '_meta', names: metaNames },
 )
+
+const params: InnerNames = { key: 'params', names: paramsNames }
+const envelope = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
+
+/** The members of a message whose results nobody looks into. */
+export const messageNames: RoutedNames = routedNames(envelope, params)
+
+/** The members of a message; `names` are those of results that the proxy acts on. */
+export function messageNamesWith(names: RoutedNames): RoutedNames {
+  return routedNames(envelope, params, { key: 'result', names })
+}

@@ -1,7 +1,6 @@
 // Edits of single members of an object that is forwarded.
 
-import type { NamedMember } from '../jsonrpc/fast/named-members.js'
-import type { Members } from '../jsonrpc/members.js'
+import type { Members, NamedMember } from '../jsonrpc/members.js'
 import { type Edit, type EditReason, NO_EDITS } from '../jsonrpc/splice.js'
 
 const NOTHING = new Uint8Array()
@@ -63,7 +62,7 @@ export function cutFound(
     // All members before it that are not cut are kept, whatever their names.
     const hasKept = member.index > edits.length
     const { before, key, value, next } = member
-    const start = hasKept ? before : key
+    const start = hasKept ? before : key.start
     edits.push({ start, end: hasKept ? value.end : (next ?? value.end), bytes: NOTHING, why })
   }
   return edits ?? NO_EDITS

@@ -1,8 +1,8 @@
 // The members of results by which the eras differ (MCP 2026-07-28, Overview: results).
 
-import { NamedMembers, namedAt } from '../jsonrpc/fast/named-members.js'
 import type { ResultFrame } from '../jsonrpc/frame.js'
-import { type RoutedNames, routedNames } from '../jsonrpc/routed-names.js'
+import { Members, membersAt } from '../jsonrpc/members.js'
+import { type RoutedNames, messageNamesWith, routedNames } from '../jsonrpc/routed-names.js'
 import { SERVER_INFO } from './meta-keys.js'
 
 const OPEN_OBJECT = 0x7b
@@ -11,12 +11,15 @@ const OPEN_OBJECT = 0x7b
 export const COMPLETE = '"resultType":"complete"'
 
 /** The members of results that one era has and the other has not, or has in another form, or that say what came of a call. */
-export const resultNames: RoutedNames = routedNames(
+const resultNames: RoutedNames = routedNames(
   ['resultType', 'ttlMs', 'cacheScope', '_meta', 'structuredContent', 'isError', 'task'],
   { key: '_meta', names: routedNames([SERVER_INFO]) },
 )
 
-const noMembers = new NamedMembers(Buffer.alloc(0), resultNames)
+/** The members of a message by which it is routed, and those. */
+export const messageNames: RoutedNames = messageNamesWith(resultNames)
+
+const noMembers = new Members(Buffer.alloc(0), resultNames)
 
 /** Whether a result is an object, as every one should be; one in parts is not joined for it. */
 export function isObject(frame: ResultFrame): boolean {
@@ -25,9 +28,9 @@ export function isObject(frame: ResultFrame): boolean {
 }
 
 /** Those members of a result; nearly always they were found when it was read. */
-export function resultMembers(frame: ResultFrame): NamedMembers {
-  if (frame.named !== undefined) return frame.named
-  return isObject(frame) ? namedAt(frame.line, frame.result, resultNames) : noMembers
+export function resultMembers(frame: ResultFrame): Members {
+  if (frame.named !== undefined || !isObject(frame)) return frame.named ?? noMembers
+  return membersAt(frame.line, frame.result, resultNames) ?? noMembers
 }
 
 /** The type that a result names; undefined where it names none, and empty where that is no text. */

@@ -4,7 +4,7 @@ import { isBatch } from '../../src/jsonrpc/batch.js'
 import { FrameError, type FrameErrorCode } from '../../src/jsonrpc/errors.js'
 import { type Frame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { routedNames } from '../../src/jsonrpc/routed-names.js'
+import { messageNamesWith, routedNames } from '../../src/jsonrpc/routed-names.js'
 import type { Span } from '../../src/jsonrpc/scan.js'
 import { rawAt } from '../../src/jsonrpc/text.js'
 
@@ -290,7 +290,7 @@ const named: [title: string, result: string, found: [string, string][]][] = [
 test('a result is read with its members of the names that the proxy acts on', () => {
   for (const [title, result, found] of named) {
     const line = toLine(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
-    const frame = readFrame(line, { ...defaultFrameLimits, resultNames: routedNames(names) })
+    const frame = readFrame(line, { ...defaultFrameLimits, names: messageNamesWith(routedNames(names)) })
     assert(frame.kind === 'result' && frame.named !== undefined)
     const shown = frame.named.found.map(({ name, value }) => [name, rawAt(line, value)])
     assert.deepEqual(shown, found, title)
@@ -302,10 +302,10 @@ test('a result is read with its members of the names that the proxy acts on', ()
 })
 
 const repeated = (count: number): string =>
-  `{"jsonrpc":"2.0","id":7,"result":{${'"type":1,'.repeat(count)}"a":1}}`
+  `{"jsonrpc":"2.0","id":7,"result":{${'"type":1,'.repeat(count - 1)}"a":1}}`
 
-test('a result has a limit of members with such names, and one past it', () => {
-  const limits = { ...defaultFrameLimits, resultNames: routedNames(names) }
+test('a result whose members are looked at has a limit of members, and one past it', () => {
+  const limits = { ...defaultFrameLimits, names: messageNamesWith(routedNames(names)) }
   readFrame(toLine(repeated(1024)), limits)
   assert.throws(() => readFrame(toLine(repeated(1025)), limits), { code: 'FRAME_TOO_LARGE' })
 })
@@ -315,7 +315,7 @@ test('no names are looked for where nobody wants them, or a result has no member
   assert(plain.kind === 'result' && plain.named === undefined)
   for (const result of ['[{"type":1}]', 'null']) {
     const line = toLine(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
-    const frame = readFrame(line, { ...defaultFrameLimits, resultNames: routedNames(names) })
+    const frame = readFrame(line, { ...defaultFrameLimits, names: messageNamesWith(routedNames(names)) })
     assert(frame.kind === 'result' && frame.named === undefined, result)
   }
 })

@@ -9,7 +9,7 @@ import { Call } from '../../src/mcp/call.js'
 import { CallDeadline } from '../../src/mcp/call-deadline.js'
 import { bareAnswer } from '../../src/mcp/eras/bare-result.js'
 import { requests } from '../../src/mcp/methods.js'
-import { resultNames } from '../../src/mcp/result-type.js'
+import { messageNames } from '../../src/mcp/result-type.js'
 import { nobody } from '../upstream/support/calls.js'
 
 const type = '"resultType":"complete"'
@@ -72,7 +72,7 @@ const cases: readonly (readonly [title: string, told: Told])[] = [
 for (const [title, { method = 'tools/call', isWrapped = false, given, want }] of cases)
   test(title, () => {
     // Read with a note of these names, as a link reads, and without one, as it reads what is long.
-    for (const limits of [defaultFrameLimits, { ...defaultFrameLimits, resultNames }]) {
+    for (const limits of [defaultFrameLimits, { ...defaultFrameLimits, names: messageNames }]) {
       const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`), limits)
       const asked = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"${method}"}`))
       const row = requests.get(method)

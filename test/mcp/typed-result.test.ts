@@ -10,7 +10,7 @@ import { joinedWire, spliceParts } from '../../src/jsonrpc/fast/splice-parts.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
 import { errorEdits, resultEdits, typedResult } from '../../src/mcp/eras/typed-result.js'
 import { requests } from '../../src/mcp/methods.js'
-import { resultNames } from '../../src/mcp/result-type.js'
+import { messageNames } from '../../src/mcp/result-type.js'
 
 const rowOf = (method: string): NonNullable<ReturnType<typeof requests.get>> => {
   const row = requests.get(method)
@@ -96,7 +96,7 @@ const cases: readonly (readonly [
 describe('a result of a server', () => {
   for (const [title, form, method, given, want] of cases)
     test(title, () => {
-      for (const limits of [defaultFrameLimits, { ...defaultFrameLimits, resultNames }]) {
+      for (const limits of [defaultFrameLimits, { ...defaultFrameLimits, names: messageNames }]) {
         const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"result":${given}}`), limits)
         assert(frame.kind === 'result')
         const edits = resultEdits(frame, form, rowOf(method))

@@ -8,7 +8,7 @@ import { FrameError } from '../errors.js'
 import { type Frame, type FrameLimits, type ResultFrame, frameOrError } from '../frame.js'
 import { type Line, joinLine } from '../line.js'
 import { type LongLine, PartReader } from './long-line.js'
-import type { NamedMembers } from './named-members.js'
+import type { Members } from '../members.js'
 import type { RequestId } from '../request-id.js'
 import type { Span } from '../scan.js'
 import { COLON, isSpace } from '../ascii.js'
@@ -43,7 +43,7 @@ class LongResult implements ResultFrame {
   readonly id: RequestId
   readonly idSpan: Span
   readonly result: Span
-  readonly named: NamedMembers | undefined
+  readonly named: Members | undefined
 
   constructor(
     { multiline, id, result, named }: ResultFrame,

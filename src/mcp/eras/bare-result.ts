@@ -5,8 +5,7 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
-import type { NamedMembers } from '../../jsonrpc/fast/named-members.js'
-import { membersAt } from '../../jsonrpc/members.js'
+import { type Members, membersAt } from '../../jsonrpc/members.js'
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Call } from '../call.js'
 import { internalError, notFoundInSession, numberIn, statelessRefusal } from '../error-codes.js'
@@ -45,15 +44,16 @@ function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): Bare
 }
 
 /** Without the type, the name of the server, and the hints of what is read. */
-function untyped(members: NamedMembers, isRead: boolean): readonly Edit[] {
-  const { found, inner } = members
+function untyped(members: Members, isRead: boolean): readonly Edit[] {
+  const { found } = members
+  const inner = members.inner('_meta')
   const ofServer = inner?.found ?? []
   const meta = inner !== undefined && inner.size === ofServer.length ? members.named('_meta') : undefined
   const cuts = cutFound(found, (member) => {
     if (member.name === 'resultType') return 'result-type'
     if (isRead && (member.name === 'ttlMs' || member.name === 'cacheScope')) return 'cache-hint'
     // Nothing else stands in it.
-    return ofServer.length > 0 && member === meta ? 'meta' : undefined
+    return ofServer.length > 0 && member.index === meta?.index ? 'meta' : undefined
   })
   return meta === undefined ? [...cuts, ...cutFound(ofServer, () => 'meta')] : cuts
 }

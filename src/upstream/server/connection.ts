@@ -11,7 +11,7 @@ import type { ClientCapabilities } from '../../mcp/capabilities.js'
 import type { OpenedServer, Probed, ServerLeg } from '../../mcp/eras/leg.js'
 import { methodNotFound, notFollowed } from '../../mcp/error-codes.js'
 import { serverNotifications, serverRequests } from '../../mcp/methods.js'
-import { resultNames } from '../../mcp/result-type.js'
+import { messageNames } from '../../mcp/result-type.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import { FirstQuestions } from './first-questions.js'
 import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/errors.js'
@@ -60,7 +60,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     this.#inbox = inbox
     this.#worker = worker
     this.#context = context
-    const options = { ...limits, frame: { ...limits.frame, resultNames }, ...context.watch(service) }
+    const options = { ...limits, frame: { ...limits.frame, names: messageNames }, ...context.watch(service) }
     const peer = new Peer<InflightCall>(dialed.connection, this, options)
     this.#peer = peer
     this.#ending = new Ending(dialed, context)

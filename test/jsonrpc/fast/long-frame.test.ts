@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { type Frame, defaultFrameLimits, readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
 import { readLongFrame } from '../../../src/jsonrpc/fast/long-frame.js'
-import type { NamedMembers } from '../../../src/jsonrpc/fast/named-members.js'
-import { routedNames } from '../../../src/jsonrpc/routed-names.js'
+import type { Members } from '../../../src/jsonrpc/members.js'
+import { messageNamesWith, routedNames } from '../../../src/jsonrpc/routed-names.js'
 import { LongLine } from '../../../src/jsonrpc/fast/long-line.js'
 import { rawAt } from '../../../src/jsonrpc/text.js'
 import { StringFinder } from '../../../src/jsonrpc/fast/string-finder.js'
 
 const resultNames = routedNames(['type', '_meta'], { key: '_meta', names: routedNames(['mine']) })
-const limits = { ...defaultFrameLimits, resultNames }
+const limits = { ...defaultFrameLimits, names: messageNamesWith(resultNames) }
 const long = 'x\\n"'.slice(0, 3).repeat(1000)
 
 /** A long line that has come in parts of `size`. */
@@ -42,10 +42,10 @@ function facts(frame: Frame): unknown {
 }
 
 /** The named members of a result, and those of the one inside. */
-function membersOf(named: NamedMembers | undefined): unknown {
+function membersOf(named: Members | undefined): unknown {
   if (named === undefined) return undefined
   const texts = named.found.map((member) => [named.text(member), named.isWritten(member, '"typed"')])
-  return { found: named.found, size: named.size, texts, inner: membersOf(named.inner) }
+  return { found: named.found, size: named.size, texts, inner: membersOf(named.inner('_meta')) }
 }
 
 function namesOf(frame: Frame): unknown {
