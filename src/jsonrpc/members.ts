@@ -240,6 +240,12 @@ export function membersAt(bytes: Buffer, span: Span | undefined, names?: RoutedN
   return members
 }
 
+/** The same of a whole JSON text. */
+export function membersOf(json: string | Buffer): Members | undefined {
+  const bytes = typeof json === 'string' ? Buffer.from(json) : json
+  return membersAt(bytes, { start: 0, end: bytes.length })
+}
+
 /**
  * The items of the array at `span` of one JSON text, in order; empty when there is no array.
  *

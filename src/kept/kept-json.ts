@@ -9,7 +9,7 @@ import { defaultFrameLimits } from '../jsonrpc/frame.js'
 import { scanText } from '../jsonrpc/scan.js'
 import type { KeptLimits } from '../limits.js'
 import { listKinds } from '../mcp/lists.js'
-import type { ListKind } from '../mcp/methods/method-row.js'
+import type { ListKind } from '../mcp/methods.js'
 import type { KeptFacts, SelfDescription } from '../upstream/contracts/kept.js'
 
 /** What is kept for one configuration. Entries are decoded when their server is asked for. */

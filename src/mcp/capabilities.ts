@@ -1,15 +1,30 @@
-// The capabilities of clients and servers, and those that the proxy declares for all of them.
+// What clients and servers say of themselves: capabilities, extensions, names; and what the proxy declares for all of them.
 
-import { type Members, membersAt } from '../jsonrpc/members.js'
-import type { Span } from '../jsonrpc/scan.js'
+import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import { toLine } from '../jsonrpc/line.js'
+import { type Members, membersAt, membersOf } from '../jsonrpc/members.js'
+import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
-import { onOneLine, quote, rawAt } from '../jsonrpc/text.js'
-import { TASKS, extensionsAt, notRelayed } from './extensions.js'
+import { onOneLine, quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { listKinds } from './lists.js'
 import { cutNamed } from './member-edits.js'
-import type { ListKind } from './methods/method-row.js'
-import type { Revision } from './revisions/revision.js'
+import type { ListKind } from './methods.js'
+import type { Revision } from './revisions.js'
+
+/** Longer names are cut: they are shown to people. */
+const NAME_LENGTH_MAX = 200
+
+export interface ClientInfo {
+  readonly name: string | undefined
+  readonly version: string | undefined
+}
+
+/** Reads the `clientInfo` at `span` of an accepted message. */
+export function clientInfo(line: Buffer, span: Span | undefined): ClientInfo | undefined {
+  const members = membersAt(line, span)
+  const shown = (name: string): string | undefined => members?.string(name)?.slice(0, NAME_LENGTH_MAX)
+  return members && { name: shown('name'), version: shown('version') }
+}
 
 /** What a client declared, as it will be declared to a server that only it uses. */
 export interface ClientCapabilities {
@@ -32,28 +47,28 @@ export function clientCapabilities(
   span: Span | undefined,
   { form, serverRequests }: Pick<Revision, 'form' | 'serverRequests'>,
 ): ClientCapabilities {
-  const members = span === undefined ? undefined : membersAt(bytes, span)
+  const members = membersAt(bytes, span)
   if (members === undefined) return noCapabilities
+  // A client of a revision without elicitation cannot be asked, whatever it declares: a server must not rely on it.
   const isAsked = form === 'typed' || serverRequests.includes('elicitation/create')
-  const kept: string[] = []
-  const names = new Set<string>()
-  for (const { key, value } of members) {
-    const name = nameOf(bytes, key)
-    if (name === 'tasks') continue
-    // A client of a revision without elicitation cannot be asked, whatever it declares: a server must not rely on it.
-    if (name === 'elicitation' && !isAsked) continue
-    names.add(name)
-    const isOfBoth = name !== 'extensions' || form === 'typed'
-    kept.push(`${rawAt(bytes, key)}:${isOfBoth ? rawAt(bytes, value) : relayedAt(bytes, value)}`)
-  }
-  return { json: onOneLine(`{${kept.join(',')}}`), names }
+  const left = ['tasks', ...(isAsked ? [] : ['elicitation'])]
+  const kept = [...members]
+    .map(({ key, value }) => ({ key, value, name: bytes.toString('utf8', key.start + 1, key.end - 1) }))
+    .filter(({ name }) => !left.includes(name))
+  const texts = kept.map(({ key, value, name }) => {
+    const passes = name !== 'extensions' || form === 'typed'
+    return `${rawAt(bytes, key)}:${passes ? rawAt(bytes, value) : relayedAt(bytes, value)}`
+  })
+  return { json: onOneLine(`{${texts.join(',')}}`), names: new Set(kept.map(({ name }) => name)) }
 }
 
 function relayedAt(bytes: Buffer, { start, end }: Span): string {
   const own = toLine(bytes.subarray(start, end))
-  const members = membersAt(own, { start: 0, end: own.length })
-  const edits = members === undefined ? [] : cutNamed(members, notRelayed(false), 'capability')
-  return splice(own, edits).toString()
+  const members = membersOf(own)
+  return splice(
+    own,
+    members === undefined ? [] : cutNamed(members, notRelayed(false), 'capability'),
+  ).toString()
 }
 
 /**
@@ -73,22 +88,20 @@ export function capabilityEdits(bytes: Buffer, span: Span | undefined, hasTasks:
 
 /** Whether a client declared this part of a capability. */
 export function hasCapability({ json }: ClientCapabilities, name: string, part: string): boolean {
-  const bytes = Buffer.from(json)
-  const span = membersAt(bytes, { start: 0, end: bytes.length })?.span(name)
-  return membersAt(bytes, span)?.span(part) !== undefined
+  const members = membersOf(json)
+  return members !== undefined && membersAt(members.bytes, members.span(name))?.span(part) !== undefined
 }
 
 /** Whether a client has declared that a call of it may go on as a task. */
 export function declaresTasks({ json, names }: ClientCapabilities): boolean {
   if (!names.has('extensions') || !json.includes(TASKS)) return false
-  const bytes = Buffer.from(json)
-  const members = membersAt(bytes, { start: 0, end: bytes.length })
-  return extensionsAt(bytes, members?.span('extensions')).has(TASKS)
+  const members = membersOf(json)
+  return members !== undefined && extensionsAt(members.bytes, members.span('extensions')).has(TASKS)
 }
 
 /** Whether a server could ask this client anything. */
-export function isAskable(capabilities: ClientCapabilities): boolean {
-  return ['roots', 'sampling', 'elicitation'].some((name) => capabilities.names.has(name))
+export function isAskable({ names }: ClientCapabilities): boolean {
+  return Object.keys(askableParts).some((name) => names.has(name))
 }
 
 /** Of what a server may ask a client for, the parts that decide what it offers to that client. */
@@ -104,29 +117,21 @@ const askableParts: Readonly<Record<string, readonly string[]>> = {
  * Of requests that several clients may send, `roots` is left out: a server remembers the first answer for all of them.
  */
 export function askableCapabilities(
-  capabilities: ClientCapabilities,
+  { json }: ClientCapabilities,
   isSeveral: boolean = false,
 ): ClientCapabilities {
-  const asked = askedOf(capabilities).filter(({ name }) => !isSeveral || name !== 'roots')
-  if (asked.length === 0) return noCapabilities
-  const members = asked.map(
-    ({ name, parts }) => `"${name}":{${parts.map((part) => `"${part}":{}`).join(',')}}`,
+  const members = json === noCapabilities.json ? undefined : membersOf(json)
+  if (members === undefined) return noCapabilities
+  const asked = Object.entries(askableParts).filter(
+    ([name]) => members.span(name) !== undefined && !(isSeveral && name === 'roots'),
   )
-  return { json: `{${members.join(',')}}`, names: new Set(asked.map(({ name }) => name)) }
-}
-
-function askedOf({
-  json,
-}: ClientCapabilities): { readonly name: string; readonly parts: readonly string[] }[] {
-  if (json === noCapabilities.json) return []
-  const bytes = Buffer.from(json)
-  const members = membersAt(bytes, { start: 0, end: bytes.length })
-  return Object.entries(askableParts).flatMap(([name, parts]) => {
-    const span = members?.span(name)
-    if (span === undefined) return []
-    const inner = membersAt(bytes, span)
-    return [{ name, parts: parts.filter((part) => inner?.span(part) !== undefined) }]
+  if (asked.length === 0) return noCapabilities
+  const texts = asked.map(([name, parts]) => {
+    const inner = membersAt(members.bytes, members.span(name))
+    const declared = parts.filter((part) => inner?.span(part) !== undefined)
+    return `"${name}":{${declared.map((part) => `"${part}":{}`).join(',')}}`
   })
+  return { json: `{${texts.join(',')}}`, names: new Set(asked.map(([name]) => name)) }
 }
 
 /** What can be asked about tasks, besides their state and their result. */
@@ -160,9 +165,11 @@ export function serverCapabilities(
   { tasks }: Pick<Revision, 'tasks'>,
 ): ServerCapabilities {
   const members = membersAt(bytes, span)
-  const has = (name: string): boolean => isObject(bytes, members?.span(name))
-  const promises = (name: string, what: string): boolean =>
-    isTrue(bytes, membersAt(bytes, members?.span(name)), what)
+  const has = (name: string): boolean => isObject(members, name)
+  const promises = (name: string, what: string): boolean => {
+    const promised = membersAt(bytes, members?.span(name))?.span(what)
+    return promised !== undefined && rawAt(bytes, promised) === 'true'
+  }
   return {
     tools: has('tools'),
     prompts: has('prompts'),
@@ -185,8 +192,14 @@ function experimentalAt(bytes: Buffer, span: Span | undefined): string | undefin
 function taskCapabilities(bytes: Buffer, span: Span | undefined): TaskCapabilities | undefined {
   const members = membersAt(bytes, span)
   const tools = membersAt(bytes, membersAt(bytes, members?.span('requests'))?.span('tools'))
-  if (!isObject(bytes, tools?.span('call'))) return undefined
-  return { list: isObject(bytes, members?.span('list')), cancel: isObject(bytes, members?.span('cancel')) }
+  return isObject(tools, 'call')
+    ? { list: isObject(members, 'list'), cancel: isObject(members, 'cancel') }
+    : undefined
+}
+
+function isObject(members: Members | undefined, name: string): boolean {
+  const span = members?.span(name)
+  return span !== undefined && members?.bytes[span.start] === OPEN_OBJECT
 }
 
 /** What is claimed for a server that has not said yet: a session cannot learn of a capability later. */
@@ -217,23 +230,21 @@ export function mergeCapabilities(
   { extensions, experimental }: Pick<ServerCapabilities, 'extensions' | 'experimental'>,
 ): string {
   const any = (has: (server: ServerCapabilities) => boolean): boolean => servers.some(has)
-  const members: string[] = []
-  if (any((server) => server.tools)) members.push('"tools":{"listChanged":true}')
-  if (any((server) => server.prompts)) members.push('"prompts":{"listChanged":true}')
-  if (any((server) => server.resources)) {
-    const subscribe = any((server) => server.subscribe) ? '"subscribe":true,' : ''
-    members.push(`"resources":{${subscribe}"listChanged":true}`)
-  }
-  if (any((server) => server.logging)) members.push('"logging":{}')
-  if (any((server) => server.completions)) members.push('"completions":{}')
-  if (tasks.length > 0) members.push(`"tasks":${mergedTasks(tasks)}`)
-  for (const name of ['roots', 'sampling']) if (client.names.has(name)) members.push(`${quote(name)}:{}`)
-  if (experimental !== undefined) members.push(`"experimental":${experimental}`)
-  if (extensions.size > 0) {
-    const named = [...extensions].map(([name, settings]) => `${quote(name)}:${onOneLine(settings)}`)
-    members.push(`"extensions":{${named.join(',')}}`)
-  }
-  return `{${members.join(',')}}`
+  const subscribe = any((server) => server.subscribe) ? '"subscribe":true,' : ''
+  const relayed = [...extensions].map(([name, settings]) => `${quote(name)}:${onOneLine(settings)}`)
+  const members = [
+    any((server) => server.tools) && '"tools":{"listChanged":true}',
+    any((server) => server.prompts) && '"prompts":{"listChanged":true}',
+    any((server) => server.resources) && `"resources":{${subscribe}"listChanged":true}`,
+    any((server) => server.logging) && '"logging":{}',
+    any((server) => server.completions) && '"completions":{}',
+    tasks.length > 0 && `"tasks":${mergedTasks(tasks)}`,
+    client.names.has('roots') && '"roots":{}',
+    client.names.has('sampling') && '"sampling":{}',
+    experimental !== undefined && `"experimental":${experimental}`,
+    relayed.length > 0 && `"extensions":{${relayed.join(',')}}`,
+  ]
+  return `{${members.filter((member) => member !== false).join(',')}}`
 }
 
 function mergedTasks(tasks: readonly TaskCapabilities[]): string {
@@ -242,15 +253,36 @@ function mergedTasks(tasks: readonly TaskCapabilities[]): string {
   return `{${list}${cancel}"requests":{"tools":{"call":{}}}}`
 }
 
-function nameOf(bytes: Buffer, key: Span): string {
-  return bytes.toString('utf8', key.start + 1, key.end - 1)
+// Extensions of the protocol, which clients and servers name in their capabilities (MCP 2026-07-28, Extensions).
+
+/** Results that come later, for which their client asks (the extension Tasks of 2026-07-28). */
+export const TASKS = 'io.modelcontextprotocol/tasks'
+
+/** How one end logs in at the other, which is the proxy. */
+const ofLogin = [
+  'io.modelcontextprotocol/oauth-client-credentials',
+  'io.modelcontextprotocol/enterprise-managed-authorization',
+]
+
+/** Those that stand in results alone, so that any number of servers may have them. */
+const ofData: ReadonlySet<string> = new Set(['io.modelcontextprotocol/ui'])
+
+/** Those that never pass, and with `hasTasks` not Tasks either: it is for those who say with each request what they are. */
+export function notRelayed(hasTasks: boolean): readonly string[] {
+  return hasTasks ? ofLogin : [TASKS, ...ofLogin]
 }
 
-function isObject(bytes: Buffer, span: Span | undefined): boolean {
-  return span !== undefined && bytes[span.start] === 0x7b
+/** Whether an extension of a server is shown to clients; what only the two ends know has to be of the one server there is. */
+export function isShown(name: string, hasTasks: boolean, isAlone: boolean): boolean {
+  if (name === TASKS) return hasTasks
+  return ofData.has(name) || (isAlone && !ofLogin.includes(name))
 }
 
-function isTrue(bytes: Buffer, members: Members | undefined, name: string): boolean {
-  const span = members?.span(name)
-  return span !== undefined && bytes[span.start] === 0x74
+/** Raw JSON of the client capabilities that a request about tasks needs. */
+export const tasksRequired: string = `{"extensions":{"${TASKS}":{}}}`
+
+/** The extensions in a capabilities object, each with its settings as raw JSON. */
+function extensionsAt(bytes: Buffer, span: Span | undefined): ReadonlyMap<string, string> {
+  const members = [...(membersAt(bytes, span) ?? [])]
+  return new Map(members.map(({ key, value }) => [stringAt(bytes, key) ?? '', rawAt(bytes, value)]))
 }

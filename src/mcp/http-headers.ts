@@ -5,6 +5,7 @@
 // stand only where `properties` alone lead. What a header field cannot carry as it is stands there in Base64.
 
 import { frameOrError, type RequestFrame } from '../jsonrpc/frame.js'
+import { OPEN_ARRAY } from '../jsonrpc/ascii.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { rawAt, stringAt } from '../jsonrpc/text.js'
@@ -71,18 +72,60 @@ const QUOTED_MARK = Buffer.from(`"${MARK}"`)
 
 /** The marked arguments of a schema. */
 export function paramHeaders(schema: Buffer): readonly ParamHeader[] {
-  if (!schema.includes(QUOTED_MARK)) return []
-  return marked(schema, { start: 0, end: schema.length }, [])
+  return [...marksOf(schema)].flatMap(({ name, path = [] }) =>
+    name === undefined || path.length === 0 ? [] : [{ field: `mcp-param-${name.toLowerCase()}`, path }],
+  )
 }
 
-function marked(schema: Buffer, at: Span, path: readonly string[]): ParamHeader[] {
-  const properties = membersAt(schema, membersAt(schema, at)?.span('properties'))
-  return [...(properties ?? [])].flatMap(({ key, value }) => {
-    const inner = [...path, stringAt(schema, key) ?? '']
-    const name = membersAt(schema, value)?.string(MARK)
-    const own = name === undefined ? [] : [{ field: `mcp-param-${name.toLowerCase()}`, path: inner }]
-    return [...own, ...marked(schema, value, inner)]
-  })
+/** What is wrong with the marks of a schema; undefined where nothing is. A client that uses HTTP leaves out a tool with such marks. */
+export function markFault(schema: Buffer): string | undefined {
+  const names = new Set<string>()
+  for (const { name, path = [], type } of marksOf(schema)) {
+    if (name === undefined || !TOKEN.test(name)) return `"${MARK}" is no name of a header field`
+    if (path.length === 0) return `"${MARK}" '${name}' is not on a property of its arguments`
+    if (!markable.includes(type))
+      return `"${MARK}" '${name}' is on a property that is no string, integer or boolean`
+    if (names.has(name.toLowerCase())) return `"${MARK}" '${name}' stands twice`
+    names.add(name.toLowerCase())
+  }
+  return undefined
+}
+
+/** What a field name may be made of (RFC 9110, section 5.6.2). */
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const markable: readonly unknown[] = ['string', 'integer', 'boolean']
+
+/** A schema that is marked. */
+interface Mark {
+  readonly name: string | undefined
+  /** The members that lead to it; undefined where something else than `properties` leads there. */
+  readonly path: readonly string[] | undefined
+  readonly type: string | undefined
+}
+
+/** Members whose members are schemas by name. */
+const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+/** Members that hold values, whatever these look like. */
+const values = new Set(['const', 'default', 'enum', 'examples'])
+
+function marksOf(schema: Buffer): Iterable<Mark> {
+  return schema.includes(QUOTED_MARK) ? marksAt(schema, { start: 0, end: schema.length }, []) : []
+}
+
+function* marksAt(schema: Buffer, at: Span, path: readonly string[] | undefined): Iterable<Mark> {
+  if (schema[at.start] === OPEN_ARRAY)
+    for (const item of itemsAt(schema, at)) yield* marksAt(schema, item, undefined)
+  const members = membersAt(schema, at)
+  const mark = members?.span(MARK)
+  if (mark !== undefined) yield { name: stringAt(schema, mark), path, type: members?.string('type') }
+  for (const { key, value } of members ?? []) {
+    const keyword = stringAt(schema, key) ?? ''
+    if (maps.has(keyword)) {
+      const above = keyword === 'properties' ? path : undefined
+      for (const each of membersAt(schema, value) ?? [])
+        yield* marksAt(schema, each.value, above && [...above, stringAt(schema, each.key) ?? ''])
+    } else if (!values.has(keyword)) yield* marksAt(schema, value, undefined)
+  }
 }
 
 /** The fields that repeat arguments, names and values in turn; what is not given, or null, has none. */
@@ -150,77 +193,6 @@ class Values {
       members.set(stringAt(this.#args, key) ?? '', value)
     this.#objects.set(object.start, members)
     return members
-  }
-}
-
-const OPEN_OBJECT = 0x7b
-const OPEN_ARRAY = 0x5b
-
-/** What a field name may be made of (RFC 9110, section 5.6.2). */
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-const markable: readonly unknown[] = ['string', 'integer', 'boolean']
-
-/** Members whose members are schemas by name. */
-const maps: ReadonlySet<string> = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-])
-/** Members that hold values, whatever these look like. */
-const values: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])
-
-/** What is wrong with the marks of a schema; undefined where nothing is. A client that uses HTTP leaves out a tool with such marks. */
-export function markFault(schema: Buffer): string | undefined {
-  if (!schema.includes(QUOTED_MARK)) return undefined
-  const marks = new Marks(schema)
-  marks.schema({ start: 0, end: schema.length }, 'root')
-  return marks.fault
-}
-
-/** How a schema was reached: a mark may stand only where `properties` alone lead. */
-type Reached = 'root' | 'by-properties' | 'otherwise'
-
-class Marks {
-  readonly #bytes: Buffer
-  readonly #names = new Set<string>()
-  fault: string | undefined
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-  }
-
-  schema(at: Span, reached: Reached): void {
-    const members = membersAt(this.#bytes, at)
-    const mark = members?.span(MARK)
-    if (mark !== undefined) this.#mark(stringAt(this.#bytes, mark), members?.string('type'), reached)
-    for (const { key, value } of members ?? []) {
-      const name = stringAt(this.#bytes, key) ?? ''
-      if (maps.has(name)) this.#map(value, name === 'properties' && reached !== 'otherwise')
-      else if (!values.has(name)) this.#inner(value)
-    }
-  }
-
-  #map(at: Span, isReached: boolean): void {
-    for (const { value } of membersAt(this.#bytes, at) ?? [])
-      this.schema(value, isReached ? 'by-properties' : 'otherwise')
-  }
-
-  #inner(at: Span): void {
-    const first = this.#bytes[at.start]
-    if (first === OPEN_OBJECT) this.schema(at, 'otherwise')
-    else if (first === OPEN_ARRAY) for (const item of itemsAt(this.#bytes, at)) this.#inner(item)
-  }
-
-  #mark(name: string | undefined, type: string | undefined, reached: Reached): void {
-    if (name === undefined || !TOKEN.test(name)) this.fault ??= `"${MARK}" is no name of a header field`
-    else if (reached !== 'by-properties')
-      this.fault ??= `"${MARK}" '${name}' is not on a property of its arguments`
-    else if (!markable.includes(type))
-      this.fault ??= `"${MARK}" '${name}' is on a property that is no string, integer or boolean`
-    else if (this.#names.has(name.toLowerCase())) this.fault ??= `"${MARK}" '${name}' stands twice`
-    else this.#names.add(name.toLowerCase())
   }
 }
 

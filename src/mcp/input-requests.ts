@@ -4,7 +4,7 @@
 // the answers, and with the server's own state, which nobody else reads.
 
 import type { RequestFrame, ResultFrame } from '../jsonrpc/frame.js'
-import { type Members, membersAt } from '../jsonrpc/members.js'
+import { type Members, membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { onOneLine, quote, rawAt, stringAt } from '../jsonrpc/text.js'
@@ -110,7 +110,7 @@ function declares(capabilities: ClientCapabilities, name: string, part: string |
 
 /** The part of a capability that a request needs besides the capability itself. */
 function partOf(name: string, params: string): string | undefined {
-  const members = paramsOf(params)
+  const members = membersOf(params)
   if (name === 'elicitation' && members?.string('mode') === 'url') return 'url'
   if (name === 'sampling' && (members?.span('tools') ?? members?.span('toolChoice')) !== undefined)
     return 'tools'
@@ -123,7 +123,7 @@ export function paramsFor(
   { revision }: CallContext,
   newId: () => string,
 ): string {
-  const members = method === 'elicitation/create' ? paramsOf(params) : undefined
+  const members = method === 'elicitation/create' ? membersOf(params) : undefined
   const mode = members?.string('mode')
   if (members === undefined || mode === undefined) return params
   // 2025-11-25, Elicitation: a page to visit has an id, which 2026-07-28 has not.
@@ -137,11 +137,6 @@ function withoutMode(members: Members): string {
   const { bytes } = members
   const kept = [...members].filter(({ key }) => stringAt(bytes, key) !== 'mode')
   return `{${kept.map(({ key, value }) => `${rawAt(bytes, key)}:${rawAt(bytes, value)}`).join(',')}}`
-}
-
-function paramsOf(params: string): Members | undefined {
-  const bytes = Buffer.from(params)
-  return membersAt(bytes, { start: 0, end: bytes.length })
 }
 
 /**

@@ -5,11 +5,12 @@
 
 import type { ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
-import { itemsAt, membersAt } from '../jsonrpc/members.js'
+import { OPEN_ARRAY, QUOTE } from '../jsonrpc/ascii.js'
+import { itemsAt, membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { parse, quote, rawAt, stringAt } from '../jsonrpc/text.js'
-import type { ListKind } from './methods/method-row.js'
+import type { ListKind } from './methods.js'
 import { isOtherThanObject, schemaWrapping } from './structured-wrap.js'
 
 /** How one kind of list is written (MCP, Server features). */
@@ -24,30 +25,14 @@ interface ListShape {
 }
 
 export const listShapes: Readonly<Record<ListKind, ListShape>> = {
-  tools: {
-    method: 'tools/list',
-    items: 'tools',
-    key: 'name',
-    changed: 'notifications/tools/list_changed',
-  },
-  prompts: {
-    method: 'prompts/list',
-    items: 'prompts',
-    key: 'name',
-    changed: 'notifications/prompts/list_changed',
-  },
-  resources: {
-    method: 'resources/list',
-    items: 'resources',
-    key: 'uri',
-    changed: 'notifications/resources/list_changed',
-  },
-  templates: {
-    method: 'resources/templates/list',
-    items: 'resourceTemplates',
-    key: 'uriTemplate',
-    changed: 'notifications/resources/list_changed',
-  },
+  tools: shape('tools', 'tools', 'name', 'tools'),
+  prompts: shape('prompts', 'prompts', 'name', 'prompts'),
+  resources: shape('resources', 'resources', 'uri', 'resources'),
+  templates: shape('resources/templates', 'resourceTemplates', 'uriTemplate', 'resources'),
+}
+
+function shape(family: string, items: string, key: string, changed: string): ListShape {
+  return { method: `${family}/list`, items, key, changed: `notifications/${changed}/list_changed` }
 }
 
 export const listKinds: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates']
@@ -88,7 +73,7 @@ export function readPage(
   const shape = listShapes[kind]
   const members = membersAt(frame.line, frame.result)
   const span = members?.span(shape.items)
-  if (members === undefined || span === undefined || frame.line[span.start] !== 0x5b) return undefined
+  if (members === undefined || span === undefined || frame.line[span.start] !== OPEN_ARRAY) return undefined
   const spans = itemsAt(frame.line, span, itemsMax)
   if (spans.length > itemsMax) return 'too-long'
   const items: ListItem[] = []
@@ -106,7 +91,7 @@ export function readListItem(bytes: Uint8Array, kind: ListKind): ListItem | unde
 }
 
 function readItem(line: Line, keyName: string): ListItem | undefined {
-  const members = membersAt(line, { start: 0, end: line.length })
+  const members = membersOf(line)
   const keySpan = members?.span(keyName)
   const key = stringAt(line, keySpan)
   if (members === undefined || keySpan === undefined || key === undefined) return undefined
@@ -130,7 +115,7 @@ function ttlOf(line: Line, span: Span | undefined): number | undefined {
 }
 
 function cursorOf(line: Line, span: Span | undefined): string | undefined {
-  if (span === undefined || line[span.start] !== 0x22) return undefined
+  if (span === undefined || line[span.start] !== QUOTE) return undefined
   return rawAt(line, span)
 }
 
@@ -155,7 +140,7 @@ export function itemEdits(
     edits.push({ ...item.keySpan, bytes: Buffer.from(quote(publicName)), why: 'name' })
   }
   const span = item.descriptionSpan
-  if (mark !== undefined && span !== undefined && item.line[span.start] === 0x22) {
+  if (mark !== undefined && span !== undefined && item.line[span.start] === QUOTE) {
     const at = span.start + 1
     edits.push({ start: at, end: at, bytes: Buffer.from(quote(mark).slice(1, -1)), why: 'describe' })
   }

@@ -18,3 +18,6 @@ export const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId'
 
 /** In the `_meta` of what a server says or asks for the sake of a task (2025-11-25). */
 export const RELATED_TASK = 'io.modelcontextprotocol/related-task'
+
+/** The members of params by which a request comes again with the answers of its client. */
+export const inputMembers: readonly string[] = ['inputResponses', 'requestState']

@@ -1,11 +1,10 @@
 // The members of results by which the eras differ (MCP 2026-07-28, Overview: results).
 
+import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import type { ResultFrame } from '../jsonrpc/frame.js'
 import { Members, membersAt } from '../jsonrpc/members.js'
 import { type RoutedNames, messageNamesWith, routedNames } from '../jsonrpc/routed-names.js'
 import { SERVER_INFO } from './meta-keys.js'
-
-const OPEN_OBJECT = 0x7b
 
 /** The member that says that a result is all there is, as raw JSON. */
 export const COMPLETE = '"resultType":"complete"'

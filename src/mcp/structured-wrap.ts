@@ -3,13 +3,11 @@
 // MCP 2026-07-28, Tools: output schema. The value becomes the member `result` of an object, and so does its schema; what
 // the schema refers to within itself moves with it.
 
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
 import { membersAt, itemsAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 
-const OPEN_OBJECT = 0x7b
-const OPEN_ARRAY = 0x5b
-const QUOTE = 0x22
 const HASH = 0x23
 
 /** The edits around a value. */

@@ -3,6 +3,7 @@
 // MCP 2026-07-28, Utilities: subscriptions. One request stays open for it; everything that is said there has the id of
 // that request in its `_meta`.
 
+import { OPEN_ARRAY, OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import type { ErrorBody } from '../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../jsonrpc/frame.js'
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
@@ -12,7 +13,7 @@ import type { Edit } from '../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import { invalidParams } from './error-codes.js'
 import { SUBSCRIPTION_ID } from './meta-keys.js'
-import type { ListKind } from './methods/method-row.js'
+import type { ListKind } from './methods.js'
 
 /** The lists of which a client may want to hear, by the member that says so. */
 const listMembers: ReadonlyMap<string, readonly ListKind[]> = new Map([
@@ -102,9 +103,6 @@ export function subscriptionEdits({ line, params }: NotificationFrame, id: Reque
   const at = metaSpan.start + 1
   return [edit(at, at, meta.size === 0 ? member : `${member},`)]
 }
-
-const OPEN_OBJECT = 0x7b
-const OPEN_ARRAY = 0x5b
 
 function edit(start: number, end: number, text: string): Edit {
   return { start, end, bytes: Buffer.from(text), why: 'subscription' }

@@ -3,12 +3,13 @@
 
 import type { Params, ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
-import { type Members, itemsAt, membersAt } from '../jsonrpc/members.js'
+import { OPEN_ARRAY } from '../jsonrpc/ascii.js'
+import { type Members, itemsAt, membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { parse, rawAt, stringAt } from '../jsonrpc/text.js'
 import { RELATED_TASK } from './meta-keys.js'
 import { resultMembers, typeNamed } from './result-type.js'
-import type { Revision } from './revisions/revision.js'
+import type { Revision } from './revisions.js'
 
 /** A task as its server tells of it. */
 export interface TaskState {
@@ -73,7 +74,7 @@ export function relatedTask({ meta }: Params): string | undefined {
 export function readTaskPage({ line, result }: ResultFrame): TaskPage | undefined {
   const members = membersAt(line, result)
   const span = members?.span('tasks')
-  if (members === undefined || span === undefined || line[span.start] !== 0x5b) return undefined
+  if (members === undefined || span === undefined || line[span.start] !== OPEN_ARRAY) return undefined
   const items = itemsAt(line, span).flatMap((item) => readTask(line, item) ?? [])
   const cursor = members.span('nextCursor')
   const isCursor = stringAt(line, cursor) !== undefined
@@ -82,7 +83,7 @@ export function readTaskPage({ line, result }: ResultFrame): TaskPage | undefine
 
 function readTask(line: Line, { start, end }: Span): TaskItem | undefined {
   const own = toLine(line.subarray(start, end))
-  const id = membersAt(own, { start: 0, end: own.length })?.string('taskId')
+  const id = membersOf(own)?.string('taskId')
   return id === undefined ? undefined : { id, line: own }
 }
 

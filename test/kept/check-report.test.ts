@@ -9,7 +9,7 @@ import { type Configuration, loadConfig } from '../../src/config/config.js'
 import { keptReport } from '../../src/proxy/kept-report.js'
 import { openKept } from '../../src/proxy/common.js'
 import { realRuntime } from '../../src/real-runtime.js'
-import type { ListKind } from '../../src/mcp/methods/method-row.js'
+import type { ListKind } from '../../src/mcp/methods.js'
 import type { KeptFacts } from '../../src/upstream/contracts/kept.js'
 import { factsOf } from './support/facts.js'
 

@@ -8,7 +8,7 @@ import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
 import { joinedWire, spliceParts } from '../../src/jsonrpc/fast/splice-parts.js'
 import { inOrder, splice } from '../../src/jsonrpc/splice.js'
-import { errorEdits, resultEdits, typedResult } from '../../src/mcp/eras/typed-result.js'
+import { errorEdits, resultEdits, typedResult } from '../../src/mcp/eras/results.js'
 import { requests } from '../../src/mcp/methods.js'
 import { messageNames } from '../../src/mcp/result-type.js'
 

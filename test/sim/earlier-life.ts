@@ -2,7 +2,7 @@
 
 import { KeptStore, keptFileName } from '../../src/kept/store.js'
 import { limits } from '../../src/limits.js'
-import type { ListKind } from '../../src/mcp/methods/method-row.js'
+import type { ListKind } from '../../src/mcp/methods.js'
 import type { Runtime } from '../../src/runtime/runtime.js'
 import type { KeptFacts } from '../../src/upstream/contracts/kept.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'

@@ -1,6 +1,6 @@
 // What clients of either era get of a server in another way, or not at all.
 
-import { TASKS, isShown } from '../extensions.js'
+import { TASKS, isShown } from '../capabilities.js'
 import { latestHandshake, latestStateless } from '../revisions.js'
 import type { ServerFacts } from './leg.js'
 

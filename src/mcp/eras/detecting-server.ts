@@ -6,20 +6,19 @@
 import type { ResponseFrame } from '../../jsonrpc/frame.js'
 import type { Call } from '../call.js'
 import type { ClientCapabilities } from '../capabilities.js'
-import { spokenIn } from './discover-answer.js'
 import type {
   EraEvidence,
   EraMemory,
   Opened,
   Probed,
   ServerFacts,
+  ServerIdentity,
   ServerLeg,
   ServerSpeech,
   ServerVoice,
 } from './leg.js'
 import { LegacyServerLeg } from './legacy-server.js'
-import { ModernServerLeg } from './modern-server.js'
-import type { ServerIdentity } from './legacy-client.js'
+import { ModernServerLeg, spokenIn } from './modern-server.js'
 
 /** The legs of which one is chosen. */
 export interface ServerLegs {

@@ -6,11 +6,23 @@ import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
+import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientProfile, Outcome, StatelessContext } from '../call.js'
 import type { ClientCapabilities, ServerCapabilities } from '../capabilities.js'
-import type { ClientNotificationRow, RequestRow } from '../methods/method-row.js'
+import type { ClientNotificationRow, RequestRow } from '../methods.js'
 import type { SubscriptionFilter } from '../subscriptions.js'
-import type { Revision } from '../revisions/revision.js'
+import type { Revision } from '../revisions.js'
+
+/** What the proxy calls itself, to clients and to servers. */
+export interface ServerIdentity {
+  readonly name: string
+  readonly version: string
+}
+
+/** The same as raw JSON. */
+export function identityJson({ name, version }: ServerIdentity): string {
+  return `{"name":${quote(name)},"version":${quote(version)}}`
+}
 
 /** What is behind the proxy, as a client is told. */
 export interface ServerDescription {

@@ -10,7 +10,7 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type WireBytes, bothEdits } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientOrigin, ClientProfile, Outcome } from '../call.js'
-import { clientInfo } from '../client-info.js'
+import { clientInfo } from '../capabilities.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
 import {
   inputRefused,
@@ -19,17 +19,20 @@ import {
   methodNotFound,
   missingParameter,
 } from '../error-codes.js'
-import type { RequestRow } from '../methods/method-row.js'
+import type { RequestRow } from '../methods.js'
 import { clientNotifications, requests, severity } from '../methods.js'
 import { assumedRevision, handshakeRevision, latestHandshake } from '../revisions.js'
-import { bareAnswer } from './bare-result.js'
-import type { Answer, ClientLeg, ClientVoice, Received, ServerDescription, Told } from './leg.js'
-
-/** The proxy's `serverInfo`. */
-export interface ServerIdentity {
-  readonly name: string
-  readonly version: string
-}
+import { bareAnswer } from './results.js'
+import {
+  type Answer,
+  type ClientLeg,
+  type ClientVoice,
+  type Received,
+  type ServerDescription,
+  type ServerIdentity,
+  type Told,
+  identityJson,
+} from './leg.js'
 
 /** The session state of one client. */
 export class LegacyClientLeg implements ClientLeg {
@@ -174,8 +177,7 @@ export class LegacyClientLeg implements ClientLeg {
   }
 
   #initializeResult({ capabilities, instructions }: ServerDescription): string {
-    const { name, version } = this.#identity
-    const info = `{"name":${quote(name)},"version":${quote(version)}}`
+    const info = identityJson(this.#identity)
     const tail = instructions === undefined ? '' : `,"instructions":${quote(instructions)}`
     const revision = quote(this.profile.revision.version)
     return `{"protocolVersion":${revision},"capabilities":${capabilities},"serverInfo":${info}${tail}}`

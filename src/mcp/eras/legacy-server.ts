@@ -10,13 +10,17 @@ import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
 import { capabilityEdits, type ClientCapabilities, serverCapabilities } from '../capabilities.js'
 import { cutNamed } from '../member-edits.js'
-import { requestMetaKeys } from '../meta-keys.js'
+import { inputMembers, requestMetaKeys } from '../meta-keys.js'
 import { handshakeRevision, handshakeRevisions, latestHandshake } from '../revisions.js'
-import type { ServerIdentity } from './legacy-client.js'
-import type { Opened, ServerFacts, ServerLeg, ServerSpeech, ServerVoice } from './leg.js'
-
-/** Answers to questions of a stateless server. */
-const inputMembers = ['inputResponses', 'requestState']
+import {
+  type Opened,
+  type ServerFacts,
+  type ServerIdentity,
+  type ServerLeg,
+  type ServerSpeech,
+  type ServerVoice,
+  identityJson,
+} from './leg.js'
 
 /** Speaks to one server; what it learns is in the facts. */
 export class LegacyServerLeg implements ServerLeg, ServerSpeech {
@@ -65,8 +69,7 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
   }
 
   #ask(voice: ServerVoice, declared: ClientCapabilities): Promise<ResponseFrame> {
-    const { name, version } = this.#identity
-    const info = `{"name":${quote(name)},"version":${quote(version)}}`
+    const info = identityJson(this.#identity)
     const offered = quote(latestHandshake.version)
     const params = `{"protocolVersion":${offered},"capabilities":${declared.json},"clientInfo":${info}}`
     return voice.ask('initialize', params)

@@ -8,19 +8,24 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import { bothEdits } from '../../jsonrpc/splice.js'
 import { quote, rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, Outcome, StatelessContext } from '../call.js'
-import { declaresTasks } from '../capabilities.js'
+import { declaresTasks, tasksRequired } from '../capabilities.js'
 import { internalError, methodNotFound, missingCapability, ownErrorForStateless } from '../error-codes.js'
-import { tasksRequired } from '../extensions.js'
-import type { RequestRow } from '../methods/method-row.js'
 import { isFilter, readFilter } from '../subscriptions.js'
-import { statelessRequests } from '../methods.js'
+import { statelessRequests, type RequestRow } from '../methods.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { resultMembers } from '../result-type.js'
 import { statelessRevisions } from '../revisions.js'
-import type { ServerIdentity } from './legacy-client.js'
-import type { Answer, ClientLeg, ClientVoice, Received, ServerDescription } from './leg.js'
+import {
+  type Answer,
+  type ClientLeg,
+  type ClientVoice,
+  type Received,
+  type ServerDescription,
+  type ServerIdentity,
+  identityJson,
+} from './leg.js'
 import { claimFault, saidIn, statelessContext, versionFault } from './request-context.js'
-import { errorEdits, resultEdits, typedResult } from './typed-result.js'
+import { errorEdits, resultEdits, typedResult } from './results.js'
 
 const DISCOVER = 'server/discover'
 
@@ -81,11 +86,10 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
   }
 
   #discovered({ capabilities, instructions, isKnown }: ServerDescription): string {
-    const { name, version } = this.#identity
     const supported = statelessRevisions.map((each) => quote(each.version)).join(',')
     const words = instructions === undefined ? '' : `"instructions":${quote(instructions)},`
     const hints = `"ttlMs":${isKnown ? DESCRIPTION_TTL_MS : 0},"cacheScope":"private"`
-    const info = `"_meta":{${quote(SERVER_INFO)}:{"name":${quote(name)},"version":${quote(version)}}}`
+    const info = `"_meta":{${quote(SERVER_INFO)}:${identityJson(this.#identity)}}`
     return `{"resultType":"complete","supportedVersions":[${supported}],"capabilities":${capabilities},${words}${hints},${info}}`
   }
 }

@@ -2,28 +2,26 @@
 //
 // MCP 2026-07-28, Base Protocol. Nothing is written to it but such requests, and their cancellation on stdio.
 
-import type { ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
-import { type Members, membersAt } from '../../jsonrpc/members.js'
+import { itemsAt, membersAt, membersOf } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { type Edit, NO_EDITS, splice } from '../../jsonrpc/splice.js'
-import { quote, rawAt } from '../../jsonrpc/text.js'
+import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
-import { type ClientCapabilities, capabilityEdits, serverCapabilities } from '../capabilities.js'
+import { type ClientCapabilities, capabilityEdits, serverCapabilities, TASKS } from '../capabilities.js'
 import { numberOfError, statelessRefusal } from '../error-codes.js'
-import { TASKS } from '../extensions.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { typeNamed } from '../result-type.js'
-import { latestStateless } from '../revisions.js'
-import { Claims } from './claims.js'
-import { spokenIn } from './discover-answer.js'
-import type { ServerIdentity } from './legacy-client.js'
+import { latestHandshake, latestStateless, statelessRevision } from '../revisions.js'
+import { Claims } from './request-context.js'
 import type {
   InputRequired,
   Opened,
   Outdated,
   Probed,
   ServerFacts,
+  ServerIdentity,
   ServerLeg,
   ServerSpeech,
   ServerVoice,
@@ -108,10 +106,6 @@ function wantsInput(frame: ResultFrame): boolean {
   return typeNamed(frame) === WANTS_INPUT
 }
 
-function membersOf(line: Line): Members | undefined {
-  return membersAt(line, { start: 0, end: line.length })
-}
-
 function factsIn(description: Line): ServerFacts {
   const members = membersOf(description)
   return {
@@ -145,4 +139,53 @@ function shownAt(description: Line, { start, end }: Span): string {
 function refusal(frame: ResponseFrame): string {
   const { start, end } = frame.kind === 'error' ? frame.error : frame.result
   return `it answered ${DISCOVER} with ${frame.line.toString('utf8', start, end)}`
+}
+
+// What a server's answer to `server/discover` says of the revisions that it speaks.
+//
+// MCP 2026-07-28, stdio and Streamable HTTP, Backward Compatibility. No single error number decides: servers that begin
+// with a handshake refuse a question that they do not know in many ways.
+
+/** The revisions of a server, as far as its answer tells. */
+export type Spoken =
+  /** One without a handshake that this proxy speaks too. */
+  | { readonly kind: 'ours'; readonly isAnswered: boolean }
+  /** It begins with a handshake. */
+  | { readonly kind: 'handshake' }
+  /** It has no handshake, and cannot be spoken to. */
+  | { readonly kind: 'neither'; readonly why: string }
+
+/** The meaning of an answer to `server/discover`; `isAnswered` says that it is the description itself. */
+export function spokenIn(answer: ResponseFrame): Spoken {
+  if (answer.kind === 'error') return spokenInError(answer)
+  const members = membersAt(answer.line, answer.result)
+  const versions = textsAt(answer.line, members?.span('supportedVersions'))
+  return versions.some(isOurs) ? { kind: 'ours', isAnswered: true } : { kind: 'handshake' }
+}
+
+function spokenInError(frame: ErrorFrame): Spoken {
+  const { line, error } = frame
+  switch (statelessRefusal(numberOfError(frame))) {
+    case undefined:
+      return { kind: 'handshake' }
+    case 'header':
+    case 'capability':
+      return { kind: 'neither', why: `it refused server/discover with ${rawAt(line, error)}` }
+    case 'version': {
+      const data = membersAt(line, membersAt(line, error)?.span('data'))
+      const versions = textsAt(line, data?.span('supported'))
+      if (versions.some(isOurs)) return { kind: 'ours', isAnswered: false }
+      if (versions.length === 0 || versions.some((version) => version <= latestHandshake.version))
+        return { kind: 'handshake' }
+      return { kind: 'neither', why: `it speaks only ${versions.join(', ')}, which this proxy does not` }
+    }
+  }
+}
+
+function isOurs(version: string): boolean {
+  return statelessRevision(version) !== undefined
+}
+
+function textsAt(bytes: Buffer, span: Span | undefined): string[] {
+  return itemsAt(bytes, span).flatMap((item) => stringAt(bytes, item) ?? [])
 }

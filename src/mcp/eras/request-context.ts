@@ -1,17 +1,29 @@
-// What a stateless request says of itself in `_meta`.
+// What a stateless request says of itself in `_meta`: how it is read, and how it is written for a client with a session.
 //
 // MCP 2026-07-28, Overview: `_meta`. Nothing of it holds for another request.
 
+import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
-import type { Span } from '../../jsonrpc/scan.js'
-import type { StatelessContext } from '../call.js'
-import { clientCapabilities, noCapabilities } from '../capabilities.js'
-import { clientInfo } from '../client-info.js'
+import { toLine } from '../../jsonrpc/line.js'
+import { type Members, membersAt, membersOf } from '../../jsonrpc/members.js'
+import { type Edit, NO_EDITS, bothEdits, inOrder, splice } from '../../jsonrpc/splice.js'
+import { quote } from '../../jsonrpc/text.js'
+import type { Call, StatelessContext } from '../call.js'
+import {
+  type ClientCapabilities,
+  clientCapabilities,
+  clientInfo,
+  noCapabilities,
+  notRelayed,
+  tasksRequired,
+} from '../capabilities.js'
 import { invalidParams, methodNotFound, unsupportedVersion } from '../error-codes.js'
-import { requestMeta } from '../meta-keys.js'
+import { cutNamed } from '../member-edits.js'
+import { inputMembers, requestMeta, requestMetaKeys } from '../meta-keys.js'
 import { severity, statelessRequests } from '../methods.js'
 import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
+import { type ServerIdentity, identityJson } from './leg.js'
 
 /** The revision that a request names; empty where that is no text. */
 export function claimedVersion({ params }: RequestFrame): string {
@@ -22,8 +34,9 @@ export function claimedVersion({ params }: RequestFrame): string {
 export function claimFault(frame: RequestFrame): ErrorBody | undefined {
   const { meta } = frame.params
   if (meta.string(requestMeta.version) === undefined) return mistyped(requestMeta.version, 'a string')
-  const capabilities = bytesOf(frame, requestMeta.capabilities)
-  if (capabilities?.[0] !== OPEN_OBJECT) return mistyped(requestMeta.capabilities, 'an object')
+  const capabilities = meta.span(requestMeta.capabilities)
+  if (capabilities === undefined || frame.line[capabilities.start] !== OPEN_OBJECT)
+    return mistyped(requestMeta.capabilities, 'an object')
   const isLevel =
     meta.span(requestMeta.logLevel) === undefined || severity(meta.string(requestMeta.logLevel)) >= 0
   return isLevel ? undefined : mistyped(requestMeta.logLevel, 'a log level')
@@ -48,18 +61,13 @@ export function statelessContext(
 ): StatelessContext {
   const { meta } = frame.params
   const revision = statelessRevision(claimedVersion(frame)) ?? latestStateless
-  const capabilities = bytesOf(frame, requestMeta.capabilities)
-  const info = bytesOf(frame, requestMeta.info)
   return {
     principal,
     isSeveral,
     revision,
-    capabilities:
-      capabilities === undefined
-        ? noCapabilities
-        : clientCapabilities(capabilities, all(capabilities), revision),
+    capabilities: clientCapabilities(frame.line, meta.span(requestMeta.capabilities), revision),
     logLevel: meta.string(requestMeta.logLevel),
-    info: info && clientInfo(info, all(info)),
+    info: clientInfo(frame.line, meta.span(requestMeta.info)),
   }
 }
 
@@ -98,14 +106,107 @@ function mistyped(key: string, what: string): ErrorBody {
   return invalidParams(`'${parameter}' must be ${what}`, { parameter })
 }
 
-const OPEN_OBJECT = 0x7b
+// What every request to a server without a handshake says of itself. Into a request of a client that has opened a session it
+// is inserted, from what the client has said when it opened that.
 
-/** A member of `_meta`. */
-function bytesOf(frame: RequestFrame, key: string): Buffer | undefined {
-  const span = frame.params.meta.span(key)
-  return span && frame.line.subarray(span.start, span.end)
+/** What the proxy declares where it asks about a task itself. */
+const ownTasks: ClientCapabilities = { json: tasksRequired, names: new Set(['extensions']) }
+
+/** What a request says of one client, as raw JSON. */
+interface Claim {
+  readonly level: string | undefined
+  readonly members: string
+  /** A `_meta` of these members, before another member. */
+  readonly before: Uint8Array
+  /** The members, before another one. */
+  readonly inside: Uint8Array
 }
 
-function all(bytes: Buffer): Span {
-  return { start: 0, end: bytes.length }
+/** Writes them; those of one client are written once. */
+export class Claims {
+  readonly #info: string
+  /** With the level that the client wants now. */
+  readonly #written = new WeakMap<ClientCapabilities, Claim>()
+
+  constructor(identity: ServerIdentity) {
+    this.#info = identityJson(identity)
+  }
+
+  /** The params of a request of the proxy's own, during which nobody can be asked anything. */
+  own(params: string, isAboutTasks: boolean): string {
+    const { members } = this.#claim(isAboutTasks ? ownTasks : noCapabilities, undefined)
+    const meta = `"_meta":{${members}}`
+    return params === '{}' ? `{${meta}}` : `{${meta},${params.slice(1)}`
+  }
+
+  /** The edits of a client's request; `hasTasks` says that the server has the extension Tasks. */
+  edits({ frame, context }: Call, hasTasks: boolean): readonly Edit[] {
+    const { capabilities, logLevel, revision } = context
+    if (revision.form === 'typed')
+      return capabilities.names.has('extensions') ? withoutExtensions(frame, hasTasks) : NO_EDITS
+    const own = inserted(frame, this.#claim(capabilities, logLevel))
+    const cuts = cutNamed(frame.params.members, inputMembers, 'input')
+    return bothEdits(own, cuts)
+  }
+
+  #claim(capabilities: ClientCapabilities, level: string | undefined): Claim {
+    const known = this.#written.get(capabilities)
+    if (known !== undefined && known.level === level) return known
+    const { version, capabilities: can, info, logLevel } = requestMeta
+    const said = capabilities === ownTasks ? ownTasks.json : declared(capabilities)
+    const wanted = level === undefined ? '' : `,"${logLevel}":${quote(level)}`
+    const members = `"${version}":${quote(latestStateless.version)},"${can}":${said},"${info}":${this.#info}${wanted}`
+    const [before, inside] = [Buffer.from(`"_meta":{${members}},`), Buffer.from(`${members},`)]
+    const claim = { level, members, before, inside }
+    this.#written.set(capabilities, claim)
+    return claim
+  }
+}
+
+/** What the client can be asked, without what has no meaning where there is no session. */
+function declared({ json }: ClientCapabilities): string {
+  const line = toLine(json)
+  const members = membersOf(line)
+  const roots = membersAt(line, members?.span('roots'))
+  const edits = [
+    ...(roots === undefined ? NO_EDITS : cutNamed(roots, ['listChanged'], 'meta')),
+    ...(members === undefined ? NO_EDITS : cutNamed(members, ['tasks'], 'meta')),
+  ]
+  return splice(line, inOrder(edits)).toString()
+}
+
+/** Behind what a request has in `_meta` already, or in a `_meta` or `params` of their own. */
+function inserted(frame: RequestFrame, claim: Claim): readonly Edit[] {
+  const { span, members, meta, metaSpan } = frame.params
+  const said = claim.members
+  if (span === undefined) return [insertion(frame.idSpan.end, `,"params":{"_meta":{${said}}}`)]
+  const start = span.start + 1
+  if (metaSpan === undefined)
+    return [members.size === 0 ? insertion(start, `"_meta":{${said}}`) : at(start, claim.before)]
+  if (frame.line[metaSpan.start] !== OPEN_OBJECT)
+    return [{ ...metaSpan, bytes: Buffer.from(`{${said}}`), why: 'meta' }]
+  // Nothing that a client of a session says there has this meaning.
+  const cuts = cutNamed(meta, requestMetaKeys, 'meta')
+  const first = metaSpan.start + 1
+  return [keepsSome(meta) ? at(first, claim.inside) : insertion(first, said), ...cuts]
+}
+
+function keepsSome(meta: Members): boolean {
+  for (let index = 0; index < meta.size; index++) if (!meta.isNamed(index, requestMetaKeys)) return true
+  return false
+}
+
+/** The bytes of a stateless request pass, without extensions that do not. */
+function withoutExtensions({ line, params: { meta } }: RequestFrame, hasTasks: boolean): readonly Edit[] {
+  const members = membersAt(line, meta.span(requestMeta.capabilities))
+  const extensions = membersAt(line, members?.span('extensions'))
+  return extensions === undefined ? NO_EDITS : cutNamed(extensions, notRelayed(hasTasks), 'meta')
+}
+
+function insertion(start: number, text: string): Edit {
+  return at(start, Buffer.from(text))
+}
+
+function at(start: number, bytes: Uint8Array): Edit {
+  return { start, end: start, bytes, why: 'meta' }
 }

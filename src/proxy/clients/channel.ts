@@ -24,7 +24,7 @@ import {
   tooLong,
   tooManyCalls,
 } from '../../mcp/error-codes.js'
-import type { RequestRow } from '../../mcp/methods/method-row.js'
+import type { RequestRow } from '../../mcp/methods.js'
 import { ChannelCalls, StatelessCalls } from './calls.js'
 import { Opening } from './opening.js'
 import type { ChannelParts } from './channel-parts.js'

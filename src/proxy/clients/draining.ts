@@ -3,7 +3,7 @@
 import type { TransportError } from '../../jsonrpc/errors.js'
 import { LazyPromise } from '../../runtime/lazy.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
-import type { Revision } from '../../mcp/revisions/revision.js'
+import type { Revision } from '../../mcp/revisions.js'
 
 /** How a session ended. */
 export interface SessionEnd {

@@ -2,7 +2,6 @@
 
 import { type NotificationFrame, readFrame, type RequestFrame } from '../../jsonrpc/frame.js'
 import { Call, type CallOwner, type ClientPort, type Outcome } from '../../mcp/call.js'
-import type { ListKind, RequestRow } from '../../mcp/methods/method-row.js'
 import {
   acknowledgement,
   isFollowedBy,
@@ -21,7 +20,13 @@ import { numericId } from '../../jsonrpc/request-id.js'
 import { quote } from '../../jsonrpc/text.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import { noCapabilities } from '../../mcp/capabilities.js'
-import { type Followable, followableResources, followableTasks } from '../../mcp/methods.js'
+import {
+  type Followable,
+  followableResources,
+  followableTasks,
+  type ListKind,
+  type RequestRow,
+} from '../../mcp/methods.js'
 import { latestHandshake } from '../../mcp/revisions.js'
 
 /** The acknowledgement waits so long for servers; a server that has not answered by then is left out. */

@@ -11,7 +11,6 @@ import { fault } from '../../jsonrpc/errors.js'
 import { type RequestId, numericId } from '../../jsonrpc/request-id.js'
 import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Call, CallHolder, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
-import { callTimeout } from '../../mcp/call-timeout.js'
 import { inputRefused } from '../../mcp/error-codes.js'
 import {
   type InputRequest,
@@ -20,7 +19,7 @@ import {
   paramsFor,
   whyUnaskable,
 } from '../../mcp/input-requests.js'
-import { failToolCall } from '../../mcp/tool-failure.js'
+import { failToolCall, callTimeout } from '../../mcp/call-failures.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Runtime } from '../../runtime/runtime.js'
 

@@ -1,8 +1,12 @@
 // What the servers of a proxy are together, as a client is told of them.
 
-import { type ClientCapabilities, mergeCapabilities, presumedCapabilities } from '../../mcp/capabilities.js'
+import {
+  type ClientCapabilities,
+  mergeCapabilities,
+  presumedCapabilities,
+  isShown,
+} from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
-import { isShown } from '../../mcp/extensions.js'
 import { relaysTasks } from './tasks.js'
 import type { ServerView } from '../../upstream/contracts/upstream.js'
 

@@ -6,7 +6,7 @@
 import type { Target } from './catalog.js'
 import type { RoutedClient } from './routed-client.js'
 import { isSameItem } from '../../mcp/lists.js'
-import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { ListKind } from '../../mcp/methods.js'
 
 /** A list as it is shown, in an array that stays as it is. */
 export type ShownList = readonly Target[]

@@ -10,10 +10,10 @@ import {
   toolNotFound,
   upstreamFailed,
 } from '../../mcp/error-codes.js'
-import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { ListKind } from '../../mcp/methods.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import type { Call, Outcome } from '../../mcp/call.js'
-import { failToolCall } from '../../mcp/tool-failure.js'
+import { failToolCall } from '../../mcp/call-failures.js'
 import { nearest } from '../../text/nearest.js'
 import type { Target } from './catalog.js'
 import { mayHave } from './waits.js'

@@ -3,7 +3,7 @@
 import type { Line } from '../../jsonrpc/line.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
-import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { ListKind } from '../../mcp/methods.js'
 import type { PrincipalTasks } from './tasks.js'
 
 export interface RoutedClient extends ClientPort {

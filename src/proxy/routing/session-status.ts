@@ -1,6 +1,6 @@
 // A client as the status shows it.
 
-import type { ClientInfo } from '../../mcp/client-info.js'
+import type { ClientInfo } from '../../mcp/capabilities.js'
 
 /** A process that serves one client only. */
 export interface SessionProcess {

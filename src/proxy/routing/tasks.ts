@@ -5,7 +5,7 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call, HeldTask, TaskKeeper, TaskSource } from '../../mcp/call.js'
-import { declaresTasks } from '../../mcp/capabilities.js'
+import { declaresTasks, TASKS, tasksRequired } from '../../mcp/capabilities.js'
 import {
   invalidParams,
   methodNotFound,
@@ -17,7 +17,6 @@ import {
   tooManyTasks,
   missingParameter,
 } from '../../mcp/error-codes.js'
-import { TASKS, tasksRequired } from '../../mcp/extensions.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import type { Target } from './catalog.js'
 import type { RoutedClient } from './routed-client.js'

@@ -3,7 +3,7 @@
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { MarkedParams } from '../../mcp/http-headers.js'
-import type { Revision } from '../../mcp/revisions/revision.js'
+import type { Revision } from '../../mcp/revisions.js'
 
 /** A server that is connected, before the first message. */
 export interface Dialed {

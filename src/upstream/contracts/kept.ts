@@ -1,6 +1,6 @@
 // The interface to kept facts.
 
-import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { ListKind } from '../../mcp/methods.js'
 import type { ServerConfig } from './server-config.js'
 
 /** A server's own words: raw JSON, as the server sent it. */

@@ -8,7 +8,7 @@ import type { Call, ClientPort } from '../../mcp/call.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { EraEvidence, ServerFacts } from '../../mcp/eras/leg.js'
 import type { ListItem } from '../../mcp/lists.js'
-import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { ListKind } from '../../mcp/methods.js'
 import type { RunningProcess } from './running-process.js'
 import type { ServerConfig } from './server-config.js'
 

@@ -3,7 +3,7 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call } from '../../mcp/call.js'
 import { authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
-import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { ListKind } from '../../mcp/methods.js'
 import { credentialsRefusal } from '../auth/refusal-words.js'
 import { type ServerConfig, isRemote } from '../contracts/server-config.js'
 import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'

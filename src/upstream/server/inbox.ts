@@ -9,13 +9,17 @@
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { Call } from '../../mcp/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/leg.js'
-import type { ClientCapabilities, ServerCapabilities, TaskCapabilities } from '../../mcp/capabilities.js'
+import {
+  type ClientCapabilities,
+  type ServerCapabilities,
+  type TaskCapabilities,
+  TASKS,
+} from '../../mcp/capabilities.js'
 import { questionOf, requiredCapabilities } from '../../mcp/input-requests.js'
 import { methodNotFound } from '../../mcp/error-codes.js'
-import { TASKS } from '../../mcp/extensions.js'
 import { cutNamed } from '../../mcp/member-edits.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
-import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods/method-row.js'
+import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods.js'
 import { LaneClients, Subscriptions } from './subscriptions.js'
 import type { Lists } from './lists.js'
 import type { ServerContext } from './context.js'

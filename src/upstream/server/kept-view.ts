@@ -5,7 +5,7 @@
 
 import type { EraMemory, ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, readListItem } from '../../mcp/lists.js'
-import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { ListKind } from '../../mcp/methods.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
 import type { Lists } from './lists.js'
 

@@ -8,7 +8,7 @@
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
 import { isSameItem, type ListItem, listKinds, listShapes, readPage } from '../../mcp/lists.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
-import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { ListKind } from '../../mcp/methods.js'
 import type { LogRecord, LogSink, Timer } from '../../runtime/runtime.js'
 import { UpstreamError } from '../contracts/errors.js'
 import type { ServerConnection } from './connection.js'

@@ -13,7 +13,7 @@ import type { Call, ClientPort, HeldTask, Outcome, TaskSource } from '../../mcp/
 import type { TaskCapabilities } from '../../mcp/capabilities.js'
 import { taskIdTaken, taskLost, taskNotFound } from '../../mcp/error-codes.js'
 import type { ProgressTokens } from '../../mcp/progress-tokens.js'
-import type { Revision } from '../../mcp/revisions/revision.js'
+import type { Revision } from '../../mcp/revisions.js'
 import {
   answeredTask,
   createdTask,

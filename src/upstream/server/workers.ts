@@ -2,7 +2,7 @@
 // call.
 
 import type { Call, ClientPort } from '../../mcp/call.js'
-import type { ListKind } from '../../mcp/methods/method-row.js'
+import type { ListKind } from '../../mcp/methods.js'
 import { LazyPromise } from '../../runtime/lazy.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { UpstreamError } from '../contracts/errors.js'

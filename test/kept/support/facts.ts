@@ -1,6 +1,6 @@
 // Facts of servers, to be kept.
 
-import type { ListKind } from '../../../src/mcp/methods/method-row.js'
+import type { ListKind } from '../../../src/mcp/methods.js'
 import type { KeptFacts } from '../../../src/upstream/contracts/kept.js'
 import { resolveConfig } from '../../../src/config/config.js'
 import type { ServerConfig } from '../../../src/upstream/contracts/server-config.js'

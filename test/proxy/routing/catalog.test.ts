@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { resolveConfig, selectSchema } from '../../../src/config/config.js'
 import { quote } from '../../../src/jsonrpc/text.js'
 import { type ListItem, listShapes, readListItem } from '../../../src/mcp/lists.js'
-import type { ListKind } from '../../../src/mcp/methods/method-row.js'
+import type { ListKind } from '../../../src/mcp/methods.js'
 import { type Catalog, Catalogs } from '../../../src/proxy/routing/catalog.js'
 import type { Lane } from '../../../src/upstream/contracts/upstream.js'
 

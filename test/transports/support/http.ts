@@ -21,8 +21,12 @@ import {
   sessionNotFound,
   transportRefused,
 } from '../../../src/mcp/error-codes.js'
-import { assumedRevision, handshakeRevision, handshakeRevisions } from '../../../src/mcp/revisions.js'
-import type { Revision } from '../../../src/mcp/revisions/revision.js'
+import {
+  assumedRevision,
+  handshakeRevision,
+  handshakeRevisions,
+  type Revision,
+} from '../../../src/mcp/revisions.js'
 import { realRuntime } from '../../../src/real-runtime.js'
 import type {
   HttpAttached,

@@ -1,9 +1,22 @@
-// The error of a call that took too long: the server, the tool, the time limit.
+// How calls fail: by a result that the model reads, or since their time is over.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
+import { quote } from '../jsonrpc/text.js'
 import type { Call } from './call.js'
 import type { CallTimes } from './call-deadline.js'
 import { upstreamFailed } from './error-codes.js'
+
+/** Ends a call of a tool with a result that says why (MCP, Tools: error handling); any other request with the error. */
+export function failToolCall(call: Call, error: ErrorBody): void {
+  const { route } = call.row
+  if (route.to !== 'name' || route.list !== 'tools') return call.fail(error)
+  call.settle({ kind: 'result', result: toolFailure(error.message), refusal: error.message })
+}
+
+/** The raw JSON of a tool's result that says why it has failed. */
+export function toolFailure(message: string): string {
+  return `{"content":[{"type":"text","text":${quote(message)}}],"isError":true}`
+}
 
 /** The names of the times in a configuration. */
 const budgets = { timeoutMs: 'timeout', totalTimeoutMs: 'totalTimeout' } as const

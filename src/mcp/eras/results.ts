@@ -1,0 +1,167 @@
+// Results and errors of servers of one era, as clients of the other read them.
+//
+// Since 2026-07-28 each result says its type, and one that may be kept says for how long (Overview: results; Utilities:
+// caching). The revisions before know neither, nor the error numbers that it reserves.
+
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { ErrorFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { type Members, membersAt } from '../../jsonrpc/members.js'
+import { type Edit, type EditReason, NO_EDITS } from '../../jsonrpc/splice.js'
+import { stringAt } from '../../jsonrpc/text.js'
+import type { Call } from '../call.js'
+import { toolFailure } from '../call-failures.js'
+import {
+  internalError,
+  notFoundInSession,
+  numberIn,
+  statelessErrorCode,
+  statelessRefusal,
+} from '../error-codes.js'
+import { cutFound } from '../member-edits.js'
+import type { RequestRow } from '../methods.js'
+import { COMPLETE, isObject, resultMembers, typeNamed } from '../result-type.js'
+import type { Revision } from '../revisions.js'
+import { wrapping } from '../structured-wrap.js'
+
+/** A result of the proxy's own, which is raw JSON, with its type; a list is out of date at once. */
+export function typedResult(result: string | Uint8Array, isList: boolean): string | Uint8Array {
+  const head = `{${isList ? `${COMPLETE},"ttlMs":0,"cacheScope":"private"` : COMPLETE}`
+  if (typeof result === 'string') return result === '{}' ? `${head}}` : `${head},${result.slice(1)}`
+  return Buffer.concat([Buffer.from(`${head},`), result.subarray(1)])
+}
+
+/** A member that a result gets. */
+interface Given {
+  readonly name: string
+  /** Raw JSON. */
+  readonly value: string
+  /** The member before another one. */
+  readonly before: Uint8Array
+  readonly why: EditReason
+}
+
+function given(name: string, value: string, why: EditReason): Given {
+  return { name, value, before: Buffer.from(`"${name}":${value},`), why }
+}
+
+const complete = [given('resultType', '"complete"', 'result-type')]
+
+/** A resource of a server that does not say how long it holds is out of date at once, and for this client alone. */
+const stale = [...complete, given('ttlMs', '0', 'cache-hint'), given('cacheScope', '"private"', 'cache-hint')]
+
+/**
+ * The edits that give a server's result its type; undefined for what is no result, or has a type that nobody knows.
+ *
+ * `isTask` says that the client has begun a task with it.
+ */
+export function resultEdits(
+  frame: ResultFrame,
+  form: Revision['form'],
+  { route }: RequestRow,
+  isTask = false,
+): readonly Edit[] | undefined {
+  if (!isObject(frame)) return undefined
+  if (form === 'typed') return isTask ? NO_EDITS : typeEdits(frame)
+  const wanted = route.to === 'uri' ? stale : complete
+  const members = resultMembers(frame)
+  if (members.found.length === 0) return inserted(frame, wanted)
+  // A word of the same name means something else in a result that knows no types; of two, a client may read either.
+  const written = members.found.flatMap(({ name, value }): Edit[] => {
+    const one = wanted.find((each) => each.name === name)
+    return one === undefined ? [] : [{ ...value, bytes: Buffer.from(one.value), why: one.why }]
+  })
+  const missing = wanted.filter(({ name }) => members.named(name) === undefined)
+  return [...inserted(frame, missing), ...written]
+}
+
+/** The one type that every result may have is the one that a result without a type has. */
+function typeEdits(frame: ResultFrame): readonly Edit[] | undefined {
+  const type = typeNamed(frame)
+  if (type === undefined) return inserted(frame, complete)
+  return type === 'complete' ? NO_EDITS : undefined
+}
+
+function inserted(frame: ResultFrame, members: readonly Given[]): readonly Edit[] {
+  const at = frame.result.start + 1
+  const isEmpty = resultMembers(frame).size === 0
+  return members.map(({ name, value, before, why }, index) => {
+    const bytes = isEmpty ? Buffer.from(`${index > 0 ? ',' : ''}"${name}":${value}`) : before
+    return { start: at, end: at, bytes, why }
+  })
+}
+
+/** The edits by which an error of a server becomes one that a stateless client knows. */
+export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']): readonly Edit[] {
+  // Of two, or of one with escapes in its name, nobody knows which one a client reads.
+  return [...(membersAt(line, error) ?? [])].flatMap(({ key, value }): Edit[] => {
+    if (stringAt(line, key) !== 'code') return []
+    const code = numberIn(line, value)
+    const known = statelessErrorCode(code, form)
+    // What is no number means nothing, and stays.
+    return Object.is(known, code) ? [] : [{ ...value, bytes: Buffer.from(String(known)), why: 'error-code' }]
+  })
+}
+
+/** What a client of a session is told by the answer of a server without a handshake. */
+export type BareAnswer =
+  /** The answer, with these edits. */
+  | { readonly kind: 'edited'; readonly edits: readonly Edit[] }
+  /** What the model is to read in its place, as raw JSON. */
+  | { readonly kind: 'result'; readonly result: string }
+  | { readonly kind: 'error'; readonly error: ErrorBody }
+
+/** How the answer is told. */
+export function bareAnswer(call: Call, frame: ResponseFrame): BareAnswer {
+  return frame.kind === 'error' ? bareError(call, frame) : bareResult(call, frame)
+}
+
+function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): BareAnswer {
+  const type = typeNamed(frame)
+  if (type !== undefined && type !== 'complete') {
+    const what = `'${service ?? ''}' has given a result of the type '${type}', which does not pass this proxy`
+    return { kind: 'error', error: internalError(what) }
+  }
+  const members = resultMembers(frame)
+  if (members.found.length === 0) return { kind: 'edited', edits: NO_EDITS }
+  const structured = isWrapped ? members.named('structuredContent') : undefined
+  const edits = [
+    ...untyped(members, row.route.to === 'uri'),
+    ...(structured === undefined ? NO_EDITS : wrapping(structured.value)),
+  ]
+  return { kind: 'edited', edits }
+}
+
+/** Without the type, the name of the server, and the hints of what is read. */
+function untyped(members: Members, isRead: boolean): readonly Edit[] {
+  const { found } = members
+  const inner = members.inner('_meta')
+  const ofServer = inner?.found ?? []
+  const meta = inner !== undefined && inner.size === ofServer.length ? members.named('_meta') : undefined
+  const cuts = cutFound(found, (member) => {
+    if (member.name === 'resultType') return 'result-type'
+    if (isRead && (member.name === 'ttlMs' || member.name === 'cacheScope')) return 'cache-hint'
+    // Nothing else stands in it.
+    return ofServer.length > 0 && member.index === meta?.index ? 'meta' : undefined
+  })
+  return meta === undefined ? [...cuts, ...cutFound(ofServer, () => 'meta')] : cuts
+}
+
+function bareError({ row, service }: Call, { line, error }: ErrorFrame): BareAnswer {
+  const members = membersAt(line, error)
+  const span = members?.span('code')
+  if (span === undefined) return { kind: 'edited', edits: NO_EDITS }
+  const code = numberIn(line, span)
+  if (statelessRefusal(code) !== undefined) {
+    const message = `'${service ?? ''}' has refused the request: ${members?.string('message') ?? ''}`
+    const isCall = row.route.to === 'name' && row.route.list === 'tools'
+    return isCall
+      ? { kind: 'result', result: toolFailure(message) }
+      : { kind: 'error', error: internalError(message) }
+  }
+  const known = row.route.to === 'uri' ? notFoundInSession(code) : code
+  const bytes = Buffer.from(String(known))
+  return {
+    kind: 'edited',
+    edits: Object.is(known, code) ? NO_EDITS : [{ ...span, bytes, why: 'error-code' }],
+  }
+}
