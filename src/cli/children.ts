@@ -3,12 +3,15 @@
 import type { Readable } from 'node:stream'
 import type { Runtime } from '../index.js'
 import { LazyPromise } from '../runtime/lazy.js'
+import { isInstaller } from '../upstream/process/installers.js'
 
 type Child = ReturnType<Runtime['spawn']>
 type ChildExit = Awaited<Child['exited']>
 
 interface Alive {
   readonly child: Child
+  /** What a forced exit sends to it. */
+  readonly last: 'SIGTERM' | 'SIGKILL'
   /** From now on no signal reaches the child, and the first one makes it look as if it had ended; no other is started until then. */
   readonly release: () => void
 }
@@ -29,7 +32,9 @@ export class Children {
           isReleased = true
           child.release?.()
         }
-        const alive = { child, release }
+        // Killed in an install, npm leaves a lock that the next `npx` waits for, up to a minute. The guardian ends what resists.
+        const last = isInstaller(spec.command, spec.args) ? 'SIGTERM' : 'SIGKILL'
+        const alive: Alive = { child, last, release }
         this.#alive.add(alive)
         void child.exited.then(() => this.#alive.delete(alive))
         return {
@@ -62,15 +67,15 @@ export class Children {
     return undefined
   }
 
-  /** Kills every child, with its process group and the processes that have left it. */
+  /** Ends every child, with its process group and the processes that have left it. */
   kill(): void {
-    for (const { child } of this.#alive) {
+    for (const { child, last } of this.#alive) {
       try {
         child.surveyNow?.()
       } catch {
         // Without descriptors the processes cannot be searched, and nothing may stand between the children and their end.
       }
-      child.signal('SIGKILL')
+      child.signal(last)
     }
   }
 }
