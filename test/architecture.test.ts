@@ -68,7 +68,7 @@ const users = table(`
   mri                    | cli
   p-queue                | upstream/
   node:child_process     | upstream/process sandbox/
-  node:crypto            | gateway kept proxy/ upstream/kept sandbox
+  node:crypto            | cli gateway kept proxy/ upstream/kept sandbox
   node:dns               | sandbox/
   node:fs                | cli config kept log record replay runtime secrets servers upstream/ sandbox/
   node:http              | sandbox

@@ -16,6 +16,7 @@ import type { ReplayCommand } from './replay-options.js'
 import type { ServeOptions } from './run.js'
 import type { StatusCommand } from './status.js'
 import { type SecretCommand, secretOf } from './secret-options.js'
+import { type TokenCommand, tokenOf } from './token-options.js'
 import { readTokens, usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
 
@@ -83,6 +84,7 @@ export type Command =
   | DoctorCommand
   | StatusCommand
   | SecretCommand
+  | TokenCommand
   /** Of one command where it is named. */
   | { readonly kind: 'help'; readonly about?: string }
   | { readonly kind: 'version' }
@@ -149,6 +151,7 @@ function modeOf(tokens: Tokens): CommandMode | undefined {
   if (editOf(tokens) !== undefined) return 'edit'
   if (subCommandOf(tokens) === 'status') return 'status'
   if (subCommandOf(tokens) === 'secret') return 'secret'
+  if (subCommandOf(tokens) === 'token') return 'token'
   if (asksFor(tokens, 'stdio')) return 'stdio'
   if (asksFor(tokens, 'http')) return 'http'
   return tokens.values.has('url') ? 'url' : undefined
@@ -171,7 +174,7 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
 function nameOf(mode: CommandMode): string {
   if (mode === 'ask') return asks.join(', ')
   if (mode === 'edit') return 'add'
-  return mode === 'replay' || mode === 'sandbox' || mode === 'status' || mode === 'secret'
+  return mode === 'replay' || mode === 'sandbox' || mode === 'status' || mode === 'secret' || mode === 'token'
     ? mode
     : spelled(mode)
 }
@@ -179,7 +182,7 @@ function nameOf(mode: CommandMode): string {
 function mistakeInWords(tokens: Tokens): Usage | undefined {
   const { rest, values } = tokens
   const mode = modeOf(tokens)
-  if (mode === 'secret') return undefined
+  if (mode === 'secret' || mode === 'token') return undefined
   if (mode === 'ask') return mistakeInAsk(tokens)
   if (mode === 'edit') return mistakeInEdit(tokens)
   if (mode === 'status') return mistakeInStatus(tokens)
@@ -323,6 +326,7 @@ function commandOf(tokens: Tokens): Command {
   if (mode === 'ask') return askCommandOf(tokens)
   if (mode === 'edit') return editCommandOf(tokens)
   if (mode === 'status') return statusOf(tokens)
+  if (mode === 'token') return tokenOf(wordsBehindMode(tokens), tokens)
   if (mode === 'secret') return secretOf(wordsBehindMode(tokens), tokens.rest)
   return mode === 'stdio' || mode === 'url' ? stdioOf(tokens) : httpOf(tokens)
 }

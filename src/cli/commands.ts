@@ -111,6 +111,17 @@ secret list prints names alone.`,
     ],
   },
   {
+    name: 'token',
+    takes: 'create|list|revoke NAME',
+    about: 'tokens of single clients over HTTP',
+    group: 'SET UP',
+    mode: 'token',
+    details: `token create prints a new token once. The configuration gets its name and its SHA-256, from which
+the token cannot be had. token revoke takes it out again. A running gateway reads the file:
+clients of a revoked token get 401, and their sessions end.`,
+    examples: ['mcps-proxy token create ci --expires 30d', 'mcps-proxy token revoke ci'],
+  },
+  {
     name: 'check',
     takes: '[FILE]',
     about: 'every problem of the configuration; starts nothing',

@@ -37,14 +37,32 @@ export interface EditCommand {
 /** Prints the lines that change; nothing is written that a start would refuse. @returns the exit code */
 export async function runEdit({ edit, config, schema }: EditCommand): Promise<number> {
   const path = configFileInForce(config, process.env)
+  return reportingMistakes(path, async () => {
+    const changed = changeFile(path, (text) => editServer(text, schema, edit))
+    await told(changed === undefined ? `${path}: nothing to change` : `${path}:\n${changed}`.trimEnd())
+    return 0
+  })
+}
+
+/**
+ * Writes the changed text, unless a start would refuse it; gives the lines that differ, without secrets.
+ *
+ * @throws ConfigError with every problem that a start would have, and what `change` throws
+ */
+export function changeFile(path: string, change: (text: string) => string): string | undefined {
   const before = textOf(path)
+  const after = change(before)
+  const redactor = new Redactor(secretsIn(resolved(after, path)))
+  if (after === before) return undefined
+  write(path, after)
+  if (before !== '') redactor.add(...secretsBefore(before, path))
+  return redactor.clean(changedLines(before, after))
+}
+
+/** A file that cannot be changed so is a mistake in the command (exit code 2). */
+export async function reportingMistakes(path: string, run: () => Promise<number>): Promise<number> {
   try {
-    const after = editServer(before, schema, edit)
-    const redactor = new Redactor(secretsIn(resolved(after, path)))
-    if (after === before) return await told(`${path}: nothing to change`)
-    write(path, after)
-    if (before !== '') redactor.add(...secretsBefore(before, path))
-    return await told(`${path}:\n${redactor.clean(changedLines(before, after))}`.trimEnd())
+    return await run()
   } catch (error) {
     if (!(error instanceof EditMistake)) throw error
     await say('stderr', `mcps-proxy: ${escapeText(`${path}: ${error.message}`)}\n`)
@@ -94,7 +112,6 @@ function write(path: string, text: string): void {
   }
 }
 
-async function told(text: string): Promise<number> {
+async function told(text: string): Promise<void> {
   await say('stdout', `${text.split('\n').map(escapeText).join('\n')}\n`)
-  return 0
 }

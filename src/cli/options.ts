@@ -2,7 +2,7 @@
 
 /** The modes of the program. */
 export type CommandMode =
-  'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox' | 'ask' | 'edit' | 'status' | 'secret'
+  'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox' | 'ask' | 'edit' | 'status' | 'secret' | 'token'
 
 /** Every command; `commands.ts` explains them, and no start needs that. */
 export const commandNames = [
@@ -15,6 +15,7 @@ export const commandNames = [
   'enable',
   'disable',
   'secret',
+  'token',
   'check',
   'doctor',
   'list',
@@ -41,7 +42,7 @@ export interface Option {
 type More = Partial<Pick<Option, 'aliases' | 'kind'>>
 
 const serving = ['stdio', 'http', 'url', 'sandbox'] as const
-const every = [...serving, 'replay', 'check', 'ask', 'edit', 'status', 'secret'] as const
+const every = [...serving, 'replay', 'check', 'ask', 'edit', 'status', 'secret', 'token'] as const
 
 function option(name: string, about: string, modes: Option['modes'], more: More = {}): Option {
   return { name, about, modes, aliases: [], kind: 'switch', value: '', ...more }
@@ -63,7 +64,7 @@ export const options: readonly Option[] = [
     'config',
     'FILE',
     'The configuration file; --mcp-config is the same',
-    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit', 'status'],
+    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit', 'token', 'status'],
     { aliases: ['c', 'mcp-config'] },
   ),
   valued('check', '[FILE]', 'Check a configuration, print every problem, exit 0 or 1', ['check', 'sandbox'], {
@@ -75,6 +76,7 @@ export const options: readonly Option[] = [
   valued('env', 'NAME=VALUE', 'With add: a variable of the server; may be given again', ['edit'], {
     kind: 'list',
   }),
+  valued('expires', 'WHEN', 'With token create: 12h, 30d, 8w or a date', ['token']),
   valued('timeout', 'MS', 'Longest time for a call in milliseconds, for every server', [
     ...serving,
     'replay',

@@ -1,5 +1,6 @@
 // Every enabled schema on one port, until the process is ended.
 
+import { needsToken } from '../config/config.js'
 import { openGateway } from '../gateway/gateway.js'
 import type { EventSource, ProxyEvents } from '../index.js'
 import { version } from '../version.js'
@@ -23,9 +24,9 @@ export async function serveHttp(
     beforeListening,
   })
   await serveUntil(run, gateway, async () => {
-    const { name, token } = config.server
+    const { name } = config.server
     const { host, origin } = gateway
-    announce(run, httpBanner({ name, version, config, host, origin, needsToken: token !== undefined }))
+    announce(run, httpBanner({ name, version, config, host, origin, needsToken: needsToken(config.server) }))
     await endings.ended
   })
   return 0

@@ -14,9 +14,9 @@ import { literal } from './expand.js'
 import { inputFields, inputRules, loggingFields, rootFields, stdioFields } from './fields.js'
 import { configPath, findConfigFile, usualPath } from './file.js'
 import { readSchemas } from './formats.js'
-import { type FrontDefaults, readFront } from './front.js'
+import { type FrontDefaults, needsToken, readFront } from './front.js'
 import type { Repeated } from './json-syntax.js'
-import { ConfigError, Findings, whatItIs } from './problems.js'
+import { ConfigError, Findings } from './problems.js'
 import { Section, warnOfSeconds } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
 import { type InputConfig, type References, unresolved } from './references.js'
@@ -24,7 +24,7 @@ import { programFolder } from '../folder.js'
 import { nearest } from '../text/nearest.js'
 
 export type { ServerConfig, StdioServerConfig } from '../upstream/contracts/server-config.js'
-export type { Configuration, CorsConfig, Environment, SchemaConfig } from './configuration.js'
+export type { Configuration, CorsConfig, Environment, FrontToken, SchemaConfig } from './configuration.js'
 export type {
   ConfigurationJson,
   HttpServerJson,
@@ -36,6 +36,7 @@ export type {
 } from './configuration-json.js'
 export { loopProblems, marksOf, refuseLoop } from './chain.js'
 export { literal } from './expand.js'
+export { needsToken } from './front.js'
 export { ConfigError } from './problems.js'
 export type { ConfigErrorCode, ConfigProblem } from './problems.js'
 
@@ -174,7 +175,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
       references,
       known: editorVariables(context.folder, context.home),
       shared: {},
-      isGuarded: server.token !== undefined,
+      isGuarded: needsToken(server),
       timeoutMs: stdio.timeoutMs,
       isTimeoutWritten,
       timeoutMsForAll: context.timeoutMs,
@@ -187,14 +188,9 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
 }
 
 function readInputs(root: Section): InputConfig[] {
-  const written = root.raw('inputs') ?? []
-  const path = root.pathOf('inputs')
-  if (!Array.isArray(written)) root.problem('inputs', whatItIs(written, true), 'must be a list of objects')
-  const items: readonly unknown[] = Array.isArray(written) ? written : []
-  return items.flatMap((item, at) => {
-    const section = Section.of(item, `${path}[${at}]`, root.findings)
-    section?.check(inputRules, inputFields)
-    return section?.readOnly(inputFields) ?? []
+  return root.objects('inputs').map((section) => {
+    section.check(inputRules, inputFields)
+    return section.readOnly(inputFields)
   })
 }
 

@@ -5,7 +5,14 @@
 
 import type { HttpTls, ToolFilter } from '../upstream/contracts/server-config.js'
 import type { CorsConfig } from './configuration.js'
-import type { FrontValues, LoggingValues, RootValues, SchemaValues, StdioValues } from './fields.js'
+import type {
+  FrontValues,
+  LoggingValues,
+  RootValues,
+  SchemaValues,
+  StdioValues,
+  TokenValues,
+} from './fields.js'
 import type {
   AuthValues,
   CallTimeValues,
@@ -90,8 +97,13 @@ export type ConfigurationJson = Shape &
   Keys<RootValues> &
   Keys<SharedValues> & {
     readonly $schema?: string | undefined
-    readonly server?: (Keys<FrontValues> & { readonly cors?: Keys<CorsConfig> | undefined }) | undefined
-    readonly inputs?: readonly (Keys<InputConfig> & Pick<InputConfig, 'id' | 'type'>)[] | undefined
+    readonly server?:
+      | (Keys<FrontValues> & {
+          readonly cors?: Keys<CorsConfig> | undefined
+          readonly tokens?: readonly KeysWith<TokenValues, 'name' | 'sha256'>[] | undefined
+        })
+      | undefined
+    readonly inputs?: readonly KeysWith<InputConfig, 'id' | 'type'>[] | undefined
     readonly cli?: { readonly stdio?: Keys<StdioValues> | undefined } | undefined
     /** A size may be text such as `10MB` too. */
     readonly logging?:

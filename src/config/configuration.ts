@@ -21,6 +21,16 @@ export interface CorsConfig {
   readonly allowedHeaders: readonly string[]
 }
 
+/** A token of one client, or of several that are one principal. */
+export interface FrontToken {
+  /** The principal. */
+  readonly name: string
+  /** In hexadecimal. */
+  readonly sha256: string
+  /** In milliseconds since 1970; undefined never ends. */
+  readonly expiresAtMs: number | undefined
+}
+
 export interface FrontConfig {
   readonly port: number
   readonly host: string
@@ -37,6 +47,8 @@ export interface FrontConfig {
   readonly drainTimeoutMs: number | undefined
   /** The token that clients of the HTTP front must present; never to be logged. */
   readonly token: string | undefined
+  /** Further tokens, of which only the hashes are known. */
+  readonly tokens: readonly FrontToken[]
   /** The key with which states are signed, and the key before it; never to be logged. */
   readonly stateKeys: readonly string[]
 }

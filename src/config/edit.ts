@@ -9,6 +9,17 @@ export type ServerEdit =
   | { readonly kind: 'add'; readonly name: string; readonly entry: object; readonly replaces: boolean }
   | { readonly kind: 'remove' | 'enable' | 'disable'; readonly name: string }
 
+/** A token as the file has it. */
+export interface TokenEntry {
+  readonly name: string
+  readonly sha256: string
+  readonly expires?: string
+}
+
+/** What is done to the tokens of the HTTP front. */
+export type TokenEdit =
+  { readonly kind: 'create'; readonly token: TokenEntry } | { readonly kind: 'revoke'; readonly name: string }
+
 /** Why a file cannot be changed so, in words. */
 export class EditMistake extends Error {}
 
@@ -21,13 +32,9 @@ const EMPTY = '{\n  "mcpServers": {}\n}\n'
  */
 export function editServer(text: string, schema: string, edit: ServerEdit): string {
   const old = text.trim() === '' ? EMPTY : text
-  const read = readJson(old)
-  if (read.kind === 'mistake') {
-    const { line, column, message } = read.mistake
-    throw new EditMistake(`line ${line}, column ${column}: ${message}`)
-  }
-  const folder = serversPath(read.value, schema)
-  const servers = memberAt(read.value, folder)
+  const value = valueOf(old)
+  const folder = serversPath(value, schema)
+  const servers = memberAt(value, folder)
   const path = [...folder, edit.name]
   const isThere = isObject(servers) && Object.hasOwn(servers, edit.name)
   if (edit.kind === 'add' && isThere && !edit.replaces)
@@ -44,6 +51,38 @@ export function editServer(text: string, schema: string, edit: ServerEdit): stri
     case 'enable':
       return applyEdits(old, modify(old, [...path, 'disabled'], undefined, options))
   }
+}
+
+/**
+ * Gives the text with a token more or less.
+ *
+ * @throws EditMistake when there is no such token, or already one
+ */
+export function editTokens(text: string, edit: TokenEdit): string {
+  if (text.trim() === '') throw new EditMistake('there is no configuration yet; mcps-proxy add makes one')
+  const path = ['server', 'tokens']
+  const tokens = memberAt(valueOf(text), path)
+  const names = Array.isArray(tokens) ? tokens.map((each: unknown) => memberAt(each, ['name'])) : []
+  const name = edit.kind === 'create' ? edit.token.name : edit.name
+  const at = names.indexOf(name)
+  const options = { formattingOptions: formOf(text) }
+  if (edit.kind === 'revoke') {
+    const others = names.length === 0 ? 'there is none' : `there is ${names.join(', ')}`
+    if (at < 0) throw new EditMistake(`no token is called '${name}'; ${others}`)
+    return applyEdits(text, modify(text, [...path, at], undefined, options))
+  }
+  if (at >= 0) throw new EditMistake(`there is a token '${name}' already; revoke it first`)
+  const edits = Array.isArray(tokens)
+    ? modify(text, [...path, tokens.length], edit.token, { ...options, isArrayInsertion: true })
+    : modify(text, path, [edit.token], options)
+  return applyEdits(text, edits)
+}
+
+function valueOf(text: string): unknown {
+  const read = readJson(text)
+  if (read.kind === 'value') return read.value
+  const { line, column, message } = read.mistake
+  throw new EditMistake(`line ${line}, column ${column}: ${message}`)
 }
 
 /** Where the servers of a schema stand, in each of the shapes of a file. */

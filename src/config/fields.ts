@@ -87,6 +87,41 @@ export const frontFields: FieldsOf<FrontValues> = {
   ),
 }
 
+export interface TokenValues {
+  readonly name: string
+  readonly sha256: string
+  readonly expires: string | undefined
+}
+
+export const tokenRules: Rules = { required: ['name', 'sha256'] }
+
+/** Names stand in log lines, and are principals. */
+export const tokenNamePattern = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'
+
+export const tokenFields: FieldsOf<TokenValues> = {
+  name: field(
+    text({ pattern: tokenNamePattern, wanted: 'a name of letters, digits, "_", "-" and "."' }),
+    '',
+    'The name of the token; clients that present it are one principal of this name.',
+  ),
+  sha256: field(
+    text({
+      pattern: '^[0-9a-f]{64}$',
+      wanted: 'the SHA-256 of the token, in 64 hexadecimal digits',
+      secret: true,
+    }),
+    '',
+    'The SHA-256 of the token, as mcps-proxy token create writes it.',
+  ),
+  expires: optional(
+    text({
+      pattern: '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}Z)?$',
+      wanted: 'a date as YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ',
+    }),
+    'The time, in UTC, from which the token is refused. Absent: never.',
+  ),
+}
+
 export const corsFields: FieldsOf<CorsConfig> = {
   enabled: field(boolean(), true, 'Whether the HTTP front answers cross-origin requests.'),
   origins: field(

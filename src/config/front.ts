@@ -1,8 +1,8 @@
 // The `server` section, and the environment variables that stand above it.
 
-import type { CorsConfig, Environment, FrontConfig } from './configuration.js'
+import type { CorsConfig, Environment, FrontConfig, FrontToken } from './configuration.js'
 import { Expansion, type ExpansionSources } from './expand.js'
-import { corsFields, frontFields, stateKeyLengthMin } from './fields.js'
+import { corsFields, frontFields, stateKeyLengthMin, tokenFields, tokenRules } from './fields.js'
 import { Findings, switchOf } from './problems.js'
 import type { Section } from './section.js'
 
@@ -42,6 +42,7 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
     keepAliveTimeoutMs: keepAliveTimeout,
     drainTimeoutMs: drainTimeout,
     token: readToken(values.token, section, overrides),
+    tokens: readTokens(section),
     stateKeys: [
       ...readStateKey('stateKey', given(env, 'MCPS_PROXY_STATE_KEY') ?? stateKey, section, overrides),
       ...readStateKey('previousStateKey', previousStateKey, section, overrides),
@@ -99,6 +100,25 @@ function readToken(inFile: string | undefined, section: Section, overrides: Over
     )
   else return token
   return undefined
+}
+
+/** Whether clients of the front must present a token. */
+export function needsToken({ token, tokens }: Pick<FrontConfig, 'token' | 'tokens'>): boolean {
+  return token !== undefined || tokens.length > 0
+}
+
+function readTokens(server: Section): FrontToken[] {
+  const seen = new Set<string>()
+  return server.objects('tokens').map((section) => {
+    section.check(tokenRules, tokenFields)
+    const { name, sha256, expires } = section.readOnly(tokenFields)
+    if (seen.has(name)) section.problem('name', `is "${name}" again`, 'each token has a name of its own')
+    seen.add(name)
+    const expiresAtMs = expires === undefined ? undefined : Date.parse(expires)
+    if (Number.isNaN(expiresAtMs))
+      section.problem('expires', `is "${expires}"`, 'must be a date of the calendar')
+    return { name, sha256, expiresAtMs }
+  })
 }
 
 function readStateKey(

@@ -11,6 +11,8 @@ import {
   rootFields,
   schemaFields,
   stdioFields,
+  tokenFields,
+  tokenRules,
 } from './fields.js'
 import { protocolsOfSse } from './remote-server.js'
 import { schemaNamePattern, serverNamePattern } from './formats.js'
@@ -83,6 +85,11 @@ function rootProperties(): JsonSchema {
     $schema: { type: 'string', description: 'Where this schema is, for editors.' },
     server: section('The HTTP front, and the name that clients see.', frontFields, {
       cors: section('Which web pages may call the HTTP front.', corsFields),
+      tokens: {
+        type: 'array',
+        description: 'Tokens of single clients, by their hashes.',
+        items: { ...section('One token.', tokenFields), ...rulesSchema(tokenRules) },
+      },
     }),
     cli: section(
       'Options of the command line modes.',

@@ -134,6 +134,14 @@ export class Section {
     return Section.of(members, path, findings) ?? new Section({}, path, findings)
   }
 
+  /** The objects of the list under a key; none when it is absent or was reported as wrong. */
+  objects(key: string): Section[] {
+    const value = this.raw(key) ?? []
+    if (!Array.isArray(value)) this.problem(key, whatItIs(value, true), 'must be a list of objects')
+    const items: readonly unknown[] = Array.isArray(value) ? value : []
+    return items.flatMap((item, at) => Section.of(item, `${this.pathOf(key)}[${at}]`, this.findings) ?? [])
+  }
+
   /** The members under a key, in the order of the file. */
   entries(key: string): [string, unknown][] {
     const value = this.raw(key)

@@ -54,11 +54,13 @@ export function refuseGateway(
   const { allowUnauthenticated = false } = options
   const address = addressOf(config, options)
   refuseOwnAddress(config, address)
-  refuseOpenFront({ token: server.token, host: address.host, allowUnauthenticated, source, remedies })
+  const { token, tokens } = server
+  refuseOpenFront({ token, tokens, host: address.host, allowUnauthenticated, source, remedies })
 }
 
 const remedies: FrontRemedies = {
-  token: 'set server.token or MCPS_PROXY_TOKEN, or start with --allow-unauthenticated',
+  token:
+    'set server.token or MCPS_PROXY_TOKEN, make one with mcps-proxy token create, or start with --allow-unauthenticated',
   port: 'choose another one with --port or server.port; 0 takes a free one',
   host: 'check --host and server.host',
   page: (origin) => `add it to server.cors.origins, "origins": ["${origin}"]`,
@@ -144,8 +146,8 @@ function addressOf(
 }
 
 function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules {
-  const { token, cors } = server
-  return { token, cors, allowedHosts: options.allowedHosts ?? server.allowedHosts }
+  const { token, tokens, cors } = server
+  return { token, tokens, cors, allowedHosts: options.allowedHosts ?? server.allowedHosts }
 }
 
 /** The value of the command line, or of the configuration that the front was started with. */

@@ -2,9 +2,10 @@
 //
 // Loaded only when something is served over HTTP.
 
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { ConfigError } from '../config/config.js'
+import { randomBytes } from 'node:crypto'
+import { ConfigError, needsToken } from '../config/config.js'
 import type { CorsConfig } from '../config/config.js'
+import { write } from '../jsonrpc/text.js'
 import type { HttpServerLimits } from '../transports/http-server/limits.js'
 import {
   internalError,
@@ -14,7 +15,8 @@ import {
   transportRefused,
 } from '../mcp/error-codes.js'
 import type { HttpRoutes, HttpSurroundings, SessionWatch } from '../transports/http-server/endpoint.js'
-import type { GuardRemedies, HttpRules, PrincipalOf } from '../transports/http-server/guard.js'
+import type { GuardRemedies, HttpRules } from '../transports/http-server/guard.js'
+import { FrontTokens, type TokenRules } from './front-tokens.js'
 import { isLoopback } from '../transports/http-server/host.js'
 import type { RefusalKind, Wording } from '../transports/http-server/refusal.js'
 import { type HttpAddress, type HttpFrontParts, HttpServer } from '../transports/http-server/http-server.js'
@@ -22,10 +24,9 @@ import { descriptorRoom } from '../upstream/process/descriptors.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 
 /** The access rules of the front; they may change while it runs. */
-export interface FrontRules {
+export interface FrontRules extends TokenRules {
   readonly allowedHosts: readonly string[]
   readonly cors: CorsConfig
-  readonly token: string | undefined
 }
 
 export interface FrontOptions extends FrontRules {
@@ -51,8 +52,8 @@ export interface FrontRemedies extends GuardRemedies {
 export class Front {
   readonly server: HttpServer
   readonly #options: FrontOptions
-  #token: string | undefined
-  #principalOf: HttpRules['principalOf']
+  #tokenRules: TokenRules | undefined
+  #tokens: FrontTokens | undefined
 
   /**
    * It does not listen yet.
@@ -82,10 +83,10 @@ export class Front {
   }
 
   /** @throws ConfigError when the front would be open to the network without a token */
-  check({ token }: FrontRules): void {
+  check(rules: FrontRules): void {
     const { host, log } = this.#options
-    refuseOpenFront({ ...this.#options, token })
-    if (token !== undefined || isLoopback(host)) return
+    refuseOpenFront({ ...this.#options, ...rules })
+    if (needsToken(rules) || isLoopback(host)) return
     log({ level: 'warn', message: `no token: everybody who can reach ${host} can call every tool` })
   }
 
@@ -94,20 +95,27 @@ export class Front {
     this.server.change(this.#rulesOf(rules))
   }
 
-  /** The same token is compared by the same function, by which the server sees that it has not changed. */
-  #rulesOf({ token, allowedHosts, cors }: FrontRules): HttpRules {
-    if (token !== this.#token) this.#principalOf = token === undefined ? undefined : bearerOf(token)
-    this.#token = token
-    return { allowedHosts, cors, principalOf: this.#principalOf }
+  /** The same tokens are compared by the same function, by which the server sees that they have not changed. */
+  #rulesOf({ token, tokens, allowedHosts, cors }: FrontRules): HttpRules {
+    const rules = { token, tokens }
+    if (write(rules) !== write(this.#tokenRules)) {
+      const { runtime } = this.#options
+      this.#tokens = needsToken(rules)
+        ? new FrontTokens(rules, () => runtime.wallNow(), this.#tokens)
+        : undefined
+      this.#tokenRules = rules
+    }
+    const { principalOf, whyRefused, credentialOf } = this.#tokens ?? {}
+    return { allowedHosts, cors, principalOf, whyRefused, credentialOf }
   }
 }
 
 /** @throws ConfigError when a front with these options would be open to the network without a token */
 export function refuseOpenFront(
-  options: Pick<FrontOptions, 'token' | 'host' | 'allowUnauthenticated' | 'source' | 'remedies'>,
+  options: Pick<FrontOptions, 'token' | 'tokens' | 'host' | 'allowUnauthenticated' | 'source' | 'remedies'>,
 ): void {
-  const { token, host, allowUnauthenticated, source, remedies } = options
-  if (token !== undefined || isLoopback(host) || allowUnauthenticated) return
+  const { host, allowUnauthenticated, source, remedies } = options
+  if (needsToken(options) || isLoopback(host) || allowUnauthenticated) return
   const problem = `the HTTP front has no token, and ${host} can be reached from other machines`
   throw new ConfigError('CONFIG_INVALID', source, [{ path: '', problem, hint: remedies.token }])
 }
@@ -146,21 +154,6 @@ const listenProblems: ReadonlyMap<string, readonly [string, 'port' | 'host']> = 
   ['ENOTFOUND', ['the name is not known', 'host']],
   ['EAI_AGAIN', ['the name could not be looked up', 'host']],
 ])
-
-/**
- * Compares hashes, since those have one length and differ anywhere.
- *
- * Each token is a principal. The principal of this token is the same on every instance.
- */
-function bearerOf(token: string): PrincipalOf {
-  const wanted = hash(token)
-  const bearer = `bearer ${hash(`principal of ${token}`).toString('base64url')}`
-  return (given) => (timingSafeEqual(hash(given), wanted) ? bearer : undefined)
-}
-
-function hash(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
-}
 
 /** Of 192 random bits; written in visible ASCII. */
 const ID_BYTES = 24

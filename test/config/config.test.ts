@@ -19,6 +19,8 @@ function read(value: unknown, env: Environment = {}): Configuration {
   return resolveConfig(value, { source: 'memory', folder: '/work', env, home: '/home/me' })
 }
 
+const hash = 'ab'.repeat(32)
+
 function failureOf(run: () => unknown): ConfigError {
   try {
     run()
@@ -73,6 +75,7 @@ const full = {
     keepAliveTimeout: 75_000,
     drainTimeout: 9000,
     token: 'the-token',
+    tokens: [{ name: 'ci', sha256: hash, expires: '2027-01-01' }],
     stateKey: 'a key of sixteen and more',
     previousStateKey: 'the key of before it',
     cors: {
@@ -103,6 +106,7 @@ describe('a configuration', () => {
       ...server,
       keepAliveTimeoutMs: keepAliveTimeout,
       drainTimeoutMs: drainTimeout,
+      tokens: [{ name: 'ci', sha256: hash, expiresAtMs: Date.UTC(2027, 0, 1) }],
       stateKeys: [stateKey, previousStateKey],
     })
     assert.deepEqual(config.stdio, { timeoutMs: 5000, encoding: 'utf8', delimiter: '\n' })
@@ -701,6 +705,25 @@ const bad: [string, unknown, RegExp][] = [
     /^server\.allowedHosts\[0\]\|is "https:\/\/mcp[^|]*\|must be a host name .* such as "mcp\.example\.com"$/,
   ],
   ['token is empty', { mcpServers: {}, server: { token: '' } }, /^server\.token\|/],
+  ...(
+    [
+      ['no hash', { name: 'ci' }, /sha256\|is missing\|must be the SHA-256/],
+      ['a hash that is none', { name: 'ci', sha256: 'abc' }, /sha256\|is a string\|must be the SHA-256/],
+      ['no name', { sha256: hash }, /name\|is missing\|/],
+      ['a name with a space', { name: 'c i', sha256: hash }, /name\|is "c i"\|/],
+      [
+        'an end that is none',
+        { name: 'ci', sha256: hash, expires: 'soon' },
+        /expires\|is "soon"\|must be a date/,
+      ],
+      ['no day of the calendar', { name: 'ci', sha256: hash, expires: '2027-02-31T' }, /expires\|/],
+    ] as const
+  ).map(([title, token, want]): [string, unknown, RegExp] => [
+    `a token has ${title}`,
+    { mcpServers: {}, server: { tokens: [token] } },
+    new RegExp(`^server\\.tokens\\[0\\]\\.${want.source}`),
+  ]),
+  ['tokens are an object', { mcpServers: {}, server: { tokens: {} } }, /^server\.tokens\|is an object\|/],
   [
     'an allowed header is none',
     { mcpServers: {}, server: { cors: { allowedHeaders: ['X-Key', 'X\nKey'] } } },
@@ -715,6 +738,14 @@ const bad: [string, unknown, RegExp][] = [
 ]
 
 describe('problems', () => {
+  test('of two tokens with one name', () => {
+    const token = { name: 'ci', sha256: hash }
+    assert.match(
+      problemsOf({ mcpServers: {}, server: { tokens: [token, token] } }).join(),
+      /^server\.tokens\[1\]\.name\|is "ci" again/,
+    )
+  })
+
   for (const [title, value, want] of bad) test(title, () => assert.match(problemsOf(value).join('\n'), want))
 
   test('are told all at once, each once', () => {

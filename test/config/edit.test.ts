@@ -13,7 +13,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
-import { EditMistake, type ServerEdit, changedLines, editServer } from '../../src/config/edit.js'
+import { EditMistake, type ServerEdit, changedLines, editServer, editTokens } from '../../src/config/edit.js'
+import { readJson } from '../../src/config/json-syntax.js'
 import { cli } from '../integration/support/programs.js'
 import { scratch } from '../integration/support/spawned.js'
 
@@ -33,6 +34,11 @@ const commented = `{
 \t"startupGraceMs": 5 // as measured
 }
 `
+
+const serverIn = (text: string): unknown => {
+  const result = readJson(text)
+  return result.kind === 'value' ? Object(result.value).server : undefined
+}
 
 describe('a change of the file', () => {
   test('keeps comments, order and tabs', () => {
@@ -91,6 +97,20 @@ describe('a change of the file', () => {
         (error) => error instanceof EditMistake && problem.test(error.message),
       )
     })
+
+  test('adds and takes out tokens of the front', () => {
+    const token = { name: 'ci', sha256: 'ab' }
+    const other = { name: 'ann', sha256: 'cd', expires: '2027-01-01' }
+    const one = editTokens(commented, { kind: 'create', token })
+    const two = editTokens(one, { kind: 'create', token: other })
+    for (const kept of ['// Those of the team.', '/* last */', '// as measured'])
+      assert(two.includes(kept), two)
+    assert.deepEqual(serverIn(two), { tokens: [token, other] })
+    assert.deepEqual(serverIn(editTokens(two, { kind: 'revoke', name: 'ci' })), { tokens: [other] })
+    assert.throws(() => editTokens(two, { kind: 'create', token }), /a token 'ci' already; revoke it first/)
+    assert.throws(() => editTokens(two, { kind: 'revoke', name: 'x' }), /called 'x'; there is ci, ann/)
+    assert.throws(() => editTokens('', { kind: 'create', token }), /no configuration yet; mcps-proxy add/)
+  })
 
   test('shows the lines that differ', () => {
     assert.equal(changedLines('a\nb\nc\n', 'a\nx\ny\nc\n'), '- b\n+ x\n+ y\n')

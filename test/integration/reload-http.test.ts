@@ -1,6 +1,7 @@
 // A gateway whose configuration changes while clients use it.
 
 import { strict as assert } from 'node:assert'
+import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { ConfigError, type Configuration, resolveConfig } from '../../src/config/config.js'
 import { type Gateway, type GatewayOptions, openGateway } from '../../src/gateway/gateway.js'
@@ -69,6 +70,12 @@ async function codeAt(port: number, sent: Sent): Promise<readonly [number, unkno
   const { status, body } = await send(port, { body: message('ping', 1), ...sent })
   return [status, body.startsWith('{') ? at(parsed(body), 'error', 'code') : undefined]
 }
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+const tokens = (...named: readonly [name: string, token: string][]): Json => ({
+  tokens: named.map(([name, token]) => ({ name, sha256: sha256(token) })),
+})
 
 const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
 
@@ -151,6 +158,29 @@ describe('reload over HTTP', () => {
     assert.equal(foreign[0], 404, 'who has another token is somebody else, also while the session has a call')
     assert.match((await running).body, /\\"at\\":4/)
     assert.equal(await pid(port, { headers: second }), process, 'no server was started anew')
+  })
+
+  test('a token that is revoked or replaced: its sessions end, and those of the others stay', async (t) => {
+    const first = tokens(['ann', 'ann-1'], ['bob', 'bob-1'], ['cyd', 'cyd-1'])
+    const { gateway, port, log } = await opened(t, config({ default: { a } }, first), drained)
+    const sessionOf = async (token: string): Promise<Record<string, string>> => {
+      const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
+      const { headers } = await send(port, { headers: bearer(token), body })
+      return { ...bearer(token), 'mcp-session-id': String(headers['mcp-session-id']) }
+    }
+    const sessions = await Promise.all(['ann-1', 'bob-1', 'cyd-1'].map(sessionOf))
+    const [ann = {}, bob = {}, cyd = {}] = sessions
+    assert.equal((await codeAt(port, { headers: { ...ann, ...bearer('bob-1') } }))[0], 404)
+    await gateway.reload(config({ default: { a } }, tokens(['ann', 'ann-1'], ['cyd', 'cyd-2'])))
+    assert.equal((await codeAt(port, { headers: ann }))[0], 200)
+    assert.equal((await codeAt(port, { headers: bob }))[0], 401)
+    assert.equal((await codeAt(port, { headers: { ...cyd, ...bearer('cyd-2') } }))[0], 404)
+    assert.equal((await codeAt(port, { headers: bearer('cyd-2') }))[0], 200)
+    const warned = log.filter(({ level }) => level === 'warn').map(({ message: text }) => text)
+    assert.ok(
+      warned.some((text) => /401\): the token 'bob' was revoked/.test(text)),
+      warned.join('\n'),
+    )
   })
 
   test('rules of CORS and allowed hosts hold from now on', async (t) => {

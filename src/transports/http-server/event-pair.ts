@@ -189,8 +189,8 @@ export class EventPair {
     return undefined
   }
 
-  leaveAll(): void {
-    this.#sessions.leaveAll()
+  leave(isGone: (principal: string) => boolean): void {
+    this.#sessions.leave(isGone)
   }
 
   endAll(): void {

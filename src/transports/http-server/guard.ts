@@ -30,6 +30,10 @@ export interface HttpRules {
   readonly cors: CorsRules
   /** Whose token it is; undefined where none is asked for. */
   readonly principalOf: PrincipalOf | undefined
+  /** Why a token is refused, in words for the log. */
+  readonly whyRefused?: ((token: string) => string) | undefined
+  /** What a principal was let in with; undefined once it is not valid. Absent, all go when `principalOf` changes. */
+  readonly credentialOf?: ((principal: string) => string | undefined) | undefined
 }
 
 interface GuardRules extends HttpRules {
@@ -100,8 +104,9 @@ export class Guard {
 
   /** `from` is the address of the sender. */
   unauthorized(head: RequestHead, from: string): Refusal {
-    const why =
-      bearerToken(head) === undefined ? 'it has no bearer token' : 'its bearer token is not accepted'
+    const { whyRefused = () => 'its bearer token is not accepted' } = this.#rules
+    const token = bearerToken(head)
+    const why = token === undefined ? 'it has no bearer token' : whyRefused(token)
     this.#notices.note('token', `a request from ${from} is refused (HTTP 401): ${why}`, from)
     return this.#refusals.plain(401, 'A bearer token is required', challenge)
   }

@@ -88,20 +88,22 @@ export class HttpServer {
     this.#port = await this.#listening.listen(host, this.#port)
     this.#guard = this.#newGuard()
     this.#sweepers = [
-      repeat(around, limits.sweepMs, () => this.#streamable.sweep()),
+      repeat(around, limits.sweepMs, () => this.#sweep()),
       repeat(around, limits.lateCheckMs, () => this.#bodies.sweep()),
     ]
     return { host, port: this.#port, origin: `http://${reachable(host)}:${this.#port}` }
   }
 
-  /** From now on other rules hold; where tokens are compared anew, those who are in may only finish. */
+  /** From now on other rules hold; principals whose token was removed or replaced may only finish. */
   change(rules: HttpRules): void {
-    const isSameToken = rules.principalOf === this.#rules.principalOf
+    const before = this.#rules
     this.#rules = rules
     this.#guard = this.#newGuard()
-    if (isSameToken) return
-    this.#streamable.leaveAll()
-    this.#pair.leaveAll()
+    if (rules.principalOf === before.principalOf) return
+    this.#leave((principal) => {
+      const credential = before.credentialOf?.(principal)
+      return credential === undefined || rules.credentialOf?.(principal) !== credential
+    })
   }
 
   /** Takes no new connection and no new request; what is being answered goes on. */
@@ -116,6 +118,17 @@ export class HttpServer {
     this.#streamable.endAll()
     this.#pair.endAll()
     await this.#listening.close(this.#options.limits.closeWaitMs)
+  }
+
+  #sweep(): void {
+    this.#streamable.sweep()
+    const { credentialOf } = this.#rules
+    if (credentialOf !== undefined) this.#leave((principal) => credentialOf(principal) === undefined)
+  }
+
+  #leave(isGone: (principal: string) => boolean): void {
+    this.#streamable.leave(isGone)
+    this.#pair.leave(isGone)
   }
 
   #newGuard(): Guard {

@@ -79,8 +79,8 @@ export class HttpSessions<S extends Kept> {
     }
   }
 
-  leaveAll(): void {
-    for (const { session } of this.#entries.values()) session.leave()
+  leave(isGone: (principal: string) => boolean): void {
+    for (const { session, principal } of this.#entries.values()) if (isGone(principal)) session.leave()
   }
 
   endAll(): void {

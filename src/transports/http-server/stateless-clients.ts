@@ -48,10 +48,14 @@ export class StatelessClients {
       if (!connection.busy && usedMs < sinceMs) void connection.close()
   }
 
-  /** Ends them once what was asked is answered. */
-  leaveAll(): void {
-    for (const { connection } of this.#all()) connection.leave()
-    this.#entries.clear()
+  /** Ends those of these principals once what was asked is answered. */
+  leave(isGone: (principal: string) => boolean): void {
+    for (const owners of this.#entries.values())
+      for (const [principal, entries] of owners) {
+        if (!isGone(principal)) continue
+        owners.delete(principal)
+        for (const { connection } of entries) connection.leave()
+      }
   }
 
   endAll(): void {

@@ -75,10 +75,10 @@ export class Streamable {
     this.#stateless.sweep()
   }
 
-  /** Ends the sessions there are, once what was asked in them is answered. */
-  leaveAll(): void {
-    this.#sessions.leaveAll()
-    this.#stateless.leaveAll()
+  /** Ends the sessions of these principals, once what was asked in them is answered. */
+  leave(isGone: (principal: string) => boolean): void {
+    this.#sessions.leave(isGone)
+    this.#stateless.leave(isGone)
   }
 
   endAll(): void {

@@ -1,0 +1,45 @@
+// The words and options of `token`.
+
+import { tokenNamePattern } from '../config/fields.js'
+import { usage } from './tokens.js'
+import type { Tokens, Usage } from './tokens.js'
+
+export interface TokenCommand {
+  readonly kind: 'token'
+  readonly what: 'create' | 'list' | 'revoke'
+  /** Empty for a list. */
+  readonly name: string
+  /** As it was written: a span such as `30d`, or a date. */
+  readonly expires: string | undefined
+  readonly config: string | undefined
+}
+
+const whats = ['create', 'list', 'revoke'] as const
+
+const example = 'for example: mcps-proxy token create ci --expires 30d'
+
+/** A span is so many hours, days or weeks. */
+export const spanPattern: RegExp = /^(\d{1,4})([hdw])$/
+const datePattern = /^\d{4}-\d{2}-\d{2}$/
+
+/** `words` stand behind `token`. */
+export function tokenOf(words: readonly string[], { rest, values }: Tokens): TokenCommand | Usage {
+  const [first, name, stray] = words
+  const what = whats.find((each) => each === first)
+  const expires = values.get('expires')
+  const command = { kind: 'token', name: name ?? '', expires, config: values.get('config') } as const
+  if (what === undefined) return usage('token needs create, list or revoke', example)
+  if (expires !== undefined && what !== 'create') return usage('--expires works only with create', example)
+  if (what === 'list') return name === undefined ? { ...command, what } : usage('token list takes no name')
+  if (name === undefined) return usage(`token ${what} needs the name of a token`, example)
+  if (stray !== undefined || rest !== undefined) return usage(`token ${what} takes one name`)
+  if (!new RegExp(tokenNamePattern, 'u').test(name))
+    return usage(`the name "${name}" cannot be used`, 'use letters, digits, "_", "-" and "."')
+  if (expires !== undefined && !spanPattern.test(expires) && !isDate(expires))
+    return usage(`--expires is "${expires}"`, 'it must be like 12h, 30d, 8w or YYYY-MM-DD')
+  return { ...command, what }
+}
+
+function isDate(text: string): boolean {
+  return datePattern.test(text) && !Number.isNaN(Date.parse(text))
+}

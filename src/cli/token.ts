@@ -1,0 +1,88 @@
+// `token create`, `token list` and `token revoke`: tokens of single clients of the HTTP front.
+//
+// The configuration has only the hash of a token, with which no tool can be called.
+
+import { createHash, randomBytes } from 'node:crypto'
+import process from 'node:process'
+import { configFileInForce } from '../config/config.js'
+import { editTokens } from '../config/edit.js'
+import { escapeText } from '../log/log.js'
+import { changeFile, reportingMistakes } from './edit.js'
+import { loadWithSecrets } from './load.js'
+import { say } from './say.js'
+import { type TokenCommand, spanPattern } from './token-options.js'
+
+const TOKEN_BYTES = 32
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Of 256 bits in base 62. */
+const TOKEN_LENGTH = 43
+
+const HOURS: Readonly<Record<string, number>> = { h: 1, d: 24, w: 168 }
+
+/** @returns the exit code */
+export async function runToken(command: TokenCommand): Promise<number> {
+  const path = configFileInForce(command.config, process.env)
+  return reportingMistakes(path, () => actions[command.what](command, path))
+}
+
+type Action = (command: TokenCommand, path: string) => Promise<number>
+
+const actions: Readonly<Record<TokenCommand['what'], Action>> = {
+  create: async ({ name, expires }, path) => {
+    const token = newToken()
+    const sha256 = createHash('sha256').update(token).digest('hex')
+    const end = expires === undefined ? {} : { expires: endOf(expires) }
+    changeFile(path, (text) => editTokens(text, { kind: 'create', token: { name, sha256, ...end } }))
+    await say('stdout', `${token}\n`)
+    const until = end.expires === undefined ? '' : `, until ${end.expires}`
+    await say(
+      'stderr',
+      `The token '${name}' is in ${escapeText(path)} as its hash${until}. It is not shown again: give it to the client as "Authorization: Bearer TOKEN".\n`,
+    )
+    return 0
+  },
+  list: async ({ config }) => {
+    const { server } = await loadWithSecrets({ path: config, servesHttp: false }, { runsPrograms: false })
+    const width = Math.max(0, ...server.tokens.map(({ name }) => name.length))
+    const lines = server.tokens.map(
+      ({ name, expiresAtMs }) => `${name.padEnd(width)}  ${untilWords(expiresAtMs)}\n`,
+    )
+    await say('stdout', lines.join(''))
+    return 0
+  },
+  revoke: async ({ name }, path) => {
+    changeFile(path, (text) => editTokens(text, { kind: 'revoke', name }))
+    await say('stdout', `${name} is revoked\n`)
+    return 0
+  },
+}
+
+function untilWords(expiresAtMs: number | undefined): string {
+  if (expiresAtMs === undefined) return 'does not expire'
+  const date = secondsOf(expiresAtMs)
+  return expiresAtMs <= Date.now() ? `expired ${date}` : `expires ${date}`
+}
+
+function newToken(): string {
+  let rest = BigInt(`0x${randomBytes(TOKEN_BYTES).toString('hex')}`)
+  let digits = ''
+  while (digits.length < TOKEN_LENGTH) {
+    digits = `${DIGITS[Number(rest % 62n)]}${digits}`
+    rest /= 62n
+  }
+  return `mcps_${digits}`
+}
+
+/** As the configuration has it: a date as it was written, or the end of a span. */
+function endOf(expires: string): string {
+  const [, count = '', unit = ''] = spanPattern.exec(expires) ?? []
+  const hours = HOURS[unit]
+  return hours === undefined ? expires : secondsOf(Date.now() + Number(count) * hours * 3_600_000)
+}
+
+/** In RFC 3339, without parts of a second. */
+function secondsOf(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`
+}

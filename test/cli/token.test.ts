@@ -1,0 +1,84 @@
+// `token` as a person uses it.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { readJson } from '../../src/config/json-syntax.js'
+import { at } from '../integration/support/json.js'
+import { cli } from '../integration/support/programs.js'
+import { type Scope, scratch } from '../integration/support/spawned.js'
+
+function home(t: Scope, text = '{\n  // mine\n  "mcpServers": {}\n}\n'): string {
+  const folder = scratch(t)
+  mkdirSync(join(folder, '.mcps-proxy'))
+  writeFileSync(join(folder, '.mcps-proxy', 'config.json'), text)
+  return folder
+}
+
+function run(folder: string, ...args: readonly string[]): { code: number | null; out: string; err: string } {
+  const env = { PATH: process.env['PATH'], HOME: folder }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, 'token', ...args], {
+    env,
+    encoding: 'utf8',
+  })
+  return { code: status, out: stdout, err: stderr }
+}
+
+function fileOf(folder: string): { readonly text: string; readonly tokens: unknown } {
+  const text = readFileSync(join(folder, '.mcps-proxy', 'config.json'), 'utf8')
+  const read = readJson(text)
+  return { text, tokens: read.kind === 'value' ? at(read.value, 'server', 'tokens') : undefined }
+}
+
+describe('token', () => {
+  test('shows a token once, and keeps its hash', (t: Scope) => {
+    const folder = home(t)
+    const { code, out, err } = run(folder, 'create', 'ci', '--expires', '2027-01-31')
+    assert.equal(code, 0)
+    assert.match(out, /^mcps_[0-9A-Za-z]{43}\n$/)
+    assert.match(err, /'ci' is in .*config\.json as its hash, until 2027-01-31/)
+    const sha256 = createHash('sha256').update(out.trim()).digest('hex')
+    const { text, tokens } = fileOf(folder)
+    assert.deepEqual(tokens, [{ name: 'ci', sha256, expires: '2027-01-31' }])
+    assert.match(text, /\/\/ mine/)
+    assert.equal(text.includes(out.trim()), false)
+    assert.notEqual(run(folder, 'create', 'other').out, out)
+    assert.equal(run(folder, 'list').out, 'ci     expires 2027-01-31T00:00:00Z\nother  does not expire\n')
+    assert.equal(run(folder, 'revoke', 'ci').out, 'ci is revoked\n')
+    assert.equal(run(folder, 'list').out, 'other  does not expire\n')
+  })
+
+  test('reckons spans from now', (t: Scope) => {
+    const folder = home(t)
+    const before = Date.now()
+    for (const [name, span] of [
+      ['a', '12h'],
+      ['b', '2w'],
+    ] as const)
+      run(folder, 'create', name, '--expires', span)
+    const { tokens } = fileOf(folder)
+    const hours = [0, 1].map((index) => {
+      const ends = Date.parse(String(at(tokens, index, 'expires')))
+      return Math.floor((ends - before + 2000) / 3_600_000)
+    })
+    assert.deepEqual(hours, [12, 336])
+  })
+
+  const mistakes: readonly (readonly [title: string, args: readonly string[], why: RegExp])[] = [
+    ['nothing to do', [], /needs create, list or revoke/],
+    ['no name', ['create'], /needs the name of a token/],
+    ['a name that cannot be used', ['create', 'a b'], /the name "a b" cannot be used/],
+    ['a time that is none', ['create', 'ci', '--expires', 'soon'], /it must be like 12h, 30d, 8w/],
+    ['an end of what is there', ['revoke', 'ci', '--expires', '1d'], /works only with create/],
+    ['a token that is not there', ['revoke', 'ci'], /no token is called 'ci'; there is none/],
+  ]
+  for (const [title, args, why] of mistakes)
+    test(`refuses ${title}`, (t: Scope) => {
+      const { code, err } = run(home(t), ...args)
+      assert.equal(code, 2)
+      assert.match(err, why)
+    })
+})
