@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '..')
 const from = join(root, 'src/sandbox/guest')
 const to = resolve(process.argv[2] ?? 'dist', 'sandbox/guest')
 
-const bundled = ['node-driver.ts']
+const bundled = ['node-driver.ts', 'relay.ts']
 const copied = ['python-driver.py']
 
 await mkdir(to, { recursive: true })

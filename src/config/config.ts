@@ -11,7 +11,14 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Configuration, Environment, LoggingConfig, SchemaConfig } from './configuration.js'
 import { literal } from './expand.js'
-import { inputFields, inputRules, loggingFields, rootFields, stdioFields } from './fields.js'
+import {
+  inputFields,
+  inputRules,
+  loggingFields,
+  rootFields,
+  sharedSandboxFields,
+  stdioFields,
+} from './fields.js'
 import { configPath, findConfigFile, usualPath } from './file.js'
 import { readSchemas } from './formats.js'
 import { type FrontDefaults, needsToken, readFront } from './front.js'
@@ -175,6 +182,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
       references,
       known: editorVariables(context.folder, context.home),
       shared: {},
+      sandbox: root.read(sharedSandboxFields, 'sandbox'),
       isGuarded: needsToken(server),
       timeoutMs: stdio.timeoutMs,
       isTimeoutWritten,

@@ -22,6 +22,7 @@ import type {
   SseServerValues,
   kindByType,
 } from './server-fields.js'
+import type { FilesystemValue, ProcessSandboxValue } from './process-sandbox.js'
 import type { InputConfig } from './references.js'
 import type { SandboxValues, TemplateValues } from './sandbox-fields.js'
 import type { StdioServerValues } from './stdio-fields.js'
@@ -61,7 +62,16 @@ type RemoteKeys = Address &
 
 /** A program that is started and spoken to on its stdin and stdout. */
 export type StdioServerJson = AnyServerKeys &
-  KeysWith<StdioServerValues, 'command'> & { readonly type?: TypeOf<'stdio'> | undefined }
+  KeysWith<Omit<StdioServerValues, 'sandbox'>, 'command'> & {
+    readonly type?: TypeOf<'stdio'> | undefined
+    readonly sandbox?: ProcessSandboxJson | undefined
+  }
+
+/** What a program that is started may read, write and reach. */
+export interface ProcessSandboxJson {
+  readonly network?: ProcessSandboxValue['network']
+  readonly filesystem?: Keys<FilesystemValue> | undefined
+}
 
 /** A server reached over Streamable HTTP. */
 export type HttpServerJson = AnyServerKeys & RemoteKeys & { readonly type?: TypeOf<'http'> | undefined }
@@ -97,6 +107,8 @@ export type ConfigurationJson = Shape &
   Keys<RootValues> &
   Keys<SharedValues> & {
     readonly $schema?: string | undefined
+    /** Of servers with `sandboxEnabled` that have none of their own. */
+    readonly sandbox?: ProcessSandboxJson | undefined
     readonly server?:
       | (Keys<FrontValues> & {
           readonly cors?: Keys<CorsConfig> | undefined

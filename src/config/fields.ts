@@ -6,6 +6,7 @@
 
 import type { Configuration, CorsConfig, FrontConfig, LoggingConfig, SchemaConfig } from './configuration.js'
 import { type Kind, boolean, choice, delayMsMax, integer, isObject, list, size, text } from './kinds.js'
+import { type ProcessSandboxValue, processSandboxKind } from './process-sandbox.js'
 import type { InputConfig } from './references.js'
 import { type FieldsOf, type Rules, field, optional } from './section.js'
 
@@ -194,6 +195,14 @@ export const rootFields: FieldsOf<RootValues> = {
   processesMax: optional(
     integer(1, 65_536),
     'Most processes of servers at once, of all schemas together. Absent: 256.',
+  ),
+}
+
+/** What servers may share that do not have their own. */
+export const sharedSandboxFields: FieldsOf<{ readonly sandbox: ProcessSandboxValue | undefined }> = {
+  sandbox: optional(
+    processSandboxKind,
+    'As in VS Code: the sandbox of servers with "sandboxEnabled" that have none of their own.',
   ),
 }
 

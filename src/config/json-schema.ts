@@ -10,6 +10,7 @@ import {
   loggingFields,
   rootFields,
   schemaFields,
+  sharedSandboxFields,
   stdioFields,
   tokenFields,
   tokenRules,
@@ -113,7 +114,7 @@ function rootProperties(): JsonSchema {
       items: { ...section('One value.', inputFields), ...rulesSchema(inputRules) },
     },
     logging: section('Logs.', loggingFields),
-    ...properties({ ...rootFields, ...sharedFields }),
+    ...properties({ ...rootFields, ...sharedFields, ...sharedSandboxFields }),
   }
 }
 

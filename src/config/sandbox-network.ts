@@ -19,15 +19,17 @@ const lastLabel = '[A-Za-z](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?'
 const port = '(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
 const hostPattern = `^(?=[^:]{1,253}(?::|$))(?:\\*\\.)?(?:${label}\\.)+${lastLabel}(?::${port})?$`
 
+export const hosts: Kind<readonly string[]> = list(
+  text({
+    pattern: hostPattern,
+    wanted:
+      'a name with a dot, such as "example.com", "*.example.org" or "api.example.com:8443"; letters beyond ASCII as xn--',
+  }),
+)
+
 const allowFields: FieldsOf<AllowedNetwork> = {
   allow: field(
-    list(
-      text({
-        pattern: hostPattern,
-        wanted:
-          'a name with a dot, such as "example.com", "*.example.org" or "api.example.com:8443"; letters beyond ASCII as xn--',
-      }),
-    ),
+    hosts,
     [],
     'Hosts that code reaches over https://; "*." stands for every name below. Without a port: 443.',
   ),

@@ -5,6 +5,7 @@ import type { Environment } from './configuration.js'
 import { type Expanded, Expansion } from './expand.js'
 import type { PathBase } from './paths.js'
 import { type References, unresolved } from './references.js'
+import type { ProcessSandboxValue } from './process-sandbox.js'
 import { memberPath, whatItIs } from './problems.js'
 import { readHttp } from './remote-server.js'
 import { sandboxFields } from './sandbox-fields.js'
@@ -40,6 +41,8 @@ export interface ServerContext extends PathBase {
   readonly references: References
   /** The values beside `mcpServers`, for all servers there. */
   readonly shared: Partial<SharedValues>
+  /** Of the file, for servers with `sandboxEnabled` and none of their own. */
+  readonly sandbox: ProcessSandboxValue | undefined
   /** Whether clients of the HTTP front show who they are. */
   readonly isGuarded: boolean
   /** The time-out of servers that set none. */

@@ -2,6 +2,7 @@
 
 import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { boolean, choice, delayMsMax, integer, list, map, orTrue, text } from './kinds.js'
+import { type ProcessSandboxValue, processSandboxKind } from './process-sandbox.js'
 import { type FieldsOf, type Rules, field, optional } from './section.js'
 
 /** An hour is already longer than a person waits. */
@@ -24,6 +25,8 @@ export interface StdioServerValues extends Pick<StdioServerConfig, 'command' | '
   readonly idleTimeout: number
   readonly stopTimeout: number
   readonly memoryLimitMB: number | undefined
+  readonly sandbox: ProcessSandboxValue | undefined
+  readonly sandboxEnabled: boolean | undefined
 }
 
 const inheritedName = text({
@@ -99,6 +102,14 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
   memoryLimitMB: optional(
     integer(1, 16_777_216),
     'Most memory of one process of the server, with all that it starts, in MiB; above it they are ended.',
+  ),
+  sandbox: optional(
+    processSandboxKind,
+    'Runs the program behind walls (Linux, bubblewrap): it reads the system and what is named here, and nothing else.',
+  ),
+  sandboxEnabled: optional(
+    boolean(),
+    'As in VS Code: true runs the program in its sandbox, or in that of the file; false runs it without.',
   ),
   onTimeout: field(
     choice('cancel', 'restart'),

@@ -4,6 +4,7 @@ import process from 'node:process'
 import type { RestartLimits, ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
 import { type PathBase, absolute, fromHome } from './paths.js'
+import { type ProcessSandboxValue, processSandbox } from './process-sandbox.js'
 import { secretsOfEnv } from './secrets.js'
 import type { Section } from './section.js'
 import { readTextFile } from './text-file.js'
@@ -13,8 +14,9 @@ export function readStdio(
   section: Section,
   common: Omit<ServerCommon, keyof Expanded>,
   expansion: Expansion,
-  base: PathBase,
+  context: PathBase & { readonly sandbox: ProcessSandboxValue | undefined },
 ): StdioServerConfig {
+  const base: PathBase = context
   section.check(stdioServerRules, stdioServerFields)
   const values = section.readAll(stdioServerFields)
   if (commandLine.test(values.command)) warnOfCommandLine(section, values.command)
@@ -23,12 +25,13 @@ export function readStdio(
   const file = readVariables(section, expansion.text(values.envFile ?? ''), expansion, base)
   const env = new Map([...file.values, ...expansion.map(values.env)])
   const cwd = values.cwd === undefined ? base.folder : absolute(expansion.text(values.cwd), base)
+  const sandbox = processSandbox(common.name, section, values, context.sandbox, expansion, base)
   const said = expansion.result(secretsOfEnv(env), command === '' ? 'the command is empty' : undefined)
   return {
     kind: 'stdio',
     ...common,
     ...said,
-    unavailable: said.unavailable ?? file.trouble,
+    unavailable: said.unavailable ?? file.trouble ?? withoutWalls(sandbox),
     command: fromHome(command, base.home),
     args,
     env: Object.fromEntries(env),
@@ -43,8 +46,16 @@ export function readStdio(
     idleTimeoutMs: values.idleTimeout === 0 ? undefined : values.idleTimeout,
     stopTimeoutMs: values.stopTimeout,
     memoryLimitBytes: values.memoryLimitMB === undefined ? undefined : values.memoryLimitMB * 1024 ** 2,
+    sandbox,
     onTimeout: values.onTimeout,
   }
+}
+
+/** The kernel of another system has no such walls. */
+function withoutWalls(sandbox: StdioServerConfig['sandbox']): string | undefined {
+  return sandbox === undefined || process.platform === 'linux'
+    ? undefined
+    : `its "sandbox" needs Linux with bubblewrap, and this is ${process.platform}; take it out to run the program without walls`
 }
 
 /** A name with arguments behind it; a path may have spaces in it. */

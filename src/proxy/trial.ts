@@ -57,8 +57,10 @@ export async function tryServer(
   const lastWords = new LastWords()
   const warnings = new Set<string>()
   const log: LogSink = ({ level, message, details }) => {
-    if (details?.['stream'] === 'stderr') lastWords.add(message)
-    else if (level === 'warn' && warnings.size < WARNINGS_MAX) warnings.add(message)
+    // The walls of a sandboxed server say on stderr what they have refused.
+    const isRefusal = message.startsWith('sandbox: ')
+    if (details?.['stream'] === 'stderr' && !isRefusal) lastWords.add(message)
+    else if ((level === 'warn' || isRefusal) && warnings.size < WARNINGS_MAX) warnings.add(message)
   }
   let toolBytes = 0
   const settled = new LazyPromise<void>()

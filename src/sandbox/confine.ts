@@ -1,12 +1,19 @@
-// `exec --policy FD -- COMMAND …`: one program, confined by bubblewrap, with the standard streams of this process.
+// `exec --policy POLICY -- COMMAND …`: one program, confined by bubblewrap, with the standard streams of this process.
 //
-// The policy is JSON that is read from a descriptor, so that no list of processes shows it.
+// The policy is JSON, or the number of a descriptor from which it is read: no list of processes shows that one. A program
+// that may reach some hosts has a network of its own without a way out. `relay.ts` leads a port of it to the
+// proxy that runs here, which lets TLS to the hosts of the policy through.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { constants } from 'node:os'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { type Server, type Socket, createServer } from 'node:net'
+import { constants, tmpdir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
 import process from 'node:process'
 import { Duplex } from 'node:stream'
+import { programFolder } from '../folder.js'
+import { realRuntime } from '../real-runtime.js'
+import { Egress } from './egress/egress.js'
 import { SIGNALLED, findProgram } from './host-program.js'
 import { procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
@@ -17,8 +24,12 @@ export interface ConfinePolicy {
   readonly read?: readonly string[]
   /** Folders that it may read and write. */
   readonly write?: readonly string[]
-  /** `none` unless it is `host`. */
-  readonly network?: 'none' | 'host'
+  /** `none` unless given; a list has the hosts that it reaches by HTTPS, as `AllowedHosts` takes them. */
+  readonly network?: 'none' | 'host' | readonly string[]
+  /** A folder that it may write, made when it is missing; its `HOME`. */
+  readonly home?: string
+  /** Its working folder where it may read that, else its home. */
+  readonly cwd?: string
   /** Its variables; those of this process unless given. */
   readonly env?: Readonly<Record<string, string>>
   /** Of each of its processes. */
@@ -28,20 +39,54 @@ export interface ConfinePolicy {
 /** Of the child, on which bwrap reads the filter of system calls, which is that of machines. */
 const FILTER_DESCRIPTOR = 3
 
+/** Of the loopback of the program's own network, which nothing else uses. */
+const PROXY_PORT = 3128
+
+/** Inside, the folder with the socket that leads out. */
+const WAY_OUT = '/run/mcps-proxy'
+
+const SOCKET_NAME = 'out.sock'
+
+const cannotConfine = 126
+
 /** The exit code of the program, or 2 for wrong arguments, or 126 where it cannot be confined. */
 export async function confine(args: readonly string[]): Promise<number> {
-  const [option, descriptor = '', dashes, ...command] = args
-  if (option !== '--policy' || !/^\d+$/.test(descriptor) || dashes !== '--' || command.length === 0)
-    return refuse(2, 'usage: exec --policy FD -- COMMAND …')
-  const policy = readPolicy(Number(descriptor))
+  const [option, written = '', dashes, ...command] = args
+  if (option !== '--policy' || dashes !== '--' || command.length === 0)
+    return refuse(2, 'usage: exec --policy POLICY -- COMMAND …')
+  const policy = readPolicy(written)
   if (typeof policy === 'string') return refuse(2, policy)
   const bwrap = findProgram('bwrap', process.env)
-  if (bwrap === undefined) return refuse(126, 'bwrap is not installed: apt-get install bubblewrap')
+  if (bwrap === undefined) return refuse(cannotConfine, 'bwrap is not installed: apt-get install bubblewrap')
   const calls = processors[process.arch]
-  if (calls === undefined) return refuse(126, `there is no filter of system calls for ${process.arch}`)
+  if (calls === undefined)
+    return refuse(cannotConfine, `there is no filter of system calls for ${process.arch}`)
+  const missing = [...(policy.read ?? []), ...(policy.write ?? [])].find((path) => !existsSync(path))
+  if (missing !== undefined)
+    return refuse(cannotConfine, `${missing} is in the policy, and there is no such file or folder`)
+  if (policy.home !== undefined) mkdirSync(policy.home, { recursive: true, mode: 0o700 })
+  const { network = 'none' } = policy
+  if (typeof network === 'string') return run(bwrap, policy, command, calls, undefined)
+  const way = await WayOut.open(network)
+  try {
+    return await run(bwrap, policy, command, calls, way)
+  } finally {
+    way.close()
+  }
+}
+
+function run(
+  bwrap: string,
+  policy: ConfinePolicy,
+  command: readonly string[],
+  calls: Parameters<typeof seccompFilter>[0],
+  way: WayOut | undefined,
+): Promise<number> {
   const memory =
     policy.memoryMiB === undefined ? [] : ['prlimit', `--data=${policy.memoryMiB * 1024 * 1024}`, '--']
-  const [program = bwrap, ...rest] = [...memory, bwrap, ...confinement(policy), '--', ...command]
+  const walls = [...confinement(policy, command), ...(way?.mounts ?? []), ...variables(policy, way)]
+  const relay = way === undefined ? [] : [process.execPath, way.program, String(PROXY_PORT), way.inside]
+  const [program = bwrap, ...rest] = [...memory, bwrap, ...walls, '--', ...relay, ...command]
   const child = spawn(program, rest, {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: policy.env ?? process.env,
@@ -52,12 +97,13 @@ export async function confine(args: readonly string[]): Promise<number> {
   return exitOf(child)
 }
 
-function readPolicy(descriptor: number): ConfinePolicy | string {
+function readPolicy(written: string): ConfinePolicy | string {
   try {
-    const value: unknown = JSON.parse(readFileSync(descriptor, 'utf8'))
+    const text = /^\d+$/.test(written) ? readFileSync(Number(written), 'utf8') : written
+    const value: unknown = JSON.parse(text)
     return isPolicy(value)
       ? value
-      : 'the policy must have lists of absolute paths "read" and "write", and "network" none or host'
+      : 'the policy must have lists of absolute paths "read" and "write", and "network" none, host or a list of hosts'
   } catch (error) {
     return `the policy cannot be read: ${error instanceof Error ? error.message : String(error)}`
   }
@@ -65,22 +111,35 @@ function readPolicy(descriptor: number): ConfinePolicy | string {
 
 function isPolicy(value: unknown): value is ConfinePolicy {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { read, write, network, env, memoryMiB, ...others }: Record<string, unknown> = { ...value }
+  const { read, write, network, home, cwd, env, memoryMiB, ...others }: Record<string, unknown> = { ...value }
   return (
     [read, write].every((paths) => paths === undefined || arePaths(paths)) &&
-    [undefined, 'none', 'host'].some((each) => each === network) &&
+    [home, cwd].every((path) => path === undefined || isPath(path)) &&
+    (isListOfTexts(network) || [undefined, 'none', 'host'].some((each) => each === network)) &&
     (env === undefined || (typeof env === 'object' && env !== null)) &&
     (memoryMiB === undefined || (Number.isInteger(memoryMiB) && Number(memoryMiB) > 0)) &&
     Object.keys(others).length === 0
   )
 }
 
-function arePaths(value: unknown): boolean {
-  return Array.isArray(value) && value.every((path) => typeof path === 'string' && path.startsWith('/'))
+function isListOfTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string')
 }
 
-/** The options of bwrap: the system to read, folders in memory, and what the policy names. */
-function confinement({ read = [], write = [], network = 'none' }: ConfinePolicy): string[] {
+function arePaths(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isPath)
+}
+
+function isPath(value: unknown): boolean {
+  return typeof value === 'string' && isAbsolute(value)
+}
+
+/** The options of bwrap: the system to read, folders in memory, the program itself, and what the policy names. */
+function confinement(policy: ConfinePolicy, [command = '']: readonly string[]): string[] {
+  const { read = [], write = [], network = 'none', home, cwd } = policy
+  const writable = home === undefined ? write : [home, ...write]
+  const readable = [...programPaths(process.execPath), ...programPaths(command), ...read]
+  const isReachable = cwd !== undefined && [...readable, ...writable].some((path) => isWithin(cwd, path))
   return [
     ['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup'],
     network === 'host' ? [] : ['--unshare-net'],
@@ -89,15 +148,89 @@ function confinement({ read = [], write = [], network = 'none' }: ConfinePolicy)
     systemMounts(network === 'host'),
     procMounts(),
     ['--dev', '/dev', '--tmpfs', '/tmp'],
-    read.flatMap((path) => ['--ro-bind', path, path]),
-    write.flatMap((path) => ['--bind', path, path]),
-    ['--chdir', write[0] ?? '/tmp'],
+    readable.flatMap((path) => ['--ro-bind', path, path]),
+    writable.flatMap((path) => ['--bind', path, path]),
+    ['--chdir', isReachable ? cwd : (writable[0] ?? '/tmp')],
   ].flat()
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder === '/' ? folder : `${folder}/`)
+}
+
+const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib64']
+
+/** The files of a program that is not of the system: the whole installation of a Node or of a virtual environment, else the file. */
+function programPaths(command: string): string[] {
+  const found = isAbsolute(command) ? command : findProgram(command, process.env)
+  if (found === undefined || !existsSync(found)) return []
+  const paths = [found, realpathSync(found)].map((path) => {
+    const installation = dirname(dirname(path))
+    const marks = ['lib/node_modules', 'pyvenv.cfg'].map((mark) => join(installation, mark))
+    return marks.some((mark) => existsSync(mark)) ? installation : path
+  })
+  return [...new Set(paths)].filter((path) => !systemFolders.some((folder) => isWithin(path, folder)))
+}
+
+function variables({ home }: ConfinePolicy, way: WayOut | undefined): string[] {
+  const address = `http://127.0.0.1:${PROXY_PORT}`
+  const set = [
+    ...(home === undefined ? [] : [['HOME', home]]),
+    ...(way === undefined
+      ? []
+      : [
+          ...['HTTPS_PROXY', 'https_proxy'].map((name) => [name, address]),
+          ...['NO_PROXY', 'no_proxy'].map((name) => [name, 'localhost,127.0.0.1']),
+          // Node 24 and later use the proxy then.
+          ['NODE_USE_ENV_PROXY', '1'],
+        ]),
+  ]
+  return set.flatMap(([name = '', value = '']) => ['--setenv', name, value])
+}
+
+/** The socket outside that a program with allowed hosts connects to, and the proxy behind it. */
+class WayOut {
+  /** The same socket, as the program sees it. */
+  readonly inside = join(WAY_OUT, SOCKET_NAME)
+  readonly program = join(programFolder, 'sandbox/guest/relay.js')
+  readonly #folder: string
+  readonly #server: Server
+  readonly #egress: Egress
+
+  private constructor(folder: string, hosts: readonly string[]) {
+    this.#folder = folder
+    this.#egress = new Egress(hosts, 'the program', realRuntime(), ({ message, details }) => {
+      const detail = details?.['detail']
+      process.stderr.write(`sandbox: ${message}${typeof detail === 'string' ? ` (${detail})` : ''}\n`)
+    })
+    this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#egress.accept(endOf(socket)))
+  }
+
+  static async open(hosts: readonly string[]): Promise<WayOut> {
+    const way = new WayOut(mkdtempSync(join(tmpdir(), 'mcps-out-')), hosts)
+    await new Promise<void>((resolve) => way.#server.listen(join(way.#folder, SOCKET_NAME), resolve))
+    return way
+  }
+
+  get mounts(): string[] {
+    return ['--ro-bind', this.#folder, WAY_OUT, '--ro-bind', this.program, this.program]
+  }
+
+  close(): void {
+    this.#egress.end()
+    this.#server.close()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+function endOf(socket: Socket): Parameters<Egress['accept']>[0] {
+  const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  return { input: socket, output: socket, gone, drop: () => void socket.destroy() }
 }
 
 function exitOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve) => {
-    child.once('error', (error) => resolve(refuse(126, error.message)))
+    child.once('error', (error) => resolve(refuse(cannotConfine, error.message)))
     child.once('exit', (code, signal) =>
       resolve(code ?? SIGNALLED + (signal === null ? 0 : constants.signals[signal])),
     )

@@ -21,7 +21,7 @@ import { openService } from './service.js'
 
 const USAGE = `usage: sandbox.js                                 serves MCP on stdin and stdout
        sandbox.js --check                         says which runtimes can be used
-       sandbox.js exec --policy FD -- COMMAND …   confines one program
+       sandbox.js exec --policy POLICY -- COMMAND …   confines one program
 `
 
 /** Gives the exit code. */

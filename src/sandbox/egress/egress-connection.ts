@@ -109,7 +109,7 @@ export class EgressConnection {
 
   async #reached(to: Destination): Promise<Duplex | EgressRefusal> {
     const { allowed, runtime, mayDial } = this.#terms
-    if (!allowed.allows(to.host, to.port)) return refusal(403, 'is not in network.allow', to)
+    if (!allowed.allows(to.host, to.port)) return refusal(403, 'is not an allowed host', to)
     if (!mayDial()) return refusal(503, 'has to wait: too many connections within a minute', to)
     return dial(to, runtime, this.#life.signal)
   }

@@ -26,12 +26,12 @@ export class Egress {
   readonly #refusals: MinuteCount
   #isOver = false
 
-  /** `hosts` are as they are configured, and `sessionName` what clients call the session. */
-  constructor(hosts: readonly string[], sessionName: string, runtime: EgressRuntime, log: LogSink) {
+  /** `hosts` are as they are configured, and `who` is refused in lines of the log. */
+  constructor(hosts: readonly string[], who: string, runtime: EgressRuntime, log: LogSink) {
     const dials = new MinuteCount(runtime)
     this.#refusals = new MinuteCount(runtime)
     this.#warn = (what, detail) => {
-      const message = `session ${sessionName} was refused ${what}`
+      const message = `${who} was refused ${what}`
       log({ level: 'warn', message, ...(detail !== undefined && { details: { detail } }) })
     }
     this.#terms = {

@@ -103,7 +103,7 @@ export function refusalText({ reason, to }: EgressRefusal): string {
 /** Many programs show nothing but the first line of an answer, so the reason stands there too. */
 export function refusalResponse(refused: EgressRefusal, allowed: AllowedHosts): string {
   const text = refusalText(refused)
-  const body = `${text}\nPrograms in this sandbox reach only the hosts of its key "network.allow", over https://: ${allowed.shown}\n`
+  const body = `${text}\nPrograms in this sandbox reach only these hosts, over https://: ${allowed.shown}\n`
   return [
     `HTTP/1.1 ${refused.status} ${text}`,
     'Content-Type: text/plain; charset=utf-8',

@@ -76,6 +76,18 @@ export interface RestartLimits {
   readonly healthyMs?: number
 }
 
+/** The walls around a program: it reads the system and these paths, and reaches these hosts. */
+export interface ProcessSandbox {
+  /** Hosts as `example.com`, `*.example.com` or `api.example.com:8443`. */
+  readonly network: 'none' | 'host' | readonly string[]
+  /** Files and folders, absolute. */
+  readonly read: readonly string[]
+  /** Folders, absolute. */
+  readonly write: readonly string[]
+  /** Its home folder, which it may write: what it installs is no other program's. Absolute. */
+  readonly home: string
+}
+
 /** A server that runs as a child process and speaks on its stdin and stdout. */
 export interface StdioServerConfig extends ServerCommon {
   readonly kind: 'stdio'
@@ -99,6 +111,8 @@ export interface StdioServerConfig extends ServerCommon {
   /** Between SIGTERM and SIGKILL. */
   readonly stopTimeoutMs: number
   readonly memoryLimitBytes: number | undefined
+  /** Undefined for a program without walls. */
+  readonly sandbox: ProcessSandbox | undefined
   readonly onTimeout: 'cancel' | 'restart'
 }
 

@@ -73,6 +73,7 @@ function programConfig(config: SandboxServerConfig): StdioServerConfig {
     idleTimeoutMs: undefined,
     stopTimeoutMs: STOP_TIMEOUT_MS,
     memoryLimitBytes: memoryMiBMax === undefined ? undefined : memoryMiBMax * MiB + OWN_BYTES_MAX,
+    sandbox: undefined,
     onTimeout: 'cancel',
   }
 }

@@ -3,6 +3,7 @@
 import { Redactor } from '../../text/redactor.js'
 import { Server } from '../server/server.js'
 import type { ProxyContext } from '../server/context.js'
+import { confined } from './confined.js'
 import { isInstaller } from '../process/installers.js'
 import { ServerProcess } from '../process/process.js'
 import { childOf, type RunningProcess } from '../contracts/running-process.js'
@@ -24,7 +25,7 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Upst
     probeMs: Math.min(limits.probeMs, config.startTimeoutMs / 2),
     // A program is what it is until it is started by another proxy.
     eraMs: Infinity,
-    dial: () => new ServerProcess(config, surroundings),
+    dial: () => new ServerProcess(confined(config), surroundings),
     adopt: (running: RunningProcess) =>
       new ServerProcess(config, surroundings, childOf(config.name, running)),
   }

@@ -146,7 +146,7 @@ class Scene {
         return server.socket
       },
     }
-    this.egress = new Egress(hosts, 's-1', runtime, (record) => void this.log.push(record))
+    this.egress = new Egress(hosts, 'session s-1', runtime, (record) => void this.log.push(record))
   }
 
   connect(): Program {
@@ -263,9 +263,9 @@ describe('a host', () => {
     const scene = new Scene()
     const program = await scene.ask('CONNECT other.example:443 HTTP/1.1\r\n\r\n')
     const [head, body] = splitHead(program.heard)
-    assert.match(head, /^HTTP\/1\.1 403 other\.example:443 is not in network\.allow\r\n/)
+    assert.match(head, /^HTTP\/1\.1 403 other\.example:443 is not an allowed host\r\n/)
     assert.match(head, new RegExp(`Content-Length: ${body.length}\r\n`))
-    assert.match(body, /key "network\.allow".*: good\.example, api\.example:8443\n$/)
+    assert.match(body, /reach only these hosts, over https:\/\/: good\.example, api\.example:8443\n$/)
     assert.deepEqual([scene.asked, scene.servers], [[], []])
     assert(program.isDropped)
   })

@@ -216,7 +216,7 @@ export function allowedHostsHold(title: string, scene: SandboxScene): void {
         stdout,
         /403 http:\/\/ is not carried: use https:\/\/.*\n.*good\.example, \*\.wild\.example/,
       )
-      assert.match(stdout, /Tunnel connection failed: 403 other\.example:443 is not in network\.allow/)
+      assert.match(stdout, /Tunnel connection failed: 403 other\.example:443 is not an allowed host/)
       assert.match(stdout, /Tunnel connection failed: 403 wild\.example:443/)
       assert.match(stdout, /Tunnel connection failed: 403 good\.example:8443/)
       assert.equal(stdout.match(/an address, or a name without a dot, is never allowed/g)?.length, 4, stdout)
@@ -228,7 +228,7 @@ export function allowedHostsHold(title: string, scene: SandboxScene): void {
       assert.equal(log.length, 9)
       assert.equal(
         log[1]?.message,
-        'session name was refused a connection: other.example:443 is not in network.allow',
+        'session name was refused a connection: other.example:443 is not an allowed host',
       )
     })
 

@@ -332,7 +332,9 @@ function variables({ env, network }: MachineSpec): Record<string, string> {
 }
 
 function egressOf({ runtime, log, spec: { network, sessionName } }: StartTerms): Egress | undefined {
-  return network.kind === 'allow' ? new Egress(network.hosts, sessionName, runtime, log) : undefined
+  return network.kind === 'allow'
+    ? new Egress(network.hosts, `session ${sessionName}`, runtime, log)
+    : undefined
 }
 
 function pipe(child: Child, descriptor: number): Duplex | undefined {

@@ -1,0 +1,133 @@
+// `sandbox` of a server that is started as a program: what the program may read, write and reach.
+
+import { join } from 'node:path'
+import type { ProcessSandbox } from '../upstream/contracts/server-config.js'
+import type { Expansion } from './expand.js'
+import { type Kind, type Spot, isObject, list, text } from './kinds.js'
+import { type PathBase, absolute } from './paths.js'
+import { whatItIs } from './problems.js'
+import { hosts } from './sandbox-network.js'
+import { type FieldsOf, Section, optional } from './section.js'
+
+/** As it stands in a file, in the words of this proxy or in those of VS Code. */
+export interface ProcessSandboxValue {
+  readonly network: NetworkValue | undefined
+  readonly filesystem: FilesystemValue | undefined
+}
+
+type NetworkValue = 'none' | 'host' | readonly string[] | AllowedDomains
+
+interface AllowedDomains {
+  readonly allowedDomains: readonly string[] | undefined
+}
+
+export interface FilesystemValue {
+  readonly read: readonly string[] | undefined
+  readonly write: readonly string[] | undefined
+  readonly allowRead: readonly string[] | undefined
+  readonly allowWrite: readonly string[] | undefined
+}
+
+const paths = list(text({ wanted: 'a path' }))
+
+const filesystemFields: FieldsOf<FilesystemValue> = {
+  read: optional(paths, 'Files and folders that the program may read. ${VAR} and ~ are expanded.'),
+  write: optional(paths, 'Folders that it may read and write. ${VAR} and ~ are expanded.'),
+  allowRead: optional(paths, 'Another spelling of read.'),
+  allowWrite: optional(paths, 'Another spelling of write.'),
+}
+
+const domainFields: FieldsOf<AllowedDomains> = {
+  allowedDomains: optional(hosts, 'Another spelling of the list.'),
+}
+
+const words = ['none', 'host'] as const
+const networkWanted = 'one of "none", "host", or a list of hosts like ["api.example.com"]'
+
+const networkKind: Kind<NetworkValue> = {
+  wanted: networkWanted,
+  schema: { anyOf: [{ enum: words }, hosts.schema, objectSchema(domainFields)] },
+  read: (value, spot) => {
+    const word = words.find((each) => each === value)
+    if (word !== undefined) return word
+    if (Array.isArray(value)) return hosts.read(value, spot)
+    if (isObject(value)) return Section.of(value, spot.path, spot.findings)?.readOnly(domainFields)
+    return refused(value, spot, networkWanted)
+  },
+}
+
+const filesystemKind = objectKind(filesystemFields, 'an object like { "read": ["/srv"], "write": [] }')
+
+const sandboxFields: FieldsOf<ProcessSandboxValue> = {
+  network: optional(
+    networkKind,
+    'The hosts that the program reaches by HTTPS, "none" (the default) or "host".',
+  ),
+  filesystem: optional(filesystemKind, 'The files that it reads and writes besides those of the system.'),
+}
+
+export const processSandboxKind: Kind<ProcessSandboxValue> = objectKind(
+  sandboxFields,
+  'an object like { "network": ["api.example.com"], "filesystem": { "read": ["/srv"], "write": [] } }',
+)
+
+function objectKind<T extends object>(fields: FieldsOf<T>, wanted: string): Kind<T> {
+  return {
+    wanted,
+    schema: objectSchema(fields),
+    read: (value, spot) =>
+      isObject(value)
+        ? Section.of(value, spot.path, spot.findings)?.readOnly(fields)
+        : refused(value, spot, wanted),
+  }
+}
+
+function objectSchema<T extends object>(fields: FieldsOf<T>): Kind<T>['schema'] {
+  const properties: Record<string, unknown> = {}
+  for (const key in fields) {
+    const { about, kind } = fields[key]
+    properties[key] = { description: about, ...kind.schema }
+  }
+  return { type: 'object', properties, additionalProperties: false }
+}
+
+function refused(value: unknown, { path, findings }: Spot, wanted: string): undefined {
+  findings.problem(path, whatItIs(value), `must be ${wanted}`)
+}
+
+/** The name of a server may have characters that a path has not. */
+function folderOf(name: string): string {
+  return encodeURIComponent(name).replaceAll('.', '%2E')
+}
+
+/** The sandbox of a server; undefined for one that runs without. */
+export function processSandbox(
+  name: string,
+  section: Section,
+  {
+    sandbox,
+    sandboxEnabled,
+  }: { sandbox: ProcessSandboxValue | undefined; sandboxEnabled: boolean | undefined },
+  shared: ProcessSandboxValue | undefined,
+  expansion: Expansion,
+  base: PathBase,
+): ProcessSandbox | undefined {
+  if (sandboxEnabled === false || (sandbox === undefined && sandboxEnabled === undefined)) return undefined
+  const { network, filesystem } = sandbox ?? shared ?? {}
+  if (network === 'host')
+    section.warn('sandbox', 'has the network "host": the program reaches whatever this machine can reach')
+  const whole = (...lists: readonly (readonly string[] | undefined)[]): string[] =>
+    lists.flatMap((each = []) => each.map((path) => absolute(expansion.text(path), base)))
+  return {
+    home: join(base.home, '.mcps-proxy', 'sandboxed', folderOf(name)),
+    network: hostsOf(network),
+    read: whole(filesystem?.read, filesystem?.allowRead),
+    write: whole(filesystem?.write, filesystem?.allowWrite),
+  }
+}
+
+function hostsOf(network: NetworkValue | undefined): ProcessSandbox['network'] {
+  if (network === undefined || typeof network === 'string') return network ?? 'none'
+  const names = 'allowedDomains' in network ? (network.allowedDomains ?? []) : network
+  return names.length === 0 ? 'none' : names
+}

@@ -1,0 +1,86 @@
+// `sandbox` and `sandboxEnabled` of a server that is started as a program.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type Configuration, ConfigError, resolveConfig } from '../../src/config/config.js'
+import type { ProcessSandbox } from '../../src/upstream/contracts/server-config.js'
+
+const home = '/home/ann'
+
+function resolved(server: object, root: object = {}, key = 'mcpServers'): Configuration {
+  const value = { ...root, [key]: { 'a b': { command: 'x', ...server } } }
+  return resolveConfig(value, { source: 'f.json', folder: '/srv/project', env: { DATA: '/data' }, home })
+}
+
+function sandboxOf(config: Configuration): ProcessSandbox | undefined {
+  const [server] = config.schemas.get('default')?.servers ?? []
+  assert(server?.kind === 'stdio')
+  return server.sandbox
+}
+
+const none = { home: '/home/ann/.mcps-proxy/sandboxed/a%20b', network: 'none', read: [], write: [] }
+const vsCode = {
+  sandbox: {
+    network: { allowedDomains: ['a.example'] },
+    filesystem: { allowWrite: ['~/w'], allowRead: ['/r'] },
+  },
+}
+
+describe('the sandbox of a server', { skip: process.platform !== 'linux' && 'it is for Linux' }, () => {
+  const cases: readonly [string, object, object, ProcessSandbox | object | undefined][] = [
+    ['absent', {}, {}, undefined],
+    ['empty', { sandbox: {} }, {}, none],
+    [
+      'hosts',
+      { sandbox: { network: ['a.example', '*.b.example:8443'] } },
+      {},
+      { ...none, network: ['a.example', '*.b.example:8443'] },
+    ],
+    ['no hosts', { sandbox: { network: [] } }, {}, none],
+    ['the network of the host', { sandbox: { network: 'host' } }, {}, { ...none, network: 'host' }],
+    [
+      'paths',
+      { sandbox: { filesystem: { read: ['${DATA}/in', 'docs'], write: ['~/out'] } } },
+      {},
+      { ...none, read: ['/data/in', '/srv/project/docs'], write: ['/home/ann/out'] },
+    ],
+    ['enabled without one', { sandboxEnabled: true }, {}, none],
+    [
+      'enabled, of the file',
+      { sandboxEnabled: true },
+      vsCode,
+      { ...none, network: ['a.example'], read: ['/r'], write: ['/home/ann/w'] },
+    ],
+    ['enabled, of its own', { sandboxEnabled: true, sandbox: {} }, vsCode, none],
+    ['of the file, and not enabled', {}, vsCode, undefined],
+    ['switched off', { sandboxEnabled: false, sandbox: {} }, {}, undefined],
+  ]
+  for (const [title, server, root, wanted] of cases)
+    test(title, () => assert.deepEqual(sandboxOf(resolved(server, root, 'servers')), wanted))
+
+  const mistakes: readonly [unknown, RegExp][] = [
+    [true, /\.sandbox is true; must be an object like/],
+    [{ network: 'some' }, /sandbox\.network is "some"; must be one of "none", "host", or a list of hosts/],
+    [{ network: ['localhost'] }, /sandbox\.network\[0\] is "localhost"; must be a name with a dot/],
+    [
+      { network: { allowedDomains: 'a.example' } },
+      /sandbox\.network\.allowedDomains is a string; must be a list/,
+    ],
+    [{ filesystem: [] }, /sandbox\.filesystem is a list; must be an object like/],
+    [{ filesystem: { read: '/srv' } }, /sandbox\.filesystem\.read is a string; must be a list/],
+  ]
+  for (const [sandbox, wanted] of mistakes)
+    test(`refuses ${JSON.stringify(sandbox)}`, () => {
+      assert.throws(
+        () => resolved({ sandbox }),
+        (error) => error instanceof ConfigError && wanted.test(error.message),
+      )
+    })
+
+  test('warns of the network of the host, and of keys that are not known', () => {
+    const { warnings } = resolved({ sandbox: { network: 'host', filesystem: { denyRead: ['/'] } } })
+    const told = warnings.map(({ path, message }) => `${path} ${message}`).join('\n')
+    assert.match(told, /sandbox has the network "host"/)
+    assert.match(told, /sandbox\.filesystem\.denyRead/)
+  })
+})
