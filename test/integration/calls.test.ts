@@ -397,6 +397,7 @@ describe('limits and turns', () => {
     )
     const other = numberAt(said(await client.call('s__nonce', { n: '1' })), 'pid')
     client.notify('notifications/cancelled', { requestId: 'h' })
+    await client.request('ping')
     await client.call('s__die')
     for (let i = 0; i < 5; i++) assert.equal(numberAt(said(await client.call('s__nonce', {})), 'pid'), other)
   })

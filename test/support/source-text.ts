@@ -183,7 +183,7 @@ export function classesOf(bare: string): ClassShape[] {
         /^ {2}(?:(?:static|readonly|async|get|set|override|public) )*\*?(\w+)\??[(<:= ]/gm,
       )
       const members = new Set([...named].map(([, member = '']) => member))
-      for (const word of ['constructor', 'private', 'protected']) members.delete(word)
+      for (const word of ['constructor', 'private', 'readonly', 'get', 'set', 'async']) members.delete(word)
       return { name, members: [...members], parameters: parametersOf(body) }
     },
   )
