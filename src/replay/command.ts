@@ -10,12 +10,9 @@ import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { isReserved } from '../transports/http-client/session.js'
-import { TranscriptError } from './line.js'
 import { type ReplayRequest, type ReplaySurroundings, Replayer } from './replayer.js'
-import { type Tally, count, report, summary } from './report.js'
-import { type ReplayedFile, junitXml } from './junit.js'
-import { updateFiles } from './update.js'
-import { type Transcript, readTranscripts } from './transcript.js'
+import { type ReplayedFile, hasFailed, junitXml, report, summary, updateFiles } from './report.js'
+import { type Transcript, readTranscripts, TranscriptError } from './transcript.js'
 
 /** The tools of a replay, and the destination of its report. */
 export interface Surroundings extends ReplaySurroundings {
@@ -64,11 +61,11 @@ export async function replay(request: ReplayRequest, around: Surroundings): Prom
     await around.complain(`${problems.join('\n')}\n`)
     return usageMistake
   }
-  const { tally, results } = await replayAll(transcripts, request, around)
-  await around.print(summary(tally))
+  const results = await replayAll(transcripts, request, around)
+  await around.print(summary(results))
   if (request.updates) await around.print(updateFiles(results))
   if (request.junit !== undefined) writeFileSync(request.junit, junitXml(results))
-  return tally.failed > 0 ? failed : 0
+  return results.some(({ result }) => hasFailed(result)) ? failed : 0
 }
 
 /** The package has them beside the folder of the program, a checkout one level higher for its tests. */
@@ -84,16 +81,14 @@ async function replayAll(
   transcripts: readonly Transcript[],
   request: ReplayRequest,
   around: Surroundings,
-): Promise<{ readonly tally: Tally; readonly results: readonly ReplayedFile[] }> {
+): Promise<readonly ReplayedFile[]> {
   const results: ReplayedFile[] = []
-  const tally = { passed: 0, failed: 0, skipped: 0, frames: 0, times: 0, early: 0 }
   const replayer = new Replayer(request, around)
   try {
     for (const [at, transcript] of transcripts.entries()) {
       around.progress?.(`${at + 1}/${transcripts.length} ${transcript.name}`)
       const result = await replayer.replay(transcript)
       around.progress?.('')
-      count(tally, result)
       results.push({ transcript, result })
       const text = report(transcript, result, request.verbose)
       if (text !== '') await around.print(text)
@@ -101,7 +96,7 @@ async function replayAll(
   } finally {
     await replayer.close()
   }
-  return { tally, results }
+  return results
 }
 
 function realSurroundings(runtime: Runtime): Surroundings {

@@ -5,10 +5,8 @@
 // `bytes` is that and then every byte, but for the places that may vary.
 
 import type { Span } from '../jsonrpc/scan.js'
-import { type ArrayNode, type JsonNode, type ObjectNode, memberOf, pathAt } from './json-tree.js'
-import { idOf } from './message.js'
+import { type ArrayNode, type JsonNode, type ObjectNode, idOf, memberOf, pathAt } from './json-tree.js'
 import { type Hole, type Pattern, REST } from './pattern.js'
-import { differingTimes } from './times.js'
 
 export type Mode = 'bytes' | 'json'
 
@@ -28,14 +26,6 @@ export interface ReceivedMessage {
   readonly tree: JsonNode
 }
 
-/** The values that are known when a frame comes. */
-export interface Knowledge {
-  /** Names and their values, as raw JSON. */
-  readonly values: ReadonlyMap<string, string>
-  /** Whether dates in texts may differ. */
-  readonly timesVary: boolean
-}
-
 export type MessageVerdict =
   | {
       readonly kind: 'equal'
@@ -50,9 +40,9 @@ export function compareFrames(
   pattern: Pattern,
   received: ReceivedMessage,
   mode: Mode,
-  known: Knowledge,
+  values: ReadonlyMap<string, string>,
 ): MessageVerdict {
-  return new Comparison(pattern, received, mode, known).verdict()
+  return new Comparison(pattern, received, mode, values).verdict()
 }
 
 /** Compares one frame; lives for one call. */
@@ -60,17 +50,18 @@ class Comparison {
   readonly #pattern: Pattern
   readonly #received: ReceivedMessage
   readonly #mode: Mode
-  readonly #known: Knowledge
+  /** The values of names, as raw JSON. */
+  readonly #values: ReadonlyMap<string, string>
   /** The places in which another value was accepted, in the order of the expected frame. */
   readonly #accepted: { readonly expected: Span; readonly received: Span }[] = []
   readonly #bound = new Map<string, string>()
   #times = 0
 
-  constructor(pattern: Pattern, received: ReceivedMessage, mode: Mode, known: Knowledge) {
+  constructor(pattern: Pattern, received: ReceivedMessage, mode: Mode, values: ReadonlyMap<string, string>) {
     this.#pattern = pattern
     this.#received = received
     this.#mode = mode
-    this.#known = known
+    this.#values = values
   }
 
   verdict(): MessageVerdict {
@@ -115,7 +106,7 @@ class Comparison {
     if (expected.kind === 'array' && came.kind === 'array') return this.#items(expected, came, path)
     if (expected.kind === 'string' && came.kind === 'string') {
       if (expected.text === came.text) return undefined
-      const times = this.#known.timesVary ? differingTimes(expected.text, came.text) : 0
+      const times = this.#pattern.timesVary ? differingTimes(expected.text, came.text) : 0
       if (times > 0) return this.#accept(expected, came, times)
     } else if (this.#expectedText(expected) === this.#cameText(came)) return undefined
     return this.#differs(expected, came, path, `is ${kindOf(came, expected)}`)
@@ -182,7 +173,7 @@ class Comparison {
         return came.kind === 'string' && came.text === hole.text ? undefined : `is not "${hole.text}"`
       case 'same': {
         const value =
-          this.#bound.get(hole.name) ?? this.#known.values.get(hole.name) ?? this.#expectedText(expected)
+          this.#bound.get(hole.name) ?? this.#values.get(hole.name) ?? this.#expectedText(expected)
         return raw === value ? undefined : `is not ${value}, which came before`
       }
     }
@@ -247,4 +238,15 @@ function commonLength(left: Uint8Array, right: Uint8Array): number {
   let at = 0
   while (at < end && left[at] === right[at]) at++
   return at
+}
+
+const STAMP =
+  /\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b/g
+
+/** How many dates and days of the week differ, when nothing else does; 0 when something else does. */
+export function differingTimes(expected: string, received: string): number {
+  if (expected.replaceAll(STAMP, '\0') !== received.replaceAll(STAMP, '\0')) return 0
+  const before = expected.match(STAMP) ?? []
+  const now = received.match(STAMP) ?? []
+  return before.filter((stamp, at) => stamp !== now[at]).length
 }

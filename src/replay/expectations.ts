@@ -5,10 +5,9 @@
 // messages of one method keep their order: with several servers behind a proxy
 // nothing else is certain.
 
-import { type Difference, type Knowledge, type ReceivedMessage, compareFrames } from './compare.js'
-import type { JsonNode } from './json-tree.js'
-import { type Address, addressOf } from './message.js'
-import type { Expected } from './line.js'
+import { type Difference, type ReceivedMessage, compareFrames } from './compare.js'
+import { type JsonNode, type Address, addressOf } from './json-tree.js'
+import type { Expected } from './transcript.js'
 
 /** The meaning of a frame. */
 export type Finding =
@@ -36,6 +35,9 @@ export interface Came {
   readonly tree: JsonNode | undefined
 }
 
+/** The values of names, as raw JSON. */
+type Values = ReadonlyMap<string, string>
+
 /** The expected frames of one transcript that have not come yet. */
 export class Expectations {
   readonly #recorded: boolean
@@ -52,11 +54,11 @@ export class Expectations {
   }
 
   /** Finds out what a frame is, and expects it no more. */
-  take(came: Came, known: Knowledge): Finding {
+  take(came: Came, values: Values): Finding {
     const address = addressOf(came.tree)
-    if (address.kind === 'message') return this.#message(came, address.key, known)
+    if (address.kind === 'message') return this.#message(came, address.key, values)
     const pending = this.#claim(address)
-    return pending === undefined ? { kind: 'unexpected' } : findingOf(pending, came, known, false)
+    return pending === undefined ? { kind: 'unexpected' } : findingOf(pending, came, values, false)
   }
 
   /** The answer to this id will not come: what was expected, and is no more. */
@@ -71,7 +73,7 @@ export class Expectations {
     return pending
   }
 
-  #message(came: Came, method: string, known: Knowledge): Finding {
+  #message(came: Came, method: string, values: Values): Finding {
     const waiting = this.#pending.filter(({ address }) => address.kind === 'message')
     let alike: Pending | undefined
     let blocking: Pending | undefined
@@ -79,7 +81,7 @@ export class Expectations {
       const isAlike = pending.address.key === method
       if (this.#recorded && !isAlike) continue
       const early = pending !== waiting[0]
-      const finding = findingOf(pending, came, known, early && this.#recorded)
+      const finding = findingOf(pending, came, values, early && this.#recorded)
       if (finding.kind === 'expected') return this.#taken(pending, finding)
       if (isAlike) alike ??= pending
       if (pending.step.optional || pending.step.unordered) continue
@@ -89,7 +91,7 @@ export class Expectations {
     const meant = alike ?? blocking
     if (meant === undefined) return { kind: 'unexpected' }
     this.#pending = this.#pending.filter((other) => other !== meant)
-    return findingOf(meant, came, known, false)
+    return findingOf(meant, came, values, false)
   }
 
   /** Optional messages that were passed over did not come. */
@@ -109,11 +111,11 @@ export class Expectations {
   }
 }
 
-function findingOf({ step }: Pending, came: Came, known: Knowledge, early: boolean): Finding {
+function findingOf({ step }: Pending, came: Came, values: Values, early: boolean): Finding {
   const { pattern } = step
   if (pattern === undefined || came.tree === undefined) return findingOfBytes(step, came, early)
   const received: ReceivedMessage = { bytes: came.bytes, tree: came.tree }
-  const verdict = compareFrames(pattern, received, step.mode, known)
+  const verdict = compareFrames(pattern, received, step.mode, values)
   return verdict.kind === 'equal'
     ? { ...verdict, kind: 'expected', step, early }
     : { kind: 'different', step, difference: verdict.difference }

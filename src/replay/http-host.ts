@@ -1,8 +1,9 @@
 // A server over HTTP that is started for a transcript, and stopped after it.
 
+import { connect } from 'node:net'
+import { hostAndPort } from '../transports/http-client/address.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { HttpLaunch } from './launch.js'
-import { isListening } from './port.js'
 import { ReplayProcess } from './replay-process.js'
 
 /** A port that was free may be taken before the server has it. */
@@ -75,4 +76,14 @@ export class HttpHost {
     }
     return `the server did not listen on ${this.url.host} within ${timeoutMs} ms`
   }
+}
+
+/** Whether a server listens at an address. */
+function isListening(url: URL): Promise<boolean> {
+  const socket = connect(hostAndPort(url))
+  const isOpen = new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true))
+    socket.once('error', () => resolve(false))
+  })
+  return isOpen.finally(() => socket.destroy())
 }

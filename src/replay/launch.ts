@@ -6,10 +6,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { programFolder } from '../folder.js'
+import { createServer } from 'node:net'
 import type { SpawnSpec } from '../runtime/runtime.js'
-import type { Header } from './header.js'
-import { freePort } from './port.js'
-import type { Transcript } from './transcript.js'
+import type { Transcript, Header } from './transcript.js'
 
 /** The choices of the command line, and the program itself. */
 export interface LaunchOptions {
@@ -168,4 +167,17 @@ function valueOf(args: readonly string[], name: string): string | undefined {
   if (joined !== undefined) return joined.slice(name.length + 1)
   const at = args.indexOf(name)
   return at < 0 ? undefined : args[at + 1]
+}
+
+/** A port that is free now. */
+function freePort(): Promise<number> {
+  const server = createServer()
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? address.port : 0
+      server.close(() => resolve(port))
+    })
+  })
 }

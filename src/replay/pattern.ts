@@ -1,11 +1,13 @@
 // An expected frame: its bytes, and the places where something else may stand.
 //
-// In a fixture the places are written as placeholders, strings that begin with
-// `$`. In a recording they follow from the protocol (see `chosen.ts`), so that
-// nothing in it is ever taken for a placeholder by accident.
+// In a fixture the places are written as placeholders, strings that begin with `$`. In a recording they follow from the
+// protocol, so that nothing in it is ever taken for a placeholder by accident.
 
+import { toLine } from '../jsonrpc/line.js'
+import { splice } from '../jsonrpc/splice.js'
+import { RELATED_TASK } from '../mcp/meta-keys.js'
 import { errorText } from '../text/error-text.js'
-import { type JsonNode, readTree } from './json-tree.js'
+import { type JsonNode, child, readTree, textOf } from './json-tree.js'
 
 /** The values that match at one place. */
 export type Hole =
@@ -28,6 +30,8 @@ export interface Pattern {
   readonly holes: ReadonlyMap<number, Hole>
   /** The offsets of the objects that may have further members. */
   readonly open: ReadonlySet<number>
+  /** Whether dates in texts may differ, as they do from one run of a recording to the next. */
+  readonly timesVary: boolean
 }
 
 /** A place in a frame that we send, and the name of the value that goes there. */
@@ -45,9 +49,21 @@ export class PatternError extends Error {
   override readonly name = 'PatternError'
 }
 
-/** A frame in which nothing varies. */
-export function exactPattern(bytes: Buffer): Pattern {
-  return { bytes, tree: readTree(bytes), holes: new Map(), open: new Set() }
+/** A recorded frame, in which times may vary and nothing else. */
+export function recordedPattern(bytes: Buffer): Pattern {
+  return { bytes, tree: readTree(bytes), holes: new Map(), open: new Set(), timesVary: true }
+}
+
+/** A frame that we send, with the values of the names in its places. */
+export function filled(
+  { bytes, fills }: { readonly bytes: Buffer; readonly fills: readonly Fill[] },
+  values: ReadonlyMap<string, string>,
+): Buffer {
+  const edits = fills.flatMap(({ start, end, name }) => {
+    const value = values.get(name)
+    return value === undefined ? [] : [{ start, end, bytes: Buffer.from(value), why: 'chosen' }]
+  })
+  return edits.length === 0 ? bytes : splice(toLine(bytes), edits)
 }
 
 /**
@@ -64,7 +80,7 @@ export function readMessagePattern(bytes: Buffer, bound: Set<string>): Pattern {
     if (node.kind === 'string' && node.text.startsWith('$')) holes.set(node.start, holeOf(node.text, bound))
     if (node.kind === 'object' && node.members.some(({ name }) => name === REST)) open.add(node.start)
   }
-  return { bytes, tree, holes, open }
+  return { bytes, tree, holes, open, timesVary: false }
 }
 
 /**
@@ -117,4 +133,94 @@ function expressionOf(source: string): RegExp {
   } catch (error) {
     throw new PatternError(`"$match:${source}": ${errorText(error)}`)
   }
+}
+
+// Values that the other end chooses anew in each session: the ids and progress tokens of its requests, the cursors of its
+// lists, the states of its questions (`requestState`) and the ids of its tasks. These places, and no others, become holes of
+// a recorded frame. Frames that are sent to the other end later name the same values.
+
+/** A value that the other end chose, and whether it is chosen at this place. */
+type Chosen = readonly [what: string, node: JsonNode | undefined, isNew?: boolean]
+
+/** Reads the frames of one client, and knows the names that its values have so far. */
+export class FrameReader {
+  readonly #recorded: boolean
+  readonly #names = new Set<string>()
+
+  constructor(recorded: boolean) {
+    this.#recorded = recorded
+  }
+
+  /** A frame that is expected. */
+  pattern(bytes: Buffer): Pattern {
+    if (!this.#recorded) return readMessagePattern(bytes, this.#names)
+    const pattern = recordedPattern(bytes)
+    const holes = new Map<number, Hole>()
+    for (const [what, node, isNew = false] of messages(pattern.tree).flatMap(chosenByServer)) {
+      if (node === undefined) continue
+      const name = `${what} ${bytes.toString('utf8', node.start, node.end)}`
+      if (isNew) this.#names.add(name)
+      if (this.#names.has(name)) holes.set(node.start, { kind: isNew ? 'bind' : 'same', name })
+    }
+    return { ...pattern, holes }
+  }
+
+  /** The places of a frame that we send which get such a value. */
+  fills(bytes: Buffer): readonly Fill[] {
+    const tree = readTree(bytes)
+    if (!this.#recorded) return readFills(tree, this.#names)
+    return messages(tree)
+      .flatMap(repeatedByClient)
+      .flatMap(([what, node]): Fill[] => {
+        if (node === undefined) return []
+        const name = `${what} ${bytes.toString('utf8', node.start, node.end)}`
+        return this.#names.has(name) ? [{ start: node.start, end: node.end, name }] : []
+      })
+  }
+}
+
+function chosenByServer(message: JsonNode): Chosen[] {
+  const [params, result, method] = [
+    child(message, 'params'),
+    child(message, 'result'),
+    child(message, 'method'),
+  ]
+  const isRequest = method !== undefined && child(message, 'id') !== undefined
+  const ofRequest: Chosen[] = [
+    ['id', child(message, 'id'), true],
+    ['token', child(child(params, '_meta'), 'progressToken'), true],
+  ]
+  return [
+    ...(isRequest ? ofRequest : []),
+    ...(textOf(method) === 'notifications/cancelled' ? [['id', child(params, 'requestId')] as const] : []),
+    ['cursor', child(result, 'nextCursor'), true],
+    ['state', child(result, 'requestState'), true],
+    ['task', child(child(result, 'task'), 'taskId'), true],
+    ...tasksNamed(result),
+    ...tasksNamed(params),
+  ]
+}
+
+function repeatedByClient(message: JsonNode): Chosen[] {
+  const params = child(message, 'params')
+  const method = textOf(child(message, 'method'))
+  if (method === undefined) return [['id', child(message, 'id')]]
+  if (method === 'notifications/progress') return [['token', child(params, 'progressToken')]]
+  return [
+    ['cursor', child(params, 'cursor')],
+    ['state', child(params, 'requestState')],
+    ...tasksNamed(params),
+  ]
+}
+
+function tasksNamed(object: JsonNode | undefined): Chosen[] {
+  const related = child(child(object, '_meta'), RELATED_TASK)
+  return [
+    ['task', child(object, 'taskId')],
+    ['task', child(related, 'taskId')],
+  ]
+}
+
+function messages(tree: JsonNode): readonly JsonNode[] {
+  return tree.kind === 'array' ? tree.items : [tree]
 }

@@ -4,8 +4,8 @@ import { toOneLine } from '../jsonrpc/line-safe.js'
 import { LineSplitter } from '../transports/stdio/line-splitter.js'
 import type { Child, ChildExit, Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { within } from '../runtime/deadline.js'
-import type { Sent } from './line.js'
-import { type Mail, Mailbox } from './mailbox.js'
+import type { Sent } from './transcript.js'
+import { type Mail, Mailbox } from './server.js'
 import type { Server, ServerOutput } from './server.js'
 
 /** Longer lines are not kept; no frame of a transcript comes near. */

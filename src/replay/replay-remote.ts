@@ -22,8 +22,8 @@ import { HttpPause } from '../transports/http-client/pause.js'
 import { HttpSession } from '../transports/http-client/session.js'
 import { SseClientConnection } from '../transports/http-client/http-sse.js'
 import type { ChildExit } from '../runtime/runtime.js'
-import type { Sent } from './line.js'
-import { type Mail, Mailbox } from './mailbox.js'
+import type { Sent } from './transcript.js'
+import { type Mail, Mailbox } from './server.js'
 import type { Server, ServerOutput } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */

@@ -3,7 +3,6 @@
 import { connectorFor } from '../transports/http-client/connect.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import type { Runtime } from '../runtime/runtime.js'
-import type { Carrier, Header } from './header.js'
 import { HostError, HttpHost } from './http-host.js'
 import {
   type HttpLaunch,
@@ -12,11 +11,11 @@ import {
   prepareHttpLaunch,
   prepareLaunch,
 } from './launch.js'
-import type { Event, ReplayOutcome, Result } from './outcome.js'
+import type { Event, ReplayOutcome, Result } from './report.js'
 import { ReplayProcess } from './replay-process.js'
 import { ReplayRemote } from './replay-remote.js'
 import { Replay } from './run.js'
-import type { Transcript } from './transcript.js'
+import type { Transcript, Carrier, Header } from './transcript.js'
 
 /** The choices of the command line. */
 export interface ReplayRequest {

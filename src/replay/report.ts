@@ -1,40 +1,79 @@
-// The report of a replay: each difference with its place.
+// The events and the results of replays, and their reports: in words, as JUnit XML, and as updated transcripts.
 
+import { Buffer } from 'node:buffer'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { LF } from '../jsonrpc/ascii.js'
 import { escapeText } from '../log/log.js'
 import type { Difference } from './compare.js'
-import { jsonTreeOf } from './json-tree.js'
-import { describe } from './message.js'
-import { type Event, type Result, isFailure } from './outcome.js'
-import type { Transcript } from './transcript.js'
+import { child, describe, jsonTreeOf, readTree } from './json-tree.js'
+import { type Transcript, linesOf } from './transcript.js'
+
+/** A line of a transcript. */
+export interface Place {
+  /** Counted from 1. */
+  readonly line: number
+  /** The frame of the line. */
+  readonly bytes: Buffer
+}
+
+/** The events of a replay, in their order. */
+export type Event =
+  | { readonly kind: 'sent'; readonly step: Place; readonly bytes: Buffer }
+  | {
+      readonly kind: 'equal'
+      readonly step: Place
+      readonly bytes: Buffer
+      /** Dates that were accepted although they differ. */
+      readonly times: number
+      /** Whether it was accepted although it came before others. */
+      readonly early: boolean
+    }
+  | {
+      readonly kind: 'different'
+      readonly step: Place
+      readonly bytes: Buffer
+      readonly difference: Difference
+    }
+  | { readonly kind: 'unexpected'; readonly bytes: Buffer }
+  /** A message of ours did not get through. */
+  | { readonly kind: 'failed'; readonly why: string }
+  /** `step` did not come. */
+  | { readonly kind: 'missing'; readonly step: Place; readonly why: string }
+  | {
+      readonly kind: 'exit'
+      readonly step: { readonly line: number; readonly code: number }
+      readonly problem: string | undefined
+    }
+
+/** How a replay went. */
+export interface ReplayOutcome {
+  readonly kind: 'replayed'
+  readonly events: readonly Event[]
+  readonly stderr: string
+}
+
+/** How a replay went, or why there was none. */
+export type Result = ReplayOutcome | { readonly kind: 'skipped'; readonly why: string }
+
+function isFailure(event: Event): boolean {
+  return event.kind === 'exit' ? event.problem !== undefined : event.kind !== 'sent' && event.kind !== 'equal'
+}
+
+/** A transcript, and how its replay went. */
+export interface ReplayedFile {
+  readonly transcript: Transcript
+  readonly result: Result
+}
+
+export function hasFailed(result: Result): boolean {
+  return result.kind === 'replayed' && result.events.some(isFailure)
+}
 
 /** Bytes shown on each side of a difference. */
 const AROUND_BYTES = 60
 
 /** Bytes shown of a frame as a whole. */
 const FRAME_BYTES = 160
-
-/** The results of several transcripts. */
-export interface Tally {
-  passed: number
-  failed: number
-  skipped: number
-  frames: number
-  /** Dates and messages that were accepted although they differ, or came before others. */
-  times: number
-  early: number
-}
-
-export function count(tally: Tally, result: Result): void {
-  if (result.kind === 'skipped') tally.skipped++
-  else if (result.events.some(isFailure)) tally.failed++
-  else tally.passed++
-  for (const event of result.kind === 'skipped' ? [] : result.events) {
-    if (event.kind === 'equal' || event.kind === 'different') tally.frames++
-    if (event.kind !== 'equal') continue
-    tally.times += event.times
-    if (event.early) tally.early++
-  }
-}
 
 /**
  * The report on one transcript; empty when nothing failed, unless every frame is wanted.
@@ -51,14 +90,23 @@ export function report({ file, name }: Transcript, result: Result, verbose: bool
   return [`${verdict} ${escapeText(name)}`, ...lines, ...stderr, ''].join('\n')
 }
 
-export function summary({ passed, failed, skipped, frames, times, early }: Tally): string {
-  const accepted = [
+/** The results of several transcripts in one line. */
+export function summary(replayed: readonly ReplayedFile[]): string {
+  const results = replayed.map(({ result }) => result)
+  const failed = results.filter(hasFailed).length
+  const skipped = results.filter(({ kind }) => kind === 'skipped').length
+  const events = results.flatMap((result) => (result.kind === 'skipped' ? [] : result.events))
+  const equal = events.filter((event) => event.kind === 'equal')
+  const frames = equal.length + events.filter(({ kind }) => kind === 'different').length
+  const times = equal.reduce((sum, event) => sum + event.times, 0)
+  const early = equal.filter((event) => event.early).length
+  const more = [
+    `${frames} frames compared`,
     ...(times > 0 ? [`${times} accepted as time`] : []),
     ...(early > 0 ? [`${early} accepted in another order`] : []),
   ]
-  const more = [`${frames} frames compared`, ...accepted].join(', ')
   const left = skipped > 0 ? `, ${skipped} skipped` : ''
-  return `${passed} passed, ${failed} failed${left} (${more})\n`
+  return `${results.length - failed - skipped} passed, ${failed} failed${left} (${more.join(', ')})\n`
 }
 
 function eventLines(file: string, event: Event): string[] {
@@ -131,3 +179,64 @@ function stderrLines(stderr: string): string[] {
 }
 
 const STDERR_LINES = 10
+
+export function junitXml(replayed: readonly ReplayedFile[]): string {
+  const failures = replayed.filter(({ result }) => hasFailed(result)).length
+  const skipped = replayed.filter(({ result }) => result.kind === 'skipped').length
+  const counts = `tests="${replayed.length}" failures="${failures}" skipped="${skipped}"`
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuite name="mcps-proxy replay" ${counts}>`,
+    ...replayed.map(testCase),
+    '</testsuite>',
+    '',
+  ].join('\n')
+}
+
+function testCase({ transcript, result }: ReplayedFile): string {
+  const opening = `  <testcase classname="replay" name="${escapeXml(transcript.name)}"`
+  if (result.kind === 'skipped') return `${opening}><skipped message="${escapeXml(result.why)}"/></testcase>`
+  if (!hasFailed(result)) return `${opening}/>`
+  return `${opening}><failure>${escapeXml(report(transcript, result, false))}</failure></testcase>`
+}
+
+/** A report has escapes in place of control characters, which XML does not allow. */
+function escapeXml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+}
+
+/** Gives a line for each file that was written. A placeholder in an updated message becomes the value that came. */
+export function updateFiles(replayed: readonly ReplayedFile[]): string {
+  const byFile = new Map<string, Map<number, Buffer>>()
+  for (const { transcript, result } of replayed) {
+    const lines = byFile.get(transcript.file) ?? new Map<number, Buffer>()
+    for (const event of result.kind === 'skipped' ? [] : result.events)
+      if (event.kind === 'different') lines.set(event.step.line, event.bytes)
+    byFile.set(transcript.file, lines)
+  }
+  return [...byFile].map(([file, lines]) => updateFile(file, lines)).join('')
+}
+
+function updateFile(file: string, lines: ReadonlyMap<number, Buffer>): string {
+  const parts: Buffer[] = []
+  let written = 0
+  for (const [index, line] of linesOf(readFileSync(file)).entries()) {
+    const came = lines.get(index + 1)
+    const frame = came === undefined ? undefined : child(readTree(line), 'frame')
+    if (came === undefined || frame === undefined) parts.push(line)
+    else
+      parts.push(
+        line.subarray(0, frame.start),
+        came.at(-1) === LF ? came.subarray(0, -1) : came,
+        line.subarray(frame.end),
+      )
+    if (frame !== undefined) written++
+  }
+  if (written === 0) return ''
+  writeFileSync(file, Buffer.concat(parts))
+  return `updated ${file}: ${written} ${written === 1 ? 'message' : 'messages'}\n`
+}

@@ -6,13 +6,11 @@
 
 import type { Runtime } from '../runtime/runtime.js'
 import { Expectations } from './expectations.js'
-import { jsonTreeOf } from './json-tree.js'
-import { idText } from './message.js'
-import type { Event } from './outcome.js'
+import { idText, jsonTreeOf } from './json-tree.js'
+import { filled } from './pattern.js'
+import type { Event } from './report.js'
 import type { Server } from './server.js'
-import type { Exit, Expected, Sent } from './line.js'
-import type { Transcript } from './transcript.js'
-import { Values } from './values.js'
+import type { Exit, Expected, Sent, Transcript } from './transcript.js'
 
 /** Replays one transcript; lives for one run. */
 export class Replay {
@@ -22,7 +20,8 @@ export class Replay {
   /** How long one frame may take to come. */
   readonly #timeoutMs: number
   readonly #expectations: Expectations
-  readonly #values = new Values()
+  /** The values of names, as raw JSON. */
+  readonly #values = new Map<string, string>()
   readonly #events: Event[] = []
 
   constructor(transcript: Transcript, server: Server, runtime: Runtime, timeoutMs: number) {
@@ -96,8 +95,7 @@ export class Replay {
   }
 
   #take(bytes: Buffer): void {
-    const timesVary = this.#transcript.header.recorded
-    const finding = this.#expectations.take({ bytes, tree: jsonTreeOf(bytes) }, this.#values.known(timesVary))
+    const finding = this.#expectations.take({ bytes, tree: jsonTreeOf(bytes) }, this.#values)
     switch (finding.kind) {
       case 'unexpected':
         this.#events.push({ kind: 'unexpected', bytes })
@@ -106,13 +104,13 @@ export class Replay {
         this.#events.push({ ...finding, bytes })
         return
       case 'expected':
-        this.#values.learn(finding.bound)
+        for (const [name, value] of finding.bound) this.#values.set(name, value)
         this.#events.push({ ...finding, kind: 'equal', bytes })
     }
   }
 
   #send(step: Sent): void {
-    const bytes = this.#values.frame(step)
+    const bytes = filled(step, this.#values)
     this.#server.send({ ...step, bytes })
     this.#events.push({ kind: 'sent', step, bytes })
   }

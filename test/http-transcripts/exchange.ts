@@ -1,7 +1,7 @@
 // One HTTP request of a transcript, and everything that comes back on it.
 
 import { type ClientRequest, type IncomingMessage, Agent, request } from 'node:http'
-import { Mailbox } from '../../src/replay/mailbox.js'
+import { Mailbox } from '../../src/replay/server.js'
 import type { Runtime } from '../../src/runtime/runtime.js'
 
 /** What comes on a response, one after the other. */

@@ -19,13 +19,11 @@ import process from 'node:process'
 import { quote } from '../../src/jsonrpc/text.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { compareFrames } from '../../src/replay/compare.js'
-import { type Header, readHeader } from '../../src/replay/header.js'
+import { type Header, readHeader, contentOf, modeOf, refuseUnknown } from '../../src/replay/transcript.js'
 import { HttpHost } from '../../src/replay/http-host.js'
 import { type JsonNode, type ObjectNode, child, readTree, textOf } from '../../src/replay/json-tree.js'
 import { prepareHttpLaunch } from '../../src/replay/launch.js'
-import { contentOf, modeOf, refuseUnknown } from '../../src/replay/line.js'
-import { readFills, readMessagePattern } from '../../src/replay/pattern.js'
-import { Values } from '../../src/replay/values.js'
+import { filled, readFills, readMessagePattern } from '../../src/replay/pattern.js'
 import { HANG_MS } from '../integration/support/waiting.js'
 import { folder, patientCli } from '../replay/support.js'
 import { Exchange, type Part } from './exchange.js'
@@ -33,9 +31,8 @@ import { Exchange, type Part } from './exchange.js'
 /** How long a response of which nothing more is expected may take to end. */
 const END_WAIT_MS = 5000
 
-const keys = new Set(
-  'dir request on headers status event id retry end cut frame text junk64 body expect comment'.split(' '),
-)
+const keys =
+  'dir request on headers status event id retry end cut frame text junk64 body expect comment'.split(' ')
 
 type Kind = Part['kind']
 
@@ -94,7 +91,7 @@ class HttpReplay {
   readonly #exchanges = new Map<string, Exchange>()
   /** The exchanges that were not cut, with their lines, also those whose name another one has now. */
   readonly #open = new Map<Exchange, number>()
-  readonly #values = new Values()
+  readonly #values = new Map<string, string>()
 
   constructor(url: URL, fields: JsonNode | undefined) {
     this.#url = url
@@ -148,7 +145,7 @@ class HttpReplay {
   }
 
   #filled(bytes: Buffer): Buffer {
-    return this.#values.frame({ bytes, fills: readFills(readTree(bytes), this.#names) })
+    return filled({ bytes, fills: readFills(readTree(bytes), this.#names) }, this.#values)
   }
 
   /** Names and values in turn: the fields of the line, then those of the header and what each request needs. */
@@ -176,7 +173,7 @@ class HttpReplay {
   #text(text: string): string | undefined {
     const name = /^\$id:([\w-]+)$/.exec(text)?.[1]
     if (name === undefined) return text
-    const value = this.#values.known(false).values.get(name)
+    const value = this.#values.get(name)
     return value === undefined ? undefined : textOf(readTree(Buffer.from(value)))
   }
 
@@ -234,8 +231,11 @@ class HttpReplay {
   #compare(expected: Buffer, came: Buffer, mode: 'bytes' | 'json', what: string): void {
     const pattern = readMessagePattern(expected, this.#names)
     const received = { bytes: came, tree: readTree(came) }
-    const verdict = compareFrames(pattern, received, mode, this.#values.known(false))
-    if (verdict.kind === 'equal') return this.#values.learn(verdict.bound)
+    const verdict = compareFrames(pattern, received, mode, this.#values)
+    if (verdict.kind === 'equal') {
+      for (const [name, value] of verdict.bound) this.#values.set(name, value)
+      return
+    }
     const { path, problem } = verdict.difference
     assert.fail(
       `${what}: ${path} ${problem}\n  expected ${expected.toString()}\n  came     ${came.toString()}`,
@@ -243,7 +243,7 @@ class HttpReplay {
   }
 
   get #names(): Set<string> {
-    return new Set(this.#values.known(false).values.keys())
+    return new Set(this.#values.keys())
   }
 }
 

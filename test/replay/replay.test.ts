@@ -9,13 +9,11 @@ import { describe, it } from 'node:test'
 import { createProxy } from '../../src/index.js'
 import { openRecord } from '../../src/record/record.js'
 import { asRead } from '../integration/support/programs.js'
-import { type MessageVerdict, compareFrames } from '../../src/replay/compare.js'
+import { type MessageVerdict, compareFrames, differingTimes } from '../../src/replay/compare.js'
 import { type Finding, Expectations } from '../../src/replay/expectations.js'
 import { readTree } from '../../src/replay/json-tree.js'
-import { TranscriptError } from '../../src/replay/line.js'
-import { exactPattern, readMessagePattern } from '../../src/replay/pattern.js'
-import { differingTimes } from '../../src/replay/times.js'
-import { type Transcript, parseTranscripts } from '../../src/replay/transcript.js'
+import { recordedPattern, readMessagePattern } from '../../src/replay/pattern.js'
+import { type Transcript, parseTranscripts, TranscriptError } from '../../src/replay/transcript.js'
 import { NdjsonConnection } from '../../src/transports/stdio/ndjson.js'
 import { cli, fileOf, fixtures, folder, programs, run, talk } from './support.js'
 
@@ -23,8 +21,8 @@ const server = (name: string): string => JSON.stringify(['$node', join(programs,
 
 function compare(expected: string, came: string, mode: 'bytes' | 'json' = 'bytes'): MessageVerdict {
   const received = { bytes: Buffer.from(came), tree: readTree(Buffer.from(came)) }
-  const known = { values: new Map([['known', '7']]), timesVary: false }
-  return compareFrames(readMessagePattern(Buffer.from(expected), new Set(['known'])), received, mode, known)
+  const pattern = readMessagePattern(Buffer.from(expected), new Set(['known']))
+  return compareFrames(pattern, received, mode, new Map([['known', '7']]))
 }
 
 function long(letter: string): string {
@@ -142,10 +140,10 @@ describe('times that differ', () => {
   it('count only where they are let', () => {
     const [before, now] = ['{"a":"on 2026-01-02"}', '{"a":"on 2026-01-03"}'].map((text) => Buffer.from(text))
     assert(before !== undefined && now !== undefined)
-    const pattern = exactPattern(before)
+    const pattern = recordedPattern(before)
     const received = { bytes: now, tree: readTree(now) }
     const verdict = (timesVary: boolean): MessageVerdict =>
-      compareFrames(pattern, received, 'bytes', { values: new Map(), timesVary })
+      compareFrames({ ...pattern, timesVary }, received, 'bytes', new Map())
     assert.deepEqual(verdict(true), { kind: 'equal', bound: new Map(), times: 1 })
     assert.equal(verdict(false).kind, 'different')
   })
@@ -177,9 +175,7 @@ function found(lines: readonly string[], came: readonly string[], recorded = fal
   const expectations = new Expectations(expected, recorded)
   return came
     .map((text) => Buffer.from(text))
-    .map((bytes) =>
-      expectations.take({ bytes, tree: readTree(bytes) }, { values: new Map(), timesVary: false }),
-    )
+    .map((bytes) => expectations.take({ bytes, tree: readTree(bytes) }, new Map()))
     .map(findingName)
     .join(' ')
 }
