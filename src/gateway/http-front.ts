@@ -14,12 +14,16 @@ import {
   sessionNotFound,
   transportRefused,
 } from '../mcp/error-codes.js'
-import type { HttpRoutes, HttpSurroundings, SessionWatch } from '../transports/http-server/endpoint.js'
+import type { HttpEnvironment, HttpRoutes, SessionWatch } from '../transports/http-server/endpoint.js'
 import type { GuardRemedies, HttpRules } from '../transports/http-server/guard.js'
 import { FrontTokens, type TokenRules } from './front-tokens.js'
 import { isLoopback } from '../transports/http-server/host.js'
 import type { RefusalKind, Wording } from '../transports/http-server/refusal.js'
-import { type HttpAddress, type HttpFrontParts, HttpServer } from '../transports/http-server/http-server.js'
+import {
+  type HttpAddress,
+  type HttpServerOptions,
+  HttpServer,
+} from '../transports/http-server/http-server.js'
 import { descriptorRoom } from '../upstream/process/descriptors.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 
@@ -64,12 +68,12 @@ export class Front {
     options: FrontOptions,
     routes: HttpRoutes,
     watch: SessionWatch,
-    judge: HttpFrontParts['judge'],
+    judge: HttpServerOptions['judge'],
   ) {
     this.#options = options
     this.check(options)
-    const { host, port, limits, remedies } = options
-    const own = { host, port, limits, wording, remedies, judge, around: surroundings(options, watch) }
+    const { host, port, remedies } = options
+    const own = { host, port, wording, remedies, judge, environment: environmentOf(options, watch) }
     this.server = new HttpServer({ ...this.#rulesOf(options), ...own }, routes)
   }
 
@@ -120,9 +124,10 @@ export function refuseOpenFront(
   throw new ConfigError('CONFIG_INVALID', source, [{ path: '', problem, hint: remedies.token }])
 }
 
-function surroundings({ log, runtime }: FrontOptions, watch: SessionWatch): HttpSurroundings {
+function environmentOf({ limits, log, runtime }: FrontOptions, watch: SessionWatch): HttpEnvironment {
   const secret = runtime.secret ?? randomBytes
   return {
+    limits,
     newId: () => secret(ID_BYTES).toString('base64url'),
     now: () => runtime.now(),
     wallNow: () => runtime.wallNow(),

@@ -6,7 +6,8 @@ import { Server, type Socket, connect } from 'node:net'
 import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import { defaultHttpServerLimits } from '../../src/transports/http-server/limits.js'
-import { FrontListener, type ListeningParts } from '../../src/transports/http-server/front-listener.js'
+import type { HttpEnvironment } from '../../src/transports/http-server/endpoint.js'
+import { FrontListener } from '../../src/transports/http-server/front-listener.js'
 import { WholeBody } from '../../src/transports/http1/whole-body.js'
 import { type Scope, front, handshake, message, raw, send } from './support/http.js'
 
@@ -74,10 +75,10 @@ class Bench {
   nowMs = 0
   readonly #timers = new Set<{ readonly atMs: number; readonly fire: () => void }>()
 
-  constructor(listen?: ListeningParts['listen']) {
+  constructor(listen?: HttpEnvironment['listen']) {
     let found: (server: Server) => void
     this.server = new Promise((resolve) => (found = resolve))
-    this.listening = new FrontListener({
+    const environment: HttpEnvironment = {
       limits: defaultHttpServerLimits,
       setTimer: (delayMs, fire) => {
         const timer = { atMs: this.nowMs + delayMs, fire }
@@ -91,14 +92,19 @@ class Bench {
         return listen?.(server, host, port) ?? Promise.resolve(1)
       },
       room: () => 'enough',
-      hasToken: () => false,
+      newId: () => '',
+      watch: { opened: () => 0, ended: () => {} },
       warn: () => undefined,
-      serve: ({ response }) => {
+      failed: (error) => this.failures.push(error),
+    }
+    this.listening = new FrontListener(
+      environment,
+      () => false,
+      ({ response }) => {
         this.served++
         response.send(200, [], Buffer.from('ok'))
       },
-      failed: (error) => this.failures.push(error),
-    })
+    )
   }
 
   pass(ms: number): void {

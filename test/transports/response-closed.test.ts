@@ -88,11 +88,12 @@ interface Opened {
   readonly post: (id: number, response: HttpResponse) => void
 }
 
-/** The connection of clients without sessions; `stays` where it is shared. */
-function opened(stays: boolean): Opened {
+/** The connection of clients without sessions; or that of one of them alone. */
+function opened(isShared: boolean): Opened {
   const clock = { now: () => 0, setTimer: () => ({ cancel: () => {} }) }
-  const around = {
+  const environment = {
     ...clock,
+    limits: defaultHttpServerLimits,
     newId: () => '',
     wallNow: () => 0,
     room: () => 'enough' as const,
@@ -100,22 +101,23 @@ function opened(stays: boolean): Opened {
     warn: () => {},
     failed: () => {},
   }
-  const limits = defaultHttpServerLimits
-  const connection = new StreamableConnection({
-    limits,
-    around,
-    waits: new Waits(250, clock),
-    session: undefined,
-    stays,
-    closed: () => {},
-  })
+  const life = isShared ? ({ kind: 'shared', statusOf: () => 200 } as const) : ({ kind: 'single' } as const)
+  const connection = new StreamableConnection(environment, new Waits(250, clock), life, () => {})
   const gaveUp: string[] = []
   const sink = Object.assign(new Recorder(), { gaveUp: (key: RequestId) => gaveUp.push(key) })
   connection.start(sink)
   const accepts = { json: true, stream: true, prefersStream: false }
   const post = (id: number, response: HttpResponse): void => {
-    const message = { keys: [idOf(id)], isBatch: false, hold: undefined }
-    connection.post({ message, response, opens: false, accepts }, [requestOf(id)])
+    const frame = requestOf(id)
+    const posted = {
+      head: asked,
+      line: frame.line,
+      frames: [frame],
+      keys: [idOf(id)],
+      isBatch: false,
+      hold: undefined,
+    }
+    connection.post(posted, response, accepts)
   }
   return { connection, sink, gaveUp, post }
 }

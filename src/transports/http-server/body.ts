@@ -11,9 +11,9 @@ import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
 import { type Frame, readFrame } from '../../jsonrpc/frame.js'
 import { type Line, lineAt, toLine } from '../../jsonrpc/line.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
-import type { Clock } from '../../runtime/deadline.js'
 import { WholeBody } from '../http1/whole-body.js'
 import { LONG_BYTES_MIN, LongLines } from '../long-lines.js'
+import type { HttpEnvironment } from './endpoint.js'
 import type { HttpServerLimits } from './limits.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { HttpRequest } from './request.js'
@@ -52,16 +52,16 @@ interface Reading {
 export class Bodies {
   readonly #limits: HttpServerLimits
   readonly #refusals: Refusals
-  readonly #clock: Clock
+  readonly #environment: HttpEnvironment
   readonly #longLines = new LongLines()
   readonly #readings = new Set<Reading>()
   readonly #slices = new Slices()
   #bytes = 0
 
-  constructor(limits: HttpServerLimits, refusals: Refusals, clock: Clock) {
-    this.#limits = limits
+  constructor(environment: HttpEnvironment, refusals: Refusals) {
+    this.#limits = environment.limits
     this.#refusals = refusals
-    this.#clock = clock
+    this.#environment = environment
   }
 
   /** Reads the message of a POST, at once where it has come with its head; one that is too large is left where it is. */
@@ -92,7 +92,7 @@ export class Bodies {
         resolve(came)
       }
       const giveUp = (): void => done(this.#refusals.plain(408, 'The body comes too slowly'))
-      const reading = { bytes: 0, seenBytes: 0, seenAtMs: this.#clock.now(), isOver: false, giveUp }
+      const reading = { bytes: 0, seenBytes: 0, seenAtMs: this.#environment.now(), isOver: false, giveUp }
       this.#readings.add(reading)
       wire.readBody({
         data: (chunk) => {
@@ -115,7 +115,7 @@ export class Bodies {
   /** Looks at every body that is on its way. */
   sweep(): void {
     const { slowBodyMs, slowBodyBytes } = this.#limits
-    const nowMs = this.#clock.now()
+    const nowMs = this.#environment.now()
     for (const reading of this.#readings) {
       if (nowMs - reading.seenAtMs < slowBodyMs) continue
       if (reading.bytes - reading.seenBytes < slowBodyBytes) this.#slices.add(reading.giveUp)

@@ -1,24 +1,15 @@
 // One connection of a client: what is asked on it, what is answered, and when it ends.
 
 import type { Buffer } from 'node:buffer'
-import type { Clock } from '../../runtime/deadline.js'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { HttpSyntaxError } from '../http1/grammar.js'
 import { writeAll } from '../http1/write.js'
+import type { HttpEnvironment } from './endpoint.js'
 import { Intake } from './intake.js'
 import type { FrontListener } from './front-listener.js'
-import type { HttpServerLimits } from './limits.js'
 import type { FrontSocket, HttpRequest, RequestBodySink, RequestWire } from './request.js'
 import type { RequestHead } from './request-head.js'
 import { HttpResponse, type ResponseWire, statusLine } from './response.js'
-
-/** The dependencies of every connection. */
-export interface ChannelParts extends Clock {
-  readonly limits: HttpServerLimits
-  serve(request: HttpRequest): void
-  /** Something went wrong that is our own fault. */
-  failed(error: unknown): void
-}
 
 // The header fields of a response about its connection (RFC 9112, section 9.3).
 
@@ -37,8 +28,9 @@ function stays(idleMs: number): string {
 /** One socket and its requests. */
 export class FrontChannel implements RequestWire, ResponseWire {
   readonly socket: FrontSocket
-  readonly #parts: ChannelParts
+  readonly #environment: HttpEnvironment
   readonly #listener: FrontListener
+  readonly #serve: (request: HttpRequest) => void
   readonly #intake: Intake
   /** What a response says where another may follow. */
   readonly #stays: string
@@ -55,13 +47,19 @@ export class FrontChannel implements RequestWire, ResponseWire {
   /** Its client is not heard any more. */
   #isGone = false
 
-  constructor(socket: FrontSocket, parts: ChannelParts, listener: FrontListener) {
+  constructor(
+    socket: FrontSocket,
+    environment: HttpEnvironment,
+    listener: FrontListener,
+    serve: (request: HttpRequest) => void,
+  ) {
     this.socket = socket
-    this.#parts = parts
+    this.#environment = environment
     this.#listener = listener
-    this.#intake = new Intake(socket, parts.limits, this)
-    this.#stays = stays(parts.limits.idleConnectionMs)
-    this.#sinceMs = parts.now()
+    this.#serve = serve
+    this.#intake = new Intake(socket, environment.limits, this)
+    this.#stays = stays(environment.limits.idleConnectionMs)
+    this.#sinceMs = environment.now()
     socket.on('data', (chunk: Buffer) => {
       if (chunk.length >= LONG_READ_BYTES) allocateGcBallast(chunk.length)
       this.#take(chunk)
@@ -88,8 +86,8 @@ export class FrontChannel implements RequestWire, ResponseWire {
 
   /** Looks whether the client has had its time; between two requests that is `idleMs`. */
   sweep(idleMs: number): 'late' | 'idle' | undefined {
-    const { headersTimeoutMs, requestTimeoutMs } = this.#parts.limits
-    const forMs = this.#parts.now() - this.#sinceMs
+    const { headersTimeoutMs, requestTimeoutMs } = this.#environment.limits
+    const forMs = this.#environment.now() - this.#sinceMs
     if (this.#isGone || this.#lingering !== undefined) return undefined
     if (this.#request !== undefined)
       return this.#intake.isLeft && forMs > requestTimeoutMs ? 'late' : undefined
@@ -126,7 +124,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
     // Without its body, which can go when it has been read.
     this.#request = { head, response }
     if (body !== undefined) this.whole()
-    this.#parts.serve({ wire: this, head, body, response })
+    this.#serve({ wire: this, head, body, response })
   }
 
   /** The body that did not come with its head has come whole. */
@@ -142,7 +140,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
   /** What comes is no request, or reading it went wrong. */
   failed(error: unknown): void {
     if (error instanceof HttpSyntaxError) return this.refuse(error.code === 'TOO_LONG' ? 431 : 400)
-    this.#parts.failed(error)
+    this.#environment.failed(error)
     this.cut()
   }
 
@@ -181,7 +179,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
 
   cutWhenStalled(): void {
     this.#isTimed = true
-    this.socket.setTimeout?.(this.#parts.limits.stallMs)
+    this.socket.setTimeout?.(this.#environment.limits.stallMs)
   }
 
   readonly #written = (): void => {
@@ -190,7 +188,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
 
   #take(chunk: Buffer): void {
     if (!this.isIdle) return this.#intake.take(chunk)
-    const nowMs = this.#parts.now()
+    const nowMs = this.#environment.now()
     this.#intake.take(chunk)
     // Empty lines are no request: whoever sends nothing else goes on resting.
     if (!this.isIdle) this.#sinceMs = nowMs
@@ -207,7 +205,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
     if (!this.#intake.isWhole) return this.#dropBody()
     if (this.#isLast || this.#listener.isStopping) return this.close()
     this.#isFirst = false
-    this.#sinceMs = this.#parts.now()
+    this.#sinceMs = this.#environment.now()
     this.#intake.next()
   }
 
@@ -218,8 +216,8 @@ export class FrontChannel implements RequestWire, ResponseWire {
   }
 
   #linger(): void {
-    const { refusedBodyMs } = this.#parts.limits
-    this.#lingering = this.#parts.setTimer(refusedBodyMs, () => this.socket.destroy())
+    const { refusedBodyMs } = this.#environment.limits
+    this.#lingering = this.#environment.setTimer(refusedBodyMs, () => this.socket.destroy())
   }
 
   /** The client waits for nothing more; what was written may still leave. */

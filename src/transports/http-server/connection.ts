@@ -5,32 +5,39 @@
 // all else on the client's standalone stream, where it waits until there is one.
 
 import { TransportError, fault } from '../../jsonrpc/errors.js'
-import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
+import type { Connection, FieldReader, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { Outgoing, Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { SplicedLine } from '../../jsonrpc/splice.js'
 import type { Waits } from '../../runtime/waits.js'
-import type { HttpAttached, HttpRevision, SessionClient } from './endpoint.js'
-import { Exchange, type Post } from './exchange.js'
+import type { Accepts } from './accept.js'
+import type { PostedMessage } from './body.js'
+import type { HttpAttached, HttpEnvironment, HttpRevision, SessionClient } from './endpoint.js'
+import { Exchange, errorCodeOf } from './exchange.js'
 import { Inbox, cancelledBy } from './inbox.js'
+import type { RequestHead } from './request-head.js'
 import type { HttpResponse } from './response.js'
 import type { Kept } from './sessions.js'
-import { HttpStreams, type ListenState, type StreamsParts } from './streams.js'
+import { HttpStreams, type ListenState, type StreamSession } from './streams.js'
 
-export interface ConnectionParts extends Omit<StreamsParts, 'primes'> {
-  readonly waits: Waits
-  /** Whether it stays without a session when everything is answered, and a client that leaves gives its request up. */
-  readonly stays?: boolean
-  closed(): void
-}
+/**
+ * How long a connection lasts: as its session; as long as it is used, shared by requests that have no session, each of which
+ * its client gives up by leaving; or for one message.
+ */
+export type ConnectionLife =
+  | ({ readonly kind: 'session' } & StreamSession)
+  | { readonly kind: 'shared'; readonly statusOf: (code: number) => number }
+  | { readonly kind: 'single' }
 
 /** One client of Streamable HTTP, in its session or without one. */
 export class StreamableConnection implements Connection, Kept, SessionClient {
   /** Known before the first message comes. */
   attached: HttpAttached | undefined
-  readonly #parts: ConnectionParts
+  readonly #life: ConnectionLife
+  readonly #waits: Waits
+  readonly #closed: () => void
   readonly #streams: HttpStreams
   readonly #inbox: Inbox
   readonly #exchanges = new BriefMap<RequestId, Exchange>()
@@ -38,11 +45,16 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
   #opening: RequestId | undefined
   #opened = false
 
-  constructor(parts: ConnectionParts) {
-    this.#parts = parts
-    this.#inbox = new Inbox(parts.limits, (cause) => this.#end(cause))
-    this.#streams = new HttpStreams({ ...parts, primes: () => this.revision.primesStreams }, () =>
-      this.#measure(),
+  constructor(environment: HttpEnvironment, waits: Waits, life: ConnectionLife, closed: () => void) {
+    this.#life = life
+    this.#waits = waits
+    this.#closed = closed
+    this.#inbox = new Inbox(environment.limits, (cause) => this.#end(cause))
+    this.#streams = new HttpStreams(
+      environment,
+      life.kind === 'session' ? life : undefined,
+      () => this.revision.primesStreams,
+      () => this.#measure(),
     )
   }
 
@@ -65,7 +77,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
 
   /** Ends the response that its client does not read; nothing where all responses are of one client. */
   cutSlowest(): number {
-    return this.#parts.stays === true ? this.#streams.cutSlowest() : 0
+    return this.#life.kind === 'shared' ? this.#streams.cutSlowest() : 0
   }
 
   /** Whether somebody listens, or waits for an answer. */
@@ -104,31 +116,32 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
   }
 
   sweep(): void {
-    this.#parts.session?.store.sweep()
+    if (this.#life.kind === 'session') this.#life.store.sweep()
   }
 
   knows(keys: readonly RequestId[]): boolean {
     return keys.some((key) => this.#exchanges.has(key))
   }
 
-  /** Takes what a POST brought, and answers its requests on its response. */
-  post(post: Post, frames: readonly Frame[]): undefined {
-    const { message, response, opens } = post
+  /** Takes what a POST brought, and answers its requests on its response; `isOpening` where it opens the session. */
+  post(posted: PostedMessage, response: HttpResponse, accepts: Accepts, isOpening = false): undefined {
+    const isShared = this.#life.kind === 'shared'
     // A client without a session has given up its request by closing the response (MCP 2026-07-28, Utilities: cancellation).
-    if (this.#parts.stays === true && response.isClosed) return
-    if (message.keys.length > 0) {
-      const exchange = new Exchange(post, this.#streams, this.#parts.waits, this.#forget)
-      message.hold?.begin()
-      for (const key of message.keys) this.#exchanges.set(key, exchange)
-      if (opens) this.#opening = message.keys[0]
-      if (this.#parts.stays === true) response.whenClosed(() => this.#left(exchange))
+    if (isShared && response.isClosed) return
+    const { keys, frames, head } = posted
+    if (keys.length > 0) {
+      const exchange = new Exchange(posted, response, accepts, this.#streams, this.#waits, this.#forget)
+      for (const key of keys) this.#exchanges.set(key, exchange)
+      if (isOpening) this.#opening = keys[0]
+      if (isShared) response.whenClosed(() => this.#left(exchange))
     }
+    const field = isShared ? fieldReader(head) : undefined
     this.#inbox.deliver(() => {
-      for (const frame of frames) this.#deliver(frame, post.field)
+      for (const frame of frames) this.#deliver(frame, field)
     })
-    if (message.keys.length > 0) return
+    if (keys.length > 0) return
     // A client without a session has said everything.
-    if (this.#isPassing) this.#end(undefined)
+    if (this.#life.kind === 'single') this.#end(undefined)
     response.send(202, [])
   }
 
@@ -137,12 +150,12 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     return this.#streams.listen(response, lastEventId)
   }
 
-  /** Sees whether the client has left too much unread; resolves when it takes more. */
+  /** Sees whether the client has left too much unread. */
   #measure(): void {
     this.#inbox.measure(this.#streams.backlogBytes)
   }
 
-  #deliver(frame: Frame, field: Post['field']): void {
+  #deliver(frame: Frame, field: FieldReader | undefined): void {
     if (!this.#inbox.frame(frame, field)) return
     const key = cancelledBy(frame)
     // A session that obeys says no more about that request, and does so at once; `initialize` cannot be cancelled.
@@ -161,7 +174,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     }
     const on = key === undefined && kind === 'request' ? this.#latestHeard() : exchange
     // Without a session a client that has left cannot resume the stream of its response.
-    const isReached = on !== undefined && (on.isHeard || this.#parts.session !== undefined)
+    const isReached = on !== undefined && (on.isHeard || this.#life.kind === 'session')
     if ((isReached && on.during(message)) || this.#streams.aside(message)) return
     // The server must not wait for the answer of a client that cannot be asked.
     if (kind === 'request') this.#inbox.failed(id, new TransportError('TRANSPORT_IO', 'the client has left'))
@@ -185,7 +198,8 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
       if (isError && !this.#opened) this.#refused()
       this.#opened ||= !isError
     }
-    exchange.answer(message, isError)
+    const status = isError && this.#life.kind === 'shared' ? this.#life.statusOf(errorCodeOf(message)) : 200
+    exchange.answer(message, status)
   }
 
   /** The answer to `initialize` is an error: it leaves without the id of a session. */
@@ -195,16 +209,14 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
   }
 
   readonly #forget = (exchange: Exchange): void => {
-    const { keys, hold } = exchange.post.message
-    hold?.end()
-    for (const key of keys) if (this.#exchanges.get(key) === exchange) this.#exchanges.take(key)
-    // Whoever said the last word is still in the middle of it.
-    if (this.#exchanges.size === 0 && this.#isPassing) setImmediate(() => this.#end(undefined))
+    for (const key of exchange.keys) if (this.#exchanges.get(key) === exchange) this.#exchanges.take(key)
+    // On the next turn: the caller is still inside its answer.
+    if (this.#exchanges.size === 0 && this.#life.kind === 'single') setImmediate(() => this.#end(undefined))
   }
 
   /** The client has closed a response that is not complete: it does not want the rest (MCP 2026-07-28, Utilities: cancellation). */
   #left(exchange: Exchange): void {
-    for (const key of exchange.post.message.keys) {
+    for (const key of exchange.keys) {
       if (this.#exchanges.get(key) !== exchange) continue
       this.#exchanges.take(key)
       exchange.unanswered()
@@ -212,16 +224,16 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     }
   }
 
-  /** Whether it is for one message. */
-  get #isPassing(): boolean {
-    return this.#parts.session === undefined && this.#parts.stays !== true
-  }
-
   #end(cause: TransportError | undefined): void {
     this.#inbox.close(cause, () => {
       if (this.#exchanges.size > 0) for (const exchange of new Set(this.#exchanges.values())) exchange.end()
       this.#streams.close()
-      this.#parts.closed()
+      this.#closed()
     })
   }
+}
+
+/** Outside of the class, so that it keeps nothing of the request but its head. */
+function fieldReader(head: RequestHead): FieldReader {
+  return (name) => head.get(name)
 }

@@ -112,8 +112,9 @@ export interface SessionWatch {
   ended(endpoint: string, transport: SessionTransport, session: number, ms: number): void
 }
 
-/** The dependencies of the transport. */
-export interface HttpSurroundings extends Clock {
+/** The limits of a front, and what it does not make by itself: time, chance, sockets and log lines. */
+export interface HttpEnvironment extends Clock {
+  readonly limits: HttpServerLimits
   /** A session id that nobody can guess, of visible ASCII characters. */
   readonly newId: (owner: Owner) => string
   /** The time of day, in milliseconds since 1970. */
@@ -122,16 +123,10 @@ export interface HttpSurroundings extends Clock {
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
   /** How many more the system has room for: sessions and connections, connections only, or neither. */
   readonly room: () => 'enough' | 'little' | 'none'
-  /** Is told of sessions. */
+  /** Is called at the begin and at the end of every session. */
   readonly watch: SessionWatch
-  /** An operator should know. */
+  /** Logs what an operator should know. */
   readonly warn: (message: string) => void
-  /** Something went wrong that is our own fault. */
+  /** Logs a fault of the proxy itself. */
   readonly failed: (error: unknown) => void
-}
-
-/** What every part of the transport is given. */
-export interface FrontParts {
-  readonly limits: HttpServerLimits
-  readonly around: HttpSurroundings
 }

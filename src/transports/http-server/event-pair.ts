@@ -9,10 +9,10 @@ import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { SplicedLine } from '../../jsonrpc/splice.js'
 import type { Bodies, BodyReservation, PostedMessage } from './body.js'
-import type { FrontParts, HttpEndpoint } from './endpoint.js'
+import type { HttpEnvironment, Owner } from './endpoint.js'
 import { Inbox, cancelledBy } from './inbox.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
-import type { Incoming } from './request.js'
+import type { HttpRequest } from './request.js'
 import type { HttpResponse } from './response.js'
 import { HttpSessions, type Kept, attach } from './sessions.js'
 import { SseWriter, messageEvent, textEvent } from './sse-writer.js'
@@ -24,10 +24,10 @@ class PairConnection implements Connection, Kept {
   readonly #holds = new Holds()
   readonly #inbox: Inbox
 
-  constructor(response: HttpResponse, parts: FrontParts, ended: () => void) {
+  constructor(response: HttpResponse, environment: HttpEnvironment, ended: () => void) {
     this.#ended = ended
-    this.#inbox = new Inbox(parts.limits, (cause) => this.#end(cause))
-    this.#writer = new SseWriter(response, [], parts, {
+    this.#inbox = new Inbox(environment.limits, (cause) => this.#end(cause))
+    this.#writer = new SseWriter(response, [], environment, {
       drained: () => this.#inbox.measure(this.backlogBytes),
       gone: () => this.#end(undefined),
     })
@@ -134,36 +134,33 @@ class Holds {
   }
 }
 
-export interface PairParts extends FrontParts {
-  readonly refusals: Refusals
-  readonly bodies: Bodies
-}
-
 /** Serves the clients of all endpoints that speak the older transport. */
 export class EventPair {
-  readonly #parts: PairParts
+  readonly #environment: HttpEnvironment
+  readonly #refusals: Refusals
+  readonly #bodies: Bodies
   readonly #sessions: HttpSessions<PairConnection>
 
-  constructor(parts: PairParts) {
-    this.#parts = parts
-    this.#sessions = new HttpSessions(parts, 'http+sse')
+  constructor(environment: HttpEnvironment, refusals: Refusals, bodies: Bodies) {
+    this.#environment = environment
+    this.#refusals = refusals
+    this.#bodies = bodies
+    this.#sessions = new HttpSessions(environment, 'http+sse')
   }
 
   /** Opens a session and its stream of events. */
   async events(
-    incoming: Incoming,
-    endpoint: HttpEndpoint,
+    { head, response }: HttpRequest,
+    owner: Owner,
     messagePath: string,
   ): Promise<Refusal | undefined> {
-    const { refusals } = this.#parts
-    if (incoming.head.method !== 'GET')
-      return refusals.plain(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
+    if (head.method !== 'GET')
+      return this.#refusals.plain(405, 'Method not allowed', { allow: 'GET, OPTIONS' })
     // The client may have left while its token was examined.
-    if (incoming.response.isClosed) return undefined
-    const owner = { endpoint, principal: incoming.principal }
+    if (response.isClosed) return undefined
     const id = this.#sessions.admit(owner)
-    if (id === undefined) return refusals.crowded()
-    const connection = new PairConnection(incoming.response, this.#parts, () => this.#sessions.delete(id))
+    if (id === undefined) return this.#refusals.crowded()
+    const connection = new PairConnection(response, this.#environment, () => this.#sessions.delete(id))
     this.#sessions.add(id, owner, connection)
     await attach(owner, connection)
     connection.invite(`${messagePath}?sessionId=${id}`)
@@ -171,21 +168,20 @@ export class EventPair {
   }
 
   /** Takes a message, whose answer will be an event. */
-  async messages(incoming: Incoming, endpoint: HttpEndpoint): Promise<Refusal | undefined> {
-    const { refusals, bodies } = this.#parts
-    const { head, response, query, principal } = incoming
-    if (head.method !== 'POST') return refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
+  async messages(request: HttpRequest, owner: Owner, query: string): Promise<Refusal | undefined> {
+    if (request.head.method !== 'POST')
+      return this.#refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
     const id = new URLSearchParams(query).get('sessionId')
-    if (id === null) return refusals.plain(400, 'The query must name a sessionId')
-    const find = (): PairConnection | undefined => this.#sessions.find(id, { endpoint, principal })
+    if (id === null) return this.#refusals.plain(400, 'The query must name a sessionId')
+    const find = (): PairConnection | undefined => this.#sessions.find(id, owner)
     await find()?.paused
-    if (find() === undefined) return refusals.noSession()
-    const posted = await bodies.read(incoming)
+    if (find() === undefined) return this.#refusals.noSession()
+    const posted = await this.#bodies.read(request)
     if (posted === undefined || isRefusal(posted)) return posted
     const connection = find()
-    if (connection === undefined) return refusals.noSession()
+    if (connection === undefined) return this.#refusals.noSession()
     connection.take(posted)
-    response.send(202, [])
+    request.response.send(202, [])
     return undefined
   }
 

@@ -9,12 +9,12 @@
 import { buildBatch } from '../../jsonrpc/build.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
-import type { FieldReader } from '../../jsonrpc/connection.js'
 import { readFrame } from '../../jsonrpc/frame.js'
 import { membersAt } from '../../jsonrpc/members.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
 import type { Accepts } from './accept.js'
-import type { PostedMessage } from './body.js'
+import type { BodyReservation, PostedMessage } from './body.js'
 import type { EventStream } from './event-stream.js'
 import type { HttpResponse } from './response.js'
 import type { HttpStreams } from './streams.js'
@@ -22,23 +22,14 @@ import type { HttpStreams } from './streams.js'
 /** What is left of a body that a client did not take at once. */
 const LARGE_BYTES = 64 * 1024
 
-/** A message and how it is answered. */
-export interface Post {
-  /** Without its bytes, which can go when it has been read. */
-  readonly message: Pick<PostedMessage, 'keys' | 'isBatch' | 'hold'>
-  readonly response: HttpResponse
-  /** Whether its request opens the session. */
-  readonly opens: boolean
-  readonly accepts: Accepts
-  /** Reads a header field of a message without a session. */
-  readonly field?: FieldReader | undefined
-  /** The status of an error that is the whole answer to a message without a session; undefined where it is always 200. */
-  readonly statusOf?: ((code: number) => number) | undefined
-}
-
 /** The request or batch that is answered on one response. */
 export class Exchange implements Waiting {
-  readonly post: Post
+  /** The keys of its requests. */
+  readonly keys: readonly RequestId[]
+  readonly #isBatch: boolean
+  readonly #hold: BodyReservation | undefined
+  readonly #response: HttpResponse
+  readonly #accepts: Accepts
   readonly #streams: HttpStreams
   readonly #waits: Waits
   readonly #done: (exchange: Exchange) => void
@@ -53,24 +44,35 @@ export class Exchange implements Waiting {
   #statusOfNothing = 202
 
   /**
-   * `waits` is for how long nothing is said while there is no answer; `done` is called when every request has its
-   * answer, or will have none.
+   * Keeps no bytes of the message. `waits` is for how long nothing is said while there is no answer; `done` is called
+   * when every request has its answer, or will have none.
    */
-  constructor(post: Post, streams: HttpStreams, waits: Waits, done: (exchange: Exchange) => void) {
-    this.post = post
+  constructor(
+    { keys, isBatch, hold }: PostedMessage,
+    response: HttpResponse,
+    accepts: Accepts,
+    streams: HttpStreams,
+    waits: Waits,
+    done: (exchange: Exchange) => void,
+  ) {
+    this.keys = keys
+    this.#isBatch = isBatch
+    this.#hold = hold
+    this.#response = response
+    this.#accepts = accepts
     this.#streams = streams
     this.#waits = waits
     this.#done = done
-    this.#pending = post.message.keys.length
-    if (post.accepts.stream) this.#wait = waits.begin(this)
+    this.#pending = keys.length
+    hold?.begin()
+    if (accepts.stream) this.#wait = waits.begin(this)
   }
 
-  /** The answer to one of its requests, for each once. */
-  answer(message: Wire, isError: boolean): void {
+  /** The answer to one of its requests, for each once; `status` is that of a response which is this answer alone. */
+  answer(message: Wire, status = 200): void {
     this.#pending--
     this.#hasAnswer = true
-    const { statusOf } = this.post
-    if (isError && statusOf !== undefined) this.#status = statusOf(errorCodeOf(message))
+    this.#status = status
     if (this.#stream === undefined) this.#answers.push(message)
     else this.#stream.send(message)
     this.#finishIfDone()
@@ -84,12 +86,12 @@ export class Exchange implements Waiting {
 
   /** Whether its response can carry events, and is still read. */
   get isHeard(): boolean {
-    return this.post.accepts.stream && (this.#stream?.attached ?? !this.post.response.isClosed)
+    return this.#accepts.stream && (this.#stream?.attached ?? !this.#response.isClosed)
   }
 
   /** Says something before the answers; false when this client takes nothing but them. */
   during(message: Wire): boolean {
-    if (!this.post.accepts.stream) return false
+    if (!this.#accepts.stream) return false
     this.#open().send(message)
     return true
   }
@@ -108,7 +110,7 @@ export class Exchange implements Waiting {
   #open(): EventStream {
     this.#stopWaiting()
     if (this.#stream !== undefined) return this.#stream
-    this.#stream = this.#streams.open(this.post.response)
+    this.#stream = this.#streams.open(this.#response)
     for (const message of this.#answers.splice(0)) this.#stream.send(message)
     return this.#stream
   }
@@ -117,7 +119,8 @@ export class Exchange implements Waiting {
     if (this.#pending > 0) return
     this.#stopWaiting()
     if (this.#stream !== undefined) this.#endStream(this.#stream)
-    else if (!this.post.response.isClosed) this.#sendBody()
+    else if (!this.#response.isClosed) this.#sendBody()
+    this.#hold?.end()
     this.#done(this)
   }
 
@@ -127,11 +130,11 @@ export class Exchange implements Waiting {
   }
 
   #sendBody(): void {
-    const { response, message, accepts } = this.post
+    const response = this.#response
     const [first] = this.#answers
     if (first === undefined) return response.send(this.#statusOfNothing, this.#streams.fields)
-    if (accepts.prefersStream) return this.#open().end()
-    const body = message.isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
+    if (this.#accepts.prefersStream) return this.#open().end()
+    const body = this.#isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
     response.sendJson(this.#status, body, this.#streams.fields)
     if (response.unsentBytes > LARGE_BYTES) this.#streams.sending(response)
   }
@@ -142,7 +145,7 @@ export class Exchange implements Waiting {
 }
 
 /** The number of an error that is about to leave. */
-function errorCodeOf(message: Wire): number {
+export function errorCodeOf(message: Wire): number {
   const frame = readFrame(joinedWire(message))
   const span = frame.kind === 'error' ? membersAt(frame.line, frame.error)?.span('code') : undefined
   return span === undefined ? 0 : Number(parse(rawAt(frame.line, span)))

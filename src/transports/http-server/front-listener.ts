@@ -8,18 +8,12 @@
 
 import { type Server, createServer } from 'node:net'
 import { TCP_KEEP_ALIVE_MS } from '../http1/write.js'
-import { type ChannelParts, FrontChannel } from './channel.js'
-import type { HttpSurroundings } from './endpoint.js'
+import { FrontChannel } from './channel.js'
+import type { HttpEnvironment } from './endpoint.js'
 import { RareWarnings } from './rare-warnings.js'
 import { repeat, Slices } from './pacing.js'
-import type { FrontSocket } from './request.js'
+import type { FrontSocket, HttpRequest } from './request.js'
 import { UnauthenticatedConnections } from './unauthenticated-connections.js'
-
-export interface ListeningParts
-  extends ChannelParts, Pick<HttpSurroundings, 'wallNow' | 'listen' | 'room' | 'warn'> {
-  /** Whether a token is asked for. */
-  readonly hasToken: () => boolean
-}
 
 /** How often it is said at most that the system gives no connections. */
 const COMPLAINT_MS = 60_000
@@ -32,7 +26,9 @@ const SCARCE_IDLE_MS = 1000
 
 /** Serves what comes; it listens once and closes once. */
 export class FrontListener {
-  readonly #parts: ListeningParts
+  readonly #environment: HttpEnvironment
+  readonly #hasToken: () => boolean
+  readonly #serve: (request: HttpRequest) => void
   readonly #server: Server
   readonly #channels = new Set<FrontChannel>()
   readonly #unauthenticated: UnauthenticatedConnections
@@ -50,15 +46,18 @@ export class FrontListener {
   #second = -1
   #complainedMs = -Infinity
 
-  constructor(parts: ListeningParts) {
-    this.#parts = parts
+  /** `hasToken` says whether a token is asked for. */
+  constructor(environment: HttpEnvironment, hasToken: () => boolean, serve: (request: HttpRequest) => void) {
+    this.#environment = environment
+    this.#hasToken = hasToken
+    this.#serve = serve
     this.#server = createServer(
       { noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS },
       (socket) => this.#come(socket),
     )
     this.#server.on('error', (error) => this.#hasNoConnection(error))
-    this.#unauthenticated = new UnauthenticatedConnections(parts.limits, parts)
-    this.#notices = new RareWarnings(parts)
+    this.#unauthenticated = new UnauthenticatedConnections(environment.limits, environment)
+    this.#notices = new RareWarnings(environment)
     this.#closed = new Promise((resolve) => this.#server.once('close', resolve))
   }
 
@@ -69,12 +68,12 @@ export class FrontListener {
 
   /** Gives the port. @throws the system's error */
   async listen(host: string, port: number): Promise<number> {
-    const listen = this.#parts.listen ?? listening
+    const listen = this.#environment.listen ?? listening
     const given = await listen(this.#server, host, port)
     this.#hasListened = true
     // Whoever stopped it meanwhile waits for its end.
     if (this.#isStopping) this.#server.close()
-    this.#sweeper = repeat(this.#parts, this.#parts.limits.lateCheckMs, () => this.#sweep())
+    this.#sweeper = repeat(this.#environment, this.#environment.limits.lateCheckMs, () => this.#sweep())
     return given
   }
 
@@ -91,7 +90,7 @@ export class FrontListener {
   async close(waitMs: number): Promise<void> {
     this.stop()
     if (!this.#hasListened) return
-    const last = this.#parts.setTimer(waitMs, () => {
+    const last = this.#environment.setTimer(waitMs, () => {
       for (const channel of this.#channels) channel.cut()
     })
     await this.#closed
@@ -109,12 +108,12 @@ export class FrontListener {
   /** Whether connections should rather end than rest. Those that have shown nothing do not count, since they go first. */
   get isShort(): boolean {
     const known = this.#channels.size - this.#unauthenticated.size
-    return known > this.#parts.limits.connectionsMax * SHORT_SHARE
+    return known > this.#environment.limits.connectionsMax * SHORT_SHARE
   }
 
   /** The field that says when a response is made, with its line end. */
   date(): string {
-    const second = Math.floor(this.#parts.wallNow() / 1000)
+    const second = Math.floor(this.#environment.wallNow() / 1000)
     if (second !== this.#second) this.#date = `date: ${new Date(second * 1000).toUTCString()}\r\n`
     this.#second = second
     return this.#date
@@ -122,7 +121,7 @@ export class FrontListener {
 
   /** A request has come whole. */
   asked({ socket }: FrontChannel): void {
-    if (!this.#parts.hasToken()) this.#unauthenticated.know(socket)
+    if (!this.#hasToken()) this.#unauthenticated.know(socket)
   }
 
   /** Calls `goOn` in another turn: only a few of those that ask for it in each. */
@@ -137,22 +136,22 @@ export class FrontListener {
 
   /** The system could not give a connection that came, and will try again; it may have much to say about that. */
   #hasNoConnection(error: Error): void {
-    const nowMs = this.#parts.now()
+    const nowMs = this.#environment.now()
     if (!this.#hasListened || nowMs - this.#complainedMs < COMPLAINT_MS) return
     this.#complainedMs = nowMs
-    this.#parts.failed(error)
+    this.#environment.failed(error)
   }
 
   #come(socket: FrontSocket): void {
-    const { limits, room, hasToken } = this.#parts
+    const { limits, room } = this.#environment
     const isFull = this.#channels.size >= limits.connectionsMax || room() === 'none'
     if (isFull && !this.#makesRoom()) return void socket.destroy()
-    const crowded = this.#unauthenticated.admit(socket, hasToken())
+    const crowded = this.#unauthenticated.admit(socket, this.#hasToken())
     if (crowded !== undefined) {
       const many = `${crowded} has ${limits.strangersMax} connections that have not shown the token`
       this.#notices.note('network', `${many}: the oldest of them are closed for new ones`)
     }
-    this.#channels.add(new FrontChannel(socket, this.#parts, this))
+    this.#channels.add(new FrontChannel(socket, this.#environment, this, this.#serve))
   }
 
   #makesRoom(): boolean {
@@ -163,7 +162,7 @@ export class FrontListener {
     let goes = 'a new one is refused'
     if (resting !== undefined) goes = 'the one that has rested longest is closed for a new one'
     if (network !== undefined) {
-      const what = this.#parts.hasToken() ? 'has not shown the token' : 'has sent no request'
+      const what = this.#hasToken() ? 'has not shown the token' : 'has sent no request'
       goes = `the oldest that ${what} is closed for a new one, here one of ${network}`
     }
     this.#notices.note('full', `${all}: ${goes}`)
@@ -178,7 +177,7 @@ export class FrontListener {
   }
 
   #sweep(): void {
-    const { limits, room } = this.#parts
+    const { limits, room } = this.#environment
     const scarceMs = Math.min(limits.idleConnectionMs, SCARCE_IDLE_MS)
     const idleMs = room() === 'enough' ? limits.idleConnectionMs : scarceMs
     for (const channel of this.#channels) {

@@ -1,6 +1,7 @@
 // Access control of the front, decided from the request line and the header fields alone, before a byte of
 // the body is read.
 
+import { type Accepts, readAccept } from './accept.js'
 import {
   type HostRule,
   type Authority,
@@ -67,13 +68,23 @@ const ANYBODY = 'anybody'
 
 const challenge = { 'www-authenticate': 'Bearer realm="mcps-proxy"' } as const
 
+/** What the head of a request asks for that was let in. */
+export interface Admission {
+  /** As it was sent, without the query. */
+  readonly path: string
+  readonly query: string
+  /** The fields that each response has, for a page of another origin. */
+  readonly fields: Fields
+  readonly accepts: Accepts
+}
+
 /** Checks requests by one set of rules. */
 export class Guard {
   readonly #rules: GuardRules
   readonly #refusals: Refusals
   readonly #notices: RareWarnings
-  /** Heads that were let in, whoever sends them: a head that comes again on its connection is the same one. */
-  readonly #letIn = new WeakSet<RequestHead>()
+  /** A head that comes again on its connection is the same one, and needs no second decision. */
+  readonly #admitted = new WeakMap<RequestHead, Admission>()
 
   constructor(rules: GuardRules, refusals: Refusals, notices: RareWarnings) {
     this.#rules = rules
@@ -81,12 +92,16 @@ export class Guard {
     this.#notices = notices
   }
 
-  /** Why this request may not come in, whoever sends it. */
-  refuses(head: RequestHead): Refusal | undefined {
-    if (this.#letIn.has(head)) return undefined
+  /** What a head asks for, or why a request with it may not come in, whoever sends it. */
+  admit(head: RequestHead): Admission | Refusal {
+    const known = this.#admitted.get(head)
+    if (known !== undefined) return known
     const refusal = this.#refusesHead(head)
-    if (refusal === undefined) this.#letIn.add(head)
-    return refusal
+    if (refusal !== undefined) return refusal
+    const fields = corsHeaderFields(this.#rules.cors, head.get('origin'))
+    const admitted = { ...targetOf(head.target), fields, accepts: readAccept(head.list('accept')) }
+    this.#admitted.set(head, admitted)
+    return admitted
   }
 
   /**
@@ -227,7 +242,7 @@ function names(origins: readonly string[], origin: string): boolean {
  * Its own origin is echoed, never `*`: with `*` a browser would refuse
  * credentials, and a shared cache could not tell pages apart.
  */
-export function corsHeaderFields(rules: CorsRules, origin: string | undefined): Fields {
+function corsHeaderFields(rules: CorsRules, origin: string | undefined): Fields {
   if (!rules.enabled || origin === undefined) return []
   const isAllowed = rules.origins.includes('*') || names(rules.origins, origin)
   if (!isAllowed) return ['vary', 'Origin']

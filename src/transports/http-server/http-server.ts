@@ -5,36 +5,35 @@
 
 import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
-import type { HttpRoute, HttpRoutes, HttpSurroundings, RequestJudge } from './endpoint.js'
+import type { HttpEnvironment, HttpRoute, HttpRoutes, RequestJudge } from './endpoint.js'
 import { EventPair } from './event-pair.js'
 import { FrontListener } from './front-listener.js'
 import {
+  type Admission,
   Guard,
   type GuardRemedies,
   type HttpRules,
   type Principal,
-  corsHeaderFields,
   preflightFields,
   targetOf,
 } from './guard.js'
 import { hostRule, reachable } from './host.js'
-import type { HttpServerLimits } from './limits.js'
 import { RareWarnings } from './rare-warnings.js'
-import { type Refusal, Refusals, type Wording, closing } from './refusal.js'
+import { type Refusal, Refusals, type Wording, closing, isRefusal } from './refusal.js'
 import { repeat } from './pacing.js'
 import type { HttpRequest, ServeResult } from './request.js'
+import type { RequestHead } from './request-head.js'
 import { Streamable } from './streamable.js'
 
-export interface HttpFrontParts extends HttpRules {
+export interface HttpServerOptions extends HttpRules {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
-  readonly limits: HttpServerLimits
   readonly wording: Wording
   readonly remedies: GuardRemedies
   /** Makes what decides how requests are served; it refuses with these words. */
   readonly judge: (refusals: Refusals) => RequestJudge
-  readonly around: HttpSurroundings
+  readonly environment: HttpEnvironment
 }
 
 /** Where a server listens. */
@@ -47,7 +46,7 @@ export interface HttpAddress {
 
 /** An HTTP front; it listens once and closes once. */
 export class HttpServer {
-  readonly #options: HttpFrontParts
+  readonly #options: HttpServerOptions
   readonly #listening: FrontListener
   readonly #refusals: Refusals
   readonly #notices: RareWarnings
@@ -60,36 +59,36 @@ export class HttpServer {
   #port: number
   #guard: Guard
 
-  constructor(options: HttpFrontParts, routes: HttpRoutes) {
-    const { limits, around } = options
+  constructor(options: HttpServerOptions, routes: HttpRoutes) {
+    const { environment } = options
     this.#options = options
     this.#rules = options
     this.#port = options.port
     this.#routes = routes
     this.#refusals = new Refusals(options.wording)
-    this.#notices = new RareWarnings(around)
+    this.#notices = new RareWarnings(environment)
     this.#guard = this.#newGuard()
-    this.#bodies = new Bodies(limits, this.#refusals, around)
-    const parts = { limits, refusals: this.#refusals, bodies: this.#bodies, around }
-    const closed = (request: HttpRequest): Refusal => this.#closed(request)
-    this.#streamable = new Streamable({ ...parts, judge: options.judge(this.#refusals), closed })
-    this.#pair = new EventPair(parts)
-    this.#listening = new FrontListener({
-      ...around,
-      limits,
-      hasToken: () => this.#rules.principalOf !== undefined,
-      serve: (request) => this.#handle(request),
-    })
+    this.#bodies = new Bodies(environment, this.#refusals)
+    const judge = options.judge(this.#refusals)
+    this.#streamable = new Streamable(environment, this.#refusals, this.#bodies, judge, (head) =>
+      this.#gone(head),
+    )
+    this.#pair = new EventPair(environment, this.#refusals, this.#bodies)
+    this.#listening = new FrontListener(
+      environment,
+      () => this.#rules.principalOf !== undefined,
+      (request) => this.#handle(request),
+    )
   }
 
   /** @throws the system's error (`EADDRINUSE`, …) when the address cannot be had */
   async listen(): Promise<HttpAddress> {
-    const { host, limits, around } = this.#options
+    const { host, environment } = this.#options
     this.#port = await this.#listening.listen(host, this.#port)
     this.#guard = this.#newGuard()
     this.#sweepers = [
-      repeat(around, limits.sweepMs, () => this.#sweep()),
-      repeat(around, limits.lateCheckMs, () => this.#bodies.sweep()),
+      repeat(environment, environment.limits.sweepMs, () => this.#sweep()),
+      repeat(environment, environment.limits.lateCheckMs, () => this.#bodies.sweep()),
     ]
     return { host, port: this.#port, origin: `http://${reachable(host)}:${this.#port}` }
   }
@@ -117,7 +116,7 @@ export class HttpServer {
     for (const sweeper of this.#sweepers) sweeper.cancel()
     this.#streamable.endAll()
     this.#pair.endAll()
-    await this.#listening.close(this.#options.limits.closeWaitMs)
+    await this.#listening.close(this.#options.environment.limits.closeWaitMs)
   }
 
   #sweep(): void {
@@ -146,7 +145,7 @@ export class HttpServer {
       if (refusal !== undefined) this.#refuse(request, refusal)
     }
     const fail = (error: unknown): void => {
-      this.#options.around.failed(error)
+      this.#options.environment.failed(error)
       end(this.#refusals.plain(500, 'Internal error'))
     }
     try {
@@ -161,49 +160,53 @@ export class HttpServer {
   #serve(request: HttpRequest): ServeResult {
     const { head, response } = request
     if (this.#listening.isStopping) return this.#shuttingDown()
-    const refusal = this.#guard.refuses(head)
-    if (refusal !== undefined) return refusal
-    const { cors } = this.#rules
-    const fields = corsHeaderFields(cors, head.get('origin'))
+    const admitted = this.#guard.admit(head)
+    if (isRefusal(admitted)) return admitted
+    const { path, fields } = admitted
     if (head.method === 'OPTIONS') {
-      response.send(204, preflightFields(cors, fields))
+      response.send(204, preflightFields(this.#rules.cors, fields))
       return undefined
     }
     if (fields.length > 0) response.add(fields)
-    const { path, query } = targetOf(head.target)
     const route = this.#routes.find(path)
     const principal = this.#guard.principal(head)
     return principal instanceof Promise
-      ? principal.then((known) => this.#dispatch(request, query, route, known))
-      : this.#dispatch(request, query, route, principal)
+      ? principal.then((known) => this.#dispatch(request, admitted, route, known))
+      : this.#dispatch(request, admitted, route, principal)
   }
 
-  #dispatch(request: HttpRequest, query: string, route: HttpRoute, principal: Principal): ServeResult {
+  #dispatch(
+    request: HttpRequest,
+    { query, accepts }: Admission,
+    route: HttpRoute,
+    principal: Principal,
+  ): ServeResult {
     if (principal === undefined && !isOpen(route))
       return this.#guard.unauthorized(request.head, request.wire.socket.remoteAddress ?? 'an unknown address')
     if (principal !== undefined && this.#rules.principalOf !== undefined)
       this.#listening.know(request.wire.socket)
-    const incoming = { ...request, query, principal: principal ?? '' }
+    if (route.kind === 'nothing') return route.refusal
+    if (route.kind === 'page') return this.#page(request, route.body())
+    const owner = { endpoint: route.endpoint, principal: principal ?? '' }
     switch (route.kind) {
       case 'mcp':
-        return this.#streamable.serve(incoming, route.endpoint)
+        return this.#streamable.serve(request, owner, accepts)
       case 'events':
-        return this.#pair.events(incoming, route.endpoint, route.messagePath)
+        return this.#pair.events(request, owner, route.messagePath)
       case 'messages':
-        return this.#pair.messages(incoming, route.endpoint)
-      case 'nothing':
-        return route.refusal
-      case 'page':
-        break
+        return this.#pair.messages(request, owner, query)
     }
-    const { method } = request.head
+  }
+
+  #page({ head: { method }, response }: HttpRequest, body: string): ServeResult {
     if (method !== 'GET' && method !== 'HEAD')
       return this.#refusals.plain(405, 'Method not allowed', { allow: 'GET, HEAD, OPTIONS' })
-    request.response.sendJson(200, route.body())
+    response.sendJson(200, body)
     return undefined
   }
 
-  #closed({ head }: HttpRequest): Refusal {
+  /** Why a client was not taken, though its endpoint was there when its request began. */
+  #gone(head: RequestHead): Refusal {
     const found = this.#routes.find(targetOf(head.target).path)
     return !this.#listening.isStopping && found.kind === 'nothing' ? found.refusal : this.#shuttingDown()
   }

@@ -1,6 +1,6 @@
 // Warnings about requests and connections: each kind, from each origin, at most once a minute, with a count of the others.
 
-import type { HttpSurroundings } from './endpoint.js'
+import type { HttpEnvironment } from './endpoint.js'
 
 const INTERVAL_MS = 60_000
 
@@ -17,17 +17,17 @@ interface Warned {
 
 /** Limits the rate of warnings. */
 export class RareWarnings {
-  readonly #around: Pick<HttpSurroundings, 'now' | 'warn'>
+  readonly #environment: Pick<HttpEnvironment, 'now' | 'warn'>
   /** By kind and origin, the oldest first. */
   readonly #warned = new Map<string, Warned>()
 
-  constructor(around: Pick<HttpSurroundings, 'now' | 'warn'>) {
-    this.#around = around
+  constructor(environment: Pick<HttpEnvironment, 'now' | 'warn'>) {
+    this.#environment = environment
   }
 
   /** `origin` is who causes the warning: an address, a name, a page. */
   note(kind: WarningKind, message: string, origin = ''): void {
-    const nowMs = this.#around.now()
+    const nowMs = this.#environment.now()
     const key = this.#keyFor(kind, origin, nowMs)
     const last = this.#warned.get(key)
     if (last !== undefined && nowMs - last.atMs < INTERVAL_MS) {
@@ -38,7 +38,7 @@ export class RareWarnings {
       last === undefined || last.unsaid === 0 ? '' : `; so ${last.unsaid} times more since the last such line`
     this.#warned.delete(key)
     this.#warned.set(key, { atMs: nowMs, unsaid: 0 })
-    this.#around.warn(message + before)
+    this.#environment.warn(message + before)
   }
 
   #keyFor(kind: WarningKind, origin: string, nowMs: number): string {

@@ -35,11 +35,5 @@ export interface HttpRequest {
   readonly response: HttpResponse
 }
 
-/** One request that was let in. */
-export interface Incoming extends HttpRequest {
-  readonly query: string
-  readonly principal: string
-}
-
 /** Why a request is not served, if there is a reason; otherwise the response is on its way. */
 export type ServeResult = Refusal | undefined | Promise<Refusal | undefined>

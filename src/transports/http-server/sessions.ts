@@ -5,8 +5,7 @@
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
-import type { FrontParts, HttpAttached, HttpSurroundings, Owner, SessionTransport } from './endpoint.js'
-import type { HttpServerLimits } from './limits.js'
+import type { HttpAttached, HttpEnvironment, Owner, SessionTransport } from './endpoint.js'
 
 /** One client's session as the registry sees it. */
 export interface Kept extends Connection {
@@ -28,13 +27,11 @@ interface Entry<S> extends Owner {
 /** Sessions by id. */
 export class HttpSessions<S extends Kept> {
   readonly #entries = new BriefMap<string, Entry<S>>()
-  readonly #limits: HttpServerLimits
-  readonly #around: HttpSurroundings
+  readonly #environment: HttpEnvironment
   readonly #transport: SessionTransport
 
-  constructor({ limits, around }: FrontParts, transport: SessionTransport) {
-    this.#limits = limits
-    this.#around = around
+  constructor(environment: HttpEnvironment, transport: SessionTransport) {
+    this.#environment = environment
     this.#transport = transport
   }
 
@@ -44,13 +41,13 @@ export class HttpSessions<S extends Kept> {
    * Room may be made at the cost of the session that has been idle longest.
    */
   admit(owner: Owner): string | undefined {
-    const { newId, room } = this.#around
+    const { newId, room } = this.#environment
     return room() === 'enough' && this.#makesRoom() ? newId(owner) : undefined
   }
 
   add(id: string, { endpoint, principal }: Owner, session: S): void {
-    const openedMs = this.#around.now()
-    const number = this.#around.watch.opened(endpoint.name, this.#transport)
+    const openedMs = this.#environment.now()
+    const number = this.#environment.watch.opened(endpoint.name, this.#transport)
     this.#entries.set(id, { endpoint, principal, session, number, openedMs, usedMs: openedMs })
   }
 
@@ -58,7 +55,7 @@ export class HttpSessions<S extends Kept> {
   find(id: string, owner: Owner): S | undefined {
     const entry = this.#entries.get(id)
     if (entry?.endpoint !== owner.endpoint || entry.principal !== owner.principal) return undefined
-    entry.usedMs = this.#around.now()
+    entry.usedMs = this.#environment.now()
     return entry.session
   }
 
@@ -66,16 +63,16 @@ export class HttpSessions<S extends Kept> {
     const entry = this.#entries.take(id)
     if (entry === undefined) return
     const { endpoint, number, openedMs } = entry
-    this.#around.watch.ended(endpoint.name, this.#transport, number, this.#around.now() - openedMs)
+    this.#environment.watch.ended(endpoint.name, this.#transport, number, this.#environment.now() - openedMs)
   }
 
   /** Ends the sessions that nobody has used for long. */
   sweep(): void {
-    const nowMs = this.#around.now()
+    const nowMs = this.#environment.now()
     for (const entry of this.#entries.values()) {
       entry.session.sweep()
       if (entry.session.busy) entry.usedMs = nowMs
-      else if (nowMs - entry.usedMs > this.#limits.sessionIdleMs) void entry.session.close()
+      else if (nowMs - entry.usedMs > this.#environment.limits.sessionIdleMs) void entry.session.close()
     }
   }
 
@@ -88,7 +85,7 @@ export class HttpSessions<S extends Kept> {
   }
 
   #makesRoom(): boolean {
-    if (this.#entries.size < this.#limits.sessionsMax) return true
+    if (this.#entries.size < this.#environment.limits.sessionsMax) return true
     let idlest: Entry<S> | undefined
     for (const entry of this.#entries.values())
       if (!entry.session.busy && entry.usedMs < (idlest?.usedMs ?? Infinity)) idlest = entry

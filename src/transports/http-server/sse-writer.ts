@@ -5,7 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import { type Wire, partsOf } from '../../jsonrpc/fast/splice-parts.js'
-import type { FrontParts } from './endpoint.js'
+import type { HttpEnvironment } from './endpoint.js'
 import { repeat } from './pacing.js'
 import type { Fields, HttpResponse } from './response.js'
 
@@ -55,11 +55,12 @@ export class SseWriter {
   readonly #beat: { cancel(): void }
 
   /** Sends the header fields at once. */
-  constructor(response: HttpResponse, fields: Fields, { limits, around }: FrontParts, watch: SseWatch) {
+  constructor(response: HttpResponse, fields: Fields, environment: HttpEnvironment, watch: SseWatch) {
+    const { limits } = environment
     this.#response = response
     this.#backlogBytesMax = limits.backlogBytesMax
     response.stream(200, [...sseHead, ...fields])
-    this.#beat = repeat(around, limits.keepAliveMs, () => this.#keepAlive())
+    this.#beat = repeat(environment, limits.keepAliveMs, () => this.#keepAlive())
     response.onDrain = () => watch.drained()
     response.whenClosed(() => {
       this.#beat.cancel()

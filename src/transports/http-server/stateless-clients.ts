@@ -5,7 +5,7 @@
 
 import { Waits } from '../../runtime/waits.js'
 import { StreamableConnection } from './connection.js'
-import type { FrontParts, HttpEndpoint, Owner } from './endpoint.js'
+import type { HttpEndpoint, HttpEnvironment, Owner } from './endpoint.js'
 import { attach } from './sessions.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 
@@ -17,14 +17,19 @@ interface Entry {
 
 /** Finds the connection for a request. */
 export class StatelessClients {
-  readonly #parts: FrontParts
+  readonly #environment: HttpEnvironment
   readonly #waits: Waits
+  readonly #statusOf: (code: number) => number
   readonly #entries = new Map<HttpEndpoint, Map<string, Entry[]>>()
+  /** Those for one message of a revision with sessions. */
+  readonly #single = new Set<StreamableConnection>()
   #size = 0
 
-  constructor(parts: FrontParts, waits: Waits) {
-    this.#parts = parts
+  /** `statusOf` gives the status of an error that is the whole answer. */
+  constructor(environment: HttpEnvironment, waits: Waits, statusOf: (code: number) => number) {
+    this.#environment = environment
     this.#waits = waits
+    this.#statusOf = statusOf
   }
 
   /** One on which no request has these ids, and which is ready; undefined when there are too many. */
@@ -35,15 +40,31 @@ export class StatelessClients {
     const known = this.#of(owner).find(({ connection }) => connection.open && !connection.knows(keys))
     const entry = known ?? this.#open(owner)
     if (entry === undefined) return undefined
-    entry.usedMs = this.#parts.around.now()
+    entry.usedMs = this.#environment.now()
     const { connection } = entry
     return connection.attached === undefined ? entry.ready.then(() => connection) : connection
   }
 
+  /** One for a single message, of the revision that its head names; undefined when there are too many. */
+  async single(owner: Owner, version: string | undefined): Promise<StreamableConnection | undefined> {
+    if (this.#single.size >= this.#environment.limits.sessionlessMax) return undefined
+    const closed = (): void => void this.#single.delete(connection)
+    const life = { kind: 'single' } as const
+    const connection: StreamableConnection = new StreamableConnection(
+      this.#environment,
+      this.#waits,
+      life,
+      closed,
+    )
+    this.#single.add(connection)
+    connection.attached = await attach(owner, connection, version)
+    return connection
+  }
+
   /** Ends those that nobody has used for long. */
   sweep(): void {
-    const { limits, around } = this.#parts
-    const sinceMs = around.now() - limits.statelessIdleMs
+    const { limits } = this.#environment
+    const sinceMs = this.#environment.now() - limits.statelessIdleMs
     for (const { connection, usedMs } of this.#all())
       if (!connection.busy && usedMs < sinceMs) void connection.close()
   }
@@ -60,6 +81,7 @@ export class StatelessClients {
 
   endAll(): void {
     for (const { connection } of this.#all()) void connection.close()
+    for (const connection of this.#single) void connection.close()
   }
 
   #all(): Entry[] {
@@ -71,14 +93,14 @@ export class StatelessClients {
   }
 
   #open(owner: Owner): Entry | undefined {
-    const { limits, around } = this.#parts
+    const { limits } = this.#environment
     if (this.#size >= limits.sessionlessMax) return undefined
     this.#size++
     const closed = (): void => this.#closed(owner, entry)
-    const parts = { limits, around, waits: this.#waits, session: undefined, stays: true, closed }
-    const connection = new StreamableConnection(parts)
+    const life = { kind: 'shared', statusOf: this.#statusOf } as const
+    const connection = new StreamableConnection(this.#environment, this.#waits, life, closed)
     const ready = attach(owner, connection).then((attached) => (connection.attached = attached))
-    const entry: Entry = { connection, ready, usedMs: around.now() }
+    const entry: Entry = { connection, ready, usedMs: this.#environment.now() }
     const owners = this.#entries.get(owner.endpoint) ?? new Map<string, Entry[]>()
     this.#entries.set(owner.endpoint, owners)
     owners.set(owner.principal, [...(owners.get(owner.principal) ?? []), entry])

@@ -2,17 +2,16 @@
 
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
-import type { FrontParts } from './endpoint.js'
+import type { HttpEnvironment } from './endpoint.js'
 import type { EventStore } from './event-store.js'
 import { EventStream, readEventId } from './event-stream.js'
 import type { Fields, HttpResponse } from './response.js'
 import { SseWriter } from './sse-writer.js'
 
-export interface StreamsParts extends FrontParts {
-  /** Undefined for a client that has none: it can resume nothing and has no standalone stream. */
-  readonly session: { readonly id: string; readonly store: EventStore } | undefined
-  /** Whether this client may be given an event without data. */
-  readonly primes: () => boolean
+/** What a session has that outlives its responses. */
+export interface StreamSession {
+  readonly id: string
+  readonly store: EventStore
 }
 
 /** How an attempt to listen ends; `over` where the request was cancelled and the client has all events of it. */
@@ -24,7 +23,8 @@ const STANDALONE = 0
 export class HttpStreams {
   /** Of every response. */
   fields: Fields
-  readonly #parts: StreamsParts
+  readonly #environment: HttpEnvironment
+  readonly #primes: () => boolean
   readonly #store: EventStore | undefined
   readonly #taken: () => void
   readonly #streams = new Map<number, EventStream>()
@@ -34,10 +34,18 @@ export class HttpStreams {
   readonly #standalone: EventStream
   #last = STANDALONE
 
-  /** `taken` is called when a client has taken what it had left unread. */
-  constructor(parts: StreamsParts, taken: () => void) {
-    const { session } = parts
-    this.#parts = parts
+  /**
+   * A client without a session can resume nothing and has no standalone stream. `primes` says whether the client may be
+   * given an event without data; `taken` is called when it has taken what it had left unread.
+   */
+  constructor(
+    environment: HttpEnvironment,
+    session: StreamSession | undefined,
+    primes: () => boolean,
+    taken: () => void,
+  ) {
+    this.#environment = environment
+    this.#primes = primes
     this.#store = session?.store
     this.#taken = taken
     this.fields = session === undefined ? [] : ['mcp-session-id', session.id]
@@ -121,22 +129,22 @@ export class HttpStreams {
   }
 
   #write(response: HttpResponse, stream: EventStream, after?: number): void {
-    // Whoever has gone already will not be seen to go.
+    // `gone` is not called for a response that is closed already.
     if (response.isClosed) return
-    const { limits, primes } = this.#parts
-    const writer = new SseWriter(response, this.fields, this.#parts, {
+    const writer = new SseWriter(response, this.fields, this.#environment, {
       drained: this.#taken,
       gone: () => stream.detach(writer),
     })
     this.sending(response)
     stream.attach(writer, after)
     // Where there is something to replay, that has ids of its own.
-    if (this.#store !== undefined && after === undefined && primes()) stream.prime(limits.retryMs)
+    if (this.#store !== undefined && after === undefined && this.#primes())
+      stream.prime(this.#environment.limits.retryMs)
   }
 
   /** A client that lost the end of a stream comes back for it soon, or not at all. */
   #dropEnded(): void {
-    if (this.#streams.size <= this.#parts.limits.endedStreamsMax) return
+    if (this.#streams.size <= this.#environment.limits.endedStreamsMax) return
     for (const [number, stream] of this.#streams) {
       if (!stream.ended) continue
       this.#streams.delete(number)

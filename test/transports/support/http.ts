@@ -36,7 +36,7 @@ import type {
   Owner,
 } from '../../../src/transports/http-server/endpoint.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../../src/transports/http-server/limits.js'
-import { HttpServer, type HttpFrontParts } from '../../../src/transports/http-server/http-server.js'
+import { HttpServer, type HttpServerOptions } from '../../../src/transports/http-server/http-server.js'
 import { headIn, send as say } from './sending.js'
 
 export interface Scope {
@@ -137,7 +137,7 @@ export interface Front {
   readonly warnings: string[]
 }
 
-export interface FrontOptions extends Partial<Omit<HttpFrontParts, 'limits'>> {
+export interface FrontOptions extends Partial<Omit<HttpServerOptions, 'limits'>> {
   readonly limits?: Partial<HttpServerLimits>
   readonly play?: Play
   /** Takes the connections in place of scripted sessions, and must start them. */
@@ -188,7 +188,8 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
       },
       judge: (refusing) => new HandshakeJudge(refusing, handshakeRevisions),
       remedies: { page: (origin) => `name ${origin}`, name: (host) => `allow ${host}` },
-      around: {
+      environment: {
+        limits: { ...defaultHttpServerLimits, closeWaitMs: 200, ...options.limits },
         room: options.roomOf ?? (() => 'enough'),
         newId: options.newId ?? (() => randomBytes(12).toString('base64url')),
         now: options.now ?? (() => realRuntime().now()),
@@ -199,7 +200,6 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
         failed: (error) => failures.push(error),
       },
       ...options,
-      limits: { ...defaultHttpServerLimits, closeWaitMs: 200, ...options.limits },
     },
     {
       revisions: handshakeRevisions,
