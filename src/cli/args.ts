@@ -24,6 +24,8 @@ import type { Tokens, Usage } from './tokens.js'
 export interface StdioCommand extends ServeOptions {
   readonly kind: 'stdio'
   readonly schema: string
+  /** The one server of the schema that is served, under its own names; undefined is all. */
+  readonly server: string | undefined
   /** The one server behind this process, instead of a configuration. */
   readonly remote: RemoteServer | undefined
 }
@@ -405,7 +407,8 @@ function entryOf(tokens: Tokens): object {
 
 function stdioOf(tokens: Tokens): StdioCommand {
   const schema = tokens.values.get('schema') ?? 'default'
-  return { kind: 'stdio', schema, remote: remoteOf(tokens), ...serveOptionsOf(tokens) }
+  const server = tokens.values.get('server')
+  return { kind: 'stdio', schema, server, remote: remoteOf(tokens), ...serveOptionsOf(tokens) }
 }
 
 function httpOf(tokens: Tokens): HttpCommand {

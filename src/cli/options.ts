@@ -60,6 +60,7 @@ export const options: readonly Option[] = [
     'ask',
     'edit',
   ]),
+  valued('server', 'NAME', 'Serve this one server, under its own names', ['stdio']),
   valued(
     'config',
     'FILE',

@@ -44,9 +44,10 @@ async function configOf(command: StdioCommand, invocation: Invocation): Promise<
 }
 
 function fileConfig(
-  { config: path, timeoutMs, schema }: StdioCommand,
+  { config: path, timeoutMs, schema, server }: StdioCommand,
   { program }: Invocation,
   asks = false,
 ): Promise<Configuration> {
-  return loadWithSecrets({ path, timeoutMs, nameDefault: program, servesHttp: false }, { schema, asks })
+  const door = server === undefined ? undefined : { schema, server }
+  return loadWithSecrets({ path, timeoutMs, nameDefault: program, servesHttp: false, door }, { schema, asks })
 }

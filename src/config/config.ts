@@ -10,6 +10,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Configuration, Environment, LoggingConfig, SchemaConfig } from './configuration.js'
+import { type Door, throughDoor } from './door.js'
 import { literal } from './expand.js'
 import {
   inputFields,
@@ -55,6 +56,8 @@ export interface LoadOptions extends ConfigOverrides {
   readonly home?: string
   /** The folder in which a relative path begins. */
   readonly cwd?: string
+  /** The one server that is wanted; undefined is all. */
+  readonly door?: Door | undefined
 }
 
 /** Values that override the file, or replace what it lacks. */
@@ -90,12 +93,17 @@ export interface ResolveContext extends ConfigOverrides {
  * @throws ConfigError with every problem of the file.
  */
 export function loadConfig(options: LoadOptions = {}): Configuration {
-  const { path, env = process.env, cwd = process.cwd(), home = homeOf(env) } = options
+  const { path, env = process.env, cwd = process.cwd(), home = homeOf(env), door } = options
   const file = findConfigFile({ path, env, home, cwd })
-  if (file === undefined)
-    return resolveConfig(embeddedConfig(), { ...options, source: 'embedded', folder: cwd, env, home })
+  const wanted = (value: unknown, source: string): unknown =>
+    door === undefined ? value : throughDoor(value, door, source)
+  if (file === undefined) {
+    const embedded = wanted(embeddedConfig(), 'the built-in configuration')
+    return resolveConfig(embedded, { ...options, source: 'embedded', folder: cwd, env, home })
+  }
   const folder = dirname(file.path)
-  const { value, repeated } = file
+  const { repeated } = file
+  const value = wanted(file.value, file.path)
   const config = resolveConfig(value, { ...options, source: file.path, folder, env, home, repeated })
   if (!file.writableByOthers || !startsCommands(config)) return config
   const message = 'the file starts commands and others than its owner can write it; run chmod go-w on it'

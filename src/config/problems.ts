@@ -11,6 +11,7 @@ export type ConfigErrorCode =
   | 'CONFIG_NOT_JSON'
   | 'CONFIG_INVALID'
   | 'CONFIG_SCHEMA'
+  | 'CONFIG_SERVER'
   | 'CONFIG_LOOP'
 
 /** One mistake: where in the file, what is wrong there, and what would be right. */

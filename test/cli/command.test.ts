@@ -29,6 +29,7 @@ describe('the command line', () => {
   const stdio = {
     kind: 'stdio',
     schema: 'default',
+    server: undefined,
     remote: undefined,
     config: undefined,
     record: undefined,
@@ -78,6 +79,7 @@ describe('the command line', () => {
     ['--url https://h/mcp --no-kept-lists', { ...oneServer, remote: { ...remote, url: 'https://h/mcp' } }],
     ['stdio --stdio', stdio],
     ['--stdio --schema=workspace', { ...stdio, schema: 'workspace' }],
+    ['stdio --server github', { ...stdio, server: 'github' }],
     ['--stdio --schema workspace', { ...stdio, schema: 'workspace' }],
     ['--schema workspace --stdio', { ...stdio, schema: 'workspace' }],
     ['stdio --mcp-config mcp.json', { ...stdio, config: 'mcp.json' }],

@@ -1,0 +1,49 @@
+// A door: one server of a configuration, under its own names.
+
+import { isObject } from './kinds.js'
+import { ConfigError } from './problems.js'
+import { nearest } from '../text/nearest.js'
+
+/** The server that is served alone. */
+export interface Door {
+  readonly schema: string
+  readonly server: string
+}
+
+/**
+ * The value of a file with one server, whose tools keep their own names. What is wrong with other servers does not count.
+ *
+ * @throws ConfigError (`CONFIG_SERVER`) when the schema has no such server, or a disabled one
+ */
+export function throughDoor(value: unknown, { schema, server }: Door, source: string): unknown {
+  if (!isObject(value)) return value
+  const { schemas } = value
+  if (!isObject(schemas)) return schema === 'default' ? withOnly(value, server, source) : value
+  const own = schemas[schema]
+  return isObject(own)
+    ? { ...value, schemas: { ...schemas, [schema]: withOnly(own, server, source) } }
+    : value
+}
+
+function withOnly(owner: Readonly<Record<string, unknown>>, server: string, source: string): unknown {
+  const key = isObject(owner['servers']) && !isObject(owner['mcpServers']) ? 'servers' : 'mcpServers'
+  const servers = owner[key]
+  if (!isObject(servers)) return owner
+  const entry = Object.hasOwn(servers, server) ? servers[server] : undefined
+  if (entry === undefined) throw failure(source, `has no server "${server}"`, hintOf(server, servers))
+  if (!isObject(entry)) return { ...owner, [key]: { [server]: entry } }
+  if (entry['disabled'] === true)
+    throw failure(source, `has the server "${server}" disabled`, `mcps-proxy enable ${server} lets it start`)
+  return { ...owner, [key]: { [server]: { ...entry, prefix: false, describe: false } } }
+}
+
+function hintOf(server: string, servers: object): string {
+  const names = Object.keys(servers)
+  const near = nearest(server, names, 3)
+  if (near.length > 0) return `did you mean ${near.join(' or ')}?`
+  return names.length === 0 ? 'mcps-proxy add adds one' : `it has ${names.join(', ')}`
+}
+
+function failure(source: string, problem: string, hint: string): ConfigError {
+  return new ConfigError('CONFIG_SERVER', source, [{ path: '', problem, hint }])
+}
