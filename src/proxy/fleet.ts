@@ -8,6 +8,7 @@ import type { Common } from './common.js'
 import type { Limits } from '../limits.js'
 import type { ServerChanges } from '../events/proxy-events.js'
 import { Catalogs } from './routing/catalog.js'
+import type { CatalogView } from './routing/catalog-view.js'
 import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { ClientPort } from '../mcp/call.js'
 import { noCapabilities } from '../mcp/capabilities.js'
@@ -82,8 +83,9 @@ export class Fleet implements ReachSource {
   }
 
   /** What all servers are together, to a client that reaches none of them yet. */
-  describe(options: DescriptionOptions): ServerDescription {
-    return describeServers(this.upstreams, noCapabilities, options)
+  describe(view: CatalogView, options: DescriptionOptions): ServerDescription {
+    const seen = this.upstreams.filter(({ config }) => view.hasServer(config))
+    return describeServers(seen, noCapabilities, options)
   }
 
   left({ serial }: ClientPort): void {

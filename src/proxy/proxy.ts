@@ -31,6 +31,7 @@ import { serverLeg } from '../mcp/eras/detecting-server.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
+import { wholeCatalog } from './routing/catalog-view.js'
 import type { ClientRoutes } from './routing/client-routes.js'
 import type { RoutedClient } from './routing/routed-client.js'
 import { Channel } from './clients/channel.js'
@@ -117,8 +118,8 @@ class PooledProxy implements McpProxy {
       isOneClient: () => isOneClient && this.#connections < 2,
       nextSerial: () => ++this.#attached,
       reach: (client) => this.#reach(client),
-      describe: () =>
-        this.#fleet.describe({
+      describe: (view) =>
+        this.#fleet.describe(view, {
           namesDown: this.#config.nameUnavailable,
           instructionsLengthMax: this.#limits.session.instructionsLengthMax,
           isTyped: true,
@@ -143,6 +144,7 @@ class PooledProxy implements McpProxy {
       serial,
       connectedAtMs: runtime.wallNow(),
       leg,
+      view: wholeCatalog,
       limits: this.#limits.session,
       drainMs: this.#limits.drainMs,
       runtime,

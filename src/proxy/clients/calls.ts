@@ -128,7 +128,7 @@ interface Latest {
 
 /** Gives each to the client whose it is. */
 export class StatelessCalls {
-  readonly #parts: Pick<ChannelParts, 'directory' | 'limits' | 'runtime'>
+  readonly #parts: Pick<ChannelParts, 'directory' | 'limits' | 'runtime' | 'view'>
   readonly #hearer: CallHearer
   readonly #calls: ChannelCalls
   /** Of the latest request: most say the same of their client. */
@@ -136,7 +136,7 @@ export class StatelessCalls {
 
   /** `hearer` is the connection, and `calls` are those that are not answered yet on it. */
   constructor(
-    parts: Pick<ChannelParts, 'directory' | 'limits' | 'runtime'>,
+    parts: Pick<ChannelParts, 'directory' | 'limits' | 'runtime' | 'view'>,
     hearer: CallHearer,
     calls: ChannelCalls,
   ) {
@@ -174,7 +174,7 @@ export class StatelessCalls {
   #clientOf(said: StatelessContext): Latest | undefined {
     const latest = this.#latest
     if (latest?.said === said && !latest.client.hasLeft && !latest.sender.hasLeft) return latest
-    const client = this.#parts.directory.of(said)
+    const client = this.#parts.directory.of(said, this.#parts.view)
     if (client === undefined) return undefined
     const sender = this.#parts.directory.sender(said)
     const isKnown = latest?.client === client && latest.sender === sender

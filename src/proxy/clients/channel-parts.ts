@@ -6,6 +6,7 @@ import type { SessionLimits } from '../../limits.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { ClientDirectory } from './client-directory.js'
+import type { CatalogView } from '../routing/catalog-view.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { Unread } from './flow.js'
@@ -16,6 +17,8 @@ export interface ChannelParts {
   /** In milliseconds since 1970. */
   readonly connectedAtMs: number
   readonly leg: ClientLeg
+  /** What its client, and every client whose requests it brings, sees of the servers. */
+  readonly view: CatalogView
   readonly limits: SessionLimits
   /** How long calls may still finish once the client ends the session. */
   readonly drainMs: number

@@ -89,7 +89,7 @@ export class Channel implements PeerOwner<Question> {
         return this.#refuse(frame, this.#statelessCalls.begin(frame, received, field))
       case 'discover':
         if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
-        return this.#answers.reply(frame.id, received.reply(this.#parts.directory.describe()))
+        return this.#answers.reply(frame.id, received.reply(this.#parts.directory.describe(this.#parts.view)))
       case 'ping':
         return this.#answers.pong(frame.id)
       case 'refused':

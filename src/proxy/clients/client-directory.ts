@@ -8,10 +8,11 @@ import type { StatelessContext } from '../../mcp/call.js'
 import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
+import type { CatalogView } from '../routing/catalog-view.js'
 import { PrincipalTasks } from '../routing/tasks.js'
 import type { Timer } from '../../runtime/runtime.js'
 
-/** Clients by principal, and by what they can be asked. */
+/** Clients by principal, by what they see, and by what they can be asked. */
 export class ClientDirectory {
   readonly #parts: DirectoryParts
   readonly #clients = new Map<string, StatelessClient>()
@@ -24,8 +25,8 @@ export class ClientDirectory {
   }
 
   /** Whose a request with this context is; undefined when there are too many. */
-  of(context: StatelessContext): StatelessClient | undefined {
-    const key = this.#keyOf(context)
+  of(context: StatelessContext, view: CatalogView): StatelessClient | undefined {
+    const key = this.#keyOf(context, view)
     const known = this.#clients.get(key)
     if (known !== undefined) return known
     const { principal, isSeveral, capabilities } = context
@@ -36,7 +37,7 @@ export class ClientDirectory {
     const tasks = sibling?.tasks ?? new PrincipalTasks(this.#parts.taskLimits)
     const profile = { principal, revision: latestStateless, capabilities: askable }
     const mayListen = (): boolean => this.#mayListen(principal)
-    const client = new StatelessClient(profile, isSeveral, tasks, this.#parts, mayListen)
+    const client = new StatelessClient(profile, isSeveral, view, tasks, this.#parts, mayListen)
     this.#clients.set(key, client)
     for (const leaver of leavers) this.#end(leaver)
     this.#sweepLater()
@@ -49,8 +50,8 @@ export class ClientDirectory {
   }
 
   /** What is behind the proxy, without anything being started for it. */
-  describe(): ServerDescription {
-    return this.#parts.describe()
+  describe(view: CatalogView): ServerDescription {
+    return this.#parts.describe(view)
   }
 
   /** No request of this principal will come any more. */
@@ -66,11 +67,12 @@ export class ClientDirectory {
     this.#parts.seen.close()
   }
 
-  #keyOf(context: StatelessContext): string {
+  /** A context is of one connection, and a connection has one view. */
+  #keyOf(context: StatelessContext, view: CatalogView): string {
     const known = this.#keys.get(context)
     if (known !== undefined) return known
     const { principal, isSeveral, capabilities } = context
-    const key = `${principal}\n${askableCapabilities(capabilities, isSeveral).json}`
+    const key = `${principal}\n${view.name}\n${askableCapabilities(capabilities, isSeveral).json}`
     this.#keys.set(context, key)
     return key
   }

@@ -19,6 +19,7 @@ import { listShapes } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { severity } from '../../mcp/methods.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
+import type { CatalogView } from '../routing/catalog-view.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 import type { ChannelParts } from './channel-parts.js'
 
@@ -88,6 +89,10 @@ export class SessionClient implements RoutedClient {
 
   get profile(): ClientProfile {
     return this.#parts.leg.profile
+  }
+
+  get view(): CatalogView {
+    return this.#parts.view
   }
 
   get listens(): boolean {

@@ -18,6 +18,7 @@ import type { ClientRoutes } from '../routing/client-routes.js'
 import type { PrincipalTasks, TaskLimits } from '../routing/tasks.js'
 import type { SeenClients } from './seen-clients.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
+import type { CatalogView } from '../routing/catalog-view.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 
 /** What all such clients of a proxy have in common. */
@@ -35,7 +36,7 @@ export interface DirectoryParts {
   nextSerial(): number
   reach(client: RoutedClient): ClientRoutes
   /** What all servers are together. */
-  describe(): ServerDescription
+  describe(view: CatalogView): ServerDescription
 }
 
 export interface DirectoryLimits {
@@ -61,6 +62,7 @@ export class StatelessClient implements RoutedClient {
   readonly isReady = false
   readonly isStateless = true
   readonly isSeveral: boolean
+  readonly view: CatalogView
   readonly tasks: PrincipalTasks
   readonly #pending: PendingInput
   readonly #parts: DirectoryParts
@@ -83,12 +85,14 @@ export class StatelessClient implements RoutedClient {
   constructor(
     profile: StatelessClient['profile'],
     isSeveral: boolean,
+    view: CatalogView,
     tasks: PrincipalTasks,
     parts: DirectoryParts,
     mayListen: () => boolean,
   ) {
     this.serial = parts.nextSerial()
     this.isSeveral = isSeveral
+    this.view = view
     this.profile = profile
     this.tasks = tasks
     this.#parts = parts

@@ -15,8 +15,8 @@ import type { Revision } from '../../mcp/revisions.js'
 import { type NameCollision, resolveNames } from '../../mcp/names.js'
 import { UriTemplates, uriTemplateLimits } from '../../mcp/uri-template.js'
 import type { LogSink } from '../../runtime/runtime.js'
+import type { CatalogView, Naming } from './catalog-view.js'
 import type { RoutedClient } from './routed-client.js'
-import type { ServerConfig, ToolFilter } from '../../upstream/contracts/server-config.js'
 import type { CallTarget, Lane } from '../../upstream/contracts/upstream.js'
 
 /** One listed item and where it is. */
@@ -62,6 +62,7 @@ interface Index {
 /** The lists and names of some lanes. */
 export class Catalog {
   readonly #lanes: readonly CallTarget[]
+  readonly #view: CatalogView
   readonly #log: LogSink
   readonly #indexes = new Map<ListKind, Index>()
   readonly #next: () => number
@@ -75,12 +76,14 @@ export class Catalog {
   /** `next` numbers the states of its lists; `hasTasks` says whether clients can call tools as tasks. */
   constructor(
     lanes: readonly CallTarget[],
+    view: CatalogView,
     log: LogSink,
     next: () => number,
     hasTasks: boolean,
     reported: ReportedNames = new ReportedNames(),
   ) {
     this.#lanes = lanes
+    this.#view = view
     this.#hasTasks = hasTasks
     this.#log = log
     this.#next = next
@@ -118,6 +121,26 @@ export class Catalog {
   /** The lane that lists this resource, else the one whose template fits it best. */
   resource(uri: string): CallTarget | undefined {
     return this.#index('resources').byOwnName.get(uri)?.lane ?? this.#byTemplate(uri)
+  }
+
+  /** The lanes that may have a resource which none lists and no template fits. */
+  unlisted(uri: string): CallTarget[] {
+    return this.#lanes.filter((lane) => hasResources(lane) && this.#view.hasUri(lane.config, uri))
+  }
+
+  /** Whether a name reads as one of this server's, for servers whose names are not known. */
+  mayHave({ config }: CallTarget, name: string): boolean {
+    return !this.#view.naming(config).prefix || name.startsWith(`${config.name}__`)
+  }
+
+  /** Whether a name begins with the name of a server that prefixes its names. */
+  hasPrefix(name: string): boolean {
+    return this.#lanes.some((lane) => this.#view.naming(lane.config).prefix && this.mayHave(lane, name))
+  }
+
+  /** Edits of the arguments of a call of this tool. */
+  callEdits(call: Call, { lane, item }: Target): readonly Edit[] {
+    return this.#view.callEdits(lane.config, item, call)
   }
 
   /** The lane that lists this template, or the resource of this URI. */
@@ -170,7 +193,8 @@ export class Catalog {
 
   #byTemplate(uri: string): CallTarget | undefined {
     this.#templates ??= this.#readTemplates(this.#index('templates').targets)
-    return this.#templates.match(uri)?.lane
+    const lane = this.#templates.match(uri)?.lane
+    return lane !== undefined && this.#view.hasUri(lane.config, uri) ? lane : undefined
   }
 
   #readTemplates(targets: readonly Target[]): UriTemplates<Target> {
@@ -210,22 +234,30 @@ export class Catalog {
   }
 
   #namedTargets(kind: 'tools' | 'prompts'): Target[] {
-    const shown = this.#lanes.map((lane) => ({ lane, items: shownItems(lane, kind) }))
+    const shown = this.#lanes.map((lane) => ({
+      lane,
+      naming: this.#view.naming(lane.config),
+      items: withoutRepeats(this.#items(lane, kind)),
+    }))
     const resolved = resolveNames(
-      shown.map(({ lane: { config }, items }) => ({
-        service: config.name,
-        prefix: config.prefix,
-        rename: kind === 'tools' ? config.tools.rename : new Map(),
+      shown.map(({ lane, naming: { prefix, rename }, items }) => ({
+        service: lane.config.name,
+        prefix,
+        rename: kind === 'tools' ? rename : new Map(),
         names: items.map((item) => item.key),
       })),
     )
     for (const collision of resolved.collisions) this.#logCollision(collision)
-    return shown.flatMap(({ lane, items }, at) => {
-      const mark = kind === 'tools' ? markOf(lane.config) : undefined
+    return shown.flatMap(({ lane, naming, items }, at) => {
+      const mark = kind === 'tools' ? markOf(lane, naming) : undefined
       return items.map((item) =>
         target(lane, item, resolved.publicNames[at]?.get(item.key) ?? item.key, mark),
       )
     })
+  }
+
+  #items(lane: CallTarget, kind: ListKind): ListItem[] {
+    return lane.view.items(kind).flatMap((item) => this.#view.item(lane.config, kind, item) ?? [])
   }
 
   #logCollision({ kind, name, earlier, later }: NameCollision): void {
@@ -240,7 +272,7 @@ export class Catalog {
     const targets = new Map<string, Target>()
     for (const lane of this.#lanes) {
       const repeated: string[] = []
-      for (const item of lane.view.items(kind)) {
+      for (const item of this.#items(lane, kind)) {
         if (targets.has(item.key)) repeated.push(item.key)
         else targets.set(item.key, target(lane, item, item.key))
       }
@@ -283,34 +315,43 @@ export class Catalogs {
   /** Counts the states of all catalogs: a cursor of one is none of another. */
   #last = 0
   readonly #reported = new ReportedNames()
-  /** Of those who can call tools as tasks, and of the others. */
-  readonly #shared = new Map<boolean, { readonly lanes: readonly Lane[]; readonly catalog: Catalog }>()
+  #shared: readonly SharedCatalog[] = []
 
   constructor(log: LogSink) {
     this.#log = log
   }
 
-  /** What a client with these lanes can call. */
-  of(lanes: readonly Lane[], hasTasks: boolean): Catalog {
-    if (!lanes.every((lane) => lane.shared)) return this.#make(lanes, hasTasks)
-    const known = this.#shared.get(hasTasks)
+  /** What a client with these lanes and this view can call; `hasTasks` says whether it can call tools as tasks. */
+  of(lanes: readonly Lane[], view: CatalogView, hasTasks: boolean): Catalog {
+    if (!lanes.every((lane) => lane.shared)) return this.#make(lanes, view, hasTasks)
+    const isLikeIt = (each: SharedCatalog): boolean => each.view === view && each.hasTasks === hasTasks
+    const known = this.#shared.find(isLikeIt)
     if (known !== undefined && isSame(known.lanes, lanes)) {
       known.catalog.catchUp()
       return known.catalog
     }
-    const catalog = this.#make(lanes, hasTasks)
-    this.#shared.set(hasTasks, { lanes, catalog })
+    const catalog = this.#make(lanes, view, hasTasks)
+    const others = this.#shared.filter((each) => !isLikeIt(each))
+    this.#shared = [...others, { lanes, view, hasTasks, catalog }]
     return catalog
   }
 
   /** What is shown of the servers may differ from now on. */
   renew(): void {
-    this.#shared.clear()
+    this.#shared = []
   }
 
-  #make(lanes: readonly Lane[], hasTasks: boolean): Catalog {
-    return new Catalog(lanes, this.#log, this.#next, hasTasks, this.#reported)
+  #make(lanes: readonly Lane[], view: CatalogView, hasTasks: boolean): Catalog {
+    return new Catalog(lanes, view, this.#log, this.#next, hasTasks, this.#reported)
   }
+}
+
+/** The tables of all clients that have these lanes and this view. */
+interface SharedCatalog {
+  readonly lanes: readonly Lane[]
+  readonly view: CatalogView
+  readonly hasTasks: boolean
+  readonly catalog: Catalog
 }
 
 function isSame(lanes: readonly Lane[], others: readonly Lane[]): boolean {
@@ -329,20 +370,21 @@ function addOlderNames(targets: readonly Target[], byOwnName: Map<string, Target
       if (own === found.item.key && !byOwnName.has(older)) byOwnName.set(older, found)
 }
 
-/** Without what the configuration hides, and each name once. */
-function shownItems(lane: CallTarget, kind: 'tools' | 'prompts'): ListItem[] {
+/** Whether a server that has said what it has may be asked for a resource. */
+function hasResources({ view }: CallTarget): boolean {
+  return view.facts?.capabilities.resources === true
+}
+
+/** Each name once. */
+function withoutRepeats(items: readonly ListItem[]): ListItem[] {
   const met = new Set<string>()
-  return lane.view.items(kind).filter((item) => {
-    if (met.has(item.key) || (kind === 'tools' && !isShown(lane.config.tools, item.key))) return false
-    met.add(item.key)
+  return items.filter(({ key }) => {
+    if (met.has(key)) return false
+    met.add(key)
     return true
   })
 }
 
-function isShown(filter: ToolFilter, name: string): boolean {
-  return (filter.allow === undefined || filter.allow.includes(name)) && !filter.deny.includes(name)
-}
-
-function markOf(config: ServerConfig): string | undefined {
-  return config.describe ? `[${config.name}] ` : undefined
+function markOf({ config }: CallTarget, { describe }: Naming): string | undefined {
+  return describe ? `[${config.name}] ` : undefined
 }

@@ -47,9 +47,9 @@ export class ClientRoutes {
     this.#parts = parts
     this.#source = source
     this.#hasTasks = client.profile.hasTasks === true
-    const lanes = source.upstreams.map((upstream) => this.#enter(upstream))
+    const lanes = this.#enter(source.upstreams)
     this.#lanes = lanes
-    this.#catalog = source.catalogs.of(lanes, this.#hasTasks)
+    this.#catalog = source.catalogs.of(lanes, client.view, this.#hasTasks)
     const { initializeGraceMs, runtime, limits } = parts
     this.#changes = new ListChanges(
       client,
@@ -149,7 +149,7 @@ export class ClientRoutes {
   async prepare(upstreams: readonly Upstream[]): Promise<void> {
     this.#changes.begin()
     if (this.#left) return
-    const entered = upstreams.map((upstream) => this.#enter(upstream))
+    const entered = this.#enter(upstreams)
     const coming = entered.filter((lane) => !this.#lanes.includes(lane))
     // Who has asked for lists has asked for those of a server that starts when it is asked.
     for (const { view } of coming) view.wake(this.#changes.given)
@@ -160,9 +160,9 @@ export class ClientRoutes {
   exchange(upstreams: readonly Upstream[]): void {
     if (this.#left) return
     const before = this.#lanes
-    const lanes = upstreams.map((upstream) => this.#enter(upstream))
+    const lanes = this.#enter(upstreams)
     this.#lanes = lanes
-    this.#catalog = this.#source.catalogs.of(lanes, this.#hasTasks)
+    this.#catalog = this.#source.catalogs.of(lanes, this.#client.view, this.#hasTasks)
     const left = before.filter((lane) => !lanes.includes(lane))
     for (const lane of left)
       for (const uri of lane.surrender(this.#client)) this.#follow(uri, lane.config.name)
@@ -185,7 +185,13 @@ export class ClientRoutes {
     void lane?.leave(this.#client)
   }
 
-  #enter(upstream: Upstream): Lane {
+  /** The lanes of the servers that the client sees. */
+  #enter(upstreams: readonly Upstream[]): Lane[] {
+    const seen = upstreams.filter(({ config }) => this.#client.view.hasServer(config))
+    return seen.map((upstream) => this.#laneOf(upstream))
+  }
+
+  #laneOf(upstream: Upstream): Lane {
     const there = this.#entered.get(upstream)
     if (there !== undefined) return there
     const lane = upstream.attach(this.#client)

@@ -15,8 +15,7 @@ import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import type { Call, Outcome } from '../../mcp/call.js'
 import { failToolCall } from '../../mcp/call-failures.js'
 import { nearest } from '../../text/nearest.js'
-import type { Target } from './catalog.js'
-import { mayHave } from './waits.js'
+import type { Catalog } from './catalog.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
 
@@ -45,26 +44,21 @@ function unavailable({ config: { name }, view }: CallTarget): ErrorBody {
   return upstreamFailed(name, isLate ? 'timeout' : 'unavailable', why)
 }
 
-/** Whether a server that has said what it has may be asked for a resource. */
-export function hasResources({ view }: CallTarget): boolean {
-  return view.facts?.capabilities.resources === true
-}
-
 const NEAREST_MAX = 3
 
-/** Fails a call: the server that may have the name is down, or the error names those of `shown` that are like it. */
+/** Fails a call: the server that may have the name is down, or the error names those of the catalog that are like it. */
 export function failUnknownName(
   call: Call,
   { kind, name }: { readonly kind: 'tools' | 'prompts'; readonly name: string },
   lanes: readonly CallTarget[],
-  shown: readonly Target[],
+  catalog: Catalog,
 ): void {
-  const down = lanes.find((lane) => isDown(lane, kind) && mayHave(lane, name))
+  const down = lanes.find((lane) => isDown(lane, kind) && catalog.mayHave(lane, name))
   if (down !== undefined) {
     call.service = down.config.name
     return call.fail(down.view.failure?.body ?? unavailable(down))
   }
-  const names = shown.map(({ publicName }) => publicName)
+  const names = catalog.shown(kind).map(({ publicName }) => publicName)
   const near = nearest(name, names, NEAREST_MAX)
   call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
 }

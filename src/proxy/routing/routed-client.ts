@@ -4,9 +4,12 @@ import type { Line } from '../../jsonrpc/line.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods.js'
+import type { CatalogView } from './catalog-view.js'
 import type { PrincipalTasks } from './tasks.js'
 
 export interface RoutedClient extends ClientPort {
+  /** What it sees of the servers. */
+  readonly view: CatalogView
   /** The tasks of its principal, where it has no session. */
   readonly tasks?: PrincipalTasks
   /** Whether it has said that it is ready, and hears of changes. */

@@ -5,7 +5,7 @@ import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
 import { ClientTasks, type TaskLimits } from './tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
 import { FirstLists, NameWaits, type Wanted } from './waits.js'
-import { failBound, failUnknownName, hasResources, isNotFound, refusalOfAll } from './refusals.js'
+import { failBound, failUnknownName, isNotFound, refusalOfAll } from './refusals.js'
 import type { RoutedClient } from './routed-client.js'
 import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
@@ -170,8 +170,7 @@ export class Router {
     const remembered = target?.lane.known.has(kind) === false ? target.lane : undefined
     this.#whenKnown(call, { kind, name, lane: remembered }, () => {
       const late = this.#catalog.named(kind, name)
-      if (late === undefined)
-        return failUnknownName(call, { kind, name }, this.#lanes, this.#catalog.shown(kind))
+      if (late === undefined) return failUnknownName(call, { kind, name }, this.#lanes, this.#catalog)
       // Another server has taken the place of the one that it waited for, and is only known from an earlier start too.
       if (late.lane !== remembered && !late.lane.known.has(kind)) return this.route(call)
       found(late)
@@ -180,7 +179,14 @@ export class Router {
 
   #whenKnown(call: Call, wanted: Wanted, then: () => void): void {
     const emptied = (): void => void (this.#waiting = undefined)
-    this.#waiting ??= new NameWaits(() => this.#lanes, this.#room, this.lists, this.#parts.runtime, emptied)
+    this.#waiting ??= new NameWaits(
+      () => this.#lanes,
+      () => this.#catalog,
+      this.#room,
+      this.lists,
+      this.#parts.runtime,
+      emptied,
+    )
     this.#waiting.known(call, wanted, then)
   }
 
@@ -208,6 +214,7 @@ export class Router {
     const { field } = call.context
     const fault = field && fieldFault(call, field, target.item)
     if (fault !== undefined) return call.fail(fault)
+    edits = bothEdits(edits, this.#catalog.callEdits(call, target))
     call.times = target.times
     call.isWrapped = target.item.wrappedSpan !== undefined
     if (this.#parts.checks.fits(call, target, edits, this.#pass)) target.lane.call(call, edits)
@@ -234,7 +241,7 @@ export class Router {
     this.lists.said(call, ['resources', 'templates'], () => {
       const late = this.#catalog.resource(uri)
       if (late !== undefined) this.#toLane(call, late, NO_EDITS)
-      else this.#askInTurn(call, uri, this.#lanes.filter(hasResources))
+      else this.#askInTurn(call, uri, this.#catalog.unlisted(uri))
     })
   }
 
@@ -242,7 +249,7 @@ export class Router {
   #retryRead(call: Call, uri: string, edits: readonly Edit[]): void {
     this.lists.said(call, ['resources', 'templates'], () => {
       const listed = this.#catalog.resource(uri)
-      const candidates = listed === undefined ? this.#lanes.filter(hasResources) : [listed]
+      const candidates = listed === undefined ? this.#catalog.unlisted(uri) : [listed]
       const [lane, other] = candidates.filter(({ config }) => config.name === (call.stateOf ?? config.name))
       const isGuess = listed === undefined && call.stateOf === undefined && this.#hasLostSome
       if (lane === undefined || other !== undefined || isGuess || !mayHaveWritten(lane, call))

@@ -3,6 +3,7 @@
 // Most clients list once, right after `initialize`. What is not there then, they
 // never see.
 
+import type { Catalog } from './catalog.js'
 import type { RoutedClient } from './routed-client.js'
 import type { Call } from '../../mcp/call.js'
 import { CallQueue, type QueueRoom } from '../../mcp/call-queue.js'
@@ -184,6 +185,7 @@ interface NameWait {
 /** Holds calls back, and says who is held back for which server. */
 export class NameWaits {
   readonly #lanes: () => readonly CallTarget[]
+  readonly #catalog: () => Catalog
   readonly #lists: Pick<FirstLists, 'said'>
   readonly #runtime: Runtime
   readonly #emptied: () => void
@@ -191,15 +193,17 @@ export class NameWaits {
   /** What lanes gave as `listed`, and whether that has come. */
   readonly #listings = new WeakMap<Promise<void>, Map<ListKind, { isOver: boolean }>>()
 
-  /** `lanes` gives them in configuration order; a reload changes them. `emptied` is called when no call waits any more. */
+  /** A reload changes what `lanes` and `catalog` give. `emptied` is called when no call waits any more. */
   constructor(
     lanes: () => readonly CallTarget[],
+    catalog: () => Catalog,
     room: QueueRoom,
     lists: Pick<FirstLists, 'said'>,
     runtime: Runtime,
     emptied: () => void,
   ) {
     this.#lanes = lanes
+    this.#catalog = catalog
     this.#lists = lists
     this.#runtime = runtime
     this.#emptied = emptied
@@ -210,7 +214,7 @@ export class NameWaits {
   has(lane: CallTarget, kind: Wanted['kind']): boolean {
     if (this.#isOver(lane, kind)) return false
     for (const { value } of this.#named)
-      if (value.wanted.kind === kind && concerns(value.wanted, lane)) return true
+      if (value.wanted.kind === kind && this.#concerns(value.wanted, lane)) return true
     return false
   }
 
@@ -244,14 +248,18 @@ export class NameWaits {
     for (const queued of due) this.#named.take(queued)?.run()
   }
 
+  #concerns({ lane: known, name }: Wanted, lane: CallTarget): boolean {
+    return known === undefined ? this.#catalog().mayHave(lane, name) : lane === known
+  }
+
   /** Whether it is known whose name it is: no other server is waited for, or started. */
   #isOfOne({ lane, name }: Wanted): boolean {
-    return lane !== undefined || this.#lanes().some((each) => each.config.prefix && mayHave(each, name))
+    return lane !== undefined || this.#catalog().hasPrefix(name)
   }
 
   /** The servers that a call waits for, to the end: what one has may be read once more before it is shown. */
   #pending({ wanted, hurried }: NameWait): CallTarget[] {
-    const lanes = this.#lanes().filter((lane) => concerns(wanted, lane))
+    const lanes = this.#lanes().filter((lane) => this.#concerns(wanted, lane))
     for (const lane of lanes) {
       if (lane.known.has(wanted.kind) || hurried.has(lane)) continue
       hurried.add(lane)
@@ -279,15 +287,6 @@ export class NameWaits {
     void listed.then(end)
     return false
   }
-}
-
-function concerns({ lane: known, name }: Wanted, lane: CallTarget): boolean {
-  return known === undefined ? mayHave(lane, name) : lane === known
-}
-
-/** Whether a name reads as one of this server's, for servers whose names are not known. */
-export function mayHave(lane: CallTarget, name: string): boolean {
-  return lane.config.prefix ? name.startsWith(`${lane.config.name}__`) : true
 }
 
 function stillStarting([lane]: readonly CallTarget[], name: string, ms: number): ErrorBody {

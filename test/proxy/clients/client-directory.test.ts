@@ -13,6 +13,7 @@ import type { StatelessClient } from '../../../src/proxy/clients/stateless-clien
 import { PendingInput } from '../../../src/proxy/input/pending-input.js'
 import { ArgumentChecks } from '../../../src/proxy/routing/arguments.js'
 import { Catalogs } from '../../../src/proxy/routing/catalog.js'
+import { wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
 import { ClientRoutes } from '../../../src/proxy/routing/client-routes.js'
 import { Emitter } from '../../../src/events/emitter.js'
 import type { ProxyEvents } from '../../../src/events/proxy-events.js'
@@ -66,7 +67,7 @@ function begin({ tasks }: StatelessClient, id: string, dropped: string[], isOver
 }
 
 function found(clients: ClientDirectory, context: StatelessContext): StatelessClient {
-  const client = clients.of(context)
+  const client = clients.of(context, wholeCatalog)
   assert(client !== undefined)
   return client
 }
@@ -90,17 +91,17 @@ describe('a client without a session', () => {
   test('that can be asked something gets the place only of one that rests', async () => {
     const { clients, runtime } = directory(1)
     const first = found(clients, from('a'))
-    assert.equal(clients.of(from('b', asks('sampling'))), undefined)
+    assert.equal(clients.of(from('b', asks('sampling')), wholeCatalog), undefined)
     await runtime.pass(defaults.guests.guestRestMs, 1000)
-    assert(clients.of(from('b', asks('sampling'))) !== undefined)
+    assert(clients.of(from('b', asks('sampling')), wholeCatalog) !== undefined)
     assert(first.hasLeft)
   })
 
   test('is one of a few of its principal that can be asked something', () => {
     const { clients } = directory(4)
     found(clients, from('a', asks('sampling')))
-    assert.equal(clients.of(from('a', asks('elicitation'))), undefined)
-    assert(clients.of(from('b', asks('elicitation'))) !== undefined)
+    assert.equal(clients.of(from('a', asks('elicitation')), wholeCatalog), undefined)
+    assert(clients.of(from('b', asks('elicitation')), wholeCatalog) !== undefined)
   })
 })
 

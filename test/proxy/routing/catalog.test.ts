@@ -7,6 +7,7 @@ import { quote } from '../../../src/jsonrpc/text.js'
 import { type ListItem, listShapes, readListItem } from '../../../src/mcp/lists.js'
 import type { ListKind } from '../../../src/mcp/methods.js'
 import { type Catalog, Catalogs } from '../../../src/proxy/routing/catalog.js'
+import { type CatalogView, wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
 import type { Lane } from '../../../src/upstream/contracts/upstream.js'
 
 /** What a server lists, by its own names. */
@@ -79,7 +80,11 @@ function cursorOf(catalog: Catalog, kind: ListKind, cursor?: string): string | u
 
 test('a change of one list leaves the cursors of the others as they are', () => {
   const { catalogs } = stage()
-  const catalog = catalogs.of([laneOf('a', { tools: ['x', 'y'], resources: ['r:1', 'r:2'] })], false)
+  const catalog = catalogs.of(
+    [laneOf('a', { tools: ['x', 'y'], resources: ['r:1', 'r:2'] })],
+    wholeCatalog,
+    false,
+  )
   const [tools, resources] = [cursorOf(catalog, 'tools'), cursorOf(catalog, 'resources')]
   assert.notEqual(tools, resources)
   catalog.invalidate(['resources', 'templates'])
@@ -88,7 +93,11 @@ test('a change of one list leaves the cursors of the others as they are', () => 
 })
 
 test('a cursor of one list is none of another', () => {
-  const catalog = stage().catalogs.of([laneOf('a', { tools: ['x', 'y'], prompts: ['p', 'q'] })], false)
+  const catalog = stage().catalogs.of(
+    [laneOf('a', { tools: ['x', 'y'], prompts: ['p', 'q'] })],
+    wholeCatalog,
+    false,
+  )
   const cursor = cursorOf(catalog, 'tools')
   cursorOf(catalog, 'prompts')
   assert.equal(catalog.page('prompts', cursor, 1, { form: 'bare', splice: (line) => line }), undefined)
@@ -100,7 +109,7 @@ test('what several servers list is a warning once, whoever asks and however ofte
   const lanes = [laneOf('a', { resources: many }), laneOf('b', { resources: many })]
   for (const hasTasks of [false, true])
     for (let change = 0; change < 3; change++) {
-      const catalog = catalogs.of(lanes, hasTasks)
+      const catalog = catalogs.of(lanes, wholeCatalog, hasTasks)
       assert.equal(catalog.shown('resources').length, 5000)
       catalog.invalidate(['resources'])
     }
@@ -112,9 +121,42 @@ test('what several servers list is a warning once, whoever asks and however ofte
 test('a resource of no list belongs to the lane with the most specific template', () => {
   const one = laneOf('a', { templates: ['f:{+path}'] })
   const other = laneOf('b', { templates: ['f:b/{+path}'], resources: ['f:c'] })
-  const catalog = stage().catalogs.of([one, other], false)
+  const catalog = stage().catalogs.of([one, other], wholeCatalog, false)
   assert.equal(catalog.resource('f:x'), one)
   assert.equal(catalog.resource('f:b/x'), other)
   assert.equal(catalog.resource('f:c'), other)
   assert.equal(catalog.resource('g:x'), undefined)
+})
+
+test('a view hides, renames and rewrites what its clients see, and others see the whole', () => {
+  const shortened = itemsOf('tools', ['z'])[0]
+  const view: CatalogView = {
+    ...wholeCatalog,
+    name: 'some',
+    naming: () => ({ prefix: false, describe: false, rename: new Map([['x', 'public']]) }),
+    item: (_server, kind, item) => {
+      if (kind === 'resources' || item.key === 'y') return undefined
+      return item.key === 'z' ? shortened : item
+    },
+    hasUri: (_server, uri) => uri !== 'f:secret',
+  }
+  const lane = laneOf('a', { tools: ['x', 'y', 'z'], resources: ['r:1'], templates: ['f:{+path}'] })
+  const { catalogs } = stage()
+  const [seen, whole] = [catalogs.of([lane], view, false), catalogs.of([lane], wholeCatalog, false)]
+  assert.deepEqual(
+    [seen, whole].map((catalog) => catalog.shown('tools').map(({ publicName }) => publicName)),
+    [
+      ['public', 'z'],
+      ['a__x', 'a__y', 'a__z'],
+    ],
+  )
+  assert.equal(seen.named('tools', 'z')?.item, shortened)
+  assert.deepEqual(
+    ['y', 'a__y', 'a__x'].map((name) => seen.named('tools', name)),
+    [undefined, undefined, undefined],
+  )
+  assert.equal(seen.resource('r:1'), undefined)
+  assert.equal(seen.resource('f:open'), lane)
+  assert.equal(seen.resource('f:secret'), undefined)
+  assert.equal(catalogs.of([lane], view, false), seen, 'clients with one view share its tables')
 })
