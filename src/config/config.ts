@@ -252,7 +252,7 @@ export function usualConfigFile(env: Environment): string {
   return usualPath(homeOf(env))
 }
 
-/** The file that is in force, absolute, whether it is there or not: the one that was named, or as `loadConfig` finds it. */
+/** The path of the file in force, absolute; the file may be missing. It is the one that was named, or that `loadConfig` finds. */
 export function configFileInForce(path: string | undefined, env: Environment): string {
   return configPath({ path, env, home: homeOf(env), cwd: process.cwd() }).path
 }

@@ -67,7 +67,7 @@ export type StdioServerJson = AnyServerKeys &
     readonly sandbox?: ProcessSandboxJson | undefined
   }
 
-/** What a program that is started may read, write and reach. */
+/** The paths and hosts that a started program may use. */
 export interface ProcessSandboxJson {
   readonly network?: ProcessSandboxValue['network']
   readonly filesystem?: Keys<FilesystemValue> | undefined
@@ -107,7 +107,7 @@ export type ConfigurationJson = Shape &
   Keys<RootValues> &
   Keys<SharedValues> & {
     readonly $schema?: string | undefined
-    /** Of servers with `sandboxEnabled` that have none of their own. */
+    /** The default of servers with `sandboxEnabled`. */
     readonly sandbox?: ProcessSandboxJson | undefined
     readonly server?:
       | (Keys<FrontValues> & {

@@ -4,7 +4,7 @@ import { type JSONPath, applyEdits, modify } from 'jsonc-parser'
 import { readJson } from './json-syntax.js'
 import { isObject } from './kinds.js'
 
-/** What is done to one server of a schema. */
+/** A change of one server of a schema. */
 export type ServerEdit =
   | { readonly kind: 'add'; readonly name: string; readonly entry: object; readonly replaces: boolean }
   | { readonly kind: 'remove' | 'enable' | 'disable'; readonly name: string }
@@ -16,7 +16,7 @@ export interface TokenEntry {
   readonly expires?: string
 }
 
-/** What is done to the tokens of the HTTP front. */
+/** A change of the tokens of the HTTP front. */
 export type TokenEdit =
   { readonly kind: 'create'; readonly token: TokenEntry } | { readonly kind: 'revoke'; readonly name: string }
 
@@ -85,7 +85,7 @@ function valueOf(text: string): unknown {
   throw new EditMistake(`line ${line}, column ${column}: ${message}`)
 }
 
-/** Where the servers of a schema stand, in each of the shapes of a file. */
+/** The path to the servers of a schema, in each of the shapes of a file. */
 function serversPath(value: unknown, schema: string): JSONPath {
   const root = isObject(value) ? value : {}
   if (isObject(root['schemas'])) {

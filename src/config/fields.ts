@@ -198,7 +198,7 @@ export const rootFields: FieldsOf<RootValues> = {
   ),
 }
 
-/** What servers may share that do not have their own. */
+/** The keys that servers share unless they have them. */
 export const sharedSandboxFields: FieldsOf<{ readonly sandbox: ProcessSandboxValue | undefined }> = {
   sandbox: optional(
     processSandboxKind,

@@ -33,7 +33,7 @@ export interface Search {
   readonly cwd: string
 }
 
-/** The file that is in force, whether it is there or not; `what` names it where somebody has named it. */
+/** The path of the file in force, which may be missing; `what` says how the file was named. */
 export function configPath({ path, env, home, cwd }: Search): {
   readonly path: string
   readonly what?: string

@@ -41,7 +41,7 @@ export interface ServerContext extends PathBase {
   readonly references: References
   /** The values beside `mcpServers`, for all servers there. */
   readonly shared: Partial<SharedValues>
-  /** Of the file, for servers with `sandboxEnabled` and none of their own. */
+  /** From the file, the default of servers with `sandboxEnabled`. */
   readonly sandbox: ProcessSandboxValue | undefined
   /** Whether clients of the HTTP front show who they are. */
   readonly isGuarded: boolean

@@ -1,17 +1,17 @@
 // When one call has taken too long.
 //
 // Its time runs from its arrival, wherever it waits. Progress begins it anew, and
-// it stands still while the client is being asked: nobody can say how long a person
-// takes to answer. The total time never stands still, so that a client which does
+// it stands still while the client is being asked, because a person may take any time
+// to answer. The total time never stands still, so that a client which does
 // not answer at all cannot hold a server for ever (MCP, Lifecycle: timeouts).
 
 /** How long a call may take, in milliseconds. */
 export interface CallTimes {
   /** Begins anew with progress, and stands still while the client is being asked. */
   readonly timeoutMs: number
-  /** Whatever happens. */
+  /** Neither progress nor a question extends it. */
   readonly totalTimeoutMs: number
-  /** Where other times can be written; present only where `timeoutMs` is the proxy's own default. */
+  /** The place in the configuration for another time; present only if `timeoutMs` is the proxy's default. */
   readonly settableIn?: string | undefined
 }
 

@@ -35,7 +35,7 @@ export function callTimeout(service: string, call: Call, what: string): ErrorBod
   return upstreamFailed(service, 'timeout', `${message}${remedy(budget, times)}`, details)
 }
 
-/** Where the limit can be set, for a limit that nobody has set. */
+/** Names the place of the limit in the configuration, if the configuration has no such limit. */
 function remedy(budget: string, { settableIn }: CallTimes): string {
   if (settableIn === undefined) return ''
   return settableIn.startsWith('--') ? `; ${settableIn} sets it` : `; "${budget}" of ${settableIn} sets it`

@@ -1,7 +1,7 @@
-// Where calls wait: for a process, for a slot, for the names of servers, for the
+// Queues of calls, which wait for a process, for a slot, for the names of servers, or for the
 // answer to `initialize`.
 //
-// A call waits in one queue at a time. Whoever cancels it makes room at once.
+// A call waits in one queue at a time. A cancelled call leaves its queue.
 
 import type { Call, CallHolder, ClientPort } from './call.js'
 
@@ -14,7 +14,7 @@ export class QueueRoom {
     this.#bytesMax = bytesMax
   }
 
-  /** One message alone may be as long as it is. */
+  /** A single message has no limit. */
   has(bytes: number): boolean {
     return this.#bytes === 0 || this.#bytes + bytes <= this.#bytesMax
   }
@@ -28,14 +28,14 @@ export class QueueRoom {
   }
 }
 
-/** One place in a queue: what waits there, until its turn has come or nobody wants it any more. */
+/** One place in a queue, until its turn has come or the call has ended. */
 export class Queued<T> implements CallHolder {
   readonly #queue: CallQueue<T>
   readonly value: T
   /** Undefined for an answer that waits its turn. */
   readonly call: Call | undefined
   readonly bytes: number
-  /** Called once, when the wait is over for whatever reason. */
+  /** Called once, when the wait is over for any reason. */
   readonly ended: (() => void) | undefined
 
   constructor(queue: CallQueue<T>, value: T, call: Call | undefined, bytes: number, ended?: () => void) {
@@ -82,7 +82,7 @@ export class CallQueue<T> {
     yield* this.#waiting
   }
 
-  /** A call waits; `ended` is called once, when that is over for whatever reason. */
+  /** Adds a call; `ended` is called once, when its wait is over for any reason. */
   add(call: Call, value: T, ended?: () => void): Queued<T> {
     call.keep()
     const queued = this.#add(new Queued(this, value, call, call.bytes, ended))

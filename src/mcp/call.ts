@@ -18,17 +18,17 @@ import type { ListKind, RequestRow } from './methods.js'
 import type { Revision } from './revisions.js'
 import type { TaskItem } from './tasks.js'
 
-/** What is known of a client before its first message. */
+/** The properties of a client that are known before its first message. */
 export interface ClientOrigin {
   /** The protocol revision of one that may call without initializing. */
   readonly version?: string | undefined
-  /** Who it is to the front that has let it in: the same word on every instance, and never a secret. */
+  /** The identity that the front has found, the same on every instance, and never a secret. */
   readonly principal?: string | undefined
   /** Whether several clients may share the principal, as those do that show one token. */
   readonly isSeveral?: boolean
 }
 
-/** What is known of a client when it makes a call. */
+/** The properties of a client at the time of a call. */
 export interface CallContext {
   readonly principal?: string | undefined
   readonly revision: Revision
@@ -37,7 +37,7 @@ export interface CallContext {
   readonly logLevel?: string | undefined
   /** Reads a header field of the HTTP request that brought it. */
   readonly field?: FieldReader | undefined
-  /** Hears what is said during the call, where the client has no connection of its own. */
+  /** Gets the notifications during the call, if the client has no session. */
   readonly hearer?: CallHearer | undefined
 }
 
@@ -95,11 +95,11 @@ export interface InputNeeded {
   /** Its answer to the call: the result that says what it wants. */
   readonly frame: ResultFrame
   readonly service: string
-  /** Sends a call to the server that has asked, in the message of this one with these edits besides. */
+  /** Sends a call to the server that has asked: the message of this one with further edits. */
   resume(call: Call, edits: readonly Edit[]): void
 }
 
-/** Where a server's own request came from, and where its answer goes. */
+/** The server of a server's own request, which gets the answer. */
 export interface Asker {
   readonly service: string
   /** Passes the client's answer on to the server, which knows its request as `id`. */
@@ -116,9 +116,9 @@ export interface ServerQuestion {
   readonly asker: Asker
   /** The call that it belongs to, where that is known. */
   readonly during: Call | undefined
-  /** What of it the client must not see. */
+  /** Remove the parts that the client must not see. */
   readonly edits?: readonly Edit[]
-  /** It is answered, or nobody waits for an answer any more: the time of the calls that it may be about goes on. */
+  /** Called when it is answered or given up: the time of the calls that it may be about goes on. */
   readonly over: () => void
 }
 
@@ -137,11 +137,11 @@ export interface ClientPort {
   readonly asksNothing?: true
   /** A server asks; false when this client cannot be asked that. */
   ask(question: ServerQuestion): boolean
-  /** A server takes back what it asked. */
+  /** A server withdraws its request. */
   withdraw(frame: NotificationFrame, asker: Asker): void
   /** Whether this server waits for an answer of the client. */
   owes(asker: Asker): boolean
-  /** Nobody will read the answers to what this server asked. */
+  /** The server has ended, so its requests need no answers. */
   forget(asker: Asker): void
   /** A notification that belongs to this client and to no other, during a call where that is known. */
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void
@@ -154,14 +154,14 @@ export interface ClientPort {
 
 /** The holder of a call: the queue in which it waits, or the connection on which it is. */
 export interface CallHolder {
-  /** Nobody wants the answer any more; `frame` is the client's notification, if it sent one. */
+  /** The client needs no answer any more; `frame` is its notification, if it sent one. */
   cancel(frame: NotificationFrame | undefined): void
 }
 
-/** Where tasks are: one connection to a server. */
+/** The connection to a server that has tasks. */
 export interface TaskSource {
   readonly service: string
-  /** All tasks that the server lists, whosever they are; none where it has no list. The error where it has failed. */
+  /** The tasks of all clients that the server lists; empty if it has no list. Resolves with the error if it has failed. */
   list(): Promise<TaskItem[] | ErrorBody>
 }
 
@@ -169,9 +169,9 @@ export interface TaskSource {
 export interface HeldTask {
   readonly id: string
   readonly source: TaskSource
-  /** Nothing can be asked about it any more, and a request is told why. */
+  /** The server has forgotten it: a request about it fails with the reason. */
   readonly isGone: boolean
-  /** Nobody needs it any more: that, or its result was given, it was cancelled, or its time is over. */
+  /** It can be removed: it has ended and its result was fetched, it was cancelled, or its time is over. */
   readonly isOver: boolean
   /** Takes over a request about it. */
   request(call: Call): void
@@ -185,19 +185,19 @@ export interface TaskKeeper {
   keep(task: HeldTask): ErrorBody | undefined
 }
 
-/** Who made a call, and hears what becomes of it. */
+/** The maker of a call, which gets its outcome. */
 export interface CallOwner {
   /** It has ended; called once. */
   settled(call: Call, outcome: Outcome): void
-  /** It goes on once its server knows more; absent where nobody can be asked. */
+  /** The server has questions about the call; absent for a client that cannot be asked. */
   needsInput?(call: Call, needed: InputNeeded): void
-  /** Somebody else owns the call from now on; the owner gets this one in its place. */
+  /** Another owner takes the call; this owner gets `by` in its place. */
   replaced?(call: Call, by: Call): void
 }
 
 /** One request of one client. */
 export class Call implements CallHolder {
-  /** What the client has sent; another copy once the call is kept. */
+  /** The request of the client; a copy once the call is kept. */
   frame: RequestFrame
   /** One text for all spellings of the client's id. */
   readonly key: RequestId
@@ -220,29 +220,29 @@ export class Call implements CallHolder {
   wasAnswered = false
   /** Orders the calls of one client that came at the same time. */
   serial = 0
-  /** Where the task goes that it may begin; undefined where it begins none. */
+  /** Keeps the task that it may begin; undefined if it begins none. */
   keeper: TaskKeeper | undefined
   /** It asks about a task, on the connection that has it: that is no work, and takes no slot. */
   isAboutTask = false
   /** Whether a session was opened anew because this call was refused in the one before. */
   hasRenewed = false
-  /** What its server has asked for that its client has not declared: raw JSON of client capabilities. */
+  /** Raw JSON of the client capabilities that its server needs and its client has not declared. */
   missing: string | undefined
   /** The call that this one is an attempt of. */
   #whole: Call | undefined
-  /** It goes on with what a server without sessions has asked: that server alone may get it, with these edits besides. */
+  /** It brings answers to a server without sessions: only that server may get it, with these further edits. */
   bound: { readonly service: string; readonly more: readonly Edit[] } | undefined
   /** It brings a server's own state back, with these edits: only a server of 2026-07-28 may get it. */
   stateEdits: readonly Edit[] | undefined
   /** The server that wrote that state, where the state says it. */
   stateOf: string | undefined
-  /** Its server has asked something: whatever becomes of it, it is not sent again. */
+  /** Its server has asked something, so it is never sent a second time. */
   wasAsked = false
-  /** The greatest progress that its client was told of. */
+  /** The greatest progress that its client got. */
   progress: number = Number.NEGATIVE_INFINITY
-  /** What it was told in an earlier round; it hears of more than that only. */
+  /** The greatest progress of an earlier round; the client gets only greater ones. */
   progressFloor: number = Number.NEGATIVE_INFINITY
-  /** Is told, once, when the answer is not wanted any more. */
+  /** Gets one `cancel` when the client needs no answer any more. */
   holder: CallHolder | undefined
 
   constructor(
@@ -267,7 +267,7 @@ export class Call implements CallHolder {
     return this.frame.line.length
   }
 
-  /** The JSON text at `span` of its message, as it is written. */
+  /** The raw JSON at `span` of its message. */
   raw({ start, end }: Span): string {
     return this.frame.line.toString('utf8', start, end)
   }
@@ -282,7 +282,7 @@ export class Call implements CallHolder {
     return this.#settled
   }
 
-  /** The same call for one of several servers, or for a while; who cancels this one cancels that. */
+  /** A second call for the same request, for one of several servers; a cancel of this call reaches it. */
   attempt(settle: (outcome: Outcome) => void): Call {
     return this.attemptOf({
       settled: (_attempt, outcome) => settle(outcome),
@@ -290,7 +290,7 @@ export class Call implements CallHolder {
     })
   }
 
-  /** The same, for somebody who also hears what its server wants to know. */
+  /** The same, for an owner that also gets the questions of the server. */
   attemptOf(owner: CallOwner): Call {
     const attempt = new Call(this.frame, this.row, this.client, this.deadline, owner, this.context)
     attempt.service = this.service
@@ -340,7 +340,7 @@ export class Call implements CallHolder {
     return true
   }
 
-  /** Its server wants to know more before it goes on; nobody holds the call until somebody resumes it. */
+  /** Its server has questions before it goes on; the call has no holder until it is resumed. */
   needsInput(needed: InputNeeded): void {
     if (this.#settled) return
     this.holder = undefined

@@ -1,4 +1,4 @@
-// What clients and servers say of themselves: capabilities, extensions, names; and what the proxy declares for all of them.
+// Capabilities, extensions and names, as clients and servers declare them and as the proxy declares them for all.
 
 import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import { toLine } from '../jsonrpc/line.js'
@@ -26,7 +26,7 @@ export function clientInfo(line: Buffer, span: Span | undefined): ClientInfo | u
   return members && { name: shown('name'), version: shown('version') }
 }
 
-/** What a client declared, as it will be declared to a server that only it uses. */
+/** The capabilities of a client, as a server gets them that only this client uses. */
 export interface ClientCapabilities {
   /** Raw JSON of the object. */
   readonly json: string
@@ -35,7 +35,7 @@ export interface ClientCapabilities {
 
 export const noCapabilities: ClientCapabilities = { json: '{}', names: new Set() }
 
-/** What is declared to a server whose process several clients share. Servers remember roots, so these belong to one client. */
+/** The client capabilities for a process that several clients share. Servers remember roots, so these belong to one client. */
 export const sharedCapabilities: ClientCapabilities = {
   json: '{"sampling":{},"elicitation":{}}',
   names: new Set(['sampling', 'elicitation']),
@@ -49,7 +49,7 @@ export function clientCapabilities(
 ): ClientCapabilities {
   const members = membersAt(bytes, span)
   if (members === undefined) return noCapabilities
-  // A client of a revision without elicitation cannot be asked, whatever it declares: a server must not rely on it.
+  // A client of a revision without elicitation cannot be asked even if it declares it, so a server must not rely on it.
   const isAsked = form === 'typed' || serverRequests.includes('elicitation/create')
   const left = ['tasks', ...(isAsked ? [] : ['elicitation'])]
   const kept = [...members]
@@ -134,7 +134,7 @@ export function askableCapabilities(
   return { json: `{${texts.join(',')}}`, names: new Set(asked.map(([name]) => name)) }
 }
 
-/** What can be asked about tasks, besides their state and their result. */
+/** The requests about tasks that a server supports in addition to their state and result. */
 export interface TaskCapabilities {
   readonly list: boolean
   readonly cancel: boolean
@@ -148,7 +148,7 @@ export interface ServerCapabilities {
   readonly subscribe: boolean
   readonly logging: boolean
   readonly completions: boolean
-  /** Where tools can be called as tasks: what can be asked about these besides. */
+  /** Undefined if tools cannot be called as tasks. */
   readonly tasks: TaskCapabilities | undefined
   /** Its extensions, each with its settings as raw JSON. */
   readonly extensions: ReadonlyMap<string, string>
@@ -158,7 +158,7 @@ export interface ServerCapabilities {
   readonly changes: readonly ListKind[]
 }
 
-/** What a server declares that speaks this revision. */
+/** Reads the capabilities of a server that speaks this revision. */
 export function serverCapabilities(
   bytes: Buffer,
   span: Span | undefined,
@@ -202,7 +202,7 @@ function isObject(members: Members | undefined, name: string): boolean {
   return span !== undefined && members?.bytes[span.start] === OPEN_OBJECT
 }
 
-/** What is claimed for a server that has not said yet: a session cannot learn of a capability later. */
+/** Stand in for a server that has not answered yet: a session cannot learn of a capability later. */
 export const presumedCapabilities: ServerCapabilities = {
   tools: true,
   prompts: true,
@@ -219,9 +219,8 @@ export const presumedCapabilities: ServerCapabilities = {
 /**
  * One capabilities object for many servers: the union.
  *
- * `listChanged` is always true, since the proxy tells of servers that come and go.
- * What the client declared is named too where the proxy relays it. `tasks` are of those servers at which the client
- * can have tasks, and the last are what else is relayed.
+ * `listChanged` is always true, because servers come and go. The capabilities of the client are in it where the proxy relays
+ * them. `tasks` are those of the servers at which the client can have tasks.
  */
 export function mergeCapabilities(
   servers: readonly ServerCapabilities[],

@@ -20,7 +20,7 @@ const DECLINED = -1
 const HEADER_MISMATCH = -32020
 const MISSING_CAPABILITY = -32021
 const UNSUPPORTED_VERSION = -32022
-// What servers that others wrote say over HTTP, and what clients look for.
+// The numbers of other servers over HTTP, which clients look for.
 const TRANSPORT_ERROR = -32000
 const SESSION_NOT_FOUND = -32001
 const SCHEMA_NOT_FOUND = 404
@@ -53,7 +53,7 @@ export function refusesRequest(code: number): boolean {
   return code === INVALID_REQUEST || (code >= OWN_FIRST && code <= OWN_LAST)
 }
 
-/** What a server without a handshake refuses a request for; undefined for every other error. */
+/** The reason for which a server without a handshake refuses a request; undefined for every other error. */
 export function statelessRefusal(code: number): 'header' | 'capability' | 'version' | undefined {
   switch (code) {
     case HEADER_MISMATCH:
@@ -100,7 +100,7 @@ export function toolNotFound(name: string, nearest: readonly string[]): ErrorBod
   return failure(METHOD_NOT_FOUND, `Tool '${name}' not found`, nearest.length > 0 ? { nearest } : undefined)
 }
 
-/** What the server itself says to a call that is no task (2025-11-25, Tool-Level Negotiation); `why` says why it cannot be one. */
+/** The error of servers for a call that is no task (2025-11-25, Tool-Level Negotiation); `why` is the reason why it cannot be one. */
 export function toolNeedsTask(name: string, why: string): ErrorBody {
   return failure(METHOD_NOT_FOUND, `Tool '${name}' can only be called as a task, and ${why}`)
 }
@@ -115,7 +115,7 @@ export function taskLost(service: string, id: string, reason: FailureReason, why
   return upstreamFailed(service, reason, `Task '${id}' is lost: ${why}`, { taskId: id })
 }
 
-/** A server names a task as another one of the same client is named, or as one of its own; `other` has that. */
+/** A server gives a task the id of another task of the same client, which the server `other` has. */
 export function taskIdTaken(service: string, id: string, other: string): ErrorBody {
   const what = `'${service}' calls the task '${id}', which is the id of a task of '${other}' that is not over`
   return upstreamFailed(service, 'invalid-answer', what, { taskId: id })
@@ -181,7 +181,7 @@ export function authenticationFailed(service: string, message: string, details: 
   return failure(INTERNAL_ERROR, message, { service, ...details })
 }
 
-/** A server asks for input during a call in which nobody can be asked; `why` says more. */
+/** A server asks for input during a call whose client cannot be asked; `why` is the reason. */
 export function inputRefused(service: string, why = 'its client cannot be asked'): ErrorBody {
   return upstreamFailed(service, 'input-required', `'${service}' asks for input during the call: ${why}`)
 }
@@ -266,13 +266,13 @@ export function saysMethodNotFound(frame: ErrorFrame): boolean {
   return numberOfError(frame) === METHOD_NOT_FOUND
 }
 
-/** The number by which a client of a session is told that a resource is not there. */
+/** The number with which a client of a session learns that a resource is missing. */
 export function notFoundInSession(code: number): number {
   return code === INVALID_PARAMS ? RESOURCE_NOT_FOUND : code
 }
 
 /**
- * The number by which a stateless client is told of a server's error.
+ * The number with which a stateless client gets a server's error.
  *
  * Of the reserved ones a server that writes its results with a type may say that a capability is missing; the others
  * would be about requests of the proxy's own, or mean nothing.
@@ -283,7 +283,7 @@ export function statelessErrorCode(code: number, form: 'bare' | 'typed'): number
   return code >= RESERVED_FIRST && code <= RESERVED_LAST ? INTERNAL_ERROR : code
 }
 
-/** What was asked for needs what its client has not declared; both are raw JSON, and `cause` is what a server has said. */
+/** A request needs a capability that its client has not declared; both are raw JSON, and `cause` is the server's error or result. */
 export function missingCapability(required: string, cause?: string): ErrorBody {
   const data = `{"requiredCapabilities":${required}${cause === undefined ? '' : `,"cause":${cause}`}}`
   return {
@@ -293,7 +293,7 @@ export function missingCapability(required: string, cause?: string): ErrorBody {
   }
 }
 
-/** Why a call of the proxy's client failed, as a stateless one is told: a name that nobody has is an invalid parameter. */
+/** An error of the proxy for a stateless client, to which an unknown name is an invalid parameter. */
 export function ownErrorForStateless(error: ErrorBody): ErrorBody {
   const isName = error.code === RESOURCE_NOT_FOUND || error.code === METHOD_NOT_FOUND
   return isName ? { ...error, code: INVALID_PARAMS } : error
@@ -326,7 +326,7 @@ const sandboxCodes: Readonly<Record<SandboxRefusal, number>> = {
   failed: INTERNAL_ERROR,
 }
 
-/** What a sandbox says of a call. */
+/** The error of a sandbox for a call. */
 export function sandboxRefused(kind: SandboxRefusal, message: string, data: Details): ErrorBody {
   return failure(sandboxCodes[kind], message, data)
 }

@@ -2,7 +2,7 @@
 //
 // MCP 2026-07-28, Transports, Streamable HTTP: standard request headers, value encoding, and custom headers from tool
 // parameters; the extension Tasks: routing headers. The schema of a tool marks arguments with `x-mcp-header`; a mark may
-// stand only where `properties` alone lead. What a header field cannot carry as it is stands there in Base64.
+// stand only where `properties` alone lead. Text that a header field cannot carry is written in Base64.
 
 import { frameOrError, type RequestFrame } from '../jsonrpc/frame.js'
 import { OPEN_ARRAY } from '../jsonrpc/ascii.js'
@@ -28,7 +28,7 @@ const named: ReadonlyMap<string, string> = new Map([
   ['tasks/cancel', 'taskId'],
 ])
 
-/** What `Mcp-Name` repeats of this request, as far as the message has it; undefined where there is no such field. */
+/** The text that `Mcp-Name` repeats, as far as the message has it; undefined for a method without this field. */
 export function mirroredName({
   method,
   params,
@@ -53,7 +53,7 @@ export function textOfField(value: string): string | undefined {
   return isWhole ? text : undefined
 }
 
-/** What stands in a field for this text: the text, where a field can carry it as it is. */
+/** The field value for a text: the text itself, if a field can carry it. */
 function fieldOfText(text: string): string {
   const isPlain = PLAIN.test(text) && text.trim() === text && text !== '' && !LOOKS_ENCODED.test(text)
   return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`
@@ -77,7 +77,7 @@ export function paramHeaders(schema: Buffer): readonly ParamHeader[] {
   )
 }
 
-/** What is wrong with the marks of a schema; undefined where nothing is. A client that uses HTTP leaves out a tool with such marks. */
+/** The first fault of the marks of a schema. A client that uses HTTP leaves out a tool with such a mark. */
 export function markFault(schema: Buffer): string | undefined {
   const names = new Set<string>()
   for (const { name, path = [], type } of marksOf(schema)) {
@@ -91,7 +91,7 @@ export function markFault(schema: Buffer): string | undefined {
   return undefined
 }
 
-/** What a field name may be made of (RFC 9110, section 5.6.2). */
+/** The characters of a field name (RFC 9110, section 5.6.2). */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const markable: readonly unknown[] = ['string', 'integer', 'boolean']
 
@@ -105,7 +105,7 @@ interface Mark {
 
 /** Members whose members are schemas by name. */
 const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-/** Members that hold values, whatever these look like. */
+/** Members that hold values, even if these look like schemas. */
 const values = new Set(['const', 'default', 'enum', 'examples'])
 
 function marksOf(schema: Buffer): Iterable<Mark> {
@@ -156,7 +156,7 @@ function isRepeated(
   read: (name: string) => string | undefined,
 ): boolean {
   const value = values.at(path)
-  // What is not given, or null, is not repeated, and a field for it says nothing.
+  // An argument that is absent or null is not repeated, and a field for it has no meaning.
   if (value === undefined || rawAt(args, value) === 'null') return true
   const sent = read(field)
   const text = sent === undefined ? undefined : textOfField(sent)

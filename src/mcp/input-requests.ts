@@ -1,7 +1,7 @@
-// What a server asks for before it goes on with a call, and what it is answered.
+// The input that a server asks for before it goes on with a call, and the answers.
 //
 // MCP 2026-07-28, Multi Round-Trip Requests: the result says what is wanted, and the same request comes again with
-// the answers, and with the server's own state, which nobody else reads.
+// the answers, and with the server's own state, which is opaque to all others.
 
 import type { RequestFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { type Members, membersAt, membersOf } from '../jsonrpc/members.js'
@@ -14,7 +14,7 @@ import { serverRequests } from './methods.js'
 
 /** One thing that a server asks for. */
 export interface InputRequest {
-  /** Its name for it, as it is written, quotes included. */
+  /** The server's name for it as raw JSON, quotes included. */
   readonly key: string
   readonly method: string
   /** Raw JSON. */
@@ -48,7 +48,7 @@ export function inputRequests({ line, result }: ResultFrame): InputRequests | st
   return { asked, state }
 }
 
-/** What is wrong with an `InputRequiredResult` whatever it asks for, in words: nobody could come back with that. */
+/** The fault of an `InputRequiredResult` with which no client could come back, in words. */
 export function stateFault(line: Buffer, members: Members | undefined): string | undefined {
   const span = members?.span('requestState')
   if (span !== undefined)
@@ -79,7 +79,7 @@ export function whyUnaskable(
   return `the client has not declared ${part === undefined ? name : `${name}.${part}`}, which ${method} needs`
 }
 
-/** What a server's own request asks. */
+/** The question of a server's own request. */
 export function questionOf({
   method,
   line,
@@ -108,7 +108,7 @@ function declares(capabilities: ClientCapabilities, name: string, part: string |
   return part === undefined ? capabilities.names.has(name) : hasCapability(capabilities, name, part)
 }
 
-/** The part of a capability that a request needs besides the capability itself. */
+/** The part of a capability that a request needs in addition to the capability itself. */
 function partOf(name: string, params: string): string | undefined {
   const members = membersOf(params)
   if (name === 'elicitation' && members?.string('mode') === 'url') return 'url'

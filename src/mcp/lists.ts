@@ -20,7 +20,7 @@ interface ListShape {
   readonly items: string
   /** The member by which an item is known. */
   readonly key: string
-  /** The notification that tells of a change. */
+  /** The notification of a change. */
   readonly changed: string
 }
 
@@ -37,7 +37,7 @@ function shape(family: string, items: string, key: string, changed: string): Lis
 
 export const listKinds: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates']
 
-/** One item of a server's list, in memory of its own; spans count from the start of `line`. */
+/** One item of a server's list, copied out of the list; spans count from the start of `line`. */
 export interface ListItem {
   readonly line: Line
   /** The server's own name, URI or URI template. */
@@ -107,7 +107,7 @@ function readItem(line: Line, keyName: string): ListItem | undefined {
   }
 }
 
-/** What is no number of milliseconds is out of date at once. */
+/** A list whose hint is no number of milliseconds is out of date. */
 function ttlOf(line: Line, span: Span | undefined): number | undefined {
   if (span === undefined) return undefined
   const ttlMs: unknown = parse(rawAt(line, span))

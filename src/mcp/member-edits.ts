@@ -59,7 +59,7 @@ export function cutFound(
     const why = whyOf(member)
     if (why === undefined) continue
     edits ??= []
-    // All members before it that are not cut are kept, whatever their names.
+    // All members before it that are not cut are kept, also those with other names.
     const hasKept = member.index > edits.length
     const { before, key, value, next } = member
     const start = hasKept ? before : key.start

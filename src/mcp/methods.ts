@@ -3,7 +3,7 @@
 /** The lists that the proxy puts together out of its upstreams' own. */
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates'
 
-/** Where a client's request goes. */
+/** The destination of a client's request. */
 type RequestRoute =
   /** Answered by the proxy. */
   | { readonly to: 'proxy' }
@@ -29,7 +29,7 @@ export interface RequestRow extends NamedRow {
   readonly reads?: boolean
   /** Whether it stays open until the client or the proxy ends it. */
   readonly stays?: boolean
-  /** Whether the client begins or ends to hear of changes of `params.uri`. */
+  /** Whether the client subscribes to changes of `params.uri` (true), or unsubscribes (false). */
   readonly subscribes?: boolean
 }
 
@@ -85,7 +85,7 @@ const features: readonly RequestRow[] = [
   { method: 'completion/complete', route: { to: 'reference' }, askable: false, reads: true },
 ]
 
-/** By which requests a client begins and ends to hear of something, and the member that names it. */
+/** The requests by which a client subscribes to something and unsubscribes, and the member that names it. */
 export interface Followable {
   readonly member: string
   readonly begins: RequestRow
@@ -105,7 +105,7 @@ export const followableTasks: Followable = {
   ends: { method: 'tasks/unsubscribe', route: { to: 'task' }, askable: false, subscribes: false },
 }
 
-/** What clients ask in a session. */
+/** The requests of clients in a session. */
 export const requests: MethodTable<RequestRow> = methodTable<RequestRow>([
   features,
   // Lifecycle; Utilities: ping.
@@ -124,14 +124,14 @@ export const requests: MethodTable<RequestRow> = methodTable<RequestRow>([
   // Utilities: tasks.
   [
     { method: 'tasks/get', route: { to: 'task' }, askable: false },
-    // The server asks what it wants to know for the task while somebody waits for its result.
+    // The server asks its questions about the task while a client waits for the result.
     { method: 'tasks/result', route: { to: 'task' }, askable: true },
     { method: 'tasks/cancel', route: { to: 'task' }, askable: false },
     { method: 'tasks/list', route: { to: 'tasks' }, askable: false },
   ],
 ])
 
-/** What clients ask without one. */
+/** The requests of clients without a session. */
 export const statelessRequests: MethodTable<RequestRow> = methodTable<RequestRow>([
   // Versioning: discovery.
   [{ method: 'server/discover', route: { to: 'proxy' }, askable: false, reads: true }],
@@ -146,7 +146,7 @@ export const statelessRequests: MethodTable<RequestRow> = methodTable<RequestRow
   ],
 ])
 
-/** What clients tell. */
+/** The notifications of clients. */
 export const clientNotifications: MethodTable<ClientNotificationRow> = methodTable<ClientNotificationRow>([
   // Lifecycle; Utilities: cancellation, progress.
   [
@@ -160,7 +160,7 @@ export const clientNotifications: MethodTable<ClientNotificationRow> = methodTab
   [{ method: 'notifications/roots/list_changed', does: 'news' }],
 ])
 
-/** What servers ask. */
+/** The requests of servers. */
 export const serverRequests: MethodTable<ServerRequestRow> = methodTable<ServerRequestRow>([
   // Utilities: ping.
   [{ method: 'ping', capability: undefined }],
@@ -172,7 +172,7 @@ export const serverRequests: MethodTable<ServerRequestRow> = methodTable<ServerR
   ],
 ])
 
-/** What servers tell. */
+/** The notifications of servers. */
 export const serverNotifications: MethodTable<ServerNotificationRow> = methodTable<ServerNotificationRow>([
   // Utilities: cancellation, progress.
   [

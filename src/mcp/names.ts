@@ -1,6 +1,6 @@
 // The names under which clients see tools and prompts.
 //
-// A public name is read by nobody: the catalog maps it back through a table, so
+// The proxy does not parse a public name: the catalog maps it back through a table, so
 // a name may contain `__`, and may be shortened, without a call going astray.
 // Every name follows from its service and its own name; what else is configured
 // matters only where two of them would be the same.
@@ -57,7 +57,7 @@ export function publicName(service: string, own: string): string {
 /**
  * Public names for services in configuration order, each name met only once.
  *
- * Of two that would be the same the earlier keeps it; the later one's gets a hash that depends on
+ * Of two equal names the earlier keeps it; the later one gets a hash that depends on
  * its service and own name alone. So adding a service at the end changes no name before it.
  */
 export function resolveNames(services: readonly NamedService[]): ResolvedNames {
@@ -118,7 +118,7 @@ const HASH_LENGTH = 10
 /**
  * FNV-1a over UTF-16 code units, 64 bits, as ten characters of base 36.
  *
- * Nothing depends on it being hard to invert: names that meet are told apart by the table. Ten lines
+ * The hash need not be hard to invert: the table tells equal names apart. Ten lines
  * here spare the start of every process the loading of a cryptographic library.
  */
 function hashOf(text: string): string {

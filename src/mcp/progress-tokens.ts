@@ -9,7 +9,7 @@ import { LENT_MAX, MINTED_FROM, Remembered } from '../jsonrpc/inflight.js'
 /** Spellings that come back as they went out; `1.0` may come back as `1`. */
 const PLAIN = /^(?:0|-?[1-9][0-9]{0,14}|"[\x20\x21\x23-\x5b\x5d-\x7e]*")$/
 
-/** How many given-up tokens are remembered, so that late progress finds nobody else. */
+/** How many given-up tokens are remembered, so that late progress reaches no other request. */
 const RETIRED_MAX = 1024
 
 /** The requests that wait for progress, by token; tokens are raw JSON. */
@@ -19,7 +19,7 @@ export class ProgressTokens<E> {
   #retired: Remembered<string> | undefined
   #last = MINTED_FROM
 
-  /** The token to send for `entry`: its own where `lend` says so, it is free and plain, else a new one. */
+  /** The token to send for `entry`: its own if `lend` is true and the token is free and plain, else a new one. */
   lend(own: string, entry: E, lend: boolean): string {
     const isLent = lend && PLAIN.test(own) && this.#isFree(own) && !this.#isMinted(own)
     if (isLent && Number(own) > this.#last && Number(own) < LENT_MAX) this.#last = Number(own)
@@ -28,7 +28,7 @@ export class ProgressTokens<E> {
     return token
   }
 
-  /** Somebody else waits for this progress from now on; whether somebody has waited. */
+  /** Gives this progress to another entry; false if none has waited for it. */
   hand(token: string | undefined, entry: E): boolean {
     if (token === undefined || !this.#entries.has(token)) return false
     this.#entries.set(token, entry)

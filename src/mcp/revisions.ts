@@ -1,4 +1,4 @@
-// The revisions that the proxy speaks, and their features as data. The rest of the code asks a record for a feature and never
+// The revisions that the proxy speaks, and their features as data. All other code asks a record for a feature and never
 // compares dates.
 
 /** Requests that a server may send to a client. */
@@ -16,7 +16,7 @@ export interface Revision {
   readonly batching: boolean
   /** How failed arguments are said: a JSON-RPC error, or a tool result the model can read. */
   readonly argumentErrors: 'protocol' | 'tool'
-  /** What stands for the id of an error whose request had no readable one. */
+  /** The id of an error whose request had no readable id. */
   readonly orphanId: 'null' | 'omit'
   readonly serverRequests: readonly ServerRequest[]
   /** Whether an elicitation says whether it is a form or a page to visit. */
@@ -80,10 +80,10 @@ const v2026_07_28: Revision = {
 
 export const handshakeRevisions: readonly Revision[] = [v2024_11_05, v2025_03_26, v2025_06_18, v2025_11_25]
 
-/** What is offered to servers, and to clients that ask for something unknown. */
+/** The revision that the proxy offers to servers, and to clients that ask for an unknown one. */
 export const latestHandshake: Revision = v2025_11_25
 
-/** What a client speaks that never said (MCP 2025-06-18, Transports: protocol version header). */
+/** The revision of a client that never names one (MCP 2025-06-18, Transports: protocol version header). */
 export const assumedRevision: Revision = v2025_03_26
 
 export function handshakeRevision(version: string | undefined): Revision | undefined {

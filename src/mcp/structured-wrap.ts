@@ -36,7 +36,7 @@ function references(line: Buffer, span: Span): number[] {
   if (first === OPEN_ARRAY) return itemsAt(line, span).flatMap((item) => references(line, item))
   if (first !== OPEN_OBJECT) return []
   const members = membersAt(line, span)
-  // A schema with a name of its own is its own root.
+  // References in a schema with an `$id` begin at that schema.
   if (members === undefined || members.span('$id') !== undefined) return []
   return [...members].flatMap(({ key, value }) =>
     line.toString('utf8', key.start, key.end) === '"$ref"' ? pathIn(line, value) : references(line, value),

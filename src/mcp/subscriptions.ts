@@ -1,4 +1,4 @@
-// What a stateless client wants to hear of outside of its calls.
+// The notifications that a stateless client gets outside of its calls.
 //
 // MCP 2026-07-28, Utilities: subscriptions. One request stays open for it; everything that is said there has the id of
 // that request in its `_meta`.
@@ -15,7 +15,7 @@ import { invalidParams } from './error-codes.js'
 import { SUBSCRIPTION_ID } from './meta-keys.js'
 import type { ListKind } from './methods.js'
 
-/** The lists of which a client may want to hear, by the member that says so. */
+/** The lists whose changes a client may follow, by the member of the filter. */
 const listMembers: ReadonlyMap<string, readonly ListKind[]> = new Map([
   ['toolsListChanged', ['tools']],
   ['promptsListChanged', ['prompts']],
@@ -32,7 +32,7 @@ export interface SubscriptionFilter {
   readonly tasks: readonly string[]
 }
 
-/** What a request wants to hear of, or what is wrong with it. */
+/** The filter of a request, or its error. */
 export function readFilter({ line, params }: RequestFrame): SubscriptionFilter | ErrorBody {
   const members = membersAt(line, params.members.span('notifications'))
   if (members === undefined) return mistyped('notifications', 'an object')
@@ -66,7 +66,7 @@ function mistyped(parameter: string, what: string): ErrorBody {
   return invalidParams(`'${parameter}' must be ${what}`, { parameter })
 }
 
-/** The params by which a client is told what it hears of. */
+/** The params that acknowledge a filter. */
 export function acknowledgement(id: RequestId, { lists, uris, tasks }: SubscriptionFilter): string {
   const named = [...listMembers].flatMap(([name, kinds]) =>
     kinds.every((kind) => lists.includes(kind)) ? [`${quote(name)}:true`] : [],
@@ -110,7 +110,7 @@ function edit(start: number, end: number, text: string): Edit {
 
 // Resources below others (MCP, Server features: resources, subscriptions).
 
-/** Whether a resource is the followed one, or lies below it: its updates are told to whoever follows that. */
+/** Whether a resource is the followed one, or lies below it: a client that follows that one gets its updates. */
 export function isFollowedBy(uri: string, followed: string): boolean {
   if (uri === followed) return true
   if (!uri.startsWith(followed)) return false

@@ -1,4 +1,4 @@
-// What the proxy reads of tasks (MCP 2025-11-25, Utilities: tasks; the extension Tasks of 2026-07-28). They pass as the
+// The members of tasks that the proxy reads (MCP 2025-11-25, Utilities: tasks; the extension Tasks of 2026-07-28). They pass as the
 // bytes of those who wrote them.
 
 import type { Params, ResultFrame } from '../jsonrpc/frame.js'
@@ -11,17 +11,17 @@ import { RELATED_TASK } from './meta-keys.js'
 import { resultMembers, typeNamed } from './result-type.js'
 import type { Revision } from './revisions.js'
 
-/** A task as its server tells of it. */
+/** The state of a task, as its server writes it. */
 export interface TaskState {
   readonly id: string
   readonly status: string | undefined
   /** How long it is kept; infinite where the server does not say, or for as long as it runs. */
   readonly ttlMs: number
-  /** It is of whoever has begun it, with any connection and at any time: so the extension has it. */
+  /** It belongs to its principal on every connection and at any time, as in the extension Tasks. */
   readonly isDurable: boolean
 }
 
-/** One task of a server's list, in memory of its own. */
+/** One task of a server's list, copied out of the list. */
 export interface TaskItem {
   readonly id: string
   readonly line: Line

@@ -49,7 +49,7 @@ export function readUriTemplate(text: string): UriTemplate | undefined {
   return parts.length > uriTemplateLimits.partsMax ? undefined : { parts }
 }
 
-/** What a URI must begin with to match: the longer it is, the more specific is the template. */
+/** The text with which a URI must begin to match: the longer it is, the more specific is the template. */
 function literalPrefix(template: string): string {
   return template.slice(0, endOf(template, template.indexOf('{')))
 }
@@ -83,7 +83,7 @@ export class UriTemplates<T> {
     this.#templates = templates.toSorted((one, other) => other.prefix.length - one.prefix.length)
   }
 
-  /** What has the most specific template that matches; undefined where there is none, or it takes too long to find. */
+  /** The owner of the most specific template that matches; undefined if none does, or the search takes too long. */
   match(uri: string): T | undefined {
     let left: number = uriTemplateLimits.stepsMax
     for (const { owner, prefix, template } of this.#templates) {
@@ -103,7 +103,7 @@ function endOf(text: string, index: number): number {
 const EXPRESSION = /^([+#./;?&]?)([^{}]+)$/
 const VARIABLE = /^(?:\w|\.|%[0-9A-Fa-f]{2})+(\*|:[1-9]\d{0,3})?$/
 
-/** Whatever stands between braces; undefined for operators that RFC 6570 reserves and for bad names. */
+/** Reads the text between braces; undefined for operators that RFC 6570 reserves and for bad names. */
 function readExpression(text: string): TemplatePart | undefined {
   const [, operator = '', list = ''] = EXPRESSION.exec(text) ?? []
   const variables = list.split(',')

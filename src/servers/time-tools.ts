@@ -91,7 +91,7 @@ function timeIn(args: Arguments): number {
 function conversion(source: string, timeMs: number, target: string, nowMs: number): object {
   const today = new Date(nowMs + readingAt(source, nowMs).offsetMs).setUTCHours(0, 0, 0, 0)
   const from = readingOfWall(source, today + timeMs)
-  // Within one zone a time that the zone's clock skips stays as it is.
+  // Within one zone a time that the zone's clock skips is not changed.
   const to = source === target ? from : readingAt(target, from.instantMs)
   return {
     source: timeValue(source, from),

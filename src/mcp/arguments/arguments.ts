@@ -1,8 +1,7 @@
 // Arguments checked against a tool's own schema, before the call is forwarded.
 //
 // Schemas come from strangers, so one is copied and compiled within limits, and a run ends after so many steps. Of a schema
-// beyond the limits the proxy checks only the names and types of the top level. The server checks the rest, and the log
-// says once why the proxy does not.
+// beyond the limits the proxy checks only the names and types of the top level. The log has the reason once.
 
 import type { _, Ajv, ErrorObject, KeywordDefinition, Options } from 'ajv'
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../../jsonrpc/ascii.js'
@@ -63,7 +62,7 @@ export class ArgumentValidator {
    * The first fault of a call's arguments, whose raw JSON must be valid; undefined when there is none.
    *
    * `strings` are its long strings, where they begin and end, in turn: they are not read. A lenient check forgives what a
-   * tolerant server puts right itself (`leniency.ts`). Answers at once, but for calls that come before the schema is
+   * tolerant server puts right itself (`leniency.ts`). Returns a promise only for calls that come before the schema is
    * compiled. Never throws or rejects.
    */
   check(
@@ -97,7 +96,7 @@ export class ArgumentValidator {
   }
 
   async #compile(schema: JsonObject, outline: Outline | undefined): Promise<Check> {
-    // What waits to be read and written goes first, before the schema is compiled and again before it is run.
+    // The proxy reads and writes first what is waiting, before the schema is compiled and again before it is run.
     await nextTurn()
     try {
       const run = compileSchema(schema)
@@ -201,7 +200,7 @@ function typesOf({ type, nullable }: JsonObject): readonly unknown[] {
   return nullable === true && types.length > 0 ? [...types, 'null'] : types
 }
 
-/** What is wrong with arguments, as ajv would say it; `strings` are their long strings, which are not read. */
+/** The errors of arguments, as ajv would write them; `strings` are their long strings, which are not read. */
 function outlineErrors(
   { required, typed, place }: Outline,
   json: Buffer,
@@ -263,16 +262,16 @@ function valueAt(json: Buffer, { start, end }: Span): unknown {
   return inside === OPEN_ARRAY ? '[]' : inside === OPEN_OBJECT ? '{}' : 'x'
 }
 
-// One schema, compiled by an ajv of its own: schemas in one instance can refer to each other, and a stranger's must not see
+// Each schema has a separate ajv: schemas in one instance can refer to each other, and a stranger's must not see
 // another stranger's. The one keyword that is added ends a run that takes too many steps.
 
-/** Each member may be an error of its own. */
+/** Each member may be an error. */
 const STEPS_PER_MEMBER = 4
 
 /** Gives the errors of a value; throws a RangeError when the run takes too many steps. */
 type Run = (value: unknown) => readonly ErrorObject[]
 
-/** Throws whatever ajv says about a schema that it does not accept. `schema` is a copy by `copySchema`. */
+/** Throws the error of ajv for a schema that it does not accept. `schema` is a copy by `copySchema`. */
 function compileSchema(schema: JsonObject): Run {
   const { default: Build, _: code } = ajv2020()
   let left = 0

@@ -28,7 +28,7 @@ export function areTypes(types: readonly unknown[]): boolean {
   return types.every((type) => typeof type === 'string' && readings.has(type))
 }
 
-/** What pydantic reads as a boolean. */
+/** The texts that pydantic reads as a boolean. */
 const truths: ReadonlyMap<string, boolean> = new Map([
   ...['true', '1', 'yes', 'on', 't', 'y'].map((text) => [text, true] as const),
   ...['false', '0', 'no', 'off', 'f', 'n'].map((text) => [text, false] as const),

@@ -14,7 +14,7 @@ export interface ArgumentFault {
   readonly message: string
   /** A missing parameter's bare name, or a JSON pointer into the arguments. */
   readonly parameter: string
-  /** What the error's data has beside the parameter: the keyword that failed, and the values that it allows. */
+  /** The other members of the error's data: the keyword that failed, and the values that it allows. */
   readonly details: Details
 }
 

@@ -1,7 +1,7 @@
 // Which faults of arguments a tolerant server puts right itself.
 //
-// The errors of a run are judged one by one, on the value as the client sent it. Where one of several forms has to fit, a
-// form that is wrong only in ways that are forgiven is forgiven too.
+// The errors of a run are judged one by one, on the value as the client sent it. A form of `anyOf` or `oneOf` is forgiven
+// if all of its errors are.
 
 import type { ErrorObject } from 'ajv'
 import { coerced } from './coercion.js'

@@ -42,7 +42,7 @@ type Schema = JsonObject | boolean
 /** A schema that is checked in a simpler way; the message says why. */
 class UnusableSchema extends Error {}
 
-/** How the value of a keyword is read: for the same value, for a list of it, for each item, for members, or as it is. */
+/** What the subschemas of a keyword are about: the same value, an item, a member, members by name; `value` has no subschemas. */
 type Kind = 'same' | 'same each' | 'same by name' | 'item' | 'item each' | 'member' | 'members' | 'value'
 
 const kinds: ReadonlyMap<string, Kind> = new Map(
@@ -245,7 +245,7 @@ class Copier {
   }
 }
 
-/** Where something was left out inside, a keyword that refuses what fits its subschema would refuse too much. */
+/** A keyword that refuses values which fit its subschema would refuse too much, if the subschema has lost a keyword. */
 function weaken(copy: Map<string, unknown>, weaker: ReadonlySet<string>): void {
   if (weaker.has('not')) copy.delete('not')
   if (weaker.has('contains')) copy.delete('maxContains')

@@ -1,7 +1,7 @@
 // A client that may speak either era, message by message.
 //
-// MCP 2026-07-28, Versioning: a server may serve both at once on one connection. Whoever names a revision in `_meta`
-// is taken at its word; what does not belongs to the session.
+// MCP 2026-07-28, Versioning: a server may serve both at once on one connection. A request that names a revision
+// in `_meta` is stateless; every other belongs to the session.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'

@@ -1,4 +1,4 @@
-// What clients of either era get of a server in another way, or not at all.
+// The limits of clients of one era at a server of the other, in words.
 
 import { TASKS, isShown } from '../capabilities.js'
 import { latestHandshake, latestStateless } from '../revisions.js'

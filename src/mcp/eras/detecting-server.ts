@@ -1,7 +1,7 @@
 // A server whose era is not known: it is asked, and spoken to as it answers.
 //
 // MCP 2026-07-28, stdio and Streamable HTTP, Backward Compatibility. The question is asked in place and never of a
-// second process, since a server may hold a lock. What is found out holds for the connections that follow.
+// second process, since a server may hold a lock. The result holds for the connections that follow.
 
 import type { ResponseFrame } from '../../jsonrpc/frame.js'
 import type { Call } from '../call.js'
@@ -26,14 +26,14 @@ export interface ServerLegs {
   readonly modern: ModernServerLeg
 }
 
-/** What a server is opened with. */
+/** One attempt to open a server. */
 interface Attempt {
   readonly voice: ServerVoice
   readonly declared: ClientCapabilities
   readonly opening: Call | undefined
 }
 
-/** What a server has said, or says now, that has refused a handshake. */
+/** Gets the description of a server that has refused a handshake. */
 type Doubt = () => Promise<ResponseFrame | undefined>
 
 const noDoubt: Doubt = () => Promise.resolve(undefined)
@@ -117,7 +117,7 @@ class DetectingServerLeg implements ServerLeg {
       const isOurs = answer !== undefined && spokenIn(answer).kind === 'ours'
       return isOurs ? this.#answered(answer, attempt) : opened
     }
-    // The era of a connection is what it was opened in, whatever is heard meanwhile.
+    // A late description does not change the era of a connection that is open.
     if (this.#memory.form === undefined) this.#memory.learned('bare', evidence)
     return { ...opened, evidence }
   }

@@ -1,5 +1,5 @@
-// What an era is, to everything outside this folder: a way to be spoken to by
-// clients, and a way to speak to servers.
+// The interface of an era to all other folders: one leg reads the requests of clients, the other
+// writes requests to servers.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
@@ -13,7 +13,7 @@ import type { ClientNotificationRow, RequestRow } from '../methods.js'
 import type { SubscriptionFilter } from '../subscriptions.js'
 import type { Revision } from '../revisions.js'
 
-/** What the proxy calls itself, to clients and to servers. */
+/** The name and version of the proxy, for clients and servers. */
 export interface ServerIdentity {
   readonly name: string
   readonly version: string
@@ -24,7 +24,7 @@ export function identityJson({ name, version }: ServerIdentity): string {
   return `{"name":${quote(name)},"version":${quote(version)}}`
 }
 
-/** What is behind the proxy, as a client is told. */
+/** The servers behind the proxy, as one description for a client. */
 export interface ServerDescription {
   /** Raw JSON. */
   readonly capabilities: string
@@ -39,7 +39,7 @@ export type Received =
   | { readonly kind: 'call'; readonly row: RequestRow }
   /** To be routed, for a client that has said with the request itself what it is. */
   | { readonly kind: 'stateless'; readonly row: RequestRow; readonly context: StatelessContext }
-  /** Stays open, and tells of what `filter` names. */
+  /** Stays open, and gets the changes that `filter` names. */
   | {
       readonly kind: 'listen'
       readonly row: RequestRow
@@ -57,7 +57,7 @@ export type Received =
       readonly kind: 'open'
       readonly row: RequestRow
       readonly reply: (description: ServerDescription) => string
-      /** Where the request is to reach the one server behind the proxy: hears what came of it. */
+      /** Gets the outcome, if the request is to reach the one server behind the proxy. */
       readonly passed: ((outcome: Outcome) => void) | undefined
     }
   /** The client wants log messages from this level on. */
@@ -73,15 +73,15 @@ export type Told =
 
 /** How one client of an era is served. */
 export interface ClientLeg {
-  /** Who the client is, as far as it has said. */
+  /** The identity of the client, as far as it is known. */
   readonly profile: ClientProfile
   received(frame: RequestFrame): Received
   told(frame: NotificationFrame): Told
   /** Whether several messages in one array are in order now. */
   readonly batching: boolean
-  /** What the client is told of the end of its call; undefined when it wants no answer any more. */
+  /** The answer of the client's call; undefined when it needs no answer any more. */
   answer(call: Call, outcome: Outcome, voice: ClientVoice): Answer | undefined
-  /** What it is told in place of an answer; `id` is undefined where its request had no readable one. */
+  /** An error in place of an answer; `id` is undefined if the request had no readable one. */
   refusal(id: RequestId | undefined, error: ErrorBody): WireBytes
 }
 
@@ -91,7 +91,7 @@ export interface Answer {
   readonly message: Outgoing
 }
 
-/** What a leg forwards answers with. */
+/** Forwards answers for a leg. */
 export interface ClientVoice {
   /** The bytes of an answer, with these edits and the client's own id. */
   answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Outgoing
@@ -102,13 +102,13 @@ export interface ServerFacts {
   readonly revision: Revision
   readonly capabilities: ServerCapabilities
   readonly instructions: string | undefined
-  /** Its own words, from which `recall` reads the rest again. */
+  /** The answer as the server wrote it, from which `recall` reads the facts again. */
   readonly handshake: Uint8Array
 }
 
 /** How it was found out in which era a server is spoken to. */
 export type EraEvidence =
-  /** The configuration says so. */
+  /** The configuration names it. */
   | 'configured'
   /** It has described itself. */
   | 'described'
@@ -137,7 +137,7 @@ export type Opened =
   /** It has ended on the question which revisions it speaks; it is to be started anew and not asked. */
   | { readonly kind: 'ended' }
 
-/** What came of a request that a server may not know. */
+/** The result of a request that a server may not know. */
 export type Probed =
   | { readonly kind: 'answered'; readonly answer: ResponseFrame }
   /** Nothing yet; `late` resolves when an answer comes after all. */
@@ -156,9 +156,9 @@ export interface InputRequired {
 /** A refusal since what is known of the server does not hold any more: the call was not begun. */
 export interface Outdated {
   readonly kind: 'outdated'
-  /** What is to be found out anew: the lists of the server, or what it speaks. */
+  /** The fact to find out anew: the lists of the server, or its era. */
   readonly what: 'lists' | 'era'
-  /** What the call ends with where it was refused so before. */
+  /** The outcome of a call that is refused so for the second time. */
   readonly outcome: Outcome
 }
 
@@ -172,7 +172,7 @@ export interface ServerVoice {
   notify(method: string): void
 }
 
-/** What is known of the era of one server, from one connection to the next. */
+/** Remembers the era of one server from one connection to the next. */
 export interface EraMemory {
   /** How the server writes its messages; undefined where it is to be asked. */
   readonly form: Revision['form'] | undefined
@@ -182,7 +182,7 @@ export interface EraMemory {
   shyness: (EraEvidence & ('silent' | 'ended' | 'kept')) | undefined
   /** It has been opened so. */
   learned(form: Revision['form'], evidence: EraEvidence): void
-  /** What was known of it does not hold any more. */
+  /** The remembered era does not hold any more. */
   forgot(): void
 }
 
@@ -197,20 +197,20 @@ export interface ServerLeg {
    * is opened with, and the server's answer settles it.
    */
   open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened>
-  /** What a server said of itself in an earlier start; undefined when this cannot be read. */
+  /** The facts of an earlier start; undefined when they cannot be read. */
   recall(handshake: Uint8Array): ServerFacts | undefined
 }
 
 /** How a server of an era is spoken to. */
 export interface ServerSpeech {
   /**
-   * What of the request this server must not see, or has to see besides, as edits of what the client has written.
+   * The edits of the client's request for this server: the parts that it must not see, and those that it needs in addition.
    *
    * Asked again each time the call is sent.
    */
   edits(call: Call): readonly Edit[]
   /** The params of a request of the proxy's own, as this server has to see them; raw JSON. */
   params(own: string, isAboutTasks?: boolean): string
-  /** What an answer means for its call: nearly always the end, in the form in which this server writes results. */
+  /** The meaning of an answer for its call: nearly always the end, in the form in which this server writes results. */
   outcome(call: Call, frame: ResponseFrame): Outcome | InputRequired | Outdated
 }

@@ -151,7 +151,7 @@ export class LegacyClientLeg implements ClientLeg {
     }
   }
 
-  /** Servers without a session hear it with every request. */
+  /** Servers without a session get the level with every request. */
   #setLevel(frame: RequestFrame): Received {
     const level = frame.params.members.string('level')
     if (level !== undefined && severity(level) >= 0) {
@@ -165,7 +165,7 @@ export class LegacyClientLeg implements ClientLeg {
     return { kind: 'refused', error }
   }
 
-  /** What the server has chosen holds for both sides; a client that was refused may begin anew. */
+  /** The revision that the server has chosen holds for both sides; a client that was refused may begin anew. */
   #passed(outcome: Outcome): void {
     // A server without a handshake chooses nothing.
     if (outcome.kind === 'result') return

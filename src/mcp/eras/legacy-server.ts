@@ -40,7 +40,7 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
       answer.kind === 'error'
         ? { kind: 'refused' as const, why: refusal(answer) }
         : readHandshake(handshakeOf(answer))
-    // What the proxy cannot speak is no answer of the server's to its client.
+    // The client gets no answer with a revision that the proxy does not speak.
     if (answer.kind === 'error' || opened.kind === 'opened') opening?.settle(passedOn(answer))
     if (opened.kind === 'opened') voice.notify('notifications/initialized')
     return opened
@@ -63,7 +63,7 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
     return { kind: 'answered', frame, edits: NO_EDITS, form: 'bare' }
   }
 
-  /** What the members of a stateless request say to a server without a handshake means nothing to this one. */
+  /** Members of a stateless request that are only for servers without a handshake. */
   #unsaid({ params: { members, meta } }: RequestFrame): readonly Edit[] {
     return bothEdits(cutNamed(meta, requestMetaKeys, 'meta'), cutNamed(members, inputMembers, 'input'))
   }

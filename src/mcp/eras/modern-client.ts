@@ -29,14 +29,14 @@ import { errorEdits, resultEdits, typedResult } from './results.js'
 
 const DISCOVER = 'server/discover'
 
-/** Servers come and go with a reload, and nobody is told of that here. */
+/** A reload changes the servers, and stateless clients get no notification of it. */
 const DESCRIPTION_TTL_MS = 60_000
 
 /** Reads the requests of one client, and writes its answers; what it keeps of a request saves the reading of the next. */
 export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
   readonly #identity: ServerIdentity
   readonly #sender: Pick<StatelessContext, 'principal' | 'isSeveral'>
-  /** What the latest request said of itself, and what that means. */
+  /** The `_meta` of the latest request, and its context. */
   #said: string | undefined
   #context: StatelessContext | undefined
 

@@ -37,7 +37,7 @@ export class ModernServerLeg implements ServerLeg, ServerSpeech {
   /** Whether the server has the extension Tasks. */
   #hasTasks = false
 
-  /** `hasChanged` hears when the server refuses the revision that it spoke before. */
+  /** `hasChanged` is called when the server refuses the revision that it spoke before. */
   constructor(identity: ServerIdentity, hasChanged = (): void => {}) {
     this.#claims = new Claims(identity)
     this.#hasChanged = hasChanged
@@ -57,7 +57,7 @@ export class ModernServerLeg implements ServerLeg, ServerSpeech {
     return voice.probe(DISCOVER, this.params('{}'))
   }
 
-  /** What the server's answer to `server/discover` makes of it. */
+  /** Opens the server with its answer to `server/discover`. */
   opened(answer: ResponseFrame, opening: Call | undefined): Opened {
     const spoken = spokenIn(answer)
     if (answer.kind === 'error' || spoken.kind !== 'ours')
@@ -116,7 +116,7 @@ function factsIn(description: Line): ServerFacts {
   }
 }
 
-/** The answer to the `initialize` of a client that is to see the server as it is. */
+/** The answer to the `initialize` of a client that sees the server without the proxy's names. */
 function handshakeFor({ client }: Call, description: Line): string {
   const members = membersOf(description)
   const info = membersAt(description, members?.span('_meta'))?.span(SERVER_INFO)
@@ -141,7 +141,7 @@ function refusal(frame: ResponseFrame): string {
   return `it answered ${DISCOVER} with ${frame.line.toString('utf8', start, end)}`
 }
 
-// What a server's answer to `server/discover` says of the revisions that it speaks.
+// The revisions that a server speaks, from its answer to `server/discover`.
 //
 // MCP 2026-07-28, stdio and Streamable HTTP, Backward Compatibility. No single error number decides: servers that begin
 // with a handshake refuse a question that they do not know in many ways.

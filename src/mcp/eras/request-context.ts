@@ -1,4 +1,4 @@
-// What a stateless request says of itself in `_meta`: how it is read, and how it is written for a client with a session.
+// The `_meta` of a stateless request: how it is read, and how it is written for a client with a session.
 //
 // MCP 2026-07-28, Overview: `_meta`. Nothing of it holds for another request.
 
@@ -30,7 +30,7 @@ export function claimedVersion({ params }: RequestFrame): string {
   return params.meta.string(requestMeta.version) ?? ''
 }
 
-/** What is missing of what a request has to say of itself, or is of the wrong type. */
+/** The first required member of `_meta` that is missing or of the wrong type. */
 export function claimFault(frame: RequestFrame): ErrorBody | undefined {
   const { meta } = frame.params
   if (meta.string(requestMeta.version) === undefined) return mistyped(requestMeta.version, 'a string')
@@ -74,7 +74,7 @@ export function statelessContext(
 /** Longer words are not compared with those of the request before. */
 const SAID_LENGTH_MAX = 4096
 
-/** All that a request says of itself, as it is written; undefined where that is long. */
+/** The reserved members of `_meta` as raw text; undefined if that is long. */
 export function saidIn(frame: RequestFrame): string | undefined {
   const { meta, metaSpan } = frame.params
   if (metaSpan === undefined) return undefined
@@ -106,13 +106,13 @@ function mistyped(key: string, what: string): ErrorBody {
   return invalidParams(`'${parameter}' must be ${what}`, { parameter })
 }
 
-// What every request to a server without a handshake says of itself. Into a request of a client that has opened a session it
-// is inserted, from what the client has said when it opened that.
+// The members of `_meta` that a server without a handshake needs. The proxy inserts them into a request of a client with a
+// session, from the client's `initialize`.
 
-/** What the proxy declares where it asks about a task itself. */
+/** The capabilities of the proxy when it asks about a task itself. */
 const ownTasks: ClientCapabilities = { json: tasksRequired, names: new Set(['extensions']) }
 
-/** What a request says of one client, as raw JSON. */
+/** The members of one client, as raw JSON. */
 interface Claim {
   readonly level: string | undefined
   readonly members: string
@@ -132,7 +132,7 @@ export class Claims {
     this.#info = identityJson(identity)
   }
 
-  /** The params of a request of the proxy's own, during which nobody can be asked anything. */
+  /** The params of a request of the proxy itself, which answers no questions. */
   own(params: string, isAboutTasks: boolean): string {
     const { members } = this.#claim(isAboutTasks ? ownTasks : noCapabilities, undefined)
     const meta = `"_meta":{${members}}`
@@ -163,7 +163,7 @@ export class Claims {
   }
 }
 
-/** What the client can be asked, without what has no meaning where there is no session. */
+/** The capabilities of the client, without the members that have a meaning only in a session. */
 function declared({ json }: ClientCapabilities): string {
   const line = toLine(json)
   const members = membersOf(line)
@@ -175,7 +175,7 @@ function declared({ json }: ClientCapabilities): string {
   return splice(line, inOrder(edits)).toString()
 }
 
-/** Behind what a request has in `_meta` already, or in a `_meta` or `params` of their own. */
+/** Inserts the members into the `_meta` of a request, which is made if the request has none. */
 function inserted(frame: RequestFrame, claim: Claim): readonly Edit[] {
   const { span, members, meta, metaSpan } = frame.params
   const said = claim.members

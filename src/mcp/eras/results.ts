@@ -23,7 +23,7 @@ import { COMPLETE, isObject, resultMembers, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions.js'
 import { wrapping } from '../structured-wrap.js'
 
-/** A result of the proxy's own, which is raw JSON, with its type; a list is out of date at once. */
+/** Adds the type to a result of the proxy itself, which is raw JSON; a list gets the hint that it is out of date. */
 export function typedResult(result: string | Uint8Array, isList: boolean): string | Uint8Array {
   const head = `{${isList ? `${COMPLETE},"ttlMs":0,"cacheScope":"private"` : COMPLETE}`
   if (typeof result === 'string') return result === '{}' ? `${head}}` : `${head},${result.slice(1)}`
@@ -46,11 +46,11 @@ function given(name: string, value: string, why: EditReason): Given {
 
 const complete = [given('resultType', '"complete"', 'result-type')]
 
-/** A resource of a server that does not say how long it holds is out of date at once, and for this client alone. */
+/** The hints of a resource whose server gives none: it is out of date, and for this client alone. */
 const stale = [...complete, given('ttlMs', '0', 'cache-hint'), given('cacheScope', '"private"', 'cache-hint')]
 
 /**
- * The edits that give a server's result its type; undefined for what is no result, or has a type that nobody knows.
+ * The edits that give a server's result its type; undefined for no object, or an unknown type.
  *
  * `isTask` says that the client has begun a task with it.
  */
@@ -92,25 +92,24 @@ function inserted(frame: ResultFrame, members: readonly Given[]): readonly Edit[
 
 /** The edits by which an error of a server becomes one that a stateless client knows. */
 export function errorEdits({ line, error }: ErrorFrame, form: Revision['form']): readonly Edit[] {
-  // Of two, or of one with escapes in its name, nobody knows which one a client reads.
+  // A client may read either of two members, or one with escapes in its name.
   return [...(membersAt(line, error) ?? [])].flatMap(({ key, value }): Edit[] => {
     if (stringAt(line, key) !== 'code') return []
     const code = numberIn(line, value)
     const known = statelessErrorCode(code, form)
-    // What is no number means nothing, and stays.
+    // A code that is no number has no meaning, and stays.
     return Object.is(known, code) ? [] : [{ ...value, bytes: Buffer.from(String(known)), why: 'error-code' }]
   })
 }
 
-/** What a client of a session is told by the answer of a server without a handshake. */
+/** The answer of a server without a handshake for a client of a session. */
 export type BareAnswer =
   /** The answer, with these edits. */
   | { readonly kind: 'edited'; readonly edits: readonly Edit[] }
-  /** What the model is to read in its place, as raw JSON. */
+  /** A result for the model in its place, as raw JSON. */
   | { readonly kind: 'result'; readonly result: string }
   | { readonly kind: 'error'; readonly error: ErrorBody }
 
-/** How the answer is told. */
 export function bareAnswer(call: Call, frame: ResponseFrame): BareAnswer {
   return frame.kind === 'error' ? bareError(call, frame) : bareResult(call, frame)
 }
