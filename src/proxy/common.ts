@@ -11,7 +11,7 @@ import { Unread } from './clients/flow.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
-import { ProcessLimit } from '../upstream/server/process-limit.js'
+import { Admission } from '../upstream/server/admission.js'
 import { StartTurns } from '../upstream/server/start-turns.js'
 import type { PeerWatch } from '../jsonrpc/peer.js'
 import type { Hop, WireTap } from '../jsonrpc/wire-tap.js'
@@ -23,7 +23,7 @@ export interface Common {
   readonly log: LogSink
   readonly limits: ConfiguredLimits
   readonly taps: Taps
-  readonly room: ProcessLimit
+  readonly admission: Admission
   readonly starts: StartTurns
   readonly unread: Unread
   readonly events: Emitter<ProxyEvents>
@@ -47,7 +47,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     log,
     limits,
     taps: new Taps(tap, runtime, log),
-    room: new ProcessLimit(upstream.processesMax),
+    admission: new Admission(upstream.processesMax),
     starts: new StartTurns(runtime),
     unread: new Unread(session.unreadBytesMax),
     events,

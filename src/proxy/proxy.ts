@@ -257,7 +257,7 @@ class PooledProxy implements McpProxy {
 
   /** What servers get that are opened now. */
   #around(marks: ProxyContext['marks']): ProxyContext {
-    const { events, taps, kept, room, starts, runtime, log } = this.#common
+    const { events, taps, kept, admission, starts, runtime, log } = this.#common
     const schema = this.#schema
     return {
       runtime,
@@ -275,7 +275,7 @@ class PooledProxy implements McpProxy {
       ownStart: this.#options.ownStart ?? 'with-call',
       graces: { startupMs: this.#config.startupGraceMs, firstMs: this.#config.firstGraceMs },
       sessionIdleMs: this.#config.sessionProcessIdleMs || undefined,
-      room,
+      admission,
       starts,
     }
   }

@@ -13,6 +13,8 @@ const dead: Script = (_method, _params, child) => {
   return undefined
 }
 
+const { restart } = limits.upstream
+
 const mute: Script = (method, ...rest) => (method === 'tools/call' ? undefined : polite(method, ...rest))
 
 interface Run {
@@ -61,18 +63,28 @@ const clientsOf = async ({ client }: Run, count: number): Promise<RawClient[]> =
 }
 
 describe('the clients of a broken server', () => {
-  test('start it as often as one client would, and not at all when they call no more', async (t) => {
-    const world = await run(t, dead)
-    const clients = await clientsOf(world, 40)
-    for (let second = 0; second < 60; second++) {
+  test('start it once in each back-off interval, not at all when they call no more, and disturb no other process', async (t) => {
+    const world = await run(t, polite)
+    const [served, ...clients] = await clientsOf(world, 201)
+    await within(world, served?.call('s__t'))
+    const [healthy] = world.runtime.children
+    world.runtime.script = (method, params, child) =>
+      (child === healthy ? polite : dead)(method, params, child)
+    for (let round = 0; round < 45; round++) {
       const answers = Promise.all(clients.map((client) => client.call('s__t')))
       for (const heard of (await within(world, answers)) ?? [])
         assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
+      assert.equal((await within(world, served?.call('s__t')))?.text.includes('"content":[]'), true)
     }
-    const { length } = world.runtime.children
-    assert(length >= 5 && length <= 10, `${length} starts`)
+    const [, ...broken] = world.runtime.children
+    const starts = broken.map(({ startedAt }) => startedAt)
+    // The first crashes within the window open the breaker; then each hold ends with one attempt.
+    const [first, ...holds] = starts.slice(restart.crashesMax - 1)
+    const intervals = holds.map((at, index) => at - ([first, ...holds][index] ?? 0))
+    assert(intervals.length >= 2, `${starts.length} starts`)
+    for (const ms of intervals) assert(ms >= 0.8 * restart.holdMs, `${ms} ms between two attempts`)
     await world.runtime.pass(600_000)
-    assert.equal(world.runtime.children.length, length)
+    assert.equal(world.runtime.children.length, starts.length + 1)
   })
 
   test('all get the process that has come back, though they called at once', async (t) => {

@@ -12,7 +12,7 @@ import { fromTransport } from '../contracts/errors.js'
 import type { HttpDialer } from '../http/http-dialer.js'
 import { Server } from '../server/server.js'
 import type { ProxyContext } from '../server/context.js'
-import { ProcessLimit } from '../server/process-limit.js'
+import { Admission } from '../server/admission.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 
@@ -49,7 +49,7 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstrea
     ...around,
     leg: (protocol, memory) => around.leg(config.kind === 'sse' ? 'handshake' : protocol, memory),
     // A session is no process of ours.
-    room: new ProcessLimit(Infinity),
+    admission: new Admission(Infinity),
   })
 }
 

@@ -12,7 +12,7 @@ import type { KeptLists } from './kept-view.js'
 import type { MarkedTools } from './lists.js'
 import type { UpstreamLimits } from './limits.js'
 import type { Reports, UpstreamNews } from './reports.js'
-import type { ProcessLimit } from './process-limit.js'
+import type { Admission } from './admission.js'
 import type { StartTurns } from './start-turns.js'
 import type { Restarts } from './restarts.js'
 import type { RunningProcess } from '../contracts/running-process.js'
@@ -40,8 +40,8 @@ export interface ProxyContext {
   readonly graces: { readonly startupMs: number; readonly firstMs: number }
   /** How long a process of one client outlives that client's last word; undefined is as long as the client. */
   readonly sessionIdleMs: number | undefined
-  /** Of the processes that may run in all. */
-  readonly room: ProcessLimit
+  /** The places of the processes that may run in all. */
+  readonly admission: Admission
   /** When they start. */
   readonly starts: StartTurns
 }

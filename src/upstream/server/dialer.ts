@@ -2,8 +2,8 @@
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
-import { thatServer } from '../contracts/errors.js'
 import type { RunningProcess } from '../contracts/running-process.js'
+import type { Lease } from './admission.js'
 import type { ServerContext } from './context.js'
 import type { ProcessReport, Reports } from './reports.js'
 
@@ -13,7 +13,7 @@ export interface Started {
   readonly report: ProcessReport
 }
 
-/** Starts processes of one server, or connects to it, as far as `processesMax` allows. */
+/** Starts processes of one server, or connects to it. */
 export class Dialer {
   readonly #context: Omit<ServerContext, 'dialer' | 'reports'>
   readonly #known: KnownServer
@@ -48,11 +48,17 @@ export class Dialer {
     return true
   }
 
-  /** The adopted server, or another one. @throws UpstreamError when there is no room for one more */
-  take(): Started {
-    const started = this.#adopted ?? this.#started(this.#dial())
+  /** The adopted server, or another one, which holds the lease until it has ended. */
+  take(lease: Lease | undefined): Started {
+    const adopted = this.#adopted
     this.#adopted = undefined
-    return started
+    if (adopted !== undefined) {
+      lease?.release()
+      return adopted
+    }
+    const dialed = this.#context.dial(this.#known)
+    void dialed.ended.then(() => lease?.release())
+    return this.#started(dialed)
   }
 
   /** A server has shaken hands. */
@@ -67,18 +73,6 @@ export class Dialer {
 
   #started(dialed: Dialed): Started {
     return { dialed, report: this.#reports.begin(dialed) }
-  }
-
-  #dial(): Dialed {
-    const { limits, room, service } = this.#context
-    const release = room.take()
-    if (release === undefined) {
-      const what = `cannot be started: ${limits.processesMax} processes run already, which is processesMax`
-      throw thatServer(service, 'overloaded', what)
-    }
-    const dialed = this.#context.dial(this.#known)
-    void dialed.ended.then(release)
-    return dialed
   }
 }
 

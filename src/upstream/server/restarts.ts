@@ -13,6 +13,7 @@ import {
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ServerConnection } from './connection.js'
 import type { ServerContext } from './context.js'
+import type { Starter } from './starter.js'
 import { within } from '../../runtime/deadline.js'
 
 /** How crashes are answered. */
@@ -174,12 +175,6 @@ export class Restarts {
 // use makes it without a call, since clients wait for the news that the server is back; the process of one client that
 // nothing is wanted of stays down until its next call.
 
-/** A connection that is being opened; `ready` rejects with UpstreamError. */
-export interface OpeningConnection {
-  readonly connection: ServerConnection
-  readonly ready: Promise<unknown>
-}
-
 /** The share of a call's time that a start waits for the end of the process before it. */
 const REST_WAIT_SHARE = 12
 
@@ -207,21 +202,10 @@ type State =
   /** It starts when `timer` runs out, where there is one, or for a call. */
   | { readonly kind: 'waiting'; readonly timer: Timer | undefined }
 
-/** The conditions under which a process starts. */
-export interface StartConditions {
-  /** Resolves when it is known that the process is needed; undefined when that is known. */
-  known(): Promise<void> | undefined
-  /** Makes room for one more process; undefined when there is some. */
-  room(): Promise<void> | undefined
-  /** Whether the process is wanted without a call. */
-  isWanted(): boolean
-  open(): OpeningConnection
-}
-
 /** Opens connections, one at a time. */
 export class Supervisor {
   readonly #context: ServerContext
-  readonly #conditions: StartConditions
+  readonly #starter: Starter
   /** Changed by `#to` only. */
   #state: State = { kind: 'stopped' }
   /** The connection, when calls can start at once. */
@@ -237,9 +221,9 @@ export class Supervisor {
   /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
   #resting: Promise<void> | undefined
 
-  constructor(context: ServerContext, conditions: StartConditions) {
+  constructor(context: ServerContext, starter: Starter) {
     this.#context = context
-    this.#conditions = conditions
+    this.#starter = starter
   }
 
   /**
@@ -370,7 +354,7 @@ export class Supervisor {
   /** While the server is left alone, the start waits for the end of that. */
   #startIfWanted(): void {
     const { restarts } = this.#context
-    if (!this.#conditions.isWanted()) return
+    if (!this.#starter.isWanted) return
     if (restarts.isHeld) this.#wait(restarts.waitMs)
     else this.#start(false).catch(() => {})
   }
@@ -394,17 +378,14 @@ export class Supervisor {
     let start: Start | undefined
     try {
       if (this.#resting !== undefined) await this.#rested(this.#resting)
-      const known = this.#conditions.known()
-      if (known !== undefined) await known
+      const turn = this.#starter.turn()
+      if (turn !== undefined) await turn
       // Nothing is awaited between the last look and the beginning, so that one start at a time tries the server.
       for (let { trial } = restarts; trial !== undefined; trial = restarts.trial)
         await this.#tried(attempt, trial)
       // The breaker may have opened while this start waited.
       if (restarts.isHeld && !attempt.isProbe) throw this.#down('unavailable', 'is down')
       start = restarts.begin()
-      // A start that need not wait takes the place in the turn in which it was there.
-      const room = attempt.isCalled ? this.#conditions.room() : undefined
-      if (room !== undefined) await room
       // A server that has ended on a question is started once more, and not asked.
       const connection = (await this.#opened(attempt)) ?? (await this.#opened(attempt))
       this.#expect(attempt)
@@ -441,7 +422,10 @@ export class Supervisor {
    */
   async #opened(attempt: Attempt): Promise<ServerConnection | undefined> {
     this.#expect(attempt)
-    const { connection, ready } = this.#conditions.open()
+    const lease = await this.#starter.admit(attempt.isCalled)
+    if (this.#state !== attempt) lease?.release()
+    this.#expect(attempt)
+    const { connection, ready } = this.#starter.open(lease)
     attempt.connection = connection
     try {
       await ready
@@ -498,7 +482,7 @@ export class Supervisor {
   }
 
   #wait(delayMs: number | undefined): void {
-    const isTimed = delayMs !== undefined && this.#conditions.isWanted()
+    const isTimed = delayMs !== undefined && this.#starter.isWanted
     const timer = isTimed ? this.#context.runtime.setTimer(delayMs, () => this.#retry()) : undefined
     this.#to({ kind: 'waiting', timer })
   }

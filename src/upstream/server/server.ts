@@ -107,8 +107,8 @@ export class Server implements Upstream {
     if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
     const startsOnCall = this.#context.ownStart === 'with-call'
     const eraKnown = (): Promise<void> | undefined => (startsOnCall ? this.#eraKnown() : undefined)
-    const { capabilities: declared } = profile
-    const scope = { sharing, declared, opening, client: serial, startsOnCall, eraKnown }
+    const { capabilities: declared, principal } = profile
+    const scope = { sharing, declared, opening, client: serial, principal, startsOnCall, eraKnown }
     const own = this.#newLane(scope).join(client)
     if (startsOnCall && !this.isolated) own.defer(this.#commonLane('plain'))
     if (!startsOnCall || opening !== undefined) return own

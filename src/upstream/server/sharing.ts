@@ -26,6 +26,8 @@ export interface LaneScope {
   readonly opening: Call | undefined
   /** The serial of the one client; undefined where several share. */
   readonly client: number | undefined
+  /** The principal of the one client, where it has one. */
+  readonly principal?: string | undefined
   /**
    * Whether its processes start with the first call, and end when the client has been idle, even if it follows
    * resources.

@@ -8,12 +8,12 @@ import { callTimeout } from '../../mcp/call-failures.js'
 import { asUpstreamError, thatServer } from '../contracts/errors.js'
 import type { Timer } from '../../runtime/runtime.js'
 import type { ServerContext } from './context.js'
-import { ServerConnection } from './connection.js'
+import type { ServerConnection } from './connection.js'
 import type { Inbox } from './inbox.js'
-import type { IdleProcess } from './process-limit.js'
 import { holdsProcess, type LaneScope } from './sharing.js'
 import { Slots } from './slots.js'
-import { type OpeningConnection, Supervisor } from './restarts.js'
+import { Starter } from './starter.js'
+import { Supervisor } from './restarts.js'
 
 /** A call, and what it is to be sent with. */
 export interface Forward {
@@ -25,12 +25,12 @@ export interface Forward {
 const IDLE_CHECKS = 4
 
 /** Takes calls for one process. */
-export class Worker implements IdleProcess {
+export class Worker {
   readonly supervisor: Supervisor
   readonly #context: ServerContext
   readonly #scope: LaneScope
   readonly #inbox: Inbox
-  readonly #isFirst: boolean
+  readonly #starter: Starter
   readonly #onFree: (() => void) | undefined
   readonly #idleTimeoutMs: number | undefined
   readonly #slots: Slots
@@ -43,10 +43,6 @@ export class Worker implements IdleProcess {
   readonly #queued: CallQueue<Forward>
   /** A start is awaited, once for all calls that arrive. */
   #isOpening = false
-  /** Lets another install begin. */
-  #endInstall: () => void = () => {}
-  readonly #withdraw: (() => void) | undefined
-  #starts = 0
   #usedAt = 0
   #idle: Timer | undefined
 
@@ -65,21 +61,15 @@ export class Worker implements IdleProcess {
     this.#scope = scope
     this.#onFree = onFree
     this.#inbox = inbox
-    this.#isFirst = isFirst
-    const { concurrency, dialer, idleTimeoutMs, limits, namesCalls, room } = context
+    const { concurrency, idleTimeoutMs, limits, namesCalls } = context
     const { sharing, startsOnCall } = scope
-    this.supervisor = new Supervisor(context, {
-      known: () => this.#known(),
-      room: () => (dialer.hasAdopted ? undefined : room.free()),
-      isWanted: () => !startsOnCall || inbox.isFollowed || this.#arriving.size > 0,
-      open: () => this.#openConnection(),
-    })
+    this.#starter = new Starter(context, scope, inbox, this, isFirst)
+    this.supervisor = new Supervisor(context, this.#starter)
     this.#idleTimeoutMs = startsOnCall ? shortest(idleTimeoutMs, context.sessionIdleMs) : idleTimeoutMs
     const bytes = new QueueRoom(limits.outgoingBytesMax)
     this.#arriving = new CallQueue(bytes, concurrency + limits.queueMax)
     this.#queued = new CallQueue(bytes)
     this.#slots = new Slots(concurrency, limits.queueMax)
-    this.#withdraw = startsOnCall ? room.offer(this) : undefined
     // During a call of several clients a server may ask something: of such calls one runs at a time, unless the server says
     // which one it asks about. With one slot in all, they wait for it like everybody else.
     this.#isApart =
@@ -136,13 +126,15 @@ export class Worker implements IdleProcess {
     return this.#isOfSeveral && row.askable && connection.calls.mayAskOthers(client)
   }
 
+  /** Whether calls wait for the process itself. */
+  get hasArriving(): boolean {
+    return this.#arriving.size > 0
+  }
+
+  /** In monotonic milliseconds; undefined while the process is in use, or not there. */
   get idleSince(): number | undefined {
     const isIdle = this.supervisor.connection !== undefined && this.idle && !this.#inbox.isAtWork
     return isIdle ? this.#usedAt : undefined
-  }
-
-  yield(): Promise<void> {
-    return this.#rest()
   }
 
   /** Gives back the calls of a client that have not begun here, in the order in which they came. */
@@ -185,8 +177,7 @@ export class Worker implements IdleProcess {
 
   async close(): Promise<void> {
     this.#idle?.cancel()
-    this.#endInstall()
-    this.#withdraw?.()
+    this.#starter.close()
     await this.supervisor.close()
   }
 
@@ -257,46 +248,20 @@ export class Worker implements IdleProcess {
     call.fail(thatServer(this.#context.service, 'overloaded', what).body)
   }
 
-  /** Resolves when the process may start; undefined when it may now. */
-  #known(): Promise<void> | undefined {
-    const eraKnown = this.#scope.eraKnown?.()
-    return eraKnown === undefined ? this.#turn() : eraKnown.then(() => this.#turn())
+  /** The process takes calls from now on, and may rest before it has had one. */
+  onOpened(isTyped: boolean): void {
+    // A server without sessions sends no requests, so its calls need not run one at a time.
+    if (this.#isApart && this.#slots.idle && this.#askable.idle)
+      this.#askable = isTyped ? this.#slots : new Slots(1, this.#context.limits.queueMax)
+    this.#usedAt = this.#context.runtime.now()
+    this.#watchIdle()
   }
 
-  #turn(): Promise<void> | undefined {
-    const { dialer, installs, kind, keptLists, starts } = this.#context
-    if (kind !== 'stdio' || dialer.hasAdopted) return undefined
-    if (installs !== true || keptLists.kept?.description !== undefined) return starts.take()
-    return starts.install().then((end) => {
-      this.#endInstall = end
-      if (this.#inbox.isClosed) end()
-      return starts.take()
-    })
-  }
-
-  #openConnection(): OpeningConnection {
-    const { dialer } = this.#context
-    const { client, declared, opening } = this.#scope
-    const { dialed, report } = dialer.take()
-    const connection = new ServerConnection(dialed, this.#context, this.#inbox, this)
-    const ready = connection.start(declared, opening).then((server) => {
-      dialer.connected()
-      this.#chooseSlots(connection.isTyped)
-      this.#inbox.opened(connection, server, this.#isFirst)
-      void this.#inbox.reading.then(() => report.ready(server, this.#inbox.lists.items('tools').length))
-      // It is free from now on, and may rest before it has had a call.
-      this.#usedAt = this.#context.runtime.now()
-      this.#watchIdle()
-    })
-    void ready.catch((error: unknown) => report.failed(error)).then(() => this.#endInstall())
-    report.usedBy(connection, client, this.#starts++, () => this.#inbox.isClosed)
-    return { connection, ready }
-  }
-
-  /** A server without sessions sends no requests, so its calls need not run one at a time. */
-  #chooseSlots(isTyped: boolean): void {
-    if (!this.#isApart || !this.#slots.idle || !this.#askable.idle) return
-    this.#askable = isTyped ? this.#slots : new Slots(1, this.#context.limits.queueMax)
+  /** Another process needs the place of this one, which was idle a moment ago. */
+  onLeaseLost(connection: ServerConnection): void {
+    if (connection !== this.supervisor.connection) return
+    if (this.idle) void this.#rest()
+    else this.supervisor.succeed(connection, 'another process needs its place', true)
   }
 
   #watchIdle(delayMs = this.#idleTimeoutMs): void {
