@@ -14,17 +14,10 @@ import { Agent, type IncomingMessage, type ServerResponse, createServer, request
 import type { Readable, Writable } from 'node:stream'
 import { parseArgs } from 'node:util'
 
-import { exitWithStdin } from './http-ends.js'
+import { exitWithStdin, idOf, readLines } from './http-ends.js'
 
-const LF = 10
 const LINE_END = Buffer.from('\n')
-const ID = Buffer.from('"id":')
-const JSONRPC = Buffer.from('{"jsonrpc"')
-/** An id that stands last is in these. */
-const END_BYTES = 64
 const EMPTY = Buffer.alloc(0)
-/** An id of the bench is a number; this is more than it has. */
-const ID_BYTES_MAX = 24
 const KEEP_ALIVE_MS = 120_000
 
 const agent = new Agent({ keepAlive: true })
@@ -58,39 +51,12 @@ function toHttp(url: URL): Handler {
   }
 }
 
-/** The bytes of the number after the first `"id":`, or the last where it does not stand at the start; empty without one. */
-function idOf(pieces: readonly Buffer[]): string {
-  const [first = EMPTY] = pieces
-  if (first.subarray(0, JSONRPC.length).equals(JSONRPC)) return idAt(first, first.indexOf(ID))
-  const end = Buffer.concat(pieces.slice(-2).map((piece) => piece.subarray(-END_BYTES)))
-  return idAt(end, end.lastIndexOf(ID))
-}
-
-function idAt(bytes: Buffer, found: number): string {
-  const at = found + ID.length
-  return found < 0 ? '' : (/^\d+/.exec(bytes.toString('latin1', at, at + ID_BYTES_MAX))?.[0] ?? '')
-}
-
 function writeLine(to: Writable, pieces: readonly Buffer[]): void {
   // A corked stream hands all the pieces to one writev, uncopied.
   to.cork()
   for (const piece of pieces) to.write(piece)
   to.write(LINE_END)
   to.uncork()
-}
-
-/** Calls `line` with the pieces of every line, without its end. */
-function readLines(from: Readable, line: (pieces: readonly Buffer[]) => void): void {
-  let pieces: Buffer[] = []
-  from.on('data', (chunk: Buffer) => {
-    let at = 0
-    for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, at)) {
-      line([...pieces, chunk.subarray(at, end)])
-      pieces = []
-      at = end + 1
-    }
-    if (at < chunk.length) pieces.push(chunk.subarray(at))
-  })
 }
 
 const lengthOf = (pieces: readonly Buffer[]) => pieces.reduce((sum, { length }) => sum + length, 0)

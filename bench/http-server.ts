@@ -11,7 +11,7 @@ import { randomUUID } from 'node:crypto'
 import { type Socket, createServer } from 'node:net'
 import { parseArgs } from 'node:util'
 
-import { exitWithStdin } from './http-ends.js'
+import { exitWithStdin, readMessages } from './http-ends.js'
 import { resultOf } from './rare.js'
 import {
   CALL_AFTER_ID,
@@ -27,9 +27,6 @@ import {
   stringBody,
 } from './wire.js'
 
-const HEAD_END = Buffer.from('\r\n\r\n')
-const HEAD_BYTES_MAX = 64 * 1024
-const BODY_BYTES_MAX = 64 * 1024 * 1024
 const COMMA = 44
 const COLON = 58
 const TOOLS = 3
@@ -145,64 +142,8 @@ function answer(socket: Socket, start: string, body: Buffer): void {
   else socket.write(head('405 Method Not Allowed', 0, 'Allow: POST, DELETE\r\n'))
 }
 
-/** Cuts what one socket sends into requests. */
-class Requests {
-  readonly #socket: Socket
-  #pieces: Buffer[] = []
-  #bytes = 0
-  /** Fewer bytes than this make no whole request. */
-  #wanted = 0
-
-  constructor(socket: Socket) {
-    this.#socket = socket
-  }
-
-  push(chunk: Buffer): void {
-    this.#pieces.push(chunk)
-    this.#bytes += chunk.length
-    if (this.#bytes < this.#wanted) return
-    let rest = this.#pieces.length === 1 ? chunk : Buffer.concat(this.#pieces)
-    this.#wanted = 0
-    while (rest.length > 0) {
-      const used = this.#take(rest)
-      if (used === 0) break
-      rest = rest.subarray(used)
-    }
-    this.#pieces = rest.length === 0 ? [] : [rest]
-    this.#bytes = rest.length
-  }
-
-  /** Answers the request at the start of `bytes` and gives its length; 0 when it is not whole. */
-  #take(bytes: Buffer): number {
-    const end = bytes.indexOf(HEAD_END)
-    if (end < 0) {
-      if (bytes.length > HEAD_BYTES_MAX) throw new Error('a head that is too long')
-      return 0
-    }
-    const start = bytes.toString('latin1', 0, end)
-    const length = Number(/\r\ncontent-length: *(\d+)/i.exec(start)?.[1] ?? 0)
-    if (length > BODY_BYTES_MAX || /\r\ntransfer-encoding:/i.test(start))
-      throw new Error('a body that is not read')
-    const whole = end + HEAD_END.length + length
-    this.#wanted = whole
-    if (bytes.length < whole) return 0
-    this.#wanted = 0
-    answer(this.#socket, start, bytes.subarray(end + HEAD_END.length, whole))
-    return whole
-  }
-}
-
 const server = createServer({ noDelay: true }, (socket) => {
-  const requests = new Requests(socket)
-  socket.on('data', (chunk: Buffer) => {
-    try {
-      requests.push(chunk)
-    } catch (error) {
-      process.stderr.write(`http-server: ${String(error)}\n`)
-      socket.destroy()
-    }
-  })
-  socket.on('error', () => socket.destroy())
+  readMessages(socket, (start, body) => answer(socket, start, body))
 })
 server.listen(Number(flags.port), '127.0.0.1')
 exitWithStdin()

@@ -71,15 +71,18 @@ export function httpServerSpec(place: Place): HttpSpec {
 
 /** In front of the stdio server, or of the HTTP server at `url`. */
 export function httpForwarderSpec(place: Place, url: string | undefined): HttpSpec {
+  return referenceSpec('forwarder', 'http-forwarder.js', place, url)
+}
+
+/** Likewise, with sockets of its own and without `node:http`. */
+export function httpRawSpec(place: Place, url: string | undefined): HttpSpec {
+  return referenceSpec('raw sockets', 'http-raw.js', place, url)
+}
+
+function referenceSpec(way: Way, file: string, place: Place, url: string | undefined): HttpSpec {
   const to = url === undefined ? ['--', ...serverArgv(place, TOOLS)] : ['--to', url]
-  const argv = (port: number) => [
-    process.execPath,
-    program('http-forwarder.js'),
-    '--port',
-    String(port),
-    ...to,
-  ]
-  return { way: 'forwarder', argv, toolPrefix: '', payload: place.payload }
+  const argv = (port: number) => [process.execPath, program(file), '--port', String(port), ...to]
+  return { way, argv, toolPrefix: '', payload: place.payload }
 }
 
 /** Likewise; undefined while the proxy is not built. */

@@ -112,6 +112,15 @@ const overHttp: readonly Line[] = [
   eachLeg('1 MB results, throughput', '1 MB results, throughput'),
   eachLeg('10 MB results, throughput', '10 MB results, throughput'),
   eachLeg('whole sessions per second', 'whole sessions, 4 connections'),
+  eachLeg(
+    'small calls, 32 connections, throughput / raw sockets',
+    'small calls, 32 connections, throughput (raw)',
+  ),
+  eachLeg(
+    "one call at a time, latency added / raw sockets'",
+    "one call at a time, latency added / forwarder's (raw)",
+  ),
+  eachLeg('whole sessions per second / raw sockets', 'whole sessions, 4 connections (raw)'),
   eachWay(
     'cold start to the first answer of `/health`, over an empty Node process',
     'cold start to the first answer of /health, over an empty Node process',

@@ -35,6 +35,7 @@ export type Way =
   | 'direct'
   | 'relay'
   | 'forwarder'
+  | 'raw sockets'
   | 'proxy'
   | 'proxy, prefix: false'
   | 'other build'

@@ -8,7 +8,7 @@ import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import { hostAndPort } from './address.js'
 import { Channel, type ChannelUser } from './channel.js'
 import type { HttpClientLimits } from './options.js'
-import { asError } from './trouble.js'
+import { asError } from './failure.js'
 
 /** A request that waits until there may be another connection. */
 interface Waiting {

@@ -1,7 +1,9 @@
-// A response whose head has come, while its body comes.
+// A response whose head has come, and the readers of its body: a message, an event stream, or the beginning of anything else.
 
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import type { HeaderFields } from '../http1/grammar.js'
+import { WholeBody } from '../http1/whole-body.js'
+import { type SseLimits, SseParser, type SseSink } from '../sse/parser.js'
 import type { ResponseHead } from './response-head.js'
 
 /** The reader of a body. `end` or `cut` is called once, unless the answer is dropped before. */
@@ -95,4 +97,84 @@ export class HttpAnswer {
     this.#closed = undefined
     closed?.()
   }
+}
+
+/** `undefined` when the body was cut, which `error` may be about, or is longer than allowed. */
+type Done = (body: WholeBody | undefined, why: 'cut' | 'too-large' | undefined, error?: Error) => void
+
+/** Reads a whole body. */
+export function readWhole(answer: HttpAnswer, bytesMax: number, done: Done): void {
+  if (Number(answer.get('content-length') ?? 0) > bytesMax) {
+    answer.drop()
+    return done(undefined, 'too-large')
+  }
+  const body = new WholeBody()
+  answer.readBy({
+    data: (chunk) => {
+      if (body.bytes + chunk.length <= bytesMax) return body.add(chunk)
+      answer.drop()
+      done(undefined, 'too-large')
+    },
+    end: () => done(body, undefined),
+    cut: (error) => done(undefined, 'cut', error),
+  })
+}
+
+/** Reads the beginning of a body, for an error message. */
+export function readExcerpt(answer: HttpAnswer, bytesMax: number, done: (text: string) => void): void {
+  const parts: Buffer[] = []
+  let bytes = 0
+  const shown = isCompressed(answer) ? 0 : bytesMax
+  const finish = (): void => done(Buffer.concat(parts).subarray(0, shown).toString('utf8'))
+  answer.readBy({
+    data: (chunk) => {
+      parts.push(chunk)
+      bytes += chunk.length
+      if (bytes < bytesMax) return
+      answer.drop()
+      finish()
+    },
+    end: finish,
+    cut: finish,
+  })
+}
+
+/** Reads an event stream until its end, in order or not. */
+export function readEvents(
+  answer: HttpAnswer,
+  limits: SseLimits,
+  sink: SseSink,
+  ended: (error?: Error) => void,
+): SseParser {
+  const parser = new SseParser(sink, limits)
+  answer.readBy({ data: (chunk: Buffer) => parser.push(chunk), end: () => ended(), cut: ended })
+  return parser
+}
+
+/** Reads and forgets a body of which nothing is wanted, so that its connection can be used again. */
+export function discard(answer: HttpAnswer, bytesMax: number): void {
+  answer.spare()
+  readExcerpt(answer, bytesMax, () => {})
+}
+
+/** Whether it is a stream of events that can be read. */
+export function isEventStream(answer: HttpAnswer): boolean {
+  return answer.status === 200 && mediaType(answer) === 'text/event-stream' && !isCompressed(answer)
+}
+
+/** The media type of a body, without its parameters. */
+export function mediaType(answer: HttpAnswer): string {
+  const [type = ''] = (answer.get('content-type') ?? '').split(';', 1)
+  return type.trim().toLowerCase()
+}
+
+/** Whether the body is compressed, although every request asks for none (`Accept-Encoding: identity`). */
+export function isCompressed(answer: HttpAnswer): boolean {
+  return contentCodings(answer).length > 0
+}
+
+/** What was done to a body (RFC 9110, section 8.4); there may be several fields, and each may name several. */
+export function contentCodings(answer: HttpAnswer): string[] {
+  const said = answer.all('content-encoding').flatMap((field) => field.split(','))
+  return said.map((coding) => coding.trim()).filter((coding) => !/^(?:identity)?$/i.test(coding))
 }

@@ -6,7 +6,7 @@
 // the time of `Retry-After`.
 
 import type { HttpAnswer } from './answer.js'
-import type { HttpTrouble } from './trouble.js'
+import type { HttpTrouble } from './failure.js'
 import type { HttpTarget } from './options.js'
 import { retryAfterMs } from './pause.js'
 

@@ -12,7 +12,7 @@ import type { HttpAgent } from './agent.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
 import type { ResponseHead } from './response-head.js'
 import { ResponseReader, type ResponseSink } from './response-reader.js'
-import { asError } from './trouble.js'
+import { asError } from './failure.js'
 
 /** A socket; what only real ones have may be missing. */
 export type HttpSocket = Duplex & {

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { type SecureContext, type TLSSocket, connect, createSecureContext } from 'node:tls'
 import { TCP_KEEP_ALIVE_MS } from '../http1/write.js'
 import type { SocketPlace } from '../../runtime/runtime.js'
-import { SocketTroubleError, asError } from './trouble.js'
+import { SocketTroubleError, asError } from './failure.js'
 
 /** Certificates and a key, as PEM. */
 export interface TlsMaterial {

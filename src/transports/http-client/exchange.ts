@@ -4,13 +4,11 @@
 // there may be a better one: neither got to the server behind. The response to the last request counts.
 
 import { TransportError } from '../../jsonrpc/errors.js'
-import type { HttpAnswer } from './answer.js'
-import { discard, mediaType } from './body.js'
+import { type HttpAnswer, discard, mediaType } from './answer.js'
 import type { Channel, ChannelUser } from './channel.js'
 import type { Credential, CredentialVerdict } from './credentials.js'
-import { paused, takenBack } from './failure.js'
+import { paused, takenBack, type HttpTrouble, socketTrouble } from './failure.js'
 import type { HttpAsk, HttpSession } from './session.js'
-import { type HttpTrouble, socketTrouble } from './trouble.js'
 
 /** Exactly one of the two is called, unless the exchange is cancelled. */
 export interface ExchangeHandler {

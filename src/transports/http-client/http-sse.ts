@@ -10,16 +10,22 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type Outgoing, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import { resolvedAddress } from './address.js'
 import type { HttpAgent } from './agent.js'
-import type { HttpAnswer } from './answer.js'
+import { type HttpAnswer, isEventStream, mediaType, readEvents, readExcerpt } from './answer.js'
 import { Attempts } from './attempts.js'
-import { isEventStream, mediaType, readEvents, readExcerpt } from './body.js'
 import { HttpMessages } from './messages.js'
 import { HttpExchange } from './exchange.js'
-import { failure, incomplete, notAMessage, redirected, refused, unreachable } from './failure.js'
+import {
+  failure,
+  incomplete,
+  notAMessage,
+  redirected,
+  refused,
+  unreachable,
+  type HttpTrouble,
+} from './failure.js'
 import type { HttpTarget } from './options.js'
 import { HttpPost, type PostOwner } from './post.js'
 import { HttpSession } from './session.js'
-import type { HttpTrouble } from './trouble.js'
 
 /** One session with one server. */
 export class SseClientConnection implements Connection, PostOwner {

@@ -1,22 +1,47 @@
-// One message of ours on its way: the POST that carries it, and what becomes of it.
+// One message of ours on its way: the POST that carries it, and the response, as JSON or as an event stream.
+//
+// A stream may be cut before the response has come, and is resumed where it was, as often as the server likes (MCP
+// 2025-11-25, Transports: resumability and redelivery).
 
+import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import type { MessageHead } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
-import type { LongLine } from '../../jsonrpc/fast/long-line.js'
+import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
-import type { HttpAnswer } from './answer.js'
+import type { WholeBody } from '../http1/whole-body.js'
+import { LONG_BYTES_MIN } from '../long-lines.js'
+import type { SseParser } from '../sse/parser.js'
+import {
+  type HttpAnswer,
+  contentCodings,
+  discard,
+  isCompressed,
+  mediaType,
+  readEvents,
+  readExcerpt,
+  readWhole,
+} from './answer.js'
 import { Attempts } from './attempts.js'
-import { discard, mediaType, readExcerpt } from './body.js'
-import { type ReceivedMessage, versionIn } from './envelope.js'
+import { type ReceivedMessage, answers, versionIn } from './envelope.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
-import { errorTo, failure, forgetsSession, paused, redirected, refused, unreachable } from './failure.js'
-import { HttpReply } from './reply.js'
+import {
+  type HttpTrouble,
+  compressed,
+  errorTo,
+  failure,
+  forgetsSession,
+  incomplete,
+  notAMessage,
+  paused,
+  redirected,
+  refused,
+  unreachable,
+} from './failure.js'
 import type { HttpMessages } from './messages.js'
 import type { HttpSession } from './session.js'
-import type { HttpTrouble } from './trouble.js'
 
 /** Hears what a message of its connection means for the others. */
 export interface PostOwner {
@@ -50,15 +75,20 @@ export class HttpPost implements ExchangeHandler, Waiting {
   readonly #messages: HttpMessages
   readonly #session: HttpSession
   readonly #owner: PostOwner
-  /** Undefined until something goes wrong. */
+  /** Undefined until something goes wrong; counts the attempts to get the rest of a response too. */
   #attempts: Attempts | undefined
   #exchange: HttpExchange | undefined
-  #reply: HttpReply | undefined
+  /** The response that is being read, and its events. */
+  #source: HttpAnswer | undefined
+  #parser: SseParser | undefined
+  #lastEventId: string | undefined
+  /** Whether the answer has come; the stream that brought it may go on. */
+  #isAnswered = false
   /** What it waits in, and its place there. */
   #waits: Waits
   #wait: Wait
   readonly #elsewhere: boolean
-  /** Whether anybody still waits for an answer. */
+  /** Whether the sender still waits for an answer. */
   #awaited = true
   #ended = false
 
@@ -90,7 +120,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
   send(): void {
     if (this.#ended) return
     if (this.#session.target.pause.leftMs > 0) {
-      if (this.attempts.afterPause(() => this.send())) return
+      if (this.#attempted.afterPause(() => this.send())) return
       // Later: whoever sends is not ready yet to hear that it failed.
       return void setImmediate(() => this.#fail(paused(this.#session.target)))
     }
@@ -107,7 +137,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
 
   /** Stops or resumes reading what comes back. */
   read(on: boolean): void {
-    this.#reply?.read(on)
+    this.#source?.read(on)
   }
 
   get isAbandoned(): boolean {
@@ -130,7 +160,6 @@ export class HttpPost implements ExchangeHandler, Waiting {
     this.#ended = true
     this.#waits.cancel(this.#wait)
     this.#attempts?.stop()
-    this.#reply?.stop()
     this.#exchange?.cancel()
     this.#messages.ended(this)
     this.#owner.ended?.(this)
@@ -159,7 +188,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
 
   troubled(trouble: HttpTrouble): void {
     // Nobody asks again for an answer that nobody waits for.
-    if (this.#awaited && this.attempts.afterTrouble(trouble, () => this.send())) return
+    if (this.#awaited && this.#attempted.afterTrouble(trouble, () => this.send())) return
     this.#fail(trouble.error ?? unreachable(this.#session.target, trouble))
   }
 
@@ -172,31 +201,137 @@ export class HttpPost implements ExchangeHandler, Waiting {
       return this.#fail(redirected(this.#session.target, status, answer.get('location')))
     if (!isSuccess) return this.#refused(answer)
     if (this.id === undefined || this.#elsewhere) return this.#taken(answer)
-    this.#reply = new HttpReply(this.id, this.#messages, this)
-    this.#reply.take(answer)
+    this.#lastEventId = undefined
+    this.#take(answer, this.id)
   }
 
-  // What the answer brings.
-
-  /** Counts the attempts to get the rest of it too. */
-  get attempts(): Attempts {
+  get #attempted(): Attempts {
     this.#attempts ??= new Attempts(this.#session.target, this.method)
     return this.#attempts
   }
 
-  /** The server says something; `received` is what was read in `message`. */
-  message(message: Line | LongLine, received: readonly ReceivedMessage[]): void {
+  /** Reads a response to the request `id`; `cancel` ends the reading. */
+  #take(source: HttpAnswer, id: RequestId): void {
+    if (!this.#messages.reading) source.read(false)
+    this.#source = source
+    const type = mediaType(source)
+    const { limits, discretion } = this.#session.target
+    if (isCompressed(source)) {
+      const coding = discretion.beginning(contentCodings(source).join(', ').slice(0, 50))
+      source.drop()
+      this.#finish(compressed(coding))
+    } else if (type === 'text/event-stream') this.#readEvents(source, id)
+    else if (type === 'application/json') this.#readJson(source, id)
+    else readExcerpt(source, limits.excerptBytesMax, (body) => this.#noAnswer(type, source, body))
+  }
+
+  /** Everything has been read, or the answer will not come. */
+  #finish(error: TransportError | undefined): void {
+    if (this.#ended) return
+    if (error === undefined || this.#isAnswered) return this.cancel()
+    // An answer that was cut and cannot be resumed is asked for anew where nothing is done twice by that.
+    const wasCut = error.code === 'TRANSPORT_IO' && this.#awaited
+    const cut = { neverSent: false, lasts: false }
+    if (!wasCut || !this.#attempted.afterTrouble(cut, () => this.send())) this.#fail(error)
+  }
+
+  #noAnswer(type: string, { status }: HttpAnswer, body: string): void {
+    const { target } = this.#session
+    this.#finish(notAMessage(target, type, { status, body: target.discretion.beginning(body) }))
+  }
+
+  #readJson(source: HttpAnswer, id: RequestId): void {
+    const { answerBytesMax, excerptBytesMax } = this.#session.target.limits
+    readWhole(source, answerBytesMax, (body, why, error) => {
+      if (this.#ended) return
+      if (why === 'cut') return this.#finish(incomplete('the answer was cut', error))
+      if (body === undefined) {
+        const bytes = Number(source.get('content-length') ?? 0)
+        this.#messages.oversize(id, Math.max(bytes, answerBytesMax), false)
+        return this.#finish(undefined)
+      }
+      const message = this.#messageIn(body)
+      const received = this.#messages.read(message)
+      // A batch holds the answer among others; anything else would leave the request waiting.
+      if (received.some((each) => answers(each, id))) {
+        this.#deliver(message, received)
+        return this.#finish(undefined)
+      }
+      // The server may be out of step, so that its next answer on this connection would be the wrong one too.
+      source.drop()
+      this.#noAnswer('application/json', source, lineOf(message).toString('utf8', 0, excerptBytesMax))
+    })
+  }
+
+  /** A long message stays in parts, unless it is a batch, which has to be taken apart. */
+  #messageIn(body: WholeBody): Line | LongLine {
+    const isInParts = body.bytes >= LONG_BYTES_MIN && body.firstByte === OPEN_OBJECT
+    return isInParts ? this.#session.longLines.end(body.parts()) : body.line()
+  }
+
+  #deliver(message: Line | LongLine, received: readonly ReceivedMessage[]): void {
     if (this.method === 'initialize') for (const each of received) this.#session.version ??= versionIn(each)
     this.#messages.deliver(message, received, this.id)
   }
 
-  /** Everything has been read, or the answer will not come. */
-  finished(error: TransportError | undefined): void {
-    if (error === undefined) return this.cancel()
-    // An answer that was cut and cannot be resumed is asked for anew where nothing is done twice by that.
-    const wasCut = error.code === 'TRANSPORT_IO' && this.#awaited
-    const cut = { neverSent: false, lasts: false }
-    if (!wasCut || !this.attempts.afterTrouble(cut, () => this.send())) this.#fail(error)
+  #readEvents(source: HttpAnswer, id: RequestId): void {
+    const sink = {
+      event: (type: string, data: Line) => this.#event(type, data, id),
+      long: (type: string, parts: readonly Buffer[]) =>
+        this.#event(type, this.#session.longLines.end(parts), id),
+      oversize: (found: RequestId | undefined, bytes: number, isCall: boolean) => {
+        if (this.#ended) return
+        this.#messages.oversize(isCall ? found : id, bytes, isCall)
+        // The rest of an answer that is too long is not read: it may have no end.
+        if (!isCall) this.#finish(undefined)
+      },
+    }
+    const { sse } = this.#session.target.limits
+    this.#parser = readEvents(source, sse, sink, (error) => this.#streamEnded(id, error))
+  }
+
+  #event(type: string, data: Line | LongLine, id: RequestId): void {
+    if (this.#ended || type !== 'message') return
+    this.#attempted.progressed()
+    const received = this.#messages.read(data)
+    const isAnswer = !this.#isAnswered && received.some((each) => answers(each, id))
+    this.#deliver(data, received)
+    if (!isAnswer || this.#ended) return
+    this.#isAnswered = true
+    this.abandon()
+  }
+
+  #streamEnded(id: RequestId, error?: Error): void {
+    if (this.#ended) return
+    this.#source = undefined
+    if (this.#isAnswered) return this.#finish(undefined)
+    const lastEventId = this.#parser?.lastEventId
+    if (lastEventId !== undefined && lastEventId !== this.#lastEventId) this.#attempted.progressed()
+    this.#lastEventId = lastEventId ?? this.#lastEventId
+    // An empty id takes back those before it (HTML, server-sent events).
+    const isResumable = this.#lastEventId !== undefined && this.#lastEventId !== ''
+    if (isResumable && this.#attempted.resume(this.#parser?.retryMs, () => this.#resume(id))) return
+    this.#finish(incomplete('the event stream ended before the answer', error))
+  }
+
+  /** Always with GET, though the stream began with a POST. */
+  #resume(id: RequestId): void {
+    const { url } = this.#session
+    const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
+    this.#exchange = new HttpExchange(this.#session, ask, {
+      responded: (source) => this.#resumed(source, id),
+      troubled: ({ status, error }) => (status === undefined ? this.#streamEnded(id) : this.#finish(error)),
+    })
+  }
+
+  #resumed(source: HttpAnswer, id: RequestId): void {
+    const { status } = source
+    if (status === 200 && mediaType(source) === 'text/event-stream') return this.#take(source, id)
+    source.drop()
+    this.#session.learn(source, false)
+    if (this.#attempted.resumeAfter(source, this.#parser?.retryMs, () => this.#resume(id))) return
+    const why = `the event stream ended before the answer and cannot be resumed (HTTP ${status})`
+    this.#finish(failure('TRANSPORT_IO', why))
   }
 
   /** What the server says to a notification or to an answer of ours means nothing. */
@@ -212,7 +347,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
     readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) => {
       if (this.#ended) return
       // What was taken back while it was on its way is not sent again.
-      if (this.#awaited && this.attempts.afterRefusal(answer, () => this.send())) return
+      if (this.#awaited && this.#attempted.afterRefusal(answer, () => this.send())) return
       this.#stands(answer, body)
     })
   }

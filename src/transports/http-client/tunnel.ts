@@ -11,7 +11,7 @@ import { basicLogin, hostAndPort } from './address.js'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import type { HttpSocket } from './channel.js'
 import { ResponseHead } from './response-head.js'
-import { SocketTroubleError, asError } from './trouble.js'
+import { SocketTroubleError, asError } from './failure.js'
 
 /** As much as of any response. */
 const HEAD_BYTES_MAX = 16 * 1024

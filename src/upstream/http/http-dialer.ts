@@ -33,7 +33,7 @@ import type { KnownServer } from '../contracts/dial.js'
 import type { HttpServerConfig, HttpTls } from '../contracts/server-config.js'
 import { readFileSync } from 'node:fs'
 import type { TlsMeans } from '../../transports/http-client/connect-tls.js'
-import { SocketTroubleError } from '../../transports/http-client/trouble.js'
+import { SocketTroubleError } from '../../transports/http-client/failure.js'
 
 const DISCOVER = 'server/discover'
 const LISTEN = 'subscriptions/listen'
