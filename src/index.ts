@@ -3,18 +3,17 @@
  *
  * @packageDocumentation
  */
-export {
-  ConfigError,
-  type ConfigProblem,
-  type Configuration,
-  type ConfigurationJson,
-  type HttpServerJson,
-  type SandboxServerJson,
-  type SchemaJson,
-  type ServerJson,
-  type SseServerJson,
-  type StdioServerJson,
-} from './config/config.js'
+export type { Configuration } from './config/configuration.js'
+export type {
+  ConfigurationJson,
+  HttpServerJson,
+  SandboxServerJson,
+  SchemaJson,
+  ServerJson,
+  SseServerJson,
+  StdioServerJson,
+} from './config/configuration-json.js'
+export { ConfigError, type ConfigProblem } from './config/problems.js'
 export type { ServerChanges } from './events/proxy-events.js'
 export type { EventListener, EventListeners, EventSource } from './events/emitter.js'
 export { FrameError, TransportError } from './jsonrpc/errors.js'

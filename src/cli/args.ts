@@ -1,6 +1,6 @@
 // The command line -> what to do. Pure: nothing is read or started here.
 
-import type { LogLevel } from '../log/log.js'
+import type { LogLevel } from '../runtime/runtime.js'
 import { nearest } from '../text/nearest.js'
 import type { RemoteServer } from '../proxy/remote.js'
 import type { SandboxRuntimeName } from '../upstream/contracts/sandbox-config.js'

@@ -3,7 +3,7 @@
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import type { InputConfig } from '../config/references.js'
-import { escapeText } from '../log/log.js'
+import { escapeText } from '../text/escape.js'
 
 /** The keys as a terminal sends them that hides them: Enter and Ctrl-D, Ctrl-C, Backspace. */
 const END = '\r\n\u0004'

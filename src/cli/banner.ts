@@ -1,7 +1,9 @@
 // The message of a serving mode when clients may come: a few lines on a terminal, elsewhere one line of the log.
 
-import type { Configuration, SchemaConfig } from '../config/config.js'
-import { type LogRecord, type Paint, escapeText } from '../log/log.js'
+import type { Configuration, SchemaConfig } from '../config/configuration.js'
+import { escapeText } from '../text/escape.js'
+import type { Paint } from '../log/lines.js'
+import type { LogRecord } from '../runtime/runtime.js'
 import { counted } from './counted.js'
 
 export interface Banner {

@@ -1,17 +1,11 @@
 // `--check`: reads a configuration as a start would, starts nothing, and prints every problem and warning.
 
-import {
-  type Configuration,
-  ConfigError,
-  type Environment,
-  type SchemaConfig,
-  enabledSchemas,
-  loopProblems,
-  selectSchema,
-} from '../config/config.js'
-import { warningLine } from '../config/problems.js'
+import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
+import { loopProblems } from '../config/chain.js'
+import { enabledSchemas, selectSchema } from '../config/config.js'
+import { warningLine, ConfigError } from '../config/problems.js'
 import { keptReport } from '../proxy/kept-report.js'
-import { escapeText } from '../log/log.js'
+import { escapeText } from '../text/escape.js'
 import type { CheckCommand } from './args.js'
 import { counted } from './counted.js'
 import { loadWithSecrets } from './load.js'

@@ -13,16 +13,12 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
-import {
-  ConfigError,
-  type Configuration,
-  configFileInForce,
-  resolveConfig,
-  secretsIn,
-} from '../config/config.js'
+import type { Configuration } from '../config/configuration.js'
+import { ConfigError } from '../config/problems.js'
+import { configFileInForce, resolveConfig, secretsIn } from '../config/config.js'
 import { EditMistake, type ServerEdit, changedLines, editServer } from '../config/edit.js'
 import { readJson } from '../config/json-syntax.js'
-import { escapeText } from '../log/log.js'
+import { escapeText } from '../text/escape.js'
 import { errorCode } from '../text/error-text.js'
 import { Redactor } from '../text/redactor.js'
 import { say } from './say.js'

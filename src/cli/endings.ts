@@ -9,7 +9,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { constants } from 'node:os'
 import process from 'node:process'
-import type { LogSink } from '../log/log.js'
+import type { LogSink } from '../runtime/runtime.js'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 

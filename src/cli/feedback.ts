@@ -9,7 +9,8 @@ import type {
   Runtime,
   ServerEvent,
 } from '../index.js'
-import type { LogLevel, LogRecord, Logger } from '../log/log.js'
+import type { LogLevel, LogRecord } from '../runtime/runtime.js'
+import type { Logger } from '../log/log.js'
 import { counted } from './counted.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import { LimitedLog } from './limited-log.js'

@@ -1,6 +1,7 @@
 // A server that failed for want of a variable which the proxy has, and does not pass on.
 
-import type { Environment, ServerConfig } from '../config/config.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import type { Environment } from '../config/configuration.js'
 import { spawnSpec } from '../upstream/process/environment.js'
 
 /** The remedy in the configuration, where a line of stderr names such a variable; else undefined. */

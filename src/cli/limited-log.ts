@@ -3,7 +3,7 @@
 // Dropped records are counted, and the count is logged when the time is over or the log ends.
 
 import type { Runtime } from '../index.js'
-import type { LogRecord, LogSink } from '../log/log.js'
+import type { LogRecord, LogSink } from '../runtime/runtime.js'
 import { counted } from './counted.js'
 
 /** Lines of one kind within one window. */

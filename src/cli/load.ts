@@ -1,7 +1,7 @@
 // Reads the configuration of a command, with the secrets that it refers to.
 
 import process from 'node:process'
-import type { Configuration } from '../config/config.js'
+import type { Configuration } from '../config/configuration.js'
 import { type LoadOptions, loadConfig, secretsFile } from '../config/config.js'
 import { type AskInput, withSecrets } from '../secrets/load.js'
 

@@ -2,7 +2,8 @@
 
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
-import type { Environment, StdioServerConfig } from '../config/config.js'
+import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
+import type { Environment } from '../config/configuration.js'
 
 /** Why a start would not find the program or its folder, and what to write; undefined when it would. */
 export function programTrouble(

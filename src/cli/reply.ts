@@ -1,7 +1,7 @@
 // The output of a command that starts nothing: help, version, findings, mistakes.
 
-import { ConfigError, type ConfigErrorCode } from '../config/config.js'
-import { escapeText } from '../log/log.js'
+import { ConfigError, type ConfigErrorCode } from '../config/problems.js'
+import { escapeText } from '../text/escape.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import type { Command } from './args.js'
 import type { Usage } from './tokens.js'

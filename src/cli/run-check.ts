@@ -1,8 +1,10 @@
 // `--check`, and with `--start` what comes of starting every server.
 
 import process from 'node:process'
-import { type SchemaConfig, type ServerConfig, selectSchema } from '../config/config.js'
-import { escapeText } from '../log/log.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import type { SchemaConfig } from '../config/configuration.js'
+import { selectSchema } from '../config/config.js'
+import { escapeText } from '../text/escape.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
 import { nearest } from '../text/nearest.js'
 import type { CheckCommand, DoctorCommand } from './args.js'

@@ -1,8 +1,9 @@
 // The HTTP mode: every enabled schema, and as many clients as come.
 
 import process from 'node:process'
-import { enabledSchemas, refuseLoop } from '../config/config.js'
-import type { Configuration } from '../config/config.js'
+import { refuseLoop } from '../config/chain.js'
+import { enabledSchemas } from '../config/config.js'
+import type { Configuration } from '../config/configuration.js'
 import type { Logger } from '../log/log.js'
 import type { HttpCommand } from './args.js'
 import { loadWithSecrets } from './load.js'

@@ -3,8 +3,9 @@
 // stdout belongs to the protocol, so everything said here goes to stderr.
 
 import process from 'node:process'
-import { refuseLoop, selectSchema } from '../config/config.js'
-import type { Configuration } from '../config/config.js'
+import { refuseLoop } from '../config/chain.js'
+import { selectSchema } from '../config/config.js'
+import type { Configuration } from '../config/configuration.js'
 import type { StdioCommand } from './args.js'
 import { loadWithSecrets } from './load.js'
 import { type Invocation, runPlan } from './run.js'

@@ -1,7 +1,8 @@
 // The detached process of a warm-up; `warm-up.ts` says why there is one.
 
 import process from 'node:process'
-import { refuseLoop, selectSchema } from '../config/config.js'
+import { refuseLoop } from '../config/chain.js'
+import { selectSchema } from '../config/config.js'
 import { keptLock, unlistedServers } from '../proxy/kept-report.js'
 import { listServers } from '../proxy/trial.js'
 import { realRuntime } from '../real-runtime.js'

@@ -1,10 +1,13 @@
 // The parts that every serving mode shares: the log, the recording, and the clean-up at the end.
 
 import process from 'node:process'
-import { type Configuration, secretsIn } from '../config/config.js'
+import type { Configuration } from '../config/configuration.js'
+import { secretsIn } from '../config/config.js'
 import type { ProxyOptions, Runtime } from '../index.js'
-import { createLogger, loadPaint, noPaint, wantsColors } from '../log/log.js'
-import type { LogLevel, LogSink, Logger, Paint } from '../log/log.js'
+import { loadPaint, noPaint, wantsColors, type Paint } from '../log/lines.js'
+import { createLogger } from '../log/log.js'
+import type { LogLevel, LogSink } from '../runtime/runtime.js'
+import type { Logger } from '../log/log.js'
 import { realRuntime } from '../real-runtime.js'
 import { Children } from './children.js'
 import { counted } from './counted.js'

@@ -1,7 +1,9 @@
 // The configuration of `sandbox`: one sandbox, whose tools keep their names.
 
 import type { SandboxServerConfig } from '../upstream/contracts/server-config.js'
-import { type ConfigOverrides, type Configuration, ConfigError, resolveConfig } from '../config/config.js'
+import type { Configuration } from '../config/configuration.js'
+import { ConfigError } from '../config/problems.js'
+import { type ConfigOverrides, resolveConfig } from '../config/config.js'
 import type { SandboxCommand } from './args.js'
 import { loadWithSecrets } from './load.js'
 

@@ -1,6 +1,6 @@
 // stderr on a terminal: log lines, and below them one status line, which is removed at the end.
 
-import { escapeText } from '../log/log.js'
+import { escapeText } from '../text/escape.js'
 import type { LogStream } from '../log/log.js'
 
 /** The members of stderr that the screen uses. */

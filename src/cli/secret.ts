@@ -3,7 +3,7 @@
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { secretsFile } from '../config/config.js'
-import { escapeText } from '../log/log.js'
+import { escapeText } from '../text/escape.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore, SecretStoreError } from '../secrets/store.js'
 import { nearest } from '../text/nearest.js'

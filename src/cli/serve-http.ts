@@ -1,6 +1,6 @@
 // Every enabled schema on one port, until the process is ended.
 
-import { needsToken } from '../config/config.js'
+import { needsToken } from '../config/front.js'
 import { openGateway } from '../gateway/gateway.js'
 import type { EventSource, ProxyEvents } from '../index.js'
 import { version } from '../version.js'

@@ -1,7 +1,7 @@
 // One client on stdin and stdout, until it leaves or the process is ended.
 
 import process from 'node:process'
-import type { SchemaConfig } from '../config/config.js'
+import type { SchemaConfig } from '../config/configuration.js'
 import { type EventSource, type ProxyEvents, createProxy, limits, stdio } from '../index.js'
 import { version } from '../version.js'
 import type { StdioCommand } from './args.js'

@@ -1,7 +1,7 @@
 // The work of a serving process, from its start to its end.
 
 import process from 'node:process'
-import type { Configuration, SchemaConfig } from '../config/config.js'
+import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { type EventSource, type ProxyEvents, limits } from '../index.js'
 import { type Banner, bannerRecord, bannerText } from './banner.js'
 import { ConfigFollower, tellWarnings } from './config-follower.js'

@@ -9,7 +9,7 @@
 
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
-import type { Configuration, SchemaConfig } from '../config/config.js'
+import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import type { McpProxy, ServerEvent } from '../index.js'
 import { unlistedServers } from '../proxy/kept-report.js'
 import { spawnDetached } from '../upstream/process/detached.js'

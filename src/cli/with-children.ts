@@ -1,8 +1,9 @@
 // What every command has around servers that it starts, asks and ends.
 
-import type { Configuration } from '../config/config.js'
+import type { Configuration } from '../config/configuration.js'
 import type { Runtime } from '../index.js'
-import { type Logger, createLogger, noPaint } from '../log/log.js'
+import { noPaint } from '../log/lines.js'
+import { type Logger, createLogger } from '../log/log.js'
 import { realRuntime } from '../real-runtime.js'
 import { Children } from './children.js'
 import { Endings } from './endings.js'

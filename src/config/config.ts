@@ -31,23 +31,6 @@ import { type InputConfig, type References, unresolved } from './references.js'
 import { programFolder } from '../folder.js'
 import { nearest } from '../text/nearest.js'
 
-export type { ServerConfig, StdioServerConfig } from '../upstream/contracts/server-config.js'
-export type { Configuration, CorsConfig, Environment, FrontToken, SchemaConfig } from './configuration.js'
-export type {
-  ConfigurationJson,
-  HttpServerJson,
-  SandboxServerJson,
-  SchemaJson,
-  ServerJson,
-  SseServerJson,
-  StdioServerJson,
-} from './configuration-json.js'
-export { loopProblems, marksOf, refuseLoop } from './chain.js'
-export { literal } from './expand.js'
-export { needsToken } from './front.js'
-export { ConfigError } from './problems.js'
-export type { ConfigErrorCode, ConfigProblem } from './problems.js'
-
 /** The places that are searched for a configuration, and the values of the command line. */
 export interface LoadOptions extends ConfigOverrides {
   /** The file that was named; undefined searches. */

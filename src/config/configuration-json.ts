@@ -25,7 +25,7 @@ import type {
 import type { FilesystemValue, ProcessSandboxValue } from './process-sandbox.js'
 import type { InputConfig } from './references.js'
 import type { SandboxValues, TemplateValues } from './sandbox-fields.js'
-import type { StdioServerValues } from './stdio-fields.js'
+import type { StdioServerValues } from './stdio-server.js'
 
 /** A value as JSON has it: a map is an object there. */
 type Written<T> = T extends ReadonlyMap<string, infer V> ? Readonly<Record<string, V>> : T

@@ -41,7 +41,7 @@ import {
   toolTimeFields,
   urlKeys,
 } from './server-fields.js'
-import { stdioServerFields, stdioServerRules } from './stdio-fields.js'
+import { stdioServerFields, stdioServerRules } from './stdio-server.js'
 
 type Fields = Readonly<Record<string, Field<unknown>>>
 

@@ -6,7 +6,7 @@ import type { Expansion } from './expand.js'
 import { type Kind, type Spot, isObject, list, text } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
 import { whatItIs } from './problems.js'
-import { hosts } from './sandbox-network.js'
+import { hosts } from './sandbox-fields.js'
 import { type FieldsOf, Section, optional } from './section.js'
 
 /** As it stands in a file, in the words of this proxy or in those of VS Code. */

@@ -21,8 +21,8 @@ import {
   templateFields,
   templateNamePattern,
   templateRules,
+  sandboxNetwork,
 } from './sandbox-fields.js'
-import { sandboxNetwork } from './sandbox-network.js'
 import { isPublicValue, secretsOfEnv, secretsOfUrl } from './secrets.js'
 import { Section } from './section.js'
 

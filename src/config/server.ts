@@ -25,7 +25,7 @@ import {
   toolTimeFields,
   urlKeys,
 } from './server-fields.js'
-import { stdioServerFields } from './stdio-fields.js'
+import { stdioServerFields } from './stdio-server.js'
 import { readStdio } from './stdio-server.js'
 
 type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs' | 'settableIn'>

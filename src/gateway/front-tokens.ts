@@ -1,7 +1,7 @@
 // The tokens of the front: whose each is, until when, and why one is refused.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { FrontToken } from '../config/config.js'
+import type { FrontToken } from '../config/configuration.js'
 
 /** The tokens that clients may present. */
 export interface TokenRules {

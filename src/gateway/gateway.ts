@@ -3,7 +3,9 @@
 // Loaded only when something is served over HTTP.
 
 import { type Common, needsRestart, openCommon } from '../proxy/common.js'
-import { ConfigError, type Configuration, enabledSchemas } from '../config/config.js'
+import type { Configuration } from '../config/configuration.js'
+import { ConfigError } from '../config/problems.js'
+import { enabledSchemas } from '../config/config.js'
 import { type FrontRemedies, type FrontRules, refuseOpenFront } from './http-front.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Serving } from '../proxy/listener.js'

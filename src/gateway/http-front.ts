@@ -3,8 +3,9 @@
 // Loaded only when something is served over HTTP.
 
 import { randomBytes } from 'node:crypto'
-import { ConfigError, needsToken } from '../config/config.js'
-import type { CorsConfig } from '../config/config.js'
+import { needsToken } from '../config/front.js'
+import { ConfigError } from '../config/problems.js'
+import type { CorsConfig } from '../config/configuration.js'
 import { write } from '../jsonrpc/text.js'
 import type { HttpServerLimits } from '../transports/http-server/limits.js'
 import {

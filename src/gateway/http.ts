@@ -3,7 +3,7 @@
 // This file is small on purpose: what it describes is loaded when it is used,
 // so that a proxy on stdio never loads it.
 
-import type { CorsConfig } from '../config/config.js'
+import type { CorsConfig } from '../config/configuration.js'
 import type { Listener } from '../proxy/listener.js'
 import type { HttpServerLimits } from '../transports/http-server/limits.js'
 

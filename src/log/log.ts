@@ -5,17 +5,10 @@
 // throws and never waits: a reader of stderr that is too slow loses lines, not
 // the proxy its memory.
 
-import { jsonLine, plainRecord, readableLine } from './lines.js'
-import { noPaint } from './paint.js'
-import type { Paint } from './paint.js'
+import { jsonLine, plainRecord, readableLine, noPaint, type Paint } from './lines.js'
 import { Redactor } from '../text/redactor.js'
 import { RotatingFile } from './rotating-file.js'
 import type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
-
-export { escapeText } from '../text/escape.js'
-export { loadPaint, noPaint, wantsColors } from './paint.js'
-export type { Paint } from './paint.js'
-export type { LogLevel, LogRecord, LogSink } from '../runtime/runtime.js'
 
 /** Bytes that wait for a slow reader of stderr; lines on top of it are dropped and counted. */
 const consoleBytesMax = 1024 * 1024

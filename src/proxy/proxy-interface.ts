@@ -1,7 +1,8 @@
 // A proxy, as whoever embeds it uses it.
 
 import type { AttachedSession } from './clients/draining.js'
-import type { Configuration, ConfigurationJson } from '../config/config.js'
+import type { Configuration } from '../config/configuration.js'
+import type { ConfigurationJson } from '../config/configuration-json.js'
 import type { EventSource } from '../events/emitter.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import type { ClientOrigin } from '../mcp/call.js'

@@ -3,14 +3,10 @@
 import { ArgumentChecks } from './routing/arguments.js'
 import type { AttachedSession } from './clients/draining.js'
 import { type Common, openCommon } from './common.js'
-import {
-  type Configuration,
-  type ConfigurationJson,
-  marksOf,
-  secretsFile,
-  resolveConfig,
-  selectSchema,
-} from '../config/config.js'
+import type { Configuration } from '../config/configuration.js'
+import type { ConfigurationJson } from '../config/configuration-json.js'
+import { marksOf } from '../config/chain.js'
+import { secretsFile, resolveConfig, selectSchema } from '../config/config.js'
 import type { EventListener } from '../events/emitter.js'
 import { Fleet, inWords } from './fleet.js'
 import { ClientDirectory } from './clients/client-directory.js'

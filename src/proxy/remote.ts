@@ -1,6 +1,8 @@
 // One remote server in place of a configuration (--url).
 
-import { type Configuration, type SchemaConfig, literal, resolveConfig } from '../config/config.js'
+import type { Configuration, SchemaConfig } from '../config/configuration.js'
+import { literal } from '../config/expand.js'
+import { resolveConfig } from '../config/config.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import { googleAuthOf, whyNoTokens } from '../upstream/auth/google-auth.js'
 import { isRemote } from '../upstream/contracts/server-config.js'

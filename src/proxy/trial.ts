@@ -1,6 +1,6 @@
 // Starts one configured server for `--check --start`, reads its lists, and stops it.
 
-import type { Configuration, SchemaConfig } from '../config/config.js'
+import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { buildRequest } from '../jsonrpc/build.js'
 import { frameOrError, isAnswerTo } from '../jsonrpc/frame.js'
 import { numericId } from '../jsonrpc/request-id.js'

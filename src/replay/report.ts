@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { LF } from '../jsonrpc/ascii.js'
-import { escapeText } from '../log/log.js'
+import { escapeText } from '../text/escape.js'
 import type { Difference } from './compare.js'
 import { child, describe, jsonTreeOf, readTree } from './json-tree.js'
 import { type Transcript, linesOf } from './transcript.js'

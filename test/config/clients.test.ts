@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { loadConfig } from '../../src/config/config.js'
-import type { Configuration, Environment } from '../../src/config/config.js'
+import type { Configuration, Environment } from '../../src/config/configuration.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-clients-'))

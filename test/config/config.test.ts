@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { ConfigError, loadConfig, resolveConfig, selectSchema } from '../../src/config/config.js'
-import type { Configuration, Environment } from '../../src/config/config.js'
+import { ConfigError } from '../../src/config/problems.js'
+import { loadConfig, resolveConfig, selectSchema } from '../../src/config/config.js'
+import type { Configuration, Environment } from '../../src/config/configuration.js'
 import { configJsonSchema } from '../../src/config/json-schema.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
 import { readJson } from '../../src/config/json-syntax.js'
@@ -187,6 +188,7 @@ describe('a configuration', () => {
       env: {},
       inheritEnv: [],
       restartLimits: {},
+      sandbox: undefined,
       cwd: '/work',
       restart: true,
       restartDelayMs: 1000,

@@ -5,7 +5,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ConfigError, resolveConfig } from '../../src/config/config.js'
+import { ConfigError } from '../../src/config/problems.js'
+import { resolveConfig } from '../../src/config/config.js'
 import { type ConfigurationJson, type ServerJson, createProxy } from '../../src/index.js'
 
 const context = { source: 'test', folder: '/', env: {}, home: '/nowhere' }

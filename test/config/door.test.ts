@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ConfigError } from '../../src/config/config.js'
+import { ConfigError } from '../../src/config/problems.js'
 import { throughDoor } from '../../src/config/door.js'
 
 const github = { command: 'github', describe: true }

@@ -2,7 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Configuration, ConfigError, resolveConfig } from '../../src/config/config.js'
+import type { Configuration } from '../../src/config/configuration.js'
+import { ConfigError } from '../../src/config/problems.js'
+import { resolveConfig } from '../../src/config/config.js'
 import type { ProcessSandbox } from '../../src/upstream/contracts/server-config.js'
 
 const home = '/home/ann'

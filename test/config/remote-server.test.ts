@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ConfigError, resolveConfig } from '../../src/config/config.js'
+import { ConfigError } from '../../src/config/problems.js'
+import { resolveConfig } from '../../src/config/config.js'
 import type { HttpServerConfig } from '../../src/upstream/contracts/server-config.js'
 import { hasDoubtfulAuthority, resolvedAddress } from '../../src/transports/http-client/address.js'
 

@@ -12,7 +12,9 @@ import {
   ElicitRequestSchema,
   ListRootsRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { ConfigError, type Configuration, resolveConfig } from '../../src/config/config.js'
+import type { Configuration } from '../../src/config/configuration.js'
+import { ConfigError } from '../../src/config/problems.js'
+import { resolveConfig } from '../../src/config/config.js'
 import { type Gateway, type GatewayOptions, openGateway, refuseGateway } from '../../src/gateway/gateway.js'
 import { createProxy, httpServer, limits } from '../../src/index.js'
 import { clockTime } from '../../src/gateway/status.js'

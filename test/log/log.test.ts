@@ -14,8 +14,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { escapeText, createLogger, loadPaint, wantsColors } from '../../src/log/log.js'
-import type { Logger, LoggerOptions, LogLevel, LogRecord, LogStream } from '../../src/log/log.js'
+import { escapeText } from '../../src/text/escape.js'
+import { loadPaint, wantsColors } from '../../src/log/lines.js'
+import { createLogger } from '../../src/log/log.js'
+import type { LogLevel, LogRecord } from '../../src/runtime/runtime.js'
+import type { Logger, LoggerOptions, LogStream } from '../../src/log/log.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-log-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,7 +1,8 @@
 // The configuration and the limits that a plan means, as the proxy is given them.
 
 import type { ConfigurationJson, ServerJson } from '../../src/index.js'
-import { type Configuration, resolveConfig } from '../../src/config/config.js'
+import type { Configuration } from '../../src/config/configuration.js'
+import { resolveConfig } from '../../src/config/config.js'
 import { type Limits, limits as defaults } from '../../src/limits.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../src/transports/http-server/limits.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
