@@ -10,9 +10,7 @@ import { secretsFile, resolveConfig, selectSchema } from '../config/config.js'
 import type { EventListener } from '../events/emitter.js'
 import { Fleet, inWords } from './fleet.js'
 import { ClientDirectory } from './clients/client-directory.js'
-import { SeenClients } from './clients/seen-clients.js'
-import { PendingInput, secretOf } from './input/pending-input.js'
-import { BriefMap } from '../jsonrpc/fast/brief-map.js'
+import { PendingInput } from './input/pending-input.js'
 import type { Connection } from '../jsonrpc/connection.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Limits } from '../limits.js'
@@ -27,10 +25,9 @@ import { serverLeg } from '../mcp/eras/detecting-server.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
-import { wholeCatalog } from './routing/catalog-view.js'
 import type { ClientRoutes } from './routing/client-routes.js'
 import type { RoutedClient } from './routing/routed-client.js'
-import { Channel } from './clients/channel.js'
+import type { ClientChannel } from './clients/channel.js'
 import type { SessionStatus } from './routing/session-status.js'
 import type { RunningProcess } from '../upstream/contracts/running-process.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
@@ -74,13 +71,6 @@ class PooledProxy implements McpProxy {
   readonly #checks: ArgumentChecks
   readonly #fleet: Fleet
   readonly #directory: ClientDirectory
-  readonly #seen: SeenClients
-  readonly #principals: ConnectionPrincipals
-  /** By their serials. */
-  readonly #sessions = new BriefMap<number, Channel>()
-  #attached = 0
-  /** How many have been attached. */
-  #connections = 0
   readonly #serving = new Set<Serving>()
   readonly #changes = new CoalescedChanges((config: Configuration) => this.#change(config))
   /** Opened before, and of no server yet. */
@@ -94,25 +84,25 @@ class PooledProxy implements McpProxy {
     this.#limits = common.limits.inForce
     this.#schema = options.schema ?? 'default'
     this.#checks = new ArgumentChecks(common.log)
-    const isOneClient = options.ownStart === 'with-client'
-    this.#principals = new ConnectionPrincipals(common.runtime, isOneClient)
-    const { runtime, events } = common
-    const newReports = (): ClientReports => new ClientReports(events, this.#schema, ++this.#attached, runtime)
-    this.#seen = new SeenClients(this.#limits.guests.guestsMax, newReports, runtime)
     this.#directory = new ClientDirectory({
-      runtime,
-      seen: this.#seen,
-      limits: this.#limits.guests,
-      taskLimits: this.#limits.session,
-      changeDelayMs: this.#limits.session.changeDelayMs,
+      runtime: common.runtime,
+      log: common.log,
+      limits: this.#limits,
+      unread: common.unread,
       pending: new PendingInput(
         () => this.#config.server.stateKeys,
         this.#schema,
         this.#limits.pendingInput,
         common.runtime,
       ),
-      isOneClient: () => isOneClient && this.#connections < 2,
-      nextSerial: () => ++this.#attached,
+      isForOneClient: options.ownStart === 'with-client',
+      newLeg: (origin, principal) => {
+        const legacy = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
+        const { isSeveral = false } = origin
+        return new AnyClientLeg(legacy, new ModernClientLeg(this.#identity, { principal, isSeveral }))
+      },
+      newReports: (serial) => new ClientReports(common.events, this.#schema, serial, common.runtime),
+      watch: () => common.taps.watch({ hop: 'client', service: undefined, schema: this.#schema }),
       reach: (client) => this.#reach(client),
       describe: (view) =>
         this.#fleet.describe(view, {
@@ -128,43 +118,7 @@ class PooledProxy implements McpProxy {
   }
 
   attach(connection: Connection, origin: ClientOrigin = {}): Promise<AttachedSession> {
-    const serial = ++this.#attached
-    this.#connections++
-    const schema = this.#schema
-    const { runtime, log, unread, events, taps } = this.#common
-    const principal = origin.principal ?? this.#principals.of(serial)
-    const legacy = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
-    const { isSeveral = false } = origin
-    const leg = new AnyClientLeg(legacy, new ModernClientLeg(this.#identity, { principal, isSeveral }))
-    const session = new Channel(connection, {
-      serial,
-      connectedAtMs: runtime.wallNow(),
-      leg,
-      view: wholeCatalog,
-      limits: this.#limits.session,
-      drainMs: this.#limits.drainMs,
-      runtime,
-      unread,
-      log,
-      reports: new ClientReports(events, schema, serial, runtime),
-      watch: taps.watch({ hop: 'client', service: undefined, schema }),
-      directory: this.#directory,
-      reach: (client) => this.#reach(client),
-      ended: () => {
-        this.#sessions.take(serial)
-        if (origin.principal === undefined) this.#directory.left(principal)
-      },
-    })
-    this.#sessions.set(serial, session)
-    if (this.#isClosing) session.drain()
-    const { begun, ended } = session.draining
-    return Promise.resolve({
-      leaving: begun.promise,
-      ended: ended.promise,
-      get revision() {
-        return leg.profile.revision
-      },
-    })
+    return Promise.resolve(this.#directory.attach(connection, origin))
   }
 
   async serve(listener: Listener): Promise<Serving> {
@@ -197,8 +151,7 @@ class PooledProxy implements McpProxy {
   }
 
   sessions(): SessionStatus[] {
-    const sessions = [...this.#sessions.values()].flatMap((session) => session.status() ?? [])
-    return [...sessions, ...this.#seen.status()].sort((one, other) => one.connectedAtMs - other.connectedAtMs)
+    return this.#directory.status()
   }
 
   async reload(config: Configuration | ConfigurationJson): Promise<ServerChanges | undefined> {
@@ -212,17 +165,16 @@ class PooledProxy implements McpProxy {
     // The process may be killed before its servers have ended.
     void this.#common.kept.flush()
     for (const serving of this.#serving) serving.stop()
-    const sessions = [...this.#sessions.values()]
-    for (const session of sessions) session.drain(0, graceMs)
-    this.#closed ??= this.#finish(sessions)
+    const channels = this.#directory.drain(graceMs)
+    this.#closed ??= this.#finish(channels)
     return this.#closed
   }
 
-  async #finish(sessions: readonly Channel[]): Promise<void> {
-    await Promise.all(sessions.map(({ draining }) => draining.answered.promise))
+  async #finish(channels: readonly ClientChannel[]): Promise<void> {
+    await Promise.all(channels.map(({ draining }) => draining.answered.promise))
     this.#directory.close()
     // Nobody needs the servers any more while the clients read their last answers.
-    await Promise.all([this.#fleet.close(), ...sessions.map(({ draining }) => draining.ended.promise)])
+    await Promise.all([this.#fleet.close(), ...channels.map(({ draining }) => draining.ended.promise)])
     await Promise.all([...this.#serving].map((serving) => serving.close()))
     await this.#common.close()
     this.#common.events.emit('close', { schema: this.#schema })
@@ -308,31 +260,4 @@ async function resolvedConfig(
 
 function isResolved(config: Configuration | ConfigurationJson): config is Configuration {
   return 'schemas' in config && config.schemas instanceof Map
-}
-
-// Whose the requests of a client are that nobody has let in: of whoever is at the other end of its connection.
-
-const MARK_BYTES = 16
-
-/**
- * Names them by the number of the connection.
- *
- * Every instance counts from one, and instances may have one key for states, so the name has a mark of this instance in
- * it. Only where there is one client in all it is the same after the next start, and that client's states still open.
- */
-class ConnectionPrincipals {
-  readonly #runtime: Pick<Runtime, 'secret'>
-  readonly #isOneClient: boolean
-  #mark: string | undefined
-
-  constructor(runtime: Pick<Runtime, 'secret'>, isOneClient: boolean) {
-    this.#runtime = runtime
-    this.#isOneClient = isOneClient
-  }
-
-  of(serial: number): string {
-    if (this.#isOneClient) return `connection ${serial}`
-    this.#mark ??= secretOf(this.#runtime)(MARK_BYTES).toString('base64url')
-    return `connection ${serial} of ${this.#mark}`
-  }
 }

@@ -14,10 +14,9 @@ import type { Opening } from './opening.js'
 import type { Question } from './session-client.js'
 import { splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/errors.js'
-import { type Frame, frameOrError } from '../../jsonrpc/frame.js'
+import { type Frame, type FrameLimits, frameOrError } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { claims } from '../../mcp/eras/any-client.js'
-import type { ChannelParts } from './channel-parts.js'
 
 /** Says the answers of one session. */
 export class Answers {
@@ -145,7 +144,8 @@ const ALONE = 'a request that names its protocol version is no part of a batch'
 /** Hands each member to `receive`, but for requests whose ids are those of other `calls` that wait for an answer. */
 export function receiveBatch(
   line: Line,
-  { leg, limits }: Pick<ChannelParts, 'leg' | 'limits'>,
+  leg: ClientLeg,
+  limits: FrameLimits,
   answers: Answers,
   calls: { has(key: RequestId): boolean },
   receive: (frame: Frame) => void,
@@ -156,14 +156,14 @@ export function receiveBatch(
   }
   let members: Line[]
   try {
-    members = splitBatch(line, limits.frame)
+    members = splitBatch(line, limits)
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
     return answers.refuse(error.id, malformed(error))
   }
   const reply = answers.newBatch()
   for (const member of members) {
-    const frame = frameOrError(member, limits.frame)
+    const frame = frameOrError(member, limits)
     if (frame instanceof FrameError) reply.add(answers.refusal(frame.id, malformed(frame)))
     else if (frame.kind !== 'request') receive(frame)
     else if (claims(frame)) reply.add(answers.refusal(frame.id, invalidRequest(ALONE)))

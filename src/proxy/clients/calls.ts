@@ -16,7 +16,9 @@ import {
 import { subscribed } from '../../mcp/subscriptions.js'
 import { askClient } from '../input/input-rounds.js'
 import type { Answers } from './answers.js'
-import type { ChannelParts } from './channel-parts.js'
+import type { CatalogView } from '../routing/catalog-view.js'
+import type { ClientContext, ClientDirectory } from './client-directory.js'
+import type { ClientReports } from './client-reports.js'
 import type { FieldReader } from '../../jsonrpc/connection.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
@@ -29,15 +31,22 @@ export class ChannelCalls implements CallOwner {
   readonly #calls = new BriefMap<RequestId, Call>()
   /** By the ids of their client. */
   readonly open: Pick<BriefMap<RequestId, Call>, 'has' | 'size'> = this.#calls
-  readonly #parts: ChannelParts
+  readonly #context: Pick<ClientContext, 'limits' | 'runtime'>
+  readonly #reports: ClientReports
   readonly #answers: Answers
   readonly #rest: () => void
   #last = 0
   #isEnding = false
 
   /** `rest` is called when a call has ended of a session that ends. */
-  constructor(parts: ChannelParts, answers: Answers, rest: () => void) {
-    this.#parts = parts
+  constructor(
+    context: Pick<ClientContext, 'limits' | 'runtime'>,
+    reports: ClientReports,
+    answers: Answers,
+    rest: () => void,
+  ) {
+    this.#context = context
+    this.#reports = reports
     this.#answers = answers
     this.#rest = rest
   }
@@ -53,7 +62,7 @@ export class ChannelCalls implements CallOwner {
   }
 
   settled(call: Call, outcome: Outcome): void {
-    const { reports } = this.#parts
+    const reports = this.#reports
     const isResult = outcome.kind === 'answered' && outcome.frame.kind === 'result'
     this.#answer(call, outcome)
     // Nearly all are results, and nearly nobody hears of those.
@@ -77,7 +86,7 @@ export class ChannelCalls implements CallOwner {
   }
 
   needsInput(call: Call, needed: InputNeeded): void {
-    askClient(call, needed, this.#parts.limits.input, this.#parts.runtime)
+    askClient(call, needed, this.#context.limits.session.input, this.#context.runtime)
   }
 
   /** The call that a cancellation names is not wanted any more; gives the id, canonical (MCP, Utilities: cancellation). */
@@ -128,19 +137,17 @@ interface Latest {
 
 /** Gives each to the client whose it is. */
 export class StatelessCalls {
-  readonly #parts: Pick<ChannelParts, 'directory' | 'limits' | 'runtime' | 'view'>
+  readonly #directory: ClientDirectory
+  readonly #view: CatalogView
   readonly #hearer: CallHearer
   readonly #calls: ChannelCalls
   /** Of the latest request: most say the same of their client. */
   #latest: Latest | undefined
 
   /** `hearer` is the connection, and `calls` are those that are not answered yet on it. */
-  constructor(
-    parts: Pick<ChannelParts, 'directory' | 'limits' | 'runtime' | 'view'>,
-    hearer: CallHearer,
-    calls: ChannelCalls,
-  ) {
-    this.#parts = parts
+  constructor(directory: ClientDirectory, view: CatalogView, hearer: CallHearer, calls: ChannelCalls) {
+    this.#directory = directory
+    this.#view = view
     this.#hearer = hearer
     this.#calls = calls
   }
@@ -156,9 +163,9 @@ export class StatelessCalls {
     request: StatelessRequest,
     field: FieldReader | undefined,
   ): ErrorBody | undefined {
-    const { limits, runtime } = this.#parts
+    const { limits, runtime } = this.#directory.context
     const { row, context } = request
-    const latest = this.#calls.open.size < limits.callsMax ? this.#clientOf(context) : undefined
+    const latest = this.#calls.open.size < limits.session.callsMax ? this.#clientOf(context) : undefined
     if (latest === undefined) return tooManyCalls()
     const { client, heard, owner, sender } = latest
     sender.begun(context)
@@ -174,9 +181,9 @@ export class StatelessCalls {
   #clientOf(said: StatelessContext): Latest | undefined {
     const latest = this.#latest
     if (latest?.said === said && !latest.client.hasLeft && !latest.sender.hasLeft) return latest
-    const client = this.#parts.directory.of(said, this.#parts.view)
+    const client = this.#directory.of(said, this.#view)
     if (client === undefined) return undefined
-    const sender = this.#parts.directory.sender(said)
+    const sender = this.#directory.sender(said)
     const isKnown = latest?.client === client && latest.sender === sender
     const owner = isKnown ? latest.owner : this.#ownerFor(client, sender)
     this.#latest = { said, client, sender, heard: { ...said, hearer: this.#hearer }, owner }

@@ -11,11 +11,11 @@ import type { Connection, FieldReader } from '../../jsonrpc/connection.js'
 import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { Peer, type PeerOwner } from '../../jsonrpc/peer.js'
+import { Peer, type PeerOwner, type PeerWatch } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import { Call, type Outcome } from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
-import type { Received } from '../../mcp/eras/leg.js'
+import type { ClientLeg, Received } from '../../mcp/eras/leg.js'
 import {
   clientUnreachable,
   invalidRequest,
@@ -27,17 +27,19 @@ import {
 import type { RequestRow } from '../../mcp/methods.js'
 import { ChannelCalls, StatelessCalls } from './calls.js'
 import { Opening } from './opening.js'
-import type { ChannelParts } from './channel-parts.js'
+import type { ClientContext, ClientDirectory } from './client-directory.js'
 import { type Question, SessionClient } from './session-client.js'
-import type { ClientRoutes } from '../routing/client-routes.js'
+import type { CatalogView } from '../routing/catalog-view.js'
 import type { SessionStatus } from '../routing/session-status.js'
 
-/** The session of one client. */
-export class Channel implements PeerOwner<Question> {
+/** The connection of one client, or of many that have no session. */
+export class ClientChannel implements PeerOwner<Question> {
   readonly draining: Draining
-  readonly #parts: ChannelParts
+  readonly #leg: ClientLeg
+  readonly #directory: ClientDirectory
+  readonly #context: ClientContext
   readonly #peer: Peer<Question>
-  readonly #port: SessionClient
+  readonly #client: SessionClient
   readonly #calls: ChannelCalls
   readonly #flow: Flow
   readonly #answers: Answers
@@ -45,33 +47,43 @@ export class Channel implements PeerOwner<Question> {
   readonly #statelessCalls: StatelessCalls
   /** What is done with a call that comes: held until `initialize` is answered, or refused since the session ends. */
   #intake: 'route' | 'hold' | 'refuse' = 'route'
-  #routes: ClientRoutes | undefined
   /** Whether the server refused the client's own `initialize`, so that the client may try again. */
   #isRefused = false
 
-  constructor(connection: Connection, parts: ChannelParts) {
-    this.#parts = parts
-    this.draining = new Draining(parts.runtime, () => this.#giveUp())
-    this.#peer = new Peer(connection, this, { ...parts.limits, ...parts.watch })
-    this.#flow = new Flow(connection, this.#peer, parts, (on) => this.#routes?.read(on))
-    this.#port = new SessionClient(this.#peer, this.#flow, parts, (kinds) => this.#routes?.changed(kinds))
-    this.#opening = new Opening(parts)
-    this.#answers = new Answers(this.#peer, parts.leg, this.#flow, this.#opening)
-    this.#calls = new ChannelCalls(parts, this.#answers, () => this.#rest())
-    this.#statelessCalls = new StatelessCalls(parts, this.#port, this.#calls)
+  /** `view` is that of its client, and of each client whose requests come on it. */
+  constructor(
+    connection: Connection,
+    serial: number,
+    leg: ClientLeg,
+    view: CatalogView,
+    directory: ClientDirectory,
+    watch: PeerWatch,
+  ) {
+    const { context } = directory
+    const { runtime, limits } = context
+    this.#leg = leg
+    this.#directory = directory
+    this.#context = context
+    this.draining = new Draining(runtime, () => this.#giveUp())
+    this.#peer = new Peer(connection, this, { ...limits.session, ...watch })
+    this.#flow = new Flow(connection, this.#peer, context, (on) => this.#client.routes?.read(on))
+    this.#client = new SessionClient(serial, leg, view, this.#peer, this.#flow, context)
+    this.#opening = new Opening(runtime, limits.session)
+    this.#answers = new Answers(this.#peer, leg, this.#flow, this.#opening)
+    this.#calls = new ChannelCalls(context, this.#client.reports, this.#answers, () => this.#rest())
+    this.#statelessCalls = new StatelessCalls(directory, view, this.#client, this.#calls)
     this.#peer.start()
   }
 
   /** Undefined for a connection that has brought nothing but requests without a session: their clients are known elsewhere. */
   status(): SessionStatus | undefined {
-    const { leg, connectedAtMs } = this.#parts
-    const { info: client, revision } = leg.profile
-    if (this.#statelessCalls.any && client === undefined && this.#routes === undefined) return undefined
-    return { client, revision: revision.version, connectedAtMs, processes: this.#routes?.processes ?? [] }
+    const { profile, routes } = this.#client
+    const isStateless = this.#statelessCalls.any && profile.info === undefined && routes === undefined
+    return isStateless ? undefined : this.#client.status()
   }
 
   /** Lets calls finish for a while, answers the rest with an error, and closes. */
-  drain(exitCode = 0, graceMs: number = this.#parts.drainMs): void {
+  drain(exitCode = 0, graceMs: number = this.#context.limits.drainMs): void {
     this.#intake = 'refuse'
     this.draining.begin(exitCode, graceMs)
     this.#rest()
@@ -79,7 +91,7 @@ export class Channel implements PeerOwner<Question> {
 
   request(frame: RequestFrame, _during?: Question, field?: FieldReader): void {
     if (this.#calls.open.has(canonical(frame.id))) return this.#answers.refuseTwin(frame.id)
-    const received = this.#parts.leg.received(frame)
+    const received = this.#leg.received(frame)
     switch (received.kind) {
       case 'call':
         return this.#call(frame, received.row)
@@ -89,14 +101,13 @@ export class Channel implements PeerOwner<Question> {
         return this.#refuse(frame, this.#statelessCalls.begin(frame, received, field))
       case 'discover':
         if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
-        return this.#answers.reply(frame.id, received.reply(this.#parts.directory.describe(this.#parts.view)))
+        return this.#answers.reply(frame.id, received.reply(this.#context.describe(this.#client.view)))
       case 'ping':
         return this.#answers.pong(frame.id)
       case 'refused':
         return this.#refuse(frame, received.error)
       case 'level':
-        this.#port.setLevel(received.level)
-        this.#reach().level(received.level)
+        this.#client.setLevel(received.level)
         return this.#answers.reply(frame.id, '{}')
       case 'open':
         return this.#open(frame, received)
@@ -106,22 +117,19 @@ export class Channel implements PeerOwner<Question> {
   }
 
   notification(frame: NotificationFrame): void {
-    const told = this.#parts.leg.told(frame)
+    const told = this.#leg.told(frame)
     if (told.kind === 'exit') return this.#leave(told.exitCode)
     if (told.kind === 'unknown') return this.#log(`a notification '${frame.method}' was ignored`)
     switch (told.row.does) {
       case 'initialized':
         // MCP, Lifecycle: the client has had the answer to `initialize`.
-        return this.#opening.behind(0, () => {
-          this.#port.ready()
-          this.#routes?.clientIsReady()
-        })
+        return this.#opening.behind(0, () => this.#client.ready())
       case 'cancel':
         return this.#opening.giveUp(this.#calls.cancel(frame))
       case 'progress':
-        return this.#port.progressed(frame)
+        return this.#client.progressed(frame)
       case 'news':
-        return this.#routes?.told(frame)
+        return this.#client.routes?.told(frame)
       case 'exit':
         return
     }
@@ -136,12 +144,15 @@ export class Channel implements PeerOwner<Question> {
   }
 
   batch(line: Line): void {
-    receiveBatch(line, this.#parts, this.#answers, this.#calls.open, (frame) => this.#peer.receive(frame))
+    const { frame: limits } = this.#context.limits.session
+    receiveBatch(line, this.#leg, limits, this.#answers, this.#calls.open, (frame) =>
+      this.#peer.receive(frame),
+    )
   }
 
   failed(question: Question | undefined, error: TransportError): void {
     this.#log(error.message)
-    if (question !== undefined) this.#port.refused(question, clientUnreachable())
+    if (question !== undefined) this.#client.refused(question, clientUnreachable())
   }
 
   malformed(error: FrameError): void {
@@ -149,9 +160,9 @@ export class Channel implements PeerOwner<Question> {
   }
 
   oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
-    const error = tooLong(bytes, this.#parts.limits.ndjson.lineBytesMax)
+    const error = tooLong(bytes, this.#context.limits.session.ndjson.lineBytesMax)
     if (question === undefined) this.#answers.refuse(id, error)
-    else this.#port.refused(question, error)
+    else this.#client.refused(question, error)
   }
 
   drained(): void {
@@ -166,15 +177,15 @@ export class Channel implements PeerOwner<Question> {
     this.#flow.ended()
     // Before servers hear that there is no answer: nothing of it goes on.
     this.#calls.cancelAll()
-    this.#port.gone(unanswered)
+    this.#client.gone(unanswered)
     this.#intake = 'refuse'
     this.draining.finish()
     const over = (): void => {
-      this.#parts.ended()
-      this.#parts.reports.gone()
+      this.#directory.detached(this.#client.serial)
+      this.#client.reports.gone()
       this.draining.end(cause)
     }
-    const left = this.#routes?.leave()
+    const left = this.#client.routes?.leave()
     if (left === undefined) over()
     else void left.finally(over)
   }
@@ -182,9 +193,9 @@ export class Channel implements PeerOwner<Question> {
   /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
   #open(frame: RequestFrame, { row, reply, passed }: Received & { readonly kind: 'open' }): void {
     // Whoever has called before has had the server opened for it.
-    if (passed !== undefined && (this.#routes === undefined || this.#isRefused))
+    if (passed !== undefined && (this.#client.routes === undefined || this.#isRefused))
       return this.#pass(frame, row, passed)
-    const routes = this.#reach()
+    const routes = this.#client.reach()
     this.#hold(() => this.#answers.reply(frame.id, reply(routes.describe())))
     if (routes.settled === undefined) this.#opened()
     else void routes.settled.then(() => this.#opened())
@@ -194,8 +205,8 @@ export class Channel implements PeerOwner<Question> {
   #pass(frame: RequestFrame, row: RequestRow, passed: (outcome: Outcome) => void): void {
     let outcome: Outcome = { kind: 'failed', error: shuttingDown() }
     this.#isRefused = false
-    const deadline = new CallDeadline(this.#parts.runtime.now())
-    const opening = new Call(frame, row, this.#port, deadline, {
+    const deadline = new CallDeadline(this.#context.runtime.now())
+    const opening = new Call(frame, row, this.#client, deadline, {
       settled: (_opening, came) => {
         outcome = came
         this.#isRefused = came.kind !== 'answered' || came.frame.kind === 'error'
@@ -206,10 +217,10 @@ export class Channel implements PeerOwner<Question> {
     // Every later session with the server is opened with the same bytes.
     opening.keep()
     this.#hold(() => this.#answers.settle(opening, outcome), true)
-    void this.#routes?.leave()
-    this.#routes = undefined
-    this.#port.opening = opening
-    this.#reach()
+    void this.#client.routes?.leave()
+    this.#client.routes = undefined
+    this.#client.opening = opening
+    this.#client.reach()
   }
 
   /** Calls wait until `initialize` is answered. */
@@ -225,7 +236,7 @@ export class Channel implements PeerOwner<Question> {
 
   #opened(): void {
     this.#endOpening()
-    if (this.#intake === 'refuse') this.draining.wait(this.#parts.drainMs)
+    if (this.#intake === 'refuse') this.draining.wait(this.#context.limits.drainMs)
     this.#rest()
   }
 
@@ -237,7 +248,7 @@ export class Channel implements PeerOwner<Question> {
 
   #shutDown(id: RequestId): void {
     if (this.draining.owesAnswer) return this.#answers.refuse(id, invalidRequest('a shutdown is under way'))
-    const graceMs = this.#opening.passes ? Infinity : this.#parts.drainMs
+    const graceMs = this.#opening.passes ? Infinity : this.#context.limits.drainMs
     this.#intake = 'refuse'
     this.draining.announce(graceMs, () => this.#answers.reply(id, '{}'))
     this.#rest()
@@ -245,13 +256,15 @@ export class Channel implements PeerOwner<Question> {
 
   #call(frame: RequestFrame, row: RequestRow): void {
     if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
-    const { leg, limits, runtime } = this.#parts
-    const call = new Call(frame, row, this.#port, new CallDeadline(runtime.now()), this.#calls, leg.profile)
+    const { limits, runtime } = this.#context
+    const { profile } = this.#leg
+    const call = new Call(frame, row, this.#client, new CallDeadline(runtime.now()), this.#calls, profile)
     const isEarly = this.#intake === 'hold'
-    const isFull = this.#calls.open.size >= limits.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
+    const isFull =
+      this.#calls.open.size >= limits.session.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
     if (isFull) return this.#refuse(frame, tooManyCalls())
     this.#calls.add(call)
-    const { router } = this.#routes ?? this.#reach()
+    const { router } = this.#client.reach()
     if (!isEarly) return router.route(call)
     this.#opening.hold(call, () => {
       call.beginAt(runtime.now())
@@ -260,15 +273,7 @@ export class Channel implements PeerOwner<Question> {
   }
 
   #refuse(frame: RequestFrame, error: ErrorBody | undefined): void {
-    if (error !== undefined) this.#answers.refuse(frame.id, this.#parts.reports.refused(frame, error))
-  }
-
-  #reach(): ClientRoutes {
-    if (this.#routes === undefined) {
-      this.#parts.reports.attached(this.#parts.leg.profile)
-      this.#routes = this.#parts.reach(this.#port)
-    }
-    return this.#routes
+    if (error !== undefined) this.#answers.refuse(frame.id, this.#client.reports.refused(frame, error))
   }
 
   #giveUp(): void {
@@ -284,6 +289,6 @@ export class Channel implements PeerOwner<Question> {
   }
 
   #log(message: string): void {
-    this.#parts.log({ level: 'debug', message })
+    this.#context.log({ level: 'debug', message })
   }
 }

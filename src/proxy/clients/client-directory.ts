@@ -1,27 +1,126 @@
-// The clients of one proxy whose requests say by themselves what they are.
+// All clients of one proxy: those with a connection of their own, and those whose requests say by themselves what they are.
 //
-// Clients choose what they say, so how many of them are told apart is bounded. Who has been idle for a while makes room.
+// A client without a session chooses what its requests say, so the number of these clients is bounded. The client that has
+// been idle for longest makes room.
 
-import { type DirectoryParts, StatelessClient } from './stateless-client.js'
-import type { SeenClient } from './seen-clients.js'
-import type { StatelessContext } from '../../mcp/call.js'
+import { ClientChannel } from './channel.js'
+import type { ClientReports } from './client-reports.js'
+import type { AttachedSession } from './draining.js'
+import type { Unread } from './flow.js'
+import { StatelessClient } from './stateless-client.js'
+import { type SeenClient, SeenClients } from './seen-clients.js'
+import { type PendingInput, secretBytes } from '../input/pending-input.js'
+import type { Connection } from '../../jsonrpc/connection.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import type { PeerWatch } from '../../jsonrpc/peer.js'
+import type { Limits } from '../../limits.js'
+import type { ClientOrigin, StatelessContext } from '../../mcp/call.js'
 import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
-import type { ServerDescription } from '../../mcp/eras/leg.js'
+import type { ClientLeg, ServerDescription } from '../../mcp/eras/leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
-import type { CatalogView } from '../routing/catalog-view.js'
+import { type CatalogView, wholeCatalog } from '../routing/catalog-view.js'
+import type { ClientRoutes } from '../routing/client-routes.js'
+import type { RoutedClient } from '../routing/routed-client.js'
+import type { SessionStatus } from '../routing/session-status.js'
 import { PrincipalTasks } from '../routing/tasks.js'
-import type { Timer } from '../../runtime/runtime.js'
+import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 
-/** Clients by principal, by what they see, and by what they can be asked. */
+/** The proxy to which all of these clients belong. */
+export interface ClientContext {
+  readonly runtime: Runtime
+  readonly log: LogSink
+  readonly limits: Limits
+  readonly unread: Unread
+  readonly pending: PendingInput
+  /** Whether the proxy was made for one client; the states that servers give it are not signed then. */
+  readonly isForOneClient: boolean
+  /** `principal` is that of its requests without a session. */
+  newLeg(origin: ClientOrigin, principal: string): ClientLeg
+  newReports(serial: number): ClientReports
+  watch(): PeerWatch
+  /** The servers that the client reaches from now on. */
+  reach(client: RoutedClient): ClientRoutes
+  /** All servers of a view together, for a client that reaches none of them yet. */
+  describe(view: CatalogView): ServerDescription
+}
+
+/** Finds the client of each connection, and the client of each request without a session. */
 export class ClientDirectory {
-  readonly #parts: DirectoryParts
+  readonly context: ClientContext
+  /** By their serials. */
+  readonly #channels = new BriefMap<number, ClientChannel>()
+  /** Of connections that no front has let in, by their serials. */
+  readonly #ownPrincipals = new Map<number, string>()
+  readonly #seen: SeenClients
+  #serials = 0
+  #connections = 0
+  #isClosing = false
+  /** Tells the connections of this instance from those of others. */
+  #mark: string | undefined
+  /** By principal, view, and what they can be asked. */
   readonly #clients = new Map<string, StatelessClient>()
   /** Of contexts, which are the same where requests say the same. */
   readonly #keys = new WeakMap<StatelessContext, string>()
   #sweeping: Timer | undefined
 
-  constructor(parts: DirectoryParts) {
-    this.#parts = parts
+  constructor(context: ClientContext) {
+    this.context = context
+    const newReports = (): ClientReports => context.newReports(this.nextSerial())
+    this.#seen = new SeenClients(context.limits.guests.guestsMax, newReports, context.runtime)
+  }
+
+  /** Whether there has been one connection in all, to a proxy that was made for one client. */
+  get isOneClient(): boolean {
+    return this.context.isForOneClient && this.#connections < 2
+  }
+
+  /** A number that no other client of the proxy has. */
+  nextSerial(): number {
+    return ++this.#serials
+  }
+
+  attach(connection: Connection, origin: ClientOrigin): AttachedSession {
+    const serial = this.nextSerial()
+    this.#connections++
+    if (origin.principal === undefined) this.#ownPrincipals.set(serial, this.#principalOf(serial))
+    const principal = origin.principal ?? this.#principalOf(serial)
+    const leg = this.context.newLeg(origin, principal)
+    const channel = new ClientChannel(connection, serial, leg, wholeCatalog, this, this.context.watch())
+    this.#channels.set(serial, channel)
+    if (this.#isClosing) channel.drain()
+    const { begun, ended } = channel.draining
+    return {
+      leaving: begun.promise,
+      ended: ended.promise,
+      get revision() {
+        return leg.profile.revision
+      },
+    }
+  }
+
+  /** The connection with this serial is closed. */
+  detached(serial: number): void {
+    this.#channels.take(serial)
+    const principal = this.#ownPrincipals.get(serial)
+    if (principal === undefined) return
+    this.#ownPrincipals.delete(serial)
+    for (const [key] of this.#of(principal)) this.#end(key)
+    this.#seen.left(principal)
+  }
+
+  /** Every client, the oldest first. */
+  status(): SessionStatus[] {
+    const connected = [...this.#channels.values()].flatMap((channel) => channel.status() ?? [])
+    const all = [...connected, ...this.#seen.status()]
+    return all.sort((one, other) => one.connectedAtMs - other.connectedAtMs)
+  }
+
+  /** Lets calls finish for up to `graceMs`, and answers the rest; a connection that comes now is closed at once. */
+  drain(graceMs: number): ClientChannel[] {
+    this.#isClosing = true
+    const channels = [...this.#channels.values()]
+    for (const channel of channels) channel.drain(0, graceMs)
+    return channels
   }
 
   /** Whose a request with this context is; undefined when there are too many. */
@@ -34,10 +133,9 @@ export class ClientDirectory {
     const [, sibling] = this.#of(principal)[0] ?? []
     const leavers = this.#placeFor(principal, isAskable(askable))
     if (leavers === undefined) return undefined
-    const tasks = sibling?.tasks ?? new PrincipalTasks(this.#parts.taskLimits)
+    const tasks = sibling?.tasks ?? new PrincipalTasks(this.context.limits.session)
     const profile = { principal, revision: latestStateless, capabilities: askable }
-    const mayListen = (): boolean => this.#mayListen(principal)
-    const client = new StatelessClient(profile, isSeveral, view, tasks, this.#parts, mayListen)
+    const client = new StatelessClient(profile, isSeveral, view, tasks, this)
     this.#clients.set(key, client)
     for (const leaver of leavers) this.#end(leaver)
     this.#sweepLater()
@@ -46,25 +144,25 @@ export class ClientDirectory {
 
   /** The client that sends this, for events and the status. */
   sender(context: StatelessContext): SeenClient {
-    return this.#parts.seen.of(context)
+    return this.#seen.of(context)
   }
 
-  /** What is behind the proxy, without anything being started for it. */
-  describe(view: CatalogView): ServerDescription {
-    return this.#parts.describe(view)
+  /** Whether one more request of this principal may stay open. */
+  mayListen(principal: string): boolean {
+    let [own, all] = [0, 0]
+    for (const { listening, profile } of this.#clients.values()) {
+      all += listening
+      if (profile.principal === principal) own += listening
+    }
+    const { listensMax, listensOfOneMax } = this.context.limits.guests
+    return all < listensMax && own < listensOfOneMax
   }
 
-  /** No request of this principal will come any more. */
-  left(principal: string): void {
-    for (const [key] of this.#of(principal)) this.#end(key)
-    this.#parts.seen.left(principal)
-  }
-
-  /** The proxy closes. */
+  /** Nothing is left to be answered. */
   close(): void {
     this.#sweeping?.cancel()
     for (const key of this.#clients.keys()) this.#end(key)
-    this.#parts.seen.close()
+    this.#seen.close()
   }
 
   /** A context is of one connection, and a connection has one view. */
@@ -77,14 +175,16 @@ export class ClientDirectory {
     return key
   }
 
-  #mayListen(principal: string): boolean {
-    let [own, all] = [0, 0]
-    for (const { listening, profile } of this.#clients.values()) {
-      all += listening
-      if (profile.principal === principal) own += listening
-    }
-    const { listensMax, listensOfOneMax } = this.#parts.limits
-    return all < listensMax && own < listensOfOneMax
+  /**
+   * The principal of a connection that no front has let in.
+   *
+   * Every instance counts from one, and instances may have one key for states, so the name has a mark of this instance in
+   * it. Only a proxy for one client names it alike at the next start, so that the states of that client still open.
+   */
+  #principalOf(serial: number): string {
+    if (this.context.isForOneClient) return `connection ${serial}`
+    this.#mark ??= secretBytes(this.context.runtime)(MARK_BYTES).toString('base64url')
+    return `connection ${serial} of ${this.#mark}`
   }
 
   /**
@@ -94,9 +194,9 @@ export class ClientDirectory {
    * principal there is one that can be asked nothing: none of the others of its principal keeps that one out.
    */
   #placeFor(principal: string, canBeAsked: boolean): readonly string[] | undefined {
-    const { runtime, limits } = this.#parts
-    const { guestsMax, guestsOfOneMax } = limits
-    const since = runtime.now() - (canBeAsked ? limits.guestRestMs : 0)
+    const { runtime, limits } = this.context
+    const { guestsMax, guestsOfOneMax, guestRestMs } = limits.guests
+    const since = runtime.now() - (canBeAsked ? guestRestMs : 0)
     const own = this.#of(principal).filter(([, { profile }]) => isAskable(profile.capabilities))
     if (canBeAsked && own.length >= guestsOfOneMax) return idlest(own, since)
     return this.#clients.size < guestsMax ? [] : idlest([...this.#clients], since)
@@ -117,17 +217,20 @@ export class ClientDirectory {
 
   /** Looks from time to time for those that have asked nothing for long, as long as there are any. */
   #sweepLater(): void {
-    const { runtime, limits } = this.#parts
-    this.#sweeping ??= runtime.setTimer(limits.guestIdleMs, () => {
+    const { runtime, limits } = this.context
+    const { guestIdleMs } = limits.guests
+    this.#sweeping ??= runtime.setTimer(guestIdleMs, () => {
       this.#sweeping = undefined
-      const since = runtime.now() - limits.guestIdleMs
+      const since = runtime.now() - guestIdleMs
       for (const [key, client] of this.#clients)
         if (client.tasks.isIdle && client.isIdleSince(since)) this.#end(key)
-      this.#parts.seen.sweep(since)
-      if (this.#clients.size + this.#parts.seen.size > 0) this.#sweepLater()
+      this.#seen.sweep(since)
+      if (this.#clients.size + this.#seen.size > 0) this.#sweepLater()
     })
   }
 }
+
+const MARK_BYTES = 16
 
 /** The one of them that has been idle for longest, since then at least. */
 function idlest(clients: readonly [string, StatelessClient][], since: number): readonly string[] | undefined {

@@ -5,25 +5,25 @@
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
-import type { ChannelParts } from './channel-parts.js'
+import type { ClientContext } from './client-directory.js'
 
 /** What flows between one client and its servers, and how fast. */
 export class Flow implements SlowReader {
   readonly connection: Connection
   readonly #peer: Pick<Peer<AnswerWaiter>, 'close'>
-  readonly #parts: ChannelParts
+  readonly #context: Pick<ClientContext, 'limits' | 'log' | 'unread'>
   readonly #readServers: (on: boolean) => void
 
   /** `readServers` stops or resumes reading what servers say to this client alone. */
   constructor(
     connection: Connection,
     peer: Pick<Peer<AnswerWaiter>, 'close'>,
-    parts: ChannelParts,
+    context: Pick<ClientContext, 'limits' | 'log' | 'unread'>,
     readServers: (on: boolean) => void,
   ) {
     this.connection = connection
     this.#peer = peer
-    this.#parts = parts
+    this.#context = context
     this.#readServers = readServers
   }
 
@@ -35,8 +35,8 @@ export class Flow implements SlowReader {
   /** What was sent is more than the client takes. */
   clogged(): void {
     this.#readServers(false)
-    if (this.backlogBytes > this.#parts.limits.backlogBytesMax) this.tooSlow(this.backlogBytes)
-    else this.#parts.unread.add(this)
+    if (this.backlogBytes > this.#context.limits.session.backlogBytesMax) this.tooSlow(this.backlogBytes)
+    else this.#context.unread.add(this)
   }
 
   get backlogBytes(): number {
@@ -48,23 +48,23 @@ export class Flow implements SlowReader {
     const cut = this.connection.cutSlowest?.() ?? 0
     if (cut > 0) {
       const message = `a client without a session leaves ${cut} bytes of an answer unread: its connection is cut`
-      this.#parts.log({ level: 'error', message })
+      this.#context.log({ level: 'error', message })
       return cut
     }
     const message = `the client leaves ${bytes} bytes unread and is disconnected`
-    this.#parts.log({ level: 'error', message })
+    this.#context.log({ level: 'error', message })
     void this.#peer.close(true)
     return bytes
   }
 
   /** The client is gone. */
   ended(): void {
-    this.#parts.unread.remove(this)
+    this.#context.unread.remove(this)
   }
 
   /** The client takes bytes again. */
   drained(): void {
-    this.#parts.unread.remove(this)
+    this.#context.unread.remove(this)
     this.#readServers(true)
   }
 }

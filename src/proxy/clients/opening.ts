@@ -7,8 +7,8 @@
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import type { Call } from '../../mcp/call.js'
 import { CallQueue, type Queued, QueueRoom } from '../../mcp/call-queue.js'
-import type { Timer } from '../../runtime/runtime.js'
-import type { ChannelParts } from './channel-parts.js'
+import type { SessionLimits } from '../../limits.js'
+import type { Runtime, Timer } from '../../runtime/runtime.js'
 
 interface Early {
   /** A ping asks whether somebody is there, so it does not wait for long. */
@@ -20,7 +20,8 @@ interface Early {
 
 /** Holds calls, and answers to other messages, until `initialize` is answered. */
 export class Opening {
-  readonly #parts: ChannelParts
+  readonly #runtime: Pick<Runtime, 'now' | 'setTimer'>
+  readonly #pingWaitMs: number
   readonly #room: QueueRoom
   readonly #early: CallQueue<Early>
   #answer: (() => void) | undefined
@@ -28,10 +29,14 @@ export class Opening {
   #since = 0
   #pings: Timer | undefined
 
-  constructor(parts: ChannelParts) {
-    this.#parts = parts
-    this.#room = new QueueRoom(parts.limits.waitingBytesMax)
-    this.#early = new CallQueue(this.#room, parts.limits.callsMax)
+  constructor(
+    runtime: Pick<Runtime, 'now' | 'setTimer'>,
+    limits: Pick<SessionLimits, 'callsMax' | 'pingWaitMs' | 'waitingBytesMax'>,
+  ) {
+    this.#runtime = runtime
+    this.#pingWaitMs = limits.pingWaitMs
+    this.#room = new QueueRoom(limits.waitingBytesMax)
+    this.#early = new CallQueue(this.#room, limits.callsMax)
   }
 
   /** Whether `initialize` has come and waits for its answer. */
@@ -53,7 +58,7 @@ export class Opening {
   begin(answer: () => void, isPassing: boolean): void {
     this.#answer = answer
     this.#isPassing = isPassing
-    this.#since = this.#parts.runtime.now()
+    this.#since = this.#runtime.now()
   }
 
   /** Whether a call of so many bytes may wait. */
@@ -74,11 +79,10 @@ export class Opening {
 
   /** The same for the answer to a ping, which waits for `pingWaitMs` at most. */
   ping(bytes: number, id: RequestId, run: () => void): void {
-    const { limits, runtime } = this.#parts
-    const leftMs = this.#since + limits.pingWaitMs - runtime.now()
+    const leftMs = this.#since + this.#pingWaitMs - this.#runtime.now()
     if (!this.on || leftMs <= 0 || this.#early.isFull) return run()
     this.#early.addAnswer(bytes, { isPing: true, id, run })
-    this.#pings ??= runtime.setTimer(leftMs, () => this.#runPings())
+    this.#pings ??= this.#runtime.setTimer(leftMs, () => this.#runPings())
   }
 
   /** An answer to the request with this canonical id is not wanted any more. */

@@ -20,8 +20,12 @@ import type { ListKind } from '../../mcp/methods.js'
 import { severity } from '../../mcp/methods.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import type { CatalogView } from '../routing/catalog-view.js'
+import type { ClientLeg } from '../../mcp/eras/leg.js'
+import type { ClientRoutes } from '../routing/client-routes.js'
 import type { RoutedClient } from '../routing/routed-client.js'
-import type { ChannelParts } from './channel-parts.js'
+import type { SessionStatus } from '../routing/session-status.js'
+import type { ClientContext } from './client-directory.js'
+import type { ClientReports } from './client-reports.js'
 
 /** An answer that is said again comes soon. */
 const USED_MAX = 1024
@@ -54,15 +58,20 @@ export class Question implements AnswerWaiter {
   }
 }
 
-/** One client, as the servers see it. */
+/** A client that has one connection: a session, or calls without `initialize`. */
 export class SessionClient implements RoutedClient {
   readonly serial: number
+  readonly view: CatalogView
+  readonly reports: ClientReports
+  /** What it reaches; undefined until a request needs that. */
+  routes: ClientRoutes | undefined
   opening: Call | undefined
   isReady = false
-  readonly listsChanged: (kinds: readonly ListKind[]) => void
+  readonly #leg: ClientLeg
   readonly #peer: Peer<Question>
   readonly #flow: Flow
-  readonly #parts: ChannelParts
+  readonly #context: ClientContext
+  readonly #connectedAtMs: number
   readonly #tokens = new ProgressTokens<Question>()
   /**
    * Ids with which the client was asked: none is used twice in a session (MCP, Base protocol: requests). Over HTTP a
@@ -73,26 +82,44 @@ export class SessionClient implements RoutedClient {
   readonly #early: ServerQuestion[] = []
   #leastSeverity = 0
 
-  /** `listsChanged` hears that the lists of some server have changed. */
   constructor(
+    serial: number,
+    leg: ClientLeg,
+    view: CatalogView,
     peer: Peer<Question>,
     flow: Flow,
-    parts: ChannelParts,
-    listsChanged: (kinds: readonly ListKind[]) => void,
+    context: ClientContext,
   ) {
+    this.serial = serial
+    this.view = view
+    this.reports = context.newReports(serial)
+    this.#leg = leg
     this.#peer = peer
     this.#flow = flow
-    this.#parts = parts
-    this.serial = parts.serial
-    this.listsChanged = listsChanged
+    this.#context = context
+    this.#connectedAtMs = context.runtime.wallNow()
   }
 
   get profile(): ClientProfile {
-    return this.#parts.leg.profile
+    return this.#leg.profile
   }
 
-  get view(): CatalogView {
-    return this.#parts.view
+  status(): SessionStatus {
+    const { info: client, revision } = this.profile
+    const processes = this.routes?.processes ?? []
+    return { client, revision: revision.version, connectedAtMs: this.#connectedAtMs, processes }
+  }
+
+  reach(): ClientRoutes {
+    if (this.routes === undefined) {
+      this.reports.attached(this.profile)
+      this.routes = this.#context.reach(this)
+    }
+    return this.routes
+  }
+
+  listsChanged(kinds: readonly ListKind[]): void {
+    this.routes?.changed(kinds)
   }
 
   get listens(): boolean {
@@ -104,11 +131,13 @@ export class SessionClient implements RoutedClient {
     this.isReady = true
     for (const question of this.#early.splice(0))
       if (!this.ask(question)) refuse(question, methodNotFound(question.frame.method))
+    this.routes?.clientIsReady()
   }
 
   /** The least severe log messages that the client wants. */
   setLevel(level: string): void {
     this.#leastSeverity = severity(level)
+    this.reach().level(level)
   }
 
   /**
@@ -118,7 +147,8 @@ export class SessionClient implements RoutedClient {
    * MCP, Lifecycle: a server sends no request before `initialized`.
    */
   ask(asked: ServerQuestion): boolean {
-    if (!this.isReady) return this.#early.length < this.#parts.limits.earlyMax && this.#early.push(asked) > 0
+    if (!this.isReady)
+      return this.#early.length < this.#context.limits.session.earlyMax && this.#early.push(asked) > 0
     const { frame, during } = asked
     if (!this.profile.revision.serverRequests.some((method) => method === frame.method)) return false
     const question = new Question(asked, this)

@@ -11,33 +11,13 @@ import { tooManyCalls } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/lists.js'
 import { serverNotifications, severity, type ListKind } from '../../mcp/methods.js'
 import type { SubscriptionFilter } from '../../mcp/subscriptions.js'
-import type { Runtime } from '../../runtime/runtime.js'
 import { Listens } from './subscriptions.js'
 import type { PendingInput } from '../input/pending-input.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
-import type { PrincipalTasks, TaskLimits } from '../routing/tasks.js'
-import type { SeenClients } from './seen-clients.js'
-import type { ServerDescription } from '../../mcp/eras/leg.js'
+import type { PrincipalTasks } from '../routing/tasks.js'
+import type { ClientDirectory } from './client-directory.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 import type { RoutedClient } from '../routing/routed-client.js'
-
-/** What all such clients of a proxy have in common. */
-export interface DirectoryParts {
-  readonly runtime: Pick<Runtime, 'now' | 'setTimer'>
-  readonly limits: DirectoryLimits
-  readonly taskLimits: TaskLimits
-  /** Changes of lists within this time are told once. */
-  readonly changeDelayMs: number
-  readonly pending: PendingInput
-  readonly seen: SeenClients
-  /** Whether the proxy has one client in all, so that what servers give it to keep is not signed. */
-  isOneClient(): boolean
-  /** A number that no other client of the proxy has. */
-  nextSerial(): number
-  reach(client: RoutedClient): ClientRoutes
-  /** What all servers are together. */
-  describe(view: CatalogView): ServerDescription
-}
 
 export interface DirectoryLimits {
   readonly guestsMax: number
@@ -65,9 +45,7 @@ export class StatelessClient implements RoutedClient {
   readonly view: CatalogView
   readonly tasks: PrincipalTasks
   readonly #pending: PendingInput
-  readonly #parts: DirectoryParts
-  /** Whether one more request may stay open. */
-  readonly #mayListen: () => boolean
+  readonly #directory: ClientDirectory
   readonly #routes: ClientRoutes
   /** The client has made room for another one, or its principal has left: the next request makes a new client. */
   hasLeft = false
@@ -87,24 +65,23 @@ export class StatelessClient implements RoutedClient {
     isSeveral: boolean,
     view: CatalogView,
     tasks: PrincipalTasks,
-    parts: DirectoryParts,
-    mayListen: () => boolean,
+    directory: ClientDirectory,
   ) {
-    this.serial = parts.nextSerial()
+    this.serial = directory.nextSerial()
     this.isSeveral = isSeveral
     this.view = view
     this.profile = profile
     this.tasks = tasks
-    this.#parts = parts
-    this.#mayListen = mayListen
-    this.#pending = parts.pending
-    this.usedAt = parts.runtime.now()
-    this.#routes = parts.reach(this)
+    const { context } = directory
+    this.#directory = directory
+    this.#pending = context.pending
+    this.usedAt = context.runtime.now()
+    this.#routes = context.reach(this)
   }
 
   /** Whether the states of servers that it carries are signed. */
   get #isSigned(): boolean {
-    return !this.isSeveral && !this.#parts.isOneClient()
+    return !this.isSeveral && !this.#directory.isOneClient
   }
 
   get idle(): boolean {
@@ -130,7 +107,7 @@ export class StatelessClient implements RoutedClient {
   /** Takes over a request that stays open, by which the client hears of changes. */
   listen(call: Call, filter: SubscriptionFilter): void {
     this.#calls++
-    if (!this.#mayListen()) return call.fail(tooManyCalls())
+    if (!this.#directory.mayListen(this.profile.principal)) return call.fail(tooManyCalls())
     this.#listens ??= this.#newListens()
     this.#listens.begin(call, filter)
   }
@@ -144,7 +121,7 @@ export class StatelessClient implements RoutedClient {
   ended(call: Call): void {
     this.#calls--
     this.#listens?.end(call)
-    if (this.#calls === 0) this.usedAt = this.#parts.runtime.now()
+    if (this.#calls === 0) this.usedAt = this.#directory.context.runtime.now()
   }
 
   /** The server of its call wants to know more before it goes on. */
@@ -232,7 +209,8 @@ export class StatelessClient implements RoutedClient {
   }
 
   #newListens(): Listens {
-    const { changeDelayMs, limits, runtime } = this.#parts
-    return new Listens(this, this.#routes, runtime, limits.urisMax, changeDelayMs)
+    const { limits, runtime } = this.#directory.context
+    const { guests, session } = limits
+    return new Listens(this, this.#routes, runtime, guests.urisMax, session.changeDelayMs)
   }
 }

@@ -92,7 +92,7 @@ export class PendingInput {
   constructor(keys: () => readonly string[], schema: string, limits: PendingInputLimits, runtime: Runtime) {
     this.limits = limits
     this.runtime = runtime
-    this.#secret = secretOf(runtime)
+    this.#secret = secretBytes(runtime)
     this.#instance = this.#secret(INSTANCE_BYTES).toString('base64url')
     const ownKeys = [this.#secret(KEY_BYTES).toString('base64url')]
     this.#mac = new StateMac(() => (keys().length > 0 ? keys() : ownKeys), schema)
@@ -439,7 +439,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
 }
 
 /** Gives bytes that nobody can guess. */
-export function secretOf({ secret }: Pick<Runtime, 'secret'>): (bytes: number) => Buffer {
+export function secretBytes({ secret }: Pick<Runtime, 'secret'>): (bytes: number) => Buffer {
   return secret ?? ((bytes) => randomBytes(bytes))
 }
 

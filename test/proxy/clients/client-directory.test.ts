@@ -8,7 +8,7 @@ import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { latestStateless } from '../../../src/mcp/revisions.js'
 import { ClientDirectory } from '../../../src/proxy/clients/client-directory.js'
 import { ClientReports } from '../../../src/proxy/clients/client-reports.js'
-import { SeenClients } from '../../../src/proxy/clients/seen-clients.js'
+import { Unread } from '../../../src/proxy/clients/flow.js'
 import type { StatelessClient } from '../../../src/proxy/clients/stateless-client.js'
 import { PendingInput } from '../../../src/proxy/input/pending-input.js'
 import { ArgumentChecks } from '../../../src/proxy/routing/arguments.js'
@@ -24,21 +24,20 @@ const log = (): void => {}
 function directory(guestsMax: number): { readonly clients: ClientDirectory; readonly runtime: FakeRuntime } {
   const runtime = new FakeRuntime()
   const { session, pendingInput } = defaults
-  let serial = 0
   const common = { checks: new ArgumentChecks(log), runtime, holdStarts: log }
   const parts = { ...common, initializeGraceMs: 0, namesDown: false, limits: session }
   const source = { upstreams: [], catalogs: new Catalogs(log), left: log }
-  const newReports = (): ClientReports =>
-    new ClientReports(new Emitter<ProxyEvents>(log), 's', ++serial, runtime)
+  const events = new Emitter<ProxyEvents>(log)
   const clients = new ClientDirectory({
     runtime,
-    limits: { ...defaults.guests, guestsMax, guestsOfOneMax: 1 },
-    taskLimits: session,
-    changeDelayMs: session.changeDelayMs,
+    log,
+    limits: { ...defaults, guests: { ...defaults.guests, guestsMax, guestsOfOneMax: 1 } },
+    unread: new Unread(session.unreadBytesMax),
     pending: new PendingInput(() => [], 's', pendingInput, runtime),
-    seen: new SeenClients(guestsMax, newReports, runtime),
-    isOneClient: () => false,
-    nextSerial: () => ++serial,
+    isForOneClient: false,
+    newLeg: () => assert.fail('no connection is attached'),
+    newReports: (serial) => new ClientReports(events, 's', serial, runtime),
+    watch: () => ({}),
     reach: (client) => new ClientRoutes(client, parts, source),
     describe: () => ({ capabilities: '{}', instructions: undefined, isKnown: true }),
   })
