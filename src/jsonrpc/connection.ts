@@ -1,11 +1,30 @@
 // A connection: whole messages in, whole messages out, whatever carries them.
 
-import type { FrameError, TransportError } from './errors.js'
+import { FrameError, type TransportError } from './errors.js'
 import type { Frame, FrameLimits } from './frame.js'
 import type { Line } from './line.js'
-import type { LongLine } from './fast/long-line.js'
 import type { RequestId } from './request-id.js'
 import type { Outgoing } from './fast/splice-parts.js'
+
+/** A message that a transport has read. */
+export type ReceivedMessage = Frame | UnreadableMessage
+
+/** Bytes that are not one acceptable message: so many, of which `line` may be no more than the beginning. */
+export interface UnreadableMessage {
+  readonly kind: 'unreadable'
+  readonly error: FrameError
+  readonly line: Line
+  readonly bytes: number
+}
+
+/** What became of reading `line`. */
+export function receivedMessage(
+  read: Frame | FrameError,
+  line: Line,
+  bytes: number = line.length,
+): ReceivedMessage {
+  return read instanceof FrameError ? { kind: 'unreadable', error: read, line, bytes } : read
+}
 
 /** Reads a header field of the request that brought a message, by its name in lower case. */
 export type FieldReader = (name: string) => string | undefined
@@ -18,14 +37,10 @@ export interface Sink {
    * `during` is the id of our request on whose own stream it came, where the transport has such streams.
    */
   message(line: Line, during?: RequestId): void
-  /** One long message, in parts; who does not take it so is given its line. */
-  readonly long?: ((long: LongLine, during?: RequestId) => void) | undefined
-  /** One message that the transport had to read itself; who does not take it so is given its line. */
-  readonly frame?: ((frame: Frame, during?: RequestId, field?: FieldReader) => void) | undefined
-  /** What the transport could not read so: `bytes` in all, of which `line` may be the beginning; likewise. */
-  readonly malformed?:
-    ((error: FrameError, line: Line, bytes: number, during?: RequestId) => void) | undefined
-  /** What a transport reads messages with. */
+  /** One message that the transport had to read itself. A sink without this method is given its line. */
+  readonly received?:
+    ((message: ReceivedMessage, during?: RequestId, field?: FieldReader) => void) | undefined
+  /** The limits with which a transport reads messages. */
   readonly frameLimits?: FrameLimits | undefined
   /** The other end does not want the answer to this request any more, and has said so by closing what it was to come on. */
   readonly gaveUp?: ((key: RequestId) => void) | undefined

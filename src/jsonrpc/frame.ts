@@ -122,13 +122,6 @@ export function frameOrError(
   }
 }
 
-/** Whether the message is the answer to the request `id`, or to any request where `id` is undefined. */
-export function isAnswerTo(read: Frame | FrameError, id?: RequestId): boolean {
-  if (read instanceof FrameError || (read.kind !== 'result' && read.kind !== 'error')) return false
-  if (id === undefined || read.id === id) return true
-  return read.id !== undefined && canonical(read.id) === canonical(id)
-}
-
 /** Whether a message that cannot be read was meant to be the answer to the request `id`. */
 export function seemsAnswerTo(line: Line, id: RequestId): boolean {
   const found = findId(line)

@@ -9,15 +9,16 @@ import {
   type Connection,
   type FieldReader,
   type MessageHead,
+  type ReceivedMessage,
   type Ties,
+  type UnreadableMessage,
   answerHead,
   notificationHead,
+  receivedMessage,
   requestHead,
   untied,
 } from './connection.js'
-import { FrameError, TransportError } from './errors.js'
-import { readLongFrame } from './fast/long-frame.js'
-import type { LongLine } from './fast/long-line.js'
+import { type FrameError, TransportError } from './errors.js'
 import { type Outgoing, spliceParts } from './fast/splice-parts.js'
 import {
   type Frame,
@@ -136,10 +137,7 @@ export class Peer<E extends AnswerWaiter> {
   start(): void {
     this.#connection.start({
       message: this.#message,
-      long: (long, during) => this.#guard(() => this.#long(long, during)),
-      frame: (frame, during, field) => this.#guard(() => this.receive(frame, during, field)),
-      malformed: (error, line, bytes, during) =>
-        this.#guard(() => this.#unreadable(error, line, during, bytes)),
+      received: (message, during, field) => this.#guard(() => this.receive(message, during, field)),
       frameLimits: this.#options.frame,
       gaveUp: (key) => this.#guard(() => this.#owner.gaveUp?.(key)),
       failed: (id, error) => this.#guard(() => this.#failed(id, error)),
@@ -275,35 +273,29 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   /** Without a guard of its own, which would be a closure for every message. */
-  readonly #message = (line: Line, during?: RequestId, bytes: number = line.length): void => {
+  readonly #message = (line: Line, during?: RequestId): void => {
     if (this.#closed) return
     try {
       if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
-      const frame = frameOrError(line, this.#options.frame, this.#latest)
-      if (frame instanceof FrameError) this.#unreadable(frame, line, during, bytes)
-      else this.receive(frame, during)
+      this.receive(receivedMessage(frameOrError(line, this.#options.frame, this.#latest), line), during)
     } catch (error) {
       this.#faulty(error)
     }
   }
 
-  #unreadable(error: FrameError, line: Line, during: RequestId | undefined, bytes: number): void {
+  #unreadable({ error, line, bytes }: UnreadableMessage, during: RequestId | undefined): void {
     if (during === undefined || !seemsAnswerTo(line, during)) return this.#owner.malformed(error, line, bytes)
     // On a stream that belongs to one request there will be no other answer to it.
     this.#failed(during, new TransportError('TRANSPORT_ANSWER', `its answer is invalid: ${error.message}`))
   }
 
-  #long(long: LongLine, during: RequestId | undefined): void {
-    const frame = readLongFrame(long, this.#options.frame)
-    if (frame === undefined) this.#message(long.noise ?? long.line, during, long.length)
-    else this.receive(frame, during)
-  }
-
-  /** Takes a frame that was read already: a member of a batch. */
-  receive(frame: Frame, during?: RequestId, field?: FieldReader): void {
+  /** Takes a message that was read already: by the transport, or as a member of a batch. */
+  receive(frame: ReceivedMessage, during?: RequestId, field?: FieldReader): void {
     if (this.#closed) return
     const entry = during === undefined ? undefined : this.entry(during)
     switch (frame.kind) {
+      case 'unreadable':
+        return this.#unreadable(frame, during)
       case 'request':
         return this.#owner.request(frame, entry, field)
       case 'notification':

@@ -2,7 +2,7 @@
 
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { buildRequest } from '../jsonrpc/build.js'
-import { frameOrError, isAnswerTo } from '../jsonrpc/frame.js'
+import { readFrame } from '../jsonrpc/frame.js'
 import { numericId } from '../jsonrpc/request-id.js'
 import { LazyPromise } from '../runtime/lazy.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
@@ -102,9 +102,9 @@ function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknow
   return new Promise((resolve) => {
     ours.start({
       message: (line) => {
-        const answer = frameOrError(line)
-        if (isAnswerTo(answer, list))
-          resolve(!('kind' in answer) || answer.kind === 'error' ? 0 : line.length)
+        const answer = readFrame(line)
+        if (answer.kind !== 'result' && answer.kind !== 'error') return
+        if (answer.id === list) resolve(answer.kind === 'error' ? 0 : line.length)
       },
       oversize: (_, bytes) => resolve(bytes),
       drained: () => undefined,

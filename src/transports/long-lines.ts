@@ -1,8 +1,11 @@
 // Long messages of one stream, looked at while they arrive.
 
 import { CR } from '../jsonrpc/ascii.js'
-import { type Line, toLine } from '../jsonrpc/line.js'
+import { type Sink, receivedMessage } from '../jsonrpc/connection.js'
+import { readLongFrame } from '../jsonrpc/fast/long-frame.js'
 import { LongLine } from '../jsonrpc/fast/long-line.js'
+import { frameOrError } from '../jsonrpc/frame.js'
+import { type Line, toLine } from '../jsonrpc/line.js'
 import { StringFinder } from '../jsonrpc/fast/string-finder.js'
 
 /** From here on a message is worth more than one look. */
@@ -51,3 +54,12 @@ export class LongLines {
 }
 
 const EMPTY = toLine('')
+
+/** Reads a long message by its strings and delivers it; one that is not in order goes to the reader of whole messages. */
+export function deliverLong(long: LongLine, sink: Sink): void {
+  const frame = readLongFrame(long, sink.frameLimits)
+  if (frame !== undefined) return sink.received?.(frame)
+  const { noise } = long
+  if (noise === undefined) sink.message(long.line)
+  else sink.received?.(receivedMessage(frameOrError(noise, sink.frameLimits), noise, long.length))
+}

@@ -19,6 +19,7 @@ import {
   type PeerOwner,
 } from '../../src/jsonrpc/peer.js'
 import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
+import { deliverLong } from '../../src/transports/long-lines.js'
 import { readLongFrame } from '../../src/jsonrpc/fast/long-frame.js'
 import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
 import { type Outgoing, WireParts, joinedWire } from '../../src/jsonrpc/fast/splice-parts.js'
@@ -304,6 +305,12 @@ function inTwoParts(text: string): LongLine {
   return new LongLine([bytes.subarray(0, 3000)], toLine(bytes.subarray(3000)), finder?.finish())
 }
 
+/** As a transport does. */
+function deliver({ sink }: Script, long: LongLine): void {
+  assert.ok(sink !== undefined)
+  deliverLong(long, sink)
+}
+
 /** Sends the next answer on, as a proxy does. */
 function forwarding({ diary }: Scene, to: Peer<Entry>, own: string): void {
   diary.on = () => {
@@ -319,7 +326,7 @@ test('a long result leaves in the parts in which it came, with another id betwee
   from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry, false)
   forwarding(from, to, '"own"')
   const long = longResult('1')
-  from.script.sink?.long?.(long)
+  deliver(from.script, long)
   assert.deepEqual(from.diary.events, ['result 1 for a'])
   const text = long.line.toString()
   assert.deepEqual(script.parts, [
@@ -351,7 +358,7 @@ test('a long result leaves whole where somebody watches', () => {
   })
   from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry, false)
   forwarding(from, to, '7')
-  from.script.sink?.long?.(longResult('1'))
+  deliver(from.script, longResult('1'))
   assert.deepEqual(script.sent, [longResult('7').line.toString()])
   assert.deepEqual(inputs, [longResult('1').line.toString()])
 })
@@ -359,7 +366,7 @@ test('a long result leaves whole where somebody watches', () => {
 test('a long message that is not in order is refused as a short one is', () => {
   const { script, diary } = scene()
   const long = longResult('1', true)
-  script.sink?.long?.(long)
+  deliver(script, long)
   assert.deepEqual(diary.events, [`malformed FRAME_SYNTAX ${long.length}`])
 })
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { Connection, Sink } from '../../src/jsonrpc/connection.js'
 import { TransportError } from '../../src/jsonrpc/errors.js'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { LongLine } from '../../src/jsonrpc/fast/long-line.js'
+import { readFrame } from '../../src/jsonrpc/frame.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
 import { RemoteConnection } from '../../src/transports/http-client/remote-connection.js'
 import { send } from './support/sending.js'
@@ -34,7 +34,7 @@ class Scripted implements Connection {
 const answer = toLine('{"jsonrpc":"2.0","id":1,"result":{}}')
 const ways: readonly (readonly [title: string, say: (sink: Sink | undefined) => void])[] = [
   ['short', (sink) => sink?.message(answer)],
-  ['long', (sink) => sink?.long?.(new LongLine([], answer, undefined))],
+  ['read by the transport', (sink) => sink?.received?.(readFrame(answer))],
 ]
 
 for (const [title, say] of ways) {
@@ -44,7 +44,7 @@ for (const [title, say] of ways) {
     const heard: string[] = []
     auto.start({
       message: (line) => heard.push(line.toString()),
-      long: (long) => heard.push(long.line.toString()),
+      received: ({ line }) => heard.push(line.toString()),
       failed: (_id, error) => heard.push(error.code),
       oversize: () => undefined,
       drained: () => undefined,

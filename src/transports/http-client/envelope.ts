@@ -1,8 +1,14 @@
 // What a transport has to know of the messages it carries: it reads each of the server's once, and hands the frame on.
 
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
-import type { MessageHead } from '../../jsonrpc/connection.js'
-import { FrameError } from '../../jsonrpc/errors.js'
+import {
+  type MessageHead,
+  type ReceivedMessage,
+  answerHead,
+  notificationHead,
+  receivedMessage,
+  requestHead,
+} from '../../jsonrpc/connection.js'
 import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
 import { LongLine } from '../../jsonrpc/fast/long-line.js'
 import {
@@ -10,13 +16,11 @@ import {
   type FrameLimits,
   type NotificationFrame,
   frameOrError,
-  isAnswerTo,
   seemsAnswerTo,
 } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import { answerHead, notificationHead, requestHead } from '../../jsonrpc/connection.js'
-import { type RequestId, readId } from '../../jsonrpc/request-id.js'
+import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
 import { LONG_BYTES_MIN, type LongLines } from '../long-lines.js'
 
 /** Every message was read before it is sent, within limits that are not ours. */
@@ -45,14 +49,6 @@ function cancelledId(frame: NotificationFrame): RequestId | undefined {
   return span === undefined ? undefined : readId(frame.line, span.start, span.end)
 }
 
-/** A message of the server, read once for whoever looks into it. */
-export interface ReceivedMessage {
-  readonly read: Frame | FrameError
-  /** Of what cannot be read, as much as is worth a look. */
-  readonly line: Line
-  readonly bytes: number
-}
-
 /** The messages of a body or of an event: several where it is a batch. */
 export function readMessages(
   message: Line | LongLine,
@@ -67,13 +63,11 @@ export function readMessages(
 }
 
 function readLong(long: LongLine, limits: FrameLimits | undefined): ReceivedMessage {
-  const frame = readLongFrame(long, limits)
-  if (frame === undefined) return { ...readOne(long.noise ?? long.line, limits), bytes: long.length }
-  return { read: frame, line: long.last, bytes: long.length }
+  return readLongFrame(long, limits) ?? readOne(long.noise ?? long.line, limits, long.length)
 }
 
-function readOne(line: Line, limits: FrameLimits | undefined): ReceivedMessage {
-  return { read: frameOrError(line, limits), line, bytes: line.length }
+function readOne(line: Line, limits: FrameLimits | undefined, bytes?: number): ReceivedMessage {
+  return receivedMessage(frameOrError(line, limits), line, bytes)
 }
 
 /** A batch that is broken is one message, which cannot be read. */
@@ -86,18 +80,20 @@ function membersOf(line: Line): readonly Line[] {
 }
 
 /** Whether a message is the answer to that request, or was meant to be. */
-export function answers({ read, line }: ReceivedMessage, id: RequestId): boolean {
-  return read instanceof FrameError ? seemsAnswerTo(line, id) : isAnswerTo(read, id)
+export function answers(received: ReceivedMessage, id: RequestId): boolean {
+  if (received.kind === 'unreadable') return seemsAnswerTo(received.line, id)
+  const answered = answeredId(received)
+  return answered !== undefined && (answered === id || canonical(answered) === canonical(id))
 }
 
 /** The request that an answer is to. */
-export function answeredId({ read }: ReceivedMessage): RequestId | undefined {
-  return !(read instanceof FrameError) && isAnswerTo(read) && 'id' in read ? read.id : undefined
+export function answeredId(received: ReceivedMessage): RequestId | undefined {
+  return received.kind === 'result' || received.kind === 'error' ? received.id : undefined
 }
 
 /** The version that the answer to an `initialize` settles on. */
-export function versionIn({ read }: ReceivedMessage): string | undefined {
-  if (read instanceof FrameError || read.kind !== 'result') return undefined
-  const version = membersAt(read.line, read.result)?.string('protocolVersion')
+export function versionIn(received: ReceivedMessage): string | undefined {
+  if (received.kind !== 'result') return undefined
+  const version = membersAt(received.line, received.result)?.string('protocolVersion')
   return version !== undefined && headerText.test(version) ? version : undefined
 }

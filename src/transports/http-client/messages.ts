@@ -1,14 +1,14 @@
 // The messages of one connection: those of the server, which go to the owner of the connection and to the tap, and
 // ours that are on their way.
 
-import type { Sink } from '../../jsonrpc/connection.js'
-import { FrameError, type TransportError } from '../../jsonrpc/errors.js'
+import type { ReceivedMessage, Sink } from '../../jsonrpc/connection.js'
+import type { TransportError } from '../../jsonrpc/errors.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { messagePassesTap } from '../tap.js'
-import { type ReceivedMessage, readMessages } from './envelope.js'
+import { readMessages } from './envelope.js'
 import type { HttpPost } from './post.js'
 import type { HttpSession } from './session.js'
 
@@ -94,7 +94,9 @@ export class HttpMessages {
   ): void {
     if (this.#closed) return
     if (this.#sink?.wire !== undefined && !this.#passes('in', lineOf(message))) return
-    for (const each of received) this.#one(each, during)
+    for (const each of received)
+      if (this.#sink?.received === undefined) this.#sink?.message(each.line, during)
+      else this.#sink.received(each, during)
   }
 
   /** Reads what the server says and hands it on. */
@@ -169,15 +171,6 @@ export class HttpMessages {
   #isTelling(): boolean {
     for (const post of this.#posts.values()) if (post.id === undefined) return true
     return false
-  }
-
-  #one({ read, line, bytes }: ReceivedMessage, during: RequestId | undefined): void {
-    const sink = this.#sink
-    if (read instanceof FrameError) {
-      if (sink?.malformed === undefined) sink?.message(line, during)
-      else sink.malformed(read, line, bytes, during)
-    } else if (sink?.frame === undefined) sink?.message(read.line, during)
-    else sink.frame(read, during)
   }
 
   /** Whether the message may pass. Bodies are tapped as lines; headers, which hold credentials, are not. */

@@ -4,7 +4,7 @@
 // 2025-11-25, Transports: resumability and redelivery).
 
 import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
-import type { MessageHead } from '../../jsonrpc/connection.js'
+import type { MessageHead, ReceivedMessage } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
@@ -25,7 +25,7 @@ import {
   readWhole,
 } from './answer.js'
 import { Attempts } from './attempts.js'
-import { type ReceivedMessage, answers, versionIn } from './envelope.js'
+import { answers, versionIn } from './envelope.js'
 import { type ExchangeHandler, HttpExchange } from './exchange.js'
 import {
   type HttpTrouble,

@@ -111,30 +111,18 @@ export class RemoteConnection implements Connection {
   }
 
   #sinkOf(connection: Connection, sink: Sink): Sink {
-    const { long, frame, malformed } = sink
+    const { received } = sink
     return {
       ...sink,
       message: (line, during) => {
         this.#heard()
         sink.message(line, during)
       },
-      long:
-        long &&
-        ((message, during) => {
+      received:
+        received &&
+        ((message, during, field) => {
           this.#heard()
-          long(message, during)
-        }),
-      frame:
-        frame &&
-        ((read, during, field) => {
-          this.#heard()
-          frame(read, during, field)
-        }),
-      malformed:
-        malformed &&
-        ((error, line, bytes, during) => {
-          this.#heard()
-          malformed(error, line, bytes, during)
+          received(message, during, field)
         }),
       failed: (id, error) => this.#failed(id, error),
       closed: (cause) => {

@@ -65,8 +65,8 @@ export class Inbox {
   /** Delivers a message that was read already; false when it was not delivered. */
   frame(frame: Frame, field: FieldReader | undefined): boolean {
     if (!this.#passes('in', frame.line)) return false
-    if (this.#sink?.frame === undefined) this.#sink?.message(frame.line)
-    else this.#sink.frame(frame, undefined, field)
+    if (this.#sink?.received === undefined) this.#sink?.message(frame.line)
+    else this.#sink.received(frame, undefined, field)
     return true
   }
 

@@ -11,6 +11,7 @@ import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
 import { Outbox } from './outbox.js'
 import { type LastWaits, realLastWaits } from '../../runtime/last-waits.js'
+import { deliverLong } from '../long-lines.js'
 import { passesTap } from '../tap.js'
 
 export interface NdjsonOptions {
@@ -127,7 +128,7 @@ export class NdjsonConnection implements Connection {
         this.#messages++
         if (!this.#closed) sink.message(line)
       },
-      long: sink.long && ((long) => this.#closed || sink.long?.(long)),
+      long: sink.received && ((long) => this.#closed || deliverLong(long, sink)),
       oversize: (id, bytes, isCall) => this.#closed || sink.oversize(id, bytes, isCall),
     }
   }

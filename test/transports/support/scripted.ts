@@ -141,7 +141,7 @@ export class Heard {
     const { wire: _wire, ...sink } = this.sink
     return {
       ...sink,
-      frame: (frame, during) => {
+      received: (frame, during) => {
         const long = frame.kind === 'result' ? frame.long : undefined
         if ((long?.parts.length ?? 0) > 1) this.inParts.push(this.messages.length)
         sink.message(frame.line, during)
