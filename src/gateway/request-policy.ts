@@ -1,7 +1,7 @@
 // How requests are served by the handshake revisions (MCP 2025-03-26 to 2025-11-25, Transports).
 
 import type { RequestId } from '../jsonrpc/request-id.js'
-import { headerMismatch, invalidRequest, isBadRequest, isMissing } from '../mcp/error-codes.js'
+import { headerMismatch, invalidRequest, statelessRefusal, isMissing } from '../mcp/error-codes.js'
 import type { PostedMessage } from '../transports/http-server/body.js'
 import type {
   HttpRevision,
@@ -39,7 +39,7 @@ export class HandshakeJudge implements RequestJudge {
   }
 
   statusOf(code: number): number {
-    return isBadRequest(code) ? 400 : 200
+    return statelessRefusal(code) !== undefined ? 400 : 200
   }
 
   sessionId(head: RequestHead): string | undefined {

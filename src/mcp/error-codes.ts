@@ -48,24 +48,74 @@ export type FailureReason =
   | 'http-status'
   | 'shutting-down'
 
+// The meaning of the numbers of others.
+
 /** Transports refuse with an error of the server's own or an invalid request; tools do not. */
 export function refusesRequest(code: number): boolean {
   return code === INVALID_REQUEST || (code >= OWN_FIRST && code <= OWN_LAST)
 }
 
-/** The reason for which a server without a handshake refuses a request; undefined for every other error. */
-export function statelessRefusal(code: number): 'header' | 'capability' | 'version' | undefined {
-  switch (code) {
-    case HEADER_MISMATCH:
-      return 'header'
-    case MISSING_CAPABILITY:
-      return 'capability'
-    case UNSUPPORTED_VERSION:
-      return 'version'
-    default:
-      return undefined
-  }
+type Refusal = 'header' | 'capability' | 'version'
+
+const refusals: ReadonlyMap<number, Refusal> = new Map([
+  [HEADER_MISMATCH, 'header'],
+  [MISSING_CAPABILITY, 'capability'],
+  [UNSUPPORTED_VERSION, 'version'],
+])
+
+/**
+ * The reason for which a server without a handshake refuses the request itself (MCP 2026-07-28, Transports); undefined for
+ * every error about the thing that was asked for.
+ */
+export function statelessRefusal(code: number): Refusal | undefined {
+  return refusals.get(code)
 }
+
+/** Whether an error means that the method is unknown. */
+export function isMissing(code: number): boolean {
+  return code === METHOD_NOT_FOUND
+}
+
+/** Whether an upstream's error means that it has no such resource; servers use both numbers. */
+export function saysResourceNotFound(code: number): boolean {
+  return code === RESOURCE_NOT_FOUND || code === INVALID_PARAMS
+}
+
+/** The number of an upstream's error; NaN where that is no number. */
+export function numberOfError({ line, error }: ErrorFrame): number {
+  const code = membersAt(line, error)?.span('code')
+  return code === undefined ? Number.NaN : numberIn(line, code)
+}
+
+/** The number at a span, however it is written; NaN for anything else. */
+export function numberIn(line: Buffer, span: Span): number {
+  return Number(rawAt(line, span))
+}
+
+/** The number with which a client of a session learns that a resource is missing. */
+export function notFoundInSession(code: number): number {
+  return code === INVALID_PARAMS ? RESOURCE_NOT_FOUND : code
+}
+
+/**
+ * The number with which a stateless client gets a server's error.
+ *
+ * Of the reserved ones a server that writes its results with a type may use the one for a missing capability; the others
+ * would be about requests of the proxy itself, or have no meaning.
+ */
+export function statelessErrorCode(code: number, form: 'bare' | 'typed'): number {
+  if (code === RESOURCE_NOT_FOUND) return INVALID_PARAMS
+  if (code === MISSING_CAPABILITY && form === 'typed') return code
+  return code >= RESERVED_FIRST && code <= RESERVED_LAST ? INTERNAL_ERROR : code
+}
+
+/** An error of the proxy for a stateless client, to which an unknown name is an invalid parameter. */
+export function ownErrorForStateless(error: ErrorBody): ErrorBody {
+  const isName = error.code === RESOURCE_NOT_FOUND || error.code === METHOD_NOT_FOUND
+  return isName ? { ...error, code: INVALID_PARAMS } : error
+}
+
+// The errors of the proxy.
 
 export function malformed(error: FrameError): ErrorBody {
   if (!error.unreadable) return invalidRequest(error.message)
@@ -220,24 +270,9 @@ export function tooManyCalls(): ErrorBody {
   return failure(INTERNAL_ERROR, 'Too many requests in flight', { reason: 'overloaded' })
 }
 
-/** Whether an upstream's error says that it has no such resource; servers say it in both ways. */
-export function saysResourceNotFound(code: number): boolean {
-  return code === RESOURCE_NOT_FOUND || code === INVALID_PARAMS
-}
-
 /** Header fields of a request say something else than its message. */
 export function headerMismatch(why: string): ErrorBody {
   return failure(HEADER_MISMATCH, `Header mismatch: ${why}`)
-}
-
-/** Whether an error says that there is no such method. */
-export function isMissing(code: number): boolean {
-  return code === METHOD_NOT_FOUND
-}
-
-/** Whether an error is about the request itself, as HTTP has it, and not about what was asked (MCP 2026-07-28, Transports). */
-export function isBadRequest(code: number): boolean {
-  return code === HEADER_MISMATCH || code === MISSING_CAPABILITY || code === UNSUPPORTED_VERSION
 }
 
 /** A request names a revision that is not served; `supported` are those that may be named. */
@@ -250,39 +285,6 @@ export function notFollowed(service: string, uri: string): ErrorBody {
   return invalidParams(`'${service}' does not tell of changes of '${uri}'`, { service, uri })
 }
 
-/** The number of an upstream's error; none where that is no number. */
-export function numberOfError({ line, error }: ErrorFrame): number {
-  const code = membersAt(line, error)?.span('code')
-  return code === undefined ? Number.NaN : numberIn(line, code)
-}
-
-/** The number that stands there, however it is written; NaN for what is none. */
-export function numberIn(line: Buffer, span: Span): number {
-  return Number(rawAt(line, span))
-}
-
-/** Whether an upstream's error says that it does not know the method. */
-export function saysMethodNotFound(frame: ErrorFrame): boolean {
-  return numberOfError(frame) === METHOD_NOT_FOUND
-}
-
-/** The number with which a client of a session learns that a resource is missing. */
-export function notFoundInSession(code: number): number {
-  return code === INVALID_PARAMS ? RESOURCE_NOT_FOUND : code
-}
-
-/**
- * The number with which a stateless client gets a server's error.
- *
- * Of the reserved ones a server that writes its results with a type may say that a capability is missing; the others
- * would be about requests of the proxy's own, or mean nothing.
- */
-export function statelessErrorCode(code: number, form: 'bare' | 'typed'): number {
-  if (code === RESOURCE_NOT_FOUND) return INVALID_PARAMS
-  if (code === MISSING_CAPABILITY && form === 'typed') return code
-  return code >= RESERVED_FIRST && code <= RESERVED_LAST ? INTERNAL_ERROR : code
-}
-
 /** A request needs a capability that its client has not declared; both are raw JSON, and `cause` is the server's error or result. */
 export function missingCapability(required: string, cause?: string): ErrorBody {
   const data = `{"requiredCapabilities":${required}${cause === undefined ? '' : `,"cause":${cause}`}}`
@@ -291,12 +293,6 @@ export function missingCapability(required: string, cause?: string): ErrorBody {
     message: `The ${cause === undefined ? 'request' : 'server'} needs a capability that the client has not declared`,
     data,
   }
-}
-
-/** An error of the proxy for a stateless client, to which an unknown name is an invalid parameter. */
-export function ownErrorForStateless(error: ErrorBody): ErrorBody {
-  const isName = error.code === RESOURCE_NOT_FOUND || error.code === METHOD_NOT_FOUND
-  return isName ? { ...error, code: INVALID_PARAMS } : error
 }
 
 /** An HTTP request that is refused before it reaches a session. */

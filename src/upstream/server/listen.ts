@@ -12,7 +12,7 @@ import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
 import { type ServerCapabilities, TASKS } from '../../mcp/capabilities.js'
-import { notFollowed, saysMethodNotFound } from '../../mcp/error-codes.js'
+import { notFollowed, isMissing, numberOfError } from '../../mcp/error-codes.js'
 import type { ServerNotificationRow } from '../../mcp/methods.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { ServerConnection } from './connection.js'
@@ -216,7 +216,7 @@ export class ServerListen {
   async #await(one: Listening, { answer }: PendingAnswer): Promise<void> {
     try {
       const frame = await answer
-      this.#isDeaf = frame.kind === 'error' && saysMethodNotFound(frame)
+      this.#isDeaf = frame.kind === 'error' && isMissing(numberOfError(frame))
       if (this.#isDeaf) this.#log('it tells of no changes: it does not know subscriptions/listen')
     } catch {
       // The connection has ended, or the stream of this request.
