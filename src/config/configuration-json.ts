@@ -55,7 +55,7 @@ type AnyServerKeys = Keys<ServerValues> &
 type Address = Readonly<Record<'url', string> | Record<'serverUrl', string> | Record<'httpUrl', string>>
 
 type RemoteKeys = Address &
-  Keys<Omit<HttpServerValues, 'url' | 'serverUrl' | 'httpUrl'>> & {
+  Keys<Omit<HttpServerValues, 'url' | 'serverUrl' | 'httpUrl' | 'auth' | 'tls'>> & {
     readonly auth?: KeysWith<AuthValues, 'type'> | undefined
     readonly tls?: Keys<HttpTls> | undefined
   }

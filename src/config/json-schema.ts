@@ -25,18 +25,14 @@ import {
   templateNamePattern,
   templateRules,
 } from './sandbox-fields.js'
-import type { Field, Rules } from './section.js'
+import { type Field, type Rules, objectSchema, propertySchema, propertySchemas } from './section.js'
 import {
-  authFields,
-  authRules,
   httpServerFields,
   httpServerRules,
   serverFields,
   serverTypes,
   sharedFields,
   sseServerFields,
-  tlsFields,
-  tlsRules,
   toolFields,
   toolTimeFields,
   urlKeys,
@@ -65,16 +61,18 @@ export function configJsonSchema(): JsonSchema {
         additionalProperties: { $ref: '#/$defs/server' },
       },
       server: serverSchema(),
-      stdioServer: {
-        ...kindSchema('A program that is started and spoken to on its stdin and stdout.', stdioServerFields),
-        ...rulesSchema(stdioServerRules),
-      },
-      httpServer: remoteSchema('A server reached over Streamable HTTP.', httpServerFields),
+      stdioServer: kindSchema(
+        'A program that is started and spoken to on its stdin and stdout.',
+        stdioServerFields,
+        stdioServerRules,
+      ),
+      httpServer: kindSchema('A server reached over Streamable HTTP.', httpServerFields, httpServerRules),
       sandbox: sandboxSchema(),
-      sseServer: remoteSchema(
+      sseServer: kindSchema(
         'A server reached over the older HTTP+SSE transport.',
         { ...httpServerFields, ...sseServerFields },
-        { protocol: { ...property(serverFields.protocol), enum: protocolsOfSse } },
+        httpServerRules,
+        { protocol: { ...propertySchema(serverFields.protocol), enum: protocolsOfSse } },
       ),
     },
   }
@@ -89,7 +87,7 @@ function rootProperties(): JsonSchema {
       tokens: {
         type: 'array',
         description: 'Tokens of single clients, by their hashes.',
-        items: { ...section('One token.', tokenFields), ...rulesSchema(tokenRules) },
+        items: section('One token.', tokenFields, {}, tokenRules),
       },
     }),
     cli: section(
@@ -111,10 +109,10 @@ function rootProperties(): JsonSchema {
     inputs: {
       type: 'array',
       description: 'Values that are asked for once, on the terminal; ${input:ID} stands for each.',
-      items: { ...section('One value.', inputFields), ...rulesSchema(inputRules) },
+      items: section('One value.', inputFields, {}, inputRules),
     },
     logging: section('Logs.', loggingFields),
-    ...properties({ ...rootFields, ...sharedFields, ...sharedSandboxFields }),
+    ...propertySchemas({ ...rootFields, ...sharedFields, ...sharedSandboxFields }),
   }
 }
 
@@ -143,7 +141,7 @@ const typeSchema: JsonSchema = {
 }
 
 /** A server of one kind, with the keys that every server has. */
-function kindSchema(description: string, fields: Fields, more: JsonSchema = {}): JsonSchema {
+function kindSchema(description: string, fields: Fields, rules: Rules, more: JsonSchema = {}): JsonSchema {
   const timeouts = {
     type: 'object',
     description: "The server's own name of a tool -> how long a call of it may take.",
@@ -155,6 +153,7 @@ function kindSchema(description: string, fields: Fields, more: JsonSchema = {}):
     description,
     { ...serverFields, ...sharedFields, ...fields },
     { type: typeSchema, tools, ...more },
+    rules,
   )
 }
 
@@ -168,55 +167,22 @@ function whenKind(kind: string, keys: readonly string[], definition: string): Js
 
 function sandboxSchema(): JsonSchema {
   const template = section('One template.', templateFields)
-  return kindSchema('Code of clients, run where it can do no harm.', sandboxFields, {
-    templates: {
-      type: 'object',
-      description: 'What sessions begin with, besides "python" and "node".',
-      propertyNames: { pattern: templateNamePattern },
-      properties: Object.fromEntries(ownTemplates.map((name) => [name, template])),
-      additionalProperties: { ...template, ...rulesSchema(templateRules) },
+  return kindSchema(
+    'Code of clients, run where it can do no harm.',
+    sandboxFields,
+    {},
+    {
+      templates: {
+        type: 'object',
+        description: 'What sessions begin with, besides "python" and "node".',
+        propertyNames: { pattern: templateNamePattern },
+        properties: Object.fromEntries(ownTemplates.map((name) => [name, template])),
+        additionalProperties: section('One template.', templateFields, {}, templateRules),
+      },
     },
-  })
+  )
 }
 
-function remoteSchema(description: string, fields: Fields, more: JsonSchema = {}): JsonSchema {
-  const auth = section('How the proxy authenticates, besides the headers.', authFields)
-  const tls = section('What TLS is spoken with, besides what the machine has.', tlsFields)
-  return {
-    ...kindSchema(description, fields, {
-      auth: { ...auth, ...rulesSchema(authRules) },
-      tls: { ...tls, ...rulesSchema(tlsRules) },
-      ...more,
-    }),
-    ...rulesSchema(httpServerRules),
-  }
-}
-
-function rulesSchema({ required, oneOf, together }: Rules): JsonSchema {
-  const [first = '', second = ''] = together ?? []
-  return {
-    ...(required && { required }),
-    ...(oneOf && { oneOf: oneOf.map((key) => ({ required: [key] })) }),
-    ...(together && { dependentRequired: { [first]: [second], [second]: [first] } }),
-  }
-}
-
-/** An object without other keys, so that an editor marks a misspelled one. A start only warns of it. */
-function section(description: string, fields: Fields, more: JsonSchema = {}): JsonSchema {
-  return {
-    type: 'object',
-    description,
-    properties: { $comment: true, ...properties(fields), ...more },
-    additionalProperties: false,
-  }
-}
-
-function properties(fields: Fields): JsonSchema {
-  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, property(field)]))
-}
-
-function property({ kind, fallback, about }: Field<unknown>): JsonSchema {
-  const shown = fallback !== '' && ['string', 'number', 'boolean'].includes(typeof fallback)
-  const hasDefault = shown || Array.isArray(fallback)
-  return { description: about, ...kind.schema, ...(hasDefault ? { default: fallback } : {}) }
+function section(description: string, fields: Fields, more: JsonSchema = {}, rules: Rules = {}): JsonSchema {
+  return { description, ...objectSchema(fields, rules, more) }
 }

@@ -3,11 +3,11 @@
 import { join } from 'node:path'
 import type { ProcessSandbox } from '../upstream/contracts/server-config.js'
 import type { Expansion } from './expand.js'
-import { type Kind, type Spot, isObject, list, text } from './kinds.js'
+import { type Kind, isObject, list, text } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
 import { whatItIs } from './problems.js'
 import { hosts } from './sandbox-fields.js'
-import { type FieldsOf, Section, optional } from './section.js'
+import { type FieldsOf, Section, object, objectSchema, optional } from './section.js'
 
 /** As it stands in a file, in the words of this proxy or in those of VS Code. */
 export interface ProcessSandboxValue {
@@ -52,11 +52,12 @@ const networkKind: Kind<NetworkValue> = {
     if (word !== undefined) return word
     if (Array.isArray(value)) return hosts.read(value, spot)
     if (isObject(value)) return Section.of(value, spot.path, spot.findings)?.readOnly(domainFields)
-    return refused(value, spot, networkWanted)
+    spot.findings.problem(spot.path, whatItIs(value), `must be ${networkWanted}`)
+    return undefined
   },
 }
 
-const filesystemKind = objectKind(filesystemFields, 'an object like { "read": ["/srv"], "write": [] }')
+const filesystemKind = object(filesystemFields, 'an object like { "read": ["/srv"], "write": [] }')
 
 const sandboxFields: FieldsOf<ProcessSandboxValue> = {
   network: optional(
@@ -66,34 +67,10 @@ const sandboxFields: FieldsOf<ProcessSandboxValue> = {
   filesystem: optional(filesystemKind, 'The files that it reads and writes besides those of the system.'),
 }
 
-export const processSandboxKind: Kind<ProcessSandboxValue> = objectKind(
+export const processSandboxKind: Kind<ProcessSandboxValue> = object(
   sandboxFields,
   'an object like { "network": ["api.example.com"], "filesystem": { "read": ["/srv"], "write": [] } }',
 )
-
-function objectKind<T extends object>(fields: FieldsOf<T>, wanted: string): Kind<T> {
-  return {
-    wanted,
-    schema: objectSchema(fields),
-    read: (value, spot) =>
-      isObject(value)
-        ? Section.of(value, spot.path, spot.findings)?.readOnly(fields)
-        : refused(value, spot, wanted),
-  }
-}
-
-function objectSchema<T extends object>(fields: FieldsOf<T>): Kind<T>['schema'] {
-  const properties: Record<string, unknown> = {}
-  for (const key in fields) {
-    const { about, kind } = fields[key]
-    properties[key] = { description: about, ...kind.schema }
-  }
-  return { type: 'object', properties, additionalProperties: false }
-}
-
-function refused(value: unknown, { path, findings }: Spot, wanted: string): undefined {
-  findings.problem(path, whatItIs(value), `must be ${wanted}`)
-}
 
 /** The name of a server may have characters that a path has not. */
 function folderOf(name: string): string {

@@ -1,26 +1,11 @@
 // A server of the file that is reached over the network.
 
-import type {
-  HttpAuth,
-  HttpServerConfig,
-  HttpTls,
-  ServerCommon,
-} from '../upstream/contracts/server-config.js'
+import type { HttpServerConfig, HttpTls, ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
-import { isObject } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
 import { secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import type { Section } from './section.js'
-import {
-  authFields,
-  authRules,
-  httpServerFields,
-  httpServerRules,
-  sseServerFields,
-  tlsFields,
-  tlsRules,
-  urlKeys,
-} from './server-fields.js'
+import { httpServerFields, httpServerRules, sseServerFields, urlKeys } from './server-fields.js'
 
 /** The protocols of a server of the older transport. */
 export const protocolsOfSse: readonly string[] = ['auto', 'legacy']
@@ -35,6 +20,7 @@ export function readHttp(
   const url = readUrl(section, expansion)
   const headers = expansion.map(section.read(httpServerFields, 'headers'))
   const proxy = readProxy(section, expansion)
+  const auth = section.read(httpServerFields, 'auth')
   const tls = readTls(section, expansion, base)
   const secrets = [...secretsOfHeaders(headers), ...secretsOfUrl(url), ...secretsOfUrl(proxy || '')]
   if (kind === 'sse' && common.protocol === 'stateless')
@@ -47,7 +33,7 @@ export function readHttp(
     headers: Object.fromEntries(headers),
     retryDelayMs: section.read(httpServerFields, 'retryDelay'),
     ...readRetries(kind, section),
-    auth: readAuth(section),
+    auth: auth && { ...auth, type: auth.type ?? 'none' },
     proxy,
     tls,
   }
@@ -92,23 +78,11 @@ function readProxy(section: Section, expansion: Expansion): string | false | und
   return expansion.text(written)
 }
 
-/** Credentials beyond fixed header fields. */
-function readAuth(server: Section): HttpAuth | undefined {
-  if (!server.has('auth')) return undefined
-  const section = server.section('auth')
-  if (isObject(server.raw('auth'))) section.check(authRules, authFields)
-  const { type = 'none', ...more } = section.readOnly(authFields)
-  return { type, ...more }
-}
-
-function readTls(server: Section, expansion: Expansion, base: PathBase): HttpTls | undefined {
-  if (!server.has('tls')) return undefined
-  const section = server.section('tls')
-  const { servername, ...files } = section.readOnly(tlsFields)
-  section.check(tlsRules, tlsFields)
+function readTls(section: Section, expansion: Expansion, base: PathBase): HttpTls | undefined {
+  const tls = section.read(httpServerFields, 'tls')
   const whole = (path: string | undefined): string | undefined =>
     path === undefined ? undefined : absolute(expansion.text(path), base)
-  return { ca: whole(files.ca), cert: whole(files.cert), key: whole(files.key), servername }
+  return tls && { ...tls, ca: whole(tls.ca), cert: whole(tls.cert), key: whole(tls.key) }
 }
 
 /** The fault of an address or a header that was right in the file, before its variables were expanded. */

@@ -1,7 +1,7 @@
 // Reads one JSON object of a configuration, field by field.
 
 import { nearest } from '../text/nearest.js'
-import { type Kind, isObject } from './kinds.js'
+import { type JsonSchema, type Kind, isObject } from './kinds.js'
 import { type Findings, memberPath, whatItIs } from './problems.js'
 
 /** One key of the configuration: its kind, its default, and its purpose. */
@@ -32,6 +32,51 @@ export interface Rules {
   readonly oneOf?: readonly string[]
   /** Keys of which each needs the other. */
   readonly together?: readonly [string, string]
+}
+
+/** An object with these keys, as the value of a key. */
+export function object<T extends object>(
+  fields: FieldsOf<T>,
+  wanted = 'an object',
+  rules: Rules = {},
+): Kind<T> {
+  return {
+    wanted,
+    schema: objectSchema(fields, rules),
+    read: (value, { path, findings }) => {
+      if (!isObject(value))
+        findings.problem(path, whatItIs(value, typeof value === 'string'), `must be ${wanted}`)
+      const section = isObject(value) ? Section.of(value, path, findings) : undefined
+      section?.check(rules, fields)
+      return section?.readOnly(fields)
+    },
+  }
+}
+
+type Fields = Readonly<Record<string, Field<unknown>>>
+
+/** An object without other keys, so that an editor marks a misspelled one. A start only warns of it. */
+export function objectSchema(fields: Fields, rules: Rules = {}, more: JsonSchema = {}): JsonSchema {
+  const { required, oneOf, together } = rules
+  const [first = '', second = ''] = together ?? []
+  return {
+    type: 'object',
+    properties: { $comment: true, ...propertySchemas(fields), ...more },
+    additionalProperties: false,
+    ...(required && { required }),
+    ...(oneOf && { oneOf: oneOf.map((key) => ({ required: [key] })) }),
+    ...(together && { dependentRequired: { [first]: [second], [second]: [first] } }),
+  }
+}
+
+export function propertySchemas(fields: Fields): JsonSchema {
+  return Object.fromEntries(Object.entries(fields).map(([key, each]) => [key, propertySchema(each)]))
+}
+
+export function propertySchema({ kind, fallback, about }: Field<unknown>): JsonSchema {
+  const shown = fallback !== '' && ['string', 'number', 'boolean'].includes(typeof fallback)
+  const hasDefault = shown || Array.isArray(fallback)
+  return { description: about, ...kind.schema, ...(hasDefault ? { default: fallback } : {}) }
 }
 
 /** An object of the file; it remembers which keys were asked for, so that the others can be named. */

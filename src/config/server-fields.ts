@@ -10,7 +10,7 @@ import type {
 } from '../upstream/contracts/server-config.js'
 import { latestStateless } from '../mcp/revisions.js'
 import { boolean, choice, delayMsMax, integer, list, map, orFalse, text } from './kinds.js'
-import { type FieldsOf, type Rules, field, optional } from './section.js'
+import { type FieldsOf, type Rules, field, object, optional } from './section.js'
 
 /** Waits between attempts: an hour is already longer than a person waits. */
 const pauseMsMax = 3_600_000
@@ -106,12 +106,9 @@ export const toolFields: FieldsOf<ToolFilter> = {
   rename: field(map(toolName), new Map(), "The server's own name of a tool -> the name that clients see."),
 }
 
-/** A certificate is of no use without its key, and a key without its certificate. */
-export const tlsRules: Rules = { together: ['cert', 'key'] }
-
 const file = text({ wanted: 'a file' })
 
-export const tlsFields: FieldsOf<HttpTls> = {
+const tlsFields: FieldsOf<HttpTls> = {
   ca: optional(
     text(),
     'A file (PEM) with the certificates of who is trusted, in place of those whom the machine trusts.',
@@ -129,9 +126,7 @@ export interface AuthValues extends Omit<HttpAuth, 'type'> {
   readonly type: HttpAuth['type'] | undefined
 }
 
-export const authRules: Rules = { required: ['type'] }
-
-export const authFields: FieldsOf<AuthValues> = {
+const authFields: FieldsOf<AuthValues> = {
   type: optional(
     choice('google', 'none'),
     '"google" sends ID tokens with every request; "none" sends nothing.',
@@ -177,6 +172,8 @@ export interface HttpServerValues {
   readonly retries: number
   readonly retryDelay: number
   readonly proxy: string | false | undefined
+  readonly auth: AuthValues | undefined
+  readonly tls: HttpTls | undefined
 }
 
 /** `url`, and its names in Windsurf and Gemini CLI. */
@@ -194,6 +191,15 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
   proxy: optional(
     orFalse(proxyAddress),
     'The proxy on the way to the server; false for none. Absent: HTTPS_PROXY or HTTP_PROXY. ${VAR} is expanded.',
+  ),
+  auth: optional(
+    object(authFields, 'an object', { required: ['type'] }),
+    'How the proxy authenticates, besides the headers.',
+  ),
+  tls: optional(
+    // A certificate is of no use without its key, and a key without its certificate.
+    object(tlsFields, 'an object', { together: ['cert', 'key'] }),
+    'What TLS is spoken with, besides what the machine has.',
   ),
 }
 

@@ -96,8 +96,6 @@ function warnOfStrangeKeys(section: Section): undefined {
     ...httpServerFields,
     ...sseServerFields,
     ...sandboxFields,
-    auth: {},
-    tls: {},
     templates: {},
   }
   for (const key of Object.keys(fields)) section.has(key)
