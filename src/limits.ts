@@ -33,7 +33,7 @@ export interface SessionLimits {
   readonly earlyMax: number
   /** How long the answer to a ping waits for that to an `initialize` before it. */
   readonly pingWaitMs: number
-  /** Changes of lists within this time are told once. */
+  /** Changes of lists within this time are one notification. */
   readonly changeDelayMs: number
   /** Tasks of this client that are not over. */
   readonly tasksMax: number
@@ -47,7 +47,7 @@ export interface KeptLimits {
   readonly serversMax: number
   /** The file of one configuration. */
   readonly fileBytesMax: number
-  /** How long an entry stays that nobody uses, and a file. */
+  /** How long an unused entry or file stays. */
   readonly unusedMsMax: number
 }
 
@@ -84,8 +84,8 @@ export const limits: Limits = {
     // As many as may wait for one server.
     waitingBytesMax: 64 * MiB,
     backlogBytesMax: 128 * MiB,
-    // Two clients that are slow with as much as one may leave have room. With less, whoever is merely slow with a long
-    // answer is cut: it cannot be held back at its server, which others share, and what is begun has to be read.
+    // Two slow clients with the most that one may leave have room. With less, a client that is only slow with a long
+    // answer is cut: its server is shared and cannot be held back, and a response that has begun has to be read.
     unreadBytesMax: 256 * MiB,
     listPageBytesMax: 4 * MiB,
     // Clients put them into the context of a model.
@@ -94,14 +94,14 @@ export const limits: Limits = {
     earlyMax: 64,
     // A person reads each question, and may fetch a key from the next room.
     input: { roundsMax: 10, requestsMax: 16, waitMs: 600_000, againMs: 250, againMsMax: 5_000 },
-    // Who asks whether somebody is there gives up soon.
+    // The sender of a ping gives up soon.
     pingWaitMs: 1000,
     changeDelayMs: 50,
     // Each may hold a result of any size at its server, and is in memory here until its time is over.
     tasksMax: 256,
     taskIdLengthMax: 1024,
   },
-  // Clients are told apart by what they say of themselves, and there are not many kinds of them.
+  // Clients differ by the capabilities that they declare, and few combinations exist.
   guests: {
     guestsMax: 256,
     guestsOfOneMax: 16,
@@ -119,7 +119,7 @@ export const limits: Limits = {
     questionsMax: 16,
     heldBytesMax: 128 * MiB,
     heldBytesOfOneMax: 64 * MiB,
-    // Servers that ask for several things at once do so in one turn.
+    // A server that asks for several things asks for all in one turn.
     gatherMs: 20,
     lifeMs: 300_000,
   },
@@ -132,32 +132,32 @@ export const limits: Limits = {
     noise: { linesMax: 1000, bytesMax: 16 * MiB },
     // Enough for a stack trace; what says more in a second is a flood.
     stderr: { lineBytesMax: 8 * 1024, linesPerSecondMax: 100 },
-    // A server asks for roots as soon as it may, and a client answers that without asking anybody.
+    // A server asks for roots as soon as it may, and a client answers that by itself.
     firstQuestions: { quietMs: 250, answerMs: 5000, heldMax: 16 },
     // A server reads a cancel between two steps of its work. The official SDK answers no call that was cancelled.
     abandoned: { max: 1024, logMs: 5000, askMs: 60_000 },
     // All processes of the machine are read for it.
     memoryWatchMs: 2000,
-    // A server that has not listed anything after five minutes waits for somebody to mend it.
+    // A server that has not listed anything after five minutes needs a repair by a person.
     lists: { pagesMax: 1000, itemsMax: 10_000, retryMs: 1000, retryMsMax: 30_000, retriesMax: 12 },
-    // The system tells of the end of a process and of its pipes in any order, and within this.
+    // The system reports the ends of a process and of its pipes in any order, within this time.
     exitWaitMs: 300,
     // Longer than nearly every package that is installed takes to start.
     lateMs: 10_000,
-    // Each is told again to every process that is started.
+    // Every process that is started gets each of them again.
     subscriptionsMax: 10_000,
     inflightMax: 1024,
-    // What a client of its own would see, on a server that says nothing of its own limit.
+    // As much as a direct client would use on a server that declares no limit.
     remoteConcurrency: 64,
     // A server that was renewed meanwhile is known for what it is within this.
     remoteEraMs: 3_600_000,
     // Nothing has to be found out for it.
     listenAckMs: 10_000,
-    // What was on its way on the stream of the first when the second was acknowledged has come by then.
+    // Messages that were on the first stream when the second was acknowledged arrive within this time.
     listenOverlapMs: 1000,
-    // Servers that do not know the question mostly say so at once; of the others some only say nothing.
+    // Most servers that do not know the question refuse it immediately; some never answer.
     probeMs: 5000,
-    // Long enough for whoever calls without a session again and again.
+    // Long enough for a client that calls repeatedly without a session.
     remoteRestMs: 300_000,
     guestProcessesMax: 8,
     queueMax: 1024,

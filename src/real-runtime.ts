@@ -6,19 +6,19 @@ import { ProcessTree } from './upstream/process/process-tree.js'
 import type { LogSink, Runtime, Timer } from './runtime/runtime.js'
 import { isGroupEmpty, spawnChild } from './upstream/process/spawn.js'
 
-/** Longer delays than this would fire at once. */
+/** A longer delay would fire immediately. */
 const DELAY_MAX_MS = 2 ** 31 - 1
 
 /** A runtime that has something to give back. */
 export interface RealRuntime extends Runtime {
-  /** Ends the guardian of the processes that were started here; whoever of them is still there ends with it. */
+  /** Ends the guardian of the processes that were started here; processes that still run end with it. */
   close(): Promise<void>
 }
 
 /**
- * Makes a real runtime: it belongs to who made it, who closes it when its processes are stopped.
+ * Makes a real runtime. The caller owns it, and closes it when its processes are stopped.
  *
- * Where there is a `/bin/sh`, the process groups of its children end with this process, however that ends.
+ * On a system with `/bin/sh`, the process groups of its children end with this process in every case.
  */
 export function realRuntime(log: LogSink = () => undefined): RealRuntime {
   const guardian = new Guardian({

@@ -9,7 +9,7 @@ import { type RoutedNames, fold, indexOfName } from './routed-names.js'
 import { stringAt } from './text.js'
 
 /**
- * What is ambiguous about an object's keys, as a message and the offset of the key; undefined when nothing is.
+ * The first ambiguity of an object's keys, as a message and the offset of the key; undefined where they have none.
  *
  * No key may stand twice, in any case, and no other key may fold to a routed name.
  */

@@ -19,7 +19,7 @@ export function isBatch(line: Uint8Array): boolean {
 }
 
 /**
- * The messages of a batch, each a line of its own.
+ * The messages of a batch, each as a separate line.
  *
  * @throws FrameError when the line is not JSON, is empty, or holds more messages than allowed
  */

@@ -1,4 +1,4 @@
-// A connection: whole messages in, whole messages out, whatever carries them.
+// A connection: whole messages in, whole messages out, over any transport.
 
 import { FrameError, type TransportError } from './errors.js'
 import type { Frame, FrameLimits } from './frame.js'
@@ -17,7 +17,7 @@ export interface UnreadableMessage {
   readonly bytes: number
 }
 
-/** What became of reading `line`. */
+/** The outcome of reading `line`. */
 export function receivedMessage(
   read: Frame | FrameError,
   line: Line,
@@ -42,7 +42,7 @@ export interface Sink {
     ((message: ReceivedMessage, during?: RequestId, field?: FieldReader) => void) | undefined
   /** The limits with which a transport reads messages. */
   readonly frameLimits?: FrameLimits | undefined
-  /** The other end does not want the answer to this request any more, and has said so by closing what it was to come on. */
+  /** The peer aborted this request by closing the stream that its answer was to come on. */
   readonly gaveUp?: ((key: RequestId) => void) | undefined
   /**
    * A message of ours did not get through, or its answer will not come; everything else goes on.
@@ -56,7 +56,7 @@ export interface Sink {
    * `isCall` says that it has a `method`, so that the id is its sender's own and not that of an answer.
    */
   oversize(id: RequestId | undefined, bytes: number, isCall: boolean): void
-  /** What the other end says unasked is heard from now on; what it said before may be lost. */
+  /** The peer's unsolicited messages arrive from now on; earlier ones may be lost. */
   readonly missed?: (() => void) | undefined
   /** The connection takes bytes again after it was congested. */
   drained(): void
@@ -68,7 +68,7 @@ export interface Sink {
   readonly wire?: ((direction: 'in' | 'out', bytes: Uint8Array, whole: boolean) => void) | undefined
 }
 
-/** What a message of ours is: no transport reads our own bytes for it. */
+/** The facts of a message that the proxy sends, so that no transport reads the bytes for them. */
 export interface MessageHead {
   /** Several answers in one array are a `batch`. */
   readonly kind: Frame['kind'] | 'batch'
@@ -119,21 +119,21 @@ export interface Connection {
   start(sink: Sink): void
   /** Queues a message, or drops it once closed. */
   send(message: Outgoing, head: MessageHead): void
-  /** Whether more is queued than the other end has taken for a while; `drained` follows. */
+  /** Whether the queue is longer than the peer has been taking; `drained` follows. */
   readonly congested: boolean
   /** Bytes queued here that the other end has not taken. */
   readonly backlogBytes: number
   /** How many messages it was given, and how many of them, in that order, may have left: the others provably have not. */
   readonly traffic?: Traffic | undefined
   /**
-   * Where the connection carries requests of several readers, cuts off the one that has left most unread; its requests
-   * are given up. Gives how many bytes it had left; 0 where nothing can be cut alone.
+   * On a connection that several clients share, cuts off the client with most unread bytes and gives up its
+   * requests. Returns the number of these bytes; 0 where no client can be cut alone.
    */
   cutSlowest?(): number
   /** Whether the other end listens, or waits for an answer, where the transport can tell. */
   readonly busy?: boolean
   /** Stops or resumes reading, so that the other end feels the back-pressure. */
   read(on: boolean): void
-  /** Sends what is queued, or drops it at once, then closes; every caller waits for the same end. */
+  /** Sends the queue, or drops it where `atOnce` is true, then closes; every caller waits for the same end. */
   close(atOnce?: boolean): Promise<void>
 }

@@ -29,7 +29,7 @@ export class FrameError extends Error {
 
   constructor(code: FrameErrorCode, message: string, offset: number, id?: RequestId) {
     // No stack: it is the costly part, it says nothing about bad input, and a flooding server makes many of these.
-    // Where the intrinsics are frozen the limit cannot be set, and the error has a stack.
+    // With frozen intrinsics the limit cannot be set, and the error has a stack.
     const { stackTraceLimit } = Error
     Reflect.set(Error, 'stackTraceLimit', 0)
     super(message)
@@ -72,7 +72,7 @@ export interface TransportErrorOptions extends ErrorOptions {
 export class TransportError extends Error {
   override readonly name = 'TransportError'
   readonly code: TransportErrorCode
-  /** What a client may be told besides: a status, the beginning of a body, a remedy. */
+  /** Facts for the client: a status, the beginning of a body, a remedy. */
   readonly details: Readonly<Record<string, unknown>> | undefined
 
   constructor(code: TransportErrorCode, message: string, options?: TransportErrorOptions) {

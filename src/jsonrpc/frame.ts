@@ -48,7 +48,7 @@ export interface NotificationFrame {
 
 export interface ResultFrame {
   readonly kind: 'result'
-  /** Of a long result, joined when somebody asks for it. */
+  /** The line of a long result is joined when it is first read. */
   readonly line: Line
   readonly long?: LongLine
   readonly multiline: boolean

@@ -1,7 +1,7 @@
 // Finds the id of a message that cannot be read, because it is too long to keep or not acceptable.
 //
 // Writers put `id` among the first members or last. So the finder reads the beginning of the message, as far as it keeps
-// it, and the last member, and skips the rest. The id counts only where the beginning shows whether the message is a call
+// it, and the last member, and skips all other members. The id counts only where the beginning shows whether the message is a call
 // or an answer, since the id of a call belongs to its sender.
 
 import { Buffer } from 'node:buffer'
@@ -53,7 +53,7 @@ export class IdFinder {
     return this.#claims.size === 1 && (this.#isCall || this.#isAnswer)
   }
 
-  /** What is known of the message, all of which has come unless it is sure. */
+  /** The result; the whole message has come unless the finder is sure. */
   found(): FoundId {
     if (!this.isSure) {
       this.#readHead()
@@ -106,7 +106,7 @@ export class IdFinder {
   }
 }
 
-/** What is known of a message that cannot be read. */
+/** The id and the kind of a message that cannot be read. */
 export interface FoundId {
   /** Undefined when there is none, when there are several, and when it is not acceptable. */
   readonly id: RequestId | undefined

@@ -3,7 +3,7 @@
 // A client chooses its ids freely, so two clients may both have a request 1 in
 // flight. An upstream that serves several never sees either: it sees integers
 // minted here, and the client's own id bytes wait in the entry until the
-// response comes back. Where a connection carries one client, the client's own
+// response comes back. On a connection of one client, the client's own
 // id is lent as long as it is free and every writer would echo it unchanged, so
 // that nothing has to be edited.
 
@@ -23,7 +23,7 @@ export class Inflight<E> {
   #retired: Remembered<RequestId> | undefined
   /** Minted on a connection on which a client's own id may be the same number. */
   #minted: Remembered<RequestId> | undefined
-  /** Of the proxy's own requests, which have a limit of their own: neither kind keeps the other from being sent. */
+  /** The proxy's own requests. They have a separate limit, so that neither kind keeps the other from being sent. */
   #own: Set<RequestId> | undefined
   readonly #inflightMax: number
   #last = 0
@@ -37,10 +37,10 @@ export class Inflight<E> {
   }
 
   /**
-   * Lends an id for a request and remembers who asked.
+   * Lends an id for a request and remembers its entry.
    *
    * Lends `own` itself where that is given and free, and `wasLent` does not say that the other end has had it before.
-   * Lends nothing once `inflightMax` such requests are out: only the caller knows how to say so.
+   * Returns undefined once `inflightMax` such requests are out.
    */
   mint(entry: E, own?: RequestId, wasLent = false): MintedId | undefined {
     if (this.#entries.size - (this.#own?.size ?? 0) >= this.#inflightMax) return undefined
@@ -105,7 +105,7 @@ export class Inflight<E> {
     return id
   }
 
-  /** What has been minted may be answered a second time by a server that is not well. */
+  /** A faulty server may answer a minted id a second time. */
   #noteMinted(id: MintedId): void {
     this.#minted ??= new Remembered(MINTED_MAX)
     this.#minted.add(id)
@@ -123,18 +123,19 @@ export class Inflight<E> {
   }
 }
 
-// What lent ids and lent progress tokens have in common: from which number they are minted beside those that a
-// peer chose itself, and which of them are still remembered once they are given up.
+// Lent ids and lent progress tokens share two rules: the number from which they are minted beside the ones that a
+// peer chose, and a memory of the latest ones that were given up.
 
 /**
- * Where minting goes on beside those that clients chose.
+ * The first number that is minted beside the numbers that clients chose.
  *
  * Clients that count do not come this far for long, and servers that keep numbers in 32 bits are at ease with it.
  */
 export const MINTED_FROM = 1_000_000_000
 
 /**
- * What is lent below this moves the minting on: what is minted must not be what is still said about a lent one.
+ * A borrowed id below this raises the mint counter, so that a minted id never equals a borrowed one that the peer may
+ * still mention.
  *
  * Clients that count do not come this far; beyond it there would be nothing left to mint.
  */

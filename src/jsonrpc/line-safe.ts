@@ -9,7 +9,7 @@ import { type Line, toLine } from './line.js'
 import { type Edit, inOrder } from './splice.js'
 import { overwriteBreaks } from './text.js'
 
-/** How many runs of breaks between two other edits are listed one by one; the rest of that stretch is one edit. */
+/** The number of runs of breaks between two other edits that have an edit each; one edit covers all further runs. */
 const RUNS_MAX = 256
 
 /** Whether any byte is CR or LF. */
@@ -17,7 +17,7 @@ export function hasLineBreaks(line: Uint8Array): boolean {
   return line.includes(CR) || line.includes(LF)
 }
 
-/** The message in memory of its own, with a space in the place of each line break. */
+/** A copy of the message with a space in the place of each line break. */
 export function toOneLine(message: Uint8Array | string): Line {
   const copy = toLine(message)
   overwriteBreaks(copy)

@@ -1,7 +1,7 @@
 // One message in memory: its bytes, and a line feed directly behind them.
 //
 // Reading a stream gives that for free, since the delimiter stays where it was
-// read. Keeping it means that a message nobody edits leaves as a slice of the
+// read. Keeping it means that a message without edits leaves as a slice of the
 // chunk it came in, and that neighbours leave as one slice.
 
 import { Buffer } from 'node:buffer'
@@ -10,7 +10,7 @@ import { fault } from './errors.js'
 
 declare const lineBrand: unique symbol
 
-/** The bytes of one message, without a line feed of their own, and with one directly behind their end. */
+/** The bytes of one message, which contain no line feed and have one directly behind their end. */
 export type Line = Buffer & { readonly [lineBrand]: true }
 
 /** `view` begins at `start` of `chunk`. */
@@ -32,7 +32,7 @@ export function lengthOf(parts: readonly Uint8Array[]): number {
   return length
 }
 
-/** Joins `parts`, whose total length is `length`, into one line of its own memory. */
+/** Joins `parts`, whose total length is `length`, into one line in new memory. */
 export function joinLine(parts: readonly Uint8Array[], length: number = lengthOf(parts)): Line {
   const memory = Buffer.allocUnsafe(length + 1)
   let at = 0
@@ -45,7 +45,7 @@ export function joinLine(parts: readonly Uint8Array[], length: number = lengthOf
   return lineAt(memory, 0, length)
 }
 
-/** Copies `bytes` into a line of its own memory. */
+/** Copies `bytes` into a line in new memory. */
 export function toLine(bytes: Uint8Array | string): Line {
   if (typeof bytes !== 'string') return joinLine([bytes], bytes.length)
   const length = Buffer.byteLength(bytes)

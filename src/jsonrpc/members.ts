@@ -250,7 +250,7 @@ export function membersOf(json: string | Buffer): Members | undefined {
  * The items of the array at `span` of one JSON text, in order; empty when there is no array.
  *
  * Of an array with more than `itemsMax` items only the first `itemsMax + 1` are given: a caller that has a limit sees
- * that it is exceeded, and the rest costs nothing.
+ * that it is exceeded, and no further item costs anything.
  */
 export function itemsAt(bytes: Buffer, span: Span | undefined, itemsMax: number = ITEMS_MAX): Span[] {
   const items: Span[] = []

@@ -36,7 +36,7 @@ import { hasLineBreaks, lineBreakEdits, toOneLine } from './line-safe.js'
 import type { Line } from './line.js'
 import type { MintedId, RequestId } from './request-id.js'
 
-/** Who waits for the answer to a forwarded request. */
+/** The sender of a forwarded request, which waits for the answer. */
 export interface AnswerWaiter {
   /** The answer has come; called once. */
   answered(frame: ResponseFrame): void
@@ -49,7 +49,7 @@ export interface PeerOwner<E> {
   /** The other end does not want the answer to this request any more. */
   gaveUp?(key: RequestId): void
   notification(frame: NotificationFrame, during: E | undefined): void
-  /** An answer that nobody waits for: late, or made up. */
+  /** An answer without a request that waits for it: late, or made up. */
   stray(frame: ResponseFrame): void
   /** Several messages in one array. */
   batch(line: Line): void
@@ -59,13 +59,13 @@ export interface PeerOwner<E> {
   failed(entry: E | undefined, error: TransportError): void
   /** A message over the limit: `id` is its own if it was a request, `entry` is the request it would have answered. */
   oversize(id: RequestId | undefined, entry: E | undefined, bytes: number): void
-  /** What the other end said unasked until now may be lost. */
+  /** Earlier unsolicited messages of the peer may be lost. */
   missed?(): void
-  /** What was sent to the other end has left, after more than it took at once. */
+  /** The queue to the peer is empty again after it was congested. */
   drained?(): void
   /** The other end will send nothing more; it may still read. */
   ended(): void
-  /** Called once, with the forwarded requests that nobody will answer now. */
+  /** Called once, with the forwarded requests that have no answer. */
   closed(unanswered: readonly E[], cause: TransportError | undefined): void
 }
 
@@ -133,7 +133,7 @@ export class Peer<E extends AnswerWaiter> {
     return !this.#closed
   }
 
-  /** Begins to deliver; the owner is told of nothing before. */
+  /** Begins to deliver; no handler of the owner is called before. */
   start(): void {
     this.#connection.start({
       message: this.#message,
@@ -154,7 +154,7 @@ export class Peer<E extends AnswerWaiter> {
    * Forwards a request with the owner's edits and an id of this connection.
    *
    * With `lend` the sender's own id stays where it is free, unless the other end has been asked with it before (`again`).
-   * Gives nothing when too many are out, or once closed.
+   * Returns undefined when too many are out, or once closed.
    */
   forward(
     frame: RequestFrame,
@@ -177,7 +177,7 @@ export class Peer<E extends AnswerWaiter> {
     this.send(this.answerBytes(frame, edits, id), answerHead(frame.kind, id))
   }
 
-  /** What `answer` sends, for one that leaves later. */
+  /** The bytes that `answer` sends, for an answer that leaves later. */
   answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Outgoing {
     return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame.idSpan, id))
   }
@@ -272,7 +272,7 @@ export class Peer<E extends AnswerWaiter> {
     return output
   }
 
-  /** Without a guard of its own, which would be a closure for every message. */
+  /** The guard is inlined here, since a guard as a function would be a closure for every message. */
   readonly #message = (line: Line, during?: RequestId): void => {
     if (this.#closed) return
     try {
@@ -313,7 +313,7 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   #failed(id: RequestId | undefined, error: TransportError): void {
-    // The other end may have it all the same: the id is no other request's for a while.
+    // The peer may have received it nevertheless, so the id is not lent to another request soon.
     const entry = id === undefined ? undefined : this.#inflight.retire(id)
     if (entry instanceof OwnRequest) entry.failed(error)
     else this.#owner.failed(entry, error)
@@ -333,12 +333,12 @@ export class Peer<E extends AnswerWaiter> {
     try {
       this.#owner.closed(unanswered, cause)
     } catch (error) {
-      // The connection has ended already, so a second end would tell nobody.
+      // The connection has ended already, so a second end would reach no handler.
       this.#options.onFault?.(error)
     }
   }
 
-  /** Fails the proxy's own requests and gives the others, which nobody will answer now. */
+  /** Fails the proxy's own requests and returns the forwarded ones, which get no answer. */
   #endOwn(cause = new TransportError('TRANSPORT_CLOSED', 'the connection is closed')): E[] {
     const others: E[] = []
     for (const entry of this.#inflight.drain()) {

@@ -1,7 +1,7 @@
 // Ids as they are written.
 //
 // `1`, `1.0` and `"1"` are three spellings; the first two are one id, the third
-// is another. Whoever sent an id gets back the bytes that it wrote, so an id is
+// is another. The sender of an id gets back the bytes that it wrote, so an id is
 // kept as its text, and compared by its canonical form.
 
 import { ZERO } from './ascii.js'

@@ -1,12 +1,10 @@
 // A validating scanner over the bytes of one JSON text (RFC 8259, strict UTF-8).
 //
 // It builds no value. Callers ask it to skip a value and get the offset behind
-// it, so they can keep spans of what they route by and leave the rest alone. It
+// it, so they can keep spans of what they route by and skip all other values. It
 // accepts exactly what `JSON.parse` accepts of well-formed UTF-8, up to a depth.
-//
-// Strings are where the bytes are. The end of a long one is left to the engine's own
-// byte search, and another pass finds out what kinds of bytes lie before it. UTF-8 is
-// the engine's to check as well, once the rest was found in order.
+// Most bytes are in strings. The engine's own byte search finds the end of a long one, and another pass classifies the
+// bytes before it. The engine also checks UTF-8, after the whole text was scanned.
 
 import { isUtf8 } from 'node:buffer'
 import { isHex } from './ascii.js'
@@ -49,7 +47,7 @@ const simpleEscapes = Uint8Array.from({ length: 256 }, (_, c) =>
 
 /** Takes the members of an object while it is scanned. */
 export interface MemberSink {
-  /** The sink of the members of the object that is the value of this key; undefined where nobody takes them. */
+  /** The sink of the members of the object that is the value of this key; undefined where no sink takes them. */
   inside(key: number, keyEnd: number): MemberSink | undefined
   /** One member, its key with the quotes. Gives false when it takes no more than these. */
   add(key: number, keyEnd: number, value: number, end: number): boolean
@@ -77,7 +75,7 @@ export class Scanner {
   hasBreaks = false
   /** Undefined until a string is long. */
   #search: StringSearch | undefined
-  /** Where long strings that are known to be good begin and end, in turn. */
+  /** The offsets at which long strings that are known to be good begin and end, in turn. */
   readonly #strings: readonly number[] | undefined
   /** The first of them that may not be behind. */
   #nextString = 0
@@ -177,7 +175,7 @@ export class Scanner {
     }
   }
 
-  /** That the bytes are not UTF-8 says more than what they would be otherwise. */
+  /** Reports invalid UTF-8 in preference to the syntax error that it caused. */
   #fail(at: number, what: string, code: FrameErrorCode = 'FRAME_SYNTAX'): never {
     this.#checkUtf8()
     throw new FrameError(code, what, Math.min(at, this.#bytes.length))
@@ -212,7 +210,7 @@ export class Scanner {
       if (all > 0x7f) this.#hasHigh = true
       const known = this.#strings === undefined ? undefined : this.#knownEnd(this.#strings, at)
       if (known !== undefined) return known
-      // Where there was an escape, there is soon another.
+      // Escapes come in groups, so the next one is near.
       if (escaped > 0 && i < bytes.length) continue
       this.#search ??= new StringSearch(bytes)
       const stop = this.#search.stopFrom(i)
@@ -241,7 +239,7 @@ export class Scanner {
     return at + 6
   }
 
-  /** What was skipped by a search. */
+  /** Checks the bytes that a search skipped. */
   #lookAt(from: number, to: number): void {
     const kinds = byteKinds(this.#bytes, from, to)
     if ((kinds & HAS_HIGH) !== 0) this.#hasHigh = true
@@ -285,7 +283,7 @@ export class Scanner {
 /**
  * Finds the next byte of a text at which a string may end, with the engine's own byte search.
  *
- * What a search found is kept: a text is searched once, however its quotes and backslashes lie.
+ * The results of a search are kept, so that a text is searched once for any order of quotes and backslashes.
  */
 class StringSearch {
   readonly #bytes: Buffer
@@ -299,7 +297,7 @@ class StringSearch {
 
   /** The next quote or backslash, or the end of the text. */
   stopFrom(at: number): number {
-    // What was found from a later place says nothing about this one, and callers scan a text more than once.
+    // Callers scan a text more than once, and a search from a later offset says nothing about this one.
     if (at < this.#searchedFrom) this.#nextQuote = this.#nextBackslash = -1
     this.#searchedFrom = at
     if (this.#nextQuote < at) this.#nextQuote = this.#find(QUOTE, at)

@@ -99,7 +99,7 @@ export class SplicedLine {
     return this.#input.length + this.#ahead + 1
   }
 
-  /** The message in memory of its own. */
+  /** A copy of the message with its edits. */
   get joined(): WireBytes {
     const memory = Buffer.allocUnsafe(this.room)
     return wireBytes(lineAt(memory, 0, this.writeTo(memory, 0)))
@@ -144,7 +144,7 @@ export function checkOrder(edits: readonly Span[], length: number): void {
 /** So many bytes are copied one by one sooner than the engine is called for them. */
 const FEW_BYTES = 24
 
-/** Never to the right, where the next part lies. */
+/** `to <= from` always holds, so a forward copy does not overwrite unread input. */
 function move(memory: Buffer, to: number, from: number, end: number): void {
   if (to === from) return
   if (end - from > FEW_BYTES) memory.copyWithin(to, from, end)

@@ -15,7 +15,7 @@ export interface Clock {
 /** A loop that is busy with something large is not later than this. */
 const LATE_MS = 1000
 
-/** What waits in a pipe is read within this, and a server that was stopped too is at work again. */
+/** Within this time the bytes in a pipe are read, and a server that was stopped too works again. */
 const GRACE_MS_MAX = 5000
 
 /** By how much a deadline is put off whose timer fired `lateMs` after its time; nearly always 0. */

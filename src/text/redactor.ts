@@ -90,7 +90,7 @@ export class Redactor {
   }
 }
 
-/** The value as it is, as in a URL, as in JSON, and line by line. */
+/** The value itself, as in a URL, as in JSON, and line by line. */
 function secretForms(value: string): string[] {
   const lines = value.split(/\r?\n/).filter((line) => line.length >= LINE_LENGTH_MIN)
   const forms = [value, value.trim(), inUrl(value), quote(value).slice(1, -1), ...lines]

@@ -9,7 +9,7 @@ import { passesTap } from './tap.js'
 /** Above this many bytes that the other end has not taken, an end is congested. */
 const BACKLOG_BYTES_HIGH = 1024 * 1024
 
-/** A connection that sends whatever it is given, without a word about it. */
+/** A connection that needs no message head. */
 export interface MemoryConnection extends Connection {
   send(message: Outgoing): void
 }
@@ -18,7 +18,7 @@ export interface MemoryConnection extends Connection {
 class MemoryEnd implements MemoryConnection {
   #other: MemoryEnd | undefined
   #sink: Sink | undefined
-  /** What has arrived and is not delivered. */
+  /** Messages that have arrived and are not delivered. */
   #queue: Line[] = []
   #queuedBytes = 0
   #reading = true
@@ -77,7 +77,7 @@ class MemoryEnd implements MemoryConnection {
     if (!this.#closed) this.#sink?.drained()
   }
 
-  /** What the other end sent before still arrives. */
+  /** Messages that the other end sent before still arrive. */
   closeAfterQueue(): void {
     this.#otherClosed = true
     this.relieve()

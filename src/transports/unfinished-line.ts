@@ -7,7 +7,7 @@
 import { Buffer } from 'node:buffer'
 import { type Line, joinLine } from '../jsonrpc/line.js'
 
-/** Above this a part is worth an object of its own. */
+/** A longer part is kept as a separate object. */
 const SMALL_BYTES_MAX = 4 * 1024
 const BLOCK_BYTES = 16 * 1024
 const NOTHING = Buffer.alloc(0)
@@ -16,7 +16,7 @@ const NOTHING = Buffer.alloc(0)
 export class UnfinishedLine {
   #parts: Buffer[] = []
   #bytes = 0
-  /** Where small parts go; what lies between `#from` and `#to` is not among the parts yet. */
+  /** The memory for small parts; the bytes between `#from` and `#to` are not among the parts yet. */
   #block: Buffer = NOTHING
   #from = 0
   #to = 0
@@ -33,7 +33,7 @@ export class UnfinishedLine {
     } else this.#copy(part)
   }
 
-  /** The whole line in memory of its own; empty afterwards. */
+  /** Returns a copy of the whole line, and is empty afterwards. */
   take(): Line {
     this.#cut()
     const line = joinLine(this.#parts, this.#bytes)

@@ -1,7 +1,7 @@
 // A string that messages of one connection have in common.
 //
 // To make a string of bytes costs more than to compare them, and so does the first look-up of a string that is new: its
-// hash is not known yet. Who calls one tool often is handed the same string for it each time.
+// hash is not known yet. A client that calls one tool often gets the same string for it each time.
 
 import { QUOTE } from '../ascii.js'
 import type { Span } from '../scan.js'

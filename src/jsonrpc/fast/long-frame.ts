@@ -1,6 +1,6 @@
 // Reading a long message whose long strings are known already.
 //
-// This reader refuses no message. It leaves a message that is not plainly in good order to the reader of whole messages,
+// This reader refuses no message. It leaves a message with any doubt to the reader of whole messages,
 // which reports the fault and its offset. A result stays in the parts in which it arrived, since the proxy looks into few
 // results; any other message is joined.
 
@@ -72,7 +72,7 @@ class LongResult implements ResultFrame {
  */
 class Skeleton {
   readonly line: Line
-  /** Where something is missing: the closing quotes of strings that are empty here, in order. */
+  /** The places of cuts: the closing quotes of strings that are empty here, in order. */
   readonly #cuts: readonly number[]
   /** How many bytes are missing up to each of them. */
   readonly #missing: readonly number[]
@@ -100,7 +100,7 @@ class Skeleton {
     return cuts.some((cut) => isKeyEnd(line, cut)) ? undefined : new Skeleton(line, cuts, missing)
   }
 
-  /** Where the byte that stands `at` here stood in the message. */
+  /** The offset in the message of the byte at this offset. */
   readonly origin = (at: number): number => {
     const cuts = this.#cuts
     let low = 0

@@ -1,14 +1,14 @@
 // A long message, in the parts in which it came.
 //
 // Most long messages are only passed on. They leave in the parts in which they
-// came, and are joined into one line only when somebody wants to look into them.
+// came, and are joined into one line only for a caller that looks into them.
 
 import { type Line, joinLine, lengthOf, toLine } from '../line.js'
 
-/** What a value of JSON may begin with, white space before it included. */
+/** The first bytes that a JSON text may have, white space included. */
 const BEGINNINGS: ReadonlySet<number> = new Set(Buffer.from('{["-0123456789tfn \t\r\n'))
 
-/** Enough of what is no JSON to say so. */
+/** The length of the excerpt of a message that is no JSON. */
 const NOISE_BYTES = 256
 
 /** The whole message in one piece. */
@@ -18,11 +18,11 @@ export function lineOf(message: Line | LongLine): Line {
 
 /** One message in memory of several pieces; a line feed lies behind the last. */
 export class LongLine {
-  /** What comes before `last`. */
+  /** The parts before `last`. */
   readonly head: readonly Buffer[]
   readonly last: Line
   readonly length: number
-  /** Where its long strings begin and end, quotes included, in turn; undefined when nobody knows. */
+  /** The offsets at which its long strings begin and end, quotes included, in turn; undefined when unknown. */
   readonly strings: readonly number[] | undefined
   #line: Line | undefined
 
@@ -38,7 +38,7 @@ export class LongLine {
     return [...this.head, this.last]
   }
 
-  /** A few of its bytes, without joining the rest. */
+  /** A few of its bytes; the parts are not joined for them. */
   slice(start: number, end: number): Buffer {
     if (this.#line !== undefined) return this.#line.subarray(start, end)
     const views: Uint8Array[] = []
@@ -63,7 +63,7 @@ export class LongLine {
 export class PartReader {
   readonly #parts: readonly Buffer[]
   #index = 0
-  /** Where the part at `#index` begins in the message. */
+  /** The offset of the part at `#index` in the message. */
   #offset = 0
 
   constructor(parts: readonly Buffer[]) {

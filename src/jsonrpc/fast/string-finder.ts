@@ -10,7 +10,7 @@ import { Buffer, isUtf8 } from 'node:buffer'
 import { wholeCharacters } from './byte-kinds.js'
 import { stringScan } from './string-scan.js'
 
-/** What is used of WebAssembly; the types of Node do not have it, and an engine may lack it. */
+/** The part of WebAssembly that is used; the types of Node lack it, and an engine may too. */
 declare const WebAssembly:
   | {
       readonly Module: new (bytes: Uint8Array) => object
@@ -130,7 +130,7 @@ export class StringFinder {
     if (this.#isUtf8) this.#checkUtf8(TEXT_AT + bytes)
   }
 
-  /** What the end cuts of a character is checked with what follows. */
+  /** A character that the end cuts is checked together with the next bytes. */
   #checkUtf8(end: number): void {
     const memory = this.#memory
     const text = memory.subarray(TEXT_AT - this.#cut, end)

@@ -12,7 +12,7 @@ export function hasDoubtfulAuthority(address: string): boolean {
   return /["\\]/.test(authority) || /^\s*(?:[a-z][a-z\d+.-]*:)?(?:\\|\/\\)/i.test(address)
 }
 
-/** Where connections to an address go; brackets belong to the URL, not to the host. */
+/** The host and the port of an address; brackets belong to the URL, not to the host. */
 export function hostAndPort({ hostname, port, protocol }: URL): {
   readonly host: string
   readonly port: number
@@ -21,7 +21,7 @@ export function hostAndPort({ hostname, port, protocol }: URL): {
   return { host, port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port) }
 }
 
-/** Where an address that a server names leads; undefined when it is none, or may be read in two ways. */
+/** The URL of an address that a server names; undefined when it is none, or may be read in two ways. */
 export function resolvedAddress(address: string | undefined, base: URL): URL | undefined {
   if (address === undefined || hasDoubtfulAuthority(address) || !URL.canParse(address, base.href))
     return undefined
@@ -41,7 +41,7 @@ export function loginSecrets(url: URL): string[] {
   return login === undefined ? [] : [url.password, decoded(url.password), login.slice('Basic '.length)]
 }
 
-/** What looks like an escape and is none stands for itself. */
+/** An invalid escape stands for itself. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

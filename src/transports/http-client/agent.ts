@@ -1,6 +1,6 @@
 // The connections to one server, kept alive between requests.
 //
-// Each upstream has an agent of its own, so that no connection is ever used with
+// Each upstream has a separate agent, so that no connection is ever used with
 // two sets of credentials. The one that rested last is used first: of those that
 // are not needed any more the others close by themselves.
 
@@ -46,7 +46,7 @@ export class HttpAgent {
     else this.#open(user, { head, body })
   }
 
-  /** Takes back a request that has no connection yet. */
+  /** Removes a request that has no connection yet. */
   forget(user: ChannelUser): void {
     this.#waiting.delete(user)
   }

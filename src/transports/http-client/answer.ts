@@ -18,7 +18,7 @@ export interface BodyConsumer {
 /** The connection that an answer comes on. */
 export interface AnswerSource {
   read(on: boolean): void
-  /** Nothing is wanted of the rest. */
+  /** No more of the body is needed. */
   spare(): void
   /** Closes the connection. */
   drop(): void
@@ -55,7 +55,7 @@ export class HttpAnswer {
     return this.#fields.all(name)
   }
 
-  /** From now on the body is this reader's; told at once when the head is, it gets all of it. */
+  /** Sets the reader of the body; a reader that is set together with the head gets all of it. */
   readBy(reader: BodyConsumer): void {
     this.#reader = reader
   }
@@ -65,24 +65,24 @@ export class HttpAnswer {
     this.#source?.read(on)
   }
 
-  /** Nothing is wanted of the rest: it keeps neither its connection for long nor the process. */
+  /** No more of the body is needed: it keeps neither its connection for long nor the process. */
   spare(): void {
     this.#source?.spare()
   }
 
-  /** Closes the connection it comes on, or came on a moment ago; its reader is told nothing more. */
+  /** Closes the connection of the response; its reader is not called any more. */
   drop(): void {
     this.#reader = undefined
     this.#source?.drop()
   }
 
-  /** `closed` is told when nothing more comes, however it ended. */
+  /** Calls `closed` when the response has ended, whole or not. */
   whenClosed(closed: () => void): void {
     if (this.#source === undefined) closed()
     else this.#closed = closed
   }
 
-  // What the connection tells.
+  // For the connection to call.
 
   data(chunk: Buffer): void {
     this.#bytes += chunk.length
@@ -173,7 +173,7 @@ export function isCompressed(answer: HttpAnswer): boolean {
   return contentCodings(answer).length > 0
 }
 
-/** What was done to a body (RFC 9110, section 8.4); there may be several fields, and each may name several. */
+/** The codings of a body (RFC 9110, section 8.4). A response may have several fields, and a field several codings. */
 export function contentCodings(answer: HttpAnswer): string[] {
   const said = answer.all('content-encoding').flatMap((field) => field.split(','))
   return said.map((coding) => coding.trim()).filter((coding) => !/^(?:identity)?$/i.test(coding))

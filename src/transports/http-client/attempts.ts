@@ -61,7 +61,7 @@ export class Attempts {
     return (wasNotTaken || (isPassing && this.#isRepeatable)) && this.#retry(wait, again)
   }
 
-  /** Schedules another attempt to get the rest of an answer. */
+  /** Schedules another attempt to resume an answer. */
   resume(retryMs: number | undefined, again: () => void): boolean {
     const { limits, reconnectMs, pause } = this.#target
     if (this.#resumed >= limits.resumesMax) return false

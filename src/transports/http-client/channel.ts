@@ -24,7 +24,7 @@ export type HttpSocket = Duplex & {
 
 /** The owner of a connection during one exchange. `responded` or `failed` is called once. */
 export interface ChannelUser {
-  /** Its connection, at once or when its turn has come. */
+  /** Its connection, immediately or when its turn has come. */
   gets(channel: Channel): void
   /** There is a connection to send on. */
   connected(): void
@@ -54,7 +54,7 @@ export class Channel implements AnswerSource, ResponseSink {
   #user: ChannelUser | undefined
   #answer: HttpAnswer | undefined
   #isConnected = false
-  /** Nobody waits for the rest of the answer. */
+  /** No more of the answer is needed. */
   #isSpare = false
   #isSent = true
   /** Set when the response has come: whether the connection may be used again. */
@@ -62,7 +62,7 @@ export class Channel implements AnswerSource, ResponseSink {
   #restMs: number
   /** Its time ran out while it was in use, and has to be set anew. */
   #isOverdue = false
-  /** What came while nobody wanted to read. */
+  /** Bytes that came while reading was off. */
   #rest: Buffer = NOTHING
   #isTaking = false
   /** Set when nothing more can come. */
@@ -95,7 +95,7 @@ export class Channel implements AnswerSource, ResponseSink {
     return this.#isConnected
   }
 
-  /** Sends a request; everything that becomes of it is told to the user. */
+  /** Sends a request; `user` is called with everything that happens to it. */
   send(head: string, body: Uint8Array | undefined, user: ChannelUser): void {
     this.#user = user
     this.#isSpare = false
@@ -108,7 +108,7 @@ export class Channel implements AnswerSource, ResponseSink {
     })
   }
 
-  /** From now on it rests for no longer than that; the server knows best for how long it keeps a connection. */
+  /** Shortens the idle time; the server knows best for how long it keeps a connection. */
   #restAtMost(ms: number): void {
     if (ms >= this.#restMs) return
     this.#restMs = ms
@@ -121,7 +121,7 @@ export class Channel implements AnswerSource, ResponseSink {
     this.paused = !on
     if (!on) return void this.#socket.pause()
     this.#socket.resume()
-    // Later: whoever has several read on may have them all stop at the first message.
+    // Later: a caller that resumes several channels may stop all of them at the first message.
     if (this.#user !== undefined) queueMicrotask(() => this.#goOn())
   }
 
@@ -131,7 +131,7 @@ export class Channel implements AnswerSource, ResponseSink {
     this.#beginRest()
   }
 
-  /** Gives up what this user asked; does nothing when the connection is another's by now. */
+  /** Gives up the request of this user; does nothing when the connection has another user. */
   leave(user: ChannelUser): void {
     if (user === this.#user) this.drop()
   }
@@ -189,7 +189,7 @@ export class Channel implements AnswerSource, ResponseSink {
   }
 
   #take(chunk: Buffer): void {
-    // What nobody asked for would be taken for the next answer.
+    // Bytes without a request would be taken for the next answer.
     if (this.#user === undefined) return this.close()
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     this.#rest = NOTHING
@@ -209,7 +209,7 @@ export class Channel implements AnswerSource, ResponseSink {
     this.#goOn()
   }
 
-  /** Takes what waits and then the end of the connection, unless whoever reads has stopped again. */
+  /** Takes the waiting bytes and then the end of the connection, unless reading was turned off again. */
   #goOn(): void {
     if (this.#user !== undefined && !this.paused && !this.#isTaking) this.#take(NOTHING)
     if (this.#end === undefined || (this.#user !== undefined && this.paused)) return
@@ -220,7 +220,7 @@ export class Channel implements AnswerSource, ResponseSink {
 
   #finish(keepsAlive: boolean): void {
     this.#user = undefined
-    // It may still be dropped by whoever finds that this was no answer.
+    // The reader may still drop it when the body was no answer.
     this.#answer?.ended('whole')
     if (this.#gone) return
     this.#answer = undefined
@@ -232,7 +232,7 @@ export class Channel implements AnswerSource, ResponseSink {
     if (this.#isSent) this.#agent.rests(this)
   }
 
-  /** Neither keeps the process, nor for longer than its time: what it ends with may have come long ago. */
+  /** An idle socket must not keep the process alive. Its idle timer restarts if it expired during the exchange. */
   #beginRest(): void {
     this.#socket.unref?.()
     if (this.#isOverdue) this.#socket.setTimeout?.(this.#restMs)

@@ -10,9 +10,9 @@ import { SocketTroubleError, asError } from './failure.js'
 
 /** Certificates and a key, as PEM. */
 export interface TlsMaterial {
-  /** Who signs certificates of servers, in place of those whom the machine trusts. */
+  /** The certificate authorities of servers, in place of the ones that the machine trusts. */
   readonly ca?: Buffer | undefined
-  /** Who we are. */
+  /** The certificate of the proxy. */
   readonly cert?: Buffer | undefined
   readonly key?: Buffer | undefined
 }

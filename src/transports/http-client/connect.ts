@@ -9,7 +9,7 @@ import type { TlsMeans } from './connect-tls.js'
 export interface Way {
   /** Undefined reaches it directly. */
   readonly proxy?: URL | undefined
-  /** What TLS is spoken with, besides what the machine has. */
+  /** The TLS options, in addition to the defaults of the machine. */
   readonly tls?: TlsMeans | undefined
   /** Makes the sockets in place of the machine. */
   readonly connect?: Connect | undefined
@@ -20,7 +20,7 @@ export function connectPlain({ host, port }: SocketPlace): Socket {
   return connect({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS })
 }
 
-/** What makes sockets for this address; TLS and tunnels are loaded only where they are used. */
+/** Resolves to the function that makes sockets for this address; TLS and tunnels are loaded only where they are used. */
 export async function connectorFor(url: URL, { proxy, tls, connect: given }: Way = {}): Promise<Connect> {
   if (proxy === undefined) return given ?? direct(url, tls)
   const { tunnelConnector } = await import('./tunnel.js')

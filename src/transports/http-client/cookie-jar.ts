@@ -16,7 +16,7 @@ interface Cookie {
 
 /** The response that sets cookies. */
 export interface CookieSource {
-  /** Where the response came from. */
+  /** The address that the response came from. */
   readonly url: URL
   /** Its header `Date`: by whose clock a cookie ends. */
   readonly date: string | undefined
@@ -79,7 +79,7 @@ function attributesOf(parts: readonly string[]): ReadonlyMap<string, string> {
   )
 }
 
-/** Whether a server of this host may set it. What is `Secure` goes back where it came from, as everything does. */
+/** Whether a server of this host may set it. A `Secure` cookie returns to its origin, as every cookie does. */
 function isFor(attributes: ReadonlyMap<string, string>, { hostname }: URL): boolean {
   const domain = attributes.get('domain')?.toLowerCase().replace(/^\./, '') ?? ''
   return domain === '' || domain === hostname || hostname.endsWith(`.${domain}`)

@@ -6,7 +6,7 @@ import type { TransportError } from '../../jsonrpc/errors.js'
 export interface Credential {
   /** Header fields: a name, its value, the next name, and so on. */
   readonly fields: readonly string[]
-  /** What of them must not be repeated. */
+  /** The part of them that must not be repeated. */
   readonly secret: string
 }
 
@@ -29,7 +29,7 @@ export type CredentialVerdict = 'again' | TransportError | undefined
 
 /** Credentials that change while a connection lasts. */
 export interface HttpCredentials {
-  /** For this request, at once where it is known. Rejects with TransportError. */
+  /** The credential of this request, synchronously where it is known. Rejects with TransportError. */
   credential(request: UnprovenRequest): Credential | Promise<Credential>
   /** The server refused a request that carried `sent`. Never rejects. */
   refused(sent: Credential, refusal: CredentialRefusal): Promise<CredentialVerdict>

@@ -1,4 +1,4 @@
-// What a transport has to know of the messages it carries: it reads each of the server's once, and hands the frame on.
+// The facts of messages that the transport needs. It reads each message of the server once, and passes the frame on.
 
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
 import {
@@ -29,7 +29,7 @@ export const sentFrameLimits: FrameLimits = { depthMax: 10_000, methodBytesMax: 
 /** A version goes into a header, so it has to look like one. */
 const headerText = /^[\x21-\x7e]{1,64}$/
 
-/** What a connection is told of a message that nobody else has read. */
+/** The head of a message that only the transport has read. */
 export function headOf(frame: Frame): MessageHead {
   switch (frame.kind) {
     case 'request':
@@ -42,7 +42,7 @@ export function headOf(frame: Frame): MessageHead {
   }
 }
 
-/** The request that a cancel takes back. */
+/** The id of the request that a cancel names. */
 function cancelledId(frame: NotificationFrame): RequestId | undefined {
   if (frame.method !== 'notifications/cancelled') return undefined
   const span = frame.params.members.span('requestId')

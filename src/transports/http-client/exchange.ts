@@ -14,7 +14,7 @@ import type { HttpAsk, HttpSession } from './session.js'
 export interface ExchangeHandler {
   /** Whether its credential was renewed already, by this exchange or by one before it. */
   isRenewed?: boolean
-  /** Nobody wants the response any more: the request is not made again, elsewhere or with another credential. */
+  /** The response is not needed any more: the request is not repeated elsewhere or with another credential. */
   readonly isAbandoned?: boolean
   responded(answer: HttpAnswer): void
   troubled(trouble: HttpTrouble): void
@@ -24,12 +24,12 @@ export interface ExchangeHandler {
 
 /** A request that is on its way. */
 export class HttpExchange implements ChannelUser {
-  /** Where the response comes from. */
+  /** The address that the response comes from. */
   url: URL
   readonly #session: HttpSession
   readonly #ask: HttpAsk
   readonly #handler: ExchangeHandler
-  /** What it was sent with, where that may change. */
+  /** The credential that it was sent with, if credentials may change. */
   #credential: Credential | undefined
   #channel: Channel | undefined
   #connecting: { cancel(): void } | undefined
@@ -97,7 +97,7 @@ export class HttpExchange implements ChannelUser {
     try {
       agent.request(this.#session.headOf(this.#ask, this.url, credential), this.#ask.body, this)
     } catch (error) {
-      // A header that cannot be sent; whoever sends is not ready yet to hear of it.
+      // A header cannot be sent. The caller must have returned before it is called back.
       setImmediate(() => this.failed(error))
     }
   }
@@ -130,7 +130,7 @@ export class HttpExchange implements ChannelUser {
     if (to !== undefined && ++this.#redirects <= redirectsMax) {
       discard(answer, excerptBytesMax)
       this.url = to
-      // What is posted later goes there at once.
+      // Later POSTs go to the new address directly.
       if (this.#ask.method === 'POST') this.#session.url = to
       return this.#again()
     }
@@ -146,7 +146,7 @@ export class HttpExchange implements ChannelUser {
     this.#trouble({ ...socketTrouble(error), neverSent })
   }
 
-  /** What is to be done about a refusal; undefined when it is not about a credential that may change. */
+  /** The verdict on a refusal; undefined when it is not about a credential that may change. */
   #verdictOn(answer: HttpAnswer): Promise<CredentialVerdict> | undefined {
     const { status } = answer
     const sent = this.#credential

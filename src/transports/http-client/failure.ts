@@ -31,7 +31,7 @@ const remedies: ReadonlyMap<number, string> = new Map([
   [504, 'the server took too long; raise its own request timeout'],
 ])
 
-/** A request that whoever made it does not want any more; nobody is told. */
+/** A request that its sender has cancelled; the error reaches no caller. */
 export function takenBack(): TransportError {
   return failure('TRANSPORT_IO', 'it was taken back')
 }
@@ -77,7 +77,7 @@ function credentialsRefused(target: HttpTarget, status: number, body: string): T
   return failure('TRANSPORT_AUTH', `${message}; ${remedy}`, { status, body: words, remedy })
 }
 
-/** A server that wants to be left alone for longer than anybody waits. */
+/** A server that asks for a longer pause than a caller waits. */
 export function paused({ pause }: HttpTarget): TransportError {
   const { status, leftMs } = pause
   const message = `it asked to be left alone (HTTP ${status}) for another ${Math.ceil(leftMs / 1000)} s`
@@ -96,7 +96,7 @@ export function unreachable(
     : failure('TRANSPORT_IO', `${what} (${origin}${through})${tail}`, details)
 }
 
-/** An answer that ended before it was whole; `error` is about what came instead of the rest of it. */
+/** An answer that ended before it was whole; `error` is about the bytes that broke it. */
 export function incomplete(what: string, error: Error | undefined): TransportError {
   return error instanceof HttpSyntaxError
     ? failure('TRANSPORT_ANSWER', `its answer cannot be read: ${error.message}`)
@@ -132,7 +132,7 @@ export function errorTo(id: RequestId | undefined, body: string): ErrorFrame | u
 
 const unknownSession = /no valid session|session (?:not found|expired)|invalid session|unknown session/i
 
-/** What was asked, and which error numbers refuse that. */
+/** The request, and the error numbers that refuse it. */
 interface Asked {
   readonly id: RequestId | undefined
   readonly refusesRequest: (code: number) => boolean
@@ -141,9 +141,9 @@ interface Asked {
 /**
  * Whether the answer with this status is that of a server that does not know the session any more.
  *
- * The protocol has 404 for it, and many servers say it in words with a 400. What is refused so was not taken and goes
- * to the next session, so what a tool has answered must not be mistaken for it, though it may come with the same
- * status and speak of sessions.
+ * The protocol has 404 for it, and many servers answer 400 and words. A request that is refused so was not executed and is
+ * sent to the next session. The answer of a tool must not be mistaken for such a refusal, although it may have the same
+ * status and mention sessions.
  */
 export function forgetsSession(status: number, body: string, { id, refusesRequest }: Asked): boolean {
   if (status !== 404 && status !== 400) return false
@@ -202,7 +202,7 @@ export interface SocketTrouble {
 export interface HttpTrouble extends SocketTrouble {
   /** No byte of the request can have reached the server. */
   readonly neverSent: boolean
-  /** What credentials say: that there are none, or what it means that they were refused. */
+  /** The error of the credentials: none are available, or the server refused them. */
   readonly error?: TransportError
   /** Of the refusal, where there was one. */
   readonly status?: number

@@ -23,7 +23,7 @@ import { StandaloneStream } from './standalone.js'
 export class HttpClientConnection implements Connection, PostOwner {
   readonly #messages: HttpMessages
   readonly #standalone: StandaloneStream
-  /** What must be taken before anything else is sent, and what waits for that. */
+  /** The message that the server must accept before any other is sent, and the messages that wait. */
   #gate: HttpPost | undefined
   #patience: { cancel(): void } | undefined
   #held: HttpPost[] = []
@@ -54,7 +54,7 @@ export class HttpClientConnection implements Connection, PostOwner {
 
   send(message: Outgoing, head: MessageHead): void {
     if (this.#messages.closed || this.#closing !== undefined) return
-    // Where there is no session, closing the stream of a request gives it up, and nothing is said (MCP 2026-07-28).
+    // Without a session, closing the stream of a request cancels it, and no message is sent (MCP 2026-07-28).
     if (head.cancels !== undefined && this.#isSessionless) {
       this.#messages.request(head.cancels)?.cancel()
       return
@@ -62,7 +62,7 @@ export class HttpClientConnection implements Connection, PostOwner {
     const post = new HttpPost(head, joinedWire(message), this.#messages, this)
     if (head.method === 'initialize') this.#isSessionless = false
     else if (post.mirrored !== undefined) this.#isSessionless = true
-    // Later: whoever sends is not ready yet to hear that it failed.
+    // Later: the sender must have returned before its handler is called.
     if (this.#forgotten) setImmediate(() => this.#refuse(post))
     else if (this.#gate !== undefined) this.#held.push(post)
     else this.#post(post)
@@ -81,7 +81,7 @@ export class HttpClientConnection implements Connection, PostOwner {
   // PostOwner: what becomes of the messages.
 
   failed(error: TransportError): void {
-    // Others that are on their way say that the server is there after all.
+    // Other requests in flight show that the server can be reached.
     if (error.code === 'TRANSPORT_UNREACHABLE' && this.#messages.size === 1) this.#end(error)
   }
 
@@ -95,10 +95,10 @@ export class HttpClientConnection implements Connection, PostOwner {
     if (this.#forgotten) this.#endWhenIdle()
   }
 
-  /** Where a server answers on its own stream, the one of the request may stay open for ever. */
+  /** A server that answers on its standalone stream may keep the stream of the request open for ever. */
   #unasked(line: Line): void {
     const received = this.#messages.read(line)
-    // Before it is delivered: whoever takes the answer may lend the id again.
+    // Before it is delivered: the receiver of the answer may lend the id again.
     const posts = received.map((each) => {
       const id = answeredId(each)
       return id === undefined ? undefined : this.#messages.request(id)
@@ -130,13 +130,13 @@ export class HttpClientConnection implements Connection, PostOwner {
     for (const post of held) this.#post(post)
   }
 
-  /** It was not taken: whoever sent it may send it to the next session. */
+  /** The server did not accept it, so its sender may send it to the next session. */
   #refuse(post: HttpPost, status?: number): void {
     this.#messages.failed(post.id, forgetful(status))
     post.cancel()
   }
 
-  /** What is still on its way may come to its end; nothing new is sent. */
+  /** Requests in flight may end; nothing new is sent. */
   #forget(): void {
     if (this.#forgotten || this.#messages.closed) return
     this.#forgotten = true
@@ -149,7 +149,7 @@ export class HttpClientConnection implements Connection, PostOwner {
     if (this.#messages.size === 0) this.#end(forgetful())
   }
 
-  /** What was said last, a cancel perhaps, gets a moment to arrive. */
+  /** The last messages, such as a cancel, get a moment to arrive. */
   async #finish(): Promise<void> {
     if (this.#messages.closed) return
     await this.#messages.quiet()
@@ -178,9 +178,9 @@ function forgetful(status?: number): TransportError {
 }
 
 /**
- * Tells the server of the end of a session (MCP, Transports: session management).
+ * Ends a session at the server (MCP, Transports: session management).
  *
- * Resolves when it has heard it, or has taken too long; a server may not care (405).
+ * Resolves with the response or after a limit; a server may refuse the request (405).
  */
 function deleteSession(session: HttpSession): Promise<void> {
   const { timers, limits } = session.target

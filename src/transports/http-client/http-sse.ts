@@ -34,16 +34,16 @@ export class SseClientConnection implements Connection, PostOwner {
   readonly #messages: HttpMessages
   readonly #attempts: Attempts
   #exchange: HttpExchange | undefined
-  /** Where the stream is; a redirect within the origin moves it. */
+  /** The address of the stream; a redirect within the origin changes it. */
   #url: URL
   #answer: HttpAnswer | undefined
   #opening: { cancel(): void } | undefined
-  /** What waits for the address. */
+  /** Messages that wait for the address. */
   #held: HttpPost[] | undefined = []
   #closing: Promise<void> | undefined
   readonly #refused: () => void
 
-  /** `refused` is told when the server answers something else than an event stream. */
+  /** `refused` is called when the server answers something else than an event stream. */
   constructor(
     target: HttpTarget,
     agent: HttpAgent,
@@ -110,7 +110,7 @@ export class SseClientConnection implements Connection, PostOwner {
     )
   }
 
-  /** A credential that is renewed has a time of its own. */
+  /** The renewal of a credential has a separate limit. */
   #wait(): void {
     const { timers, limits } = this.#target
     this.#opening?.cancel()
@@ -150,7 +150,7 @@ export class SseClientConnection implements Connection, PostOwner {
   #read(answer: HttpAnswer): void {
     this.#answer = answer
     this.#url = this.#exchange?.url ?? this.#url
-    // What it names for messages may be relative.
+    // The address for messages may be relative.
     this.#session.url = this.#url
     if (!this.#messages.reading) answer.read(false)
     const sink = {
@@ -186,9 +186,9 @@ export class SseClientConnection implements Connection, PostOwner {
     for (const post of held) this.#messages.post(post)
   }
 
-  /** What was said last, a cancel perhaps, gets a moment to arrive. */
+  /** The last messages, such as a cancel, get a moment to arrive. */
   async #finish(): Promise<void> {
-    // What waits for an address that may never be named is not worth waiting for.
+    // The server may never name an address, so messages that need one are dropped.
     if (this.#held === undefined) await this.#messages.quiet()
     this.#end(undefined)
   }

@@ -1,8 +1,8 @@
 // Lists that a server answers with 404.
 //
 // The status says that the session is forgotten, and a server that does not know
-// how to list uses it too. What the next session is told as well is no matter of
-// the session: taken for one, it would cost a session each time.
+// how to list uses it too. If the next session gets the same 404 for a list, the status means that the server does not know the method. Taken
+// for a lost session, it would cost a session each time.
 
 /** The refusals of lists by one server, over its sessions. */
 export class ListRefusals {

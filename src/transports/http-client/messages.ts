@@ -29,7 +29,7 @@ export class HttpMessages {
   #unsentBytes = 0
   #quiet: (() => void) | undefined
 
-  /** `broken` is told of a tap that fails, which must not let traffic pass. */
+  /** `broken` is called when the tap fails, since no traffic may pass without it. */
   constructor(session: HttpSession, broken: (cause: TransportError) => void) {
     this.session = session
     this.#broken = broken
@@ -39,7 +39,7 @@ export class HttpMessages {
     return this.#closed
   }
 
-  /** Whether anybody takes what comes now. */
+  /** Whether the owner takes messages now. */
   get reading(): boolean {
     return this.#reading
   }
@@ -79,9 +79,9 @@ export class HttpMessages {
     this.session.end()
   }
 
-  // What the server says.
+  // Messages of the server.
 
-  /** Reads what the server says, for whoever looks into it before it is delivered. */
+  /** Reads a body or an event, for callers that look into it before it is delivered. */
   read(message: Line | LongLine): readonly ReceivedMessage[] {
     return readMessages(message, this.session.longLines, this.#sink?.frameLimits)
   }
@@ -116,7 +116,7 @@ export class HttpMessages {
     if (!this.#closed) this.#sink?.missed?.()
   }
 
-  // What we say.
+  // Messages to the server.
 
   add(post: HttpPost): void {
     post.number = ++this.#last

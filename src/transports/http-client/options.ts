@@ -13,7 +13,7 @@ export type HttpTimers = Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'random'
 /** An explanation of a refusal of credentials. */
 export interface CredentialsRefusal {
   readonly message: string
-  /** What can be done; undefined when the message says it all. */
+  /** The remedy; undefined when the message is complete. */
   readonly remedy: string | undefined
 }
 
@@ -90,7 +90,7 @@ export interface HttpTarget {
   readonly isRead: (method: string) => boolean
   /** The header fields that repeat what a message of ours says, names and values in turn; undefined for one of a session. */
   readonly mirror?: ((message: Line, method: string | undefined) => readonly string[] | undefined) | undefined
-  /** Whether the answer to such a request comes only when nobody wants it any more. */
+  /** Whether such a request is answered only when its stream ends. */
   readonly isEndless?: (method: string) => boolean
   /** Whether a refusal with this status is none by the server, though its body is an answer. */
   readonly overrules?: (method: string, status: number) => boolean
@@ -103,13 +103,13 @@ export interface HttpTarget {
    */
   readonly refusal: (status: number, words: string) => CredentialsRefusal | undefined
   readonly log: (level: 'debug' | 'warn', message: string) => void
-  /** Tells of every request; undefined where nobody wants to know. */
+  /** Logs every request; undefined when tracing is off. */
   readonly trace: ((message: string) => void) | undefined
   /** Shared by all connections to the server. */
   readonly pause: HttpPause
-  /** Likewise. */
+  /** Shared by all connections to the server. */
   readonly listRefusals: ListRefusals
-  /** How long whoever sends a message waits for its answer. */
+  /** The longest time that a caller waits for an answer. */
   readonly patienceMs: number
   readonly timers: HttpTimers
   readonly limits: HttpClientLimits

@@ -14,7 +14,7 @@ export class HttpPause {
   #until = 0
   #status = 0
 
-  /** A server is never left alone for longer than `msMax`, whatever it asks for. */
+  /** No pause is longer than `msMax`. */
   constructor(clocks: Clocks, msMax: number) {
     this.#clocks = clocks
     this.#msMax = msMax
@@ -26,7 +26,7 @@ export class HttpPause {
     return this.#until === 0 ? 0 : Math.max(0, this.#until - this.#clocks.now())
   }
 
-  /** What the server answered when it asked for the pause. */
+  /** The status with which the server asked for the pause. */
   get status(): number {
     return this.#status
   }

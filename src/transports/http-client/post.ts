@@ -43,7 +43,7 @@ import {
 import type { HttpMessages } from './messages.js'
 import type { HttpSession } from './session.js'
 
-/** Hears what a message of its connection means for the others. */
+/** The connection of a message, which reacts to its failure and its end. */
 export interface PostOwner {
   /** The message did not get through, or its answer will not come; the sink was told. */
   failed?(error: TransportError): void
@@ -53,7 +53,7 @@ export interface PostOwner {
   ended?(post: HttpPost): void
 }
 
-/** What an answer to a POST may be. */
+/** The media types of an answer to a POST. */
 const ACCEPT = 'application/json, text/event-stream'
 
 /** Sends one message and reads everything that belongs to it. */
@@ -75,7 +75,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
   readonly #messages: HttpMessages
   readonly #session: HttpSession
   readonly #owner: PostOwner
-  /** Undefined until something goes wrong; counts the attempts to get the rest of a response too. */
+  /** Undefined until something goes wrong; counts the attempts to resume a response too. */
   #attempts: Attempts | undefined
   #exchange: HttpExchange | undefined
   /** The response that is being read, and its events. */
@@ -84,7 +84,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
   #lastEventId: string | undefined
   /** Whether the answer has come; the stream that brought it may go on. */
   #isAnswered = false
-  /** What it waits in, and its place there. */
+  /** The queue of timeouts that it waits in, and its place there. */
   #waits: Waits
   #wait: Wait
   readonly #elsewhere: boolean
@@ -121,7 +121,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
     if (this.#ended) return
     if (this.#session.target.pause.leftMs > 0) {
       if (this.#attempted.afterPause(() => this.send())) return
-      // Later: whoever sends is not ready yet to hear that it failed.
+      // Later: the sender must have returned before its handler is called.
       return void setImmediate(() => this.#fail(paused(this.#session.target)))
     }
     const ask = {
@@ -144,7 +144,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
     return !this.#awaited
   }
 
-  /** Nobody waits for the answer any more; the server gets a moment to end the exchange by itself. */
+  /** The answer is not needed any more; the server gets a moment to end the exchange by itself. */
   abandon(): void {
     this.#awaited = false
     if (this.#attempts?.waiting === true || this.#exchange?.isHeld === true) return this.cancel()
@@ -154,7 +154,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
     this.#wait = this.#waits.begin(this)
   }
 
-  /** Drops everything; nobody is told anything but the end. */
+  /** Drops everything; only the end is reported. */
   cancel(): void {
     if (this.#ended) return
     this.#ended = true
@@ -187,7 +187,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
   }
 
   troubled(trouble: HttpTrouble): void {
-    // Nobody asks again for an answer that nobody waits for.
+    // A request without a waiting sender is not repeated.
     if (this.#awaited && this.#attempted.afterTrouble(trouble, () => this.send())) return
     this.#fail(trouble.error ?? unreachable(this.#session.target, trouble))
   }
@@ -282,7 +282,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
       oversize: (found: RequestId | undefined, bytes: number, isCall: boolean) => {
         if (this.#ended) return
         this.#messages.oversize(isCall ? found : id, bytes, isCall)
-        // The rest of an answer that is too long is not read: it may have no end.
+        // An answer that is too long is not read further: it may have no end.
         if (!isCall) this.#finish(undefined)
       },
     }
@@ -308,7 +308,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
     const lastEventId = this.#parser?.lastEventId
     if (lastEventId !== undefined && lastEventId !== this.#lastEventId) this.#attempted.progressed()
     this.#lastEventId = lastEventId ?? this.#lastEventId
-    // An empty id takes back those before it (HTML, server-sent events).
+    // An empty id resets the ids before it (HTML, server-sent events).
     const isResumable = this.#lastEventId !== undefined && this.#lastEventId !== ''
     if (isResumable && this.#attempted.resume(this.#parser?.retryMs, () => this.#resume(id))) return
     this.#finish(incomplete('the event stream ended before the answer', error))
@@ -334,7 +334,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
     this.#finish(failure('TRANSPORT_IO', why))
   }
 
-  /** What the server says to a notification or to an answer of ours means nothing. */
+  /** The body of a response to a notification or to an answer is ignored. */
   #taken(answer: HttpAnswer): void {
     if (mediaType(answer) !== 'text/event-stream') {
       discard(answer, this.#session.target.limits.excerptBytesMax)
@@ -346,13 +346,13 @@ export class HttpPost implements ExchangeHandler, Waiting {
   #refused(answer: HttpAnswer): void {
     readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) => {
       if (this.#ended) return
-      // What was taken back while it was on its way is not sent again.
+      // A request that was cancelled in flight is not sent again.
       if (this.#awaited && this.#attempted.afterRefusal(answer, () => this.send())) return
       this.#stands(answer, body)
     })
   }
 
-  /** There is no other attempt: whoever waits is told of the refusal. */
+  /** No attempt is left: the sender gets the refusal. */
   #stands({ status }: HttpAnswer, body: string): void {
     if (this.#isForgotten(status, body)) {
       this.#owner.forgotten(this, status)

@@ -1,8 +1,7 @@
 // Chooses the proxy for the connections to a server.
 //
-// What `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` mean is written down nowhere; this is what curl
-// and most others make of them. An address of this machine, or one that is only good on its own
-// link (where clouds have their metadata servers), means another machine to a proxy, so it is
+// No standard defines `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; they are read here as curl and most others do.
+// An address of this machine, or one that is only valid on its link (where clouds have their metadata servers), means another machine to a proxy, so it is
 // never asked for through one.
 
 import { BlockList, isIP } from 'node:net'
@@ -31,7 +30,7 @@ export function proxyFor(url: URL, { own, env }: ProxyWish): URL | undefined {
   return readProxy(text, variable)
 }
 
-/** Whether an address is of this machine, or of its own link. */
+/** Whether an address is local to this machine or to its link. */
 export function isNearby(hostname: string): boolean {
   const host = bareHost(hostname)
   if (isIP(host) !== 0) return isIn(nearbyAddresses(), host)

@@ -1,9 +1,9 @@
 // A connection to a remote server: while it is being made, and until it is known which transport the server speaks.
 //
-// What is sent before it is made waits for it. `initialize` chooses between the two HTTP transports (MCP 2025-03-26,
-// Transports, backwards compatibility), and nothing that is asked before it: where its POST is refused with 400, 404 or
-// 405 and not in JSON-RPC, the address may be that of an older server, which answers a GET with an event stream. Whoever
-// takes no POST at all (405) may say so in JSON-RPC.
+// Messages that are sent before it is made wait for it. Only `initialize` chooses between the two HTTP transports (MCP
+// 2025-03-26, Transports, backwards compatibility): if its POST is refused with 400, 404 or 405 and not in JSON-RPC, the
+// address may be that of an older server, which answers a GET with an event stream. A server that accepts no POST (405) may
+// refuse it in JSON-RPC.
 
 import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
@@ -42,7 +42,7 @@ export class RemoteConnection implements Connection {
   #current: Connection | undefined
   #choice: Choice = { kind: 'open', first: undefined }
   #sink: Sink | undefined
-  /** What was sent before there was a connection. */
+  /** Messages that were sent before the connection was made. */
   #waiting: Sent[] = []
   #reading = true
   #closed = false
@@ -167,7 +167,7 @@ export class RemoteConnection implements Connection {
   }
 }
 
-/** Whether a server that speaks the older transport may say so. */
+/** Whether a server of the older transport may refuse like this. */
 function isRefusal({ code, details }: TransportError): boolean {
   const { body, status } = details ?? {}
   return code === 'TRANSPORT_STATUS' && refusals.includes(status) && (body !== undefined || status === 405)

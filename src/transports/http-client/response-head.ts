@@ -1,8 +1,8 @@
-// The head of a response, read as strictly as whoever stands between two others must.
+// The head of a response, read as strictly as an intermediary must.
 //
-// RFC 9112, sections 4, 5 and 6. What two readers could understand in two ways is
-// refused: both a length and a transfer coding, two lengths, a coding that nobody
-// asked for, a space before a colon, a line that ends in LF alone or goes on in the next.
+// RFC 9112, sections 4, 5 and 6. A head that two readers could understand in two ways is
+// refused: both a length and a transfer coding, two lengths, a coding that the request did not
+// allow, a space before a colon, a line that ends in LF alone or continues in the next.
 
 import { type Framing, framingOf, HeaderFields, HttpSyntaxError } from '../http1/grammar.js'
 
@@ -39,7 +39,7 @@ export class ResponseHead {
 
   /** @throws HttpSyntaxError when it can be understood in two ways */
   get framing(): Framing {
-    // What says nothing about a body that is not there may not be nonsense either.
+    // Framing fields are checked even if the response has no body.
     const said = framingOf(this.fields, this.#minor)
     const hasNone = this.status < 200 || this.status === 204 || this.status === 304
     return hasNone ? { kind: 'length', bytes: 0 } : (said ?? { kind: 'close' })
@@ -52,5 +52,5 @@ function notAStatusLine(line: string): HttpSyntaxError {
   return new HttpSyntaxError('its first line is no status line of HTTP/1.0 or HTTP/1.1')
 }
 
-/** What is wrong with a head whose lines end in LF alone. */
+/** The error of a head whose lines end in LF alone. */
 export const BARE_LF = 'its head has a line that ends in LF alone, not in CRLF'

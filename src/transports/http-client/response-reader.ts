@@ -1,7 +1,7 @@
 // Responses out of the bytes of one connection (RFC 9112, sections 6 to 8).
 //
-// Bodies are handed on as they come. Whoever is told may have it stop in the middle
-// of a chunk; what was not taken then is given back.
+// Bodies are passed on as they come. The sink may stop the reader in the middle of a chunk; the reader then returns the
+// bytes that it did not take.
 
 import type { Buffer } from 'node:buffer'
 import { BodyReader, HeadReader } from '../http1/reader.js'
@@ -31,7 +31,7 @@ export class ResponseReader {
   readonly #sink: ResponseSink
   readonly #head = new HeadReader(HEAD_BYTES_MAX)
   readonly #body = new BodyReader()
-  /** What is to come; `end` when the response has come whole and its sink does not know yet. */
+  /** The part that comes next; `end` when the response has come whole and `end` of the sink was not called. */
   #part: 'nothing' | 'head' | 'body' | 'end' = 'nothing'
   #keepsAlive = false
   #interim = 0
@@ -77,7 +77,7 @@ export class ResponseReader {
       return head.rest
     }
     const { pending } = this.#head
-    // Whoever speaks something else may never come to the end of a head.
+    // A peer of another protocol may never send the end of a head.
     if (!seemsHttp(pending)) throw new HttpSyntaxError('it does not begin as HTTP/1 does', 'NOT_HTTP')
     if (pending.includes('\n\n')) throw new HttpSyntaxError(BARE_LF)
     return chunk.subarray(chunk.length)

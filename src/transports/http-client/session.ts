@@ -22,7 +22,7 @@ export interface HttpAsk extends UnprovenRequest {
   readonly lastEventId?: string | undefined
 }
 
-/** Written by the transport itself, whatever the configuration says. */
+/** Fields that the transport writes itself; the configuration cannot replace them. */
 const reserved: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
@@ -56,10 +56,11 @@ const redirects: Readonly<Record<HttpAsk['method'], readonly number[]>> = {
 export class HttpSession {
   readonly target: HttpTarget
   readonly agent: HttpAgent
-  /** Where messages are posted; a redirect within the origin moves it. */
+  /** The address of POSTs; a redirect within the origin changes it. */
   url: URL
   version: string | undefined
-  /** For the answer to a request, in all; for a message that has none, until it is taken; for what nobody wants more of. */
+  /** Timeouts: for the answer to a request, for the acceptance of any other message, for the end of an answered or abandoned
+   * exchange, and for requests without an end. */
   readonly waits: Readonly<Record<'answer' | 'accept' | 'linger' | 'endless', Waits>>
   /** Looks at long answers. */
   readonly longLines: LongLines = new LongLines()
@@ -124,7 +125,8 @@ export class HttpSession {
     return this.version === undefined ? id : `${id}MCP-Protocol-Version: ${this.version}\r\n`
   }
 
-  /** Where a redirect leads that may be followed: it stays within the origin and keeps the method, as every one of a GET does. */
+  /** The target of a redirect that may be followed: it stays within the origin and keeps the method, as every redirect of a
+   * GET does. */
   redirect(answer: HttpAnswer, method: HttpAsk['method'], from: URL): URL | undefined {
     if (!redirects[method].includes(answer.status)) return undefined
     const to = resolvedAddress(answer.get('location'), from)
@@ -176,7 +178,7 @@ function written(fields: readonly string[]): string {
   return lines
 }
 
-/** What the configuration has for the field `Cookie`, which is written together with what the server has set. */
+/** The configured value of the field `Cookie`, which is written together with the cookies of the server. */
 function cookieOf({ headers }: HttpTarget): string | undefined {
   const values = Object.entries(headers).filter(([name]) => isCookie(name))
   return values.length === 0 ? undefined : values.map(([, value]) => value).join('; ')

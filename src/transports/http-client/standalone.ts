@@ -1,7 +1,6 @@
-// The stream on which a server speaks unasked, opened again whenever it ends.
+// The stream for unsolicited messages of a server, opened again after each end.
 //
-// MCP, Transports, Streamable HTTP: listening for messages from the server. A
-// server may have none (405), and whatever happens to it, calls go on without.
+// MCP, Transports, Streamable HTTP: listening for messages from the server. A server may have none (405). Calls continue without it.
 
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -30,7 +29,7 @@ export class StandaloneStream {
   #parser: SseParser | undefined
   #timer: { cancel(): void } | undefined
   #lastEventId: string | undefined
-  /** Where a redirect within the origin has led. */
+  /** The address after a redirect within the origin. */
   #moved: URL | undefined
   #openedAt = 0
   #failures = 0
@@ -82,8 +81,7 @@ export class StandaloneStream {
   #listen(answer: HttpAnswer): void {
     this.#answer = answer
     this.#moved = this.#exchange?.url
-    // It listens from now on, and does not know what was said before.
-    // Where there is an event to go on after, what came behind it is said again.
+    // Messages before this moment may be lost, unless the server repeats the events after the last one that was seen.
     if (this.#lastEventId === undefined) this.#messages.missed()
     if (!this.#messages.reading) answer.read(false)
     const sink = {
@@ -99,7 +97,7 @@ export class StandaloneStream {
     )
   }
 
-  /** A stream that lasted was a good one; one that ends at once is opened ever more seldom. */
+  /** The delay grows while streams end immediately, and is reset by a stream that lasted. */
   #again(why: string, leastMs = 0): void {
     if (this.#stopped) return
     const { timers, limits, reconnectMs } = this.#session.target
@@ -108,7 +106,7 @@ export class StandaloneStream {
     this.#failures = hasLasted ? 0 : this.#failures + 1
     const told = this.#parser?.retryMs
     const grown = reconnectMs * 2 ** Math.min(this.#failures - 1, 10) * (0.8 + 0.4 * timers.random())
-    // What the server asked for is kept to, while it keeps its streams open for a while.
+    // The delay that the server asked for is used, unless its streams end repeatedly.
     const delayMs = told !== undefined && this.#failures <= 3 ? told : Math.max(grown, told ?? 0)
     const least = Math.max(limits.reconnectMsMin, this.#session.target.pause.leftMs, leastMs)
     const bounded = Math.min(Math.max(delayMs, least), limits.reconnectMsMax)

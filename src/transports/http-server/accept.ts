@@ -5,7 +5,7 @@ export interface Accepts {
   readonly json: boolean
   /** Only when it is named: a client that takes anything is a person with a command line. */
   readonly stream: boolean
-  /** What could be either is an event stream: it has the higher quality, or the same and stands first. */
+  /** An answer that could be either is an event stream: this type has the higher quality, or the same and stands first. */
   readonly prefersStream: boolean
 }
 

@@ -1,8 +1,8 @@
-// The body of a request as one message, never larger than allowed, whatever its header says, and never slower.
+// Reads the body of a request as one message, within limits of size and speed that its header cannot change.
 //
-// All bodies together have a limit too. What counts is what has come, not what a
-// header says, so nobody can claim memory with a few bytes; and small bodies are
-// taken whatever large ones are there, since their number is limited already.
+// All bodies together have a limit too. The bytes that have come
+// count, not the length in a header, so that a few bytes cannot claim much memory. Small bodies are always read, since
+// the number of connections limits them already.
 
 import { CR, LF } from '../../jsonrpc/ascii.js'
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
@@ -41,7 +41,7 @@ type Body = Pick<PostedMessage, 'line' | 'hold'>
 /** One body that is on its way. */
 interface Reading {
   bytes: number
-  /** What it had when it was looked at last, and when that was. */
+  /** Its size at the last check, and the time of that check. */
   seenBytes: number
   seenAtMs: number
   isOver: boolean
@@ -64,7 +64,7 @@ export class Bodies {
     this.#environment = environment
   }
 
-  /** Reads the message of a POST, at once where it has come with its head; one that is too large is left where it is. */
+  /** Reads the message of a POST, synchronously where it has come with its head; a message that is too large is not read. */
   read(request: HttpRequest): ReadResult | Promise<ReadResult> {
     const { head, body, response } = request
     if (!isJson(head.get('content-type')))
@@ -96,7 +96,7 @@ export class Bodies {
       this.#readings.add(reading)
       wire.readBody({
         data: (chunk) => {
-          // The rest of one that is refused comes too.
+          // A refused body goes on to come.
           if (reading.isOver) return
           reading.bytes += chunk.length
           this.#bytes += chunk.length
@@ -168,7 +168,7 @@ export class Bodies {
   }
 }
 
-/** A line end behind the message is no part of it; the line feed behind a line in memory of its own may move up. */
+/** A line end behind the message is no part of it; the line feed behind a copied line may move up. */
 function trimmed(line: Line): Line {
   let end = line.length
   while (end > 0 && (line[end - 1] === LF || line[end - 1] === CR)) end--
@@ -192,7 +192,7 @@ export function isJson(contentType: string | undefined): boolean {
 }
 
 /**
- * Memory reserved for one large request body; given back once, whatever becomes of the request.
+ * Memory reserved for one large request body; given back exactly once.
  *
  * The reservation of a call lasts until the answer, also when its client has left meanwhile. That of any
  * other body ends with its response.

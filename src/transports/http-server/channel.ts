@@ -16,7 +16,7 @@ import { HttpResponse, type ResponseWire, statusLine } from './response.js'
 /** It ends with the response. */
 const CLOSES = 'connection: close\r\n'
 
-/** A client counts from when it has the answer, and what it sends at the last moment is on its way for a while. */
+/** A client counts from the moment when it has the answer, and its last request takes a while to arrive. */
 const ON_THE_WAY_MS = 2000
 
 /** Another request may follow within this time; what is announced is a little less. */
@@ -32,7 +32,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
   readonly #listener: FrontListener
   readonly #serve: (request: HttpRequest) => void
   readonly #intake: Intake
-  /** What a response says where another may follow. */
+  /** The fields of a response after which another may follow. */
   readonly #stays: string
   /** The one that is being answered. */
   #request: Pick<HttpRequest, 'head' | 'response'> | undefined
@@ -42,9 +42,9 @@ export class FrontChannel implements RequestWire, ResponseWire {
   /** It ends with what is being answered. */
   #isLast = false
   #isTimed = false
-  /** The rest of a request is read for a while, so that its client can read why it is refused. */
+  /** The end of a refused request is read until this timer fires, so that its client can read the refusal. */
   #lingering: { cancel(): void } | undefined
-  /** Its client is not heard any more. */
+  /** The client has left, or its input is ignored. */
   #isGone = false
 
   constructor(
@@ -111,7 +111,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
     this.#linger()
   }
 
-  // What is read.
+  // For the intake to call.
 
   /** Whether another request may begin. */
   get isOpen(): boolean {
@@ -137,7 +137,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
     this.#listener.later(goOn)
   }
 
-  /** What comes is no request, or reading it went wrong. */
+  /** The input is no request, or reading it failed. */
   failed(error: unknown): void {
     if (error instanceof HttpSyntaxError) return this.refuse(error.code === 'TOO_LONG' ? 431 : 400)
     this.#environment.failed(error)
@@ -190,7 +190,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
     if (!this.isIdle) return this.#intake.take(chunk)
     const nowMs = this.#environment.now()
     this.#intake.take(chunk)
-    // Empty lines are no request: whoever sends nothing else goes on resting.
+    // Empty lines are no request: the connection is still idle after them.
     if (!this.isIdle) this.#sinceMs = nowMs
   }
 
@@ -209,7 +209,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
     this.#intake.next()
   }
 
-  /** What is left of a body is not worth reading, but a connection that is closed in the client's face loses the answer too. */
+  /** Reads and drops the end of a body: closing the connection before it could lose the answer. */
   #dropBody(): void {
     this.#linger()
     this.#intake.readBody({ data: nothing, end: () => this.close(), gone: nothing }, false)
@@ -232,7 +232,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
     this.#isGone = true
     this.#intake.end()
     this.#request?.response.close()
-    // Whatever comes now is read and dropped, so that its end is seen.
+    // Further input is read and dropped, so that the end of the connection is seen.
     this.socket.resume()
   }
 

@@ -23,8 +23,8 @@ import type { Kept } from './sessions.js'
 import { HttpStreams, type ListenState, type StreamSession } from './streams.js'
 
 /**
- * How long a connection lasts: as its session; as long as it is used, shared by requests that have no session, each of which
- * its client gives up by leaving; or for one message.
+ * How long a connection lasts: as its session; as long as it is used, shared by requests without a session, each
+ * of which its client cancels by leaving; or for one message.
  */
 export type ConnectionLife =
   | ({ readonly kind: 'session' } & StreamSession)
@@ -80,7 +80,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     return this.#life.kind === 'shared' ? this.#streams.cutSlowest() : 0
   }
 
-  /** Whether somebody listens, or waits for an answer. */
+  /** Whether the client listens, or waits for an answer. */
   get busy(): boolean {
     return this.#exchanges.size > 0 || this.#streams.attached
   }
@@ -158,7 +158,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
   #deliver(frame: Frame, field: FieldReader | undefined): void {
     if (!this.#inbox.frame(frame, field)) return
     const key = cancelledBy(frame)
-    // A session that obeys says no more about that request, and does so at once; `initialize` cannot be cancelled.
+    // The response ends here, since the server must not answer a cancelled request; `initialize` cannot be cancelled.
     if (key === undefined || key === this.#opening) return
     this.#exchanges.take(key)?.unanswered()
   }
@@ -214,7 +214,7 @@ export class StreamableConnection implements Connection, Kept, SessionClient {
     if (this.#exchanges.size === 0 && this.#life.kind === 'single') setImmediate(() => this.#end(undefined))
   }
 
-  /** The client has closed a response that is not complete: it does not want the rest (MCP 2026-07-28, Utilities: cancellation). */
+  /** The client has closed an incomplete response, which cancels its requests (MCP 2026-07-28, Utilities: cancellation). */
   #left(exchange: Exchange): void {
     for (const key of exchange.keys) {
       if (this.#exchanges.get(key) !== exchange) continue

@@ -13,7 +13,7 @@ import type { RequestHead } from './request-head.js'
 export interface HttpRevision {
   readonly version: string
   readonly batching: boolean
-  /** What stands for the id of an error whose request had no readable one. */
+  /** The id of an error whose request had no readable id. */
   readonly orphanId: 'null' | 'omit'
   /** Whether a client says its revision with every request. */
   readonly versionHeader: boolean
@@ -27,24 +27,24 @@ export interface HttpAttached {
   readonly revision: HttpRevision
 }
 
-/** What is known of a client before its first message. */
+/** The facts of a client before its first message. */
 export interface HttpCaller {
-  /** Who has let it in; the same word on every instance of the front. */
+  /** The principal; the same word on every instance of the front. */
   readonly principal: string
-  /** What a client without a session says that it speaks. */
+  /** The revision that a client without a session names. */
   readonly version?: string | undefined
 }
 
 /** One MCP endpoint: its clients share nothing with those of another. */
 export interface HttpEndpoint {
   readonly name: string
-  /** Starts the connection, at once. */
+  /** Starts the connection synchronously. */
   attach(connection: Connection, caller: HttpCaller): Promise<HttpAttached>
   /** Raw JSON, for people and for machines that watch. */
   status(): string
 }
 
-/** Whose a session is. */
+/** The endpoint and the principal of a session. */
 export interface Owner {
   readonly endpoint: HttpEndpoint
   readonly principal: string
@@ -107,7 +107,7 @@ export type SessionTransport = 'streamable-http' | 'http+sse'
 
 /** Is called at the begin and at the end of every session. */
 export interface SessionWatch {
-  /** Gives the number by which its end is told. */
+  /** Returns the number that is passed to `ended`. */
   opened(endpoint: string, transport: SessionTransport): number
   ended(endpoint: string, transport: SessionTransport, session: number, ms: number): void
 }
@@ -115,7 +115,7 @@ export interface SessionWatch {
 /** The limits of a front, and what it does not make by itself: time, chance, sockets and log lines. */
 export interface HttpEnvironment extends Clock {
   readonly limits: HttpServerLimits
-  /** A session id that nobody can guess, of visible ASCII characters. */
+  /** An unguessable session id of visible ASCII characters. */
   readonly newId: (owner: Owner) => string
   /** The time of day, in milliseconds since 1970. */
   readonly wallNow: () => number

@@ -33,7 +33,7 @@ class PairConnection implements Connection, Kept {
     })
   }
 
-  /** As long as it is kept, its client listens. */
+  /** The client of a kept connection listens. */
   get busy(): boolean {
     return true
   }
@@ -98,7 +98,7 @@ class PairConnection implements Connection, Kept {
 }
 
 /**
- * What the large requests of one client have of the memory for all, until they are answered.
+ * The reservations of the large requests of one client, until they are answered.
  *
  * The answers do not leave on the responses to the requests; there are no more of them than calls of a session.
  */

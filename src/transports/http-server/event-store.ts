@@ -2,8 +2,8 @@
 //
 // A store belongs to one session, so that no id of one session finds an event of
 // another. It is bounded in events, bytes and age, and all stores together in
-// bytes; what falls out can no longer be resumed, and a client that asks for it
-// is told so.
+// bytes; a client that asks for an event that was dropped gets an
+// error.
 
 import { Buffer } from 'node:buffer'
 import { lengthOf } from '../../jsonrpc/line.js'
@@ -19,7 +19,7 @@ export interface EventBudget {
 interface StoredEvent {
   readonly stream: number
   readonly number: number
-  /** As it is written on the stream; in memory of its own. */
+  /** A copy of the bytes on the stream. */
   readonly bytes: Buffer
   readonly atMs: number
 }
@@ -29,7 +29,7 @@ export class EventStore {
   readonly #limits: HttpServerLimits['events']
   readonly #budget: EventBudget
   readonly #clock: Pick<Clock, 'now'>
-  /** Made for the first event: where answers come at once there is none. */
+  /** Made for the first event: immediate answers need none. */
   #events: Set<StoredEvent> | undefined
   #bytes = 0
 
@@ -53,7 +53,7 @@ export class EventStore {
     this.#count(length)
   }
 
-  /** What is still there of a stream after event number `after`, in order. */
+  /** The kept events of a stream after event number `after`, in order. */
   after(stream: number, after: number): Buffer[] {
     const found: Buffer[] = []
     for (const event of this.#events ?? [])

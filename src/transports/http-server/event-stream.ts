@@ -2,7 +2,7 @@
 //
 // MCP 2025-03-26 to 2025-11-25, Transports, Resumability: an event id is unique
 // in its session and names its stream, so that a client that lost a response
-// gets the rest of that stream, and of no other, on another one.
+// gets the later events of that stream, and of no other, on another response.
 
 import type { Buffer } from 'node:buffer'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
@@ -26,7 +26,7 @@ export function readEventId(id: string): EventPlace | undefined {
 /** Numbers its events, stores them, and writes them to its present response. */
 export class EventStream {
   readonly number: number
-  /** Undefined when nobody could resume: the client has no session. */
+  /** Undefined for a client without a session, which cannot resume. */
   readonly #store: EventStore | undefined
   #writer: SseWriter | undefined
   /** The last event, and the last one that was handed to a response. */

@@ -3,8 +3,8 @@
 // When the answers are the first thing to say and come soon, they are the body,
 // unless the client prefers events. Anything else, or a wait, turns the response into an event stream; until then
 // no header is sent, so that an early refusal keeps its status code. A client
-// that disconnects from its session has not cancelled (MCP 2025-03-26, Transports): what it can
-// resume is kept, and the rest is said to nobody.
+// that disconnects from its session has not cancelled (MCP 2025-03-26, Transports): events that it can resume are kept,
+// and all others are dropped.
 
 import { buildBatch } from '../../jsonrpc/build.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
@@ -19,7 +19,7 @@ import type { EventStream } from './event-stream.js'
 import type { HttpResponse } from './response.js'
 import type { HttpStreams } from './streams.js'
 
-/** What is left of a body that a client did not take at once. */
+/** From this size on, unsent bytes of a body count for its client. */
 const LARGE_BYTES = 64 * 1024
 
 /** The request or batch that is answered on one response. */
@@ -40,7 +40,7 @@ export class Exchange implements Waiting {
   #stream: EventStream | undefined
   #hasAnswer = false
   #status = 200
-  /** What is said where no request has an answer: they were cancelled, unless the session ended. */
+  /** The status where no request has an answer: they were cancelled, unless the session ended. */
   #statusOfNothing = 202
 
   /**

@@ -21,7 +21,7 @@ const COMPLAINT_MS = 60_000
 /** From this share of the connections on, none is kept for a request that may come later. */
 const SHORT_SHARE = 0.75
 
-/** Where descriptors are short: whoever asks again at once keeps its connection, which a newcomer could take. */
+/** The idle time while descriptors are short: long enough for a client that sends its next request immediately. */
 const SCARCE_IDLE_MS = 1000
 
 /** Serves what comes; it listens once and closes once. */
@@ -34,9 +34,9 @@ export class FrontListener {
   readonly #unauthenticated: UnauthenticatedConnections
   readonly #notices: RareWarnings
   readonly #closed: Promise<void>
-  /** Many may be late at once. */
+  /** Many connections may be late in the same turn. */
   readonly #late = new Slices()
-  /** So may those be that send much at once. */
+  /** Many may also send much in the same turn. */
   readonly #busy = new Slices()
   #sweeper: { cancel(): void } | undefined
   #isStopping = false
@@ -61,7 +61,7 @@ export class FrontListener {
     this.#closed = new Promise((resolve) => this.#server.once('close', resolve))
   }
 
-  /** Whoever is there has shown the token. */
+  /** The client of this socket has authenticated. */
   know(socket: FrontSocket): void {
     this.#unauthenticated.know(socket)
   }
@@ -71,7 +71,7 @@ export class FrontListener {
     const listen = this.#environment.listen ?? listening
     const given = await listen(this.#server, host, port)
     this.#hasListened = true
-    // Whoever stopped it meanwhile waits for its end.
+    // `stop` was called meanwhile, and `close` waits for the end.
     if (this.#isStopping) this.#server.close()
     this.#sweeper = repeat(this.#environment, this.#environment.limits.lateCheckMs, () => this.#sweep())
     return given
@@ -86,7 +86,7 @@ export class FrontListener {
     for (const channel of this.#channels) if (channel.isIdle) channel.close()
   }
 
-  /** Waits for what is on its way, up to `waitMs`, and cuts the rest. */
+  /** Waits up to `waitMs` for responses in progress, and cuts the connections that are left. */
   async close(waitMs: number): Promise<void> {
     this.stop()
     if (!this.#hasListened) return
@@ -98,7 +98,7 @@ export class FrontListener {
     last.cancel()
   }
 
-  // What its connections ask and tell.
+  // For its connections to call.
 
   /** Whether every connection ends with what is being answered on it. */
   get isStopping(): boolean {
@@ -182,7 +182,7 @@ export class FrontListener {
     const idleMs = room() === 'enough' ? limits.idleConnectionMs : scarceMs
     for (const channel of this.#channels) {
       const why = channel.sweep(idleMs)
-      // What is late may still come before its turn.
+      // A late request may still arrive before its turn.
       if (why === 'late') this.#late.add(() => channel.sweep(idleMs) === 'late' && channel.refuse(408))
       else if (why === 'idle') channel.close()
     }

@@ -26,14 +26,14 @@ export interface CorsRules {
 
 /** The access rules; they may change while the server runs. */
 export interface HttpRules {
-  /** Names under which clients may reach the server, besides its own. */
+  /** Additional names under which clients may reach the server. */
   readonly allowedHosts: readonly string[]
   readonly cors: CorsRules
-  /** Whose token it is; undefined where none is asked for. */
+  /** Maps a token to its principal; undefined where no token is required. */
   readonly principalOf: PrincipalOf | undefined
   /** Why a token is refused, in words for the log. */
   readonly whyRefused?: ((token: string) => string) | undefined
-  /** What a principal was let in with; undefined once it is not valid. Absent, all go when `principalOf` changes. */
+  /** The credential of a principal; undefined once it is not valid. If absent, all principals leave when `principalOf` changes. */
   readonly credentialOf?: ((principal: string) => string | undefined) | undefined
 }
 
@@ -45,9 +45,9 @@ interface GuardRules extends HttpRules {
 }
 
 /**
- * Who presents a token, as a word that is the same on every instance of the front; undefined when nobody does.
+ * The principal of a token, as a word that is the same on every instance of the front; undefined for a wrong token.
  *
- * Takes the same time for every wrong one.
+ * Takes the same time for every wrong token.
  */
 export type PrincipalOf = (token: string) => Principal | Promise<Principal>
 
@@ -63,12 +63,12 @@ export interface GuardRemedies {
 /** All that a client may ask to be told first (RFC 9110, section 10.1.1). */
 const CONTINUE = '100-continue'
 
-/** Whoever needs no token. */
+/** The principal of all clients where no token is required. */
 const ANYBODY = 'anybody'
 
 const challenge = { 'www-authenticate': 'Bearer realm="mcps-proxy"' } as const
 
-/** What the head of a request asks for that was let in. */
+/** The facts in the head of an admitted request. */
 export interface Admission {
   /** As it was sent, without the query. */
   readonly path: string
@@ -92,7 +92,7 @@ export class Guard {
     this.#notices = notices
   }
 
-  /** What a head asks for, or why a request with it may not come in, whoever sends it. */
+  /** The facts in a head, or why a request with it is refused for every sender. */
   admit(head: RequestHead): Admission | Refusal {
     const known = this.#admitted.get(head)
     if (known !== undefined) return known
@@ -105,9 +105,9 @@ export class Guard {
   }
 
   /**
-   * Who sends the request; undefined when a token is asked for and this is none.
+   * The sender of the request; undefined when a token is required and the request has no valid one.
    *
-   * The token is judged anew for each request, also where the head is the same as before: a token can expire while its
+   * The token is judged anew for each request, even if the head is the same as before: a token can expire while its
    * connection is kept.
    */
   principal(head: RequestHead): Principal | Promise<Principal> {
@@ -146,7 +146,7 @@ export class Guard {
     return this.#refuse('name', name, `Host '${name}' is not served here: ${this.#rules.remedies.name(name)}`)
   }
 
-  /** Without `Host` nothing tells a rebound page from a client, so it is told what anybody may know. */
+  /** Without `Host` a rebound page looks like a client, so it gets only public pages. */
   #refusesNameless({ method, target }: RequestHead): Refusal | undefined {
     if (method === 'OPTIONS' || this.#rules.isOpen(targetOf(target).path)) return undefined
     return this.#refusals.plain(400, "'Host' is missing; without it only /health is served")
@@ -164,7 +164,7 @@ export class Guard {
   /**
    * Pages that are named in the configuration, and those of the front itself.
    *
-   * Where a token is asked for, a page needs it too: then `*` lets in any, and those of this machine come in unnamed.
+   * If a token is required, a page needs it too: then `*` admits any page, and pages of this machine need not be named.
    */
   #lets(origin: string, head: RequestHead): boolean {
     const { cors, principalOf } = this.#rules
@@ -177,7 +177,7 @@ export class Guard {
   }
 
   #refusesOrigin(origin: string): Refusal {
-    // What is no origin of a page is not repeated.
+    // The value of an invalid origin is not repeated.
     if (originAuthority(origin) === undefined) return this.#refuse('page', '', 'This origin is not allowed')
     const { cors, remedies } = this.#rules
     const remedy = cors.enabled ? remedies.page(origin) : 'CORS is not enabled'

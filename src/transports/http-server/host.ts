@@ -36,7 +36,7 @@ export function isLoopback(host: string): boolean {
 export interface HostRule {
   /** With their port, or without where any will do. */
   readonly names: ReadonlySet<string>
-  /** Any address, whatever the port: the server is bound to more than loopback. */
+  /** Any address with any port: the server is bound to more than loopback. */
   readonly addresses: boolean
   /** Any name at all: something else than the name keeps strangers out. */
   readonly any: boolean
@@ -71,7 +71,7 @@ function bracketed(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
 }
 
-/** How a client on this machine names an address in a URL; nobody can connect to the one that stands for all. */
+/** How a client on this machine names an address in a URL; a client cannot connect to the address that stands for all. */
 export function reachable(host: string): string {
   if (host === '::') return '[::1]'
   return host === '0.0.0.0' ? '127.0.0.1' : bracketed(host)

@@ -36,11 +36,11 @@ export interface HttpServerOptions extends HttpRules {
   readonly environment: HttpEnvironment
 }
 
-/** Where a server listens. */
+/** The address on which a server listens. */
 export interface HttpAddress {
   readonly host: string
   readonly port: number
-  /** What a client on this machine can use, as in `http://127.0.0.1:3095`. */
+  /** The origin for clients on this machine, as in `http://127.0.0.1:3095`. */
   readonly origin: string
 }
 

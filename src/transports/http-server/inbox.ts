@@ -18,7 +18,7 @@ export class Inbox {
   #isPaused = false
   /** Those who wait to read a body. */
   #waiting: (() => void)[] = []
-  /** What was on its way already when reading was turned off. */
+  /** Messages that were in flight when reading was turned off. */
   readonly #held: (() => void)[] = []
   /** Whether the client leaves too much unread. */
   congested = false
@@ -52,7 +52,7 @@ export class Inbox {
       return
     }
     this.#resume()
-    // Whoever takes one may turn reading off again.
+    // The receiver of a message may turn reading off again.
     while (!this.#isPaused && this.#held.length > 0) this.#held.shift()?.()
   }
 
@@ -75,7 +75,7 @@ export class Inbox {
     if (!this.#closed) this.#sink?.gaveUp?.(key)
   }
 
-  /** A message to the client cannot be delivered; its sender is told in a later turn, when it is ready to hear of it. */
+  /** A message to the client cannot be delivered. The failure is reported in a later turn, after its sender has returned. */
   failed(id: RequestId | undefined, error: TransportError): void {
     setImmediate(() => {
       if (!this.#closed) this.#sink?.failed?.(id, error)

@@ -1,9 +1,8 @@
 // The requests of one connection, one after the other.
 //
 // HTTP/1.1 lets a client send the next request before it has the answer to the
-// last, and nearly nobody does it but who hides one request in the body of
-// another. So what comes ahead is left unread until then, and where that answer
-// ends the connection, nothing behind it was ever a request.
+// last. Few clients do that, and attackers who hide one request in the body of another do. So bytes behind a request are
+// not read until it is answered, and never if that answer ends the connection.
 
 import { Buffer } from 'node:buffer'
 import type { FrontSocket, RequestBodySink } from './request.js'
@@ -11,7 +10,7 @@ import type { FrontChannel } from './channel.js'
 import type { RequestHead } from './request-head.js'
 import { RequestReader, type RequestLimits, type RequestSink } from './request-reader.js'
 
-/** What is read of one connection in a turn, so that nobody else waits for whoever sends much in small pieces. */
+/** The number of pieces that are read of one connection in a turn, so that a client with many small pieces delays no other. */
 const PIECES_MAX = 512
 
 /** To serve a request costs as much as so many pieces of a body. */
@@ -26,7 +25,7 @@ export class Intake implements RequestSink {
   readonly #channel: FrontChannel
   readonly #reader: RequestReader
   #body: RequestBodySink | undefined
-  /** What came and was not taken. */
+  /** Bytes that came and were not taken. */
   #rest: Buffer = NOTHING
   #isTaking = false
   #isPaused = false
@@ -54,7 +53,7 @@ export class Intake implements RequestSink {
     return this.#reader.isWhole
   }
 
-  /** Whether it has not come whole, and nobody reads it. */
+  /** Whether it has not come whole, and its body has no reader. */
   get isLeft(): boolean {
     return !this.#reader.isWhole && this.#body === undefined
   }
@@ -100,7 +99,7 @@ export class Intake implements RequestSink {
     this.#body?.data(chunk)
   }
 
-  /** Takes what there is for as long as somebody wants it. */
+  /** Takes the available bytes while there is a reader for them. */
   #goOn(): void {
     if (this.#isTaking) return
     this.#isTaking = true

@@ -22,7 +22,7 @@ const limits = {
   connectionsMax: 1024,
   /** The most connections of one address that have not shown the token. */
   strangersMax: 64,
-  /** A new connection counts from this time on: a proxy in front opens hundreds at once, and their requests are on the way. */
+  /** A new connection counts after this time: a proxy in front opens hundreds together, and their requests are in flight. */
   strangerMs: 1000,
   /**
    * How long a connection may lie idle between two requests, while there is room. Balancers keep theirs for 60 to 600
@@ -34,7 +34,7 @@ const limits = {
   /** Up to here a body is small. Nearly all are; a small one on every connection is another 64 MiB. */
   smallBodyBytes: 65_536, // 64 KiB
   /**
-   * What all large bodies together may hold, on their way and until they are answered: sixteen of the largest at once.
+   * The memory of all large bodies together, from their first byte until they are answered: sixteen of the largest.
    * A client that comes then is refused with 503 and Retry-After.
    */
   bodiesBytesMax: 268_435_456, // 256 MiB
@@ -44,7 +44,7 @@ const limits = {
    */
   slowBodyMs: 8000,
   slowBodyBytes: 16_384, // 16 KiB
-  /** How long the rest of a refused body is read, so that its sender can read why. */
+  /** How long a refused body is read further, so that its sender can read the refusal. */
   refusedBodyMs: 1000,
   sessionsMax: 1000,
   /** Most clients go away without DELETE. */

@@ -4,7 +4,7 @@ import type { HttpEnvironment } from './endpoint.js'
 
 const INTERVAL_MS = 60_000
 
-/** Origins that are told apart. Beyond that many within a minute, all others of a kind share one line a minute. */
+/** The number of separate origins. Beyond that many within a minute, all others of a kind share one line a minute. */
 const ORIGINS_MAX = 100
 
 /** Refused pages, names and tokens; connections that are closed for new ones. */

@@ -13,7 +13,7 @@ export interface Refusal {
   readonly error: ErrorBody
   /** Of the request that the error answers, where it could be read. */
   readonly id?: RequestId | undefined
-  /** What the client speaks, where that is known better than from its header fields. */
+  /** The revision of the client, if it is known better than from its header fields. */
   readonly revision?: { readonly orphanId: 'null' | 'omit' } | undefined
   readonly headers?: Readonly<Record<string, string>>
   /** For a body that is not JSON-RPC: plain JSON instead of `error`. */
@@ -50,7 +50,7 @@ export class Refusals {
     return { status: 400, error: this.#wording.refused('invalid', why), id }
   }
 
-  /** Whoever is turned away gives back the connection too. */
+  /** A client that is turned away loses its connection too. */
   crowded(): Refusal {
     return this.plain(503, 'Too many clients', { ...closing, 'retry-after': '5' })
   }
@@ -63,7 +63,7 @@ export class Refusals {
     return this.plain(400, 'Mcp-Session-Id is required')
   }
 
-  /** What comes behind such a body may be the rest of it, read wrongly: it is not read as a request. */
+  /** Bytes behind such a body may belong to it, so they are not read as a request. */
   malformed(error: FrameError): Refusal {
     return { status: 400, error: this.#wording.malformed(error), id: error.id, headers: closing }
   }

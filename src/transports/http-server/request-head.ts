@@ -1,7 +1,7 @@
 // The head of a request.
 //
-// RFC 9112, sections 3, 5 and 6. What a client does not need is not read: other
-// methods, other versions, bodies that end where the connection does. A client of
+// RFC 9112, sections 3, 5 and 6. Features that no client needs are refused: other
+// methods, other versions, bodies that end with the connection. A client of
 // HTTP/1.0 has one request on each connection.
 
 import { type Framing, framingOf, HeaderFields, HttpSyntaxError } from '../http1/grammar.js'
@@ -32,7 +32,7 @@ const REQUEST_LINE = new RegExp(`^${METHOD} ${TARGET} HTTP/1\\.([01])$`)
 
 const NO_BODY: Framing = { kind: 'length', bytes: 0 }
 
-/** What a client asks for; it never changes, so the same bytes may have the same head. */
+/** The request line and the fields. They never change, so equal bytes may share one head. */
 export class RequestHead {
   readonly method: string
   /** As it was sent: a path, or a whole URL. */
@@ -70,7 +70,7 @@ export class RequestHead {
     return this.fields.list(name)
   }
 
-  /** What the client waits to be told first; HTTP/1.0 has no such thing (RFC 9110, section 10.1.1). */
+  /** The `Expect` field; HTTP/1.0 has none (RFC 9110, section 10.1.1). */
   get expectation(): string | undefined {
     return this.version === '1.0' ? undefined : this.fields.get('expect')
   }

@@ -57,7 +57,7 @@ export class RequestReader {
   }
 
   /**
-   * Takes a piece of what came, and gives back the rest.
+   * Takes a piece of the input, and returns the bytes that it did not take.
    *
    * @throws HttpSyntaxError when this is no request
    */
@@ -93,13 +93,13 @@ export class RequestReader {
     if (familiar?.bytes.length === length && bytes.compare(familiar.bytes, 0, length, 0, length) === 0)
       return familiar.head
     const head = new RequestHead(bytes.toString('latin1', 0, length), this.#limits.headersMax)
-    // What was read from the connection is much larger, and not kept for it.
+    // A copy, because the chunk that was read is much larger.
     if (length <= FAMILIAR_BYTES_MAX) this.#familiar = { bytes: Buffer.from(bytes.subarray(0, length)), head }
     return head
   }
 }
 
-/** Whoever ends lines in LF alone may never come to the end of a head. */
+/** A head with lines that end in LF alone may have no end. */
 function refuseBareLines(head: Buffer): void {
   for (let at = head.indexOf(LF); at >= 0; at = head.indexOf(LF, at + 1))
     if (head[at - 1] !== CR) throw new HttpSyntaxError('a line of its head does not end in CRLF')

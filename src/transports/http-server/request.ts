@@ -1,4 +1,4 @@
-// One request, from its head to whoever serves it.
+// One request, from its head to its handler.
 
 import type { Buffer } from 'node:buffer'
 import type { Duplex } from 'node:stream'

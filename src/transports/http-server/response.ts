@@ -69,7 +69,7 @@ export class HttpResponse {
     return this.#isClosed ? 0 : this.#wire.unsentBytes
   }
 
-  /** Fields that the response has besides, whatever is sent. */
+  /** Adds fields that every form of the response has. */
   add(fields: Fields): void {
     this.#more = [...this.#more, ...fields]
   }
@@ -93,7 +93,7 @@ export class HttpResponse {
     this.send(status, fields === undefined ? jsonFields : [...jsonFields, ...fields], bytes)
   }
 
-  /** Begins a stream, whose head leaves at once; a client that takes nothing of it is cut off. @throws TypeError when a field cannot be sent */
+  /** Begins a stream and sends its head; a client that takes nothing of it is cut off. @throws TypeError when a field cannot be sent */
   stream(status: number, fields: Fields): void {
     const head = this.#head(status, fields, this.#isChunked ? 'transfer-encoding: chunked\r\n' : '')
     this.#state = 'stream'
@@ -124,7 +124,7 @@ export class HttpResponse {
     if (!this.#isClosed) this.#wire.cut()
   }
 
-  /** Calls `closed` once, when the system has taken all of it or the client is gone; at once where that has happened. */
+  /** Calls `closed` once, when the system has taken all of it or the client is gone; immediately if that has happened. */
   whenClosed(closed: () => void): void {
     if (this.#isClosed) return closed()
     if (this.#closers === undefined) this.#closers = [closed]

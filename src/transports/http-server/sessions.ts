@@ -9,7 +9,7 @@ import type { HttpAttached, HttpEnvironment, Owner, SessionTransport } from './e
 
 /** One client's session as the registry sees it. */
 export interface Kept extends Connection {
-  /** Whether somebody listens or waits. */
+  /** Whether the client listens or waits. */
   readonly busy: boolean
   /** Lets go of what has become too old. */
   sweep(): void
@@ -66,7 +66,7 @@ export class HttpSessions<S extends Kept> {
     this.#environment.watch.ended(endpoint.name, this.#transport, number, this.#environment.now() - openedMs)
   }
 
-  /** Ends the sessions that nobody has used for long. */
+  /** Ends the sessions that have been idle for too long. */
   sweep(): void {
     const nowMs = this.#environment.now()
     for (const entry of this.#entries.values()) {
@@ -94,7 +94,7 @@ export class HttpSessions<S extends Kept> {
   }
 }
 
-/** Attaches a client; a connection that nobody takes is closed. `version` is what it says that it speaks. */
+/** Attaches a client; a connection that is not taken is closed. `version` is the revision that the client names. */
 export async function attach(
   { endpoint, principal }: Owner,
   connection: Connection,

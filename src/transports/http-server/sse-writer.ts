@@ -34,7 +34,7 @@ export function textEvent(event: string, data: string): Buffer {
   return Buffer.from(`event: ${event}\ndata: ${data}\n\n`)
 }
 
-/** What an event stream tells the client before the first event; a proxy on the way must not hold it back. */
+/** The fields of an event stream; a proxy on the way must not buffer it. */
 const sseHead: Fields = Object.entries({
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-transform',
@@ -54,7 +54,7 @@ export class SseWriter {
   readonly #backlogBytesMax: number
   readonly #beat: { cancel(): void }
 
-  /** Sends the header fields at once. */
+  /** Sends the header fields. */
   constructor(response: HttpResponse, fields: Fields, environment: HttpEnvironment, watch: SseWatch) {
     const { limits } = environment
     this.#response = response

@@ -1,6 +1,6 @@
 // The connections of clients without sessions: few, each for requests of one principal at one endpoint.
 //
-// A request needs nothing of those before it, and has a response of its own. A connection for each would cost more than
+// A request needs nothing of earlier ones, and has a separate response. A connection for each would cost more than
 // the request, so they are shared; two requests with one id are on two connections.
 
 import { Waits } from '../../runtime/waits.js'
@@ -61,7 +61,7 @@ export class StatelessClients {
     return connection
   }
 
-  /** Ends those that nobody has used for long. */
+  /** Ends the connections that have been idle for too long. */
   sweep(): void {
     const { limits } = this.#environment
     const sinceMs = this.#environment.now() - limits.statelessIdleMs

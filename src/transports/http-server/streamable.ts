@@ -88,7 +88,7 @@ export class Streamable {
     const id = this.#judge.sessionId(head)
     const client = id === undefined ? undefined : this.#sessions.find(id, owner)
     const isLost = id !== undefined && client === undefined
-    // Only a message that is there already may say that it belongs to no session.
+    // A body that has come with the head may show that its message needs no session.
     if (isLost && body === undefined) return this.#refusals.noSession()
     const take = (came: ReadResult): ServeResult => {
       if (came === undefined) return undefined
@@ -123,7 +123,7 @@ export class Streamable {
     const opened = judgement === 'alone' ? this.#stateless.single(owner, version) : this.#open(owner)
     return opened.then((taken) => {
       if (taken === undefined) return this.#refusals.crowded()
-      // What it wanted to reach may have gone while the body came.
+      // The endpoint may have been removed while the body came.
       return taken.open ? taken.post(posted, response, accepts, isOpening) : this.#gone(posted.head)
     })
   }

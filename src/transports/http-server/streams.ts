@@ -8,7 +8,7 @@ import { EventStream, readEventId } from './event-stream.js'
 import type { Fields, HttpResponse } from './response.js'
 import { SseWriter } from './sse-writer.js'
 
-/** What a session has that outlives its responses. */
+/** The id and the events of a session, which outlive its responses. */
 export interface StreamSession {
   readonly id: string
   readonly store: EventStore
@@ -137,7 +137,7 @@ export class HttpStreams {
     })
     this.sending(response)
     stream.attach(writer, after)
-    // Where there is something to replay, that has ids of its own.
+    // Replayed events have ids already.
     if (this.#store !== undefined && after === undefined && this.#primes())
       stream.prime(this.#environment.limits.retryMs)
   }

@@ -1,7 +1,7 @@
 // Connections that have not authenticated.
 //
 // With a token, these are the connections that have not shown it; without one, those on which no whole
-// request has arrived. With a token, each network has a limit of its own, so that a network with many open
+// request has arrived. With a token, each network has a separate limit, so that a network with many open
 // connections affects only itself. A sender with many networks can still open every connection; then the
 // oldest of all is closed.
 
@@ -9,7 +9,7 @@ import type { Clock } from '../../runtime/deadline.js'
 import type { HttpServerLimits } from './limits.js'
 import type { FrontSocket } from './request.js'
 
-/** Where a connection comes from, and since when it is there. */
+/** The network of a connection, and when it was opened. */
 interface Origin {
   readonly network: string
   readonly sinceMs: number
@@ -84,7 +84,7 @@ export class UnauthenticatedConnections {
   }
 }
 
-/** Who has one address of IPv6 has all of its network, which is the first half of it. */
+/** The network of an address: for IPv6 its first half, since a client with one address has all of that network. */
 export function networkOf(address: string): string {
   const [, mapped] = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address) ?? []
   if (mapped !== undefined || !address.includes(':')) return mapped ?? address

@@ -40,7 +40,7 @@ export function mayTrail(name: string): boolean {
   return !NO_TRAILER.test(name)
 }
 
-/** A field as it is written, with its line end. @throws TypeError when it would end early, or cannot be written */
+/** The line of a field, with its line end. @throws TypeError when it would end early, or cannot be written */
 export function fieldLine(name: string, value: string): string {
   if (!NAME.test(name)) throw new TypeError(`'${name}' is no name of a header`)
   if (!isFieldValue(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`)
@@ -138,7 +138,7 @@ export type Framing =
 const LENGTH = /^\d{1,15}$/
 
 /**
- * What the head of an HTTP/1.`minor` message says of its body; undefined when it says nothing.
+ * The framing that the head of an HTTP/1.`minor` message declares; undefined when it declares none.
  *
  * @throws HttpSyntaxError when it can be understood in two ways
  */

@@ -5,7 +5,7 @@ import { CR, LF } from '../../jsonrpc/ascii.js'
 import { HttpSyntaxError, TOKEN, mayTrail, type Framing, readField } from './grammar.js'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
-/** More than anybody sends by mistake. */
+/** More than a client sends by mistake. */
 const BLANK_LINES_MAX = 100
 
 const NOTHING = Buffer.alloc(0)
@@ -14,7 +14,7 @@ const NOTHING = Buffer.alloc(0)
 export interface WholeHead {
   readonly bytes: Buffer
   readonly length: number
-  /** What came behind it. */
+  /** The bytes behind it. */
   readonly rest: Buffer
 }
 
@@ -32,7 +32,7 @@ export class HeadReader {
     this.#skipsBlankLines = skipsBlankLines
   }
 
-  /** What there is of a head whose end has not come. */
+  /** The beginning of a head whose end has not come. */
   get pending(): Buffer {
     return this.#pending
   }
@@ -66,10 +66,10 @@ export class HeadReader {
 
 // A body is handed on as it comes. Trailers are read, for they may not be nonsense, and dropped.
 
-/** The size of a chunk with whatever its sender adds to it, or one trailer. */
+/** The size of a chunk with its extensions, or one trailer. */
 const LINE_BYTES_MAX = 4 * 1024
 const TRAILERS_MAX = 100
-/** What all chunks and trailers of a message may say besides the data: nobody reads it. */
+/** The limit of extensions and trailers of a message, which are not used. */
 const ASIDE_BYTES_MAX = 16 * 1024
 
 const QUOTED = '"(?:[\\t\\x20!\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"'
@@ -111,7 +111,7 @@ export class BodyReader {
   }
 
   /**
-   * Takes a piece of what came, and gives back the rest.
+   * Takes a piece of the input, and returns the bytes that it did not take.
    *
    * @throws HttpSyntaxError when chunks are not what they should be
    */

@@ -1,4 +1,4 @@
-// A body that is gathered until it is there whole.
+// Gathers a body until it is whole.
 
 import type { Buffer } from 'node:buffer'
 import { type Line, toLine } from '../../jsonrpc/line.js'

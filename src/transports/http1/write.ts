@@ -20,7 +20,7 @@ export function behind(text: string, pieces: readonly Uint8Array[]): readonly Ui
   return [bytes]
 }
 
-/** Writes them in one go; `written` is told when the system has taken all of them, and with an error when it will not. */
+/** Writes them in one go; `written` is called when the system has taken all of them, or with an error. */
 export function writeAll(
   socket: Duplex,
   pieces: readonly Uint8Array[],

@@ -2,9 +2,9 @@
 //
 // A push parser without I/O. The data of an event is a message, so it is handed
 // on as bytes: a view on the chunk where the line lies in one chunk and ends with
-// a line feed, its parts where it is a long object over several chunks, else one copy. What is over the limit is dropped as it arrives, and
-// only its id is looked for; it is told as soon as that is known, since the end of
-// such an event may never come.
+// a line feed, the parts of a long object over several chunks, else one copy. An event over the limit is dropped while it
+// arrives. The parser looks for its id only, and reports the event as soon as the id is known, since the event may have
+// no end.
 
 import { Buffer } from 'node:buffer'
 import { CR, LF, OPEN_OBJECT, SPACE } from '../../jsonrpc/ascii.js'
@@ -39,7 +39,7 @@ const BOM = Buffer.from('\u{feff}')
 // oxlint-disable-next-line no-control-regex -- exactly these may not stand in a header field.
 const control = /[\0-\x08\x0a-\x1f\x7f]/
 
-/** What `data` begins with, and no other field does. */
+/** The first byte of `data`, with which no other field begins. */
 const D = 0x64
 
 /** Cuts one stream into events. */
@@ -47,7 +47,7 @@ export class SseParser {
   readonly #limits: SseLimits
   readonly #unfinished = new UnfinishedLine()
   #firstByte: number | undefined
-  /** Set while the rest of a line over the limit is skipped. */
+  /** Set while a line over the limit is skipped. */
   #skipping: 'data' | 'other' | undefined
   #afterCr = false
   #isFirstLine = true
@@ -62,7 +62,7 @@ export class SseParser {
     this.#data = new SseData(sink, limits.dataBytesMax)
   }
 
-  /** Where the stream can be resumed; undefined before it has said so. */
+  /** The id after which the stream can be resumed; undefined while it has named none. */
   get lastEventId(): string | undefined {
     return this.#lastEventId
   }
@@ -189,7 +189,7 @@ function nextOf(chunk: Buffer, byte: number, from: number): number {
 
 const NEWLINE = Buffer.from('\n')
 
-/** What an event has said so far; of what is over the limit only the id. */
+/** The data of an event so far; of an event over the limit only the id. */
 class SseData {
   readonly #sink: SseSink
   readonly #bytesMax: number
@@ -288,7 +288,7 @@ function joined(lines: readonly Line[]): Line | undefined {
 
 /** One line of a stream: which field it is, and where its value begins. */
 interface SseField {
-  /** `other` for comments and for fields that nobody knows. */
+  /** `other` for comments and unknown fields. */
   readonly name: 'data' | 'event' | 'id' | 'retry' | 'other'
   readonly start: number
 }
@@ -307,7 +307,7 @@ function sseField(memory: Buffer, start: number, end: number): SseField {
   return { name, start: memory[value] === SPACE && value < end ? value + 1 : value }
 }
 
-/** Where the object begins that a line from `start` on has as its data; undefined when it has none, or that is behind these bytes. */
+/** The offset of the object that a line from `start` on has as its data; undefined without one in these bytes. */
 function objectData(bytes: Buffer, start: number): number | undefined {
   const field = sseField(bytes, start, bytes.length)
   return field.name === 'data' && bytes[field.start] === OPEN_OBJECT ? field.start : undefined

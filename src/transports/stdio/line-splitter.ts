@@ -113,7 +113,7 @@ export class LineSplitter {
   }
 }
 
-/** The line feed behind a line in memory of its own may move up. */
+/** The line feed behind a copied line may move up. */
 function withoutCr(line: Line): Line {
   const end = line.length - 1
   if (line[end] !== CR) return line

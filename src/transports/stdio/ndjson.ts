@@ -49,7 +49,7 @@ export class NdjsonConnection implements Connection {
   /** The system has not taken all of the last write. */
   #isWriting = false
   readonly #written = (error?: Error | null): void => {
-    // Before the stream says so: what waits must not seem to have left.
+    // Before the stream emits 'error': queued messages must not seem to have left.
     if (error) return this.#loseOutput(streamFailure(error))
     this.#isWriting = false
     if (this.#outbox.bytes > 0) {
@@ -85,12 +85,12 @@ export class NdjsonConnection implements Connection {
     this.#options = options
     this.#throttle = new ReadThrottle(input)
     this.#timers = timers
-    // From the first moment: an 'error' that nobody hears would end the process.
+    // From the start: an 'error' event without a listener would end the process.
     input.on('error', (error) => this.#end(streamFailure(error)))
     input.on('close', () => this.#inputEnded || this.#end(undefined))
     output.on('error', (error) => this.#loseOutput(streamFailure(error)))
     output.on('close', () => this.#loseOutput(undefined))
-    // What it has said of its end already, it says to nobody any more.
+    // A stream that has ended already emits no event for that.
     this.#inputEnded = input.readableEnded
     if (input.closed && !this.#inputEnded) this.#end(input.errored ? streamFailure(input.errored) : undefined)
   }
@@ -156,7 +156,7 @@ export class NdjsonConnection implements Connection {
     return this.#closing
   }
 
-  /** Sends what is queued, and ends the output, `after` that where it is given; what the other end says is still heard. */
+  /** Sends the queue and ends the output, after `after` has settled if given; messages of the peer still arrive. */
   endOutput(after?: Promise<unknown>): void {
     this.#flush()
     this.#isOutputEnded = true
@@ -190,7 +190,7 @@ export class NdjsonConnection implements Connection {
     })
   }
 
-  /** One write at a time: what waits here has not left, whatever becomes of the other end. */
+  /** One write at a time, so that messages in the queue have provably not left. */
   readonly #flush = (): void => {
     this.#flushScheduled = false
     if (this.#isWriting) return
@@ -216,7 +216,8 @@ export class NdjsonConnection implements Connection {
     else if (!this.#closed) this.#sink?.ended()
   }
 
-  /** What the other end wrote before it stopped reading, its last answer perhaps, is on the way; after our own end it has time. */
+  /** The output broke, but the peer's last messages may still be readable: the input gets `closeWaitMs`, unless the proxy
+   * ended the output itself. */
   #loseOutput(cause: TransportError | undefined): void {
     if (this.#outputGone || this.#closed) return
     this.#outputGone = true

@@ -18,7 +18,7 @@ export class Outbox {
   #buffers: Uint8Array[] = []
   /** How many wait here. */
   bytes = 0
-  /** Where short pieces go; what lies between `#from` and `#to` is not among the buffers yet. */
+  /** The memory for short pieces; the bytes between `#from` and `#to` are not among the buffers yet. */
   #block: Buffer = NO_BLOCK
   #from = 0
   #to = 0
