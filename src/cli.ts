@@ -31,6 +31,8 @@ async function run(command: Command): Promise<number> {
       return (await import('./cli/edit.js')).runEdit(command)
     case 'secret':
       return (await import('./cli/secret.js')).runSecret(command)
+    case 'import':
+      return (await import('./cli/import.js')).runImport(command)
     case 'token':
       return (await import('./cli/token.js')).runToken(command)
     case 'ask':

@@ -49,7 +49,8 @@ const rooms = table(`
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
   ask                    | index jsonrpc mcp text transports/ version
-  cli                    | ask index runtime text config folder gateway log proxy/ real-runtime record replay sandbox secrets upstream/ version
+  cli                    | ask index runtime text config folder gateway log proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients
+  cli/clients            | config mcp text
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
   sandbox/egress         | runtime text transports
@@ -68,9 +69,9 @@ const users = table(`
   mri                    | cli
   p-queue                | upstream/
   node:child_process     | upstream/process sandbox/
-  node:crypto            | cli gateway kept proxy/ upstream/kept sandbox
+  node:crypto            | cli cli/clients gateway kept proxy/ upstream/kept sandbox
   node:dns               | sandbox/
-  node:fs                | cli config kept log record replay runtime secrets servers upstream/ sandbox/
+  node:fs                | cli cli/clients config kept log record replay runtime secrets servers upstream/ sandbox/
   node:http              | sandbox
   node:https             | sandbox
   node:net               | replay runtime transports/ upstream/ sandbox/

@@ -17,6 +17,7 @@ import type { ServeOptions } from './run.js'
 import type { StatusCommand } from './status.js'
 import { type SecretCommand, secretOf } from './secret-options.js'
 import { type TokenCommand, tokenOf } from './token-options.js'
+import { type ImportCommand, importOf } from './import-options.js'
 import { readTokens, usage } from './tokens.js'
 import type { Tokens, Usage } from './tokens.js'
 
@@ -87,6 +88,7 @@ export type Command =
   | StatusCommand
   | SecretCommand
   | TokenCommand
+  | ImportCommand
   /** Of one command where it is named. */
   | { readonly kind: 'help'; readonly about?: string }
   | { readonly kind: 'version' }
@@ -154,6 +156,7 @@ function modeOf(tokens: Tokens): CommandMode | undefined {
   if (subCommandOf(tokens) === 'status') return 'status'
   if (subCommandOf(tokens) === 'secret') return 'secret'
   if (subCommandOf(tokens) === 'token') return 'token'
+  if (subCommandOf(tokens) === 'import') return 'import'
   if (asksFor(tokens, 'stdio')) return 'stdio'
   if (asksFor(tokens, 'http')) return 'http'
   return tokens.values.has('url') ? 'url' : undefined
@@ -176,15 +179,14 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
 function nameOf(mode: CommandMode): string {
   if (mode === 'ask') return asks.join(', ')
   if (mode === 'edit') return 'add'
-  return mode === 'replay' || mode === 'sandbox' || mode === 'status' || mode === 'secret' || mode === 'token'
-    ? mode
-    : spelled(mode)
+  const commands: readonly string[] = ['replay', 'sandbox', 'status', 'secret', 'token', 'import']
+  return commands.includes(mode) ? mode : spelled(mode)
 }
 
 function mistakeInWords(tokens: Tokens): Usage | undefined {
   const { rest, values } = tokens
   const mode = modeOf(tokens)
-  if (mode === 'secret' || mode === 'token') return undefined
+  if (mode === 'secret' || mode === 'token' || mode === 'import') return undefined
   if (mode === 'ask') return mistakeInAsk(tokens)
   if (mode === 'edit') return mistakeInEdit(tokens)
   if (mode === 'status') return mistakeInStatus(tokens)
@@ -329,6 +331,7 @@ function commandOf(tokens: Tokens): Command {
   if (mode === 'edit') return editCommandOf(tokens)
   if (mode === 'status') return statusOf(tokens)
   if (mode === 'token') return tokenOf(wordsBehindMode(tokens), tokens)
+  if (mode === 'import') return importOf(wordsBehindMode(tokens), tokens)
   if (mode === 'secret') return secretOf(wordsBehindMode(tokens), tokens.rest)
   return mode === 'stdio' || mode === 'url' ? stdioOf(tokens) : httpOf(tokens)
 }

@@ -1,5 +1,6 @@
 // Every command of the program: one table for the help and for what a person may have meant.
 
+import { clientNames } from './clients/names.js'
 import type { CommandMode, commandNames } from './options.js'
 
 export interface CommandAbout {
@@ -67,6 +68,22 @@ Google's IAM every request carries an ID token from Application Default Credenti
     details: `Serves tools that run code and commands in sandboxes: over HTTP, port 8775, or --stdio.
 --check says which runtimes can be used here, and what would mend the others.`,
     examples: ['mcps-proxy sandbox --check', 'mcps-proxy sandbox --stdio'],
+  },
+  {
+    name: 'import',
+    takes: '[CLIENT]',
+    about: 'takes over the servers of Claude, Cursor, VS Code, …',
+    group: 'SET UP',
+    mode: 'import',
+    details: `Moves the servers of ${clientNames.slice(0, 6).join(', ')},
+${clientNames.slice(6).join(', ')}, or of the one that is named, into the
+configuration file, and leaves one entry in the client's file that starts mcps-proxy.
+It prints every command that would be started and every line that changes, and asks once.
+A server is moved only where every member of its entry is understood. With --doors each
+server keeps an entry of its own, so that the names of tools and the rules of the client
+stay as they are. Copies of all files are kept beside them, and --undo brings every byte
+back. Without a terminal and without --yes nothing is changed, and the exit code is 2.`,
+    examples: ['mcps-proxy import cursor --dry-run', 'mcps-proxy import --yes', 'mcps-proxy import --undo'],
   },
   {
     name: 'add',

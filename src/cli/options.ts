@@ -2,7 +2,18 @@
 
 /** The modes of the program. */
 export type CommandMode =
-  'stdio' | 'http' | 'url' | 'replay' | 'check' | 'sandbox' | 'ask' | 'edit' | 'status' | 'secret' | 'token'
+  | 'stdio'
+  | 'http'
+  | 'url'
+  | 'replay'
+  | 'check'
+  | 'sandbox'
+  | 'ask'
+  | 'edit'
+  | 'status'
+  | 'secret'
+  | 'token'
+  | 'import'
 
 /** Every command; `commands.ts` explains them, and no start needs that. */
 export const commandNames = [
@@ -10,6 +21,7 @@ export const commandNames = [
   'http',
   'connect',
   'sandbox',
+  'import',
   'add',
   'remove',
   'enable',
@@ -42,7 +54,7 @@ export interface Option {
 type More = Partial<Pick<Option, 'aliases' | 'kind'>>
 
 const serving = ['stdio', 'http', 'url', 'sandbox'] as const
-const every = [...serving, 'replay', 'check', 'ask', 'edit', 'status', 'secret', 'token'] as const
+const every = [...serving, 'replay', 'check', 'ask', 'edit', 'status', 'secret', 'token', 'import'] as const
 
 function option(name: string, about: string, modes: Option['modes'], more: More = {}): Option {
   return { name, about, modes, aliases: [], kind: 'switch', value: '', ...more }
@@ -65,12 +77,16 @@ export const options: readonly Option[] = [
     'config',
     'FILE',
     'The configuration file; --mcp-config is the same',
-    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit', 'token', 'status'],
+    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit', 'token', 'status', 'import'],
     { aliases: ['c', 'mcp-config'] },
   ),
   valued('check', '[FILE]', 'Check a configuration, print every problem, exit 0 or 1', ['check', 'sandbox'], {
     kind: 'optional-value',
   }),
+  option('yes', 'Write the changes without a question', ['import'], { aliases: ['y'] }),
+  option('dry-run', 'Print the changes and write nothing', ['import']),
+  option('undo', 'Give every file the bytes that it had before the last import', ['import']),
+  option('doors', 'Keep one entry for each server, under its own name', ['import']),
   option('start', 'With --check, start every server and say what came of it', ['check']),
   valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', serving),
   option('force', 'Let --record replace a file that exists, and add a server', [...serving, 'edit']),

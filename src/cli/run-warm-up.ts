@@ -9,7 +9,7 @@ import { realRuntime } from '../real-runtime.js'
 import { drainGiven } from '../upstream/process/detached.js'
 import { Children } from './children.js'
 import { loadWithSecrets } from './load.js'
-import { WarmUpLock } from './warm-up-lock.js'
+import { ProcessLock } from './process-lock.js'
 
 /** In all: for the installs that were under way, and for the servers. */
 const WARM_UP_MS = 120_000
@@ -28,7 +28,7 @@ export async function runWarmUp([path = '', name = '', ...pids]: readonly string
   const config = await loadWithSecrets({ path: path === '' ? undefined : path }, { schema: name })
   const schema = selectSchema(config, name)
   refuseLoop(config, [schema.name], process.env)
-  const lock = WarmUpLock.take(keptLock(config, process.env), WARM_UP_MS)
+  const lock = ProcessLock.take(keptLock(config, process.env), WARM_UP_MS)
   if (lock === undefined) return 0
   const children = new Children()
   const own = realRuntime()
@@ -45,7 +45,7 @@ export async function runWarmUp([path = '', name = '', ...pids]: readonly string
 }
 
 /** Resolves when the time is over, or the lock is gone. */
-async function over(lock: WarmUpLock, endsAt: number): Promise<void> {
+async function over(lock: ProcessLock, endsAt: number): Promise<void> {
   while (lock.isHeld && Date.now() < endsAt) await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
 }
 

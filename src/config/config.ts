@@ -255,7 +255,12 @@ export function keptFolder(env: Environment): string {
   return join(ownFolder(env), 'kept')
 }
 
-function homeOf(env: Environment): string {
+/** The folder with the records of what `import` has changed. */
+export function importsFolder(env: Environment): string {
+  return join(homeOf(env), '.mcps-proxy', 'imports')
+}
+
+export function homeOf(env: Environment): string {
   const { HOME } = env
   return HOME === undefined || HOME === '' ? homedir() : HOME
 }

@@ -1,11 +1,11 @@
-// One warm-up at a time for each configuration.
+// One process at a time: for the warm-up of a configuration, and for an import.
 
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
 
-/** A file that exists while a process warms up; it holds the number of the process. */
-export class WarmUpLock {
+/** A file that exists while a process does what only one may do; it holds the number of the process. */
+export class ProcessLock {
   readonly #path: string
 
   private constructor(path: string) {
@@ -13,12 +13,12 @@ export class WarmUpLock {
   }
 
   /** Undefined while another process has it; a lock whose process has ended, or that is older than `lastsMs`, does not count. */
-  static take(path: string, lastsMs: number): WarmUpLock | undefined {
+  static take(path: string, lastsMs: number): ProcessLock | undefined {
     try {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
       if (isOver(path, lastsMs)) rmSync(path, { force: true })
       writeFileSync(path, String(process.pid), { flag: 'wx', mode: 0o600 })
-      return new WarmUpLock(path)
+      return new ProcessLock(path)
     } catch {
       return undefined
     }

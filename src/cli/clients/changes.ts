@@ -1,0 +1,230 @@
+// Changes of several files, with what undoes them.
+//
+// Every file is replaced by rename, after a copy of it and a record of all of them are on the disk. A process that is
+// killed at any point leaves each file old or new, and the record says which bytes are which.
+
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { isObject } from '../../config/kinds.js'
+import { errorCode } from '../../text/error-text.js'
+
+/** The text of a file before and after; a file that is not there yet has none before. */
+export interface FileChange {
+  readonly path: string
+  readonly before: string | undefined
+  readonly after: string
+}
+
+/** One file of a record. */
+interface RecordedChange {
+  readonly path: string
+  /** A copy of the file as it was; undefined for a file that was not there. */
+  readonly backup: string | undefined
+  /** SHA-256 of the file before and after. */
+  readonly before: string | undefined
+  readonly after: string
+}
+
+/** A file that somebody else has written since it was read. */
+export class ChangedMeanwhile extends Error {
+  readonly path: string
+
+  constructor(path: string) {
+    super(`${path} has been changed meanwhile`)
+    this.name = 'ChangedMeanwhile'
+    this.path = path
+  }
+}
+
+const FORMAT = 1
+
+/**
+ * Writes all of them; `onStep` is called between any two writes.
+ *
+ * @throws ChangedMeanwhile before anything is written, or when a file changes in the very moment; the record undoes what was written
+ */
+export function applyChanges(
+  changes: readonly FileChange[],
+  folder: string,
+  date: Date,
+  onStep: () => void = () => undefined,
+): readonly string[] {
+  const stamp = date.toISOString().slice(0, 19).replaceAll(':', '-')
+  for (const change of changes) assertUnchanged(change)
+  const recorded = changes.map(({ path, before, after }) => ({
+    path,
+    backup: before === undefined ? undefined : unused(`${path}.mcps-proxy-backup-${stamp}`),
+    before: before === undefined ? undefined : hashOf(before),
+    after: hashOf(after),
+  }))
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const record = JSON.stringify({ format: FORMAT, date: date.toISOString(), changes: recorded }, undefined, 2)
+  put(unused(join(folder, `${stamp}.json`)), `${record}\n`, 0o600)
+  for (const [at, { before = '', path }] of changes.entries()) {
+    onStep()
+    const backup = recorded[at]?.backup
+    if (backup !== undefined) put(backup, before, modeOf(path))
+  }
+  for (const change of changes) {
+    onStep()
+    assertUnchanged(change)
+    mkdirSync(dirname(change.path), { recursive: true, mode: 0o700 })
+    put(targetOf(change.path), change.after, modeOf(change.path))
+  }
+  onStep()
+  return recorded.flatMap(({ backup }) => backup ?? [])
+}
+
+export interface Undone {
+  readonly path: string
+  /** Whether it has the bytes that it had before; else why it was left as it is. */
+  readonly left: string | undefined
+}
+
+/**
+ * Gives every file of the newest record the bytes that it had, unless it was changed since.
+ *
+ * @returns undefined when there is no record
+ */
+export function undoNewest(folder: string, isDry = false): readonly Undone[] | undefined {
+  const newest = recordsIn(folder).at(-1)
+  if (newest === undefined) return undefined
+  const undone = newest.changes.toReversed().map((change) => ({ change, left: restore(change, isDry) }))
+  if (!isDry) {
+    for (const { change, left } of undone)
+      if (left === undefined && change.backup !== undefined) rmSync(change.backup, { force: true })
+    rmSync(newest.path, { force: true })
+  }
+  return undone.map(({ change, left }) => ({ path: change.path, left }))
+}
+
+/** Undefined for a file that has the bytes of before, or will have them; else why it was left. */
+function restore({ path, backup, before, after }: RecordedChange, isDry: boolean): string | undefined {
+  const now = bytesOf(path)
+  const hash = now === undefined ? undefined : hashOf(now)
+  if (hash === before) return undefined
+  const copy = backup === undefined ? '' : `; as it was it is in ${backup}`
+  if (hash !== after) return `it has been ${now === undefined ? 'removed' : 'changed'} since${copy}`
+  if (before === undefined || backup === undefined) {
+    if (!isDry) rmSync(targetOf(path))
+    return undefined
+  }
+  const bytes = bytesOf(backup)
+  if (bytes === undefined || hashOf(bytes) !== before) return `its copy ${backup} is not there, or changed`
+  if (!isDry) put(targetOf(path), bytes, modeOf(path))
+  return undefined
+}
+
+interface StoredRecord {
+  readonly path: string
+  readonly changes: readonly RecordedChange[]
+}
+
+function recordsIn(folder: string): StoredRecord[] {
+  if (!existsSync(folder)) return []
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
+  return names.sort(byDate).flatMap((name) => {
+    const path = join(folder, name)
+    const changes = changesIn(readFileSync(path, 'utf8'))
+    return changes === undefined ? [] : [{ path, changes }]
+  })
+}
+
+/** `…-2.json` is later than `….json`, although `-` sorts before `.`. */
+function byDate(one: string, other: string): number {
+  const [a, b] = [one.replace('.json', ''), other.replace('.json', '')]
+  return a < b ? -1 : 1
+}
+
+/** Undefined for everything that is no such record. */
+function changesIn(text: string): RecordedChange[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (!isObject(value) || value['format'] !== FORMAT || !Array.isArray(value['changes'])) return undefined
+    return value['changes'].flatMap((change: unknown) => {
+      if (!isObject(change)) return []
+      const { path, backup, before, after } = change
+      if (typeof path !== 'string' || typeof after !== 'string') return []
+      return [{ path, after, backup: textOr(backup), before: textOr(before) }]
+    })
+  } catch {
+    return undefined
+  }
+}
+
+function textOr(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function assertUnchanged({ path, before }: FileChange): void {
+  const now = bytesOf(path)
+  const isSame =
+    now === undefined ? before === undefined : before !== undefined && now.equals(Buffer.from(before))
+  if (!isSame) throw new ChangedMeanwhile(path)
+}
+
+/** A reader finds the old bytes or the new ones. */
+function put(path: string, content: string | Uint8Array, mode: number): void {
+  const draft = `${path}.${process.pid}.tmp`
+  try {
+    const fd = openSync(draft, 'w', mode)
+    try {
+      // The mask of the process does not count: the mode of a file stays.
+      fchmodSync(fd, mode)
+      writeFileSync(fd, content)
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(draft, path)
+  } catch (error) {
+    rmSync(draft, { force: true })
+    throw error
+  }
+}
+
+/** A link stays a link. */
+function targetOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path
+}
+
+function modeOf(path: string): number {
+  return (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777
+}
+
+function unused(path: string): string {
+  const [, stem = path, ending = ''] = /^(.*?)(\.json)?$/.exec(path) ?? []
+  for (let count = 1; ; count++) {
+    const name = count === 1 ? path : `${stem}-${count}${ending}`
+    if (!existsSync(name)) return name
+  }
+}
+
+function bytesOf(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function hashOf(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
+}

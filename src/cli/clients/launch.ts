@@ -1,0 +1,44 @@
+// Our entry in the file of a client: how it starts this program.
+
+import { basename } from 'node:path'
+import { isObject } from '../../config/kinds.js'
+import type { Client, Machine } from './table.js'
+
+/** The ways in which this program can be started. */
+export interface Launch {
+  /** Where PATH finds it, or `npx` fetches it; undefined where neither is so. */
+  readonly short: readonly [command: string, ...args: string[]] | undefined
+  /** The program of Node.js and the file of this program. */
+  readonly whole: readonly [command: string, ...args: string[]]
+  /** The configuration, where it is not the one that is found without a name. */
+  readonly config: string | undefined
+}
+
+/** The entry for all servers, or with `server` for that one. */
+export function ownEntry(client: Client, { platform }: Machine, launch: Launch, server?: string): object {
+  const needsWhole = platform === 'win32' || (platform === 'darwin' && client.lacksPath)
+  const [command, ...first] = needsWhole ? launch.whole : (launch.short ?? launch.whole)
+  const config = launch.config === undefined ? [] : ['--config', launch.config]
+  const args = [...first, 'stdio', ...config, ...(server === undefined ? [] : ['--server', server])]
+  const { type, ...more } = client.entry
+  return { ...(type !== undefined && { type }), command, args, ...more }
+}
+
+/** The words with which an entry starts a program; undefined for one that does not. */
+export function wordsOf(entry: unknown): string[] | undefined {
+  if (!isObject(entry) || typeof entry['command'] !== 'string') return undefined
+  const { command, args } = entry
+  return [command, ...(Array.isArray(args) ? args.map(String) : [])]
+}
+
+const programs = ['mcps-proxy', 'mcp-all-in-one']
+
+/** Whether an entry starts this program, wherever it is installed; `script` is the file of the one that asks. */
+export function isOwnEntry(entry: unknown, script?: string): boolean {
+  const words = wordsOf(entry) ?? []
+  return words.slice(0, 3).some((word) => {
+    const path = word.replaceAll('\\', '/')
+    if (path.endsWith('/dist/cli.js')) return word === script || path.endsWith('/mcps-proxy/dist/cli.js')
+    return programs.includes(basename(path).replace(/\.(?:cmd|exe)$|@.*$/, ''))
+  })
+}

@@ -1,0 +1,350 @@
+// What `import` would do: which servers move, under which names, and the text of every file afterwards.
+//
+// Nothing is written here. What is not understood stays where it is and is named.
+
+import { dirname } from 'node:path'
+import { resolveConfig } from '../../config/config.js'
+import type { Environment } from '../../config/configuration.js'
+import { editServer, serversIn } from '../../config/edit.js'
+import { readJson } from '../../config/json-syntax.js'
+import { addMember, replaceValue } from '../../config/json-text.js'
+import { isObject } from '../../config/kinds.js'
+import { ConfigError } from '../../config/problems.js'
+import type { FileChange } from './changes.js'
+import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
+import { readServersFile } from './read-file.js'
+import { type FoundRule, type Moves, rewriteRules, ruleFilesOf } from './rules.js'
+import { type OwnEntry, readEntry } from './server-entry.js'
+import type { ServerEdits } from './servers-file.js'
+import type { Client, Machine } from './table.js'
+
+/** A client's file that is there. */
+export interface FoundFile {
+  readonly client: Client
+  readonly path: string
+  readonly text: string
+}
+
+export interface MovedServer {
+  readonly name: string
+  /** Its name in our file. */
+  readonly to: string
+  readonly entry: OwnEntry
+  /** Whether our file gets it now, and does not have it already. */
+  readonly isNew: boolean
+  /** Names of members that tell the client something; they stay in an entry of the same name, and are lost otherwise. */
+  readonly clientMembers: readonly string[]
+}
+
+export interface ClientPlan {
+  readonly client: Client
+  readonly path: string
+  readonly moved: readonly MovedServer[]
+  readonly stays: readonly { readonly name: string; readonly why: string }[]
+  /** The entry of ours in the client's file; undefined where nothing moves, and with doors. */
+  readonly own: string | undefined
+  readonly rules: readonly FoundRule[]
+  /** Why nothing of this client is changed, behind its path. */
+  readonly refused: string | undefined
+  readonly notes: readonly string[]
+}
+
+export interface ImportPlan {
+  readonly clients: readonly ClientPlan[]
+  /** Our file is the first. */
+  readonly changes: readonly FileChange[]
+  /** The entries of all clients as they were, for their secrets. */
+  readonly entries: readonly unknown[]
+}
+
+export interface ImportOptions {
+  readonly doors: boolean
+  readonly launch: Launch
+  readonly machine: Machine
+  /** Gives the text of a file; undefined where there is none that can be read. */
+  readonly read: (path: string) => string | undefined
+}
+
+/** @throws EditMistake when our own file cannot be changed */
+export function planImport(files: readonly FoundFile[], ownPath: string, options: ImportOptions): ImportPlan {
+  const before = options.read(ownPath)
+  const own = new OwnFile(before ?? '', ownPath, options.machine.env)
+  const plans = files.map((file) => planClient(file, own, options))
+  const all = [{ path: ownPath, before, after: own.text }, ...plans.flatMap(({ changes }) => changes)]
+  return {
+    clients: plans.map(({ plan }) => plan),
+    changes: all.filter((change) => change.after !== (change.before ?? '')),
+    entries: plans.flatMap(({ entries }) => entries),
+  }
+}
+
+interface PlannedClient {
+  readonly plan: ClientPlan
+  readonly changes: readonly FileChange[]
+  readonly entries: readonly unknown[]
+}
+
+function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): PlannedClient {
+  const { client, path } = file
+  const { launch, doors } = options
+  const reading = readServersFile(client, file.text)
+  const nothing = {
+    client,
+    path,
+    moved: [],
+    stays: [],
+    own: undefined,
+    rules: [],
+    refused: undefined,
+    notes: [],
+  }
+  if (reading.kind === 'refused')
+    return { plan: { ...nothing, refused: reading.why }, changes: [], entries: [] }
+  const takeBack = own.mark()
+  const [, script] = launch.whole
+  const taken = takeOver(reading.servers, reading.value, client, own, script)
+  const { moved, stays, entries } = taken
+  const notes = notesOf(client, reading.value)
+  if (moved.length === 0) return { plan: { ...nothing, stays, notes }, changes: [], entries }
+  const ownName = doors ? undefined : ownNameIn(reading.servers, stays, script)
+  const edits = editsOf(client, taken, reading.servers, ownName, options)
+  const after = reading.edit(edits)
+  const check = readServersFile(client, after)
+  if (check.kind === 'refused' || !hasEdits(check.servers, reading.servers, edits)) {
+    takeBack()
+    return { plan: { ...nothing, refused: 'has a form that cannot be changed safely' }, changes: [], entries }
+  }
+  const moves = { own: ownName ?? '', names: new Map(moved.map(({ name, to }) => [name, to])) }
+  const rules = doors ? { found: [], changes: [] } : planRules(client, options, reading.value, moves)
+  return {
+    plan: { ...nothing, moved, stays, notes, own: ownName, rules: rules.found },
+    changes: [{ path, before: file.text, after }, ...rules.changes],
+    entries,
+  }
+}
+
+interface Taken {
+  readonly moved: readonly MovedServer[]
+  readonly stays: readonly { readonly name: string; readonly why: string }[]
+  /** By the name of the server, the members that tell its client something. */
+  readonly kept: ReadonlyMap<string, Readonly<Record<string, unknown>>>
+  readonly entries: readonly unknown[]
+}
+
+function takeOver(
+  servers: ReadonlyMap<string, unknown>,
+  file: unknown,
+  client: Client,
+  own: OwnFile,
+  script: string | undefined,
+): Taken {
+  const moved: MovedServer[] = []
+  const stays: { name: string; why: string }[] = []
+  const kept = new Map<string, Readonly<Record<string, unknown>>>()
+  const theirs = [...servers].filter(([, entry]) => !isOwnEntry(entry, script))
+  for (const [name, value] of theirs) {
+    const read = readEntry(value, client.dialect)
+    const placed = read.kind === 'server' ? own.place(name, read.entry, client, inputsOf(file)) : read
+    if (read.kind === 'server' && placed.kind === 'placed') {
+      const clientMembers = Object.keys(read.clientMembers)
+      moved.push({ name, to: placed.name, entry: read.entry, isNew: placed.isNew, clientMembers })
+      kept.set(name, read.clientMembers)
+    } else if (placed.kind === 'stays') stays.push({ name, why: placed.why })
+  }
+  return { moved, stays, kept, entries: theirs.map(([, entry]) => entry) }
+}
+
+/** The entry of ours that is there already, or a name that is free once the servers have moved. */
+function ownNameIn(
+  servers: ReadonlyMap<string, unknown>,
+  stays: Taken['stays'],
+  script: string | undefined,
+): string {
+  const [present] = [...servers].find(([, entry]) => startsAll(entry, script)) ?? []
+  const isFree = (name: string): boolean => stays.every((server) => server.name !== name)
+  return present ?? ['mcps', 'mcps-proxy'].find(isFree) ?? 'mcps-proxy-all'
+}
+
+/** Whether an entry of ours is for all servers. */
+function startsAll(entry: unknown, script: string | undefined): boolean {
+  return isOwnEntry(entry, script) && wordsOf(entry)?.includes('--server') === false
+}
+
+function editsOf(
+  client: Client,
+  { moved, kept }: Taken,
+  servers: ReadonlyMap<string, unknown>,
+  ownName: string | undefined,
+  { launch, machine }: ImportOptions,
+): ServerEdits {
+  if (ownName === undefined) {
+    const doors = moved.map(({ name, to }) => {
+      return [name, { ...ownEntry(client, machine, launch, to), ...kept.get(name) }] as const
+    })
+    return { removed: [], set: new Map(doors) }
+  }
+  const isThere = startsAll(servers.get(ownName), launch.whole[1])
+  return {
+    removed: moved.flatMap(({ name }) => (name === ownName ? [] : [name])),
+    set: new Map(isThere ? [] : [[ownName, ownEntry(client, machine, launch)]]),
+  }
+}
+
+function planRules(
+  client: Client,
+  { machine, read }: ImportOptions,
+  value: unknown,
+  moves: Moves,
+): { readonly found: readonly FoundRule[]; readonly changes: readonly FileChange[] } {
+  const files = ruleFilesOf(client, machine, value).flatMap((file) => {
+    const before = read(file.path)
+    return before === undefined ? [] : [{ ...rewriteRules(file, before, moves), path: file.path, before }]
+  })
+  return { found: files.flatMap(({ found }) => found), changes: files }
+}
+
+/** Whether a file has what the edits say, and otherwise what it had. */
+function hasEdits(
+  now: ReadonlyMap<string, unknown>,
+  before: ReadonlyMap<string, unknown>,
+  { removed, set }: ServerEdits,
+): boolean {
+  const wanted = new Map([...before, ...set])
+  for (const name of removed) wanted.delete(name)
+  return canonical(Object.fromEntries(now)) === canonical(Object.fromEntries(wanted))
+}
+
+/** Servers that only one project has, which would have to be shared by all of them. */
+function notesOf(client: Client, value: unknown): string[] {
+  if (client.name !== 'claude-code' || !isObject(value) || !isObject(value['projects'])) return []
+  return Object.entries(value['projects']).flatMap(([folder, project]) => {
+    const servers =
+      isObject(project) && isObject(project['mcpServers']) ? Object.keys(project['mcpServers']) : []
+    return servers.length === 0
+      ? []
+      : [`${servers.join(', ')} of the project ${folder}: only the servers of all projects move`]
+  })
+}
+
+function inputsOf(value: unknown): readonly unknown[] {
+  return isObject(value) && Array.isArray(value['inputs']) ? value['inputs'] : []
+}
+
+type Placed =
+  | { readonly kind: 'placed'; readonly name: string; readonly isNew: boolean }
+  | { readonly kind: 'stays'; readonly why: string }
+
+/** Our file, as it grows. */
+class OwnFile {
+  text: string
+  readonly #path: string
+  readonly #env: Environment
+  #servers: Map<string, unknown>
+  /** The client that each new server came from. */
+  readonly #from = new Map<string, Client>()
+
+  /** @throws EditMistake */
+  constructor(text: string, path: string, env: Environment) {
+    this.text = text
+    this.#path = path
+    this.#env = env
+    this.#servers = new Map(Object.entries(text.trim() === '' ? {} : serversIn(text, 'default')))
+  }
+
+  /** Gives a function that takes back what is placed from now on. */
+  mark(): () => void {
+    const { text } = this
+    const servers = new Map(this.#servers)
+    return () => {
+      this.text = text
+      this.#servers = servers
+    }
+  }
+
+  /** The same server is there once; another server of the same name gets the client's name behind its own. */
+  place(name: string, entry: OwnEntry, client: Client, inputs: readonly unknown[]): Placed {
+    const same = [...this.#servers].find(
+      ([other, value]) =>
+        canonical(value) === canonical(entry) &&
+        (other === name || this.#from.get(other)?.name !== client.name),
+    )
+    if (same !== undefined) return { kind: 'placed', name: same[0], isNew: false }
+    const needed = this.#inputs(entry, inputs)
+    if (typeof needed === 'string') return { kind: 'stays', why: needed }
+    const free = this.#free(name, client)
+    const trouble = this.#trouble(free, entry, needed)
+    if (trouble !== undefined) return { kind: 'stays', why: trouble }
+    this.text = editServer(this.text, 'default', { kind: 'add', name: free, entry, replaces: false })
+    if (needed.length > 0) this.#addInputs(needed)
+    this.#servers.set(free, entry)
+    this.#from.set(free, client)
+    return { kind: 'placed', name: free, isNew: true }
+  }
+
+  #free(name: string, client: Client): string {
+    const names = [name, `${name}-${client.name}`]
+    const free = names.find((each) => !this.#servers.has(each))
+    if (free !== undefined) return free
+    for (let count = 2; ; count++) {
+      const next = `${name}-${client.name}-${count}`
+      if (!this.#servers.has(next)) return next
+    }
+  }
+
+  /** What VS Code asks for, as far as our file does not have it; a text says why the server stays. */
+  #inputs(entry: OwnEntry, inputs: readonly unknown[]): readonly unknown[] | string {
+    const ids = [...JSON.stringify(entry).matchAll(/\$\{input:([^}"\\]+)\}/g)].map(([, id = '']) => id)
+    const needed: unknown[] = []
+    for (const id of new Set(ids)) {
+      const isIt = (each: unknown): boolean => isObject(each) && each['id'] === id
+      const theirs = inputs.find(isIt)
+      const ours = this.#ownInputs().find(isIt)
+      if (theirs === undefined) return `nothing says what "\${input:${id}}" is`
+      if (ours !== undefined && canonical(ours) !== canonical(theirs))
+        return `its input "${id}" is another one in ${this.#path}`
+      if (ours === undefined) needed.push(theirs)
+    }
+    return needed
+  }
+
+  #addInputs(needed: readonly unknown[]): void {
+    const all = [...this.#ownInputs(), ...needed]
+    const replaced = replaceValue(this.text, ['inputs'], all)
+    this.text = replaced === this.text ? addMember(this.text, [], 'inputs', all) : replaced
+  }
+
+  #ownInputs(): readonly unknown[] {
+    const read = readJson(this.text)
+    return read.kind === 'value' ? inputsOf(read.value) : []
+  }
+
+  /** Why a start would refuse the server. */
+  #trouble(name: string, entry: OwnEntry, inputs: readonly unknown[]): string | undefined {
+    const value = { mcpServers: { [name]: entry }, ...(inputs.length > 0 && { inputs }) }
+    try {
+      resolveConfig(value, {
+        source: this.#path,
+        folder: dirname(this.#path),
+        env: this.#env,
+        servesHttp: false,
+      })
+      return undefined
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      const [first] = error.problems
+      return first === undefined ? 'a start would refuse it' : `${first.problem}; ${first.hint}`
+    }
+  }
+}
+
+/** One text for all spellings of a value: the order of members means nothing. */
+function canonical(value: unknown): string {
+  return JSON.stringify(sorted(value)) ?? ''
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  const entries = Object.entries(value).map(([key, each]): [string, unknown] => [key, sorted(each)])
+  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)))
+}

@@ -1,0 +1,22 @@
+// Reads the servers of a client's file, whatever its format.
+
+import { readJsonFile } from './json-file.js'
+import { type FileReading, refuse } from './servers-file.js'
+import type { Client } from './table.js'
+
+const BOM = '\ufeff'
+
+export function readServersFile(client: Pick<Client, 'format' | 'key'>, text: string): FileReading {
+  if (text.startsWith(BOM)) {
+    const reading = readServersFile(client, text.slice(BOM.length))
+    return reading.kind === 'refused' ? reading : { ...reading, edit: (edits) => BOM + reading.edit(edits) }
+  }
+  const { format, key } = client
+  switch (format) {
+    case 'json':
+      return readJsonFile(text, key)
+    case 'toml':
+    case 'yaml':
+      return refuse('is not read yet')
+  }
+}

@@ -1,0 +1,175 @@
+// The permission rules of clients that name servers, and what they have to be once the servers stand behind one entry.
+//
+// A rule that refuses something must not stop to do so because its server has moved.
+
+import { readJson } from '../../config/json-syntax.js'
+import { renameMember, replaceValue } from '../../config/json-text.js'
+import { isObject } from '../../config/kinds.js'
+import { publicName } from '../../mcp/names.js'
+import { type Client, type Machine, fileBelow, setOr } from './table.js'
+
+/** The servers of one client that move. */
+export interface Moves {
+  /** Names in the client's file -> names in ours. */
+  readonly names: ReadonlyMap<string, string>
+  /** The name of our entry in the client's file. */
+  readonly own: string
+}
+
+/** A file that may have rules. */
+export interface RuleFile {
+  readonly path: string
+  /** Whether it belongs to this user alone, and is rewritten. */
+  readonly isRewritten: boolean
+  readonly syntax: RuleSyntax
+}
+
+export interface FoundRule {
+  readonly path: string
+  readonly rule: string
+  /** Undefined where no rule says the same. */
+  readonly becomes: string | undefined
+  readonly isRewritten: boolean
+}
+
+interface RuleSyntax {
+  /** Where rules stand: lists of texts, or an object whose names are rules. */
+  readonly lists: readonly (readonly string[])[]
+  readonly names: readonly (readonly string[])[]
+  /** Undefined for a rule of other servers; `becomes` is undefined where no rule says the same. */
+  readonly rewrite: (rule: string, moves: Moves) => { readonly becomes: string | undefined } | undefined
+}
+
+/** The files that may name servers of this client; `value` is the file with its servers. */
+export function ruleFilesOf(client: Client, machine: Machine, value: unknown): RuleFile[] {
+  if (client.name === 'claude-code') {
+    const settings = fileBelow(machine, setOr(machine, 'CLAUDE_CONFIG_DIR', '.claude'), 'settings.json')
+    const projects = isObject(value) && isObject(value['projects']) ? Object.keys(value['projects']) : []
+    const below = (folder: string, name: string): string => fileBelow(machine, folder, '.claude', name)
+    return [
+      ruleFile(settings, claudeCode),
+      ...projects.flatMap((folder) => [
+        ruleFile(below(folder, 'settings.local.json'), claudeCode),
+        // Others share it.
+        ruleFile(below(folder, 'settings.json'), claudeCode, false),
+      ]),
+    ]
+  }
+  if (client.name === 'cursor')
+    return [
+      ruleFile(fileBelow(machine, '.cursor', 'permissions.json'), cursor),
+      ruleFile(fileBelow(machine, '.cursor', 'cli-config.json'), cursorCommand),
+    ]
+  if (client.name === 'vscode')
+    return [ruleFile(client.path(machine).replace(/mcp\.json$/, 'settings.json'), vscode)]
+  return []
+}
+
+function ruleFile(path: string, syntax: RuleSyntax, isRewritten = true): RuleFile {
+  return { path, isRewritten, syntax }
+}
+
+/** The rules of a file that name servers that move, and the text with those that are rewritten. */
+export function rewriteRules(
+  { path, isRewritten, syntax }: RuleFile,
+  text: string,
+  moves: Moves,
+): { readonly found: readonly FoundRule[]; readonly after: string } {
+  const result = readJson(text)
+  if (result.kind === 'mistake') return { found: [], after: text }
+  const found: FoundRule[] = []
+  let after = text
+  const change = (rule: string, apply: (becomes: string) => string): void => {
+    const rewritten = syntax.rewrite(rule, moves)
+    if (rewritten === undefined) return
+    const { becomes } = rewritten
+    found.push({ path, rule, becomes, isRewritten: isRewritten && becomes !== undefined })
+    if (isRewritten && becomes !== undefined) after = apply(becomes)
+  }
+  for (const list of syntax.lists) {
+    const rules = memberAt(result.value, list)
+    if (!Array.isArray(rules)) continue
+    for (const [at, rule] of rules.entries())
+      if (typeof rule === 'string') change(rule, (becomes) => replaceValue(after, [...list, at], becomes))
+  }
+  for (const owner of syntax.names) {
+    const rules = memberAt(result.value, owner)
+    if (!isObject(rules)) continue
+    for (const rule of Object.keys(rules))
+      change(rule, (becomes) => renameMember(after, [...owner, rule], becomes))
+  }
+  return { found, after }
+}
+
+const claudeCode: RuleSyntax = {
+  lists: ['allow', 'ask', 'deny'].map((kind) => ['permissions', kind]),
+  names: [],
+  rewrite: (rule, { names, own }) => {
+    const server = longest(names, (name) => {
+      const prefix = `mcp__${name.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`
+      return rule === prefix || rule.startsWith(`${prefix}__`) ? prefix : undefined
+    })
+    if (server === undefined) return undefined
+    const tool = rule.slice(server.prefix.length + 2)
+    return { becomes: renamed(server.to, tool === '' ? '*' : tool, (name) => `mcp__${own}__${name}`) }
+  },
+}
+
+/** `server:tool`, and `*` for every server. */
+function cursorRule(pattern: RegExp, written: (rule: string) => string): RuleSyntax['rewrite'] {
+  return (rule, { names, own }) => {
+    const [, server = '', tool = ''] = pattern.exec(rule) ?? []
+    if (server === '*') return tool === '*' || tool === '' ? undefined : { becomes: undefined }
+    const to = names.get(server)
+    return to === undefined ? undefined : { becomes: renamed(to, tool, (name) => written(`${own}:${name}`)) }
+  }
+}
+
+const cursor: RuleSyntax = {
+  lists: [['mcpAllowlist']],
+  names: [],
+  rewrite: cursorRule(/^([^:]+):(.+)$/, (rule) => rule),
+}
+
+const cursorCommand: RuleSyntax = {
+  lists: [
+    ['permissions', 'allow'],
+    ['permissions', 'deny'],
+  ],
+  names: [],
+  rewrite: cursorRule(/^Mcp\(([^:]+):(.+)\)$/, (rule) => `Mcp(${rule})`),
+}
+
+const vscode: RuleSyntax = {
+  lists: [],
+  names: [['chat.tools.eligibleForAutoApproval'], ['chat.mcp.serverSampling']],
+  rewrite: (rule, { names, own }) => {
+    // What one server may ask a model, not all of them may.
+    const sampling = [...names.keys()].find((name) => rule.endsWith(`: ${name}`))
+    if (sampling !== undefined) return { becomes: undefined }
+    const [, server = '', tool = ''] = /^([^/]+)\/(.+)$/.exec(rule) ?? []
+    const to = names.get(server)
+    return to === undefined ? undefined : { becomes: renamed(to, tool, (name) => `${own}/${name}`) }
+  },
+}
+
+/** A tool of a server by its public name; a pattern only where the name of the server stands in public names as it is. */
+function renamed(server: string, tool: string, written: (name: string) => string): string | undefined {
+  if (!tool.includes('*')) return written(publicName(server, tool))
+  return /^[A-Za-z0-9_-]+$/.test(server) ? written(`${server}__${tool}`) : undefined
+}
+
+function longest(
+  names: ReadonlyMap<string, string>,
+  prefixOf: (name: string) => string | undefined,
+): { readonly prefix: string; readonly to: string } | undefined {
+  const fits = [...names].flatMap(([name, to]) => {
+    const prefix = prefixOf(name)
+    return prefix === undefined ? [] : [{ prefix, to }]
+  })
+  return fits.sort((one, other) => other.prefix.length - one.prefix.length)[0]
+}
+
+function memberAt(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), value)
+}

@@ -1,0 +1,48 @@
+// The words and options of `import`.
+
+import { nearest } from '../text/nearest.js'
+import { type ClientName, clientNames } from './clients/names.js'
+import { usage } from './tokens.js'
+import type { Tokens, Usage } from './tokens.js'
+
+/** Take over the servers of clients, or give them back. */
+export interface ImportCommand {
+  readonly kind: 'import'
+  /** Undefined is every client whose file is there. */
+  readonly client: ClientName | undefined
+  readonly config: string | undefined
+  /** Whether nobody is asked. */
+  readonly yes: boolean
+  readonly dryRun: boolean
+  readonly undo: boolean
+  /** Whether each server keeps an entry of its own. */
+  readonly doors: boolean
+}
+
+/** `words` stand behind `import`. */
+export function importOf(words: readonly string[], { rest, values }: Tokens): ImportCommand | Usage {
+  const [word, stray] = words
+  const client = clientNames.find((name) => name === word)
+  const undo = values.has('undo')
+  if (stray !== undefined || rest !== undefined) return usage('import takes one client')
+  if (word !== undefined && client === undefined) {
+    const [near] = nearest(word, clientNames)
+    const hint = near === undefined ? `there is ${clientNames.join(', ')}` : `did you mean ${near}?`
+    return usage(`no client is called "${word}"`, hint)
+  }
+  if (undo && (client !== undefined || values.has('doors') || values.has('config')))
+    return usage('--undo undoes the last import as a whole', 'for example: mcps-proxy import --undo')
+  if (values.has('yes') && values.has('dry-run'))
+    return usage('--yes and --dry-run cannot be used together', 'choose one')
+  const doors = values.has('doors')
+  const config = values.get('config')
+  return {
+    kind: 'import',
+    client,
+    config,
+    yes: values.has('yes'),
+    dryRun: values.has('dry-run'),
+    undo,
+    doors,
+  }
+}

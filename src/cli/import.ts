@@ -1,0 +1,259 @@
+// `import`: the servers of clients move into our file, and one entry of ours takes their place; `--undo` gives them back.
+
+import { readFileSync, realpathSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import process from 'node:process'
+import { createInterface } from 'node:readline/promises'
+import { configFileInForce, homeOf, importsFolder, usualConfigFile } from '../config/config.js'
+import { changedLines } from '../config/edit.js'
+import { escapeText } from '../text/escape.js'
+import { errorCode } from '../text/error-text.js'
+import { Redactor } from '../text/redactor.js'
+import { ChangedMeanwhile, type FileChange, applyChanges, undoNewest } from './clients/changes.js'
+import { type Launch, wordsOf } from './clients/launch.js'
+import {
+  type ClientPlan,
+  type FoundFile,
+  type ImportPlan,
+  type MovedServer,
+  planImport,
+} from './clients/plan.js'
+import { secretsOfEntry, secretNamesIn } from './clients/secrets.js'
+import { type Client, type Machine, clients } from './clients/table.js'
+import { counted } from './counted.js'
+import { reportingMistakes } from './edit.js'
+import type { ImportCommand } from './import-options.js'
+import { ProcessLock } from './process-lock.js'
+import { say } from './say.js'
+
+/** An import writes for a moment; a lock that is older belongs to a process that is gone. */
+const LOCK_MS = 60_000
+const LOCK_LOOK_MS = 50
+
+const DECLINED = 1
+const NOT_ASKED = 2
+
+/** @returns the exit code */
+export async function runImport(command: ImportCommand): Promise<number> {
+  const folder = importsFolder(process.env)
+  if (command.undo) return undo(folder, command.dryRun)
+  const path = configFileInForce(command.config, process.env)
+  return reportingMistakes(path, async () => {
+    // Nobody is waited for once it is certain that this import writes.
+    if (command.yes) return locked(folder, () => importNow(command, path, folder))
+    return importNow(command, path, folder)
+  })
+}
+
+async function importNow(command: ImportCommand, path: string, folder: string): Promise<number> {
+  const machine = thisMachine()
+  const { files, missing } = findFiles(command, machine)
+  const launch = launchOf(path)
+  const plan = planImport(files, path, { doors: command.doors, launch, machine, read: textOf })
+  const redactor = new Redactor(plan.entries.flatMap(secretsOfEntry))
+  await show(reportOf(plan, missing, path), redactor)
+  const moves = plan.clients.some(({ moved }) => moved.length > 0)
+  if (!moves) return 0
+  await show(plan.changes.flatMap(diffOf), redactor)
+  if (command.dryRun) return say('stdout', 'Nothing was changed (--dry-run).\n').then(() => 0)
+  if (!command.yes) {
+    const answer = await asked()
+    if (answer === undefined) {
+      await say(
+        'stderr',
+        'mcps-proxy: nothing was changed, because nobody can be asked here; --yes writes these changes\n',
+      )
+      return NOT_ASKED
+    }
+    if (!answer) return say('stdout', 'Nothing was changed.\n').then(() => DECLINED)
+    return locked(folder, () => write(plan, folder))
+  }
+  return write(plan, folder)
+}
+
+async function write({ changes }: ImportPlan, folder: string): Promise<number> {
+  try {
+    const backups = applyChanges(changes, folder, new Date())
+    await show([
+      `${counted(changes.length, 'file')} written; ${backups.length === 1 ? 'a copy is' : 'copies are'} beside:`,
+      ...backups.map((path) => `  ${path}`),
+    ])
+    await show([
+      'Restart the clients. mcps-proxy doctor says whether every server starts; mcps-proxy import --undo gives everything back.',
+    ])
+    return 0
+  } catch (error) {
+    if (!(error instanceof ChangedMeanwhile)) {
+      undoNewest(folder)
+      throw error
+    }
+    await say(
+      'stderr',
+      `mcps-proxy: ${escapeText(error.message)}, so that nothing was written; run the command again\n`,
+    )
+    return 1
+  }
+}
+
+async function undo(folder: string, isDry: boolean): Promise<number> {
+  return locked(folder, async () => {
+    const undone = undoNewest(folder, isDry)
+    if (undone === undefined) {
+      await say('stderr', 'mcps-proxy: there is no import to undo\n')
+      return 1
+    }
+    const verb = isDry ? 'would be as it was' : 'as it was'
+    await show(undone.map(({ path, left }) => `${path}: ${left ?? verb}`))
+    return undone.every(({ left }) => left === undefined) ? 0 : 1
+  })
+}
+
+/** One import or undo writes at a time. */
+async function locked(folder: string, run: () => Promise<number>): Promise<number> {
+  const path = join(folder, 'lock')
+  const endsAt = Date.now() + LOCK_MS
+  for (;;) {
+    const lock = ProcessLock.take(path, LOCK_MS)
+    if (lock !== undefined) return run().finally(() => lock.free())
+    if (Date.now() > endsAt) {
+      await say(
+        'stderr',
+        `mcps-proxy: another import is under way, or ${escapeText(path)} cannot be written\n`,
+      )
+      return 1
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOCK_LOOK_MS))
+  }
+}
+
+export function thisMachine(): Machine {
+  return { platform: process.platform, home: homeOf(process.env), env: process.env }
+}
+
+interface Search {
+  readonly files: readonly FoundFile[]
+  /** Clients that were named, and whose file is not there. */
+  readonly missing: readonly { readonly client: Client; readonly path: string }[]
+}
+
+function findFiles({ client: name }: Pick<ImportCommand, 'client'>, machine: Machine): Search {
+  const wanted = clients
+    .filter((client) => name === undefined || client.name === name)
+    .map((client) => ({ client, path: client.path(machine), text: textOf(client.path(machine)) }))
+  return {
+    files: wanted.flatMap(({ text, ...file }) => (text === undefined ? [] : [{ ...file, text }])),
+    missing: name === undefined ? [] : wanted.filter(({ text }) => text === undefined),
+  }
+}
+
+/** Undefined for a file that is not there, or is no text. */
+export function textOf(path: string): string | undefined {
+  try {
+    const bytes = readFileSync(path)
+    const text = bytes.toString('utf8')
+    return Buffer.from(text).equals(bytes) ? text : undefined
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES'].includes(errorCode(error) ?? '')) return undefined
+    throw error
+  }
+}
+
+/** PATH is what the client has, as far as we know, so that the name alone is used where PATH leads here. */
+function launchOf(config: string): Launch {
+  const script = process.argv[1] ?? ''
+  const real = realpathSync(script)
+  const isNpx = /[/\\]_npx[/\\]/.test(real)
+  return {
+    short: isNpx ? ['npx', '-y', 'mcps-proxy'] : isOnPath(real) ? ['mcps-proxy'] : undefined,
+    whole: isNpx && process.platform !== 'win32' ? ['npx', '-y', 'mcps-proxy'] : [process.execPath, real],
+    config: config === usualConfigFile(process.env) ? undefined : config,
+  }
+}
+
+function isOnPath(real: string): boolean {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
+  return folders.some((folder) => {
+    try {
+      return realpathSync(join(folder, 'mcps-proxy')) === real
+    } catch {
+      return false
+    }
+  })
+}
+
+/** Undefined where nobody can be asked. */
+async function asked(): Promise<boolean | undefined> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(?:es)?$/i.test((await lines.question('Write these changes? [y/N] ')).trim())
+  } finally {
+    lines.close()
+  }
+}
+
+function reportOf({ clients: plans }: ImportPlan, missing: Search['missing'], own: string): string[] {
+  const nothing = plans.length === 0 && missing.length === 0
+  return [
+    ...(nothing ? [`No file of a client was found: ${clients.map(({ title }) => title).join(', ')}.`] : []),
+    ...missing.map(({ client, path }) => `${client.title}: there is no ${path}`),
+    ...plans.flatMap((plan) => clientReport(plan, own)),
+  ]
+}
+
+function clientReport(plan: ClientPlan, own: string): string[] {
+  const { client, path, moved, stays, rules, refused, notes } = plan
+  if (refused !== undefined) return [`${client.title}: ${path} ${refused}; nothing of it is changed`]
+  const nothing = moved.length === 0 ? ['  nothing to take over'] : []
+  return [
+    `${client.title}: ${path}`,
+    ...nothing,
+    ...moved.flatMap((server) => movedLines(plan, server, own)),
+    ...stays.map(({ name, why }) => `  ${name} stays: ${why}`),
+    ...notes.map((note) => `  ${note}`),
+    ...(rules.length === 0 ? [] : ['  rules that name these servers:']),
+    ...rules.map(({ path: file, rule, becomes, isRewritten }) => {
+      const now =
+        becomes === undefined
+          ? 'no rule says the same for one server of many; change it by hand, or use --doors'
+          : becomes
+      return `    ${rule} -> ${now}${isRewritten ? '' : becomes === undefined ? '' : ' (by hand, since others share the file)'}  ${file}`
+    }),
+  ]
+}
+
+function movedLines(
+  { own: ownName }: ClientPlan,
+  { name, to, entry, isNew, clientMembers }: MovedServer,
+  file: string,
+): string[] {
+  const words = wordsOf(entry)
+  const line = words === undefined ? String(entry['url']) : words.map(inShell).join(' ')
+  const label = name === to ? name : `${name} (as ${to})`
+  const known = isNew ? '' : `  (${file} has it already)`
+  const secrets = isNew ? secretNamesIn(entry) : []
+  return [
+    `  ${label}: ${line}${known}`,
+    ...(clientMembers.length === 0 || ownName === undefined
+      ? []
+      : [`    not taken over: ${clientMembers.join(', ')}`]),
+    ...secrets.map(
+      (secret) =>
+        `    ${secret} looks like a secret: mcps-proxy secret set ${secret}, then write \${keyring:${secret}} in its place`,
+    ),
+  ]
+}
+
+function inShell(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
+
+function diffOf({ path, before = '', after }: FileChange): string[] {
+  const lines = changedLines(before, after).trimEnd().split('\n')
+  return [`${path}:`, ...(before === '' ? lines.filter((line) => line !== '- ') : lines)]
+}
+
+async function show(lines: readonly string[], redactor?: Redactor): Promise<void> {
+  const text = lines.map((line) => `${line.split('\t').map(escapeText).join('\t')}\n`).join('')
+  await say('stdout', redactor?.clean(text) ?? text)
+}

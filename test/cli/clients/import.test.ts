@@ -1,0 +1,513 @@
+// Moving in and out: what becomes of the files of clients, and what undoes it.
+
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { once } from 'node:events'
+import { type TestContext, describe, test } from 'node:test'
+import { ChangedMeanwhile, applyChanges, undoNewest } from '../../../src/cli/clients/changes.js'
+import type { Launch } from '../../../src/cli/clients/launch.js'
+import { clientNames } from '../../../src/cli/clients/names.js'
+import { type ImportPlan, planImport } from '../../../src/cli/clients/plan.js'
+import { type Client, type Machine, clients } from '../../../src/cli/clients/table.js'
+import { textOf } from '../../../src/cli/import.js'
+import { cli, memoryArgs } from '../../integration/support/programs.js'
+import { scratch } from '../../integration/support/spawned.js'
+import { type Fixture, fixtures } from './fixtures.js'
+
+const launch: Launch = { short: ['mcps-proxy'], whole: ['/opt/node', '/opt/cli.js'], config: undefined }
+
+const clientOf = (name: string): Client =>
+  clients.find((client) => client.name === name) ?? assert.fail(`no client ${name}`)
+
+/** A home folder with files of clients. */
+class Home {
+  readonly machine: Machine
+  readonly own: string
+
+  constructor(t: TestContext, platform: NodeJS.Platform = 'linux') {
+    const home = scratch(t)
+    this.machine = { platform, home, env: { HOME: home } }
+    this.own = join(home, '.mcps-proxy', 'config.json')
+  }
+
+  get imports(): string {
+    return join(this.machine.home, '.mcps-proxy', 'imports')
+  }
+
+  put(path: string, text: string): string {
+    const whole = join(this.machine.home, path)
+    mkdirSync(dirname(whole), { recursive: true })
+    writeFileSync(whole, text)
+    return whole
+  }
+
+  putClient(name: string, text: string): string {
+    const path = clientOf(name).path(this.machine)
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text)
+    return path
+  }
+
+  plan(names: readonly string[] = clientNames, doors = false): ImportPlan {
+    const files = names.flatMap((name) => {
+      const client = clientOf(name)
+      const path = client.path(this.machine)
+      const text = textOf(path)
+      return text === undefined ? [] : [{ client, path, text }]
+    })
+    return planImport(files, this.own, { doors, launch, machine: this.machine, read: textOf })
+  }
+
+  import(names?: readonly string[], doors?: boolean): ImportPlan {
+    const plan = this.plan(names, doors)
+    applyChanges(plan.changes, this.imports, new Date())
+    return plan
+  }
+
+  servers(): unknown {
+    return Object(JSON.parse(readFileSync(this.own, 'utf8'))).mcpServers
+  }
+
+  /** Every file but the records, by its path: its bytes. */
+  snapshot(): Record<string, string> {
+    const { home } = this.machine
+    const paths = readdirSync(home, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+    return Object.fromEntries(
+      paths
+        .filter((path) => !path.startsWith(this.imports))
+        .sort()
+        .map((path) => [relative(home, path), readFileSync(path, 'latin1')]),
+    )
+  }
+
+  command(...args: readonly string[]): { status: number | null; stdout: string; stderr: string } {
+    const env = { ...process.env, HOME: this.machine.home }
+    return spawnSync(process.execPath, [cli, 'import', ...args], { env, input: '', encoding: 'utf8' })
+  }
+}
+
+for (const fixture of fixtures)
+  describe(`${fixture.client}, as in "${fixture.source}"`, () => {
+    test('moves in and out', (t) => movesInAndOut(t, fixture))
+    test('keeps one entry for each server with doors', (t) => keepsDoors(t, fixture))
+  })
+
+function movesInAndOut(t: TestContext, { client, text, servers, after, stays = {} }: Fixture): void {
+  const home = new Home(t)
+  const path = home.putClient(client, text)
+  const before = home.snapshot()
+  const plan = home.import()
+  assert.equal(readFileSync(path, 'utf8'), after)
+  assert.deepEqual(home.servers(), servers)
+  const [{ stays: left, refused } = assert.fail()] = plan.clients
+  assert.equal(refused, undefined)
+  assert.deepEqual(left.map(({ name }) => name).sort(), Object.keys(stays).sort())
+  for (const { name, why } of left) assert.match(why, stays[name] ?? /never/)
+  // A second import finds its own entry, and nothing to do.
+  assert.deepEqual(home.plan().changes, [])
+  assert.deepEqual(
+    undoNewest(home.imports)?.map(({ left: why }) => why),
+    [undefined, undefined],
+  )
+  assert.deepEqual(home.snapshot(), before)
+}
+
+function keepsDoors(t: TestContext, { client, text, servers, doors, stays = {} }: Fixture): void {
+  const home = new Home(t)
+  const path = home.putClient(client, text)
+  const before = home.snapshot()
+  home.import(clientNames, true)
+  const now = readFileSync(path, 'utf8')
+  if (doors !== undefined) assert.equal(now, doors)
+  for (const name of [...Object.keys(servers), ...Object.keys(stays)]) assert(now.includes(name), now)
+  assert(Object.keys(servers).every((name) => now.includes(`"${name}"`)) && now.includes('--server'), now)
+  assert.deepEqual(home.plan().changes, [])
+  undoNewest(home.imports)
+  assert.deepEqual(home.snapshot(), before)
+}
+
+const entry = (command: string): string => `{ "command": "${command}" }`
+const file = (servers: Readonly<Record<string, string>>, key = 'mcpServers'): string =>
+  `{ "${key}": { ${Object.entries(servers)
+    .map(([name, text]) => `"${name}": ${text}`)
+    .join(', ')} } }`
+
+describe('servers of several clients', () => {
+  const cases: [string, Record<string, string>, string | undefined, unknown][] = [
+    [
+      'the same server is there once',
+      { cursor: file({ a: entry('a') }), windsurf: file({ a: '{ "args": [], "command": "a" }' }) },
+      undefined,
+      { a: { command: 'a' } },
+    ],
+    [
+      'the same server under two names is there once',
+      { cursor: file({ a: entry('a') }), gemini: file({ b: entry('a') }) },
+      undefined,
+      { a: { command: 'a' } },
+    ],
+    [
+      'two servers of one client stay two',
+      { cursor: file({ a: entry('a'), b: entry('a') }) },
+      undefined,
+      { a: { command: 'a' }, b: { command: 'a' } },
+    ],
+    [
+      'another server of the same name gets the name of its client',
+      { cursor: file({ a: entry('a') }), gemini: file({ a: entry('b') }) },
+      undefined,
+      { a: { command: 'a' }, 'a-gemini': { command: 'b' } },
+    ],
+    [
+      'what our file has is not written again',
+      { cursor: file({ a: entry('a'), b: entry('b') }) },
+      file({ a: entry('a'), b: entry('x') }),
+      { a: { command: 'a' }, b: { command: 'x' }, 'b-cursor': { command: 'b' } },
+    ],
+  ]
+  for (const [title, files, own, wanted] of cases)
+    test(title, (t) => {
+      const home = new Home(t)
+      if (own !== undefined) home.put('.mcps-proxy/config.json', own)
+      for (const [name, text] of Object.entries(files)) home.putClient(name, text)
+      home.import()
+      assert.deepEqual(home.servers(), wanted)
+    })
+
+  test('a server that a start would refuse stays', (t) => {
+    const home = new Home(t)
+    const path = home.putClient('cursor', file({ a: entry('a'), b: '{ "command": "" }', c: '5' }))
+    const [{ stays } = assert.fail()] = home.import().clients
+    assert.deepEqual(
+      stays.map(({ name }) => name),
+      ['b', 'c'],
+    )
+    assert.match(readFileSync(path, 'utf8'), /"b": \{ "command": "" \}, "c": 5/)
+  })
+
+  test('a file that is not understood is named and left', (t) => {
+    const home = new Home(t)
+    home.putClient('cursor', '{ "mcpServers": { "a": ')
+    home.putClient('gemini', file({ a: entry('a') }, 'mcpServers').replace('}', '}, "a": {}'))
+    home.putClient('zed', '[]')
+    const { clients: plans, changes } = home.plan()
+    assert.deepEqual(
+      plans.map(({ refused }) => refused),
+      [
+        'is not JSON at line 1, column 24: expected a value, but the file ends',
+        'is no JSON object',
+        'has mcpServers.a twice',
+      ],
+    )
+    assert.deepEqual(changes, [])
+  })
+
+  test('a byte order mark and CRLF stay', (t) => {
+    const home = new Home(t)
+    const path = home.putClient(
+      'cursor',
+      '\ufeff{\r\n  "mcpServers": {\r\n    "a": { "command": "a" }\r\n  }\r\n}\r\n',
+    )
+    home.import()
+    const now = readFileSync(path, 'utf8')
+    assert(now.startsWith('\ufeff{\r\n  "mcpServers": {\r\n    "mcps": {\r\n'), JSON.stringify(now))
+    assert.equal(now.match(/(?<!\r)\n/), null)
+  })
+
+  test('our entry has the configuration that is no usual one, and whole paths where PATH is not known', (t) => {
+    const home = new Home(t, 'darwin')
+    const path = home.putClient('claude', file({ a: entry('a') }))
+    const own = join(home.machine.home, 'other.json')
+    const files = [{ client: clientOf('claude'), path, text: readFileSync(path, 'utf8') }]
+    const named: Launch = { ...launch, config: own }
+    const { changes } = planImport(files, own, {
+      doors: false,
+      launch: named,
+      machine: home.machine,
+      read: textOf,
+    })
+    const { mcpServers } = Object(JSON.parse(changes[1]?.after ?? ''))
+    assert.deepEqual(mcpServers, {
+      mcps: { command: '/opt/node', args: ['/opt/cli.js', 'stdio', '--config', own] },
+    })
+  })
+})
+
+const at = (platform: NodeJS.Platform, name: string, env = {}): string =>
+  clientOf(name).path({ platform, home: platform === 'win32' ? 'C:\\u' : '/u', env })
+
+test('files are where each system has them', () => {
+  const cases: [string, string][] = [
+    [at('darwin', 'claude'), '/u/Library/Application Support/Claude/claude_desktop_config.json'],
+    [at('win32', 'claude', { APPDATA: 'D:\\r' }), 'D:\\r\\Claude\\claude_desktop_config.json'],
+    [at('linux', 'vscode'), '/u/.config/Code/User/mcp.json'],
+    [at('win32', 'vscode'), 'C:\\u\\AppData\\Roaming\\Code\\User\\mcp.json'],
+    [at('win32', 'cursor'), 'C:\\u\\.cursor\\mcp.json'],
+    [at('darwin', 'zed'), '/u/.config/zed/settings.json'],
+    [at('linux', 'zed', { XDG_CONFIG_HOME: '/x' }), '/x/zed/settings.json'],
+    [at('linux', 'codex', { CODEX_HOME: '/c' }), '/c/config.toml'],
+    [at('linux', 'claude-code'), '/u/.claude.json'],
+    [at('linux', 'claude-code', { CLAUDE_CONFIG_DIR: '/d' }), '/d/.claude.json'],
+    [
+      at('darwin', 'cline'),
+      '/u/Library/Application Support/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json',
+    ],
+  ]
+  for (const [path, wanted] of cases) assert.equal(path, wanted)
+})
+
+const rules = (deny: string): string =>
+  `{\n  "permissions": { "allow": ["Bash(ls)",  "mcp__github__get_issue", "mcp__other"], "deny": ["${deny}"] }\n}\n`
+
+const renamed = (text: string): string =>
+  text.replace('mcp__github__get_issue', 'mcp__mcps__github__get_issue')
+
+describe('permission rules', () => {
+  test('of Claude Code name the servers where they are now', (t) => {
+    const home = new Home(t)
+    const project = join(home.machine.home, 'project')
+    const server = '{ "type": "stdio", "command": "a" }'
+    home.putClient(
+      'claude-code',
+      `{ "mcpServers": { "my server": ${server}, "github": ${server} }, "projects": { ${JSON.stringify(project)}: {} } }`,
+    )
+    const settings = home.put('.claude/settings.json', rules('mcp__github'))
+    const local = home.put('project/.claude/settings.local.json', rules('mcp__my_server__delete_*'))
+    const shared = home.put('project/.claude/settings.json', rules('mcp__github__delete_*'))
+    const before = home.snapshot()
+    const [{ rules: found } = assert.fail()] = home.import().clients
+    assert.equal(readFileSync(settings, 'utf8'), renamed(rules('mcp__mcps__github__*')))
+    // A pattern of a server whose name is no plain one in public names says the same for nothing.
+    assert.equal(readFileSync(local, 'utf8'), renamed(rules('mcp__my_server__delete_*')))
+    assert.equal(readFileSync(shared, 'utf8'), rules('mcp__github__delete_*'))
+    assert.deepEqual(
+      found.filter(({ isRewritten }) => !isRewritten).map(({ rule, becomes }) => [rule, becomes]),
+      [
+        ['mcp__my_server__delete_*', undefined],
+        ['mcp__github__get_issue', 'mcp__mcps__github__get_issue'],
+        ['mcp__github__delete_*', 'mcp__mcps__github__delete_*'],
+      ],
+    )
+    undoNewest(home.imports)
+    assert.deepEqual(home.snapshot(), before)
+  })
+
+  test('of Cursor and VS Code do, too, and with doors they stay', (t) => {
+    const home = new Home(t)
+    home.putClient('cursor', '{ "mcpServers": { "a": { "command": "a" } } }')
+    home.putClient('vscode', '{ "servers": { "b": { "command": "b" } } }')
+    const allowed = home.put(
+      '.cursor/permissions.json',
+      '{ "mcpAllowlist": ["a:read", "a:*", "*:*", "*:x", "c:y"] }',
+    )
+    const command = home.put(
+      '.cursor/cli-config.json',
+      '{ "permissions": { "allow": [], "deny": ["Mcp(a:drop)"] } }',
+    )
+    const settings = home.put(
+      '.config/Code/User/settings.json',
+      '{ "chat.tools.eligibleForAutoApproval": { "b/drop": false }, "chat.mcp.serverSampling": { "Global in Code: b": {} } }',
+    )
+    const before = home.snapshot()
+    home.import(clientNames, true)
+    for (const path of [allowed, command, settings])
+      assert.equal(readFileSync(path, 'latin1'), before[relative(home.machine.home, path)])
+    undoNewest(home.imports)
+    const plan = home.import()
+    assert.equal(
+      readFileSync(allowed, 'utf8'),
+      '{ "mcpAllowlist": ["mcps:a__read", "mcps:a__*", "*:*", "*:x", "c:y"] }',
+    )
+    assert.equal(
+      readFileSync(command, 'utf8'),
+      '{ "permissions": { "allow": [], "deny": ["Mcp(mcps:a__drop)"] } }',
+    )
+    assert.match(readFileSync(settings, 'utf8'), /"mcps\/b__drop": false.*"Global in Code: b"/)
+    const byHand = plan.clients.flatMap(({ rules }) => rules.filter(({ becomes }) => becomes === undefined))
+    assert.deepEqual(
+      byHand.map(({ rule }) => rule),
+      ['*:x', 'Global in Code: b'],
+    )
+  })
+})
+
+class Killed extends Error {}
+
+/** Files of which one is new, one a link, and one has another mode. */
+function prepared(t: TestContext): {
+  home: Home
+  before: Record<string, string>
+  link: string
+  steps: number
+} {
+  const home = new Home(t)
+  const path = home.putClient('cursor', '{ "mcpServers": { "a": { "command": "a" } } }')
+  const real = home.put('dotfiles/claude.json', '{ "mcpServers": { "b": { "command": "b" } } }')
+  chmodSync(real, 0o640)
+  const link = clientOf('claude').path(home.machine)
+  mkdirSync(dirname(link), { recursive: true })
+  symlinkSync(real, link)
+  assert(path.endsWith('mcp.json'))
+  let steps = 0
+  const counted = new Home(t)
+  counted.putClient('cursor', readFileSync(path, 'utf8'))
+  counted.putClient('claude', readFileSync(real, 'utf8'))
+  applyChanges(counted.plan().changes, counted.imports, new Date(), () => steps++)
+  return { home, before: home.snapshot(), link, steps }
+}
+
+describe('an import that is cut short', () => {
+  test('leaves every file old or new at each step, and is undone', (t) => {
+    const { steps } = prepared(t)
+    assert(steps >= 6, String(steps))
+    for (let step = 0; step < steps; step++) {
+      const { home, before, link } = prepared(t)
+      const { changes } = home.plan()
+      const texts = new Map(changes.map(({ path, ...change }) => [path, change]))
+      let at = 0
+      const kill = (): void => {
+        if (at++ === step) throw new Killed()
+      }
+      assert.throws(() => applyChanges(changes, home.imports, new Date(), kill), Killed)
+      for (const [path, { before: old, after }] of texts)
+        assert([old, after].includes(textOf(path)), `${step}: ${path}`)
+      assert(lstatSync(link).isSymbolicLink())
+      assert.deepEqual(
+        undoNewest(home.imports)?.filter(({ left }) => left !== undefined),
+        [],
+      )
+      assert.deepEqual(home.snapshot(), before, `killed at step ${step}`)
+      assert.equal(statSync(link).mode & 0o777, 0o640)
+      assert.equal(undoNewest(home.imports), undefined)
+    }
+  })
+
+  test('writes nothing when a file was changed since it was read', (t) => {
+    const { home } = prepared(t)
+    const { changes } = home.plan()
+    const path = clientOf('cursor').path(home.machine)
+    writeFileSync(path, '{}')
+    const before = home.snapshot()
+    assert.throws(() => applyChanges(changes, home.imports, new Date()), ChangedMeanwhile)
+    assert.deepEqual(home.snapshot(), before)
+  })
+
+  test('a file that was changed since is left by the undo, and named', (t) => {
+    const { home, before } = prepared(t)
+    home.import()
+    const path = clientOf('cursor').path(home.machine)
+    writeFileSync(path, '{ "mine": true }')
+    const left = undoNewest(home.imports)?.filter((each) => each.left !== undefined) ?? []
+    assert.deepEqual(
+      left.map((each) => each.path),
+      [path],
+    )
+    assert.match(left[0]?.left ?? '', /changed since; as it was it is in .*mcp\.json\.mcps-proxy-backup-/)
+    const { '.cursor/mcp.json': now, ...rest } = home.snapshot()
+    const { '.cursor/mcp.json': old, ...others } = before
+    assert.equal(now, '{ "mine": true }')
+    const copies = Object.entries(rest).filter(([name]) => name.includes('backup'))
+    assert.deepEqual(
+      copies.map(([, text]) => text),
+      [old],
+    )
+    assert.deepEqual(
+      Object.fromEntries(Object.entries(rest).filter(([name]) => !name.includes('backup'))),
+      others,
+    )
+  })
+
+  test('imports are undone from the last to the first', (t) => {
+    const { home, before } = prepared(t)
+    home.import(['claude'])
+    home.import(['cursor'])
+    undoNewest(home.imports)
+    assert.deepEqual(home.servers(), { b: { command: 'b' } })
+    undoNewest(home.imports)
+    assert.deepEqual(home.snapshot(), before)
+  })
+})
+
+describe('the command', () => {
+  const secret = 'sk-0123456789abcdef'
+  const text = `{ "mcpServers": { "memory": ${JSON.stringify({
+    command: process.execPath,
+    args: [...memoryArgs, '--token', 'tok-0123456789'],
+    env: { API_KEY: secret },
+  })} } }`
+
+  test('changes nothing without a terminal, and shows no secret', (t) => {
+    const home = new Home(t)
+    home.putClient('cursor', text)
+    const before = home.snapshot()
+    for (const [args, status] of [
+      [[], 2],
+      [['--dry-run'], 0],
+      [['cursor', '--doors', '--dry-run'], 0],
+      [['claude'], 0],
+      [['--undo'], 1],
+      [['cursro'], 2],
+    ] as const) {
+      const done = home.command(...args)
+      assert.equal(done.status, status, done.stderr)
+      assert(
+        !`${done.stdout}${done.stderr}`.includes(secret) && !done.stdout.includes('tok-0123456789'),
+        done.stdout,
+      )
+      assert.deepEqual(home.snapshot(), before)
+    }
+    const { stdout } = home.command()
+    assert.match(
+      stdout,
+      /memory: \S+ \S+server-memory\S+ --token \[redacted\]\n {4}API_KEY looks like a secret/,
+    )
+  })
+
+  test('moves in with an answer through the client’s own file, and out again', (t) => {
+    const home = new Home(t)
+    const path = home.putClient('cursor', text)
+    const before = home.snapshot()
+    assert.equal(home.command('--yes').status, 0)
+    const { command, args } = Object(JSON.parse(readFileSync(path, 'utf8'))).mcpServers.mcps
+    const env = { ...process.env, HOME: home.machine.home }
+    const input = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
+    const answer = spawnSync(command, args, { env, input, encoding: 'utf8' })
+    assert.match(answer.stdout, /"memory__read_graph"/)
+    assert.equal(home.command('--undo').status, 0)
+    const { '.mcps-proxy/imports': _, ...now } = home.snapshot()
+    const kept = Object.fromEntries(Object.entries(now).filter(([name]) => !name.startsWith('.mcps-proxy/')))
+    assert.deepEqual(kept, before)
+  })
+
+  test('runs beside another one', async (t) => {
+    const home = new Home(t)
+    home.putClient('cursor', text)
+    home.putClient('gemini', text.replace('"memory"', '"other"').replace(secret, 'another-secret'))
+    const before = home.snapshot()
+    const env = { ...process.env, HOME: home.machine.home }
+    const both = ['cursor', 'gemini'].map((name) =>
+      spawn(process.execPath, [cli, 'import', name, '--yes'], { env, stdio: 'ignore' }),
+    )
+    assert.deepEqual(
+      await Promise.all(both.map((child) => once(child, 'exit').then(([code]) => Number(code)))),
+      [0, 0],
+    )
+    assert.deepEqual(Object.keys(Object(home.servers())).sort(), ['memory', 'other'])
+    undoNewest(home.imports)
+    undoNewest(home.imports)
+    assert.deepEqual(home.snapshot(), before)
+  })
+})
