@@ -5,7 +5,7 @@
 
 import type { ErrorObject } from 'ajv'
 import { write } from '../../jsonrpc/text.js'
-import { fromPointer, inPointer } from './json-value.js'
+import { fromPointer, inPointer, isJsonArray } from './json-value.js'
 import { unknownMember } from './leniency.js'
 
 /** The first fault of a call's arguments. */
@@ -34,7 +34,17 @@ export function faultOf(errors: readonly ErrorObject[]): ArgumentFault {
     const parameter = `${path}/${inPointer(unknown)}`
     return fault(`Unknown parameter ${nameOf(parameter)}`, parameter, { keyword })
   }
-  return fault(`${nameOf(path)} ${problemOf(error)}`, path, detailsOf(error))
+  const allowed = keyword === 'const' ? [params['allowedValue']] : params['allowedValues']
+  if (isJsonArray(allowed)) {
+    const named = allowed.slice(0, VALUES_NAMED_MAX)
+    const texts = named.map((value) => clip(write(value)))
+    if (allowed.length > named.length) texts.push(`… (${allowed.length} in all)`)
+    const one = texts.length === 1 ? '' : 'one of '
+    const short = named.filter((value) => write(value).length <= CLIP_LENGTH)
+    return fault(`${nameOf(path)} must be ${one}${texts.join(', ')}`, path, { keyword, allowed: short })
+  }
+  const problem = problems[keyword]?.(params) ?? `does not fit the schema (${keyword})`
+  return fault(`${nameOf(path)} ${problem}`, path, { keyword })
 }
 
 /** For arguments that are no object at all. */
@@ -80,39 +90,12 @@ function isConstant(error: ErrorObject): boolean {
 }
 
 function withTypesOf(errors: readonly ErrorObject[], choice: ErrorObject): ErrorObject {
-  const types = errors.flatMap((error) => listOf(error.params['type']))
+  const types = errors.flatMap((error) => oneOrMore(error.params['type']))
   return { ...choice, keyword: 'type', params: { type: [...new Set(types)] } }
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [value]
-}
-
-function detailsOf(error: ErrorObject): Details {
-  const allowed = allowedValues(error)
-  const keyword = error.keyword
-  if (allowed === undefined) return { keyword }
-  const named = allowed.slice(0, VALUES_NAMED_MAX).filter((value) => write(value).length <= CLIP_LENGTH)
-  return { keyword, allowed: named }
-}
-
-function allowedValues({ keyword, params }: ErrorObject): readonly unknown[] | undefined {
-  if (keyword === 'enum') return listOf(params['allowedValues'])
-  return keyword === 'const' ? [params['allowedValue']] : undefined
-}
-
-function problemOf(error: ErrorObject): string {
-  const { keyword, params } = error
-  const allowed = allowedValues(error)
-  if (allowed !== undefined) return allowedProblem(allowed)
-  const problem = problems[keyword]
-  return problem === undefined ? `does not fit the schema (${keyword})` : problem(params)
-}
-
-function allowedProblem(allowed: readonly unknown[]): string {
-  const named = allowed.slice(0, VALUES_NAMED_MAX).map((value) => clip(write(value)))
-  if (allowed.length > named.length) named.push(`… (${allowed.length} in all)`)
-  return `must be ${named.length === 1 ? '' : 'one of '}${named.join(', ')}`
+function oneOrMore(value: unknown): readonly unknown[] {
+  return isJsonArray(value) ? value : [value]
 }
 
 type Params = Readonly<Record<string, unknown>>
@@ -128,7 +111,7 @@ const atMost =
 const bound = ({ comparison, limit }: Params): string => `must be ${String(comparison)} ${String(limit)}`
 
 const problems: Readonly<Record<string, (params: Params) => string>> = {
-  type: ({ type }) => `must be ${listOf(type).join(' or ')}`,
+  type: ({ type }) => `must be ${oneOrMore(type).join(' or ')}`,
   minimum: bound,
   maximum: bound,
   exclusiveMinimum: bound,

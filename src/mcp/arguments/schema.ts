@@ -107,7 +107,9 @@ export function copySchema(root: JsonObject, bytes: number): JsonObject | undefi
 
 /** Makes one copy. */
 class Copier {
-  readonly #references: SchemaReferences
+  readonly #root: JsonObject
+  /** Made on the first reference, in one pass: a search for each would make a quadratic bomb. */
+  #anchors: Anchors | undefined
   readonly #isDraft07: boolean
   /** `unevaluated…` hands the names that were seen up through every level, at a price per member and level. */
   readonly #countsEvaluated: boolean
@@ -121,7 +123,7 @@ class Copier {
   #weakened = 0
 
   constructor(root: JsonObject) {
-    this.#references = new SchemaReferences(root)
+    this.#root = root
     this.#isDraft07 = typeof root['$schema'] === 'string' && draft07.test(root['$schema'])
     const keywords = new Set([...valuesIn(root)].flatMap((value) => membersOf(value).map(([name]) => name)))
     this.#countsEvaluated = keywords.has('unevaluatedItems') || keywords.has('unevaluatedProperties')
@@ -151,8 +153,7 @@ class Copier {
     const weaker = new Set<string>()
     for (const [keyword, value] of Object.entries(asTuples(schema))) {
       const before = this.#weakened
-      if (references.has(keyword))
-        targets.push(this.schema(this.#references.target(value), place, depth + 1, false))
+      if (references.has(keyword)) targets.push(this.schema(this.#target(value), place, depth + 1, false))
       else if (leftOut.has(keyword)) this.#weakened += value === false ? 0 : 1
       else if (this.#isUsed(schema, keyword, value)) {
         this.#count()
@@ -222,6 +223,13 @@ class Copier {
     return copy
   }
 
+  #target(reference: unknown): unknown {
+    this.#anchors ??= anchorsIn(this.#root)
+    const target = located(this.#root, this.#anchors, reference)
+    if (target === undefined) throw new UnusableSchema('its schema has a $ref that cannot be followed')
+    return target
+  }
+
   #count(): void {
     this.#price++
     if (++this.#nodes > argumentLimits.nodesMax) throw new UnusableSchema('its schema is too large')
@@ -264,34 +272,16 @@ function asTuples({ items, additionalItems, ...schema }: JsonObject): JsonObject
 }
 
 /**
- * The references of one document.
+ * The value that a reference names in a document; undefined where it leads to none.
  *
  * The proxy fetches nothing and looks at no other document. In one document without embedded ids, `$dynamicRef` and
  * `$recursiveRef` lead where `$ref` would.
  */
-class SchemaReferences {
-  readonly #root: JsonObject
-  /** Made on the first reference, in one pass: a search for each would make a quadratic bomb. */
-  #anchors: ReadonlyMap<string, JsonObject> | undefined
-
-  constructor(root: JsonObject) {
-    this.#root = root
-  }
-
-  /** The value that `reference` names. Throws an UnusableSchema where it leads to none in the document. */
-  target(reference: unknown): unknown {
-    const target = typeof reference === 'string' ? this.#located(reference) : undefined
-    if (target === undefined) throw new UnusableSchema('its schema has a $ref that cannot be followed')
-    return target
-  }
-
-  #located(reference: string): unknown {
-    this.#anchors ??= anchorsIn(this.#root)
-    const fragment = fragmentOf(this.#root, reference)
-    if (fragment === undefined) return undefined
-    if (fragment !== '' && !fragment.startsWith('/')) return this.#anchors.get(fragment)
-    return fragment.split('/').slice(1).map(fromPointer).reduce(partOf, this.#root)
-  }
+function located(root: JsonObject, anchors: Anchors, reference: unknown): unknown {
+  const fragment = typeof reference === 'string' ? fragmentOf(root, reference) : undefined
+  if (fragment === undefined) return undefined
+  if (fragment !== '' && !fragment.startsWith('/')) return anchors.get(fragment)
+  return fragment.split('/').slice(1).map(fromPointer).reduce(partOf, root)
 }
 
 function partOf(value: unknown, key: string): unknown {
@@ -299,7 +289,9 @@ function partOf(value: unknown, key: string): unknown {
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
-function anchorsIn(root: JsonObject): ReadonlyMap<string, JsonObject> {
+type Anchors = ReadonlyMap<string, JsonObject>
+
+function anchorsIn(root: JsonObject): Anchors {
   const anchors = new Map<string, JsonObject>()
   for (const value of valuesIn(root)) {
     if (!isJsonObject(value)) continue
