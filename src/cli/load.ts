@@ -2,7 +2,8 @@
 
 import process from 'node:process'
 import type { Configuration } from '../config/configuration.js'
-import { type LoadOptions, loadConfig, secretsFile } from '../config/config.js'
+import { secretsFile } from '../config/file.js'
+import { type LoadOptions, loadConfig } from '../config/config.js'
 import { type AskInput, withSecrets } from '../secrets/load.js'
 
 /** The secrets that a command needs. */

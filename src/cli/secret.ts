@@ -2,7 +2,7 @@
 
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
-import { secretsFile } from '../config/config.js'
+import { secretsFile } from '../config/file.js'
 import { escapeText } from '../text/escape.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore, SecretStoreError } from '../secrets/store.js'

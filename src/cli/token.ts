@@ -4,7 +4,7 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import process from 'node:process'
-import { configFileInForce } from '../config/config.js'
+import { configFileInForce } from '../config/file.js'
 import { editTokens } from '../config/edit.js'
 import { escapeText } from '../text/escape.js'
 import { changeFile, reportingMistakes } from './edit.js'

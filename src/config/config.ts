@@ -6,7 +6,6 @@
 // defaults. Everything here is synchronous and table-driven, since a client
 // waits for the start.
 
-import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Configuration, Environment, LoggingConfig, SchemaConfig } from './configuration.js'
@@ -20,7 +19,7 @@ import {
   sharedSandboxFields,
   stdioFields,
 } from './fields.js'
-import { configPath, findConfigFile, usualPath } from './file.js'
+import { findConfigFile, homeOf } from './file.js'
 import { readSchemas } from './formats.js'
 import { type FrontDefaults, needsToken, readFront } from './front.js'
 import type { Repeated } from './json-syntax.js'
@@ -228,39 +227,4 @@ function embeddedConfig(): unknown {
 
 function startsCommands({ schemas }: Configuration): boolean {
   return [...schemas.values()].some(({ servers }) => servers.some(({ kind }) => kind === 'stdio'))
-}
-
-/** The file that is read where none is named. */
-export function usualConfigFile(env: Environment): string {
-  return usualPath(homeOf(env))
-}
-
-/** The path of the file in force, absolute; the file may be missing. It is the one that was named, or that `loadConfig` finds. */
-export function configFileInForce(path: string | undefined, env: Environment): string {
-  return configPath({ path, env, home: homeOf(env), cwd: process.cwd() }).path
-}
-
-/** The folder in which the proxy keeps what outlives a run. */
-function ownFolder(env: Environment): string {
-  return join(homeOf(env), '.mcps-proxy')
-}
-
-/** The file with the secrets that were set, or with their names where a keyring has them. */
-export function secretsFile(env: Environment): string {
-  return join(ownFolder(env), 'secrets.json')
-}
-
-/** The folder in which the lists of servers are kept from one run to the next. */
-export function keptFolder(env: Environment): string {
-  return join(ownFolder(env), 'kept')
-}
-
-/** The folder with the records of what `import` has changed. */
-export function importsFolder(env: Environment): string {
-  return join(homeOf(env), '.mcps-proxy', 'imports')
-}
-
-export function homeOf(env: Environment): string {
-  const { HOME } = env
-  return HOME === undefined || HOME === '' ? homedir() : HOME
 }

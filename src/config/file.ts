@@ -4,7 +4,9 @@
 // A configuration starts commands, so none is taken from the working folder
 // unless it was named, and a file that others can write is worth a warning.
 
+import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import process from 'node:process'
 import type { Environment } from './configuration.js'
 import { type Repeated, readJson } from './json-syntax.js'
 import { ConfigError, type ConfigErrorCode } from './problems.js'
@@ -34,7 +36,7 @@ export interface Search {
 }
 
 /** The path of the file in force, which may be missing; `what` says how the file was named. */
-export function configPath({ path, env, home, cwd }: Search): {
+function configPath({ path, env, home, cwd }: Search): {
   readonly path: string
   readonly what?: string
 } {
@@ -57,7 +59,7 @@ export function findConfigFile(search: Search): ConfigFile | undefined {
 }
 
 /** The file that is read where none is named. */
-export function usualPath(home: string): string {
+function usualPath(home: string): string {
   return join(home, '.mcps-proxy', 'config.json')
 }
 
@@ -92,4 +94,39 @@ function unreadable(path: string, what: string, file: Exclude<TextFile, { kind: 
 
 function failure(code: ConfigErrorCode, path: string, problem: string, hint: string): ConfigError {
   return new ConfigError(code, path, [{ path: '', problem, hint }])
+}
+
+/** The file that is read where none is named. */
+export function usualConfigFile(env: Environment): string {
+  return usualPath(homeOf(env))
+}
+
+/** The path of the file in force, absolute; the file may be missing. It is the one that was named, or that `loadConfig` finds. */
+export function configFileInForce(path: string | undefined, env: Environment): string {
+  return configPath({ path, env, home: homeOf(env), cwd: process.cwd() }).path
+}
+
+/** The folder in which the proxy keeps what outlives a run. */
+function ownFolder(env: Environment): string {
+  return join(homeOf(env), '.mcps-proxy')
+}
+
+/** The file with the secrets that were set, or with their names where a keyring has them. */
+export function secretsFile(env: Environment): string {
+  return join(ownFolder(env), 'secrets.json')
+}
+
+/** The folder in which the lists of servers are kept from one run to the next. */
+export function keptFolder(env: Environment): string {
+  return join(ownFolder(env), 'kept')
+}
+
+/** The folder with the records of what `import` has changed. */
+export function importsFolder(env: Environment): string {
+  return join(ownFolder(env), 'imports')
+}
+
+export function homeOf(env: Environment): string {
+  const { HOME } = env
+  return HOME === undefined || HOME === '' ? homedir() : HOME
 }

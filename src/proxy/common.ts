@@ -1,7 +1,7 @@
 // What all schemas of one gateway share: the runtime, the limits that protect the machine, the taps, and kept facts.
 
 import type { Configuration } from '../config/configuration.js'
-import { keptFolder } from '../config/config.js'
+import { keptFolder } from '../config/file.js'
 import { Emitter } from '../events/emitter.js'
 import { FolderFiles } from '../kept/folder-files.js'
 import { KeptStore } from '../kept/store.js'

@@ -1,7 +1,7 @@
 // The kept facts of a configuration's servers, as one can read them without a proxy.
 
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
-import { keptFolder } from '../config/config.js'
+import { keptFolder } from '../config/file.js'
 import { FolderFiles } from '../kept/folder-files.js'
 import { KeptStore, keptFileName } from '../kept/store.js'
 import { limits } from '../limits.js'

@@ -8,14 +8,13 @@ import { Children } from '../cli/children.js'
 import { say } from '../cli/say.js'
 import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
-import type { Runtime } from '../runtime/runtime.js'
 import { isReserved } from '../transports/http-client/session.js'
-import { type ReplayRequest, type ReplaySurroundings, Replayer } from './replayer.js'
+import { type ReplayRequest, Replayer } from './replayer.js'
 import { type ReplayedFile, hasFailed, junitXml, report, summary, updateFiles } from './report.js'
 import { type Transcript, readTranscripts, TranscriptError } from './transcript.js'
 
-/** The tools of a replay, and the destination of its report. */
-export interface Surroundings extends ReplaySurroundings {
+/** The destination of the report. */
+export interface Output {
   print(text: string): Promise<void>
   complain(text: string): Promise<void>
   /** Shows the progress; undefined shows nothing. */
@@ -38,13 +37,16 @@ export async function replayCommand(request: ReplayRequest): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => process.exit(128 + constants.signals[signal]))
   try {
-    return await replay(request, realSurroundings(children.watch(own)))
+    const [, program = ''] = process.argv
+    const self = { self: [process.execPath, program], cwd: process.cwd() }
+    const replayer = new Replayer(request, self, children.watch(own))
+    return await replay(request, replayer, terminal)
   } finally {
     await own.close()
   }
 }
 
-export async function replay(request: ReplayRequest, around: Surroundings): Promise<number> {
+export async function replay(request: ReplayRequest, replayer: Replayer, output: Output): Promise<number> {
   const problems: string[] = []
   const transcripts: Transcript[] = []
   for (const file of [...(request.portable ? portableFiles() : []), ...request.files]) {
@@ -58,12 +60,12 @@ export async function replay(request: ReplayRequest, around: Surroundings): Prom
   const stray = Object.keys(request.headers).find(isReserved)
   if (stray !== undefined) problems.push(`--header ${stray}: a replay writes this field itself`)
   if (problems.length > 0) {
-    await around.complain(`${problems.join('\n')}\n`)
+    await output.complain(`${problems.join('\n')}\n`)
     return usageMistake
   }
-  const results = await replayAll(transcripts, request, around)
-  await around.print(summary(results))
-  if (request.updates) await around.print(updateFiles(results))
+  const results = await replayAll(transcripts, request.verbose, replayer, output)
+  await output.print(summary(results))
+  if (request.updates) await output.print(updateFiles(results))
   if (request.junit !== undefined) writeFileSync(request.junit, junitXml(results))
   return results.some(({ result }) => hasFailed(result)) ? failed : 0
 }
@@ -79,19 +81,19 @@ function portableFiles(): string[] {
 
 async function replayAll(
   transcripts: readonly Transcript[],
-  request: ReplayRequest,
-  around: Surroundings,
+  isVerbose: boolean,
+  replayer: Replayer,
+  output: Output,
 ): Promise<readonly ReplayedFile[]> {
   const results: ReplayedFile[] = []
-  const replayer = new Replayer(request, around)
   try {
     for (const [at, transcript] of transcripts.entries()) {
-      around.progress?.(`${at + 1}/${transcripts.length} ${transcript.name}`)
+      output.progress?.(`${at + 1}/${transcripts.length} ${transcript.name}`)
       const result = await replayer.replay(transcript)
-      around.progress?.('')
+      output.progress?.('')
       results.push({ transcript, result })
-      const text = report(transcript, result, request.verbose)
-      if (text !== '') await around.print(text)
+      const text = report(transcript, result, isVerbose)
+      if (text !== '') await output.print(text)
     }
   } finally {
     await replayer.close()
@@ -99,15 +101,10 @@ async function replayAll(
   return results
 }
 
-function realSurroundings(runtime: Runtime): Surroundings {
-  const [, program = ''] = process.argv
-  const clear = '\r\u001b[K'
-  return {
-    self: [process.execPath, program],
-    runtime,
-    cwd: process.cwd(),
-    print: (text) => say('stdout', text),
-    complain: (text) => say('stderr', `mcps-proxy: ${text}`),
-    progress: process.stderr.isTTY ? (text) => void process.stderr.write(`${clear}${text}`) : undefined,
-  }
+const CLEAR = '\r\u001b[K'
+
+const terminal: Output = {
+  print: (text) => say('stdout', text),
+  complain: (text) => say('stderr', `mcps-proxy: ${text}`),
+  progress: process.stderr.isTTY ? (text) => void process.stderr.write(`${CLEAR}${text}`) : undefined,
 }

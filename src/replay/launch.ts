@@ -10,14 +10,17 @@ import { createServer } from 'node:net'
 import type { SpawnSpec } from '../runtime/runtime.js'
 import type { Transcript, Header } from './transcript.js'
 
+/** How this program is started again. */
+export interface OwnProgram {
+  readonly self: readonly string[]
+  readonly cwd: string
+}
+
 /** The choices of the command line, and the program itself. */
-export interface LaunchOptions {
+export interface LaunchOptions extends OwnProgram {
   /** Empty leaves the choice to the transcript. */
   readonly command: readonly string[]
-  /** How this program is started again. */
-  readonly self: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly cwd: string
   /** The port of what was started beside it, which `$beside` stands for. */
   readonly beside?: number | undefined
 }

@@ -7,6 +7,7 @@ import { HostError, HttpHost } from './http-host.js'
 import {
   type HttpLaunch,
   type LaunchOptions,
+  type OwnProgram,
   prepareBeside,
   prepareHttpLaunch,
   prepareLaunch,
@@ -39,24 +40,18 @@ export interface ReplayRequest {
   readonly timeoutMs: number
 }
 
-/** The tools of a replay. */
-export interface ReplaySurroundings {
-  /** How this program is started again. */
-  readonly self: readonly string[]
-  readonly runtime: Runtime
-  readonly cwd: string
-}
-
 /** Replays transcripts, one after the other. */
 export class Replayer {
   readonly #request: ReplayRequest
-  readonly #around: ReplaySurroundings
+  readonly #program: OwnProgram
+  readonly #runtime: Runtime
   /** Serves every client of one recording. */
   #host: { readonly of: Transcript['header']; readonly host: HttpHost } | undefined
 
-  constructor(request: ReplayRequest, around: ReplaySurroundings) {
+  constructor(request: ReplayRequest, program: OwnProgram, runtime: Runtime) {
     this.#request = request
-    this.#around = around
+    this.#program = program
+    this.#runtime = runtime
   }
 
   async replay(transcript: Transcript): Promise<Result> {
@@ -93,11 +88,10 @@ export class Replayer {
   }
 
   async #overStdio(transcript: Transcript, options: LaunchOptions): Promise<ReplayOutcome> {
-    const { runtime } = this.#around
     const launch = await prepareLaunch(transcript, options)
-    const server = new ReplayProcess(launch.spec, runtime)
+    const server = new ReplayProcess(launch.spec, this.#runtime)
     try {
-      const events = await new Replay(transcript, server, runtime, this.#request.timeoutMs).run()
+      const events = await new Replay(transcript, server, this.#runtime, this.#request.timeoutMs).run()
       return outcome(events, server.stderr)
     } finally {
       await server.stop()
@@ -114,7 +108,7 @@ export class Replayer {
 
   async #at(url: URL, transcript: Transcript): Promise<readonly Event[]> {
     const { headers, timeoutMs } = this.#request
-    const { runtime } = this.#around
+    const runtime = this.#runtime
     const options = { url, headers, runtime, timeoutMs }
     const proxy = proxyFor(url, { own: undefined, env: runtime.env })
     const server = new ReplayRemote(options, await connectorFor(url, { proxy }))
@@ -136,12 +130,11 @@ export class Replayer {
   }
 
   #start(prepare: () => Promise<HttpLaunch>): Promise<HttpHost> {
-    return HttpHost.start(prepare, this.#around.runtime, this.#request.timeoutMs)
+    return HttpHost.start(prepare, this.#runtime, this.#request.timeoutMs)
   }
 
   #launchOptions(beside: number | undefined): LaunchOptions {
-    const { self, cwd, runtime } = this.#around
-    return { self, cwd, env: runtime.env, command: this.#request.command, beside }
+    return { ...this.#program, env: this.#runtime.env, command: this.#request.command, beside }
   }
 }
 

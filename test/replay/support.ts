@@ -11,8 +11,8 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type Surroundings, replay } from '../../src/replay/command.js'
-import type { ReplayRequest } from '../../src/replay/replayer.js'
+import { type Output, replay } from '../../src/replay/command.js'
+import { type ReplayRequest, Replayer } from '../../src/replay/replayer.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { HANG_MS } from '../integration/support/waiting.js'
 
@@ -58,11 +58,9 @@ export async function run(
   self: readonly string[] = [process.execPath, patientCli],
 ): Promise<Replayed> {
   let [out, err] = ['', '']
-  const around: Surroundings = {
-    self,
-    // No configuration of whoever runs the tests.
-    runtime: { ...realRuntime(), env: { ...process.env, HOME: folder } },
-    cwd: folder,
+  // No configuration of whoever runs the tests.
+  const runtime = { ...realRuntime(), env: { ...process.env, HOME: folder } }
+  const output: Output = {
     print: async (text) => void (out += text),
     complain: async (text) => void (err += text),
     progress: undefined,
@@ -79,7 +77,8 @@ export async function run(
     junit: undefined,
     timeoutMs: HANG_MS,
   }
-  const code = await replay({ files, ...asked, ...more }, around)
+  const request = { files, ...asked, ...more }
+  const code = await replay(request, new Replayer(request, { self, cwd: folder }, runtime), output)
   return { code, out, err }
 }
 
