@@ -29,6 +29,8 @@ async function run(command: Command): Promise<number> {
       return (await import('./cli/run-check.js')).runDoctor(command)
     case 'edit':
       return (await import('./cli/edit.js')).runEdit(command)
+    case 'login':
+      return (await import('./cli/login.js')).runLogin(command)
     case 'secret':
       return (await import('./cli/secret.js')).runSecret(command)
     case 'import':

@@ -29,8 +29,9 @@ const rooms = table(`
   upstream/contracts     | jsonrpc mcp runtime text transports/http-client
   upstream/process       | jsonrpc runtime text transports upstream/contracts | transports/http-client
   upstream/auth          | jsonrpc mcp runtime text transports/http-client upstream/contracts
+  login                  | jsonrpc mcp runtime text transports/http-client upstream/contracts
   upstream/server        | jsonrpc mcp runtime text upstream/contracts | transports/ upstream/process
-  upstream/http          | jsonrpc mcp runtime text transports/http-client upstream/auth upstream/contracts | upstream/
+  upstream/http          | jsonrpc mcp runtime text transports/http-client login upstream/auth upstream/contracts | upstream/
   upstream/kept          | jsonrpc mcp limits | runtime upstream/
   kept                   | jsonrpc mcp limits | runtime upstream/
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ upstream/ sandbox
@@ -49,7 +50,7 @@ const rooms = table(`
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
   ask                    | index jsonrpc mcp text transports/ version
-  cli                    | ask index runtime text config folder gateway log proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients
+  cli                    | ask index runtime text config folder gateway log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients
   cli/clients            | config mcp text
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
@@ -67,12 +68,13 @@ const users = table(`
   google-auth-library    | upstream/auth
   jsonc-parser           | config
   mri                    | cli
+  oauth4webapi           | login
   p-queue                | upstream/
-  node:child_process     | upstream/process sandbox/
-  node:crypto            | cli cli/clients gateway kept proxy/ upstream/kept sandbox
+  node:child_process     | login upstream/process sandbox/
+  node:crypto            | cli cli/clients gateway kept login proxy/ upstream/kept sandbox
   node:dns               | sandbox/
-  node:fs                | cli cli/clients config kept log record replay runtime secrets servers upstream/ sandbox/
-  node:http              | sandbox
+  node:fs                | cli cli/clients config kept log login record replay runtime secrets servers upstream/ sandbox/
+  node:http              | login sandbox
   node:https             | sandbox
   node:net               | replay runtime transports/ upstream/ sandbox/
   node:tls               | transports/http-client

@@ -15,6 +15,7 @@ import { mistakeInReplay, replayOf } from './replay-options.js'
 import type { ReplayCommand } from './replay-options.js'
 import type { ServeOptions } from './run.js'
 import type { StatusCommand } from './status.js'
+import { type LoginCommand, loginCommands, loginOf } from './login-options.js'
 import { type SecretCommand, secretOf } from './secret-options.js'
 import { type TokenCommand, tokenOf } from './token-options.js'
 import { type ImportCommand, importOf } from './import-options.js'
@@ -87,6 +88,7 @@ export type Command =
   | DoctorCommand
   | StatusCommand
   | SecretCommand
+  | LoginCommand
   | TokenCommand
   | ImportCommand
   /** Of one command where it is named. */
@@ -143,6 +145,10 @@ function editOf(tokens: Tokens): (typeof edits)[number] | undefined {
   return edits.find((name) => name === subCommandOf(tokens))
 }
 
+function loginWord(tokens: Tokens): LoginCommand['what'] | undefined {
+  return loginCommands.find((name) => name === subCommandOf(tokens))
+}
+
 function asksFor(tokens: Tokens, mode: 'stdio' | 'http'): boolean {
   return tokens.values.has(mode) || subCommandOf(tokens) === mode
 }
@@ -155,6 +161,7 @@ function modeOf(tokens: Tokens): CommandMode | undefined {
   if (editOf(tokens) !== undefined) return 'edit'
   if (subCommandOf(tokens) === 'status') return 'status'
   if (subCommandOf(tokens) === 'secret') return 'secret'
+  if (loginWord(tokens) !== undefined) return 'login'
   if (subCommandOf(tokens) === 'token') return 'token'
   if (subCommandOf(tokens) === 'import') return 'import'
   if (asksFor(tokens, 'stdio')) return 'stdio'
@@ -167,7 +174,13 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
   const mode = modeOf(tokens)
   if (asksFor(tokens, 'stdio') && asksFor(tokens, 'http'))
     return usage('--stdio and --http cannot be used together', 'choose one')
-  if (values.has('schema') && !asksFor(tokens, 'stdio') && mode !== 'ask' && mode !== 'edit')
+  if (
+    values.has('schema') &&
+    !asksFor(tokens, 'stdio') &&
+    mode !== 'ask' &&
+    mode !== 'edit' &&
+    mode !== 'login'
+  )
     return usage('--schema works only with --stdio', 'for example: mcps-proxy --stdio --schema=workspace')
   const stray = options.find(({ name, modes }) => values.has(name) && !modes.includes(mode ?? 'http'))
   if (stray === undefined) return undefined
@@ -179,14 +192,14 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
 function nameOf(mode: CommandMode): string {
   if (mode === 'ask') return asks.join(', ')
   if (mode === 'edit') return 'add'
-  const commands: readonly string[] = ['replay', 'sandbox', 'status', 'secret', 'token', 'import']
+  const commands: readonly string[] = ['replay', 'sandbox', 'status', 'secret', 'token', 'import', 'login']
   return commands.includes(mode) ? mode : spelled(mode)
 }
 
 function mistakeInWords(tokens: Tokens): Usage | undefined {
   const { rest, values } = tokens
   const mode = modeOf(tokens)
-  if (mode === 'secret' || mode === 'token' || mode === 'import') return undefined
+  if (mode === 'secret' || mode === 'token' || mode === 'import' || mode === 'login') return undefined
   if (mode === 'ask') return mistakeInAsk(tokens)
   if (mode === 'edit') return mistakeInEdit(tokens)
   if (mode === 'status') return mistakeInStatus(tokens)
@@ -332,6 +345,7 @@ function commandOf(tokens: Tokens): Command {
   if (mode === 'status') return statusOf(tokens)
   if (mode === 'token') return tokenOf(wordsBehindMode(tokens), tokens)
   if (mode === 'import') return importOf(wordsBehindMode(tokens), tokens)
+  if (mode === 'login') return loginOf(loginWord(tokens) ?? 'login', wordsBehindMode(tokens), tokens)
   if (mode === 'secret') return secretOf(wordsBehindMode(tokens), tokens.rest)
   return mode === 'stdio' || mode === 'url' ? stdioOf(tokens) : httpOf(tokens)
 }

@@ -113,6 +113,36 @@ refuse, and a server of that name is replaced only with --force.`,
     examples: [`mcps-proxy ${name} files`],
   })),
   {
+    name: 'login',
+    takes: 'NAME | URL',
+    about: 'logs in to a remote server, for all clients',
+    group: 'SET UP',
+    mode: 'login',
+    details: `Opens the login of the server's authorization server in a browser, and keeps the tokens below
+~/.mcps-proxy/auth, where every client and gateway of this user finds them. They are renewed by
+themselves. On a machine without a browser, --no-browser prints the address for another one.`,
+    examples: ['mcps-proxy login linear', 'mcps-proxy login https://mcp.example.com/mcp --no-browser'],
+  },
+  {
+    name: 'logins',
+    takes: '',
+    about: 'the logins that there are, and how long they last',
+    group: 'SET UP',
+    mode: 'login',
+    details: 'Prints one line for each login, and no token.',
+    examples: ['mcps-proxy logins', 'mcps-proxy logins --json'],
+  },
+  {
+    name: 'logout',
+    takes: 'NAME | URL',
+    about: 'removes a login, and takes its tokens back',
+    group: 'SET UP',
+    mode: 'login',
+    details:
+      'The tokens are removed from this machine, and revoked where the authorization server can do that.',
+    examples: ['mcps-proxy logout linear'],
+  },
+  {
     name: 'secret',
     takes: 'set|list|remove NAME',
     about: 'secrets, to which the configuration refers by name',

@@ -14,6 +14,7 @@ export type CommandMode =
   | 'secret'
   | 'token'
   | 'import'
+  | 'login'
 
 /** Every command; `commands.ts` explains them, and no start needs that. */
 export const commandNames = [
@@ -26,6 +27,9 @@ export const commandNames = [
   'remove',
   'enable',
   'disable',
+  'login',
+  'logins',
+  'logout',
   'secret',
   'token',
   'check',
@@ -54,7 +58,18 @@ export interface Option {
 type More = Partial<Pick<Option, 'aliases' | 'kind'>>
 
 const serving = ['stdio', 'http', 'url', 'sandbox'] as const
-const every = [...serving, 'replay', 'check', 'ask', 'edit', 'status', 'secret', 'token', 'import'] as const
+const every = [
+  ...serving,
+  'replay',
+  'check',
+  'ask',
+  'edit',
+  'status',
+  'secret',
+  'token',
+  'import',
+  'login',
+] as const
 
 function option(name: string, about: string, modes: Option['modes'], more: More = {}): Option {
   return { name, about, modes, aliases: [], kind: 'switch', value: '', ...more }
@@ -71,13 +86,14 @@ export const options: readonly Option[] = [
     'check',
     'ask',
     'edit',
+    'login',
   ]),
   valued('server', 'NAME', 'Serve this one server, under its own names', ['stdio']),
   valued(
     'config',
     'FILE',
     'The configuration file; --mcp-config is the same',
-    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit', 'token', 'status', 'import'],
+    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit', 'token', 'status', 'import', 'login'],
     { aliases: ['c', 'mcp-config'] },
   ),
   valued('check', '[FILE]', 'Check a configuration, print every problem, exit 0 or 1', ['check', 'sandbox'], {
@@ -100,7 +116,9 @@ export const options: readonly Option[] = [
     'ask',
     'status',
   ]),
-  option('json', 'Print JSON, as servers wrote it', ['ask', 'status']),
+  option('json', 'Print JSON, as servers wrote it', ['ask', 'status', 'login']),
+  valued('scope', "'SCOPES'", 'With login: scopes to ask for beside those that the server wants', ['login']),
+  option('no-browser', 'With login: open no browser, read the address that it was sent to', ['login']),
   option('verbose', 'Log everything, as --log-level debug does', [...serving, 'replay']),
   valued('log-level', 'LEVEL', 'error, warn, info or debug', serving, { aliases: ['l'] }),
   option('silent', 'No banner, and nothing but errors on stderr', serving, { aliases: ['s'] }),

@@ -102,7 +102,7 @@ function mendsOf(server: ServerConfig, { failure = '', warnings, lastWords }: Tr
     return [`set it where the proxy starts, or write a default: \${${variable}:-value}`]
   if (warnings.some((warning) => warning.startsWith('stdout has a line')))
     return ['a server writes its log to stderr: look for its option for quiet output; the line is skipped']
-  if (kind === 'http' && /\b401\b/.test(failure))
+  if (kind === 'http' && /\b401\b/.test(failure) && !failure.includes('mcps-proxy login'))
     return [`it wants a login: set "headers": { "Authorization": "Bearer …" } of '${name}'`]
   if (kind === 'http' && /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|cannot be reached/.test(failure))
     return [`nothing answers there: check "url" of '${name}', and that the server runs`]

@@ -17,6 +17,7 @@ import type {
   AuthValues,
   CallTimeValues,
   HttpServerValues,
+  OtherLoginValues,
   ServerValues,
   SharedValues,
   SseServerValues,
@@ -55,8 +56,9 @@ type AnyServerKeys = Keys<ServerValues> &
 type Address = Readonly<Record<'url', string> | Record<'serverUrl', string> | Record<'httpUrl', string>>
 
 type RemoteKeys = Address &
-  Keys<Omit<HttpServerValues, 'url' | 'serverUrl' | 'httpUrl' | 'auth' | 'tls'>> & {
+  Keys<Omit<HttpServerValues, 'url' | 'serverUrl' | 'httpUrl' | 'auth' | 'oauth' | 'tls'>> & {
     readonly auth?: KeysWith<AuthValues, 'type'> | undefined
+    readonly oauth?: Keys<OtherLoginValues> | undefined
     readonly tls?: Keys<HttpTls> | undefined
   }
 

@@ -116,6 +116,11 @@ export function secretsFile(env: Environment): string {
   return join(ownFolder(env), 'secrets.json')
 }
 
+/** The folder with the logins to remote servers. */
+export function loginFolder(env: Environment): string {
+  return join(ownFolder(env), 'auth')
+}
+
 /** The folder in which the lists of servers are kept from one run to the next. */
 export function keptFolder(env: Environment): string {
   return join(ownFolder(env), 'kept')

@@ -1,11 +1,23 @@
 // A server of the file that is reached over the network.
 
-import type { HttpServerConfig, HttpTls, ServerCommon } from '../upstream/contracts/server-config.js'
+import { join } from 'node:path'
+import type {
+  HttpServerConfig,
+  HttpTls,
+  LoginSettings,
+  ServerCommon,
+} from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
 import { type PathBase, absolute } from './paths.js'
-import { secretsOfHeaders, secretsOfUrl } from './secrets.js'
+import { isPublicValue, secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import type { Section } from './section.js'
-import { httpServerFields, httpServerRules, sseServerFields, urlKeys } from './server-fields.js'
+import {
+  type AuthValues,
+  httpServerFields,
+  httpServerRules,
+  sseServerFields,
+  urlKeys,
+} from './server-fields.js'
 
 /** The protocols of a server of the older transport. */
 export const protocolsOfSse: readonly string[] = ['auto', 'legacy']
@@ -22,7 +34,13 @@ export function readHttp(
   const proxy = readProxy(section, expansion)
   const auth = section.read(httpServerFields, 'auth')
   const tls = readTls(section, expansion, base)
-  const secrets = [...secretsOfHeaders(headers), ...secretsOfUrl(url), ...secretsOfUrl(proxy || '')]
+  const login = readLogin(section, auth, headers, expansion, base)
+  const secrets = [
+    ...[login?.clientSecret ?? ''].filter((each) => !isPublicValue(each)),
+    ...secretsOfHeaders(headers),
+    ...secretsOfUrl(url),
+    ...secretsOfUrl(proxy || ''),
+  ]
   if (kind === 'sse' && common.protocol === 'stateless')
     section.problem('protocol', 'has no transport HTTP+SSE', 'must be "auto" or "legacy", or the type "http"')
   return {
@@ -33,7 +51,12 @@ export function readHttp(
     headers: Object.fromEntries(headers),
     retryDelayMs: section.read(httpServerFields, 'retryDelay'),
     ...readRetries(kind, section),
-    auth: auth && { ...auth, type: auth.type ?? 'none' },
+    auth: auth && {
+      type: auth.type ?? 'none',
+      audience: auth.audience,
+      impersonateServiceAccount: auth.impersonateServiceAccount,
+    },
+    login,
     proxy,
     tls,
   }
@@ -76,6 +99,33 @@ function readProxy(section: Section, expansion: Expansion): string | false | und
       'must be like "http://host:3128" or "http://name:password@host:3128"',
     )
   return expansion.text(written)
+}
+
+/** Without `auth` and `Authorization`, a server that wants a login gets one. */
+function readLogin(
+  section: Section,
+  own: AuthValues | undefined,
+  headers: ReadonlyMap<string, string>,
+  expansion: Expansion,
+  base: PathBase,
+): LoginSettings | undefined {
+  const other = section.read(httpServerFields, 'oauth')
+  const saysWho = [...headers.keys()].some((name) => name.toLowerCase() === 'authorization')
+  if (own?.type === 'oauth' && saysWho)
+    section.warn('headers', 'has "Authorization", which is sent in place of the token of a login')
+  if (saysWho || (own !== undefined && own.type !== 'oauth')) return undefined
+  const secret = own?.clientSecret ?? other?.clientSecret
+  const scopes = typeof other?.scopes === 'string' ? other.scopes : other?.scopes?.join(' ')
+  return {
+    folder: join(base.home, '.mcps-proxy', 'auth'),
+    clientId: own?.clientId ?? other?.clientId,
+    clientSecret: secret === undefined ? undefined : expansion.text(secret),
+    scope: own?.scope ?? scopes,
+    issuer: own?.issuer,
+    metadataUrl: other?.authServerMetadataUrl,
+    resource: own?.resource,
+    callbackPort: own?.callbackPort ?? other?.callbackPort,
+  }
 }
 
 function readTls(section: Section, expansion: Expansion, base: PathBase): HttpTls | undefined {

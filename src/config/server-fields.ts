@@ -9,7 +9,7 @@ import type {
   ToolFilter,
 } from '../upstream/contracts/server-config.js'
 import { latestStateless } from '../mcp/revisions.js'
-import { boolean, choice, delayMsMax, integer, list, map, orFalse, text } from './kinds.js'
+import { type Kind, boolean, choice, delayMsMax, integer, list, map, orFalse, text } from './kinds.js'
 import { type FieldsOf, type Rules, field, object, optional } from './section.js'
 
 /** Waits between attempts: an hour is already longer than a person waits. */
@@ -121,21 +121,66 @@ const tlsFields: FieldsOf<HttpTls> = {
   ),
 }
 
+/** The login to a remote server. */
+interface LoginValues {
+  readonly clientId: string | undefined
+  readonly clientSecret: string | undefined
+  readonly scope: string | undefined
+  readonly issuer: string | undefined
+  readonly resource: string | false | undefined
+  readonly callbackPort: number | undefined
+}
+
 /** How the proxy authenticates at a remote server. */
-export interface AuthValues extends Omit<HttpAuth, 'type'> {
+export interface AuthValues extends Omit<HttpAuth, 'type'>, LoginValues {
   readonly type: HttpAuth['type'] | undefined
 }
 
 const authFields: FieldsOf<AuthValues> = {
   type: optional(
-    choice('google', 'none'),
-    '"google" sends ID tokens with every request; "none" sends nothing.',
+    choice('google', 'oauth', 'none'),
+    '"google" sends ID tokens with every request; "oauth" sends the token of a login; "none" sends nothing.',
   ),
   audience: optional(text(), 'Whom the ID tokens are for. Absent: the origin of the url.'),
   impersonateServiceAccount: optional(
     text({ pattern: '^[^\\s@]+@[^\\s@]+$', wanted: 'the email address of a service account' }),
     'The service account that the ID tokens are asked for as. Absent: whose the credentials are.',
   ),
+  clientId: optional(text(), 'The client at the authorization server. Absent: the proxy registers itself.'),
+  clientSecret: optional(text({ secret: true }), 'The secret of that client. ${VAR} is expanded.'),
+  scope: optional(text(), 'The scopes to ask for. Absent: what the server wants.'),
+  issuer: optional(text(), 'The authorization server, where the server names several. Absent: the first.'),
+  resource: optional(
+    orFalse(text()),
+    'The resource that tokens are asked for. Absent: as the server names it; false sends none.',
+  ),
+  callbackPort: optional(
+    integer(1, 65_535),
+    'The port on this machine to which the browser comes back, where the client is registered for one.',
+  ),
+}
+
+/** `oauth` in the files of other clients. */
+export interface OtherLoginValues extends Pick<LoginValues, 'clientId' | 'clientSecret' | 'callbackPort'> {
+  readonly scopes: string | readonly string[] | undefined
+  readonly authServerMetadataUrl: string | undefined
+}
+
+const otherLoginFields: FieldsOf<OtherLoginValues> = {
+  clientId: authFields.clientId,
+  clientSecret: authFields.clientSecret,
+  callbackPort: authFields.callbackPort,
+  scopes: optional(textOrTexts(), 'The scopes to ask for, as a text or a list.'),
+  authServerMetadataUrl: optional(text(), 'The address of the metadata of the authorization server.'),
+}
+
+function textOrTexts(): Kind<string | readonly string[]> {
+  const [one, many] = [text(), list(text())]
+  return {
+    wanted: 'a text or a list of texts',
+    schema: { anyOf: [one.schema, many.schema] },
+    read: (value, spot) => (Array.isArray(value) ? many.read(value, spot) : one.read(value, spot)),
+  }
 }
 
 const headerName = {
@@ -173,6 +218,7 @@ export interface HttpServerValues {
   readonly retryDelay: number
   readonly proxy: string | false | undefined
   readonly auth: AuthValues | undefined
+  readonly oauth: OtherLoginValues | undefined
   readonly tls: HttpTls | undefined
 }
 
@@ -196,6 +242,7 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
     object(authFields, 'an object', { required: ['type'] }),
     'How the proxy authenticates, besides the headers.',
   ),
+  oauth: optional(object(otherLoginFields), 'The login, as other clients write it.'),
   tls: optional(
     // A certificate is of no use without its key, and a key without its certificate.
     object(tlsFields, 'an object', { together: ['cert', 'key'] }),
@@ -240,5 +287,4 @@ export const serverKeyHints: ReadonlyMap<string, string> = new Map([
   ['spare', 'a session starts in a tenth of a second, so that no machine is kept ready; take it out'],
   ['pins', 'files outlive a session in a folder of "volumes"; take it out'],
   ['listTtl', 'clients are told that lists are out of date at once; take it out'],
-  ['oauth', 'there is no OAuth here; write "headers" or "auth"'],
 ])

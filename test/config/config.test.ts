@@ -677,12 +677,12 @@ const bad: [string, unknown, RegExp][] = [
   [
     'auth has no type',
     { mcpServers: { a: { url: 'http://h', auth: { audience: 'https://h' } } } },
-    /auth\.type\|is missing\|must be one of "google", "none"$/,
+    /auth\.type\|is missing\|must be one of "google", "oauth", "none"$/,
   ],
   [
     'auth has another type',
-    { mcpServers: { a: { url: 'http://h', auth: { type: 'oauth' } } } },
-    /auth\.type\|is "oauth"\|must be one of "google", "none"$/,
+    { mcpServers: { a: { url: 'http://h', auth: { type: 'basic' } } } },
+    /auth\.type\|is "basic"\|must be one of "google", "oauth", "none"$/,
   ],
   [
     'an audience is a list',

@@ -121,3 +121,60 @@ describe('an address that a server names', () => {
       if (to !== undefined) assert.equal(hasDoubtfulAuthority(address), false)
     })
 })
+
+describe('the login of a remote server', () => {
+  const nothing = {
+    folder: '/home/ann/.mcps-proxy/auth',
+    clientId: undefined,
+    clientSecret: undefined,
+    scope: undefined,
+    issuer: undefined,
+    metadataUrl: undefined,
+    resource: undefined,
+    callbackPort: undefined,
+  }
+  const own = {
+    clientId: 'c',
+    clientSecret: '${CERTS}',
+    scope: 'a b',
+    issuer: 'https://i',
+    resource: false,
+    callbackPort: 3118,
+  }
+  const others = {
+    clientId: 'c',
+    callbackPort: 3118,
+    scopes: ['a', 'b'],
+    authServerMetadataUrl: 'https://i/m',
+  }
+  const cases: readonly [string, object, object | undefined][] = [
+    ['nothing', {}, nothing],
+    ['a key in the headers', { headers: { 'X-Key': 'k' } }, nothing],
+    ['a token in the headers', { headers: { authorization: 'Bearer t' } }, undefined],
+    [
+      'a token beside a login',
+      { headers: { Authorization: 'Bearer t' }, auth: { type: 'oauth' } },
+      undefined,
+    ],
+    ['no credentials', { auth: { type: 'none' } }, undefined],
+    ['ID tokens', { auth: { type: 'google' } }, undefined],
+    ['a login', { auth: { type: 'oauth' } }, nothing],
+    ['a client', { auth: { type: 'oauth', ...own } }, { ...nothing, ...own, clientSecret: '/certs' }],
+    [
+      'the login of another client',
+      { oauth: others },
+      { ...nothing, clientId: 'c', callbackPort: 3118, scope: 'a b', metadataUrl: 'https://i/m' },
+    ],
+    ['scopes in one text', { oauth: { scopes: 'a b' } }, { ...nothing, scope: 'a b' }],
+  ]
+  for (const [title, entry, wanted] of cases)
+    test(`with ${title}`, () => assert.deepEqual(server(entry).login, wanted))
+
+  test('has a secret that is never shown', () => {
+    assert.ok(
+      server({ auth: { type: 'oauth', clientId: 'c', clientSecret: 'hush-hush' } }).secrets.includes(
+        'hush-hush',
+      ),
+    )
+  })
+})

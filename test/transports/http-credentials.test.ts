@@ -4,6 +4,7 @@ import assert from 'node:assert'
 import { describe, test } from 'node:test'
 import { TransportError } from '../../src/jsonrpc/errors.js'
 import type {
+  Credential,
   CredentialRefusal,
   CredentialVerdict,
   HttpCredentials,
@@ -28,11 +29,8 @@ class NotingCredentials implements HttpCredentials {
     return { fields: ['Authorization', `DPoP ${secret}`, 'DPoP', `proof ${secret}`], secret }
   }
 
-  async refused(
-    { secret }: { readonly secret: string },
-    refusal: CredentialRefusal,
-  ): Promise<CredentialVerdict> {
-    this.told.push({ ...refusal, secret })
+  async refused(sent: Credential | undefined, refusal: CredentialRefusal): Promise<CredentialVerdict> {
+    this.told.push({ ...refusal, secret: sent?.secret ?? 'nothing' })
     this.#number++
     return this.#verdict
   }

@@ -51,8 +51,8 @@ async function refusing(
     pause: new HttpPause(testTimers, 60_000),
     credentials: {
       credential,
-      refused: async ({ secret }) => {
-        tokens = Number(secret) + 1
+      refused: async (sent) => {
+        tokens = Number(sent?.secret) + 1
         return 'again'
       },
     },

@@ -29,8 +29,8 @@ export type CredentialVerdict = 'again' | TransportError | undefined
 
 /** Credentials that change while a connection lasts. */
 export interface HttpCredentials {
-  /** The credential of this request, synchronously where it is known. Rejects with TransportError. */
-  credential(request: UnprovenRequest): Credential | Promise<Credential>
-  /** The server refused a request that carried `sent`. Never rejects. */
-  refused(sent: Credential, refusal: CredentialRefusal): Promise<CredentialVerdict>
+  /** The credential of this request, synchronously where it is known; undefined where there is none yet. Rejects with TransportError. */
+  credential(request: UnprovenRequest): Credential | undefined | Promise<Credential | undefined>
+  /** The server refused a request that carried `sent`, or no credential. Never rejects. */
+  refused(sent: Credential | undefined, refusal: CredentialRefusal): Promise<CredentialVerdict>
 }

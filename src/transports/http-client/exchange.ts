@@ -149,12 +149,12 @@ export class HttpExchange implements ChannelUser {
   /** The verdict on a refusal; undefined when it is not about a credential that may change. */
   #verdictOn(answer: HttpAnswer): Promise<CredentialVerdict> | undefined {
     const { status } = answer
-    const sent = this.#credential
-    if (sent === undefined || this.#handler.isRenewed === true || (status !== 401 && status !== 403))
+    const { credentials } = this.#session.target
+    if (credentials === undefined || this.#handler.isRenewed === true || (status !== 401 && status !== 403))
       return undefined
     this.#handler.isRenewed = true
     const challenges = answer.all('www-authenticate')
-    return this.#session.target.credentials?.refused(sent, { status, challenges })
+    return credentials.refused(this.#credential, { status, challenges })
   }
 
   #renew(answer: HttpAnswer, said: CredentialVerdict): void {

@@ -75,9 +75,9 @@ export class IdTokenCredentials implements HttpCredentials {
   }
 
   /** Another token is always worth one try: clocks differ, and keys are rotated. A 403 is about who asks, and not about the token. */
-  async refused(sent: Credential, { status }: CredentialRefusal): Promise<CredentialVerdict> {
+  async refused(sent: Credential | undefined, { status }: CredentialRefusal): Promise<CredentialVerdict> {
     if (status !== 401) return undefined
-    if (this.#held?.credential.secret === sent.secret) this.#held = undefined
+    if (this.#held?.credential.secret === sent?.secret) this.#held = undefined
     return 'again'
   }
 

@@ -38,7 +38,7 @@ export function credentialsRefusal(
     message: `Authentication failed: '${name}' refused the request${how}${said}`,
     remedy: saysWho(config)
       ? 'check the headers that its configuration sends'
-      : 'its configuration sends no Authorization; add it to its headers, with a token that this server takes (there is no OAuth login)',
+      : 'its configuration sends no Authorization; add it to its headers, with a token that this server takes',
   }
 }
 

@@ -116,9 +116,28 @@ export interface StdioServerConfig extends ServerCommon {
   readonly onTimeout: 'cancel' | 'restart'
 }
 
+/** How a person logs in to a remote server (MCP, Authorization). */
+export interface LoginSettings {
+  /** The folder with the logins of this user; absolute. */
+  readonly folder: string
+  /** Of a client that is registered at the authorization server; undefined registers one. */
+  readonly clientId: string | undefined
+  readonly clientSecret: string | undefined
+  /** Undefined asks for what the server wants. */
+  readonly scope: string | undefined
+  /** One of the authorization servers that the server names; undefined is the first. */
+  readonly issuer: string | undefined
+  /** Where the metadata of the authorization server is; undefined looks at the well-known places. */
+  readonly metadataUrl: string | undefined
+  /** In place of the resource that the server names; false leaves it out. */
+  readonly resource: string | false | undefined
+  /** The port of the callback that the client is registered with; undefined takes one by the address of the server. */
+  readonly callbackPort: number | undefined
+}
+
 /** Credentials for a remote server, in addition to its headers. */
 export interface HttpAuth {
-  readonly type: 'google' | 'none'
+  readonly type: 'google' | 'oauth' | 'none'
   /** Undefined is the origin of the address. */
   readonly audience: string | undefined
   /** Undefined uses the account of the credentials. */
@@ -143,6 +162,8 @@ export interface HttpServerConfig extends ServerCommon {
   readonly retryDelayMs: number
   readonly reconnectIntervalMs: number
   readonly auth: HttpAuth | undefined
+  /** Undefined where the configuration has other credentials, or none are to be sent. */
+  readonly login: LoginSettings | undefined
   /** The proxy on the way there; false goes directly, undefined asks the environment. */
   readonly proxy: string | false | undefined
   readonly tls: HttpTls | undefined

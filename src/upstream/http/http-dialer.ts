@@ -23,6 +23,7 @@ import { HttpPause } from '../../transports/http-client/pause.js'
 import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'
 import { HttpSession } from '../../transports/http-client/session.js'
 import { SseClientConnection } from '../../transports/http-client/http-sse.js'
+import { LoginCredentials } from '../../login/login-credentials.js'
 import { credentialsRefusal, isAboutCredentials } from '../auth/refusal-words.js'
 import { googleAuthOf } from '../auth/google-auth.js'
 import type { FetchIdToken } from '../auth/google-id-token.js'
@@ -181,6 +182,8 @@ function credentialsFor(
   runtime: Runtime,
   tell: (level: LogLevel, message: string) => void,
 ): HttpCredentials | undefined {
+  const { name: server, url, login } = config
+  if (login !== undefined) return new LoginCredentials(server, url, login, runtime, tell)
   const auth = googleAuthOf(config)
   if (auth === undefined) return undefined
   const hasOwn = Object.keys(config.headers).some((name) => name.toLowerCase() === 'authorization')

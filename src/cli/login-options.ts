@@ -1,0 +1,49 @@
+// The words and options of `login`, `logins` and `logout`.
+
+import { usage } from './tokens.js'
+import type { Tokens, Usage } from './tokens.js'
+
+export interface LoginCommand {
+  readonly kind: 'login'
+  readonly what: 'login' | 'logins' | 'logout'
+  /** A name of the configuration, or an address; empty for a list. */
+  readonly server: string
+  /** Scopes to ask for beside those that the server wants. */
+  readonly scope: string | undefined
+  /** Whether a browser of this machine is opened. */
+  readonly opensBrowser: boolean
+  readonly config: string | undefined
+  readonly schema: string
+  readonly json: boolean
+}
+
+export const loginCommands = ['login', 'logins', 'logout'] as const
+
+/** `words` stand behind the command. */
+export function loginOf(
+  what: LoginCommand['what'],
+  words: readonly string[],
+  { rest, values }: Tokens,
+): LoginCommand | Usage {
+  const [server, stray] = words
+  const example = `for example: mcps-proxy ${what} linear`
+  if (stray !== undefined || rest !== undefined) return usage(`${what} takes one server`, example)
+  if (what === 'logins' && server !== undefined)
+    return usage('logins takes no name', 'mcps-proxy logins lists all')
+  if (what !== 'logins' && server === undefined)
+    return usage(`${what} needs the name or the address of a server`, example)
+  if (what !== 'login')
+    for (const option of ['scope', 'no-browser'])
+      if (values.has(option)) return usage(`--${option} works only with login`)
+  if (what !== 'logins' && values.has('json')) return usage('--json works only with logins')
+  return {
+    kind: 'login',
+    what,
+    server: server ?? '',
+    scope: values.get('scope'),
+    opensBrowser: !values.has('no-browser'),
+    config: values.get('config'),
+    schema: values.get('schema') ?? 'default',
+    json: values.has('json'),
+  }
+}

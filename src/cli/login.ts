@@ -1,0 +1,188 @@
+// `login`, `logins` and `logout`: logins to remote servers, which every process of this user shares.
+
+import process from 'node:process'
+import { createInterface } from 'node:readline/promises'
+import { selectSchema } from '../config/config.js'
+import { loginFolder } from '../config/file.js'
+import { openBrowser } from '../login/browser.js'
+import { LoginError } from '../login/login-error.js'
+import { type LoginPerson, logIn } from '../login/login-flow.js'
+import { isLoopbackHost, loginHttp } from '../login/login-http.js'
+import { type Login, LoginStore } from '../login/login-store.js'
+import { TokenRequests } from '../login/token-requests.js'
+import { realRuntime } from '../real-runtime.js'
+import { LazyPromise } from '../runtime/lazy.js'
+import { escapeText } from '../text/escape.js'
+import { nearest } from '../text/nearest.js'
+import type { LoginSettings } from '../upstream/contracts/server-config.js'
+import { loadWithSecrets } from './load.js'
+import type { LoginCommand } from './login-options.js'
+import { say } from './say.js'
+
+type LoginRuntime = ReturnType<typeof realRuntime>
+
+/** @returns the exit code: 1 for a login that failed */
+export async function runLogin(command: LoginCommand): Promise<number> {
+  const runtime = realRuntime()
+  const store = new LoginStore(loginFolder(process.env), runtime)
+  try {
+    if (command.what === 'logins') return await list(command, store, runtime)
+    const target = await targetOf(command)
+    return command.what === 'login'
+      ? await enter(command, target, store, runtime)
+      : await leave(target, store, runtime)
+  } catch (error) {
+    if (error instanceof UnknownServer) return await failed(error.message, 2)
+    if (error instanceof LoginError) return await failed(error.message, 1)
+    throw error
+  } finally {
+    await runtime.close()
+  }
+}
+
+/** A name for which there is no login. */
+class UnknownServer extends Error {}
+
+interface Target {
+  /** As it is called in messages. */
+  readonly name: string
+  readonly url: string
+  readonly settings: LoginSettings | undefined
+}
+
+/** A server of the configuration, or any by its address. */
+async function targetOf({ server, config: path, schema }: LoginCommand): Promise<Target> {
+  if (/^https?:\/\//i.test(server)) {
+    if (!URL.canParse(server)) throw new UnknownServer('that is no address of a server')
+    return { name: new URL(server).host, url: server, settings: undefined }
+  }
+  const config = await loadWithSecrets({ path, env: process.env, servesHttp: false }, { schema, asks: true })
+  const { servers } = selectSchema(config, schema)
+  const found = servers.find(({ name }) => name === server)
+  if (found === undefined) {
+    const [near] = nearest(
+      server,
+      servers.map(({ name }) => name),
+    )
+    throw new UnknownServer(
+      `no server is called "${server}"${near === undefined ? '' : `; did you mean ${near}?`}`,
+    )
+  }
+  if (found.kind !== 'http' && found.kind !== 'sse')
+    throw new UnknownServer(`'${server}' is a program, and has no login; its variables are set by "env"`)
+  if (found.unavailable !== undefined) throw new LoginError(`'${server}': ${found.unavailable}`)
+  if (found.login === undefined)
+    throw new UnknownServer(`'${server}' has other credentials in the configuration: its headers, or "auth"`)
+  return { name: server, url: found.url, settings: found.login }
+}
+
+async function enter(
+  { scope, opensBrowser }: LoginCommand,
+  { name, url, settings }: Target,
+  store: LoginStore,
+  runtime: LoginRuntime,
+): Promise<number> {
+  const login = await logIn(
+    { ...anySettings, ...settings, url, moreScopes: scope },
+    store,
+    runtime,
+    personFor(opensBrowser),
+  )
+  await say(
+    'stdout',
+    `${escapeText(name)}: logged in at ${escapeText(new URL(login.issuer).host)}${until(login)}\n`,
+  )
+  return 0
+}
+
+/** Of a server that is in no configuration. */
+const anySettings = {
+  folder: '',
+  clientId: undefined,
+  clientSecret: undefined,
+  scope: undefined,
+  issuer: undefined,
+  metadataUrl: undefined,
+  resource: undefined,
+  callbackPort: undefined,
+}
+
+/** Without a browser the person opens the address elsewhere, and pastes where the browser was sent. */
+function personFor(opensBrowser: boolean): LoginPerson {
+  if (opensBrowser)
+    return {
+      show: async (startPage) => {
+        const isOpen = await openBrowser(startPage, process.env)
+        const words = isOpen
+          ? 'The login is in your browser; or open'
+          : 'Open this address in a browser of this machine'
+        await say('stderr', `${words}: ${startPage}\n`)
+      },
+    }
+  const pasted = new LazyPromise<string>()
+  return {
+    pasted: pasted.promise,
+    show: async (_, address) => {
+      const words = `Open this address in any browser:\n${address}\nThen paste the address that the browser was sent to: `
+      await say('stderr', words)
+      const reader = createInterface({ input: process.stdin })
+      reader.once('line', (line) => {
+        reader.close()
+        pasted.come(line)
+      })
+    },
+  }
+}
+
+function until({ expiresAtMs, refreshToken }: Login): string {
+  if (refreshToken !== undefined) return ', and it is renewed by itself'
+  return expiresAtMs === undefined ? '' : `, until ${new Date(expiresAtMs).toISOString()}`
+}
+
+async function list({ json }: LoginCommand, store: LoginStore, runtime: LoginRuntime): Promise<number> {
+  const logins = store.all().map(({ url, issuer, scope, expiresAtMs, refreshToken }) => ({
+    url,
+    issuer,
+    scope,
+    expires: expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString(),
+    isRenewed: refreshToken !== undefined,
+    isOver: refreshToken === undefined && expiresAtMs !== undefined && expiresAtMs <= runtime.wallNow(),
+  }))
+  const lines = logins.map((each) => {
+    if (json) return JSON.stringify(each)
+    const state = each.isOver
+      ? 'is over'
+      : each.isRenewed
+        ? 'is renewed by itself'
+        : `ends ${each.expires ?? 'when the server says so'}`
+    return escapeText(`${each.url}  at ${new URL(each.issuer).host}, ${state}`)
+  })
+  await say('stdout', lines.map((line) => `${line}\n`).join(''))
+  return 0
+}
+
+/** The tokens are removed here also when the authorization server cannot be reached. */
+async function leave({ name, url }: Target, store: LoginStore, runtime: LoginRuntime): Promise<number> {
+  const login = store.read(url)
+  if (login === undefined) return failed(`there is no login to '${name}'`, 1)
+  await store.alone(url, async () => store.remove(url))
+  const isRevoked = await revoked(login, runtime).catch(() => false)
+  const more = isRevoked
+    ? ''
+    : '; the authorization server takes no tokens back, so they end when their time is over'
+  await say('stdout', `${escapeText(name)}: logged out${more}\n`)
+  return 0
+}
+
+async function revoked(login: Login, runtime: LoginRuntime): Promise<boolean> {
+  const { issuer, tokenEndpoint, revocationEndpoint, client, refreshToken, accessToken, url } = login
+  if (revocationEndpoint === undefined) return false
+  const server = { issuer, token_endpoint: tokenEndpoint, revocation_endpoint: revocationEndpoint }
+  const requests = await TokenRequests.of(server, loginHttp(runtime, isLoopbackHost(new URL(url).hostname)))
+  return requests.revoke(client, refreshToken ?? accessToken)
+}
+
+async function failed(problem: string, exitCode: number): Promise<number> {
+  await say('stderr', `mcps-proxy: ${escapeText(problem)}\n`)
+  return exitCode
+}

@@ -1,0 +1,79 @@
+// The page of this machine to which a browser comes back after a login (RFC 8252, section 7.3).
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { LoginError } from './login-error.js'
+
+/** Listens until the browser has come back, or `close`. */
+export class CallbackServer {
+  readonly redirectUri: string
+  /** The parameters of the first callback that has the state. */
+  readonly parameters: Promise<URLSearchParams>
+  readonly #server = createServer((request, response) => this.#answer(request, response))
+  readonly #host: string
+  readonly #startPath: string
+  #received: (parameters: URLSearchParams) => void = () => {}
+  #state: string | undefined
+  #address = ''
+
+  /** `startPath` redirects to the authorization server, so that no shell or list of processes shows the state. */
+  constructor(port: number, hostname: string, startPath: string) {
+    this.#host = `${hostname}:${port}`
+    this.#startPath = startPath
+    this.redirectUri = `http://${this.#host}/callback`
+    this.parameters = new Promise((resolve) => {
+      this.#received = resolve
+    })
+  }
+
+  get startPage(): string {
+    return `http://${this.#host}${this.#startPath}`
+  }
+
+  /** @throws LoginError where the port is taken */
+  async listen(port: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (error: Error) =>
+        reject(new LoginError(`port ${port} is taken: ${error.message}`)),
+      )
+      this.#server.listen(port, '127.0.0.1', resolve)
+    })
+  }
+
+  /** From now on the start page leads there, and a callback with this state is the one that is awaited. */
+  expect(state: string, address: string): void {
+    this.#state = state
+    this.#address = address
+  }
+
+  close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const { pathname, searchParams } = new URL(request.url ?? '/', this.redirectUri)
+    // A page of another name, which points here by its DNS, gets nothing.
+    if (request.headers.host !== this.#host || request.method !== 'GET')
+      return page(response, 404, 'Not found.')
+    if (pathname === this.#startPath && this.#address !== '') {
+      response.writeHead(302, { location: this.#address, 'cache-control': 'no-store' }).end()
+      return
+    }
+    const state = searchParams.get('state')
+    if (pathname !== '/callback' || state === null || state !== this.#state)
+      return page(response, 404, 'This login is over, or was not started here.')
+    this.#state = undefined
+    page(response, 200, 'mcps-proxy has the answer. You can close this window.')
+    this.#received(searchParams)
+  }
+}
+
+function page(response: ServerResponse, status: number, text: string): void {
+  const headers = {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'",
+    'referrer-policy': 'no-referrer',
+  }
+  response.writeHead(status, headers).end(`<!doctype html><title>mcps-proxy</title><p>${text}</p>\n`)
+}

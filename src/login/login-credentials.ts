@@ -1,0 +1,182 @@
+// The login of one remote server, as its requests carry it.
+//
+// A login is made by `mcps-proxy login`, in another process; its file is looked at until it is there. An access token is renewed
+// before it ends, by one process for all.
+
+import { TransportError } from '../jsonrpc/errors.js'
+import type { LogLevel } from '../runtime/runtime.js'
+import type {
+  Credential,
+  CredentialRefusal,
+  CredentialVerdict,
+  HttpCredentials,
+  UnprovenRequest,
+} from '../transports/http-client/credentials.js'
+import type { LoginSettings } from '../upstream/contracts/server-config.js'
+import { bearerChallenge, scopesIn } from './challenges.js'
+import { LoginError } from './login-error.js'
+import { type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
+import { type Login, LoginStore } from './login-store.js'
+import { TokenRequests } from './token-requests.js'
+
+/** A token is not used any more this long before its end. */
+const MARGIN_MS = 10_000
+
+/** A renewal that failed is not tried again for so long, while the token is good. */
+const RENEW_AGAIN_MS = 30_000
+
+interface Held {
+  readonly login: Login
+  readonly credential: Credential
+  /** Milliseconds since 1970; Infinity where the end is not known. */
+  readonly renewAt: number
+  readonly endsAt: number
+}
+
+export class LoginCredentials implements HttpCredentials {
+  readonly #name: string
+  readonly #url: string
+  readonly #runtime: LoginRuntime
+  readonly #store: LoginStore
+  readonly #tell: (level: LogLevel, message: string) => void
+  #held: Held | undefined
+  /** Whether the file is to be looked at. */
+  #isUnsure = true
+  #renewing: Promise<Credential | undefined> | undefined
+  #failedAt = Number.NEGATIVE_INFINITY
+
+  /** `name` is that of the server in the configuration; `tell` logs, and never a token. */
+  constructor(
+    name: string,
+    url: string,
+    { folder }: LoginSettings,
+    runtime: LoginRuntime,
+    tell: (level: LogLevel, message: string) => void,
+  ) {
+    this.#name = name
+    this.#url = url
+    this.#runtime = runtime
+    this.#store = new LoginStore(folder, runtime)
+    this.#tell = tell
+  }
+
+  credential({ url }: UnprovenRequest): Credential | undefined | Promise<Credential | undefined> {
+    if (this.#isUnsure) this.#look()
+    const held = this.#held
+    if (held === undefined) return undefined
+    if (url.protocol !== 'https:' && !isLoopbackHost(url.hostname))
+      return Promise.reject(authError('tokens are only sent over https'))
+    const now = this.#runtime.wallNow()
+    if (now >= held.endsAt) return this.#renew(held)
+    if (now >= held.renewAt && now >= this.#failedAt + RENEW_AGAIN_MS)
+      this.#renew(held).catch((error: unknown) => {
+        this.#failedAt = now
+        this.#tell('warn', `its access token cannot be renewed yet: ${messageOf(error)}`)
+      })
+    return held.credential
+  }
+
+  async refused(sent: Credential | undefined, refusal: CredentialRefusal): Promise<CredentialVerdict> {
+    const challenge = bearerChallenge(refusal.challenges)
+    if (refusal.status === 403) {
+      if (sent === undefined || challenge?.get('error') !== 'insufficient_scope') return undefined
+      const scope = scopesIn(this.#held?.login.scope, challenge.get('scope')).join(' ')
+      return authError(
+        `'${this.#name}' wants more rights; run: mcps-proxy login ${this.#name} --scope '${scope}'`,
+      )
+    }
+    try {
+      this.#look()
+      if (this.#held === undefined)
+        return challenge === undefined && sent === undefined ? undefined : this.#needed()
+      // Another process has renewed the token, or logged in.
+      if (this.#held.credential.secret !== sent?.secret) return 'again'
+      return (await this.#renew(this.#held)) === undefined ? this.#needed() : 'again'
+    } catch (error) {
+      return error instanceof TransportError ? error : authError(messageOf(error))
+    }
+  }
+
+  #needed(): TransportError {
+    this.#isUnsure = true
+    return authError(`'${this.#name}' needs a login; run: mcps-proxy login ${this.#name}`)
+  }
+
+  #look(): void {
+    const login = this.#store.read(this.#url)
+    this.#isUnsure = login === undefined
+    this.#held = login && heldOf(login)
+  }
+
+  /** Undefined where only a new login helps. Rejects with TransportError. */
+  #renew(held: Held): Promise<Credential | undefined> {
+    this.#renewing ??= this.#store
+      .alone(this.#url, () => this.#renewAlone(held))
+      .catch((error: unknown) => {
+        if (error instanceof TransportError) throw error
+        throw new TransportError('TRANSPORT_TOKEN', `no token: ${messageOf(error)}`)
+      })
+      .finally(() => {
+        this.#renewing = undefined
+      })
+    return this.#renewing
+  }
+
+  /** The file may have another token by now, which another process has renewed: no refresh token is used twice. */
+  async #renewAlone({ credential: { secret } }: Held): Promise<Credential | undefined> {
+    this.#look()
+    const login = this.#held?.login
+    if (login === undefined) throw this.#needed()
+    if (login.accessToken !== secret) return this.#held?.credential
+    if (login.refreshToken === undefined) return this.#ended(login, 'it cannot be renewed')
+    const startedAt = this.#runtime.now()
+    try {
+      const { issuer, tokenEndpoint, client, refreshToken, resource } = login
+      const http = loginHttp(this.#runtime, isLoopbackHost(new URL(this.#url).hostname))
+      const requests = await TokenRequests.of({ issuer, token_endpoint: tokenEndpoint }, http)
+      const tokens = await requests.refresh(client, refreshToken, resource)
+      const now = this.#runtime.wallNow()
+      this.#store.write({
+        ...login,
+        accessToken: tokens.accessToken,
+        refreshToken: tokens.refreshToken ?? refreshToken,
+        scope: tokens.scope ?? login.scope,
+        obtainedAtMs: now,
+        expiresAtMs: tokens.expiresIn === undefined ? undefined : now + tokens.expiresIn * 1000,
+      })
+      this.#look()
+      this.#tell('debug', `its access token was renewed in ${Math.round(this.#runtime.now() - startedAt)} ms`)
+      return this.#held?.credential
+    } catch (error) {
+      if (error instanceof LoginError && error.isOver) return this.#ended(login, error.message)
+      throw error
+    }
+  }
+
+  /** The login is over. Nothing else removes one. */
+  #ended(login: Login, why: string): undefined {
+    this.#store.remove(login.url)
+    this.#held = undefined
+    this.#isUnsure = true
+    this.#tell('warn', `its login is over: ${why}; run: mcps-proxy login ${this.#name}`)
+  }
+}
+
+function heldOf(login: Login): Held {
+  const { accessToken, obtainedAtMs, expiresAtMs = Number.POSITIVE_INFINITY } = login
+  const life = expiresAtMs - obtainedAtMs
+  return {
+    login,
+    credential: { fields: ['Authorization', `Bearer ${accessToken}`], secret: accessToken },
+    renewAt: expiresAtMs - life / 5,
+    endsAt: expiresAtMs - Math.min(MARGIN_MS, life / 10),
+  }
+}
+
+function authError(why: string): TransportError {
+  return new TransportError('TRANSPORT_AUTH', `Authentication failed: ${why}`)
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

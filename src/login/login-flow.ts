@@ -1,0 +1,200 @@
+// One login, from the first refusal to the tokens (MCP, Authorization: authorization flow).
+
+import { createHash, randomBytes } from 'node:crypto'
+import { latestHandshake } from '../mcp/revisions.js'
+import { within } from '../runtime/deadline.js'
+import { write } from '../jsonrpc/text.js'
+import type { LoginSettings } from '../upstream/contracts/server-config.js'
+import { CallbackServer } from './callback-server.js'
+import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'
+import { LoginError } from './login-error.js'
+import { type LoginHttp, type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
+import type { Login, LoginStore } from './login-store.js'
+import { type LoginPlace, findLogin, textsIn } from './metadata.js'
+import { type LoginClient, TokenRequests } from './token-requests.js'
+
+/** The server that wants a login. */
+export interface LoginTarget extends LoginSettings {
+  readonly url: string
+  /** Scopes to ask for in addition. */
+  readonly moreScopes: string | undefined
+}
+
+/** The person who logs in. */
+export interface LoginPerson {
+  /** Shows the person where the login takes place: our start page, and the address that it leads to. */
+  show(startPage: string, address: string): Promise<void>
+  /** The address to which the browser was sent, where the person pastes that; undefined waits for the browser alone. */
+  readonly pasted?: Promise<string>
+}
+
+/** A person has this long. */
+const LOGIN_MS = 600_000
+
+/** Ports for callbacks, of which an address of a server always gets the same (RFC 6335: dynamic ports). */
+const FIRST_PORT = 49_152
+const PORTS = 16_000
+
+/** Logs in, and stores the tokens. @throws LoginError */
+export async function logIn(
+  target: LoginTarget,
+  store: LoginStore,
+  runtime: LoginRuntime,
+  person: LoginPerson,
+): Promise<Login> {
+  const url = new URL(target.url)
+  const http = loginHttp(runtime, isLoopbackHost(url.hostname))
+  const challenge = await wantedLogin(url, http)
+  const place = await findLogin(url, challenge, http, target)
+  const requests = await TokenRequests.of(place.server, http)
+  const port =
+    target.callbackPort ??
+    FIRST_PORT + (createHash('sha256').update(target.url).digest().readUInt32BE() % PORTS)
+  const server = await openCallback(port, target)
+  try {
+    const client = await clientFor(target, place, requests, server, store.read(target.url))
+    const tokens = await authorize({ target, challenge, place, client, requests, server, person, runtime })
+    const login = loginOf(target, place, client, tokens, runtime.wallNow())
+    await store.alone(target.url, async () => store.write(login))
+    return login
+  } finally {
+    server.close()
+  }
+}
+
+/** What the server says of the login that it wants; undefined where it does not say. @throws LoginError where it wants none */
+async function wantedLogin(url: URL, http: LoginHttp): Promise<BearerChallenge | undefined> {
+  const params = {
+    protocolVersion: latestHandshake.version,
+    capabilities: {},
+    clientInfo: { name: 'mcps-proxy', version: '1' },
+  }
+  const response = await http(url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+    body: write({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+  })
+  const { status } = response
+  if (status === 401 || status === 403) return bearerChallenge(response.all('www-authenticate'))
+  throw new LoginError(
+    status < 300
+      ? 'the server answers without a login'
+      : `the server answered HTTP ${status} to a request without a login`,
+  )
+}
+
+async function openCallback(port: number, { callbackPort }: LoginTarget): Promise<CallbackServer> {
+  const startPath = `/login/${randomBytes(16).toString('hex')}`
+  // A port that is configured belongs to a client that was registered with this name.
+  const hostname = callbackPort === undefined ? '127.0.0.1' : 'localhost'
+  for (let next = port; ; next++) {
+    const server = new CallbackServer(next, hostname, startPath)
+    try {
+      await server.listen(next)
+      return server
+    } catch (error) {
+      server.close()
+      if (callbackPort !== undefined || next >= port + 10) throw error
+    }
+  }
+}
+
+async function clientFor(
+  { clientId, clientSecret }: LoginTarget,
+  { server: { issuer } }: LoginPlace,
+  requests: TokenRequests,
+  { redirectUri }: CallbackServer,
+  last: Login | undefined,
+): Promise<LoginClient> {
+  if (clientId !== undefined) return requests.configured(clientId, clientSecret)
+  const isSame = last?.issuer === issuer && last.redirectUri === redirectUri && last.isRegistered
+  return isSame ? last.client : requests.register(redirectUri)
+}
+
+interface Authorization {
+  readonly target: LoginTarget
+  readonly challenge: BearerChallenge | undefined
+  readonly place: LoginPlace
+  readonly client: LoginClient
+  readonly requests: TokenRequests
+  readonly server: CallbackServer
+  readonly person: LoginPerson
+  readonly runtime: LoginRuntime
+}
+
+type Given = Awaited<ReturnType<TokenRequests['exchange']>> & {
+  readonly asked: string
+  readonly redirectUri: string
+}
+
+async function authorize(of: Authorization): Promise<Given> {
+  const { target, challenge, place, client, requests, server, person, runtime } = of
+  const { verifier, challenge: codeChallenge, state } = await requests.secrets()
+  const { redirectUri } = server
+  const resource = target.resource === false ? undefined : (target.resource ?? place.resource)
+  const scope = scopeOf(target, challenge, place)
+  const address = new URL(place.server.authorization_endpoint ?? '')
+  const parameters = {
+    response_type: 'code',
+    client_id: client.id,
+    redirect_uri: redirectUri,
+    state,
+    code_challenge: codeChallenge,
+    code_challenge_method: 'S256',
+    ...(resource !== undefined && { resource }),
+    ...(scope !== '' && { scope }),
+  }
+  for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value)
+  server.expect(state, address.href)
+  await person.show(server.startPage, address.href)
+  const pasted = person.pasted?.then((text) => parametersIn(text))
+  const callback = await within(
+    Promise.race([server.parameters, ...(pasted ? [pasted] : [])]),
+    LOGIN_MS,
+    runtime,
+  )
+  if (callback === undefined) throw new LoginError(`nobody logged in within ${LOGIN_MS / 60_000} minutes`)
+  const tokens = await requests.exchange(client, callback, { state, verifier, redirectUri, resource })
+  return { ...tokens, asked: scope, redirectUri }
+}
+
+/** What the server asks for, else all that it offers; `offline_access` where that gives a token to refresh with. */
+function scopeOf(target: LoginTarget, challenge: BearerChallenge | undefined, place: LoginPlace): string {
+  const wanted = target.scope ?? challenge?.get('scope') ?? place.scopes?.join(' ')
+  const offline = textsIn(place.server.scopes_supported).includes('offline_access')
+    ? 'offline_access'
+    : undefined
+  const scopes = scopesIn(wanted, target.moreScopes)
+  return scopes.length === 0 ? '' : scopesIn(scopes.join(' '), offline).join(' ')
+}
+
+function parametersIn(text: string): URLSearchParams {
+  if (!URL.canParse(text.trim()))
+    throw new LoginError('that is no address; paste the whole address to which the browser was sent')
+  return new URL(text.trim()).searchParams
+}
+
+function loginOf(
+  target: LoginTarget,
+  place: LoginPlace,
+  client: LoginClient,
+  given: Given,
+  now: number,
+): Login {
+  const { server, resource } = place
+  return {
+    url: target.url,
+    resource: target.resource === false ? undefined : (target.resource ?? resource),
+    issuer: server.issuer,
+    tokenEndpoint: server.token_endpoint ?? '',
+    revocationEndpoint: server.revocation_endpoint,
+    client,
+    isRegistered: target.clientId === undefined,
+    redirectUri: given.redirectUri,
+    accessToken: given.accessToken,
+    refreshToken: given.refreshToken,
+    scope: given.scope ?? (given.asked === '' ? undefined : given.asked),
+    obtainedAtMs: now,
+    expiresAtMs: given.expiresIn === undefined ? undefined : now + given.expiresIn * 1000,
+  }
+}

@@ -1,0 +1,97 @@
+// Requests to the servers of a login: authorization servers, and the metadata of the resource.
+//
+// They go the way of all requests to remote servers, through the proxy of the environment, with the reader of HTTP that
+// the transport has. No redirect is followed, since a token request must not go where another server points.
+
+import { Buffer } from 'node:buffer'
+import { within } from '../runtime/deadline.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { HttpAgent } from '../transports/http-client/agent.js'
+import { type HttpAnswer, readWhole } from '../transports/http-client/answer.js'
+import { connectorFor } from '../transports/http-client/connect.js'
+import { proxyFor } from '../transports/http-client/proxy-choice.js'
+import { LoginError } from './login-error.js'
+
+/** An answer of an authorization server is some hundred bytes, its metadata some thousand. */
+const BODY_BYTES_MAX = 256 * 1024
+
+const ANSWER_MS = 10_000
+
+const limits = { socketsMax: 1, idleSocketsMax: 0, idleSocketMs: 0 }
+
+export interface LoginRequest {
+  readonly method?: 'GET' | 'POST'
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+}
+
+export interface LoginResponse {
+  readonly status: number
+  /** Every field of this name, which is in lower case. */
+  all(name: string): readonly string[]
+  readonly text: string
+}
+
+/** Makes one request. @throws LoginError */
+export type LoginHttp = (url: URL, request?: LoginRequest) => Promise<LoginResponse>
+
+export type LoginRuntime = Pick<Runtime, 'env' | 'now' | 'wallNow' | 'setTimer' | 'connect'>
+
+/** `isNear` says that the server itself is on this machine: only then may the others be. */
+export function loginHttp(runtime: LoginRuntime, isNear: boolean): LoginHttp {
+  return async (url, request = {}) => {
+    const isLoopback = isLoopbackHost(url.hostname)
+    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback))
+      throw new LoginError(`${url.origin} is not asked: a login needs https`)
+    if (isLoopback && !isNear)
+      throw new LoginError(`${url.origin} is not asked: a remote server points to this machine`)
+    const proxy = proxyFor(url, { own: undefined, env: runtime.env })
+    const agent = new HttpAgent(url, limits, await connectorFor(url, { proxy, connect: runtime.connect }))
+    try {
+      const response = await within(exchange(agent, url, request), ANSWER_MS, runtime)
+      if (response === undefined)
+        throw new LoginError(`${url.host} did not answer within ${ANSWER_MS / 1000} s`)
+      return response
+    } finally {
+      agent.destroy()
+    }
+  }
+}
+
+export function isLoopbackHost(hostname: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+}
+
+function exchange(
+  agent: HttpAgent,
+  url: URL,
+  { method = 'GET', headers = {}, body }: LoginRequest,
+): Promise<LoginResponse> {
+  const bytes = body === undefined ? undefined : Buffer.from(body)
+  const fields = {
+    Host: url.host,
+    Accept: 'application/json',
+    'User-Agent': 'mcps-proxy',
+    ...headers,
+    ...(bytes !== undefined && { 'Content-Length': String(bytes.length) }),
+    Connection: 'close',
+  }
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}\r\n`
+  return new Promise((resolve, reject) => {
+    const failed = (why: string): void => reject(new LoginError(`${url.host} cannot be reached: ${why}`))
+    agent.request(head, bytes, {
+      gets: () => undefined,
+      connected: () => undefined,
+      sent: () => undefined,
+      failed: (error) => failed(error.message),
+      responded: (answer: HttpAnswer) =>
+        readWhole(answer, BODY_BYTES_MAX, (whole, why) => {
+          if (whole === undefined)
+            return failed(why === 'too-large' ? 'its answer is too large' : 'its answer was cut')
+          const text = Buffer.concat(whole.parts()).toString('utf8')
+          resolve({ status: answer.status, all: (name) => answer.all(name), text })
+        }),
+    })
+  })
+}

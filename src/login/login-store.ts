@@ -1,0 +1,185 @@
+// Logins at rest: one file for each address of a server, which all processes of this user share.
+//
+// Whoever refreshes holds the lock of the file, and reads it again first: no refresh token is used twice.
+
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  closeSync,
+  fsyncSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { write } from '../jsonrpc/text.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { errorCode } from '../text/error-text.js'
+import { LoginError } from './login-error.js'
+import { membersIn } from './metadata.js'
+import type { LoginClient } from './token-requests.js'
+
+/** A login to one server. */
+export interface Login {
+  /** The address of the server; a changed address is another server. */
+  readonly url: string
+  readonly resource: string | undefined
+  readonly issuer: string
+  readonly tokenEndpoint: string
+  readonly revocationEndpoint: string | undefined
+  readonly client: LoginClient
+  /** Whether the proxy has registered the client itself. */
+  readonly isRegistered: boolean
+  readonly redirectUri: string
+  readonly accessToken: string
+  readonly refreshToken: string | undefined
+  readonly scope: string | undefined
+  /** Milliseconds since 1970. */
+  readonly obtainedAtMs: number
+  readonly expiresAtMs: number | undefined
+}
+
+/** A refresh takes 10 s at most; a lock that is older was left by a process that was killed. */
+const LOCK_MS_MAX = 30_000
+
+const LOCK_LOOK_MS = 50
+
+type StoreRuntime = Pick<Runtime, 'wallNow' | 'setTimer'>
+
+export class LoginStore {
+  readonly #folder: string
+  readonly #runtime: StoreRuntime
+
+  constructor(folder: string, runtime: StoreRuntime) {
+    this.#folder = folder
+    this.#runtime = runtime
+  }
+
+  /** Undefined where there is none. @throws LoginError for a file that others may read */
+  read(url: string): Login | undefined {
+    return this.#readFile(this.#pathOf(url))
+  }
+
+  all(): Login[] {
+    try {
+      const names = readdirSync(this.#folder).filter((name) => name.endsWith('.json'))
+      return names.flatMap((name) => this.#readFile(join(this.#folder, name)) ?? [])
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return []
+      throw error
+    }
+  }
+
+  write(login: Login): void {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+    const path = this.#pathOf(login.url)
+    const draft = `${path}.${process.pid}.tmp`
+    const file = openSync(draft, 'w', 0o600)
+    try {
+      writeFileSync(file, `${write(login)}\n`)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(draft, path)
+  }
+
+  remove(url: string): void {
+    rmSync(this.#pathOf(url), { force: true })
+  }
+
+  /** Runs alone among all processes, for this address. */
+  async alone<T>(url: string, run: () => Promise<T>): Promise<T> {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+    const path = `${this.#pathOf(url)}.lock`
+    const mark = `${process.pid} ${randomUUID()}`
+    while (!take(path, mark)) {
+      if (!this.#freeStale(path))
+        await new Promise<void>((resolve) => void this.#runtime.setTimer(LOCK_LOOK_MS, resolve))
+    }
+    try {
+      return await run()
+    } finally {
+      if (textOf(path) === mark) rmSync(path, { force: true })
+    }
+  }
+
+  /** Removes the lock of a process that has ended; true when one was removed. */
+  #freeStale(path: string): boolean {
+    const held = textOf(path)
+    if (held === undefined) return true
+    const age = this.#runtime.wallNow() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity)
+    if (age < LOCK_MS_MAX && isAlive(Number(held.split(' ')[0]))) return false
+    const aside = `${path}.${randomUUID()}`
+    try {
+      renameSync(path, aside)
+      // Another process was faster, and the lock is a new one.
+      if (textOf(aside) !== held) linkSync(aside, path)
+    } catch {
+      // It is gone, or taken again, which the next look sees.
+    }
+    rmSync(aside, { force: true })
+    return true
+  }
+
+  #readFile(path: string): Login | undefined {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats === undefined) return undefined
+    if (process.platform !== 'win32' && (stats.mode & 0o077) !== 0)
+      throw new LoginError(`${path} holds tokens, and others may read it: run chmod 600 on it`)
+    const text = textOf(path)
+    const value: unknown = text === undefined ? undefined : membersIn(text)
+    return isLogin(value) ? value : undefined
+  }
+
+  #pathOf(url: string): string {
+    return join(this.#folder, `${createHash('sha256').update(url).digest('hex')}.json`)
+  }
+}
+
+function take(path: string, mark: string): boolean {
+  try {
+    writeFileSync(path, mark, { flag: 'wx', mode: 0o600 })
+    return true
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false
+    throw error
+  }
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return errorCode(error) !== 'ESRCH'
+  }
+}
+
+function isLogin(value: unknown): value is Login {
+  if (typeof value !== 'object' || value === null) return false
+  const { url, issuer, tokenEndpoint, client, accessToken, obtainedAtMs }: Record<string, unknown> = {
+    ...value,
+  }
+  return (
+    [url, issuer, tokenEndpoint, accessToken].every((each) => typeof each === 'string') &&
+    typeof obtainedAtMs === 'number' &&
+    typeof client === 'object' &&
+    client !== null &&
+    'id' in client
+  )
+}

@@ -1,0 +1,153 @@
+// Where a login takes place: the metadata of the resource (RFC 9728), and of its authorization server (RFC 8414).
+//
+// MCP, Authorization: authorization server discovery. Identifiers are compared character by character.
+
+import type { AuthorizationServer } from 'oauth4webapi'
+import { parse } from '../jsonrpc/text.js'
+import { latestHandshake } from '../mcp/revisions.js'
+import type { BearerChallenge } from './challenges.js'
+import { LoginError } from './login-error.js'
+import type { LoginHttp } from './login-http.js'
+
+/** A server that wants a login, and where that takes place. */
+export interface LoginPlace {
+  /** The `resource` of requests for tokens (RFC 8707). */
+  readonly resource: string
+  readonly server: AuthorizationServer
+  /** What the resource offers; undefined where it does not say. */
+  readonly scopes: readonly string[] | undefined
+}
+
+/** What the configuration says of it. */
+export interface LoginWish {
+  /** The authorization server, where there are several. */
+  readonly issuer: string | undefined
+  /** The address of its metadata. */
+  readonly metadataUrl: string | undefined
+}
+
+/** @throws LoginError */
+export async function findLogin(
+  url: URL,
+  challenge: BearerChallenge | undefined,
+  http: LoginHttp,
+  { issuer: wanted, metadataUrl }: LoginWish,
+): Promise<LoginPlace> {
+  const found = await resourceMetadata(url, challenge, http)
+  const resource = found === undefined ? url.origin : resourceOf(found, url)
+  const issuers = textsIn(found?.['authorization_servers'])
+  const issuer = wanted ?? issuers[0] ?? url.origin
+  if (wanted !== undefined && issuers.length > 0 && !issuers.includes(wanted))
+    throw new LoginError(`the server names ${issuers.join(' and ')} for its login, and not ${wanted}`)
+  const server = await serverMetadata(issuer, metadataUrl, http, issuers.length === 0 && wanted === undefined)
+  const scopes = found?.['scopes_supported']
+  return { resource, server, scopes: Array.isArray(scopes) ? textsIn(scopes) : undefined }
+}
+
+async function resourceMetadata(
+  url: URL,
+  challenge: BearerChallenge | undefined,
+  http: LoginHttp,
+): Promise<Members | undefined> {
+  const named = challenge?.get('resource_metadata')
+  if (named !== undefined) {
+    if (!URL.canParse(named)) throw new LoginError('the server names an address of its metadata that is none')
+    const found = await membersAt(new URL(named), http)
+    if (found === undefined) throw new LoginError(`there is no metadata of the server at ${named}`)
+    return found
+  }
+  const root = `${url.origin}/.well-known/oauth-protected-resource`
+  const path = url.pathname === '/' ? '' : url.pathname
+  for (const each of new Set([`${root}${path}`, root])) {
+    const found = await membersAt(new URL(each), http)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** A resource is the server's address, its origin, or a path above it; anything else is the metadata of another server. */
+function resourceOf(metadata: Members, url: URL): string {
+  const resource = metadata['resource']
+  if (typeof resource !== 'string' || !URL.canParse(resource))
+    throw new LoginError('the metadata of the server names no resource')
+  const { origin, pathname } = new URL(resource)
+  const folder = pathname.endsWith('/') ? pathname : `${pathname}/`
+  if (origin !== url.origin || !`${url.pathname}/`.startsWith(folder))
+    throw new LoginError(`the metadata of the server is that of '${resource}'`)
+  return resource
+}
+
+/** The places of the metadata of an issuer, in the order in which they are tried (MCP, Authorization). */
+function placesOf(issuer: URL): string[] {
+  const path = issuer.pathname.replace(/\/$/, '')
+  const [oauth, openid] = ['oauth-authorization-server', 'openid-configuration']
+  const first = [oauth, openid].map((name) => `${issuer.origin}/.well-known/${name}${path}`)
+  return path === '' ? first : [...first, `${issuer.origin}${path}/.well-known/${openid}`]
+}
+
+async function serverMetadata(
+  issuer: string,
+  metadataUrl: string | undefined,
+  http: LoginHttp,
+  isGuess: boolean,
+): Promise<AuthorizationServer> {
+  if (!URL.canParse(issuer)) throw new LoginError(`the authorization server '${issuer}' has no address`)
+  for (const place of metadataUrl === undefined ? placesOf(new URL(issuer)) : [metadataUrl]) {
+    const found = await membersAt(new URL(place), http)
+    if (found !== undefined) return checked(found, issuer)
+  }
+  if (isGuess) return withoutMetadata(issuer)
+  throw new LoginError(`there is no metadata of ${issuer}`)
+}
+
+/** A server of 2025-03-26 without metadata has these endpoints (MCP 2025-03-26, Authorization: fallbacks). */
+function withoutMetadata(issuer: string): AuthorizationServer {
+  const at = (path: string): string => new URL(path, issuer).href
+  return {
+    issuer,
+    authorization_endpoint: at('/authorize'),
+    token_endpoint: at('/token'),
+    registration_endpoint: at('/register'),
+    code_challenge_methods_supported: ['S256'],
+  }
+}
+
+function checked(metadata: Members, issuer: string): AuthorizationServer {
+  if (metadata['issuer'] !== issuer)
+    throw new LoginError(`the metadata of ${issuer} names the issuer '${String(metadata['issuer'])}'`)
+  if (!textsIn(metadata['code_challenge_methods_supported']).includes('S256'))
+    throw new LoginError(`${issuer} has no PKCE method S256`)
+  for (const name of ['authorization_endpoint', 'token_endpoint']) {
+    const endpoint = metadata[name]
+    if (typeof endpoint !== 'string' || !/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint))
+      throw new LoginError(`the metadata of ${issuer} has no usable ${name}`)
+  }
+  return { ...metadata, issuer }
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+/** The object at an address; undefined where there is none. */
+async function membersAt(url: URL, http: LoginHttp): Promise<Members | undefined> {
+  const { status, text } = await http(url, { headers: { 'MCP-Protocol-Version': latestHandshake.version } })
+  if (status !== 200) return undefined
+  return membersIn(text)
+}
+
+/** Undefined for what is no JSON object. */
+export function membersIn(text: string): Members | undefined {
+  try {
+    const value = parse(text)
+    return isMembers(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+}

@@ -1,0 +1,247 @@
+// Requests to an authorization server: registration, codes, tokens. The one file that knows `oauth4webapi`.
+//
+// Answers are mended before that library reads them, since servers of large providers break the rules that it keeps:
+// a null for an absent member, no `token_type`, an error with status 200, a registration with status 200.
+
+import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
+import { parse, write } from '../jsonrpc/text.js'
+import { LoginError } from './login-error.js'
+import type { LoginHttp, LoginResponse } from './login-http.js'
+import { membersIn, textsIn } from './metadata.js'
+
+/** The proxy as a client of one authorization server. */
+export interface LoginClient {
+  readonly id: string
+  readonly secret: string | undefined
+  /** How it authenticates at the token endpoint (RFC 8414, section 2). */
+  readonly method: 'none' | 'client_secret_basic' | 'client_secret_post'
+}
+
+export interface Tokens {
+  readonly accessToken: string
+  readonly refreshToken: string | undefined
+  /** In seconds, from now on; undefined where the server does not say. */
+  readonly expiresIn: number | undefined
+  readonly scope: string | undefined
+}
+
+type Library = typeof import('oauth4webapi')
+
+/** Makes the requests of one login. */
+export class TokenRequests {
+  readonly #server: AuthorizationServer
+  readonly #http: LoginHttp
+  readonly #library: Library
+
+  private constructor(server: AuthorizationServer, http: LoginHttp, library: Library) {
+    this.#server = server
+    this.#http = http
+    this.#library = library
+  }
+
+  static async of(server: AuthorizationServer, http: LoginHttp): Promise<TokenRequests> {
+    return new TokenRequests(server, http, await import('oauth4webapi'))
+  }
+
+  get host(): string {
+    return new URL(this.#server.issuer).host
+  }
+
+  /** Registers the proxy (RFC 7591). @throws LoginError */
+  async register(redirectUri: string): Promise<LoginClient> {
+    const { registration_endpoint: endpoint } = this.#server
+    if (endpoint === undefined)
+      throw new LoginError(`${this.host} registers no clients: set auth.clientId to the id of a client there`)
+    const supported = textsIn(this.#server.token_endpoint_auth_methods_supported)
+    const method = methods.find((each) => supported.includes(each)) ?? 'none'
+    const { status, text } = await this.#http(new URL(endpoint), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: write({
+        client_name: 'mcps-proxy',
+        redirect_uris: [redirectUri],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+        token_endpoint_auth_method: method,
+        application_type: 'native',
+      }),
+    })
+    const members = membersIn(text)
+    const id = members?.['client_id']
+    if (status >= 300 || typeof id !== 'string') throw this.#refused('registration', status, text)
+    const secret = members?.['client_secret']
+    const given = methods.find((each) => each === members?.['token_endpoint_auth_method']) ?? method
+    return typeof secret === 'string' && secret !== ''
+      ? { id, secret, method: given === 'none' ? 'client_secret_basic' : given }
+      : { id, secret: undefined, method: 'none' }
+  }
+
+  /** The client that the configuration names. */
+  configured(id: string, secret: string | undefined): LoginClient {
+    const supported = textsIn(this.#server.token_endpoint_auth_methods_supported)
+    const withSecret = supported.includes('client_secret_basic') || !supported.includes('client_secret_post')
+    return {
+      id,
+      secret,
+      method: secret === undefined ? 'none' : withSecret ? 'client_secret_basic' : 'client_secret_post',
+    }
+  }
+
+  /** Verifier and challenge (RFC 7636), and a state: in memory only. */
+  async secrets(): Promise<{
+    readonly verifier: string
+    readonly challenge: string
+    readonly state: string
+  }> {
+    const verifier = this.#library.generateRandomCodeVerifier()
+    const challenge = await this.#library.calculatePKCECodeChallenge(verifier)
+    return { verifier, challenge, state: this.#library.generateRandomState() }
+  }
+
+  /** The code for tokens, from the parameters of the callback. @throws LoginError */
+  async exchange(
+    client: LoginClient,
+    callback: URLSearchParams,
+    asked: { state: string; verifier: string; redirectUri: string; resource: string | undefined },
+  ): Promise<Tokens> {
+    const { validateAuthResponse, authorizationCodeGrantRequest, processAuthorizationCodeResponse } =
+      this.#library
+    // The library passes an issuer with a slash behind it (RFC 9207, section 2.4: compared as it is).
+    const issuer = callback.get('iss')
+    if (issuer !== null && issuer !== this.#server.issuer)
+      throw new LoginError('the answer is that of another authorization server')
+    return this.#said(async () => {
+      const params = validateAuthResponse(this.#server, libraryClient(client), callback, asked.state)
+      const response = await authorizationCodeGrantRequest(
+        this.#server,
+        libraryClient(client),
+        this.#proof(client),
+        params,
+        asked.redirectUri,
+        asked.verifier,
+        this.#options(asked.resource),
+      )
+      return processAuthorizationCodeResponse(this.#server, libraryClient(client), response)
+    })
+  }
+
+  /** @throws LoginError, which says whether the server does not accept the refresh token any more */
+  async refresh(client: LoginClient, refreshToken: string, resource: string | undefined): Promise<Tokens> {
+    const { refreshTokenGrantRequest, processRefreshTokenResponse } = this.#library
+    return this.#said(async () => {
+      const response = await refreshTokenGrantRequest(
+        this.#server,
+        libraryClient(client),
+        this.#proof(client),
+        refreshToken,
+        this.#options(resource),
+      )
+      return processRefreshTokenResponse(this.#server, libraryClient(client), response)
+    })
+  }
+
+  /** Tells the server that a token is not used any more (RFC 7009); false where it takes none back. */
+  async revoke(client: LoginClient, token: string): Promise<boolean> {
+    if (this.#server.revocation_endpoint === undefined) return false
+    const { revocationRequest } = this.#library
+    const response = await revocationRequest(
+      this.#server,
+      libraryClient(client),
+      this.#proof(client),
+      token,
+      this.#options(undefined),
+    )
+    return response.ok
+  }
+
+  #proof({ secret = '', method }: LoginClient): ClientAuth {
+    const { None, ClientSecretBasic, ClientSecretPost } = this.#library
+    if (method === 'none') return None()
+    return method === 'client_secret_basic' ? ClientSecretBasic(secret) : ClientSecretPost(secret)
+  }
+
+  #options(resource: string | undefined): TokenOptions {
+    const { customFetch, allowInsecureRequests } = this.#library
+    return {
+      // `LoginHttp` decides about addresses: http is for this machine alone.
+      [allowInsecureRequests]: true,
+      [customFetch]: async (url: string, { headers, body }: FetchTerms) => {
+        const text = body instanceof URLSearchParams ? body.toString() : ''
+        return mended(await this.#http(new URL(url), { method: 'POST', headers, body: text }))
+      },
+      ...(resource !== undefined && { additionalParameters: { resource } }),
+    }
+  }
+
+  async #said(run: () => Promise<LibraryTokens>): Promise<Tokens> {
+    try {
+      const {
+        access_token: accessToken,
+        refresh_token: refreshToken,
+        expires_in: expiresIn,
+        scope,
+      } = await run()
+      return { accessToken, refreshToken, expiresIn, scope }
+    } catch (error) {
+      throw error instanceof LoginError ? error : this.#failure(error)
+    }
+  }
+
+  /** Errors of the library hold requests and answers; only the codes of OAuth are told. */
+  #failure(error: unknown): LoginError {
+    const code = memberOf(error, 'error')
+    const description = memberOf(error, 'error_description')
+    if (typeof code !== 'string')
+      return new LoginError(
+        `${this.host} gave no tokens: ${error instanceof Error ? error.message : String(error)}`,
+      )
+    const words =
+      typeof description === 'string' ? `${code}: ${description.slice(0, SHOWN_LENGTH_MAX)}` : code
+    const message = `${words} (${this.host})`
+    return new LoginError(message, code === 'invalid_grant')
+  }
+
+  #refused(what: string, status: number, text: string): LoginError {
+    const code = membersIn(text)?.['error']
+    return new LoginError(`${what}: ${typeof code === 'string' ? code : `HTTP ${status}`} (${this.host})`)
+  }
+}
+
+/** Of what an authorization server says about a refusal. */
+const SHOWN_LENGTH_MAX = 300
+
+const methods = ['none', 'client_secret_basic', 'client_secret_post'] as const
+
+type LibraryTokens = Awaited<ReturnType<Library['processRefreshTokenResponse']>>
+
+/** Of the fetch of the library. */
+interface FetchTerms {
+  readonly headers: Record<string, string>
+  readonly body?: unknown
+}
+
+type TokenOptions = NonNullable<Parameters<Library['refreshTokenGrantRequest']>[4]>
+
+function libraryClient({ id }: LoginClient): Client {
+  return { client_id: id }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+/** The answer as the library accepts it; what is no JSON passes as it came. */
+function mended({ status, text }: LoginResponse): Response {
+  const members = membersIn(text)
+  if (members === undefined) return new Response(text, { status })
+  const kept = Object.entries(members).filter(([name, value]) => value !== null && name !== 'id_token')
+  const clean: Record<string, unknown> = Object.fromEntries(kept)
+  const isError = 'error' in clean
+  if (!isError && 'access_token' in clean && typeof clean['token_type'] !== 'string')
+    clean['token_type'] = 'bearer'
+  if (typeof clean['expires_in'] === 'string') clean['expires_in'] = parse(clean['expires_in'])
+  return new Response(write(clean), {
+    status: isError && status < 400 ? 400 : status === 201 ? 200 : status,
+    headers: { 'content-type': 'application/json' },
+  })
+}

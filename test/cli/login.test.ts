@@ -1,0 +1,140 @@
+// `login`, `logins` and `logout`, as a person types them, and proxies that run meanwhile.
+
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, describe, test } from 'node:test'
+import { parseArguments } from '../../src/cli/args.js'
+import { at, parsed, textAt } from '../integration/support/json.js'
+import { cli } from '../integration/support/programs.js'
+import { configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
+import { until, untilAnswered } from '../integration/support/waiting.js'
+import { AuthorizationServer } from '../login/authorization-server.js'
+
+interface Place {
+  readonly server: AuthorizationServer
+  readonly config: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** A server that wants a login, and a browser that logs in. */
+async function place(t: TestContext): Promise<Place> {
+  const server = await new AuthorizationServer().listen()
+  t.after(() => server.close())
+  const home = scratch(t)
+  const browser = join(home, 'browser.mjs')
+  writeFileSync(browser, `#!${process.execPath}\nawait fetch(process.argv[2])\n`)
+  chmodSync(browser, 0o755)
+  const config = configFile(t, { guarded: { url: server.url }, local: { command: 'x' } })
+  return { server, config, env: { ...process.env, HOME: home, BROWSER: browser } }
+}
+
+/** Where a browser is sent that cannot reach this machine. */
+async function redirectOf(address: string): Promise<string> {
+  return (await fetch(address, { redirect: 'manual' })).headers.get('location') ?? ''
+}
+
+interface Printed {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+function run(
+  { config, env }: Place,
+  args: readonly string[],
+  input?: (err: string) => Promise<string> | undefined,
+): Promise<Printed> {
+  return new Promise((resolve) => {
+    const words = args[0] === 'logins' ? args : [...args, '--config', config]
+    const child = execFile(process.execPath, [cli, ...words], { env }, (_, out, err) =>
+      resolve({ code: child.exitCode ?? -1, out, err }),
+    )
+    let said = ''
+    child.stderr?.on('data', (chunk: string) => {
+      said += chunk
+      void input?.(said)?.then((answer) => child.stdin?.end(`${answer}\n`))
+    })
+  })
+}
+
+describe('login', () => {
+  test('is made in the browser, is listed, and is taken back', async (t) => {
+    const here = await place(t)
+    const before = await run(here, ['call', 'guarded__hello'])
+    assert.match(before.err, /'guarded' needs a login; run: mcps-proxy login guarded/)
+    const { code, out, err } = await run(here, ['login', 'guarded'])
+    assert.deepEqual([code, err.includes('/login/')], [0, true])
+    assert.match(out, /^guarded: logged in at 127\.0\.0\.1:\d+, and it is renewed by itself\n$/)
+    assert.equal((await run(here, ['call', 'guarded__hello'])).out, 'hi\n')
+    const logins = await run(here, ['logins', '--json'])
+    assert.deepEqual(
+      [at(parsed(logins.out), 'url'), at(parsed(logins.out), 'scope')],
+      [here.server.url, 'read'],
+    )
+    assert.doesNotMatch(logins.out + err + out, /access-|refresh-/)
+    assert.match((await run(here, ['logout', 'guarded'])).out, /^guarded: logged out\n$/)
+    assert(here.server.asked.includes('POST /revoke'))
+    assert.equal((await run(here, ['logins'])).out, '')
+    assert.match((await run(here, ['logout', 'guarded'])).err, /there is no login to 'guarded'/)
+  })
+
+  test('is made on another machine, whose address is pasted', async (t) => {
+    const here = await place(t)
+    let isSeen = false
+    const { code, out } = await run(here, ['login', 'guarded', '--no-browser'], (err) => {
+      const [address] = /http:\S+\/authorize\S+(?=\n)/.exec(err) ?? []
+      if (address === undefined || isSeen) return undefined
+      isSeen = true
+      return redirectOf(address)
+    })
+    assert.deepEqual([code, out.startsWith('guarded: logged in')], [0, true])
+  })
+
+  test('reaches a proxy that runs, without a restart; no token is in its log or recording', async (t) => {
+    const here = await place(t)
+    const record = join(scratch(t), 'session.jsonl')
+    const args = [cli, 'stdio', '--config', here.config, '--verbose', '--record', record]
+    const proxy = spawnProgram(t, process.execPath, args, { env: here.env })
+    await proxy.client.open()
+    const call = async (): Promise<unknown> => (await proxy.client.call('guarded__hello', {})).value
+    await until(() => proxy.stderr.includes('needs a login'))
+    assert.equal((await run(here, ['login', 'guarded'])).code, 0)
+    await untilAnswered(
+      async () => textAt(await call(), 'result', 'content', 0, 'text') === 'hi',
+      () => proxy.stderr,
+    )
+    here.server.expireAccess()
+    assert.equal(textAt(await call(), 'result', 'content', 0, 'text'), 'hi')
+    assert.equal(here.server.refreshes, 1)
+    assert.equal(await proxy.finish(), 0)
+    assert.doesNotMatch(proxy.stderr + readFileSync(record, 'utf8'), /access-|refresh-/)
+  })
+
+  const mistakes: readonly [string, RegExp][] = [
+    ['login', /login needs the name or the address of a server; for example: mcps-proxy login linear/],
+    ['login a b', /login takes one server/],
+    ['logins a', /logins takes no name/],
+    ['logout a --scope x', /--scope works only with login/],
+    ['login a --json', /--json works only with logins/],
+    ['login a --port 1', /--port cannot be used with login/],
+  ]
+  for (const [line, wanted] of mistakes)
+    test(`refuses: ${line}`, () => {
+      const command = parseArguments(line.split(' '))
+      assert(command.kind === 'usage')
+      assert.match(`${command.problem}; ${command.hint}`, wanted)
+    })
+
+  const unknown: readonly [string, RegExp][] = [
+    ['guarde', /no server is called "guarde"; did you mean guarded\?/],
+    ['local', /'local' is a program, and has no login/],
+  ]
+  for (const [name, wanted] of unknown)
+    test(`says why there is no login to ${name}`, async (t) => {
+      const { code, err } = await run(await place(t), ['login', name])
+      assert.equal(code, 2)
+      assert.match(err, wanted)
+    })
+})

@@ -1,0 +1,253 @@
+// A remote MCP server that wants a login, and its authorization server, which is strict: every parameter is checked, a
+// code and a refresh token count once, and a refresh token that comes twice ends the login (RFC 9700, section 4.14).
+
+import assert from 'node:assert/strict'
+import { createHash, randomUUID } from 'node:crypto'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+export interface AuthorizationOptions {
+  /** Members that replace those of the metadata of the authorization server; undefined removes one. */
+  readonly metadata?: Readonly<Record<string, unknown>>
+  /** The same of the metadata of the resource. */
+  readonly resourceMetadata?: Readonly<Record<string, unknown>>
+  readonly challenge?: string
+  readonly expiresIn?: number
+  /** Members that replace those of an answer of the token endpoint. */
+  readonly tokenAnswer?: Readonly<Record<string, unknown>>
+  /** In place of the issuer in the callback; null leaves it out. */
+  readonly iss?: string | null
+  readonly refusesLogin?: boolean
+  /** Runs while a refresh is asked for. */
+  readonly onRefresh?: () => Promise<void>
+}
+
+interface Code {
+  readonly redirectUri: string
+  readonly challenge: string
+  readonly clientId: string
+  readonly resource: string
+  readonly scope: string
+}
+
+/** Both servers on one port of this machine. */
+export class AuthorizationServer {
+  readonly asked: string[] = []
+  readonly scopesAsked: string[] = []
+  refreshes = 0
+  reuses = 0
+  options: AuthorizationOptions
+  readonly #server = createServer((request, response) => void this.#answer(request, response))
+  readonly #clients = new Map<string, readonly string[]>()
+  readonly #codes = new Map<string, Code>()
+  readonly #access = new Set<string>()
+  readonly #refresh = new Map<string, boolean>()
+  #port = 0
+
+  constructor(options: AuthorizationOptions = {}) {
+    this.options = options
+  }
+
+  async listen(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+    const address = this.#server.address()
+    assert(typeof address === 'object' && address !== null)
+    this.#port = address.port
+    return this
+  }
+
+  close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  get issuer(): string {
+    return `${this.origin}/tenant`
+  }
+
+  get url(): string {
+    return `${this.origin}/mcp`
+  }
+
+  /** No access token is good any more; refresh tokens are. */
+  expireAccess(): void {
+    this.#access.clear()
+  }
+
+  /** No token is good any more. */
+  revokeAll(): void {
+    this.#access.clear()
+    this.#refresh.clear()
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', this.origin)
+    const body = await text(request)
+    this.asked.push(`${request.method} ${url.pathname}`)
+    switch (url.pathname) {
+      case '/mcp':
+        return this.#mcp(request, response, body)
+      case '/.well-known/oauth-protected-resource/mcp':
+        return json(response, 200, {
+          resource: this.url,
+          authorization_servers: [this.issuer],
+          scopes_supported: ['read', 'write'],
+          ...this.options.resourceMetadata,
+        })
+      case '/.well-known/oauth-authorization-server/tenant':
+        return json(response, 200, this.#metadata())
+      case '/register':
+        return this.#register(response, body)
+      case '/authorize':
+        return this.#authorize(response, url)
+      case '/token':
+        return this.#token(response, new URLSearchParams(body))
+      case '/revoke':
+        this.revokeAll()
+        return json(response, 200, {})
+      default:
+        return json(response, 404, {})
+    }
+  }
+
+  #metadata(): object {
+    const at = (path: string): string => `${this.origin}${path}`
+    return {
+      issuer: this.issuer,
+      authorization_endpoint: at('/authorize'),
+      token_endpoint: at('/token'),
+      registration_endpoint: at('/register'),
+      revocation_endpoint: at('/revoke'),
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['none'],
+      authorization_response_iss_parameter_supported: true,
+      ...this.options.metadata,
+    }
+  }
+
+  #mcp(request: IncomingMessage, response: ServerResponse, body: string): void {
+    const [, token = ''] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? []
+    if (!this.#access.has(token)) {
+      const challenge =
+        this.options.challenge ??
+        `Bearer resource_metadata="${this.origin}/.well-known/oauth-protected-resource/mcp", scope="read"`
+      response.writeHead(401, challenge === '' ? {} : { 'www-authenticate': challenge }).end('who are you?')
+      return
+    }
+    if (request.method !== 'POST') return void response.writeHead(405).end()
+    const { id, method } = Object(JSON.parse(body))
+    if (id === undefined) return void response.writeHead(202).end()
+    const results: Readonly<Record<string, unknown>> = {
+      initialize: {
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'guarded', version: '1' },
+      },
+      'tools/list': { tools: [{ name: 'hello', inputSchema: { type: 'object' } }] },
+      'tools/call': { content: [{ type: 'text', text: 'hi' }] },
+      ping: {},
+    }
+    const result = results[String(method)]
+    const error = { code: -32601, message: 'Method not found' }
+    json(response, 200, { jsonrpc: '2.0', id, ...(result === undefined ? { error } : { result }) })
+  }
+
+  #register(response: ServerResponse, body: string): void {
+    const {
+      redirect_uris: uris,
+      application_type: type,
+      token_endpoint_auth_method: method,
+    } = Object(JSON.parse(body))
+    assert(Array.isArray(uris) && type === 'native' && method === 'none')
+    const id = `client-${this.#clients.size + 1}`
+    this.#clients.set(id, uris.map(String))
+    json(response, 201, { client_id: id, redirect_uris: uris, token_endpoint_auth_method: 'none' })
+  }
+
+  #authorize(response: ServerResponse, { searchParams: asked }: URL): void {
+    const wanted = ['response_type', 'client_id', 'redirect_uri', 'state', 'code_challenge', 'resource']
+    assert.deepEqual(
+      wanted.filter((name) => asked.get(name) === null),
+      [],
+    )
+    assert.equal(asked.get('code_challenge_method'), 'S256')
+    const [redirectUri, clientId] = [asked.get('redirect_uri') ?? '', asked.get('client_id') ?? '']
+    assert(this.#clients.get(clientId)?.includes(redirectUri))
+    const scope = asked.get('scope') ?? ''
+    this.scopesAsked.push(scope)
+    const back = new URL(redirectUri)
+    back.searchParams.set('state', asked.get('state') ?? '')
+    if (this.options.iss !== null) back.searchParams.set('iss', this.options.iss ?? this.issuer)
+    if (this.options.refusesLogin === true) back.searchParams.set('error', 'access_denied')
+    else {
+      const code = randomUUID()
+      const challenge = asked.get('code_challenge') ?? ''
+      this.#codes.set(code, {
+        redirectUri,
+        challenge,
+        clientId,
+        scope,
+        resource: asked.get('resource') ?? '',
+      })
+      back.searchParams.set('code', code)
+    }
+    response.writeHead(302, { location: back.href }).end()
+  }
+
+  async #token(response: ServerResponse, asked: URLSearchParams): Promise<void> {
+    if (asked.get('resource') !== this.url) return json(response, 400, { error: 'invalid_target' })
+    if (asked.get('grant_type') === 'refresh_token') {
+      const token = asked.get('refresh_token') ?? ''
+      this.refreshes++
+      const isFresh = this.#refresh.get(token)
+      if (isFresh === false) {
+        this.reuses++
+        this.revokeAll()
+      }
+      if (isFresh !== true) return json(response, 400, { error: 'invalid_grant' })
+      this.#refresh.set(token, false)
+      await this.options.onRefresh?.()
+      return this.#grant(response, '')
+    }
+    const code = this.#codes.get(asked.get('code') ?? '')
+    this.#codes.delete(asked.get('code') ?? '')
+    const verifier = createHash('sha256')
+      .update(asked.get('code_verifier') ?? '')
+      .digest('base64url')
+    const isRight =
+      code !== undefined &&
+      code.redirectUri === asked.get('redirect_uri') &&
+      code.clientId === asked.get('client_id') &&
+      code.resource === asked.get('resource') &&
+      code.challenge === verifier
+    return isRight ? this.#grant(response, code.scope) : json(response, 400, { error: 'invalid_grant' })
+  }
+
+  #grant(response: ServerResponse, scope: string): void {
+    const [access, refresh] = [`access-${randomUUID()}`, `refresh-${randomUUID()}`]
+    this.#access.add(access)
+    this.#refresh.set(refresh, true)
+    json(response, 200, {
+      access_token: access,
+      token_type: 'Bearer',
+      expires_in: this.options.expiresIn ?? 3600,
+      refresh_token: refresh,
+      ...(scope !== '' && { scope }),
+      ...this.options.tokenAnswer,
+    })
+  }
+}
+
+function json(response: ServerResponse, status: number, value: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+}
+
+/** A person whose browser follows every redirect. */
+export async function browse(address: string): Promise<{ readonly status: number; readonly text: string }> {
+  const response = await fetch(address)
+  return { status: response.status, text: await response.text() }
+}

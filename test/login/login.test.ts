@@ -1,0 +1,237 @@
+// A login from the first refusal to the tokens, against a strict authorization server.
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, describe, test } from 'node:test'
+import { TransportError } from '../../src/jsonrpc/errors.js'
+import { LoginCredentials } from '../../src/login/login-credentials.js'
+import { LoginError } from '../../src/login/login-error.js'
+import { logIn } from '../../src/login/login-flow.js'
+import { type Login, LoginStore } from '../../src/login/login-store.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import type { LoginSettings } from '../../src/upstream/contracts/server-config.js'
+import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
+
+interface Place {
+  readonly server: AuthorizationServer
+  readonly store: LoginStore
+  readonly runtime: ReturnType<typeof realRuntime>
+  readonly settings: LoginSettings
+}
+
+async function place(t: TestContext, options: AuthorizationOptions = {}): Promise<Place> {
+  const folder = mkdtempSync(join(tmpdir(), 'mcps-login-'))
+  const server = await new AuthorizationServer(options).listen()
+  const runtime = realRuntime()
+  t.after(async () => {
+    server.close()
+    await runtime.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const settings = {
+    folder: join(folder, 'auth'),
+    clientId: undefined,
+    clientSecret: undefined,
+    scope: undefined,
+    issuer: undefined,
+    metadataUrl: undefined,
+    resource: undefined,
+    callbackPort: undefined,
+  }
+  return { server, runtime, settings, store: new LoginStore(settings.folder, runtime) }
+}
+
+function login(
+  { server, store, runtime, settings }: Place,
+  more: Partial<LoginSettings> & { readonly moreScopes?: string } = {},
+): Promise<Login> {
+  const target = { ...settings, url: server.url, moreScopes: undefined, ...more }
+  return logIn(target, store, runtime, { show: async (page) => void browse(page) })
+}
+
+function credentials({ server, settings, runtime }: Place, log: string[] = []): LoginCredentials {
+  return new LoginCredentials(
+    'guarded',
+    server.url,
+    settings,
+    runtime,
+    (_, message) => void log.push(message),
+  )
+}
+
+async function secretOf(of: LoginCredentials, { server }: Place): Promise<string | undefined> {
+  return (await of.credential({ method: 'POST', url: new URL(server.url) }))?.secret
+}
+
+const unauthorized = { status: 401, challenges: ['Bearer'] }
+
+describe('a login', () => {
+  test('gives tokens that the server takes, in a file for this user alone', async (t) => {
+    const at = await place(t)
+    const { issuer, scope, client } = await login(at)
+    assert.deepEqual([issuer, scope, client.id], [at.server.issuer, 'read', 'client-1'])
+    assert.deepEqual(at.server.scopesAsked, ['read'])
+    const [name = ''] = readdirSync(at.settings.folder)
+    assert.equal(statSync(join(at.settings.folder, name)).mode & 0o777, 0o600)
+    assert.match(readFileSync(join(at.settings.folder, name), 'utf8'), /"accessToken":"access-/)
+    // The next login is that of the same client.
+    assert.equal((await login(at, { moreScopes: 'write' })).client.id, 'client-1')
+    assert.deepEqual(at.server.scopesAsked, ['read', 'read write'])
+  })
+
+  const odd: readonly [string, AuthorizationOptions][] = [
+    ['no token_type, and nulls', { tokenAnswer: { token_type: undefined, scope: null, id_token: 'odd' } }],
+    ['expires_in as a text', { tokenAnswer: { expires_in: '3600' } }],
+    ['no challenge', { challenge: '' }],
+    ['a challenge behind another', { challenge: 'Basic realm="x, y", Bearer scope="read"' }],
+  ]
+  for (const [title, options] of odd)
+    test(`takes an answer with ${title}`, async (t) => {
+      const { expiresAtMs, obtainedAtMs } = await login(await place(t, options))
+      assert.equal((expiresAtMs ?? 0) - obtainedAtMs, 3_600_000)
+    })
+
+  const refusals: readonly [string, AuthorizationOptions, RegExp][] = [
+    [
+      'metadata of another resource',
+      { resourceMetadata: { resource: 'https://other.example/mcp' } },
+      /is that of 'https:\/\/other\.example\/mcp'/,
+    ],
+    [
+      'metadata of another issuer',
+      { metadata: { issuer: 'https://other.example' } },
+      /names the issuer 'https:\/\/other\.example'/,
+    ],
+    ['an issuer with a slash behind it', { metadata: { issuer: undefined } }, /names the issuer 'undefined'/],
+    ['no PKCE', { metadata: { code_challenge_methods_supported: ['plain'] } }, /no PKCE method S256/],
+    [
+      'an endpoint that is no address',
+      { metadata: { authorization_endpoint: 'javascript:alert(1)' } },
+      /no usable authorization_endpoint/,
+    ],
+    [
+      'no registration',
+      { metadata: { registration_endpoint: undefined } },
+      /registers no clients: set auth\.clientId/,
+    ],
+    ['the answer of another server', { iss: 'https://evil.example' }, /that of another authorization server/],
+    ['an answer without its issuer', { iss: null }, /iss/],
+    ['a refusal of the person', { refusesLogin: true }, /access_denied/],
+    [
+      'a token endpoint that fails',
+      { tokenAnswer: { access_token: undefined, error: 'server_error' } },
+      /server_error/,
+    ],
+  ]
+  for (const [title, options, wanted] of refusals)
+    test(`refuses ${title}, and keeps nothing`, async (t) => {
+      const at = await place(t, options)
+      await assert.rejects(login(at), (error) => {
+        assert(error instanceof LoginError, String(error))
+        assert.match(error.message, wanted)
+        return true
+      })
+      assert.equal(at.store.read(at.server.url), undefined)
+    })
+
+  test('refuses an issuer that the server does not name', async (t) => {
+    await assert.rejects(
+      login(await place(t), { issuer: 'https://mine.example' }),
+      /and not https:\/\/mine\.example/,
+    )
+  })
+
+  test('answers nobody but the page that it waits for', async (t) => {
+    const at = await place(t)
+    const target = { ...at.settings, url: at.server.url, moreScopes: undefined }
+    const seen: number[] = []
+    await logIn(target, at.store, at.runtime, {
+      show: async (page, address) => {
+        const back = new URL(new URL(address).searchParams.get('redirect_uri') ?? '')
+        for (const state of ['', '?state=wrong&code=x', '?code=x'])
+          seen.push((await browse(`${back.href}${state}`)).status)
+        seen.push((await browse(page.replace(/.$/, '!'))).status)
+        void browse(page)
+      },
+    })
+    assert.deepEqual(seen, [404, 404, 404, 404])
+  })
+})
+
+describe('the credentials of a server with a login', () => {
+  test('are none before the login, say what to run, and find the login of another process', async (t) => {
+    const at = await place(t)
+    const own = credentials(at)
+    assert.equal(await secretOf(own, at), undefined)
+    const verdict = await own.refused(undefined, unauthorized)
+    assert(verdict instanceof TransportError)
+    assert.equal(
+      verdict.message,
+      "Authentication failed: 'guarded' needs a login; run: mcps-proxy login guarded",
+    )
+    // A server that wants something else than a login is told of in its own words.
+    assert.equal(await own.refused(undefined, { status: 401, challenges: ['Basic realm="x"'] }), undefined)
+    const { accessToken } = await login(at)
+    assert.equal(await secretOf(own, at), accessToken)
+  })
+
+  test('are renewed once for all processes; no refresh token is used twice', async (t) => {
+    const at = await place(t)
+    await login(at)
+    const all = Array.from({ length: 20 }, () => credentials(at))
+    for (let round = 0; round < 5; round++) {
+      const secrets = await Promise.all(all.map((each) => secretOf(each, at)))
+      at.server.expireAccess()
+      const verdicts = await Promise.all(
+        all.map((each, index) => each.refused({ fields: [], secret: secrets[index] ?? '' }, unauthorized)),
+      )
+      assert.deepEqual(new Set(verdicts), new Set(['again']))
+      assert.equal(new Set(await Promise.all(all.map((each) => secretOf(each, at)))).size, 1)
+    }
+    assert.deepEqual([at.server.refreshes, at.server.reuses], [5, 0])
+  })
+
+  test('are renewed before they end', async (t) => {
+    const at = await place(t, { expiresIn: 1 })
+    const { accessToken } = await login(at)
+    const stored = at.store.read(at.server.url)
+    assert(stored !== undefined)
+    at.store.write({ ...stored, expiresAtMs: at.runtime.wallNow() - 1 })
+    const renewed = await secretOf(credentials(at), at)
+    assert.match(renewed ?? '', /^access-/)
+    assert.notEqual(renewed, accessToken)
+  })
+
+  test('end with the login, and with nothing else', async (t) => {
+    const at = await place(t)
+    const { accessToken } = await login(at)
+    const log: string[] = []
+    const own = credentials(at, log)
+    at.server.options = { tokenAnswer: { access_token: undefined, error: 'temporarily_unavailable' } }
+    const sent = { fields: [], secret: accessToken }
+    const failed = await own.refused(sent, unauthorized)
+    assert(failed instanceof TransportError)
+    assert.match(failed.message, /temporarily_unavailable/)
+    assert.notEqual(at.store.read(at.server.url), undefined)
+    at.server.revokeAll()
+    at.server.options = {}
+    const over = await own.refused(sent, unauthorized)
+    assert(over instanceof TransportError)
+    assert.match(over.message, /needs a login; run: mcps-proxy login guarded/)
+    assert.equal(at.store.read(at.server.url), undefined)
+    assert.doesNotMatch(log.join(), /access-|refresh-/)
+  })
+
+  test('name the scopes that are missing', async (t) => {
+    const at = await place(t)
+    const { accessToken } = await login(at)
+    const own = credentials(at)
+    await secretOf(own, at)
+    const challenges = ['Bearer error="insufficient_scope", scope="write"']
+    const verdict = await own.refused({ fields: [], secret: accessToken }, { status: 403, challenges })
+    assert(verdict instanceof TransportError)
+    assert.match(verdict.message, /wants more rights; run: mcps-proxy login guarded --scope 'read write'/)
+  })
+})
