@@ -81,7 +81,7 @@ export function readPage(
     const read = readItem(toLine(frame.line.subarray(item.start, item.end)), shape.key)
     if (read !== undefined) items.push(read)
   }
-  const cursor = cursorOf(frame.line, members.span('nextCursor'))
+  const cursor = cursorAt(frame.line, members.span('nextCursor'))
   return { items, cursor, ttlMs: ttlOf(frame.line, members.span('ttlMs')) }
 }
 
@@ -114,7 +114,8 @@ function ttlOf(line: Line, span: Span | undefined): number | undefined {
   return typeof ttlMs === 'number' && ttlMs >= 0 ? ttlMs : 0
 }
 
-function cursorOf(line: Line, span: Span | undefined): string | undefined {
+/** Raw JSON of a cursor, which must be a string. */
+export function cursorAt(line: Line, span: Span | undefined): string | undefined {
   if (span === undefined || line[span.start] !== QUOTE) return undefined
   return rawAt(line, span)
 }
@@ -156,8 +157,11 @@ export function listResult(
   cursor: string | undefined,
 ): Uint8Array {
   const tail = cursor === undefined ? ']}' : `],"nextCursor":${quote(cursor)}}`
-  const parts: Uint8Array[] = [Buffer.from(`{${quote(listShapes[kind].items)}:[`)]
-  items.forEach((item, index) => parts.push(...(index === 0 ? [item] : [COMMA, item])))
-  parts.push(Buffer.from(tail))
-  return Buffer.concat(parts)
+  return itemList(listShapes[kind].items, items, tail)
+}
+
+/** The raw JSON of a list of items, which `tail` ends. */
+export function itemList(member: string, items: readonly Uint8Array[], tail = ']}'): Uint8Array {
+  const parts = items.flatMap((item, at) => (at === 0 ? [item] : [COMMA, item]))
+  return Buffer.concat([Buffer.from(`{${quote(member)}:[`), ...parts, Buffer.from(tail)])
 }

@@ -6,7 +6,8 @@ import { type Line, toLine } from '../jsonrpc/line.js'
 import { OPEN_ARRAY } from '../jsonrpc/ascii.js'
 import { type Members, itemsAt, membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
-import { parse, rawAt, stringAt } from '../jsonrpc/text.js'
+import { parse, rawAt } from '../jsonrpc/text.js'
+import { cursorAt } from './lists.js'
 import { RELATED_TASK } from './meta-keys.js'
 import { resultMembers, typeNamed } from './result-type.js'
 import type { Revision } from './revisions.js'
@@ -76,9 +77,7 @@ export function readTaskPage({ line, result }: ResultFrame): TaskPage | undefine
   const span = members?.span('tasks')
   if (members === undefined || span === undefined || line[span.start] !== OPEN_ARRAY) return undefined
   const items = itemsAt(line, span).flatMap((item) => readTask(line, item) ?? [])
-  const cursor = members.span('nextCursor')
-  const isCursor = stringAt(line, cursor) !== undefined
-  return { items, cursor: isCursor && cursor !== undefined ? rawAt(line, cursor) : undefined }
+  return { items, cursor: cursorAt(line, members.span('nextCursor')) }
 }
 
 function readTask(line: Line, { start, end }: Span): TaskItem | undefined {
@@ -86,14 +85,6 @@ function readTask(line: Line, { start, end }: Span): TaskItem | undefined {
   const id = membersOf(own)?.string('taskId')
   return id === undefined ? undefined : { id, line: own }
 }
-
-/** The raw JSON of a whole list of tasks. */
-export function taskList(items: readonly Uint8Array[]): Uint8Array {
-  const parts: Uint8Array[] = items.flatMap((item, at) => (at === 0 ? [item] : [COMMA, item]))
-  return Buffer.concat([Buffer.from('{"tasks":['), ...parts, Buffer.from(']}')])
-}
-
-const COMMA = Buffer.from(',')
 
 function ttlOf(line: Line, span: Span | undefined): number {
   const ttl = span === undefined ? null : parse(rawAt(line, span))

@@ -3,12 +3,14 @@
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import { type Line, toLine } from '../../jsonrpc/line.js'
+import { membersOf } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, ClientProfile, Outcome, StatelessContext } from '../call.js'
-import type { ClientCapabilities, ServerCapabilities } from '../capabilities.js'
+import { type ClientCapabilities, type ServerCapabilities, serverCapabilities } from '../capabilities.js'
 import type { ClientNotificationRow, RequestRow } from '../methods.js'
 import type { SubscriptionFilter } from '../subscriptions.js'
 import type { Revision } from '../revisions.js'
@@ -104,6 +106,28 @@ export interface ServerFacts {
   readonly instructions: string | undefined
   /** The answer as the server wrote it, from which `recall` reads the facts again. */
   readonly handshake: Uint8Array
+}
+
+/** The facts in the answer of a server that has been opened. */
+export function factsIn(handshake: Line, revision: Revision): ServerFacts {
+  const members = membersOf(handshake)
+  return {
+    revision,
+    capabilities: serverCapabilities(handshake, members?.span('capabilities'), revision),
+    instructions: members?.string('instructions'),
+    handshake,
+  }
+}
+
+/** The result of an answer, copied out of its message. */
+export function handshakeOf({ line, result }: ResultFrame): Line {
+  return toLine(line.subarray(result.start, result.end))
+}
+
+/** Why a server cannot be opened, from its answer to the first request. */
+export function refusalOf(frame: ResponseFrame, method: string): string {
+  const { start, end } = frame.kind === 'error' ? frame.error : frame.result
+  return `it answered ${method} with ${frame.line.toString('utf8', start, end)}`
 }
 
 /** How it was found out in which era a server is spoken to. */

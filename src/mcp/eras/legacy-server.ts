@@ -2,13 +2,13 @@
 //
 // MCP 2024-11-05 to 2025-11-25, Lifecycle.
 
-import type { RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
+import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
-import { membersAt } from '../../jsonrpc/members.js'
+import { membersAt, membersOf } from '../../jsonrpc/members.js'
 import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
-import { capabilityEdits, type ClientCapabilities, serverCapabilities } from '../capabilities.js'
+import { capabilityEdits, type ClientCapabilities } from '../capabilities.js'
 import { cutNamed } from '../member-edits.js'
 import { inputMembers, requestMetaKeys } from '../meta-keys.js'
 import { handshakeRevision, handshakeRevisions, latestHandshake } from '../revisions.js'
@@ -19,7 +19,10 @@ import {
   type ServerLeg,
   type ServerSpeech,
   type ServerVoice,
+  factsIn,
+  handshakeOf,
   identityJson,
+  refusalOf,
 } from './leg.js'
 
 /** Speaks to one server; what it learns is in the facts. */
@@ -38,7 +41,7 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
         : await voice.pass(opening.frame, openingEdits(opening))
     const opened =
       answer.kind === 'error'
-        ? { kind: 'refused' as const, why: refusal(answer) }
+        ? { kind: 'refused' as const, why: refusalOf(answer, 'initialize') }
         : readHandshake(handshakeOf(answer))
     // The client gets no answer with a revision that the proxy does not speak.
     if (answer.kind === 'error' || opened.kind === 'opened') opening?.settle(passedOn(answer))
@@ -89,34 +92,15 @@ function passedOn(frame: ResponseFrame): Outcome {
   return { kind: 'answered', frame, edits, form: 'bare' }
 }
 
-function handshakeOf({ line, result }: ResultFrame): Line {
-  return toLine(line.subarray(result.start, result.end))
-}
-
 /** The result of `initialize`. */
 function readHandshake(handshake: Line): Opened {
-  const span = { start: 0, end: handshake.length }
-  const members = membersAt(handshake, span)
-  const revision = handshakeRevision(members?.string('protocolVersion'))
-  if (members === undefined || revision === undefined) {
-    const known = handshakeRevisions.map((each) => each.version).join(', ')
-    return {
-      kind: 'refused',
-      why: `it speaks protocol version '${members?.string('protocolVersion') ?? ''}'; this proxy speaks ${known}`,
-    }
-  }
+  const version = membersOf(handshake)?.string('protocolVersion')
+  const revision = handshakeRevision(version)
+  if (revision !== undefined)
+    return { kind: 'opened', evidence: 'configured', facts: factsIn(handshake, revision) }
+  const known = handshakeRevisions.map((each) => each.version).join(', ')
   return {
-    kind: 'opened',
-    evidence: 'configured',
-    facts: {
-      revision,
-      capabilities: serverCapabilities(handshake, members.span('capabilities'), revision),
-      instructions: members.string('instructions'),
-      handshake,
-    },
+    kind: 'refused',
+    why: `it speaks protocol version '${version ?? ''}'; this proxy speaks ${known}`,
   }
-}
-
-function refusal(frame: ResponseFrame & { readonly kind: 'error' }): string {
-  return `it answered initialize with ${frame.line.toString('utf8', frame.error.start, frame.error.end)}`
 }

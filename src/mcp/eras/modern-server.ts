@@ -9,22 +9,25 @@ import type { Span } from '../../jsonrpc/scan.js'
 import { type Edit, NO_EDITS, splice } from '../../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
 import type { Call, Outcome } from '../call.js'
-import { type ClientCapabilities, capabilityEdits, serverCapabilities, TASKS } from '../capabilities.js'
+import { type ClientCapabilities, capabilityEdits, TASKS } from '../capabilities.js'
 import { numberOfError, statelessRefusal } from '../error-codes.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { typeNamed } from '../result-type.js'
 import { latestHandshake, latestStateless, statelessRevision } from '../revisions.js'
 import { Claims } from './request-context.js'
-import type {
-  InputRequired,
-  Opened,
-  Outdated,
-  Probed,
-  ServerFacts,
-  ServerIdentity,
-  ServerLeg,
-  ServerSpeech,
-  ServerVoice,
+import {
+  type InputRequired,
+  type Opened,
+  type Outdated,
+  type Probed,
+  type ServerFacts,
+  type ServerIdentity,
+  type ServerLeg,
+  type ServerSpeech,
+  type ServerVoice,
+  factsIn,
+  handshakeOf,
+  refusalOf,
 } from './leg.js'
 
 const DISCOVER = 'server/discover'
@@ -61,10 +64,10 @@ export class ModernServerLeg implements ServerLeg, ServerSpeech {
   opened(answer: ResponseFrame, opening: Call | undefined): Opened {
     const spoken = spokenIn(answer)
     if (answer.kind === 'error' || spoken.kind !== 'ours')
-      return { kind: 'refused', why: spoken.kind === 'neither' ? spoken.why : refusal(answer) }
-    const description = toLine(answer.line.subarray(answer.result.start, answer.result.end))
+      return { kind: 'refused', why: spoken.kind === 'neither' ? spoken.why : refusalOf(answer, DISCOVER) }
+    const description = handshakeOf(answer)
     opening?.settle({ kind: 'result', result: handshakeFor(opening, description) })
-    const facts = factsIn(description)
+    const facts = factsIn(description, latestStateless)
     this.#hasTasks = facts.capabilities.extensions.has(TASKS)
     return { kind: 'opened', facts, evidence: 'configured' }
   }
@@ -72,7 +75,7 @@ export class ModernServerLeg implements ServerLeg, ServerSpeech {
   recall(handshake: Uint8Array): ServerFacts | undefined {
     const description = toLine(handshake)
     const isDescription = membersOf(description)?.span('supportedVersions') !== undefined
-    return isDescription ? factsIn(description) : undefined
+    return isDescription ? factsIn(description, latestStateless) : undefined
   }
 
   edits(call: Call): readonly Edit[] {
@@ -106,16 +109,6 @@ function wantsInput(frame: ResultFrame): boolean {
   return typeNamed(frame) === WANTS_INPUT
 }
 
-function factsIn(description: Line): ServerFacts {
-  const members = membersOf(description)
-  return {
-    revision: latestStateless,
-    capabilities: serverCapabilities(description, members?.span('capabilities'), latestStateless),
-    instructions: members?.string('instructions'),
-    handshake: description,
-  }
-}
-
 /** The answer to the `initialize` of a client that sees the server without the proxy's names. */
 function handshakeFor({ client }: Call, description: Line): string {
   const members = membersOf(description)
@@ -134,11 +127,6 @@ function handshakeFor({ client }: Call, description: Line): string {
 function shownAt(description: Line, { start, end }: Span): string {
   const own = toLine(description.subarray(start, end))
   return splice(own, capabilityEdits(own, { start: 0, end: own.length }, false)).toString()
-}
-
-function refusal(frame: ResponseFrame): string {
-  const { start, end } = frame.kind === 'error' ? frame.error : frame.result
-  return `it answered ${DISCOVER} with ${frame.line.toString('utf8', start, end)}`
 }
 
 // The revisions that a server speaks, from its answer to `server/discover`.

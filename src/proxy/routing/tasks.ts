@@ -23,7 +23,8 @@ import type { RoutedClient } from './routed-client.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { cutNamed } from '../../mcp/member-edits.js'
 import { handshakeRevisions } from '../../mcp/revisions.js'
-import { type TaskItem, taskList } from '../../mcp/tasks.js'
+import { itemList } from '../../mcp/lists.js'
+import type { TaskItem } from '../../mcp/tasks.js'
 
 export interface TaskLimits {
   /** Tasks of one client that are not over. */
@@ -182,7 +183,10 @@ export class ClientTasks implements TaskKeeper {
     const failed = listed.find((each) => 'code' in each)
     if (failed !== undefined) return call.fail(failed)
     const items = listed.flatMap((each) => ('code' in each ? [] : each))
-    const result = taskList(items.map(({ line }) => this.#client.splice(call, line, [])))
+    const result = itemList(
+      'tasks',
+      items.map(({ line }) => this.#client.splice(call, line, [])),
+    )
     call.settle({ kind: 'result', result })
   }
 
