@@ -1,8 +1,10 @@
 // Reads the servers of a client's file, whatever its format.
 
 import { readJsonFile } from './json-file.js'
-import { type FileReading, refuse } from './servers-file.js'
+import type { FileReading } from './servers-file.js'
 import type { Client } from './table.js'
+import { readTomlFile } from './toml-file.js'
+import { readYamlFile } from './yaml-file.js'
 
 const BOM = '\ufeff'
 
@@ -16,7 +18,8 @@ export function readServersFile(client: Pick<Client, 'format' | 'key'>, text: st
     case 'json':
       return readJsonFile(text, key)
     case 'toml':
+      return readTomlFile(text, key)
     case 'yaml':
-      return refuse('is not read yet')
+      return readYamlFile(text, key)
   }
 }
