@@ -232,16 +232,24 @@ function movedLines(
   const label = name === to ? name : `${name} (as ${to})`
   const known = isNew ? '' : `  (${file} has it already)`
   const secrets = isNew ? secretNamesIn(entry) : []
+  const mayNeedLogin = words === undefined && entry['headers'] === undefined && !isLocal(String(entry['url']))
   return [
     `  ${label}: ${line}${known}`,
     ...(clientMembers.length === 0 || ownName === undefined
       ? []
       : [`    not taken over: ${clientMembers.join(', ')}`]),
+    ...(mayNeedLogin
+      ? [`    a login of the client does not come along; if it wants one: mcps-proxy login ${inShell(to)}`]
+      : []),
     ...secrets.map(
       (secret) =>
         `    ${secret} looks like a secret: mcps-proxy secret set ${secret}, then write \${keyring:${secret}} in its place`,
     ),
   ]
+}
+
+function isLocal(url: string): boolean {
+  return URL.canParse(url) && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
 }
 
 function inShell(word: string): string {

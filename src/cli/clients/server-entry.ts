@@ -167,12 +167,7 @@ class Reading {
     if (transport === 'stdio') throw new Stays('its type and its address do not fit')
     if (transport === 'detected' && /\/sse\/?$/.test(url))
       throw new Stays('its transport is not certain; "type" says it: "sse", or "http"')
-    const hasHeaders = Object.keys(this.#headers).length > 0
-    if (hasHeaders) this.#entry['headers'] = this.#headers
-    else if (!isLocal(url))
-      throw new Stays(
-        'the client may have a login there, which mcps-proxy cannot take over; if it needs none, use mcps-proxy add',
-      )
+    if (Object.keys(this.#headers).length > 0) this.#entry['headers'] = this.#headers
     if (transport === 'sse') this.#entry['type'] = 'sse'
   }
 
@@ -233,8 +228,4 @@ function variableOf(key: string, value: unknown): string {
 
 function isWhole(path: string): boolean {
   return isAbsolute(path) || posix.isAbsolute(path) || win32.isAbsolute(path) || /^(?:~[/\\]|\$\{)/.test(path)
-}
-
-function isLocal(url: string): boolean {
-  return URL.canParse(url) && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
 }
