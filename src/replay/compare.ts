@@ -45,6 +45,14 @@ export function compareFrames(
   return new Comparison(pattern, received, mode, values).verdict()
 }
 
+/** Compares bytes that are no JSON. */
+export function compareBytes(expected: Buffer, received: Buffer): MessageVerdict {
+  if (expected.equals(received)) return { kind: 'equal', bound: new Map(), times: 0 }
+  const offset = commonLength(expected, received)
+  const difference = { path: '$', problem: 'is something else', offset, expectedOffset: offset }
+  return { kind: 'different', difference }
+}
+
 /** Compares one frame; lives for one call. */
 class Comparison {
   readonly #pattern: Pattern

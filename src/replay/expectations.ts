@@ -5,22 +5,13 @@
 // messages of one method keep their order: with several servers behind a proxy
 // nothing else is certain.
 
-import { type Difference, type ReceivedMessage, compareFrames } from './compare.js'
-import { type JsonNode, type Address, addressOf } from './json-tree.js'
+import { compareBytes, compareFrames } from './compare.js'
+import { type Address, type JsonNode, addressOf, jsonTreeOf } from './json-tree.js'
+import type { Event } from './report.js'
 import type { Expected } from './transcript.js'
 
-/** The meaning of a frame. */
-export type Finding =
-  | {
-      readonly kind: 'expected'
-      readonly step: Expected
-      readonly bound: ReadonlyMap<string, string>
-      readonly times: number
-      /** It came before others of which it was expected behind. */
-      readonly early: boolean
-    }
-  | { readonly kind: 'different'; readonly step: Expected; readonly difference: Difference }
-  | { readonly kind: 'unexpected' }
+/** The event of a frame that came. */
+export type ReceivedEvent = Extract<Event, { readonly kind: 'equal' | 'different' | 'unexpected' }>
 
 interface Pending {
   readonly step: Expected
@@ -29,8 +20,8 @@ interface Pending {
   readonly address: Address
 }
 
-/** A frame that came; `tree` is undefined for what is no JSON. */
-export interface Came {
+/** A frame that came; `tree` is undefined for bytes that are no JSON. */
+interface Came {
   readonly bytes: Buffer
   readonly tree: JsonNode | undefined
 }
@@ -54,11 +45,14 @@ export class Expectations {
   }
 
   /** Finds out what a frame is, and expects it no more. */
-  take(came: Came, values: Values): Finding {
+  take(bytes: Buffer, values: Values): ReceivedEvent {
+    const came = { bytes, tree: jsonTreeOf(bytes) }
     const address = addressOf(came.tree)
     if (address.kind === 'message') return this.#message(came, address.key, values)
     const pending = this.#claim(address)
-    return pending === undefined ? { kind: 'unexpected' } : findingOf(pending, came, values, false)
+    return pending === undefined
+      ? { kind: 'unexpected', bytes: came.bytes }
+      : eventOf(pending, came, values, false)
   }
 
   /** The answer to this id will not come: what was expected, and is no more. */
@@ -73,7 +67,7 @@ export class Expectations {
     return pending
   }
 
-  #message(came: Came, method: string, values: Values): Finding {
+  #message(came: Came, method: string, values: Values): ReceivedEvent {
     const waiting = this.#pending.filter(({ address }) => address.kind === 'message')
     let alike: Pending | undefined
     let blocking: Pending | undefined
@@ -81,21 +75,21 @@ export class Expectations {
       const isAlike = pending.address.key === method
       if (this.#recorded && !isAlike) continue
       const early = pending !== waiting[0]
-      const finding = findingOf(pending, came, values, early && this.#recorded)
-      if (finding.kind === 'expected') return this.#taken(pending, finding)
+      const event = eventOf(pending, came, values, early && this.#recorded)
+      if (event.kind === 'equal') return this.#taken(pending, event)
       if (isAlike) alike ??= pending
       if (pending.step.optional || pending.step.unordered) continue
       blocking = pending
       break
     }
     const meant = alike ?? blocking
-    if (meant === undefined) return { kind: 'unexpected' }
+    if (meant === undefined) return { kind: 'unexpected', bytes: came.bytes }
     this.#pending = this.#pending.filter((other) => other !== meant)
-    return findingOf(meant, came, values, false)
+    return eventOf(meant, came, values, false)
   }
 
   /** Optional messages that were passed over did not come. */
-  #taken(pending: Pending, finding: Finding): Finding {
+  #taken(pending: Pending, event: ReceivedEvent): ReceivedEvent {
     const { step, at } = pending
     const isFree = this.#recorded || step.unordered
     this.#pending = this.#pending.filter((other) => {
@@ -107,24 +101,15 @@ export class Expectations {
         other.at < at
       return other !== pending && !passedOver
     })
-    return finding
+    return event
   }
 }
 
-function findingOf({ step }: Pending, came: Came, values: Values, early: boolean): Finding {
-  const { pattern } = step
-  if (pattern === undefined || came.tree === undefined) return findingOfBytes(step, came, early)
-  const received: ReceivedMessage = { bytes: came.bytes, tree: came.tree }
-  const verdict = compareFrames(pattern, received, step.mode, values)
-  return verdict.kind === 'equal'
-    ? { ...verdict, kind: 'expected', step, early }
-    : { kind: 'different', step, difference: verdict.difference }
-}
-
-function findingOfBytes(step: Expected, { bytes }: Came, early: boolean): Finding {
-  if (step.bytes.equals(bytes)) return { kind: 'expected', step, bound: new Map(), times: 0, early }
-  const at = bytes.findIndex((byte, index) => byte !== step.bytes[index])
-  const offset = at === -1 ? bytes.length : at
-  const difference = { path: '$', problem: 'is something else', offset, expectedOffset: offset }
-  return { kind: 'different', step, difference }
+function eventOf({ step }: Pending, { bytes, tree }: Came, values: Values, early: boolean): ReceivedEvent {
+  const { pattern, mode } = step
+  const isJson = pattern !== undefined && tree !== undefined
+  const verdict = isJson
+    ? compareFrames(pattern, { bytes, tree }, mode, values)
+    : compareBytes(step.bytes, bytes)
+  return verdict.kind === 'equal' ? { ...verdict, step, bytes, early } : { ...verdict, step, bytes }
 }

@@ -23,6 +23,8 @@ export type Event =
       readonly kind: 'equal'
       readonly step: Place
       readonly bytes: Buffer
+      /** Names that got a value, as raw JSON. */
+      readonly bound: ReadonlyMap<string, string>
       /** Dates that were accepted although they differ. */
       readonly times: number
       /** Whether it was accepted although it came before others. */

@@ -6,7 +6,7 @@
 
 import type { Runtime } from '../runtime/runtime.js'
 import { Expectations } from './expectations.js'
-import { idText, jsonTreeOf } from './json-tree.js'
+import { idText } from './json-tree.js'
 import { filled } from './pattern.js'
 import type { Event } from './report.js'
 import type { Server } from './server.js'
@@ -95,18 +95,9 @@ export class Replay {
   }
 
   #take(bytes: Buffer): void {
-    const finding = this.#expectations.take({ bytes, tree: jsonTreeOf(bytes) }, this.#values)
-    switch (finding.kind) {
-      case 'unexpected':
-        this.#events.push({ kind: 'unexpected', bytes })
-        return
-      case 'different':
-        this.#events.push({ ...finding, bytes })
-        return
-      case 'expected':
-        for (const [name, value] of finding.bound) this.#values.set(name, value)
-        this.#events.push({ ...finding, kind: 'equal', bytes })
-    }
+    const event = this.#expectations.take(bytes, this.#values)
+    if (event.kind === 'equal') for (const [name, value] of event.bound) this.#values.set(name, value)
+    this.#events.push(event)
   }
 
   #send(step: Sent): void {

@@ -10,7 +10,7 @@ import { createProxy } from '../../src/index.js'
 import { openRecord } from '../../src/record/record.js'
 import { asRead } from '../integration/support/programs.js'
 import { type MessageVerdict, compareFrames, differingTimes } from '../../src/replay/compare.js'
-import { type Finding, Expectations } from '../../src/replay/expectations.js'
+import { Expectations, type ReceivedEvent } from '../../src/replay/expectations.js'
 import { readTree } from '../../src/replay/json-tree.js'
 import { recordedPattern, readMessagePattern } from '../../src/replay/pattern.js'
 import { type Transcript, parseTranscripts, TranscriptError } from '../../src/replay/transcript.js'
@@ -155,9 +155,9 @@ function transcriptOf(...lines: readonly string[]): Transcript {
   return transcript
 }
 
-function findingName(finding: Finding): string {
-  if (finding.kind === 'unexpected') return '?'
-  return `${finding.kind === 'different' ? '!' : ''}${finding.step.line}`
+function eventName(event: ReceivedEvent): string {
+  if (event.kind === 'unexpected') return '?'
+  return `${event.kind === 'different' ? '!' : ''}${event.step.line}`
 }
 
 function out(frame: string, more = ''): string {
@@ -175,8 +175,8 @@ function found(lines: readonly string[], came: readonly string[], recorded = fal
   const expectations = new Expectations(expected, recorded)
   return came
     .map((text) => Buffer.from(text))
-    .map((bytes) => expectations.take({ bytes, tree: readTree(bytes) }, new Map()))
-    .map(findingName)
+    .map((bytes) => expectations.take(bytes, new Map()))
+    .map(eventName)
     .join(' ')
 }
 
