@@ -1,25 +1,18 @@
 // `import`: the servers of clients move into our file, and one entry of ours takes their place; `--undo` gives them back.
 
-import { readFileSync, realpathSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
-import { configFileInForce, homeOf, importsFolder, usualConfigFile } from '../config/file.js'
+import { configFileInForce, importsFolder } from '../config/file.js'
 import { changedLines } from '../config/edit.js'
 import { escapeText } from '../text/escape.js'
-import { errorCode } from '../text/error-text.js'
 import { Redactor } from '../text/redactor.js'
 import { ChangedMeanwhile, type FileChange, applyChanges, undoNewest } from './clients/changes.js'
-import { type Launch, wordsOf } from './clients/launch.js'
-import {
-  type ClientPlan,
-  type FoundFile,
-  type ImportPlan,
-  type MovedServer,
-  planImport,
-} from './clients/plan.js'
-import { secretsOfEntry, secretNamesIn } from './clients/secrets.js'
-import { type Client, type Machine, clients } from './clients/table.js'
+import { wordsOf } from './clients/launch.js'
+import { type ClientPlan, type ImportPlan, type MovedServer, planImport } from './clients/plan.js'
+import { secretNamesIn, secretsOfEntry } from './clients/secrets.js'
+import { clients } from './clients/table.js'
+import { type Search, findFiles, launchOf, textOf, thisMachine } from './clients-here.js'
 import { counted } from './counted.js'
 import { reportingMistakes } from './edit.js'
 import type { ImportCommand } from './import-options.js'
@@ -47,7 +40,7 @@ export async function runImport(command: ImportCommand): Promise<number> {
 
 async function importNow(command: ImportCommand, path: string, folder: string): Promise<number> {
   const machine = thisMachine()
-  const { files, missing } = findFiles(command, machine)
+  const { files, missing } = findFiles(command.client, machine)
   const launch = launchOf(path)
   const plan = planImport(files, path, { doors: command.doors, launch, machine, read: textOf })
   const redactor = new Redactor(plan.entries.flatMap(secretsOfEntry))
@@ -124,61 +117,6 @@ async function locked(folder: string, run: () => Promise<number>): Promise<numbe
     }
     await new Promise((resolve) => setTimeout(resolve, LOCK_LOOK_MS))
   }
-}
-
-export function thisMachine(): Machine {
-  return { platform: process.platform, home: homeOf(process.env), env: process.env }
-}
-
-interface Search {
-  readonly files: readonly FoundFile[]
-  /** Clients that were named, and whose file is not there. */
-  readonly missing: readonly { readonly client: Client; readonly path: string }[]
-}
-
-function findFiles({ client: name }: Pick<ImportCommand, 'client'>, machine: Machine): Search {
-  const wanted = clients
-    .filter((client) => name === undefined || client.name === name)
-    .map((client) => ({ client, path: client.path(machine), text: textOf(client.path(machine)) }))
-  return {
-    files: wanted.flatMap(({ text, ...file }) => (text === undefined ? [] : [{ ...file, text }])),
-    missing: name === undefined ? [] : wanted.filter(({ text }) => text === undefined),
-  }
-}
-
-/** Undefined for a file that is not there, or is no text. */
-export function textOf(path: string): string | undefined {
-  try {
-    const bytes = readFileSync(path)
-    const text = bytes.toString('utf8')
-    return Buffer.from(text).equals(bytes) ? text : undefined
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES'].includes(errorCode(error) ?? '')) return undefined
-    throw error
-  }
-}
-
-/** PATH is what the client has, as far as we know, so that the name alone is used where PATH leads here. */
-function launchOf(config: string): Launch {
-  const script = process.argv[1] ?? ''
-  const real = realpathSync(script)
-  const isNpx = /[/\\]_npx[/\\]/.test(real)
-  return {
-    short: isNpx ? ['npx', '-y', 'mcps-proxy'] : isOnPath(real) ? ['mcps-proxy'] : undefined,
-    whole: isNpx && process.platform !== 'win32' ? ['npx', '-y', 'mcps-proxy'] : [process.execPath, real],
-    config: config === usualConfigFile(process.env) ? undefined : config,
-  }
-}
-
-function isOnPath(real: string): boolean {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
-  return folders.some((folder) => {
-    try {
-      return realpathSync(join(folder, 'mcps-proxy')) === real
-    } catch {
-      return false
-    }
-  })
 }
 
 /** Undefined where nobody can be asked. */

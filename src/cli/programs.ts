@@ -15,12 +15,16 @@ export function programTrouble(
   const path = env['PATH'] ?? own['PATH']
   // The system decides what happens then; a space was warned of when the file was read.
   if (path === undefined || /\s/.test(command)) return undefined
-  const isFound = path
-    .split(delimiter)
-    .some((folder) => endings(own).some((ending) => isProgram(join(resolve(cwd, folder), command + ending))))
-  return isFound
+  return isInPath(command, path, own, cwd)
     ? undefined
     : `has the command "${command}", which is in no folder of PATH; install it, or write its whole path`
+}
+
+/** Whether one of the folders of `path` has the program; those that are relative are seen from `cwd`. */
+export function isInPath(command: string, path: string, own: Environment, cwd = '/'): boolean {
+  return path
+    .split(delimiter)
+    .some((folder) => endings(own).some((ending) => isProgram(join(resolve(cwd, folder), command + ending))))
 }
 
 function notThere(command: string, cwd: string): string {

@@ -4,6 +4,7 @@ import process from 'node:process'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { SchemaConfig } from '../config/configuration.js'
 import { selectSchema } from '../config/config.js'
+import { configFileInForce } from '../config/file.js'
 import { escapeText } from '../text/escape.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
 import { nearest } from '../text/nearest.js'
@@ -11,6 +12,7 @@ import type { CheckCommand, DoctorCommand } from './args.js'
 import { type CheckedConfig, checkConfig } from './check.js'
 import { counted } from './counted.js'
 import { inheritHint } from './inherit-hint.js'
+import { isInPath } from './programs.js'
 import { loadWithSecrets } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import { say } from './say.js'
@@ -60,7 +62,35 @@ export async function runDoctor({
   }
   const checked = { config, schemas: [{ ...rest, servers: chosen }] }
   const report = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }
-  return tryAll(checked, report, Math.max(1, chosen.length))
+  const exitCode = await tryAll(checked, report, Math.max(1, chosen.length))
+  if (name === undefined && !isBrief) await lookAtClients(path, servers, json)
+  return exitCode
+}
+
+/** What is wrong in the files of clients, each with what mends it. */
+async function lookAtClients(
+  path: string | undefined,
+  servers: readonly ServerConfig[],
+  json: boolean,
+): Promise<void> {
+  const { findFiles, launchOf, thisMachine } = await import('./clients-here.js')
+  const { clientFindings } = await import('./clients/findings.js')
+  const machine = thisMachine()
+  const { env } = process
+  const findings = clientFindings(
+    findFiles(undefined, machine).files,
+    machine,
+    launchOf(configFileInForce(path, env)),
+    (program) => isInPath(program, env['PATH'] ?? '', env),
+    servers.map((server) => server.name),
+  )
+  for (const { client, path: file, problem, mend } of findings)
+    await say(
+      'stdout',
+      json
+        ? `${JSON.stringify({ client, path: file, problem, mend })}\n`
+        : `  ${client}  ${escapeText(`${file} ${problem}`)}\n    ${escapeText(mend)}\n`,
+    )
 }
 
 /** Gives the lines for one server that was tried. */

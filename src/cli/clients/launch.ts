@@ -38,7 +38,7 @@ export function isOwnEntry(entry: unknown, script?: string): boolean {
   const words = wordsOf(entry) ?? []
   return words.slice(0, 3).some((word) => {
     const path = word.replaceAll('\\', '/')
-    if (path.endsWith('/dist/cli.js')) return word === script || path.endsWith('/mcps-proxy/dist/cli.js')
+    if (word === script || path.endsWith('/mcps-proxy/dist/cli.js')) return true
     return programs.includes(basename(path).replace(/\.(?:cmd|exe)$|@.*$/, ''))
   })
 }

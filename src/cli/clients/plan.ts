@@ -10,6 +10,7 @@ import { readJson } from '../../config/json-syntax.js'
 import { addMember, replaceValue } from '../../config/json-text.js'
 import { isObject } from '../../config/kinds.js'
 import { ConfigError } from '../../config/problems.js'
+import { canonical } from './canonical.js'
 import type { FileChange } from './changes.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
 import { readServersFile } from './read-file.js'
@@ -335,16 +336,4 @@ class OwnFile {
       return first === undefined ? 'a start would refuse it' : `${first.problem}; ${first.hint}`
     }
   }
-}
-
-/** One text for all spellings of a value: the order of members means nothing. */
-function canonical(value: unknown): string {
-  return JSON.stringify(sorted(value)) ?? ''
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (!isObject(value)) return value
-  const entries = Object.entries(value).map(([key, each]): [string, unknown] => [key, sorted(each)])
-  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)))
 }

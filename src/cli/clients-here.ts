@@ -1,0 +1,67 @@
+// The clients of this machine: their files, and how they would start this program.
+
+import { readFileSync, realpathSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import process from 'node:process'
+import { homeOf, usualConfigFile } from '../config/file.js'
+import { errorCode } from '../text/error-text.js'
+import type { Launch } from './clients/launch.js'
+import type { ClientName } from './clients/names.js'
+import type { FoundFile } from './clients/plan.js'
+import { type Client, type Machine, clients } from './clients/table.js'
+
+export function thisMachine(): Machine {
+  return { platform: process.platform, home: homeOf(process.env), env: process.env }
+}
+
+export interface Search {
+  readonly files: readonly FoundFile[]
+  /** Clients that were named, and whose file is not there. */
+  readonly missing: readonly { readonly client: Client; readonly path: string }[]
+}
+
+/** The files of the client that is named, or of all of them. */
+export function findFiles(name: ClientName | undefined, machine: Machine): Search {
+  const wanted = clients
+    .filter((client) => name === undefined || client.name === name)
+    .map((client) => ({ client, path: client.path(machine), text: textOf(client.path(machine)) }))
+  return {
+    files: wanted.flatMap(({ text, ...file }) => (text === undefined ? [] : [{ ...file, text }])),
+    missing: name === undefined ? [] : wanted.filter(({ text }) => text === undefined),
+  }
+}
+
+/** Undefined for a file that is not there, or is no text. */
+export function textOf(path: string): string | undefined {
+  try {
+    const bytes = readFileSync(path)
+    const text = bytes.toString('utf8')
+    return Buffer.from(text).equals(bytes) ? text : undefined
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES'].includes(errorCode(error) ?? '')) return undefined
+    throw error
+  }
+}
+
+/** How this program is started again. PATH is what the client has, as far as we know, so that the name alone is used where PATH leads here. */
+export function launchOf(config: string): Launch {
+  const script = process.argv[1] ?? ''
+  const real = realpathSync(script)
+  const isNpx = /[/\\]_npx[/\\]/.test(real)
+  return {
+    short: isNpx ? ['npx', '-y', 'mcps-proxy'] : isOnPath(real) ? ['mcps-proxy'] : undefined,
+    whole: isNpx && process.platform !== 'win32' ? ['npx', '-y', 'mcps-proxy'] : [process.execPath, real],
+    config: config === usualConfigFile(process.env) ? undefined : config,
+  }
+}
+
+function isOnPath(real: string): boolean {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
+  return folders.some((folder) => {
+    try {
+      return realpathSync(join(folder, 'mcps-proxy')) === real
+    } catch {
+      return false
+    }
+  })
+}

@@ -1,0 +1,15 @@
+// When two values of files are the same.
+
+import { isObject } from '../../config/kinds.js'
+
+/** One text for all spellings of a value: the order of members means nothing. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(sorted(value)) ?? ''
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  const entries = Object.entries(value).map(([key, each]): [string, unknown] => [key, sorted(each)])
+  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)))
+}
