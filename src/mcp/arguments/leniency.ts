@@ -24,8 +24,8 @@ export function leniencyFor(findings: readonly Finding[]): (finding: Finding) =>
     const { error } = finding
     const { params, data } = error
     const place = placeOf(error)
-    // A null counts as a missing member where that may be missing.
-    if (data === null && place?.isOptional === true) return true
+    // A null counts as a missing member where that may be missing. A member that must not be there has no place.
+    if (data === null && (place?.isOptional ?? error.keyword === 'false schema')) return true
     const missing = params['missingProperty']
     if (missing !== undefined) return place?.filled.has(String(missing)) === true
     switch (error.keyword) {

@@ -42,8 +42,17 @@ type Schema = JsonObject | boolean
 /** A schema that is checked in a simpler way; the message says why. */
 class UnusableSchema extends Error {}
 
-/** What the subschemas of a keyword are about: the same value, an item, a member, members by name; `value` has no subschemas. */
-type Kind = 'same' | 'same each' | 'same by name' | 'item' | 'item each' | 'member' | 'members' | 'value'
+/** The values that the subschemas of a keyword are about; `value` has no subschemas, and a condition only decides about others. */
+type Kind =
+  | 'same each'
+  | 'same at times'
+  | 'condition'
+  | 'conditions'
+  | 'item'
+  | 'item each'
+  | 'member'
+  | 'members'
+  | 'value'
 
 const kinds: ReadonlyMap<string, Kind> = new Map(
   (
@@ -51,9 +60,10 @@ const kinds: ReadonlyMap<string, Kind> = new Map(
       ['value', 'type nullable enum const required minimum maximum exclusiveMinimum exclusiveMaximum'],
       ['value', 'multipleOf minLength maxLength minItems maxItems minContains maxContains'],
       ['value', 'dependentRequired minProperties maxProperties'],
-      ['same', 'not if then else'],
       ['same each', 'allOf anyOf oneOf'],
-      ['same by name', 'dependencies dependentSchemas'],
+      ['same at times', 'then else'],
+      ['condition', 'not if'],
+      ['conditions', 'dependencies dependentSchemas'],
       ['item', 'items contains propertyNames unevaluatedItems'],
       ['item each', 'prefixItems'],
       ['member', 'additionalProperties unevaluatedProperties'],
@@ -181,8 +191,15 @@ class Copier {
   #inside(keyword: string, value: unknown, owner: JsonObject, place: Place, depth: number): unknown {
     const kind = kinds.get(keyword)
     switch (kind) {
-      case 'same':
-        return this.schema(value, place, depth, false)
+      case 'same at times': {
+        const { hasDefault } = place
+        const copy = this.schema(value, place, depth, false)
+        // A schema that does not always hold gives the value no default.
+        place.hasDefault = hasDefault
+        return copy
+      }
+      case 'condition':
+        return this.schema(value, new Place(place.isOptional), depth, false)
       case 'item':
       case 'member':
         return this.schema(value, new Place(kind === 'member'), depth, true)
@@ -192,8 +209,10 @@ class Copier {
         return value.map((each) =>
           this.schema(each, kind === 'same each' ? place : new Place(false), depth, false),
         )
-      case 'same by name':
-        return this.#byName(value, (_name, each) => this.schema(each, place, depth, false))
+      case 'conditions':
+        return this.#byName(value, (_name, each) =>
+          this.schema(each, new Place(place.isOptional), depth, false),
+        )
       case 'members':
         return this.#byName(value, (name, each) => this.#member(name, each, owner, place, depth))
       case 'value':
