@@ -6,8 +6,7 @@ import { toLine } from '../../src/jsonrpc/line.js'
 import { notificationHead } from '../../src/jsonrpc/connection.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
 import { quote } from '../../src/jsonrpc/text.js'
-import { EventStore } from '../../src/transports/http-server/event-store.js'
-import { readEventId } from '../../src/transports/http-server/event-stream.js'
+import { EventStore, readEventId } from '../../src/transports/http-server/event-stream.js'
 import { until } from '../integration/support/waiting.js'
 import {
   EventReader,

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer'
 import type { HeaderFields } from '../http1/grammar.js'
 import { WholeBody } from '../http1/whole-body.js'
 import { type SseLimits, SseParser, type SseSink } from '../sse/parser.js'
-import type { ResponseHead } from './response-head.js'
+import type { ResponseHead } from './response-reader.js'
 
 /** The reader of a body. `end` or `cut` is called once, unless the answer is dropped before. */
 export interface BodyConsumer {

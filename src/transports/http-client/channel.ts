@@ -10,8 +10,7 @@ import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { behind, writeAll } from '../http1/write.js'
 import type { HttpAgent } from './agent.js'
 import { HttpAnswer, type AnswerSource } from './answer.js'
-import type { ResponseHead } from './response-head.js'
-import { ResponseReader, type ResponseSink } from './response-reader.js'
+import { type ResponseHead, ResponseReader, type ResponseSink } from './response-reader.js'
 import { asError } from './failure.js'
 
 /** A socket; what only real ones have may be missing. */

@@ -10,7 +10,7 @@ import { HeadReader } from '../http1/reader.js'
 import { basicLogin, hostAndPort } from './address.js'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import type { HttpSocket } from './channel.js'
-import { ResponseHead } from './response-head.js'
+import { ResponseHead } from './response-reader.js'
 import { SocketTroubleError, asError } from './failure.js'
 
 /** As much as of any response. */

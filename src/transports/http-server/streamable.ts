@@ -5,11 +5,11 @@
 // line needs no handshake.
 
 import { Waits } from '../../runtime/waits.js'
-import type { Accepts } from './accept.js'
+import type { Accepts } from './guard.js'
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
 import { StreamableConnection } from './connection.js'
 import type { HttpEnvironment, Owner, RequestJudge, StatelessJudgement } from './endpoint.js'
-import { EventStore } from './event-store.js'
+import { EventStore } from './event-stream.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 import type { HttpRequest, ServeResult } from './request.js'

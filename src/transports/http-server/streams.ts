@@ -3,8 +3,7 @@
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { HttpEnvironment } from './endpoint.js'
-import type { EventStore } from './event-store.js'
-import { EventStream, readEventId } from './event-stream.js'
+import { type EventStore, EventStream, readEventId } from './event-stream.js'
 import type { Fields, HttpResponse } from './response.js'
 import { SseWriter } from './sse-writer.js'
 
