@@ -17,6 +17,8 @@ export interface ImportCommand {
   readonly undo: boolean
   /** Whether each server keeps an entry of its own. */
   readonly doors: boolean
+  /** Whether secrets go to the store instead of the file. */
+  readonly secrets: boolean
 }
 
 /** `words` stand behind `import`. */
@@ -30,11 +32,12 @@ export function importOf(words: readonly string[], { rest, values }: Tokens): Im
     const hint = near === undefined ? `there is ${clientNames.join(', ')}` : `did you mean ${near}?`
     return usage(`no client is called "${word}"`, hint)
   }
-  if (undo && (client !== undefined || values.has('doors') || values.has('config')))
+  if (undo && (client !== undefined || values.has('doors') || values.has('secrets') || values.has('config')))
     return usage('--undo undoes the last import as a whole', 'for example: mcps-proxy import --undo')
   if (values.has('yes') && values.has('dry-run'))
     return usage('--yes and --dry-run cannot be used together', 'choose one')
   const doors = values.has('doors')
+  const secrets = values.has('secrets')
   const config = values.get('config')
   return {
     kind: 'import',
@@ -44,5 +47,6 @@ export function importOf(words: readonly string[], { rest, values }: Tokens): Im
     dryRun: values.has('dry-run'),
     undo,
     doors,
+    secrets,
   }
 }

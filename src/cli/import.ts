@@ -1,16 +1,19 @@
 // `import`: the servers of clients move into our file, and one entry of ours takes their place; `--undo` gives them back.
 
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
-import { configFileInForce, importsFolder } from '../config/file.js'
+import { configFileInForce, importsFolder, secretsFile } from '../config/file.js'
 import { changedLines } from '../config/edit.js'
+import { realRuntime } from '../real-runtime.js'
+import { SecretStore } from '../secrets/store.js'
 import { escapeText } from '../text/escape.js'
 import { Redactor } from '../text/redactor.js'
 import { ChangedMeanwhile, type FileChange, applyChanges, undoNewest } from './clients/changes.js'
 import { wordsOf } from './clients/launch.js'
 import { type ClientPlan, type ImportPlan, type MovedServer, planImport } from './clients/plan.js'
-import { secretNamesIn, secretsOfEntry } from './clients/secrets.js'
+import { referencesIn, secretNamesIn, secretsOfEntry } from './clients/secrets.js'
 import { clients } from './clients/table.js'
 import { type Search, findFiles, launchOf, textOf, thisMachine } from './clients-here.js'
 import { counted } from './counted.js'
@@ -42,7 +45,9 @@ async function importNow(command: ImportCommand, path: string, folder: string): 
   const machine = thisMachine()
   const { files, missing } = findFiles(command.client, machine)
   const launch = launchOf(path)
-  const plan = planImport(files, path, { doors: command.doors, launch, machine, read: textOf })
+  const store = new SecretStore(secretsFile(process.env), realRuntime())
+  const stored = command.secrets ? new Set(store.names().map(({ name }) => name)) : undefined
+  const plan = planImport(files, path, { doors: command.doors, stored, launch, machine, read: textOf })
   const redactor = new Redactor(plan.entries.flatMap(secretsOfEntry))
   await show(reportOf(plan, missing, path), redactor)
   const moves = plan.clients.some(({ moved }) => moved.length > 0)
@@ -59,13 +64,14 @@ async function importNow(command: ImportCommand, path: string, folder: string): 
       return NOT_ASKED
     }
     if (!answer) return say('stdout', 'Nothing was changed.\n').then(() => DECLINED)
-    return locked(folder, () => write(plan, folder))
+    return locked(folder, () => write(plan, folder, store))
   }
-  return write(plan, folder)
+  return write(plan, folder, store)
 }
 
-async function write({ changes }: ImportPlan, folder: string): Promise<number> {
+async function write({ changes, secrets }: ImportPlan, folder: string, store: SecretStore): Promise<number> {
   try {
+    for (const { name, value } of secrets) await store.set(name, value)
     const backups = applyChanges(changes, folder, new Date())
     await show([
       `${counted(changes.length, 'file')} written; ${backups.length === 1 ? 'a copy is' : 'copies are'} beside:`,
@@ -104,6 +110,7 @@ async function undo(folder: string, isDry: boolean): Promise<number> {
 /** One import or undo writes at a time. */
 async function locked(folder: string, run: () => Promise<number>): Promise<number> {
   const path = join(folder, 'lock')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
   const endsAt = Date.now() + LOCK_MS
   for (;;) {
     const lock = ProcessLock.take(path, LOCK_MS)
@@ -180,9 +187,9 @@ function movedLines(
       ? [`    a login of the client does not come along; if it wants one: mcps-proxy login ${inShell(to)}`]
       : []),
     ...secrets.map(
-      (secret) =>
-        `    ${secret} looks like a secret: mcps-proxy secret set ${secret}, then write \${keyring:${secret}} in its place`,
+      (secret) => `    ${secret} looks like a secret; --secrets keeps it in the store of secrets`,
     ),
+    ...referencesIn(entry).map((name) => `    the store of secrets gets ${name}`),
   ]
 }
 

@@ -102,6 +102,7 @@ export const options: readonly Option[] = [
   option('yes', 'Write the changes without a question', ['import'], { aliases: ['y'] }),
   option('dry-run', 'Print the changes and write nothing', ['import']),
   option('undo', 'Give every file the bytes that it had before the last import', ['import']),
+  option('secrets', 'Keep what looks like a secret in the store of secrets', ['import']),
   option('doors', 'Keep one entry for each server, under its own name', ['import']),
   option('start', 'With --check, start every server and say what came of it', ['check']),
   valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', serving),

@@ -15,6 +15,7 @@ import type { FileChange } from './changes.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
 import { readServersFile } from './read-file.js'
 import { type FoundRule, type Moves, rewriteRules, ruleFilesOf } from './rules.js'
+import { type KeptSecret, withReferences } from './secrets.js'
 import { type OwnEntry, readEntry } from './server-entry.js'
 import type { ServerEdits } from './servers-file.js'
 import type { Client, Machine } from './table.js'
@@ -54,12 +55,16 @@ export interface ImportPlan {
   readonly clients: readonly ClientPlan[]
   /** Our file is the first. */
   readonly changes: readonly FileChange[]
+  /** What goes to the store of secrets. */
+  readonly secrets: readonly KeptSecret[]
   /** The entries of all clients as they were, for their secrets. */
   readonly entries: readonly unknown[]
 }
 
 export interface ImportOptions {
   readonly doors: boolean
+  /** The names that the store of secrets has; undefined leaves secrets in the file. */
+  readonly stored: ReadonlySet<string> | undefined
   readonly launch: Launch
   readonly machine: Machine
   /** Gives the text of a file; undefined where there is none that can be read. */
@@ -69,12 +74,13 @@ export interface ImportOptions {
 /** @throws EditMistake when our own file cannot be changed */
 export function planImport(files: readonly FoundFile[], ownPath: string, options: ImportOptions): ImportPlan {
   const before = options.read(ownPath)
-  const own = new OwnFile(before ?? '', ownPath, options.machine.env)
+  const own = new OwnFile(before ?? '', ownPath, options.machine.env, options.stored)
   const plans = files.map((file) => planClient(file, own, options))
   const all = [{ path: ownPath, before, after: own.text }, ...plans.flatMap(({ changes }) => changes)]
   return {
     clients: plans.map(({ plan }) => plan),
     changes: all.filter((change) => change.after !== (change.before ?? '')),
+    secrets: own.secrets,
     entries: plans.flatMap(({ entries }) => entries),
   }
 }
@@ -148,7 +154,7 @@ function takeOver(
     const placed = read.kind === 'server' ? own.place(name, read.entry, client, inputsOf(file)) : read
     if (read.kind === 'server' && placed.kind === 'placed') {
       const clientMembers = Object.keys(read.clientMembers)
-      moved.push({ name, to: placed.name, entry: read.entry, isNew: placed.isNew, clientMembers })
+      moved.push({ name, to: placed.name, entry: placed.entry, isNew: placed.isNew, clientMembers })
       kept.set(name, read.clientMembers)
     } else if (placed.kind === 'stays') stays.push({ name, why: placed.why })
   }
@@ -232,32 +238,42 @@ function inputsOf(value: unknown): readonly unknown[] {
 }
 
 type Placed =
-  | { readonly kind: 'placed'; readonly name: string; readonly isNew: boolean }
+  | { readonly kind: 'placed'; readonly name: string; readonly entry: OwnEntry; readonly isNew: boolean }
   | { readonly kind: 'stays'; readonly why: string }
+
+/** Whether our file has an entry already, with its secrets or with references in their place. */
+function isSame(name: string, value: unknown, entry: OwnEntry): boolean {
+  const ours = canonical(value)
+  return ours === canonical(entry) || ours === canonical(withReferences(name, entry, new Set()).entry)
+}
 
 /** Our file, as it grows. */
 class OwnFile {
   text: string
+  secrets: readonly KeptSecret[] = []
   readonly #path: string
   readonly #env: Environment
+  readonly #stored: ReadonlySet<string> | undefined
   #servers: Map<string, unknown>
   /** The client that each new server came from. */
   readonly #from = new Map<string, Client>()
 
   /** @throws EditMistake */
-  constructor(text: string, path: string, env: Environment) {
+  constructor(text: string, path: string, env: Environment, stored?: ReadonlySet<string>) {
     this.text = text
     this.#path = path
     this.#env = env
+    this.#stored = stored
     this.#servers = new Map(Object.entries(text.trim() === '' ? {} : serversIn(text, 'default')))
   }
 
   /** Gives a function that takes back what is placed from now on. */
   mark(): () => void {
-    const { text } = this
+    const { text, secrets } = this
     const servers = new Map(this.#servers)
     return () => {
       this.text = text
+      this.secrets = secrets
       this.#servers = servers
     }
   }
@@ -266,20 +282,27 @@ class OwnFile {
   place(name: string, entry: OwnEntry, client: Client, inputs: readonly unknown[]): Placed {
     const same = [...this.#servers].find(
       ([other, value]) =>
-        canonical(value) === canonical(entry) &&
-        (other === name || this.#from.get(other)?.name !== client.name),
+        (other === name || this.#from.get(other)?.name !== client.name) && isSame(other, value, entry),
     )
-    if (same !== undefined) return { kind: 'placed', name: same[0], isNew: false }
+    if (same !== undefined) return { kind: 'placed', name: same[0], entry, isNew: false }
     const needed = this.#inputs(entry, inputs)
     if (typeof needed === 'string') return { kind: 'stays', why: needed }
     const free = this.#free(name, client)
     const trouble = this.#trouble(free, entry, needed)
     if (trouble !== undefined) return { kind: 'stays', why: trouble }
-    this.text = editServer(this.text, 'default', { kind: 'add', name: free, entry, replaces: false })
+    const written =
+      this.#stored === undefined ? { entry, secrets: [] } : withReferences(free, entry, this.#stored)
+    this.text = editServer(this.text, 'default', {
+      kind: 'add',
+      name: free,
+      entry: written.entry,
+      replaces: false,
+    })
+    this.secrets = [...this.secrets, ...written.secrets]
     if (needed.length > 0) this.#addInputs(needed)
     this.#servers.set(free, entry)
     this.#from.set(free, client)
-    return { kind: 'placed', name: free, isNew: true }
+    return { kind: 'placed', name: free, entry: written.entry, isNew: true }
   }
 
   #free(name: string, client: Client): string {

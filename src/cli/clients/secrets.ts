@@ -55,3 +55,40 @@ export function secretNamesIn(entry: Readonly<Record<string, unknown>>): string[
     })
   })
 }
+
+/** The names in the store that an entry of ours refers to. */
+export function referencesIn(entry: Readonly<Record<string, unknown>>): string[] {
+  return [...JSON.stringify(entry).matchAll(/\$\{keyring:([^}"\\]+)\}/g)].map(([, name = '']) => name)
+}
+
+/** A value for the store of secrets. */
+export interface KeptSecret {
+  readonly name: string
+  readonly value: string
+}
+
+const scheme = /^(?:bearer|basic|token|apikey)\s+/i
+
+/** The entry with references in the place of its secrets; a name that the store has already is not used. */
+export function withReferences(
+  server: string,
+  entry: Readonly<Record<string, unknown>>,
+  taken: ReadonlySet<string>,
+): { readonly entry: Readonly<Record<string, unknown>>; readonly secrets: readonly KeptSecret[] } {
+  const secrets: KeptSecret[] = []
+  const referring = { ...entry }
+  for (const key of ['env', 'headers']) {
+    const values = entry[key]
+    if (!isObject(values)) continue
+    const changed = { ...values }
+    for (const variable of secretNamesIn({ [key]: values })) {
+      const [written, name] = [String(values[variable]), `${server}.${variable}`]
+      if (taken.has(name) || !/^(?!-)[^{}\p{Cc}]{1,200}$/u.test(name)) continue
+      const [prefix = ''] = (key === 'headers' ? scheme.exec(written) : null) ?? []
+      secrets.push({ name, value: written.slice(prefix.length) })
+      changed[variable] = `${prefix}\${keyring:${name}}`
+    }
+    referring[key] = changed
+  }
+  return { entry: referring, secrets }
+}

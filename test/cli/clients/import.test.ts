@@ -66,7 +66,13 @@ class Home {
       const text = textOf(path)
       return text === undefined ? [] : [{ client, path, text }]
     })
-    return planImport(files, this.own, { doors, launch, machine: this.machine, read: textOf })
+    return planImport(files, this.own, {
+      doors,
+      stored: undefined,
+      launch,
+      machine: this.machine,
+      read: textOf,
+    })
   }
 
   import(names?: readonly string[], doors?: boolean): ImportPlan {
@@ -238,6 +244,7 @@ describe('servers of several clients', () => {
     const named: Launch = { ...launch, config: own }
     const { changes } = planImport(files, own, {
       doors: false,
+      stored: undefined,
       launch: named,
       machine: home.machine,
       read: textOf,
@@ -493,6 +500,26 @@ describe('the command', () => {
     const { '.mcps-proxy/imports': _, ...now } = home.snapshot()
     const kept = Object.fromEntries(Object.entries(now).filter(([name]) => !name.startsWith('.mcps-proxy/')))
     assert.deepEqual(kept, before)
+  })
+
+  test('keeps secrets in the store, and not in our file, with --secrets', (t) => {
+    const home = new Home(t)
+    home.putClient('cursor', text)
+    home.putClient('gemini', text)
+    const done = home.command('--yes', '--secrets')
+    assert.equal(done.status, 0, done.stderr)
+    assert(!done.stdout.includes(secret), done.stdout)
+    assert.match(done.stdout, /the store of secrets gets memory\.API_KEY/)
+    const { memory, ...others } = Object(home.servers())
+    assert.deepEqual(memory.env, { API_KEY: '${keyring:memory.API_KEY}' })
+    assert.deepEqual(others, {})
+    const env = { ...process.env, HOME: home.machine.home }
+    const listed = spawnSync(process.execPath, [cli, 'secret', 'list'], { env, encoding: 'utf8' })
+    assert.match(listed.stdout, /^memory\.API_KEY/)
+    assert.match(
+      readFileSync(join(home.machine.home, '.mcps-proxy/secrets.json'), 'utf8'),
+      new RegExp(secret),
+    )
   })
 
   test('runs beside another one', async (t) => {
