@@ -239,7 +239,7 @@ describe('what may stand only in few places', () => {
 const atMost = {
   classesOver12Members: 28,
   constructorsOver6Parameters: 0,
-  carriers: 17,
+  carriers: 16,
   singleImporters: 19,
 }
 

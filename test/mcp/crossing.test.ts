@@ -53,7 +53,7 @@ const line = (declares: object, revision = latestHandshake, use = {}): string =>
   const bytes = toLine(JSON.stringify(declares))
   const capabilities = serverCapabilities(bytes, { start: 0, end: bytes.length }, revision)
   const facts = { revision, capabilities, instructions: undefined, handshake: bytes }
-  return crossing(facts, { namesCalls: false, keepsTasks: true, ...use })
+  return crossing(facts, { namesCalls: false, isolation: 'auto', ...use })
 }
 
 describe('what clients get of a server', () => {
@@ -69,7 +69,7 @@ describe('what clients get of a server', () => {
 
   test('where all clients share its process', () =>
     assert.equal(
-      line(tasks, latestHandshake, { keepsTasks: false }),
+      line(tasks, latestHandshake, { isolation: 'shared' }),
       `${waits}. all clients: no tasks, because clients share the process`,
     ))
 

@@ -4,22 +4,22 @@ import { TASKS, isShown } from '../capabilities.js'
 import { latestHandshake, latestStateless } from '../revisions.js'
 import type { ServerFacts } from './leg.js'
 
-/** How a server is used, as far as clients get more or less of it by that. */
-export interface ServerUse {
-  /** Whether it says to which call a log message belongs. */
-  readonly namesCalls: boolean
-  /** Whether a task of a client can be that client's own. */
-  readonly keepsTasks: boolean
-}
-
-/** One line for people: of clients of the other era, and behind that of all clients, where they do not get everything. */
-export function crossing(facts: ServerFacts, use: ServerUse): string {
+/**
+ * One line for people: the limits of clients of the other era, and behind them those of all clients.
+ *
+ * Log messages of a server that does not name the call (`namesCalls`) reach few clients, and the clients of one shared
+ * process have no tasks.
+ */
+export function crossing(
+  facts: ServerFacts,
+  { namesCalls, isolation }: { readonly namesCalls: boolean; readonly isolation: string },
+): string {
+  const keepsTasks = isolation !== 'shared'
   const isTyped = facts.revision.form === 'typed'
   const clients = isTyped ? `up to ${latestHandshake.version}` : `of ${latestStateless.version}`
-  const limits = isTyped ? ofModern(facts) : ofLegacy(facts, use)
-  const { logging } = facts.capabilities
-  const others = [...limits, ...(logging && !use.namesCalls ? [SCARCE_LOG] : [])]
-  const all = ofAll(facts, use)
+  const limits = isTyped ? ofModern(facts) : ofLegacy(facts, keepsTasks)
+  const others = [...limits, ...(facts.capabilities.logging && !namesCalls ? [SCARCE_LOG] : [])]
+  const all = ofAll(facts, keepsTasks)
   return [
     `clients ${clients}: ${others.join('; ')}`,
     ...(all.length > 0 ? [`all clients: ${all.join('; ')}`] : []),
@@ -36,7 +36,7 @@ function ofModern({ capabilities: { extensions } }: ServerFacts): readonly strin
   ]
 }
 
-function ofLegacy({ capabilities }: ServerFacts, { keepsTasks }: ServerUse): readonly string[] {
+function ofLegacy({ capabilities }: ServerFacts, keepsTasks: boolean): readonly string[] {
   return [
     'a question of the server is returned as the result of the call (input_required), and the client answers it in its next request',
     ...(capabilities.tasks !== undefined && keepsTasks ? ['no tasks'] : []),
@@ -44,7 +44,7 @@ function ofLegacy({ capabilities }: ServerFacts, { keepsTasks }: ServerUse): rea
   ]
 }
 
-function ofAll({ capabilities, revision }: ServerFacts, { keepsTasks }: ServerUse): readonly string[] {
+function ofAll({ capabilities, revision }: ServerFacts, keepsTasks: boolean): readonly string[] {
   const { experimental, extensions, tasks } = capabilities
   const hasTasks = revision.form === 'typed'
   const names = [...extensions.keys()]

@@ -2,7 +2,6 @@
 
 import { crossing } from '../../mcp/eras/crossing.js'
 import type { EraEvidence, OpenedServer } from '../../mcp/eras/leg.js'
-import { useOf } from './sharing.js'
 import { asUpstreamError } from '../contracts/errors.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import type { Timer } from '../../runtime/runtime.js'
@@ -48,7 +47,7 @@ export class Reports {
   /** A server has said what it speaks; what clients get of it is logged once, until it is something else. */
   opened({ facts }: OpenedServer): void {
     const { log, service } = this.#context
-    const message = crossing(facts, useOf(this.#context))
+    const message = crossing(facts, this.#context)
     if (message !== this.#crossing) log({ level: 'debug', service, message })
     this.#crossing = message
   }

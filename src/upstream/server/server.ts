@@ -19,7 +19,7 @@ import { KeptLists } from './kept-view.js'
 import { Restarts } from './restarts.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
-import { type LaneScope, type Sharing, sharingFor, useOf } from './sharing.js'
+import { type LaneScope, type Sharing, sharingFor } from './sharing.js'
 import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
@@ -155,7 +155,7 @@ export class Server implements Upstream {
       pids: lanes.flatMap((lane) => lane.pids),
       revision: server?.facts.revision.version,
       evidence: server?.evidence,
-      crossing: server && crossing(server.facts, useOf(this.#context)),
+      crossing: server && crossing(server.facts, this.#context),
       tools: best?.items('tools').length ?? 0,
       ...(about !== undefined && { about }),
     }

@@ -2,8 +2,6 @@
 
 import type { Call, ClientPort } from '../../mcp/call.js'
 import { type ClientCapabilities, isAskable } from '../../mcp/capabilities.js'
-import type { ServerUse } from '../../mcp/eras/crossing.js'
-import type { ServerKind } from './context.js'
 import type { Isolation } from '../contracts/server-config.js'
 
 /** Which clients share the processes of a lane. */
@@ -64,11 +62,6 @@ export function isOfOne(sharing: Sharing): boolean {
  */
 export function keepsTasks(sharing: Sharing): boolean {
   return sharing === 'own' || sharing === 'plain'
-}
-
-/** How clients of the other era use such a server. */
-export function useOf({ isolation, namesCalls }: Pick<ServerKind, 'isolation' | 'namesCalls'>): ServerUse {
-  return { namesCalls, keepsTasks: isolation !== 'shared' }
 }
 
 /**
