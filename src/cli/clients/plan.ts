@@ -71,11 +71,12 @@ export interface ImportOptions {
   readonly read: (path: string) => string | undefined
 }
 
-/** @throws EditMistake when our own file cannot be changed */
+/** @throws EditMistake when our own file cannot be changed, and ConfigError when a start would refuse it */
 export function planImport(files: readonly FoundFile[], ownPath: string, options: ImportOptions): ImportPlan {
   const before = options.read(ownPath)
   const own = new OwnFile(before ?? '', ownPath, options.machine.env, options.stored)
   const plans = files.map((file) => planClient(file, own, options))
+  own.assertUsable()
   const all = [{ path: ownPath, before, after: own.text }, ...plans.flatMap(({ changes }) => changes)]
   return {
     clients: plans.map(({ plan }) => plan),
@@ -203,7 +204,13 @@ function planRules(
   value: unknown,
   moves: Moves,
 ): { readonly found: readonly FoundRule[]; readonly changes: readonly FileChange[] } {
-  const files = ruleFilesOf(client, machine, value).flatMap((file) => {
+  const ruleFiles = new Map(
+    // The home folder may be a project, too.
+    ruleFilesOf(client, machine, value)
+      .toReversed()
+      .map((file) => [file.path, file]),
+  )
+  const files = [...ruleFiles.values()].toReversed().flatMap((file) => {
     const before = read(file.path)
     return before === undefined ? [] : [{ ...rewriteRules(file, before, moves), path: file.path, before }]
   })
@@ -342,21 +349,27 @@ class OwnFile {
     return read.kind === 'value' ? inputsOf(read.value) : []
   }
 
+  /** Our entry in a client's file is of no use with a configuration that a start refuses. @throws ConfigError */
+  assertUsable(): void {
+    if (this.text.trim() === '') return
+    const read = readJson(this.text)
+    if (read.kind === 'value') this.#resolve(read.value)
+  }
+
   /** Why a start would refuse the server. */
   #trouble(name: string, entry: OwnEntry, inputs: readonly unknown[]): string | undefined {
-    const value = { mcpServers: { [name]: entry }, ...(inputs.length > 0 && { inputs }) }
     try {
-      resolveConfig(value, {
-        source: this.#path,
-        folder: dirname(this.#path),
-        env: this.#env,
-        servesHttp: false,
-      })
+      this.#resolve({ mcpServers: { [name]: entry }, ...(inputs.length > 0 && { inputs }) })
       return undefined
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
       const [first] = error.problems
       return first === undefined ? 'a start would refuse it' : `${first.problem}; ${first.hint}`
     }
+  }
+
+  #resolve(value: unknown): void {
+    const folder = dirname(this.#path)
+    resolveConfig(value, { source: this.#path, folder, env: this.#env, servesHttp: false })
   }
 }

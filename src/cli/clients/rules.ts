@@ -36,6 +36,9 @@ interface RuleSyntax {
   /** Where rules stand: lists of texts, or an object whose names are rules. */
   readonly lists: readonly (readonly string[])[]
   readonly names: readonly (readonly string[])[]
+  /** The members whose values are expressions over names of tools; absent: none. */
+  readonly expressions?: (file: unknown) => readonly (readonly (string | number)[])[]
+  readonly rewriteExpression?: (expression: string, moves: Moves) => string
   /** Undefined for a rule of other servers; `becomes` is undefined where no rule says the same. */
   readonly rewrite: (rule: string, moves: Moves) => { readonly becomes: string | undefined } | undefined
 }
@@ -92,6 +95,13 @@ export function rewriteRules(
     for (const [at, rule] of rules.entries())
       if (typeof rule === 'string') change(rule, (becomes) => replaceValue(after, [...list, at], becomes))
   }
+  for (const place of syntax.expressions?.(result.value) ?? []) {
+    const rule = memberAt(result.value, place)
+    const becomes = typeof rule === 'string' ? syntax.rewriteExpression?.(rule, moves) : undefined
+    if (typeof rule !== 'string' || becomes === undefined || becomes === rule) continue
+    found.push({ path, rule, becomes, isRewritten })
+    if (isRewritten) after = replaceValue(after, [...place], becomes)
+  }
   for (const owner of syntax.names) {
     const rules = memberAt(result.value, owner)
     if (!isObject(rules)) continue
@@ -104,15 +114,35 @@ export function rewriteRules(
 const claudeCode: RuleSyntax = {
   lists: ['allow', 'ask', 'deny'].map((kind) => ['permissions', kind]),
   names: [],
+  expressions: matchersIn,
+  rewriteExpression: (matcher, { names, own }) =>
+    [...names].reduce((text, [name, to]) => {
+      if (!/^[A-Za-z0-9_-]+$/.test(to)) return text
+      const prefix = new RegExp(`(?<![A-Za-z0-9_-])mcp__${inClaudeCode(name)}(?![A-Za-z0-9-])(?!_(?!_))`, 'g')
+      return text.replaceAll(prefix, `mcp__${own}__${to}`)
+    }, matcher),
   rewrite: (rule, { names, own }) => {
     const server = longest(names, (name) => {
-      const prefix = `mcp__${name.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`
+      const prefix = `mcp__${inClaudeCode(name)}`
       return rule === prefix || rule.startsWith(`${prefix}__`) ? prefix : undefined
     })
     if (server === undefined) return undefined
     const tool = rule.slice(server.prefix.length + 2)
     return { becomes: renamed(server.to, tool === '' ? '*' : tool, (name) => `mcp__${own}__${name}`) }
   },
+}
+
+/** Hooks say which tools they are for by a regular expression. */
+function matchersIn(file: unknown): (readonly (string | number)[])[] {
+  const hooks = isObject(file) && isObject(file['hooks']) ? file['hooks'] : {}
+  return Object.entries(hooks).flatMap(([event, matchers]) =>
+    Array.isArray(matchers) ? matchers.map((_, at) => ['hooks', event, at, 'matcher']) : [],
+  )
+}
+
+/** The name of a server in names of tools. */
+function inClaudeCode(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_-]/g, '_')
 }
 
 /** `server:tool`, and `*` for every server. */
@@ -170,6 +200,9 @@ function longest(
   return fits.sort((one, other) => other.prefix.length - one.prefix.length)[0]
 }
 
-function memberAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), value)
+function memberAt(value: unknown, path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (at, name) => (Array.isArray(at) ? at[Number(name)] : isObject(at) ? at[name] : undefined),
+    value,
+  )
 }

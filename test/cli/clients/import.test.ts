@@ -196,6 +196,13 @@ describe('servers of several clients', () => {
       assert.deepEqual(home.servers(), wanted)
     })
 
+  test('nothing moves into a configuration that a start refuses', (t) => {
+    const home = new Home(t)
+    home.put('.mcps-proxy/config.json', file({ x: '{ "command": 5 }' }))
+    home.putClient('cursor', file({ a: entry('a') }))
+    assert.throws(() => home.plan(), /mcpServers\.x\.command is 5/)
+  })
+
   test('a server that a start would refuse stays', (t) => {
     const home = new Home(t)
     const path = home.putClient('cursor', file({ a: entry('a'), b: '{ "command": "" }', c: '5' }))
@@ -285,7 +292,36 @@ const rules = (deny: string): string =>
 const renamed = (text: string): string =>
   text.replace('mcp__github__get_issue', 'mcp__mcps__github__get_issue')
 
+const hooks = (all: readonly string[]): string =>
+  `{ "hooks": { "PreToolUse": [${all.map((each) => `{ "matcher": "${each}", "hooks": [] }`).join(', ')}] } }`
+
 describe('permission rules', () => {
+  test('of the hooks of Claude Code do, too', (t) => {
+    const home = new Home(t)
+    const server = '{ "type": "stdio", "command": "a" }'
+    home.putClient('claude-code', `{ "mcpServers": { "git": ${server}, "git hub": ${server} } }`)
+    const matchers = [
+      'mcp__git__.*',
+      'mcp__git_hub__get|mcp__git__a|Bash',
+      'mcp__github__x',
+      'mcp__git.*',
+      'Bash',
+    ]
+    const settings = home.put('.claude/settings.json', hooks(matchers))
+    home.import()
+    assert.equal(
+      readFileSync(settings, 'utf8'),
+      hooks([
+        'mcp__mcps__git__.*',
+        // Our file has a name with a blank, which public names do not have.
+        'mcp__git_hub__get|mcp__mcps__git__a|Bash',
+        'mcp__github__x',
+        'mcp__mcps__git.*',
+        'Bash',
+      ]),
+    )
+  })
+
   test('of Claude Code name the servers where they are now', (t) => {
     const home = new Home(t)
     const project = join(home.machine.home, 'project')
