@@ -1,14 +1,18 @@
-// One connection of a client: what is asked on it, what is answered, and when it ends.
+// One connection of a client: its requests, one after the other, their responses, and its end.
+//
+// HTTP/1.1 lets a client send the next request before it has the answer to the last. Few clients do that, and attackers who
+// hide one request in the body of another do. So bytes behind a request are not read until it is answered, and never if
+// that answer ends the connection.
 
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { HttpSyntaxError } from '../http1/grammar.js'
 import { writeAll } from '../http1/write.js'
 import type { HttpEnvironment } from './endpoint.js'
-import { Intake } from './intake.js'
 import type { FrontListener } from './front-listener.js'
 import type { FrontSocket, HttpRequest, RequestBodySink, RequestWire } from './request.js'
 import type { RequestHead } from './request-head.js'
+import { RequestReader, type RequestSink } from './request-reader.js'
 import { HttpResponse, type ResponseWire, statusLine } from './response.js'
 
 // The header fields of a response about its connection (RFC 9112, section 9.3).
@@ -25,13 +29,22 @@ function stays(idleMs: number): string {
   return `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(announcedMs / 1000)}\r\n`
 }
 
+/** The number of pieces that are read of one connection in a turn, so that a client with many small pieces delays no other. */
+const PIECES_MAX = 512
+
+/** To serve a request costs as much as so many pieces of a body. */
+const PIECES_PER_REQUEST = 128
+
+const NOTHING = Buffer.alloc(0)
+const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
+
 /** One socket and its requests. */
-export class FrontChannel implements RequestWire, ResponseWire {
+export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
   readonly socket: FrontSocket
   readonly #environment: HttpEnvironment
   readonly #listener: FrontListener
   readonly #serve: (request: HttpRequest) => void
-  readonly #intake: Intake
+  readonly #reader: RequestReader
   /** The fields of a response after which another may follow. */
   readonly #stays: string
   /** The one that is being answered. */
@@ -46,6 +59,18 @@ export class FrontChannel implements RequestWire, ResponseWire {
   #lingering: { cancel(): void } | undefined
   /** The client has left, or its input is ignored. */
   #isGone = false
+  /** The reader of the body of the request. */
+  #body: RequestBodySink | undefined
+  /** Bytes that came and were not taken. */
+  #rest: Buffer = NOTHING
+  #isTaking = false
+  #isPaused = false
+  /** Pieces since the last chunk came, or since it went on with the next turn. */
+  #pieces = 0
+  /** It has taken much in this turn, and goes on in another. */
+  #isYielding = false
+  /** The client waits for 100 Continue. */
+  #isExpected = false
 
   constructor(
     socket: FrontSocket,
@@ -57,7 +82,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
     this.#environment = environment
     this.#listener = listener
     this.#serve = serve
-    this.#intake = new Intake(socket, environment.limits, this)
+    this.#reader = new RequestReader(environment.limits)
     this.#stays = stays(environment.limits.idleConnectionMs)
     this.#sinceMs = environment.now()
     socket.on('data', (chunk: Buffer) => {
@@ -76,7 +101,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
 
   /** Nothing is asked on it, and nothing has begun to come. */
   get isIdle(): boolean {
-    return this.#request === undefined && this.#intake.isResting
+    return this.#request === undefined && this.#reader.isResting && this.#rest.length === 0
   }
 
   /** Since when it rests between two requests; Infinity when it does not. */
@@ -90,7 +115,9 @@ export class FrontChannel implements RequestWire, ResponseWire {
     const forMs = this.#environment.now() - this.#sinceMs
     if (this.#isGone || this.#lingering !== undefined) return undefined
     if (this.#request !== undefined)
-      return this.#intake.isLeft && forMs > requestTimeoutMs ? 'late' : undefined
+      return !this.#reader.isWhole && this.#body === undefined && forMs > requestTimeoutMs
+        ? 'late'
+        : undefined
     if (this.isIdle && !this.#isFirst) return forMs > idleMs ? 'idle' : undefined
     return forMs > headersTimeoutMs ? 'late' : undefined
   }
@@ -111,43 +138,29 @@ export class FrontChannel implements RequestWire, ResponseWire {
     this.#linger()
   }
 
-  // For the intake to call.
+  // RequestSink
 
-  /** Whether another request may begin. */
-  get isOpen(): boolean {
-    return !this.#isLast && this.#request === undefined
-  }
-
-  /** `body` is all of it where it came with the head. */
-  begins(head: RequestHead, body: Buffer | undefined): void {
+  head(head: RequestHead, body: Buffer | undefined): void {
+    this.#pieces += PIECES_PER_REQUEST
     const response = new HttpResponse(this, head)
     // Without its body, which can go when it has been read.
     this.#request = { head, response }
-    if (body !== undefined) this.whole()
+    if (body !== undefined) this.#listener.asked(this)
     this.#serve({ wire: this, head, body, response })
   }
 
-  /** The body that did not come with its head has come whole. */
-  whole(): void {
-    this.#listener.asked(this)
-  }
-
-  /** Calls `goOn` in another turn, so that others have theirs. */
-  later(goOn: () => void): void {
-    this.#listener.later(goOn)
-  }
-
-  /** The input is no request, or reading it failed. */
-  failed(error: unknown): void {
-    if (error instanceof HttpSyntaxError) return this.refuse(error.code === 'TOO_LONG' ? 431 : 400)
-    this.#environment.failed(error)
-    this.cut()
+  data(chunk: Buffer): void {
+    this.#isExpected = false
+    this.#body?.data(chunk)
   }
 
   // RequestWire
 
   readBody(sink: RequestBodySink): void {
-    this.#intake.readBody(sink, this.#request?.head.expectation !== undefined)
+    if (this.#isGone) return sink.gone()
+    this.#body = sink
+    this.#isExpected = this.#request?.head.expectation !== undefined
+    this.#goOn()
   }
 
   // ResponseWire
@@ -157,7 +170,7 @@ export class FrontChannel implements RequestWire, ResponseWire {
   }
 
   begin(closes: boolean): string {
-    const keepsAlive = this.#request?.head.keepsAlive === true && this.#intake.isWhole
+    const keepsAlive = this.#request?.head.keepsAlive === true && this.#reader.isWhole
     if (closes || !keepsAlive || this.#listener.isStopping || this.#listener.isShort) this.#isLast = true
     return this.#listener.date() + (this.#isLast ? CLOSES : this.#stays)
   }
@@ -187,11 +200,76 @@ export class FrontChannel implements RequestWire, ResponseWire {
   }
 
   #take(chunk: Buffer): void {
-    if (!this.isIdle) return this.#intake.take(chunk)
-    const nowMs = this.#environment.now()
-    this.#intake.take(chunk)
+    if (this.#isGone) return
+    const wasIdle = this.isIdle
+    const nowMs = wasIdle ? this.#environment.now() : 0
+    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    this.#pieces = 0
+    this.#goOn()
     // Empty lines are no request: the connection is still idle after them.
-    if (!this.isIdle) this.#sinceMs = nowMs
+    if (wasIdle && !this.isIdle) this.#sinceMs = nowMs
+  }
+
+  /** Takes the available bytes while there is a reader for them. */
+  #goOn(): void {
+    if (this.#isTaking) return
+    this.#isTaking = true
+    try {
+      while (this.#rest.length > 0 && this.#wants && !this.#mustYield()) this.#takeSome()
+    } catch (error) {
+      this.#failed(error)
+    } finally {
+      this.#isTaking = false
+    }
+    if (this.#isExpected && this.#rest.length === 0) {
+      this.#isExpected = false
+      this.socket.write(CONTINUE)
+    }
+    this.#pause(this.#rest.length > 0)
+  }
+
+  get #wants(): boolean {
+    if (this.#isGone || this.#reader.isWhole) return false
+    return this.#reader.isInBody ? this.#body !== undefined : !this.#isLast && this.#request === undefined
+  }
+
+  #mustYield(): boolean {
+    if (this.#pieces < PIECES_MAX) return false
+    if (this.#isYielding) return true
+    this.#isYielding = true
+    this.#listener.later(() => {
+      this.#isYielding = false
+      this.#pieces = 0
+      this.#goOn()
+    })
+    return true
+  }
+
+  #takeSome(): void {
+    this.#pieces++
+    const bytes = this.#rest
+    this.#rest = NOTHING
+    this.#rest = this.#reader.take(bytes, this)
+    if (!this.#reader.isWhole || this.#body === undefined) return
+    const body = this.#body
+    this.#body = undefined
+    this.#isExpected = false
+    this.#listener.asked(this)
+    body.end()
+  }
+
+  #pause(on: boolean): void {
+    if (this.#isGone || on === this.#isPaused) return
+    this.#isPaused = on
+    if (on) this.socket.pause()
+    else this.socket.resume()
+  }
+
+  /** The input is no request, or reading it failed. */
+  #failed(error: unknown): void {
+    if (error instanceof HttpSyntaxError) return this.refuse(error.code === 'TOO_LONG' ? 431 : 400)
+    this.#environment.failed(error)
+    this.cut()
   }
 
   /** The system has taken the whole response. */
@@ -202,17 +280,18 @@ export class FrontChannel implements RequestWire, ResponseWire {
     this.#isTimed = false
     request?.response.close()
     if (this.#isGone) return
-    if (!this.#intake.isWhole) return this.#dropBody()
+    if (!this.#reader.isWhole) return this.#dropBody()
     if (this.#isLast || this.#listener.isStopping) return this.close()
     this.#isFirst = false
     this.#sinceMs = this.#environment.now()
-    this.#intake.next()
+    this.#reader.next()
+    this.#goOn()
   }
 
   /** Reads and drops the end of a body: closing the connection before it could lose the answer. */
   #dropBody(): void {
     this.#linger()
-    this.#intake.readBody({ data: nothing, end: () => this.close(), gone: nothing }, false)
+    this.readBody({ data: nothing, end: () => this.close(), gone: nothing })
   }
 
   #linger(): void {
@@ -230,7 +309,9 @@ export class FrontChannel implements RequestWire, ResponseWire {
   #leave(): void {
     if (this.#isGone) return
     this.#isGone = true
-    this.#intake.end()
+    this.#rest = NOTHING
+    this.#body?.gone()
+    this.#body = undefined
     this.#request?.response.close()
     // Further input is read and dropped, so that the end of the connection is seen.
     this.socket.resume()
