@@ -46,8 +46,10 @@ export function addMember(text: string, path: JSONPath, name: string, value: unk
   }
   const after = last.offset + last.length
   const comma = commaAfter(text, after)
-  const place = endOfLine(text, comma === undefined ? after : comma + 1)
   const isBelow = startsLine(text, last.offset)
+  const behind = comma === undefined ? after : comma + 1
+  // A comment may end the line, and with it everything that stands behind it there.
+  const place = isBelow ? endOfLine(text, behind) : behind
   const around = lineIndent(text, last.offset)
   const gap = isBelow ? eol + around : ' '
   const added =

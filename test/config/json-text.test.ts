@@ -26,6 +26,11 @@ describe('a member is added', () => {
     ],
     ['on the one line of the others', '{"m": {"a": 1}, "z": 2}', '{"m": {"a": 1, "n": {"c":1}}, "z": 2}'],
     [
+      'in front of the comment behind the others',
+      '{"m": {"a": 1 // a\n}}',
+      '{"m": {"a": 1, "n": {"c":1} // a\n}}',
+    ],
+    [
       'with the line ends of the file',
       '{\r\n  "m": {}\r\n}',
       '{\r\n  "m": {\r\n    "n": {\r\n      "c": 1\r\n    }\r\n  }\r\n}',
