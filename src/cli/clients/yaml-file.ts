@@ -186,6 +186,9 @@ class Reader {
   }
 }
 
+/** The numbers of YAML 1.2. */
+const numberPattern = /^(?:0x[0-9a-f]+|0o[0-7]+|[-+]?(?:(?:\.\d+|\d+(?:\.\d*)?)(?:e[-+]?\d+)?|\.inf)|\.nan)$/i
+
 function scalarOf(written: string, number: number): unknown {
   const double = /^("(?:[^"\\]|\\["\\/bfnrt]|\\u[0-9A-Fa-f]{4})*")(?:\s+#.*)?$/.exec(written)?.[1]
   if (double !== undefined) return JSON.parse(double)
@@ -199,8 +202,7 @@ function scalarOf(written: string, number: number): unknown {
     throw notRead(number)
   if (/^(?:true|false)$/i.test(plain)) return plain.toLowerCase() === 'true'
   if (/^(?:null|~)$/i.test(plain)) return null
-  // A number or a date is no text, and no name of a program either.
-  return /^[-+.]?\d/.test(plain) && !/[A-Za-z/@]/.test(plain) ? Number(plain) : plain
+  return numberPattern.test(plain) ? Number(plain) : plain
 }
 
 /** Texts between brackets, separated by commas. */

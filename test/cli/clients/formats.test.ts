@@ -85,8 +85,8 @@ describe('YAML', () => {
     ],
     [
       'has words that are no texts',
-      's:\n  - name: a\n    c: true\n    d: 5\n    e:\n    f: ~\n',
-      { a: { c: true, d: 5, e: null, f: null } },
+      's:\n  - name: a\n    c: true\n    d: 5\n    e:\n    f: ~\n    g: 0x1F\n    h: 2020-01-01\n    i: yes\n',
+      { a: { c: true, d: 5, e: null, f: null, g: 31, h: '2020-01-01', i: 'yes' } },
     ],
     [
       'has lists on a line',
