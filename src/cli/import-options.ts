@@ -8,14 +8,14 @@ import type { Tokens, Usage } from './tokens.js'
 /** Take over the servers of clients, or give them back. */
 export interface ImportCommand {
   readonly kind: 'import'
-  /** Undefined is every client whose file is there. */
+  /** Undefined is every client that has a file. */
   readonly client: ClientName | undefined
   readonly config: string | undefined
-  /** Whether nobody is asked. */
+  /** Whether the changes are written without a question. */
   readonly yes: boolean
   readonly dryRun: boolean
   readonly undo: boolean
-  /** Whether each server keeps an entry of its own. */
+  /** Whether each server keeps a separate entry. */
   readonly doors: boolean
   /** Whether secrets go to the store instead of the file. */
   readonly secrets: boolean

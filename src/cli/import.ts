@@ -35,7 +35,7 @@ export async function runImport(command: ImportCommand): Promise<number> {
   if (command.undo) return undo(folder, command.dryRun)
   const path = configFileInForce(command.config, process.env)
   return reportingMistakes(path, async () => {
-    // Nobody is waited for once it is certain that this import writes.
+    // Without a question the lock covers the plan too, so that two imports follow each other.
     if (command.yes) return locked(folder, () => importNow(command, path, folder))
     return importNow(command, path, folder)
   })
@@ -126,7 +126,7 @@ async function locked(folder: string, run: () => Promise<number>): Promise<numbe
   }
 }
 
-/** Undefined where nobody can be asked. */
+/** Undefined without a terminal. */
 async function asked(): Promise<boolean | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined
   const lines = createInterface({ input: process.stdin, output: process.stderr })

@@ -11,7 +11,7 @@ export interface Door {
 }
 
 /**
- * The value of a file with one server, whose tools keep their own names. What is wrong with other servers does not count.
+ * The value of a file with one server, whose tools keep their names. Mistakes in other servers do not count.
  *
  * @throws ConfigError (`CONFIG_SERVER`) when the schema has no such server, or a disabled one
  */

@@ -15,7 +15,7 @@ function formOf(text: string): JsonForm {
   return { indent, eol: text.includes('\r\n') ? '\r\n' : '\n' }
 }
 
-/** Gives the text with another value in the place of one that is there. */
+/** Gives the text with another value in the place of an existing one. */
 export function replaceValue(text: string, path: JSONPath, value: unknown): string {
   const node = nodeAt(text, path)
   return node === undefined
@@ -23,7 +23,7 @@ export function replaceValue(text: string, path: JSONPath, value: unknown): stri
     : spliced(text, node.offset, node.length, valueText(text, value, lineIndent(text, node.offset)))
 }
 
-/** Gives the text with another name of a member that is there. */
+/** Gives the text with another name of an existing member. */
 export function renameMember(text: string, path: JSONPath, name: string): string {
   const key = nodeAt(text, path)?.parent?.children?.[0]
   return key === undefined ? text : spliced(text, key.offset, key.length, JSON.stringify(name))
@@ -86,7 +86,7 @@ function memberText(text: string, name: string, value: unknown, around: string |
   return `${JSON.stringify(name)}: ${valueText(text, value, around)}`
 }
 
-/** On lines of its own below this indentation; on one line without one. */
+/** On separate lines below this indentation; on one line without one. */
 function valueText(text: string, value: unknown, around: string | undefined): string {
   const { indent, eol } = formOf(text)
   if (around === undefined || typeof value !== 'object') return JSON.stringify(value)

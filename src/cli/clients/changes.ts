@@ -41,7 +41,7 @@ interface RecordedChange {
   readonly after: string
 }
 
-/** A file that somebody else has written since it was read. */
+/** Another program has written a file since it was read. */
 export class ChangedMeanwhile extends Error {
   readonly path: string
 
@@ -93,7 +93,7 @@ export function applyChanges(
 
 export interface Undone {
   readonly path: string
-  /** Whether it has the bytes that it had before; else why it was left as it is. */
+  /** Whether it has the bytes that it had before; else the reason why the undo left it. */
   readonly left: string | undefined
 }
 

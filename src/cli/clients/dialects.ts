@@ -1,8 +1,8 @@
-// What the members of a server mean in the file of each client.
+// The meaning of each member of a server in the file of each client.
 
 import type { ClientName } from './names.js'
 
-/** What becomes of a member of a client's entry. */
+/** The use of a member of a client's entry. */
 export type MemberUse =
   /** It means the same in our file, under this name. */
   | { readonly kind: 'text' | 'texts' | 'map' | 'path'; readonly to: string }

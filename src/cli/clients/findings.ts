@@ -1,4 +1,4 @@
-// What is wrong in the files of clients: entries of ours that start nothing, and servers that two clients have in two forms.
+// Faults in the files of clients: entries of ours that start nothing, and servers that two clients have in two forms.
 
 import { existsSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'

@@ -6,7 +6,7 @@ import type { Client, Machine } from './table.js'
 
 /** The ways in which this program can be started. */
 export interface Launch {
-  /** Where PATH finds it, or `npx` fetches it; undefined where neither is so. */
+  /** The words that start it through PATH, or through `npx`; undefined when neither finds it. */
   readonly short: readonly [command: string, ...args: string[]] | undefined
   /** The program of Node.js and the file of this program. */
   readonly whole: readonly [command: string, ...args: string[]]

@@ -1,6 +1,6 @@
-// What `import` would do: which servers move, under which names, and the text of every file afterwards.
+// The plan of an import: the servers that move, their names, and the text of every file afterwards.
 //
-// Nothing is written here. What is not understood stays where it is and is named.
+// Nothing is written here. A server that is not understood stays in its file, and the plan names it.
 
 import { dirname } from 'node:path'
 import { resolveConfig } from '../../config/config.js'
@@ -20,7 +20,7 @@ import { type OwnEntry, readEntry } from './server-entry.js'
 import type { ServerEdits } from './servers-file.js'
 import type { Client, Machine } from './table.js'
 
-/** A client's file that is there. */
+/** An existing file of a client. */
 export interface FoundFile {
   readonly client: Client
   readonly path: string
@@ -55,7 +55,7 @@ export interface ImportPlan {
   readonly clients: readonly ClientPlan[]
   /** Our file is the first. */
   readonly changes: readonly FileChange[]
-  /** What goes to the store of secrets. */
+  /** The values that go to the store of secrets. */
   readonly secrets: readonly KeptSecret[]
   /** The entries of all clients as they were, for their secrets. */
   readonly entries: readonly unknown[]
@@ -162,7 +162,7 @@ function takeOver(
   return { moved, stays, kept, entries: theirs.map(([, entry]) => entry) }
 }
 
-/** The entry of ours that is there already, or a name that is free once the servers have moved. */
+/** The name of our present entry, or one that is free once the servers have moved. */
 function ownNameIn(
   servers: ReadonlyMap<string, unknown>,
   stays: Taken['stays'],
@@ -285,7 +285,7 @@ class OwnFile {
     }
   }
 
-  /** The same server is there once; another server of the same name gets the client's name behind its own. */
+  /** The file has the same server once; another server of the same name gets the client's name as a suffix. */
   place(name: string, entry: OwnEntry, client: Client, inputs: readonly unknown[]): Placed {
     const same = [...this.#servers].find(
       ([other, value]) =>
@@ -322,7 +322,7 @@ class OwnFile {
     }
   }
 
-  /** What VS Code asks for, as far as our file does not have it; a text says why the server stays. */
+  /** The inputs of VS Code that our file lacks; a text is the reason why the server stays. */
   #inputs(entry: OwnEntry, inputs: readonly unknown[]): readonly unknown[] | string {
     const ids = [...JSON.stringify(entry).matchAll(/\$\{input:([^}"\\]+)\}/g)].map(([, id = '']) => id)
     const needed: unknown[] = []

@@ -33,7 +33,7 @@ export interface FoundRule {
 }
 
 interface RuleSyntax {
-  /** Where rules stand: lists of texts, or an object whose names are rules. */
+  /** The places of rules: lists of texts, or an object whose names are rules. */
   readonly lists: readonly (readonly string[])[]
   readonly names: readonly (readonly string[])[]
   /** The members whose values are expressions over names of tools; absent: none. */
@@ -174,7 +174,7 @@ const vscode: RuleSyntax = {
   lists: [],
   names: [['chat.tools.eligibleForAutoApproval'], ['chat.mcp.serverSampling']],
   rewrite: (rule, { names, own }) => {
-    // What one server may ask a model, not all of them may.
+    // The right of one server to ask a model must not become the right of all servers.
     const sampling = [...names.keys()].find((name) => rule.endsWith(`: ${name}`))
     if (sampling !== undefined) return { becomes: undefined }
     const [, server = '', tool = ''] = /^([^/]+)\/(.+)$/.exec(rule) ?? []
@@ -183,7 +183,7 @@ const vscode: RuleSyntax = {
   },
 }
 
-/** A tool of a server by its public name; a pattern only where the name of the server stands in public names as it is. */
+/** A tool of a server by its public name; a pattern only when public names have the name of the server unchanged. */
 function renamed(server: string, tool: string, written: (name: string) => string): string | undefined {
   if (!tool.includes('*')) return written(publicName(server, tool))
   return /^[A-Za-z0-9_-]+$/.test(server) ? written(`${server}__${tool}`) : undefined

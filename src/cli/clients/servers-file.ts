@@ -1,4 +1,4 @@
-// What all formats of clients' files have in common.
+// The common part of all formats of clients' files.
 
 export interface ServerEdits {
   readonly removed: readonly string[]

@@ -22,7 +22,7 @@ export interface Client {
   /** The member of the file that has the servers. */
   readonly key: string
   readonly dialect: Dialect
-  /** What an entry has beside its command and its arguments. */
+  /** The members of an entry beside its command and its arguments. */
   readonly entry: Readonly<Record<string, unknown>>
   /** Whether it starts without the PATH of a shell on macOS. */
   readonly lacksPath: boolean
@@ -78,7 +78,7 @@ export function setOr({ env }: Machine, variable: string, usual: string): string
   return value === undefined || value === '' ? usual : value
 }
 
-/** Where the system keeps what its applications are told. */
+/** A file in the folder in which the system keeps the settings of applications. */
 function applicationFile(machine: Machine, ...parts: readonly string[]): string {
   const { platform } = machine
   if (platform === 'darwin') return fileBelow(machine, 'Library', 'Application Support', ...parts)

@@ -165,7 +165,7 @@ class Reader {
     return values
   }
 
-  /** What stands below a line of this indentation; a list may begin where its key does. */
+  /** Reads the block below a line of this indentation; a list may have the indentation of its key. */
   #block(indent: number, isMember = false): unknown {
     const line = this.#lines[this.#at]
     if (line === undefined) return null
