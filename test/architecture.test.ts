@@ -25,7 +25,7 @@ const rooms = table(`
   mcp                    | jsonrpc text
   transports             | jsonrpc runtime text
   transports/http-client | jsonrpc runtime text transports
-  transports/http-server | jsonrpc runtime text transports
+  transports/http-server | jsonrpc mcp runtime text transports
   upstream/contracts     | jsonrpc mcp runtime text transports/http-client
   upstream/process       | jsonrpc runtime text transports upstream/contracts | transports/http-client
   upstream/auth          | jsonrpc mcp runtime text transports/http-client upstream/contracts

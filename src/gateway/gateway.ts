@@ -14,12 +14,12 @@ import type { McpProxy } from '../proxy/proxy-interface.js'
 import type { EventSource } from '../events/emitter.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from '../proxy/proxy-options.js'
-import { type SchemasServing, type ServedGateway, serveSchemas } from './serving.js'
+import { type SchemasServing, serveSchemas } from './serving.js'
 import { defaultHttpServerLimits } from '../transports/http-server/limits.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../transports/http-server/host.js'
-import { schemaAt } from './routes.js'
+import { type ServedGateway, schemaAt } from './routes.js'
 
 export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
   /** Values that override the configuration. */

@@ -8,23 +8,11 @@ import { ConfigError } from '../config/problems.js'
 import type { CorsConfig } from '../config/configuration.js'
 import { write } from '../jsonrpc/text.js'
 import type { HttpServerLimits } from '../transports/http-server/limits.js'
-import {
-  internalError,
-  invalidRequest,
-  malformed,
-  sessionNotFound,
-  transportRefused,
-} from '../mcp/error-codes.js'
 import type { HttpEnvironment, HttpRoutes, SessionWatch } from '../transports/http-server/endpoint.js'
 import type { GuardRemedies, HttpRules } from '../transports/http-server/guard.js'
 import { FrontTokens, type TokenRules } from './front-tokens.js'
 import { isLoopback } from '../transports/http-server/host.js'
-import type { RefusalKind, Wording } from '../transports/http-server/refusal.js'
-import {
-  type HttpAddress,
-  type HttpServerOptions,
-  HttpServer,
-} from '../transports/http-server/http-server.js'
+import { type HttpAddress, HttpServer } from '../transports/http-server/http-server.js'
 import { descriptorRoom } from '../upstream/process/descriptors.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 
@@ -65,16 +53,11 @@ export class Front {
    *
    * @throws ConfigError when it would be open to the network without a token
    */
-  constructor(
-    options: FrontOptions,
-    routes: HttpRoutes,
-    watch: SessionWatch,
-    judge: HttpServerOptions['judge'],
-  ) {
+  constructor(options: FrontOptions, routes: HttpRoutes, watch: SessionWatch) {
     this.#options = options
     this.check(options)
     const { host, port, remedies } = options
-    const own = { host, port, wording, remedies, judge, environment: environmentOf(options, watch) }
+    const own = { host, port, remedies, environment: environmentOf(options, watch) }
     this.server = new HttpServer({ ...this.#rulesOf(options), ...own }, routes)
   }
 
@@ -163,15 +146,3 @@ const listenProblems: ReadonlyMap<string, readonly [string, 'port' | 'host']> = 
 
 /** Of 192 random bits; written in visible ASCII. */
 const ID_BYTES = 24
-
-const wording: Wording = {
-  malformed,
-  refused: (kind, why) => words[kind](why),
-}
-
-const words: Readonly<Record<RefusalKind, (why: string) => { code: number; message: string }>> = {
-  invalid: invalidRequest,
-  transport: transportRefused,
-  session: sessionNotFound,
-  internal: internalError,
-}

@@ -4,33 +4,63 @@ import { write } from '../jsonrpc/text.js'
 import { schemaNotFound, transportRefused } from '../mcp/error-codes.js'
 import { handshakeRevisions, statelessRevisions } from '../mcp/revisions.js'
 import { version } from '../version.js'
+import type { ServedProxy } from '../proxy/listener.js'
+import { escapeJson } from '../text/escape.js'
+import {
+  type GatewayStatus,
+  type SchemaStatus,
+  gatewayStatus,
+  sandboxStatus,
+  schemaStatus,
+} from './status.js'
 import type { HttpEndpoint, HttpRevision, HttpRoutes, HttpRoute } from '../transports/http-server/endpoint.js'
 
 /** The schema that has the short paths. */
 const DEFAULT = 'default'
 
-/** The content of the paths. */
-export interface RouteParts {
-  /** Served under their names; `default` also without. Schemas may come and go. */
-  readonly endpoints: ReadonlyMap<string, HttpEndpoint>
-  /** `serverInfo.name`. */
+/** Every schema of a configuration; one that is disabled has no proxy. */
+export type ServedSchemas = ReadonlyMap<string, ServedProxy | undefined>
+
+/** The schemas that are served, and the name of the proxy. */
+export interface ServedGateway {
   readonly name: string
-  /** The pages, as JSON text. */
-  health(): string
-  status(): string
-  /** Further content of the first page, where all that is served is one sandbox. */
-  sandbox(): object | undefined
+  readonly schemas: ServedSchemas
 }
 
-/** Finds the handler of a path. */
+/** The page of one schema, where `status` may be that of its sandbox. */
+type SchemaPage = Omit<SchemaStatus, 'status'> & { readonly schema: string; readonly status: string }
+
+/** A page holds words of servers and clients, and terminals show it. */
+function shown(page: SchemaPage | GatewayStatus): string {
+  return escapeJson(write(page))
+}
+
+/** The handler of each path: an endpoint for each proxy, and the pages about all of them. */
 export class Routes implements HttpRoutes {
   readonly revisions: readonly HttpRevision[] = [...handshakeRevisions, ...statelessRevisions]
-  readonly #parts: RouteParts
+  /** Known once the front listens; it is not read before. */
+  address = { port: 0, origin: '' }
+  #served: ServedGateway
+  readonly #endpoints = new Map<string, HttpEndpoint>()
+  readonly #byProxy = new WeakMap<ServedProxy, HttpEndpoint>()
+  readonly #now: () => number
+  readonly #startedMs: number
   /** Nearly all requests have the same path. */
   #last: McpPath | undefined
 
-  constructor(parts: RouteParts) {
-    this.#parts = parts
+  constructor(served: ServedGateway, now: () => number) {
+    this.#served = served
+    this.#now = now
+    this.#startedMs = now()
+    this.serve(served)
+  }
+
+  /** A proxy that stays keeps its endpoint. */
+  serve(served: ServedGateway): void {
+    this.#served = served
+    this.#endpoints.clear()
+    for (const [name, proxy] of served.schemas)
+      if (proxy !== undefined) this.#endpoints.set(name, this.#of(name, proxy))
   }
 
   find(sent: string): HttpRoute {
@@ -40,9 +70,9 @@ export class Routes implements HttpRoutes {
         return { kind: 'page', open: false, body: () => this.#index() }
       case '/health':
         // For machines that have no token; it says nothing but that the process answers.
-        return { kind: 'page', open: true, body: () => this.#parts.health() }
+        return { kind: 'page', open: true, body: () => this.#health() }
       case '/api/status':
-        return { kind: 'page', open: false, body: () => this.#parts.status() }
+        return { kind: 'page', open: false, body: () => this.#status() }
       default:
         return this.#mcp(path)
     }
@@ -53,7 +83,7 @@ export class Routes implements HttpRoutes {
     if (known === undefined) return LOGIN.test(path) ? noLogin : this.#nothing(path)
     this.#last = known
     const { name, written, last } = known
-    const endpoint = name === undefined ? undefined : this.#parts.endpoints.get(name)
+    const endpoint = name === undefined ? undefined : this.#endpoints.get(name)
     if (endpoint === undefined) return this.#noSchema(name ?? written)
     if (last === 'mcp') return { kind: 'mcp', endpoint }
     if (last === 'message') return { kind: 'messages', endpoint }
@@ -61,7 +91,7 @@ export class Routes implements HttpRoutes {
   }
 
   #noSchema(name: string): HttpRoute {
-    const error = schemaNotFound(name.slice(0, NAME_LENGTH_MAX), [...this.#parts.endpoints.keys()])
+    const error = schemaNotFound(name.slice(0, NAME_LENGTH_MAX), [...this.#endpoints.keys()])
     return { kind: 'nothing', refusal: { status: 404, error } }
   }
 
@@ -72,17 +102,51 @@ export class Routes implements HttpRoutes {
   }
 
   #index(): string {
-    const { name } = this.#parts
-    return write({ name, version, endpoints: this.#list(), ...this.#parts.sandbox() })
+    const { name } = this.#served
+    return write({ name, version, endpoints: this.#list(), ...this.#sandbox() })
   }
 
   #list(): string[] {
-    const names = [...this.#parts.endpoints.keys()]
+    const names = [...this.#endpoints.keys()]
     const short = names.includes(DEFAULT) ? ['POST /mcp', 'GET /sse'] : []
     const long = names
       .map(encodeURIComponent)
       .flatMap((name) => [`POST /api/${name}/mcp`, `GET /api/${name}/sse`])
     return [...short, ...long, 'GET /health', 'GET /api/status', 'GET /']
+  }
+
+  #health(): string {
+    const uptime = Math.round(this.#uptimeMs) / 1000
+    return write({ status: 'ok', timestamp: new Date().toISOString(), uptime })
+  }
+
+  #sandbox(): object | undefined {
+    const [only, ...others] = this.#served.schemas.values()
+    return others.length > 0 ? undefined : sandboxStatus(only, version)
+  }
+
+  #status(): string {
+    const schemas = new Map<string, SchemaStatus>()
+    for (const [name, proxy] of this.#served.schemas) schemas.set(name, schemaStatus(proxy))
+    const { port, origin: url } = this.address
+    return shown(gatewayStatus({ port, url, uptimeMs: this.#uptimeMs }, schemas))
+  }
+
+  get #uptimeMs(): number {
+    return this.#now() - this.#startedMs
+  }
+
+  #of(name: string, proxy: ServedProxy): HttpEndpoint {
+    const known = this.#byProxy.get(proxy)
+    if (known !== undefined) return known
+    const endpoint: HttpEndpoint = {
+      name,
+      // Everybody who shows the token is one principal, and so is everybody where no token is asked for.
+      attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true }),
+      status: () => shown({ schema: name, ...schemaStatus(proxy), ...sandboxStatus(proxy, version) }),
+    }
+    this.#byProxy.set(proxy, endpoint)
+    return endpoint
   }
 }
 

@@ -14,7 +14,8 @@ import { SplicedLine } from '../../jsonrpc/splice.js'
 import type { Waits } from '../../runtime/waits.js'
 import type { Accepts } from './guard.js'
 import type { PostedMessage } from './body.js'
-import type { HttpAttached, HttpEnvironment, HttpRevision, SessionClient } from './endpoint.js'
+import type { HttpAttached, HttpEnvironment, HttpRevision } from './endpoint.js'
+import type { SessionFacts } from './request-policy.js'
 import { Exchange, errorCodeOf } from './exchange.js'
 import { Inbox, cancelledBy } from './inbox.js'
 import type { RequestHead } from './request-head.js'
@@ -32,7 +33,7 @@ export type ConnectionLife =
   | { readonly kind: 'single' }
 
 /** One client of Streamable HTTP, in its session or without one. */
-export class StreamableConnection implements Connection, Kept, SessionClient {
+export class StreamableConnection implements Connection, Kept, SessionFacts {
   /** Known before the first message comes. */
   attached: HttpAttached | undefined
   readonly #life: ConnectionLife

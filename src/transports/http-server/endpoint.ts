@@ -2,12 +2,9 @@
 
 import type { Server } from 'node:net'
 import type { Connection } from '../../jsonrpc/connection.js'
-import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Clock } from '../../runtime/deadline.js'
-import type { PostedMessage } from './body.js'
 import type { HttpServerLimits } from './limits.js'
 import type { Refusal } from './refusal.js'
-import type { RequestHead } from './request-head.js'
 
 /** The features of a client's revision that the transport uses. */
 export interface HttpRevision {
@@ -68,38 +65,6 @@ export interface HttpRoutes {
   find(path: string): HttpRoute
   /** The revisions that a client may name in a header. */
   readonly revisions: readonly HttpRevision[]
-}
-
-/** The client of a session, as far as a judge asks. */
-export interface SessionClient {
-  readonly revision: HttpRevision
-  /** Whether one of these requests is being answered already. */
-  knows(keys: readonly RequestId[]): boolean
-}
-
-/**
- * How a message is served: as the first of a session, which is opened where it has none, in the session that it names,
- * or alone, by a client that is gone once it is answered.
- */
-export type Judgement = Refusal | 'opening' | 'session' | 'alone'
-
-/** How a message is served that belongs to no session: not at all, without an answer, or like any other. */
-export type StatelessJudgement = Refusal | 'ignored' | 'served'
-
-/** Decides how requests are served. */
-export interface RequestJudge {
-  /** Whether the head says that a request belongs to no session, whichever it names. */
-  isStateless(head: RequestHead): boolean
-  /** The same of a message, and how it is served then; undefined for one that needs its session to be judged. */
-  judgeStateless(message: PostedMessage): StatelessJudgement | undefined
-  /** The status with which an error alone answers such a message. */
-  statusOf(code: number): number
-  /** The session that a request is for; asked before its body is read. */
-  sessionId(head: RequestHead): string | undefined
-  /** Why a client of a session may not listen, or end its session, with a request that has this head. */
-  refuses(head: RequestHead, client: SessionClient): Refusal | undefined
-  /** How a message is served; `client` is that of the session it is for. */
-  judge(message: PostedMessage, client: SessionClient | undefined): Judgement
 }
 
 /** How a session is spoken. */

@@ -5,7 +5,7 @@
 
 import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
-import type { HttpEnvironment, HttpRoute, HttpRoutes, RequestJudge } from './endpoint.js'
+import type { HttpEnvironment, HttpRoute, HttpRoutes } from './endpoint.js'
 import { EventPair } from './event-pair.js'
 import { FrontListener } from './front-listener.js'
 import {
@@ -19,7 +19,7 @@ import {
 } from './guard.js'
 import { hostRule, reachable } from './host.js'
 import { RareWarnings } from './rare-warnings.js'
-import { type Refusal, Refusals, type Wording, closing, isRefusal } from './refusal.js'
+import { type Refusal, Refusals, closing, isRefusal } from './refusal.js'
 import { repeat } from './pacing.js'
 import type { HttpRequest, ServeResult } from './request.js'
 import type { RequestHead } from './request-head.js'
@@ -29,10 +29,7 @@ export interface HttpServerOptions extends HttpRules {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
-  readonly wording: Wording
   readonly remedies: GuardRemedies
-  /** Makes what decides how requests are served; it refuses with these words. */
-  readonly judge: (refusals: Refusals) => RequestJudge
   readonly environment: HttpEnvironment
 }
 
@@ -65,14 +62,11 @@ export class HttpServer {
     this.#rules = options
     this.#port = options.port
     this.#routes = routes
-    this.#refusals = new Refusals(options.wording)
+    this.#refusals = new Refusals()
     this.#notices = new RareWarnings(environment)
     this.#guard = this.#newGuard()
     this.#bodies = new Bodies(environment, this.#refusals)
-    const judge = options.judge(this.#refusals)
-    this.#streamable = new Streamable(environment, this.#refusals, this.#bodies, judge, (head) =>
-      this.#gone(head),
-    )
+    this.#streamable = new Streamable(environment, this.#refusals, this.#bodies, (head) => this.#gone(head))
     this.#pair = new EventPair(environment, this.#refusals, this.#bodies)
     this.#listening = new FrontListener(
       environment,

@@ -4,9 +4,13 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { FrameError } from '../../jsonrpc/errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-
-/** The reason of a refusal; another layer chooses its error number. */
-export type RefusalKind = 'invalid' | 'transport' | 'session' | 'internal'
+import {
+  internalError,
+  invalidRequest,
+  malformed,
+  sessionNotFound,
+  transportRefused,
+} from '../../mcp/error-codes.js'
 
 export interface Refusal {
   readonly status: number
@@ -24,30 +28,18 @@ export function isRefusal(value: object): value is Refusal {
   return 'status' in value
 }
 
-/** Makes error bodies: this layer knows no JSON-RPC number. */
-export interface Wording {
-  refused(kind: RefusalKind, why: string): ErrorBody
-  malformed(error: FrameError): ErrorBody
-}
-
 /** On connections on which nothing behind this request is read: others may see its end elsewhere. */
 export const closing = { connection: 'close' } as const
 
-/** Makes refusals with one wording. */
+/** Makes refusals. */
 export class Refusals {
-  readonly #wording: Wording
-
-  constructor(wording: Wording) {
-    this.#wording = wording
-  }
-
   plain(status: number, why: string, headers?: Readonly<Record<string, string>>): Refusal {
-    const error = this.#wording.refused(status >= 500 ? 'internal' : 'transport', why)
+    const error = status >= 500 ? internalError(why) : transportRefused(why)
     return headers === undefined ? { status, error } : { status, error, headers }
   }
 
   invalid(why: string, id?: RequestId): Refusal {
-    return { status: 400, error: this.#wording.refused('invalid', why), id }
+    return { status: 400, error: invalidRequest(why), id }
   }
 
   /** A client that is turned away loses its connection too. */
@@ -56,7 +48,7 @@ export class Refusals {
   }
 
   noSession(): Refusal {
-    return { status: 404, error: this.#wording.refused('session', 'Session not found') }
+    return { status: 404, error: sessionNotFound('Session not found') }
   }
 
   noSessionId(): Refusal {
@@ -65,6 +57,6 @@ export class Refusals {
 
   /** Bytes behind such a body may belong to it, so they are not read as a request. */
   malformed(error: FrameError): Refusal {
-    return { status: 400, error: this.#wording.malformed(error), id: error.id, headers: closing }
+    return { status: 400, error: malformed(error), id: error.id, headers: closing }
   }
 }

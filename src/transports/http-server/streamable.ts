@@ -8,10 +8,18 @@ import { Waits } from '../../runtime/waits.js'
 import type { Accepts } from './guard.js'
 import type { Bodies, PostedMessage, ReadResult } from './body.js'
 import { StreamableConnection } from './connection.js'
-import type { HttpEnvironment, Owner, RequestJudge, StatelessJudgement } from './endpoint.js'
+import type { HttpEnvironment, Owner } from './endpoint.js'
 import { EventStore } from './event-stream.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { RequestHead } from './request-head.js'
+import {
+  RequestPolicy,
+  type StatelessJudgement,
+  judgeStateless,
+  namesStateless,
+  sessionIdIn,
+  statusOf,
+} from './request-policy.js'
 import type { HttpRequest, ServeResult } from './request.js'
 import { HttpSessions, attach } from './sessions.js'
 import { StatelessClients } from './stateless-clients.js'
@@ -23,7 +31,7 @@ export class Streamable {
   readonly #environment: HttpEnvironment
   readonly #refusals: Refusals
   readonly #bodies: Bodies
-  readonly #judge: RequestJudge
+  readonly #policy: RequestPolicy
   readonly #gone: (head: RequestHead) => Refusal
   readonly #sessions: HttpSessions<StreamableConnection>
   /** Of the events that may be asked for again. */
@@ -36,17 +44,16 @@ export class Streamable {
     environment: HttpEnvironment,
     refusals: Refusals,
     bodies: Bodies,
-    judge: RequestJudge,
     gone: (head: RequestHead) => Refusal,
   ) {
     this.#environment = environment
     this.#refusals = refusals
     this.#bodies = bodies
-    this.#judge = judge
+    this.#policy = new RequestPolicy(refusals)
     this.#gone = gone
     this.#sessions = new HttpSessions(environment, 'streamable-http')
     this.#waits = new Waits(environment.limits.answerWaitMs, environment)
-    this.#stateless = new StatelessClients(environment, this.#waits, (code) => judge.statusOf(code))
+    this.#stateless = new StatelessClients(environment, this.#waits, statusOf)
   }
 
   serve(request: HttpRequest, owner: Owner, accepts: Accepts): ServeResult {
@@ -85,7 +92,7 @@ export class Streamable {
     const { head, body } = request
     if (!accepts.json && !accepts.stream)
       return this.#refusals.plain(406, 'Accept must list application/json and text/event-stream')
-    const id = this.#judge.sessionId(head)
+    const id = sessionIdIn(head)
     const client = id === undefined ? undefined : this.#sessions.find(id, owner)
     const isLost = id !== undefined && client === undefined
     // A body that has come with the head may show that its message needs no session.
@@ -111,11 +118,11 @@ export class Streamable {
     named: StreamableConnection | 'lost' | undefined,
   ): ServeResult {
     const { response } = request
-    const stateless = this.#judge.judgeStateless(posted)
+    const stateless = judgeStateless(posted)
     if (stateless !== undefined) return this.#postedAlone(posted, request, owner, accepts, stateless)
     // The session may have ended while the body came.
     if (named === 'lost' || named?.open === false) return this.#refusals.noSession()
-    const judgement = this.#judge.judge(posted, named)
+    const judgement = this.#policy.judge(posted, named)
     if (typeof judgement === 'object') return { ...judgement, revision: named?.revision }
     const isOpening = judgement === 'opening'
     if (named !== undefined) return named.post(posted, response, accepts, isOpening)
@@ -163,7 +170,7 @@ export class Streamable {
 
   /** A client without a session has nothing to listen to, and nothing to end. */
   #noStream({ head }: HttpRequest): Refusal | undefined {
-    return this.#judge.isStateless(head)
+    return namesStateless(head)
       ? this.#refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
       : undefined
   }
@@ -195,10 +202,10 @@ export class Streamable {
   }
 
   #session({ head }: HttpRequest, owner: Owner): StreamableConnection | Refusal {
-    const id = this.#judge.sessionId(head)
+    const id = sessionIdIn(head)
     if (id === undefined) return this.#refusals.noSessionId()
     const client = this.#sessions.find(id, owner)
     if (client === undefined) return this.#refusals.noSession()
-    return this.#judge.refuses(head, client) ?? client
+    return this.#policy.refuses(head, client) ?? client
   }
 }

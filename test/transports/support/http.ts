@@ -5,7 +5,6 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
-import { HandshakeJudge } from '../../../src/gateway/request-policy.js'
 import { buildError, buildNotification, buildResult } from '../../../src/jsonrpc/build.js'
 import type { Connection } from '../../../src/jsonrpc/connection.js'
 import { type Frame, type RequestFrame, readFrame } from '../../../src/jsonrpc/frame.js'
@@ -14,13 +13,7 @@ import type { RequestId } from '../../../src/jsonrpc/request-id.js'
 import { WireParts } from '../../../src/jsonrpc/fast/splice-parts.js'
 import { wireBytes } from '../../../src/jsonrpc/splice.js'
 import { quote } from '../../../src/jsonrpc/text.js'
-import {
-  internalError,
-  invalidRequest,
-  malformed,
-  sessionNotFound,
-  transportRefused,
-} from '../../../src/mcp/error-codes.js'
+import { invalidRequest, transportRefused } from '../../../src/mcp/error-codes.js'
 import {
   assumedRevision,
   handshakeRevision,
@@ -122,13 +115,6 @@ function initialize(frame: RequestFrame, session: ScriptedSession): void {
   session.answer(frame.id, `{"protocolVersion":${quote(revision.version)}}`)
 }
 
-const refusals = {
-  invalid: invalidRequest,
-  transport: transportRefused,
-  session: sessionNotFound,
-  internal: internalError,
-} as const
-
 export interface Front {
   readonly port: number
   readonly server: HttpServer
@@ -182,11 +168,6 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
       allowedHosts: [],
       cors: { enabled: true, origins: [], methods: ['GET', 'POST'], credentials: false, allowedHeaders: [] },
       principalOf: undefined,
-      wording: {
-        malformed,
-        refused: (kind, why) => refusals[kind](why),
-      },
-      judge: (refusing) => new HandshakeJudge(refusing, handshakeRevisions),
       remedies: { page: (origin) => `name ${origin}`, name: (host) => `allow ${host}` },
       environment: {
         limits: { ...defaultHttpServerLimits, closeWaitMs: 200, ...options.limits },

@@ -1,64 +1,69 @@
-// How requests are served by the handshake revisions (MCP 2025-03-26 to 2025-11-25, Transports).
+// What the header fields of a message say of it: the session, the revision, and what of its body they repeat.
+//
+// MCP 2025-03-26 to 2025-11-25 and 2026-07-28, Transports, Streamable HTTP.
 
-import type { RequestId } from '../jsonrpc/request-id.js'
-import { headerMismatch, invalidRequest, statelessRefusal, isMissing } from '../mcp/error-codes.js'
-import type { PostedMessage } from '../transports/http-server/body.js'
-import type {
-  HttpRevision,
-  Judgement,
-  RequestJudge,
-  SessionClient,
-  StatelessJudgement,
-} from '../transports/http-server/endpoint.js'
-import type { Refusal, Refusals } from '../transports/http-server/refusal.js'
-import type { RequestHead } from '../transports/http-server/request-head.js'
-import type { ErrorBody } from '../jsonrpc/build.js'
-import type { RequestFrame } from '../jsonrpc/frame.js'
-import { claims } from '../mcp/eras/any-client.js'
-import { claimedVersion, claimFault, methodFault, versionFault } from '../mcp/eras/request-context.js'
-import { mirroredName, textOfField } from '../mcp/http-headers.js'
-import { statelessRevision } from '../mcp/revisions.js'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { RequestFrame } from '../../jsonrpc/frame.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import { headerMismatch, invalidRequest, isMissing, statelessRefusal } from '../../mcp/error-codes.js'
+import type { PostedMessage } from './body.js'
+import type { HttpRevision } from './endpoint.js'
+import type { Refusal, Refusals } from './refusal.js'
+import type { RequestHead } from './request-head.js'
+import { claims } from '../../mcp/eras/any-client.js'
+import { claimedVersion, claimFault, methodFault, versionFault } from '../../mcp/eras/request-context.js'
+import { mirroredName, textOfField } from '../../mcp/http-headers.js'
+import { handshakeRevisions, statelessRevision } from '../../mcp/revisions.js'
+
+/** The client of a session, as far as the policy asks. */
+export interface SessionFacts {
+  readonly revision: HttpRevision
+  /** Whether one of these requests is being answered already. */
+  knows(keys: readonly RequestId[]): boolean
+}
+
+/**
+ * How a message is served: as the first of a session, which is opened where it has none, in the session that it names,
+ * or alone, by a client that is gone once it is answered.
+ */
+export type Judgement = Refusal | 'opening' | 'session' | 'alone'
+
+/** How a message is served that belongs to no session: not at all, without an answer, or like any other. */
+export type StatelessJudgement = Refusal | 'ignored' | 'served'
+
+/** The status with which an error alone answers a message without a session. */
+export function statusOf(code: number): number {
+  return statelessRefusal(code) !== undefined ? 400 : 200
+}
+
+/** The session that a request is for; asked before its body is read. */
+export function sessionIdIn(head: RequestHead): string | undefined {
+  return namesStateless(head) ? undefined : head.get('mcp-session-id')
+}
 
 /** Sends each message to its session; a message without a session, which opens none, is served alone. */
-export class HandshakeJudge implements RequestJudge {
+export class RequestPolicy {
   readonly #refusals: Refusals
-  readonly #revisions: readonly HttpRevision[]
 
-  /** `revisions` are those that a client may name. */
-  constructor(refusals: Refusals, revisions: readonly HttpRevision[]) {
+  constructor(refusals: Refusals) {
     this.#refusals = refusals
-    this.#revisions = revisions
   }
 
-  isStateless(head: RequestHead): boolean {
-    return namesStateless(head)
-  }
-
-  judgeStateless(message: PostedMessage): StatelessJudgement | undefined {
-    return judgeStateless(message)
-  }
-
-  statusOf(code: number): number {
-    return statelessRefusal(code) !== undefined ? 400 : 200
-  }
-
-  sessionId(head: RequestHead): string | undefined {
-    return namesStateless(head) ? undefined : head.get('mcp-session-id')
-  }
-
-  refuses(head: RequestHead, client: SessionClient | undefined): Refusal | undefined {
+  /** Why a client of a session may not listen, or end its session, with a request that has this head. */
+  refuses(head: RequestHead, client: SessionFacts | undefined): Refusal | undefined {
     const version = head.get('mcp-protocol-version')
     if (version === undefined || client?.revision.versionHeader === false) return undefined
-    if (this.#named(head) !== undefined) return undefined
-    const versions = this.#revisions.map((revision) => revision.version).join(', ')
+    if (namedRevision(head) !== undefined) return undefined
+    const versions = handshakeRevisions.map((revision) => revision.version).join(', ')
     const why = `Unsupported protocol version: ${version} (supported versions: ${versions})`
     return this.#refusals.plain(400, why)
   }
 
-  judge(message: PostedMessage, client: SessionClient | undefined): Judgement {
+  /** How a message is served; `client` is that of the session it is for. */
+  judge(message: PostedMessage, client: SessionFacts | undefined): Judgement {
     const { head, frames, isBatch, keys } = message
     const opens = frames.some(opensSession)
-    const refusal = isBatch ? this.#refusesBatch(opens, client?.revision ?? this.#named(head)) : undefined
+    const refusal = isBatch ? this.#refusesBatch(opens, client?.revision ?? namedRevision(head)) : undefined
     if (refusal !== undefined) return refusal
     const isDoubled = keys.length > 1 && new Set(keys).size < keys.length
     if (isDoubled || client?.knows(keys) === true)
@@ -75,12 +80,12 @@ export class HandshakeJudge implements RequestJudge {
     if (revision?.batching !== false) return undefined
     return this.#refusals.invalid(`protocol version ${revision.version} has no batches`)
   }
+}
 
-  /** The revision that a request names by itself. */
-  #named(head: RequestHead): HttpRevision | undefined {
-    const version = head.get('mcp-protocol-version')
-    return this.#revisions.find((revision) => revision.version === version)
-  }
+/** The handshake revision that a request names by itself. */
+function namedRevision(head: RequestHead): HttpRevision | undefined {
+  const version = head.get('mcp-protocol-version')
+  return handshakeRevisions.find((revision) => revision.version === version)
 }
 
 /** Whether the message opens a session (MCP, Lifecycle). */
@@ -99,13 +104,13 @@ function onlyId({ frames }: PostedMessage): RequestId | undefined {
 // fault.
 
 /** Whether a request names a revision without sessions in its head. */
-function namesStateless(head: RequestHead): boolean {
+export function namesStateless(head: RequestHead): boolean {
   const version = head.get('mcp-protocol-version')
   return version !== undefined && statelessRevision(version) !== undefined
 }
 
-/** Undefined for a message that says nothing of itself: its session does. */
-function judgeStateless({ head, frames, isBatch }: PostedMessage): StatelessJudgement | undefined {
+/** How a message is served that belongs to no session; undefined for one that is judged by its session. */
+export function judgeStateless({ head, frames, isBatch }: PostedMessage): StatelessJudgement | undefined {
   const isNamed = namesStateless(head)
   const [frame] = frames
   if (isBatch) {
