@@ -15,7 +15,7 @@ import { noCapabilities } from '../mcp/capabilities.js'
 import type { ServerDescription } from '../mcp/eras/leg.js'
 import type { RoutedClient } from './routing/routed-client.js'
 import { describeServers, type DescriptionOptions } from './routing/description.js'
-import { ClientRoutes, type ReachSource } from './routing/client-routes.js'
+import { ClientRoutes } from './routing/client-routes.js'
 import type { ReachParts } from './routing/router.js'
 import { isSameServer } from '../kept/identity.js'
 import { UpstreamError } from '../upstream/contracts/errors.js'
@@ -35,8 +35,8 @@ interface Berth {
 }
 
 /** The servers there are now, and those that come or go. */
-export class Fleet implements ReachSource {
-  readonly catalogs: Catalogs
+export class Fleet {
+  readonly #catalogs: Catalogs
   /** In configuration order. */
   upstreams: readonly Upstream[]
   readonly #runtime: Runtime
@@ -64,7 +64,7 @@ export class Fleet implements ReachSource {
     this.#limits = limits
     this.#around = around
     this.#isEager = isEager
-    this.catalogs = new Catalogs(log)
+    this.#catalogs = new Catalogs(log)
     this.upstreams = inUse(servers).map((config) => this.#add(config))
     this.#open = new Set(this.upstreams)
   }
@@ -77,7 +77,9 @@ export class Fleet implements ReachSource {
 
   /** What a client reaches; it follows every change until it leaves. */
   reach(client: RoutedClient, parts: ReachParts): ClientRoutes {
-    const reach = new ClientRoutes(client, parts, this)
+    const reach = new ClientRoutes(client, parts, this.upstreams, this.#catalogs, () =>
+      this.#reaches.take(client.serial),
+    )
     this.#reaches.set(client.serial, reach)
     return reach
   }
@@ -86,10 +88,6 @@ export class Fleet implements ReachSource {
   describe(view: CatalogView, options: DescriptionOptions): ServerDescription {
     const seen = this.upstreams.filter(({ config }) => view.hasServer(config))
     return describeServers(seen, noCapabilities, options)
-  }
-
-  left({ serial }: ClientPort): void {
-    this.#reaches.take(serial)
   }
 
   /** Exchanges the servers; waits up to `graceMs` for those that are new, so that no client finds a gap. */
@@ -191,7 +189,7 @@ export class Fleet implements ReachSource {
   #exchange(berths: readonly Berth[], next: readonly Upstream[]): void {
     for (const { upstream, config } of berths) upstream.adjust(config)
     this.upstreams = next
-    this.catalogs.renew()
+    this.#catalogs.renew()
     for (const reach of this.#reaches.values()) reach.exchange(next)
   }
 

@@ -4,7 +4,6 @@ import type { Catalog, Catalogs } from './catalog.js'
 import { describeServers } from './description.js'
 import { ListChanges, type ShownList } from './list-changes.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
-import type { ClientPort } from '../../mcp/call.js'
 import { presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import type { ListKind } from '../../mcp/methods.js'
@@ -14,14 +13,6 @@ import type { SessionProcess } from './session-status.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
 import { within } from '../../runtime/deadline.js'
 
-/** What all clients share: the servers and their catalogs. */
-export interface ReachSource {
-  readonly upstreams: readonly Upstream[]
-  readonly catalogs: Catalogs
-  /** The client is gone. */
-  left(client: ClientPort): void
-}
-
 /** A client's lanes, one for each server in configuration order. */
 export class ClientRoutes {
   readonly router: Router
@@ -29,7 +20,8 @@ export class ClientRoutes {
   readonly settled: Promise<unknown> | undefined
   readonly #client: RoutedClient
   readonly #parts: ReachParts
-  readonly #source: ReachSource
+  readonly #catalogs: Catalogs
+  readonly #onLeave: () => void
   readonly #changes: ListChanges
   /** Of a client that has called before it opened a session, what it was then holds to the end. */
   readonly #hasTasks: boolean
@@ -42,14 +34,22 @@ export class ClientRoutes {
   #mayCall = false
   #left = false
 
-  constructor(client: RoutedClient, parts: ReachParts, source: ReachSource) {
+  /** `upstreams` are those of now; `onLeave` is called when the client is gone. */
+  constructor(
+    client: RoutedClient,
+    parts: ReachParts,
+    upstreams: readonly Upstream[],
+    catalogs: Catalogs,
+    onLeave: () => void,
+  ) {
     this.#client = client
     this.#parts = parts
-    this.#source = source
+    this.#catalogs = catalogs
+    this.#onLeave = onLeave
     this.#hasTasks = client.profile.hasTasks === true
-    const lanes = this.#enter(source.upstreams)
+    const lanes = this.#enter(upstreams)
     this.#lanes = lanes
-    this.#catalog = source.catalogs.of(lanes, client.view, this.#hasTasks)
+    this.#catalog = catalogs.of(lanes, client.view, this.#hasTasks)
     const { initializeGraceMs, runtime, limits } = parts
     this.#changes = new ListChanges(
       client,
@@ -140,7 +140,7 @@ export class ClientRoutes {
   /** Resolves when what only this client used has ended; undefined when there was nothing. */
   leave(): Promise<unknown> | undefined {
     this.#left = true
-    this.#source.left(this.#client)
+    this.#onLeave()
     const leaving = [...this.#entered.values()].flatMap((lane) => lane.leave(this.#client) ?? [])
     return leaving.length === 0 ? undefined : Promise.all(leaving)
   }
@@ -162,7 +162,7 @@ export class ClientRoutes {
     const before = this.#lanes
     const lanes = this.#enter(upstreams)
     this.#lanes = lanes
-    this.#catalog = this.#source.catalogs.of(lanes, this.#client.view, this.#hasTasks)
+    this.#catalog = this.#catalogs.of(lanes, this.#client.view, this.#hasTasks)
     const left = before.filter((lane) => !lanes.includes(lane))
     for (const lane of left)
       for (const uri of lane.surrender(this.#client)) this.#follow(uri, lane.config.name)

@@ -26,7 +26,7 @@ function directory(guestsMax: number): { readonly clients: ClientDirectory; read
   const { session, pendingInput } = defaults
   const common = { checks: new ArgumentChecks(log), runtime, holdStarts: log }
   const parts = { ...common, initializeGraceMs: 0, namesDown: false, limits: session }
-  const source = { upstreams: [], catalogs: new Catalogs(log), left: log }
+  const catalogs = new Catalogs(log)
   const events = new Emitter<ProxyEvents>(log)
   const clients = new ClientDirectory({
     runtime,
@@ -38,7 +38,7 @@ function directory(guestsMax: number): { readonly clients: ClientDirectory; read
     newLeg: () => assert.fail('no connection is attached'),
     newReports: (serial) => new ClientReports(events, 's', serial, runtime),
     watch: () => ({}),
-    reach: (client) => new ClientRoutes(client, parts, source),
+    reach: (client) => new ClientRoutes(client, parts, [], catalogs, log),
     describe: () => ({ capabilities: '{}', instructions: undefined, isKnown: true }),
   })
   return { clients, runtime }
