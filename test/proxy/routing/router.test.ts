@@ -1,0 +1,309 @@
+// Which server gets a call, what the call becomes on its way there, and what a call waits for.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { resolveConfig, selectSchema } from '../../../src/config/config.js'
+import { readFrame } from '../../../src/jsonrpc/frame.js'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import { splice } from '../../../src/jsonrpc/splice.js'
+import { quote } from '../../../src/jsonrpc/text.js'
+import { limits as defaults } from '../../../src/limits.js'
+import { Call, type Outcome } from '../../../src/mcp/call.js'
+import { CallDeadline } from '../../../src/mcp/call-deadline.js'
+import { presumedCapabilities } from '../../../src/mcp/capabilities.js'
+import { type ListItem, listKinds, listShapes, readListItem } from '../../../src/mcp/lists.js'
+import { type ListKind, requests } from '../../../src/mcp/methods.js'
+import { latestHandshake } from '../../../src/mcp/revisions.js'
+import { ArgumentChecks } from '../../../src/proxy/routing/arguments.js'
+import { type Catalog, Catalogs } from '../../../src/proxy/routing/catalog.js'
+import { type CatalogView, wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
+import type { RoutedClient } from '../../../src/proxy/routing/routed-client.js'
+import { Router } from '../../../src/proxy/routing/router.js'
+import type { Lane } from '../../../src/upstream/contracts/upstream.js'
+import { nobody } from '../../upstream/support/calls.js'
+import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
+
+type Lists = Partial<Record<ListKind, readonly string[]>>
+
+const ignore = (): void => {}
+
+/** A server that is there, or that starts once `start` is called. */
+class FakeServer {
+  readonly lane: Lane
+  readonly #known = new Set<ListKind>()
+  readonly #lists: Lists
+  readonly #listed: Promise<void> | undefined
+  start: () => void = ignore
+
+  /** `calls` gets each call as the server would read it; a call for something in `missing` is answered with an error. */
+  constructor(name: string, lists: Lists, calls: string[], { starts = false, missing = '' } = {}) {
+    this.#lists = lists
+    if (starts)
+      this.#listed = new Promise((resolve) => {
+        this.start = () => {
+          this.#come()
+          resolve()
+        }
+      })
+    else this.#come()
+    const context = { source: 'memory', folder: '/', env: {}, home: '/' }
+    const config = selectSchema(
+      resolveConfig({ mcpServers: { [name]: { command: 'x' } } }, context),
+      'default',
+    ).servers[0]
+    assert(config !== undefined)
+    const known = this.#known
+    const waited = (): Promise<void> | undefined => (known.size === 0 ? this.#listed : undefined)
+    this.lane = {
+      config,
+      view: {
+        get state() {
+          return known.size === 0 ? 'starting' : 'connected'
+        },
+        failure: undefined,
+        facts: {
+          revision: latestHandshake,
+          capabilities: presumedCapabilities,
+          instructions: undefined,
+          handshake: Buffer.from('{}'),
+        },
+        graceMs: 5000,
+        lastFailure: undefined,
+        settled: undefined,
+        get listed() {
+          return waited()
+        },
+        reading: waited,
+        pending: waited,
+        remembered: false,
+        expected: true,
+        items: (kind) => (known.size === 0 ? [] : itemsOf(kind, this.#lists[kind] ?? [])),
+        wake: () => false,
+        startNow: ignore,
+        giveUp: ignore,
+      },
+      known,
+      keepsTasks: false,
+      retired: false,
+      shared: true,
+      pids: [],
+      hurry: ignore,
+      call: (call, edits) => {
+        calls.push(`${name} ${paramsIn(splice(call.frame.line, edits))}`)
+        if (missing !== '' && paramsIn(call.frame.line).includes(missing)) call.settle(notFound(call))
+      },
+      follow: ignore,
+      level: ignore,
+      told: ignore,
+      read: ignore,
+      surrender: () => [],
+      release: () => [],
+      leave: () => undefined,
+    }
+  }
+
+  #come(): void {
+    for (const kind of listKinds) this.#known.add(kind)
+  }
+}
+
+function itemsOf(kind: ListKind, names: readonly string[]): ListItem[] {
+  return names.flatMap((name) => {
+    const item = readListItem(Buffer.from(`{${quote(listShapes[kind].key)}:${quote(name)}}`), kind)
+    return item === undefined ? [] : [item]
+  })
+}
+
+function paramsIn(line: Uint8Array): string {
+  return /"params":(.*)\}$/s.exec(Buffer.from(line).toString())?.[1] ?? ''
+}
+
+function notFound(call: Call): Outcome {
+  const error = `{"jsonrpc":"2.0","id":${call.frame.id},"error":{"code":-32002,"message":"no"}}`
+  const frame = readFrame(toLine(error))
+  assert(frame.kind === 'error')
+  return { kind: 'answered', frame, edits: [], form: 'bare' }
+}
+
+interface Stage {
+  readonly catalog: Catalog
+  readonly runtime: FakeRuntime
+  /** Calls that servers got, and outcomes that the proxy made, in order. */
+  readonly events: string[]
+  call(method: string, params: string): Call
+}
+
+function stage(
+  servers: (events: string[]) => readonly FakeServer[],
+  view: CatalogView = wholeCatalog,
+): Stage {
+  const runtime = new FakeRuntime()
+  const events: string[] = []
+  const client: RoutedClient = {
+    ...nobody,
+    view,
+    isReady: true,
+    tellChanges: ignore,
+    progress: ignore,
+    splice: (_call, line, edits) => splice(line, edits),
+  }
+  const lanes = servers(events).map(({ lane }) => lane)
+  const parts = {
+    checks: new ArgumentChecks(ignore),
+    runtime,
+    holdStarts: ignore,
+    initializeGraceMs: 0,
+    namesDown: false,
+    limits: defaults.session,
+  }
+  const catalog = new Catalogs(ignore).of(lanes, view, false)
+  const router = new Router(client, parts, lanes, catalog, false, ignore)
+  const settled = (_call: Call, outcome: Outcome): void => {
+    if (outcome.kind === 'failed') events.push(`error ${outcome.error.code} ${outcome.error.message}`)
+    if (outcome.kind === 'result') events.push(`result ${Buffer.from(outcome.result).toString()}`)
+  }
+  let id = 0
+  const call = (method: string, params: string): Call => {
+    const line = `{"jsonrpc":"2.0","id":${++id},"method":"${method}","params":${params}}`
+    const frame = readFrame(toLine(line))
+    const row = requests.get(method)
+    assert(frame.kind === 'request' && row !== undefined)
+    const made = new Call(frame, row, client, new CallDeadline(runtime.now()), { settled })
+    made.serial = id
+    router.route(made)
+    return made
+  }
+  return { catalog, runtime, events, call }
+}
+
+describe('a call', () => {
+  const a: Lists = { tools: ['x', 'both'], prompts: ['p'], resources: ['r:1'], templates: ['f:{+path}'] }
+  const b: Lists = { tools: ['y', 'both'], resources: ['r:1', 'r:2'] }
+  const cases: readonly (readonly [string, string, string, readonly (string | RegExp)[]])[] = [
+    ['a public name', 'tools/call', '{"name":"a__x"}', ['a {"name":"x"}']],
+    ['an own name that one server has', 'tools/call', '{"name":"y"}', ['b {"name":"y"}']],
+    ['an own name that two servers have', 'tools/call', '{"name":"both"}', [/^error -32601 .*'both'/]],
+    ['no name', 'tools/call', '{}', [/^error -32602 .*'name'/]],
+    ['a prompt', 'prompts/get', '{"name":"a__p"}', ['a {"name":"p"}']],
+    ['a resource of two lists', 'resources/read', '{"uri":"r:1"}', ['a {"uri":"r:1"}']],
+    ['a resource of one list', 'resources/read', '{"uri":"r:2"}', ['b {"uri":"r:2"}']],
+    ['a resource of a template', 'resources/subscribe', '{"uri":"f:q"}', ['a {"uri":"f:q"}']],
+    ['a resource of no list', 'resources/read', '{"uri":"z"}', ['a {"uri":"z"}', 'b {"uri":"z"}']],
+    [
+      'a completion of a prompt',
+      'completion/complete',
+      '{"ref":{"type":"ref/prompt","name":"a__p"}}',
+      ['a {"ref":{"type":"ref/prompt","name":"p"}}'],
+    ],
+    [
+      'a list of all servers',
+      'tools/list',
+      '{}',
+      ['result {"tools":[{"name":"a__x"},{"name":"a__both"},{"name":"b__y"},{"name":"b__both"}]}'],
+    ],
+  ]
+  for (const [title, method, params, wanted] of cases)
+    test(`${method} with ${title}`, () => {
+      const { events, call } = stage((calls) => [
+        new FakeServer('a', a, calls, { missing: '"z"' }),
+        new FakeServer('b', b, calls),
+      ])
+      call(method, params)
+      assert.equal(events.length, wanted.length, events.join('\n'))
+      for (const [at, want] of wanted.entries())
+        if (typeof want === 'string') assert.equal(events[at], want)
+        else assert.match(events[at] ?? '', want)
+    })
+
+  test('sees what the view of its client shows, and carries the arguments that the view sets', () => {
+    const view: CatalogView = {
+      ...wholeCatalog,
+      name: 'some',
+      item: (_server, _kind, item) => (item.key === 'both' ? undefined : item),
+      hasUri: () => false,
+      callEdits: (_server, _item, { frame }) => {
+        const span = frame.params.members.span('arguments')
+        return span === undefined
+          ? []
+          : [{ start: span.start, end: span.end, bytes: Buffer.from('{"set":1}'), why: 'name' }]
+      },
+    }
+    const { events, call } = stage((calls) => [new FakeServer('a', a, calls)], view)
+    call('tools/call', '{"name":"a__both"}')
+    call('resources/read', '{"uri":"z"}')
+    call('tools/call', '{"name":"a__x","arguments":{}}')
+    assert.match(events[0] ?? '', /^error -32601/)
+    assert.match(events[1] ?? '', /^error -3\d+ /)
+    assert.deepEqual(events.slice(2), ['a {"name":"x","arguments":{"set":1}}'])
+  })
+})
+
+describe('a call for a server that starts', () => {
+  function starting(): Stage & { readonly start: () => void } {
+    let start = ignore
+    const made = stage((calls) => {
+      const late = new FakeServer('late', { tools: ['x'], resources: ['r:1'] }, calls, { starts: true })
+      start = () => late.start()
+      return [new FakeServer('a', { tools: ['y'] }, calls), late]
+    })
+    const begin = (): void => {
+      start()
+      made.catalog.invalidate(listKinds)
+    }
+    return { ...made, start: begin }
+  }
+
+  test('waits for its names, and later calls do not overtake it', async () => {
+    const { events, call, start, runtime } = starting()
+    call('tools/call', '{"name":"late__x","arguments":{"n":1}}')
+    call('tools/call', '{"name":"a__y"}')
+    assert.deepEqual(events, ['a {"name":"y"}'], 'a call for another server goes at once')
+    start()
+    call('tools/call', '{"name":"late__x","arguments":{"n":2}}')
+    await runtime.pass(0)
+    assert.deepEqual(events.slice(1), [
+      'late {"name":"x","arguments":{"n":1}}',
+      'late {"name":"x","arguments":{"n":2}}',
+    ])
+  })
+
+  test('ends when its time is over, with the name of the server', async () => {
+    const { events, call, runtime } = starting()
+    const { deadline } = call('tools/call', '{"name":"late__x"}')
+    await runtime.pass(deadline.endsAt - runtime.now() + 1)
+    assert.equal(events.length, 1)
+    assert.match(events[0] ?? '', /^error -\d+ 'late': it is still starting/)
+  })
+
+  test('leaves nothing behind when it is cancelled', async () => {
+    const { events, call, start, runtime } = starting()
+    const cancelled = call('tools/call', '{"name":"late__x"}')
+    cancelled.cancel(undefined)
+    start()
+    await runtime.pass(60_000)
+    assert.deepEqual(events, [])
+  })
+
+  for (const [title, method, params, wanted] of [
+    ['a list', 'tools/list', '{}', 'result {"tools":[{"name":"a__y"},{"name":"late__x"}]}'],
+    ['a resource', 'resources/read', '{"uri":"r:1"}', 'late {"uri":"r:1"}'],
+  ] as const) {
+    test(`waits as ${title} does, until the server has listed`, async () => {
+      const { events, call, start, runtime } = starting()
+      call(method, params)
+      assert.deepEqual(events, [])
+      start()
+      await runtime.pass(0)
+      assert.deepEqual(events, [wanted])
+    })
+  }
+
+  test('a list is answered with what there is once the grace of the server is over', async () => {
+    const { events, call, runtime } = starting()
+    call('tools/list', '{}')
+    await runtime.pass(4999)
+    assert.deepEqual(events, [])
+    await runtime.pass(1)
+    assert.deepEqual(events, ['result {"tools":[{"name":"a__y"}]}'])
+  })
+})
