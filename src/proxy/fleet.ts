@@ -1,8 +1,8 @@
 // The servers of one schema, and how they change while clients use them.
 //
-// A change is made in one step for all clients. Before it, what is new is
-// started while everybody goes on with what there is; after it, what is gone
-// may finish its calls.
+// A change is made in one step for all clients. Before it, new servers
+// start while clients go on with the old ones; after it, servers that are gone
+// may finish their calls.
 
 import type { Common } from './common.js'
 import type { Limits } from '../limits.js'
@@ -75,7 +75,7 @@ export class Fleet {
     return others.length === 0 && only?.config.isTransparent === true
   }
 
-  /** What a client reaches; it follows every change until it leaves. */
+  /** The routes of a client; they follow every change until the client leaves. */
   reach(client: RoutedClient, parts: ReachParts): ClientRoutes {
     const reach = new ClientRoutes(client, parts, this.upstreams, this.#catalogs, () =>
       this.#reaches.take(client.serial),
@@ -84,7 +84,7 @@ export class Fleet {
     return reach
   }
 
-  /** What all servers are together, to a client that reaches none of them yet. */
+  /** All servers together, for a client that reaches none of them yet. */
   describe(view: CatalogView, options: DescriptionOptions): ServerDescription {
     const seen = this.upstreams.filter(({ config }) => view.hasServer(config))
     return describeServers(seen, noCapabilities, options)
@@ -139,7 +139,7 @@ export class Fleet {
     throw new UpstreamError(service, 'unavailable', `there is no server '${service}': ${there}`)
   }
 
-  /** What there is, with another one in the place of this. */
+  /** The servers of now, with another one in the place of this. */
   #berthsWith(service: string, open: (config: ServerConfig) => Upstream): Berth[] {
     return this.upstreams.map((upstream) => {
       const { config } = upstream
@@ -147,7 +147,7 @@ export class Fleet {
     })
   }
 
-  /** `why` says to people why a server goes. */
+  /** `why` is the reason for people. */
   async #switch(berths: readonly Berth[], graceMs: number, why: (gone: Upstream) => string): Promise<void> {
     const before = this.upstreams
     const next = berths.map(({ upstream }) => upstream)
@@ -156,7 +156,7 @@ export class Fleet {
     const listed = Promise.all(reaches.map((reach) => reach.prepare(next)))
     await within(listed, graceMs, this.#runtime)
     const newcomers = [...this.#reaches.values()].filter((reach) => !reaches.includes(reach))
-    // Who came meanwhile knows the servers that there were.
+    // A client that came meanwhile knows the servers of before.
     for (const reach of newcomers) void reach.prepare(next)
     if (!this.#closed) this.#exchange(berths, next)
     const startMs = Math.max(0, ...berths.map(({ config }) => config.startTimeoutMs + config.listTimeoutMs))

@@ -181,7 +181,7 @@ class PooledProxy implements McpProxy {
     this.#common.events.emit('close', { schema: this.#schema })
   }
 
-  /** What a client reaches from now on. */
+  /** The routes of a client from now on. */
   #reach(client: RoutedClient): ClientRoutes {
     return this.#fleet.reach(client, {
       checks: this.#checks,
@@ -193,7 +193,7 @@ class PooledProxy implements McpProxy {
     })
   }
 
-  /** What later clients are told; those that are there have been told already. */
+  /** The identity for later clients; clients that are there have it already. */
   get #identity(): ServerIdentity {
     const { server } = this.#config
     return { name: this.#options.name ?? server.name, version: server.version ?? version }
@@ -204,7 +204,7 @@ class PooledProxy implements McpProxy {
     return selectSchema(config, this.#schema).servers
   }
 
-  /** What servers get that are opened now. */
+  /** The context of servers that are opened now. */
   #around(marks: ProxyContext['marks']): ProxyContext {
     const { events, taps, kept, admission, starts, runtime, log } = this.#common
     const schema = this.#schema

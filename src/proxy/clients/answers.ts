@@ -49,7 +49,7 @@ export class Answers {
     return true
   }
 
-  /** The id is in use; whoever has it is answered later, alone or in its batch. */
+  /** The id is in use; the request that has it is answered later, alone or in its batch. */
   refuseTwin(id: RequestId): void {
     this.#inTurn('error', undefined, this.refusal(id, idInUse(id)))
   }
@@ -94,7 +94,7 @@ export class Answers {
     return batch !== undefined
   }
 
-  /** What the proxy answers by itself leaves behind the answer to an `initialize` that came before. */
+  /** An answer of the proxy leaves after the answer to an earlier `initialize`. */
   #inTurn(kind: AnswerKind, id: RequestId | undefined, answer: WireBytes): void {
     this.#opening.behind(answer.length, () => this.#send(kind, id, answer), id)
   }

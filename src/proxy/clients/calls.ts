@@ -65,7 +65,7 @@ export class ChannelCalls implements CallOwner {
     const reports = this.#reports
     const isResult = outcome.kind === 'answered' && outcome.frame.kind === 'result'
     this.#answer(call, outcome)
-    // Nearly all are results, and nearly nobody hears of those.
+    // Nearly all outcomes are results, and few programs listen to those.
     if (!isResult || reports.heard.has('call')) reports.settled(call, outcome)
     this.#restIfEnding()
   }
@@ -115,7 +115,7 @@ export class ChannelCalls implements CallOwner {
     for (const call of this.#calls.values()) call.cancel(undefined)
   }
 
-  /** The client is told that there will be no answers. */
+  /** Each call is answered with this error, and its server gets a cancellation. */
   abandonAll(error: ErrorBody): void {
     for (const call of this.#calls.values()) call.abandon(error)
   }
@@ -126,7 +126,7 @@ export class ChannelCalls implements CallOwner {
 /** A request of a client that has said with it what it is. */
 type StatelessRequest = Received & { readonly kind: 'stateless' | 'listen' }
 
-/** What a request has said of its client, who that is, and what its call was given. */
+/** The latest request: its `_meta`, its client, and the context of its call. */
 interface Latest {
   readonly said: StatelessContext
   readonly client: StatelessClient

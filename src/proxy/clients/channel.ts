@@ -45,7 +45,7 @@ export class ClientChannel implements PeerOwner<Question> {
   readonly #answers: Answers
   readonly #opening: Opening
   readonly #statelessCalls: StatelessCalls
-  /** What is done with a call that comes: held until `initialize` is answered, or refused since the session ends. */
+  /** A call is routed, held until `initialize` is answered, or refused because the session ends. */
   #intake: 'route' | 'hold' | 'refuse' = 'route'
   /** Whether the server refused the client's own `initialize`, so that the client may try again. */
   #isRefused = false

@@ -188,7 +188,8 @@ export class ClientDirectory {
   }
 
   /**
-   * Who makes room for one more: nobody where there is room, else the one that has been idle for longest; undefined where none can.
+   * The keys of the clients that make room for one more: none where there is room, else the client that has been idle for
+   * longest; undefined where no client can leave.
    *
    * One that can be asked something needs processes of its own, so it gets the place only of one that rests. Of each
    * principal there is one that can be asked nothing: none of the others of its principal keeps that one out.

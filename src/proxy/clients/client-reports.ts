@@ -14,7 +14,7 @@ type End = Pick<CallEvent, 'outcome' | 'code' | 'message' | 'reason' | 'status'>
 
 /** Tells of one client. */
 export class ClientReports {
-  /** The names of events that somebody listens to. */
+  /** The names of the events that have a listener. */
   readonly heard: Emitter<ProxyEvents>['heard']
   readonly #events: Emitter<ProxyEvents>
   readonly #schema: string

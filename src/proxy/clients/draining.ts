@@ -39,7 +39,7 @@ export class Draining {
     return this.#answer !== undefined
   }
 
-  /** The client will end the session, and is told by `answer` when nothing runs any more; see `wait`. */
+  /** The client will end the session; `answer` is called when no call runs any more; see `wait`. */
   announce(graceMs: number, answer: () => void): void {
     this.wait(graceMs)
     this.#answer = answer
@@ -71,12 +71,12 @@ export class Draining {
     this.answered.come()
   }
 
-  /** Nobody is there any more. */
+  /** The connection is closed, and its servers are left. */
   end(cause: TransportError | undefined): void {
     this.ended.come({ exitCode: this.#exitCode, cause })
   }
 
-  /** What runs has so much time from now; less than it had before. */
+  /** Running calls have this much time from now, unless they had less before. */
   wait(graceMs: number): void {
     const endsAt = this.#runtime.now() + graceMs
     if (endsAt >= this.#endsAt) return
@@ -86,7 +86,7 @@ export class Draining {
   }
 }
 
-// A session as whoever attached it sees it.
+// A session, for the program that attached it.
 
 /** One client of the proxy. */
 export interface AttachedSession {

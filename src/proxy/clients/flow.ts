@@ -7,7 +7,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
 import type { ClientContext } from './client-directory.js'
 
-/** What flows between one client and its servers, and how fast. */
+/** Stops the servers of a client that reads too slowly. */
 export class Flow implements SlowReader {
   readonly connection: Connection
   readonly #peer: Pick<Peer<AnswerWaiter>, 'close'>
@@ -32,7 +32,7 @@ export class Flow implements SlowReader {
     if (this.connection.congested) this.clogged()
   }
 
-  /** What was sent is more than the client takes. */
+  /** The client has more bytes to read than it takes at once. */
   clogged(): void {
     this.#readServers(false)
     if (this.backlogBytes > this.#context.limits.session.backlogBytesMax) this.tooSlow(this.backlogBytes)
@@ -69,15 +69,15 @@ export class Flow implements SlowReader {
   }
 }
 
-// What the clients of one proxy have not read yet, under one limit.
+// The bytes that the clients of a proxy have not read yet, under one limit.
 //
 // A client that reads slowly holds back a server that works for it alone. One that
 // shares its server with others must not hold back theirs, so what it does not read
-// is kept, and somebody has to bound what is kept for all of them.
+// is kept, within one limit for all clients.
 
 /** A client that has left something unread. */
 export interface SlowReader {
-  /** What it has left unread by now. */
+  /** The bytes that it has not read yet. */
   readonly backlogBytes: number
   /** It is taken to be gone. Gives how many of its bytes are not kept any more: all, or those of one of several readers. */
   tooSlow(bytes: number): number
@@ -92,7 +92,7 @@ export class Unread {
     this.#bytesMax = bytesMax
   }
 
-  /** There is more for this client; whoever has left most unread makes room when it is too much in all. */
+  /** There is more for this client; above the limit the client with the most unread bytes makes room. */
   add(reader: SlowReader): void {
     this.#readers.add(reader)
     let bytes = 0

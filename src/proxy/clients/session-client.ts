@@ -1,4 +1,4 @@
-// What servers say to one client: their requests, which are sampling, elicitation and roots, and notifications.
+// A client with a connection of its own: it gets requests of servers (sampling, elicitation, roots) and notifications.
 //
 // Several servers ask over one connection, so their ids and progress tokens may
 // clash here as clients' do there, and are lent in the same way.
@@ -40,9 +40,9 @@ export class Question implements AnswerWaiter {
   readonly ownToken: string | undefined
   /** Lets the time of the calls go on that it may be about. */
   readonly over: () => void
-  /** What the client knows that token as. */
+  /** The token that the client was given in its place. */
   token: string | undefined
-  /** What the client knows the question as. */
+  /** The id that the client was given. */
   lentId: RequestId | undefined
 
   constructor({ asker, frame, over }: ServerQuestion, port: Pick<SessionClient, 'answered'>) {
@@ -63,7 +63,7 @@ export class SessionClient implements RoutedClient {
   readonly serial: number
   readonly view: CatalogView
   readonly reports: ClientReports
-  /** What it reaches; undefined until a request needs that. */
+  /** The servers that it reaches; undefined until a request needs them. */
   routes: ClientRoutes | undefined
   opening: Call | undefined
   isReady = false
@@ -126,7 +126,7 @@ export class SessionClient implements RoutedClient {
     return this.#flow.connection.busy ?? false
   }
 
-  /** The client has said that it is ready: from now on it is asked, and hears of changes. */
+  /** The client has sent `initialized`: servers may ask it from now on, and it gets notifications of changes. */
   ready(): void {
     this.isReady = true
     for (const question of this.#early.splice(0))
@@ -247,7 +247,7 @@ export class SessionClient implements RoutedClient {
     return this.#peer.item(line, edits)
   }
 
-  /** Questions that nobody wants answered any more, before they were asked. */
+  /** Drops questions that were withdrawn before the client was ready. */
   #dropEarly(isOver: (early: ServerQuestion) => boolean): void {
     for (const early of this.#early.splice(0)) {
       if (isOver(early)) early.over()

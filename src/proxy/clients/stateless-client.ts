@@ -1,7 +1,7 @@
 // A client whose requests say by themselves what it is: all of one principal that can be asked the same.
 //
-// It has lanes and names as a session has, and outlives the connections on which its requests come. What is said
-// during a call goes to the connection of that call; all else is for nobody.
+// It has lanes and names as a session has, and outlives the connections on which its requests come. Notifications
+// during a call go to the connection of that call; all others are dropped.
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
@@ -104,7 +104,7 @@ export class StatelessClient implements RoutedClient {
     this.#pending.route(call, this.#routes.router, this.#isSigned)
   }
 
-  /** Takes over a request that stays open, by which the client hears of changes. */
+  /** Takes over a request that stays open and carries notifications of changes. */
   listen(call: Call, filter: SubscriptionFilter): void {
     this.#calls++
     if (!this.#directory.mayListen(this.profile.principal)) return call.fail(tooManyCalls())

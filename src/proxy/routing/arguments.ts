@@ -16,7 +16,7 @@ import type { LogSink, Runtime } from '../../runtime/runtime.js'
 import type { Target } from './catalog.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 
-/** What a client asks for when it opens its session is answered first. */
+/** The first requests of a session are answered before this. */
 const PREPARE_DELAY_MS = 5
 
 /** With which the JSON of null begins, and no other. */

@@ -24,7 +24,7 @@ export interface Target {
   readonly lane: CallTarget
   readonly item: ListItem
   readonly publicName: string
-  /** What its description begins with. */
+  /** The text that is put in front of its description. */
   readonly mark: string | undefined
   /** The own name as the server wrote it, quotes included. */
   readonly ownKey: Uint8Array
@@ -32,25 +32,25 @@ export interface Target {
   readonly times: CallTimes | undefined
 }
 
-/** What a call is renamed by, from the public name, which stands at `span`, to the one that its server knows. */
+/** The edits from the public name, which stands at `span`, to the name that the server knows. */
 export function nameEdits(span: Span | undefined, name: string, { item, ownKey }: Target): readonly Edit[] {
   if (span === undefined || name === item.key) return NO_EDITS
   return [{ start: span.start, end: span.end, bytes: ownKey, why: 'name' }]
 }
 
-/** Who gets a list. */
+/** The client that gets a list. */
 interface ListReader {
   readonly form: Revision['form']
   splice(line: Line, edits: readonly Edit[]): Uint8Array
 }
 
-/** Who gets the list that this call asks for. */
+/** The reader of the list that this call asks for. */
 export function readerOf(call: Call, client: Pick<RoutedClient, 'splice'>): ListReader {
   return { form: call.context.revision.form, splice: (line, edits) => client.splice(call, line, edits) }
 }
 
 interface Index {
-  /** What the lanes listed when it was made. */
+  /** The lists of the lanes when the index was made. */
   readonly sources: readonly (readonly ListItem[])[]
   /** Those that are listed, in configuration order, then the server's own. */
   readonly targets: readonly Target[]
@@ -90,7 +90,7 @@ export class Catalog {
     this.#reported = reported
   }
 
-  /** What servers list has changed. */
+  /** The lists of some server have changed. */
   invalidate(kinds: readonly ListKind[]): void {
     for (const kind of kinds) {
       this.#generations.delete(kind)
@@ -99,7 +99,7 @@ export class Catalog {
     if (kinds.includes('templates')) this.#templates = undefined
   }
 
-  /** While no client was there, nobody was told of changes. */
+  /** Drops indexes of lists that changed while no client was attached. */
   catchUp(): void {
     for (const [kind, { sources }] of this.#indexes) {
       const isFresh = this.#lanes.every((lane, at) => lane.view.items(kind) === sources[at])
@@ -107,7 +107,7 @@ export class Catalog {
     }
   }
 
-  /** What the client is shown now, as it stays when the lists change. */
+  /** The list as the client sees it now, in an array that does not change. */
   shown(kind: ListKind): readonly Target[] {
     return this.#index(kind).targets
   }
@@ -218,7 +218,7 @@ export class Catalog {
     const targets = all.filter(isListed)
     const byPublicName = new Map<string, Target>()
     const byOwnName = new Map<string, Target | undefined>()
-    // What is not listed is known by its name, to say why; it takes none from what is.
+    // An item that is not listed is found by its name, so that the error can say why; it takes no name from a listed one.
     for (const target of [...targets, ...all.filter((each) => !isListed(each))]) {
       const { publicName, item } = target
       if (!byPublicName.has(publicName)) byPublicName.set(publicName, target)
@@ -321,7 +321,7 @@ export class Catalogs {
     this.#log = log
   }
 
-  /** What a client with these lanes and this view can call; `hasTasks` says whether it can call tools as tasks. */
+  /** The catalog of a client with these lanes and this view; `hasTasks` says whether it can call tools as tasks. */
   of(lanes: readonly Lane[], view: CatalogView, hasTasks: boolean): Catalog {
     if (!lanes.every((lane) => lane.shared)) return this.#make(lanes, view, hasTasks)
     const isLikeIt = (each: SharedCatalog): boolean => each.view === view && each.hasTasks === hasTasks
@@ -336,7 +336,7 @@ export class Catalogs {
     return catalog
   }
 
-  /** What is shown of the servers may differ from now on. */
+  /** The configuration of the servers has changed. */
   renew(): void {
     this.#shared = []
   }
@@ -363,7 +363,7 @@ function target(lane: CallTarget, item: ListItem, publicName: string, mark?: str
   return { lane, item, publicName, mark, ownKey, times: lane.config.toolTimes.get(item.key) }
 }
 
-/** A name that something has today is nobody's older name. */
+/** A name that an item has today is not an older name of another item. */
 function addOlderNames(targets: readonly Target[], byOwnName: Map<string, Target | undefined>): void {
   for (const found of targets)
     for (const [older, own] of found.lane.config.olderNames ?? [])

@@ -1,4 +1,4 @@
-// What one client can reach: its lanes, their public names, and the wait for both.
+// The servers of one client: its lanes, their public names, and the wait for both.
 
 import type { Catalog, Catalogs } from './catalog.js'
 import { describeServers } from './description.js'
@@ -16,7 +16,7 @@ import { within } from '../../runtime/deadline.js'
 /** A client's lanes, one for each server in configuration order. */
 export class ClientRoutes {
   readonly router: Router
-  /** Resolves when `initialize` can be answered; undefined when nobody has to be waited for, or something is known of an earlier start. */
+  /** Resolves when `initialize` can be answered; undefined when no server has to be waited for. */
   readonly settled: Promise<unknown> | undefined
   readonly #client: RoutedClient
   readonly #parts: ReachParts
@@ -69,7 +69,7 @@ export class ClientRoutes {
     })
     const coming = this.router.lists.settled()
     if (coming === undefined) return
-    // What servers that are starting list is told at once, when all of it is there.
+    // The client gets one notification for all servers that are starting now.
     this.#changes.begin()
     void coming.then(() => this.tellChanges())
   }
@@ -81,7 +81,7 @@ export class ClientRoutes {
     return own.flatMap(({ config, pids }) => pids.map((pid) => ({ server: config.name, pid })))
   }
 
-  /** What all servers are together; one that has not said yet is presumed to offer everything. */
+  /** All servers together; a server without facts is presumed to offer everything. */
   describe(): ServerDescription {
     const { namesDown, limits } = this.#parts
     const { instructionsLengthMax } = limits
@@ -100,7 +100,7 @@ export class ClientRoutes {
     return this.#lanes.some(({ view }) => (view.facts?.capabilities ?? presumedCapabilities)[feature])
   }
 
-  /** What servers list has changed. */
+  /** The lists of some server have changed. */
   changed(kinds: readonly ListKind[]): void {
     this.#catalog.invalidate(kinds)
     if (this.#mayCall) this.#prepareChecks()
@@ -151,7 +151,7 @@ export class ClientRoutes {
     if (this.#left) return
     const entered = this.#enter(upstreams)
     const coming = entered.filter((lane) => !this.#lanes.includes(lane))
-    // Who has asked for lists has asked for those of a server that starts when it is asked.
+    // The client has asked for these lists, so a lazy server starts for them.
     for (const { view } of coming) view.wake(this.#changes.given)
     await Promise.all(coming.flatMap(({ view }) => view.listed ?? []))
   }
@@ -166,12 +166,12 @@ export class ClientRoutes {
     const left = before.filter((lane) => !lanes.includes(lane))
     for (const lane of left)
       for (const uri of lane.surrender(this.#client)) this.#follow(uri, lane.config.name)
-    // What has not begun on a server that is gone is its successor's, or nobody's any more.
+    // Calls that have not begun on a server that is gone go to its successor, or fail.
     const released = left.flatMap((lane) => lane.release(this.#client))
     this.router.exchange(lanes, this.#catalog, released)
   }
 
-  /** Ends one `prepare`: the client hears which lists differ from what it has. */
+  /** Ends one `prepare`: the client gets a notification for each list that differs from the one it has. */
   tellChanges(): void {
     const changed = this.#changes.end()
     if (changed.length > 0 && !this.#left) this.changed(changed)

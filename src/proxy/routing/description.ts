@@ -1,4 +1,4 @@
-// What the servers of a proxy are together, as a client is told of them.
+// The capabilities and instructions of all servers together.
 
 import {
   type ClientCapabilities,
@@ -10,7 +10,7 @@ import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { relaysTasks } from './tasks.js'
 import type { ServerView } from '../../upstream/contracts/upstream.js'
 
-/** How it is told. */
+/** Options of a description. */
 export interface DescriptionOptions {
   /** Whether the instructions name the servers that are known to be down. */
   readonly namesDown: boolean
@@ -29,7 +29,7 @@ export function describeServers(
   { namesDown, instructionsLengthMax, hasTasks, isTyped }: DescriptionOptions,
 ): ServerDescription {
   const reachable = servers.filter(({ view }) => view.state !== 'error')
-  // Where there is none, a client that is told of nothing would not even ask what is wrong.
+  // With no capabilities a client would not even ask, and so never see the error.
   const described = reachable.length > 0 ? reachable : servers
   const capabilities = described.map(({ view }) => view.facts?.capabilities ?? presumedCapabilities)
   const ofTasks = hasTasks === true ? described.filter(({ keepsTasks }) => keepsTasks) : []
@@ -63,7 +63,7 @@ function shownExtensions(
 
 // The instructions for a client: the words of its servers, and which of them cannot be used.
 
-/** A server, as far as what a client is told of it goes. */
+/** A server, as far as a description needs it. */
 export interface DescribedServer {
   readonly config: { readonly name: string }
   readonly view: Pick<ServerView, 'facts' | 'failure' | 'lastFailure' | 'state'>

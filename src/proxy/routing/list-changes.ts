@@ -54,10 +54,10 @@ export class ListChanges {
     return this.#differing(this.given)
   }
 
-  /** What servers list has changed. */
+  /** The lists of some server have changed. */
   changed(kinds: readonly ListKind[]): void {
     if (this.#holds > 0) return
-    // Who never asked for a list has nothing to read again.
+    // A client that never asked for a list has nothing to read again.
     for (const kind of kinds) if (this.#known.has(kind)) this.#untold.add(kind)
     this.tell()
   }

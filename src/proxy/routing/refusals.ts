@@ -1,4 +1,4 @@
-// What a client is told where servers are down, and of what no server has.
+// The errors for servers that are down, and for names that no server has.
 
 import { problemOf } from './description.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'

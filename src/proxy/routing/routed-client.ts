@@ -8,11 +8,11 @@ import type { CatalogView } from './catalog-view.js'
 import type { PrincipalTasks } from './tasks.js'
 
 export interface RoutedClient extends ClientPort {
-  /** What it sees of the servers. */
+  /** Its view of the catalog. */
   readonly view: CatalogView
   /** The tasks of its principal, where it has no session. */
   readonly tasks?: PrincipalTasks
-  /** Whether it has said that it is ready, and hears of changes. */
+  /** Whether it has sent `initialized`, so that it gets notifications of changes. */
   readonly isReady: boolean
   /** These lists look different now. */
   tellChanges(kinds: readonly ListKind[]): void

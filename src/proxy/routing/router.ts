@@ -18,11 +18,11 @@ import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 
-/** What the routes of all clients have in common. */
+/** The context of the routes of all clients. */
 export interface ReachParts {
   readonly checks: ArgumentChecks
   readonly runtime: Runtime
-  /** Processes that nobody waits for start after this. */
+  /** Processes that no call waits for start after this promise. */
   readonly holdStarts: (answered: Promise<unknown>) => void
   /** How long the answer to `initialize` does, at most. */
   readonly initializeGraceMs: number
@@ -53,7 +53,7 @@ export class Router {
   /** Only while calls wait for names. */
   #waiting: NameWaits | undefined
 
-  /** `gave` hears of each list that the client has been given; `hasTasks` says whether calls of it may begin tasks. */
+  /** `gave` is called with each list that the client has been given; `hasTasks` says whether calls of it may begin tasks. */
   constructor(
     client: RoutedClient,
     parts: ReachParts,

@@ -135,7 +135,7 @@ export class ClientTasks implements TaskKeeper {
     return undefined
   }
 
-  /** Who cannot have a task has wanted none, as far as the server goes (MCP, Tasks: task support and handling). */
+  /** The member `task` is cut for a server that runs no tasks (MCP, Tasks: task support and handling). */
   edits(call: Call): readonly Edit[] {
     return call.keeper === undefined ? cutNamed(call.frame.params.members, ['task'], 'task') : []
   }
@@ -190,7 +190,7 @@ export class ClientTasks implements TaskKeeper {
     call.settle({ kind: 'result', result })
   }
 
-  /** What a server lists of this client's; a list without its part would look as if that were lost. */
+  /** The tasks of this client that a server lists, or its error: without them the tasks would look lost. */
   async #listedBy(source: TaskSource): Promise<TaskItem[] | ErrorBody> {
     const listed = await source.list()
     return 'code' in listed ? listed : listed.filter(({ id }) => this.#tasks?.get(id)?.source === source)
@@ -220,7 +220,7 @@ function sourceOf({ isGone, source }: HeldTask): TaskSource[] {
 
 // Whether a call to a server can begin a task.
 
-/** What a server has said of itself. */
+/** A server with its facts. */
 interface Described {
   readonly view: Pick<CallTarget['view'], 'facts'>
 }

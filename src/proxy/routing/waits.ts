@@ -1,7 +1,7 @@
 // How long a list waits for servers that are starting and of which nothing is known.
 //
-// Most clients list once, right after `initialize`. What is not there then, they
-// never see.
+// Most clients list once, right after `initialize`. They never see an item that
+// comes later.
 
 import type { Catalog } from './catalog.js'
 import type { RoutedClient } from './routed-client.js'
@@ -34,7 +34,7 @@ export class FirstLists {
   /** Calls that wait for the same lists. */
   readonly #waits = new Map<string, CallQueue<() => void>>()
 
-  /** `lanes` gives them in configuration order; a reload changes them. The grace of each is counted from the start of the servers. Processes that nobody waits for start after what `holdStarts` is given. */
+  /** A reload changes what `lanes` gives. The grace of each server is counted from its start. Processes that no call waits for start after the promise that `holdStarts` gets. */
   constructor(
     client: Pick<RoutedClient, 'progress'>,
     lanes: () => readonly CallTarget[],
@@ -133,7 +133,7 @@ export class FirstLists {
     for (const { lane } of pending) lane.view.giveUp()
   }
 
-  /** A client that gave a progress token hears how many servers are there, until the call is answered (MCP, Utilities: progress). */
+  /** A client that gave a progress token gets the number of servers that have listed (MCP, Utilities: progress). */
   #tellProgress(call: Call, pending: readonly Pending[]): void {
     const span = call.frame.params.meta.span('progressToken')
     if (span === undefined) return
@@ -166,7 +166,7 @@ export class FirstLists {
 // One look at all of them follows whatever may end a wait, so that a call which
 // is given up leaves nothing behind, and a reload exchanges what the others wait for.
 
-/** What a call asks for: a name, at a server that is known to have had it or at any. */
+/** The name that a call asks for, at one server or at any. */
 export interface Wanted {
   readonly kind: 'tools' | 'prompts'
   readonly name: string
@@ -178,7 +178,7 @@ export interface Wanted {
 interface NameWait {
   readonly run: () => void
   readonly wanted: Wanted
-  /** Those that were told that somebody waits for them. */
+  /** The lanes on which `hurry` was called. */
   readonly hurried: Set<CallTarget>
 }
 
@@ -190,7 +190,7 @@ export class NameWaits {
   readonly #runtime: Runtime
   readonly #emptied: () => void
   readonly #named: CallQueue<NameWait>
-  /** What lanes gave as `listed`, and whether that has come. */
+  /** Promises that lanes gave as `listed`, and whether they have resolved. */
   readonly #listings = new WeakMap<Promise<void>, Map<ListKind, { isOver: boolean }>>()
 
   /** A reload changes what `lanes` and `catalog` give. `emptied` is called when no call waits any more. */
@@ -282,7 +282,7 @@ export class NameWaits {
       listing.isOver = true
       this.look()
     }
-    // What could not be read is asked for again, and what is there need not wait for lists of other kinds.
+    // A list that could not be read is asked for again, and a list that is there need not wait for other kinds.
     void lane.view.reading(kind)?.then(() => lane.known.has(kind) && end())
     void listed.then(end)
     return false

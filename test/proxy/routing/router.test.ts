@@ -53,7 +53,11 @@ class FakeServer {
     ).servers[0]
     assert(config !== undefined)
     const known = this.#known
-    const waited = (): Promise<void> | undefined => (known.size === 0 ? this.#listed : undefined)
+    let isListed = this.#listed === undefined
+    void this.#listed?.then(() => {
+      isListed = true
+    })
+    const waited = (): Promise<void> | undefined => (isListed ? undefined : this.#listed)
     this.lane = {
       config,
       view: {
