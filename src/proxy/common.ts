@@ -1,4 +1,4 @@
-// What all schemas of one gateway share: the runtime, the limits that protect the machine, the taps, and kept facts.
+// The parts that all schemas of one gateway share: the runtime, the limits that protect the machine, the taps, and kept facts.
 
 import type { Configuration } from '../config/configuration.js'
 import { keptFolder } from '../config/file.js'
@@ -18,7 +18,7 @@ import type { PeerWatch } from '../jsonrpc/peer.js'
 import type { Hop, WireTap } from '../jsonrpc/wire-tap.js'
 import { errorText } from '../text/error-text.js'
 
-/** What the proxies of one gateway share. */
+/** The parts that the proxies of one gateway share. */
 export interface Common {
   readonly runtime: Runtime
   readonly log: LogSink
@@ -29,7 +29,7 @@ export interface Common {
   readonly unread: Unread
   readonly events: Emitter<ProxyEvents>
   readonly kept: KeptServers
-  /** For whoever opened it, when no server runs any more. Resolves when what servers said is written, where that is kept. */
+  /** Called by its owner when no server runs any more. Resolves when the facts of servers are written, where they are kept. */
   close(): Promise<void>
 }
 
@@ -78,7 +78,7 @@ export class ConfiguredLimits {
   readonly inForce: Limits
   readonly #defaults: Limits | undefined
   readonly #log: LogSink
-  /** What was said last, so that several schemas say it once. */
+  /** The limits of the last warning, so that several schemas warn once. */
   #told: Limits
 
   constructor(config: Configuration, defaults: Limits | undefined, log: LogSink) {
@@ -135,7 +135,7 @@ export class Taps {
     this.#startedAt = runtime.now()
   }
 
-  /** What a new connection is given. */
+  /** The observers of a new connection. */
   watch(hop: Omit<Hop, 'connection'>): PeerWatch {
     const to: Hop = { ...hop, connection: ++this.#connections }
     const { wire, forward } = this.#tap ?? {}

@@ -247,7 +247,7 @@ const visitor: ClientPort = {
   listsChanged: ignore,
 }
 
-/** Opens a server and reads its lists, unless every client is to have one of its own. */
+/** Opens a server and reads its lists, unless every client gets a separate process. */
 function warmUp(upstream: Upstream): void {
   if (upstream.isolated) return
   const lane = upstream.attach(visitor)

@@ -18,7 +18,7 @@ export interface ServedProxy {
 
 /** The dependencies that a front shares with its proxy. */
 export interface ServingParts {
-  /** What the proxy is called towards clients. */
+  /** The name of the proxy for clients. */
   readonly name: string
   readonly log: LogSink
   readonly runtime: Runtime

@@ -1,4 +1,4 @@
-// A proxy, as whoever embeds it uses it.
+// A proxy, for the program that embeds it.
 
 import type { AttachedSession } from './clients/draining.js'
 import type { Configuration } from '../config/configuration.js'
@@ -27,7 +27,7 @@ export interface McpProxy extends EventSource<ProxyEvents> {
    * Uses a server that was started elsewhere as the first process of a configured one.
    *
    * A connection is all that the proxy knows of it, and closing it all that it does to end it. Of a `ChildProcess`, with
-   * pipes for stdin and stdout that nobody else uses, it reads stderr into the log, shows the pid, says how it exited,
+   * pipes for stdin and stdout that no other code uses, it reads stderr into the log, shows the pid, says how it exited,
    * and ends it like its own processes: end of stdin, SIGTERM, SIGKILL. When it has ended, the next one is started as
    * configured. Call it before the first client is attached; gives false when it is too late or there is no such server.
    *
@@ -40,7 +40,7 @@ export interface McpProxy extends EventSource<ProxyEvents> {
    * A server whose resolved configuration is the same keeps its processes and its calls, also when only its `tools`,
    * `prefix`, `describe`, `argumentErrors` or `argumentChecks` differ. One that differs otherwise is started anew: the new one takes
    * the calls that come, those on the old one may finish for the drain time and then get one error. What is new is
-   * waited for as at a start (`startupGraceMs`). Each client hears at most one `list_changed` of a kind, and none
+   * waited for as at a start (`startupGraceMs`). Each client gets at most one `list_changed` of a kind, and none
    * when what it sees is the same. Subscriptions and log levels go over to the new servers.
    *
    * Of several calls at once the last one wins, and all of them resolve with what it did. The `logging` and

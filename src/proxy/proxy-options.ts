@@ -1,4 +1,4 @@
-// The options of a proxy, besides its configuration.
+// The options of a proxy. Its configuration is apart.
 
 import type { WireTap } from '../jsonrpc/wire-tap.js'
 import type { Limits } from '../limits.js'

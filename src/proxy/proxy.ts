@@ -174,7 +174,7 @@ class PooledProxy implements McpProxy {
   async #finish(channels: readonly ClientChannel[]): Promise<void> {
     await Promise.all(channels.map(({ draining }) => draining.answered.promise))
     this.#directory.close()
-    // Nobody needs the servers any more while the clients read their last answers.
+    // No call needs the servers any more while the clients read their last answers.
     await Promise.all([this.#fleet.close(), ...channels.map(({ draining }) => draining.ended.promise)])
     await Promise.all([...this.#serving].map((serving) => serving.close()))
     await this.#common.close()

@@ -21,7 +21,7 @@ export interface RemoteServer {
 /** A service that has to be started first takes longer than a program on this machine. */
 const timeoutMsDefault = 120_000
 
-/** Names and descriptions pass through: a client sees the server as it is. */
+/** Names and descriptions pass through: a client sees the server unchanged. */
 export function remoteConfig(
   { url, headers, google, audience, impersonate }: RemoteServer,
   timeoutMs: number | undefined,
@@ -33,7 +33,7 @@ export function remoteConfig(
     ...(audience !== undefined && { audience }),
     ...(impersonate !== undefined && { impersonateServiceAccount: impersonate }),
   }
-  // What looks like a variable is none: nobody writes a configuration here.
+  // A text like `${NAME}` is no variable here, since there is no configuration file.
   const server = {
     url: url.replaceAll('${', '$%7B'),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, literal(value)])),
@@ -58,7 +58,7 @@ export function remoteConfig(
   const schemas = [...config.schemas].map(([schema, { servers, ...others }]) => {
     return [schema, { ...others, servers: servers.map((each) => ({ ...each, ...own })) }] as const
   })
-  // The server is opened by its client, and nobody is told anything before it has answered, or has not in its time.
+  // The client opens the server and gets no answer before the server has answered, or its time is over.
   const graceMs = 2 * ownTimeoutMs
   return { ...config, startupGraceMs: graceMs, firstGraceMs: graceMs, schemas: new Map(schemas) }
 }

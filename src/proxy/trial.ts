@@ -26,9 +26,9 @@ export interface Trial {
   /** Of its tools as a client lists them. */
   readonly toolBytes: number
   readonly ms: number
-  /** What was logged as a warning meanwhile, each text once. */
+  /** The warnings of the log meanwhile, each text once. */
   readonly warnings: readonly string[]
-  /** What it said on stderr of its failure. */
+  /** The lines of stderr about its failure. */
   readonly lastWords: readonly string[]
 }
 
@@ -38,7 +38,7 @@ const LISTED_MS_MAX = 600_000
 /** Warnings of one start that are kept. */
 const WARNINGS_MAX = 20
 
-/** What a list may take besides the server's own times. */
+/** The margin of a list on top of the times of the server. */
 const MARGIN_MS = 1000
 
 /** Starts a server of a schema as a client without capabilities would, reads its lists, and stops it. */

@@ -192,7 +192,7 @@ export class ClientChannel implements PeerOwner<Question> {
 
   /** Answers `initialize` with what is behind the proxy, and only then what came after it. */
   #open(frame: RequestFrame, { row, reply, passed }: Received & { readonly kind: 'open' }): void {
-    // Whoever has called before has had the server opened for it.
+    // A call before `initialize` has opened the server already.
     if (passed !== undefined && (this.#client.routes === undefined || this.#isRefused))
       return this.#pass(frame, row, passed)
     const routes = this.#client.reach()
@@ -240,7 +240,7 @@ export class ClientChannel implements PeerOwner<Question> {
     this.#rest()
   }
 
-  /** The client leaves, behind the answer of the server that it opens: that has a time of its own. */
+  /** The client leaves. A server that it opens answers first, within the time for that. */
   #leave(exitCode: number): void {
     if (this.#opening.passes) this.#opening.behind(0, () => this.drain(exitCode))
     else this.drain(exitCode)

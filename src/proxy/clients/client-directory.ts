@@ -123,7 +123,7 @@ export class ClientDirectory {
     return channels
   }
 
-  /** Whose a request with this context is; undefined when there are too many. */
+  /** The client of a request with this context; undefined when there are too many clients. */
   of(context: StatelessContext, view: CatalogView): StatelessClient | undefined {
     const key = this.#keyOf(context, view)
     const known = this.#clients.get(key)
@@ -191,7 +191,7 @@ export class ClientDirectory {
    * The keys of the clients that make room for one more: none where there is room, else the client that has been idle for
    * longest; undefined where no client can leave.
    *
-   * One that can be asked something needs processes of its own, so it gets the place only of one that rests. Of each
+   * A client that can be asked needs separate processes, so it takes only the place of a client that rests. Of each
    * principal there is one that can be asked nothing: none of the others of its principal keeps that one out.
    */
   #placeFor(principal: string, canBeAsked: boolean): readonly string[] | undefined {

@@ -9,7 +9,7 @@ import type { Call, ClientProfile, Outcome } from '../../mcp/call.js'
 import type { CallEvent, ProxyEvents } from '../../events/proxy-events.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
-/** How a call has ended, besides what it was. */
+/** The end of a call. */
 type End = Pick<CallEvent, 'outcome' | 'code' | 'message' | 'reason' | 'status'>
 
 /** Tells of one client. */

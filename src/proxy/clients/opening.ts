@@ -11,7 +11,7 @@ import type { SessionLimits } from '../../limits.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
 interface Early {
-  /** A ping has a limit of its own for its wait. */
+  /** A ping waits for `pingWaitMs` at most. */
   readonly isPing: boolean
   /** The request that it answers; undefined for a call, which is cancelled itself, and for what answers no request. */
   readonly id: RequestId | undefined

@@ -1,4 +1,4 @@
-// A client with a connection of its own: it gets requests of servers (sampling, elicitation, roots) and notifications.
+// A client with one connection for life: it gets requests of servers (sampling, elicitation, roots) and notifications.
 //
 // Several servers ask over one connection, so their ids and progress tokens may
 // clash here as clients' do there, and are lent in the same way.

@@ -97,7 +97,7 @@ export class StatelessClient implements RoutedClient {
     return this.idle && this.usedAt <= since
   }
 
-  /** Takes over a call of its own. */
+  /** Takes over one of its calls. */
   route(call: Call): void {
     this.#calls++
     if (call.context.logLevel !== undefined) this.#wantsLogs(call, call.context.logLevel)

@@ -124,7 +124,7 @@ export class Listen {
   /** Whether the acknowledgement was sent, which comes before every other notification. */
   isReady = false
 
-  /** `shown` gives a list as it is now, and `soon` calls what it is given a little later. */
+  /** `shown` gives the current list, and `soon` calls its argument a little later. */
   constructor(call: Call, shown: (kind: ListKind) => ShownList, soon: (tell: () => void) => unknown) {
     this.#call = call
     this.#changes = new ListChanges(this, shown, soon)

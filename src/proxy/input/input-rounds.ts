@@ -1,4 +1,4 @@
-// What a server without sessions wants to know, asked of a client that has one.
+// Asks a client with a session the questions of a server without sessions.
 //
 // MCP 2026-07-28, Multi Round-Trip Requests: the server ends its request with questions, and wants the same request
 // again with the answers. A client of a handshake revision cannot do that, but it can be asked during its call. So
@@ -126,7 +126,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
       this.#unanswered(id, request, 'its client gave no answer that could be passed on')
   }
 
-  /** The server hears nothing until it is asked again. */
+  /** Progress of the client is dropped, because no request of the server is open. */
   readonly progressed = (): void => {}
 
   /** Less often each time, until the total time of the call is over. */
@@ -151,7 +151,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     }
   }
 
-  /** Nobody waits any longer; whoever was asked for something else than a form is not there. */
+  /** The wait is over: a form counts as cancelled, and any other question as failed. */
   #late(): void {
     const why = `its client did not answer within ${this.#limits.waitMs} ms`
     const open = [...this.#open]
@@ -191,7 +191,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     failToolCall(this.#call, inputRefused(this.service, why))
   }
 
-  /** What is not answered yet is asked no longer (MCP, Utilities: cancellation). */
+  /** Withdraws the questions that have no answer yet (MCP, Utilities: cancellation). */
   #withdraw(why: string): void {
     const ids = [...this.#open.keys()]
     this.#open.clear()

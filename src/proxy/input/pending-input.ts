@@ -1,7 +1,7 @@
 // Calls of clients without a session that wait for the answers to what their servers have asked.
 //
 // MCP 2026-07-28, Multi Round-Trip Requests, on a server of a handshake revision: the server's questions are the result
-// of the client's request, and its call goes on. The client comes again with the answers in a request of its own, a retry,
+// of the client's request, and its call goes on. The client sends the answers in another request, a retry,
 // which waits for what the server says then. A retry never starts a call. An entry is made when a server asks.
 
 import { randomBytes } from 'node:crypto'
@@ -53,17 +53,17 @@ export interface PendingInputLimits {
   readonly roundsMax: number
   /** Of one call at once. */
   readonly questionsMax: number
-  /** Bytes of requests, questions, their answers and results that nobody waits for. */
+  /** Bytes of requests, questions, their answers and results that no request waits for. */
   readonly heldBytesMax: number
   /** Of one principal. */
   readonly heldBytesOfOneMax: number
-  /** What a server asks within this time, in milliseconds, is asked together. */
+  /** Questions of a server within this time, in milliseconds, are asked together. */
   readonly gatherMs: number
   /** How long a client may take to come back, in milliseconds. */
   readonly lifeMs: number
 }
 
-/** Where calls go. */
+/** The routes of a client. */
 export interface CallRoutes {
   /** The names of the servers that may get them. */
   readonly services: readonly string[]
@@ -122,7 +122,7 @@ export class PendingInput {
     routes.route(call)
   }
 
-  /** A server of 2026-07-28 asks: its client is given the question as it is. */
+  /** A server of 2026-07-28 asks: its client gets the question unchanged. */
   relay(call: Call, { frame, service }: InputNeeded, isSigned: boolean): void {
     const members = membersAt(frame.line, frame.result)
     const why = stateFault(frame.line, members)
@@ -203,7 +203,7 @@ export class PendingInput {
     return hasRoom
   }
 
-  /** What is kept of an outcome for which nobody waits. */
+  /** The kept form of an outcome that no request waits for. */
   kept(pending: PendingCall, outcome: Outcome): Outcome {
     if (outcome.kind !== 'answered') return outcome
     const bytes = lengthOf(outcome.frame)
@@ -272,7 +272,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
   #requester: Call | undefined
   /** With what the client comes back. */
   #state: string | undefined
-  /** What the server has answered while no request waited. */
+  /** The outcome of the server, where no request waited for it. */
   #outcome: Outcome | undefined
   /** Ends the wait for the client. */
   #life: { cancel(): void } | undefined
@@ -315,7 +315,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
     return true
   }
 
-  /** The client does not come back: the server is told that there will be no answers. */
+  /** The client does not come back: the questions of the server are refused, and its call is cancelled. */
   giveUp(): void {
     this.questions.giveUp()
     this.#end({ kind: 'failed', error: stateUnknown('unknown') })
@@ -438,7 +438,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
   }
 }
 
-/** Gives bytes that nobody can guess. */
+/** Gives bytes that cannot be guessed. */
 export function secretBytes({ secret }: Pick<Runtime, 'secret'>): (bytes: number) => Buffer {
   return secret ?? ((bytes) => randomBytes(bytes))
 }
@@ -477,7 +477,7 @@ function responsesOf({ line, params }: RequestFrame): string {
   return span === undefined ? '{}' : rawAt(line, span)
 }
 
-// What a server has asked during one call, and its client has not answered.
+// The questions of a server during one call that its client has not answered.
 
 interface OpenQuestion {
   readonly question: ServerQuestion
@@ -526,7 +526,7 @@ class OpenQuestions {
     question.asker.answered(resultFrame(id, answer), id)
   }
 
-  /** Nobody will answer: a form is cancelled, and the rest refused. */
+  /** There will be no answers: a form is cancelled, and any other question refused. */
   giveUp(): void {
     for (const [name, open] of this.#open) {
       if (open.method === 'elicitation/create') this.answer(name, CANCEL)
@@ -542,7 +542,7 @@ class OpenQuestions {
     for (const [name, open] of this.#of(asker)) if (open.id === id) this.#drop(name, open)
   }
 
-  /** Nobody reads the answers to what this server has asked. */
+  /** Drops the questions of a server that reads no answers any more. */
   forget(asker: Asker): void {
     for (const [name, open] of this.#of(asker)) this.#drop(name, open)
   }
@@ -573,7 +573,7 @@ function resultFrame(id: RequestId, result: string): ResultFrame {
   throw fault('a result is a result')
 }
 
-/** What stands in a request of a session only. */
+/** Members of a request that only a session has. */
 const sessionsOnly: ReadonlySet<string> = new Set(['task', 'elicitationId', '_meta'])
 
 /** The params for a client without sessions, as raw JSON. */

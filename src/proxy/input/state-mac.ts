@@ -1,6 +1,6 @@
 // Ties the `requestState` of a server to that server, one principal and one request.
 //
-// MCP 2026-07-28, Multi Round-Trip Requests: the state goes through the client, which may give it to somebody else. Where
+// MCP 2026-07-28, Multi Round-Trip Requests: the state goes through the client, which may give it to another client. Where
 // a proxy has several principals, it prefixes the state with a MAC and removes that from the retry. With one principal
 // the state passes as the server wrote it.
 
@@ -15,7 +15,7 @@ const PREFIX = 'mac.'
 /** In base64url. */
 const MAC_LENGTH = 22
 
-/** What is known of the state of a retry. */
+/** The verified state of a retry. */
 interface SignedState {
   readonly service: string
   readonly edits: readonly Edit[]

@@ -1,4 +1,4 @@
-// What one client sees of the servers: which of them, which of their items, and under which names.
+// The part of the servers that one client sees: which servers, which of their items, and under which names.
 //
 // Lists, calls, prompts, resources, completions, subscriptions and notifications of changes all go through the tables that
 // `Catalog` makes of the lanes and the view of a client, so another view is one class that implements `CatalogView`. Clients

@@ -67,7 +67,7 @@ export class Catalog {
   readonly #indexes = new Map<ListKind, Index>()
   readonly #next: () => number
   readonly #hasTasks: boolean
-  /** The number of each list as it is now; a cursor names it. */
+  /** The number of the current state of each list; a cursor names it. */
   readonly #generations = new Map<ListKind, number>()
   readonly #reported: ReportedNames
   /** Read when a URI is first matched with them. */

@@ -8,7 +8,7 @@ import type { RoutedClient } from './routed-client.js'
 import { isSameItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 
-/** A list as it is shown, in an array that stays as it is. */
+/** A list that a client sees, in an array that does not change. */
 export type ShownList = readonly Target[]
 
 /** Remembers what a client knows of its lists, and tells it of changes. */
@@ -22,7 +22,7 @@ export class ListChanges {
   #isTelling = false
   #holds = 0
 
-  /** `shown` gives a list as it is now, in an array that stays as it is; `soon` calls what it is given a little later. */
+  /** `shown` gives the current list, in an array that does not change; `soon` calls its argument a little later. */
   constructor(
     client: Pick<RoutedClient, 'isReady' | 'tellChanges'>,
     shown: (kind: ListKind) => readonly Target[],

@@ -1,4 +1,4 @@
-// A client as the routes of its calls see it: what can be said to it besides what servers say.
+// A client, as the routes of its calls see it.
 
 import type { Line } from '../../jsonrpc/line.js'
 import type { Edit } from '../../jsonrpc/splice.js'
@@ -18,7 +18,7 @@ export interface RoutedClient extends ClientPort {
   tellChanges(kinds: readonly ListKind[]): void
   /** Servers that were starting, or came with a reload, have listed what they have. */
   listsRevised?(): void
-  /** How far a call of its own is that the proxy answers itself; `params` is raw JSON. */
+  /** Sends progress of a call that the proxy answers itself; `params` is raw JSON. */
   progress(call: Call, params: string): void
   /** Splices one item of a list that this call gets; the forward tap sees it. */
   splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array

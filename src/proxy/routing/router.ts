@@ -113,7 +113,7 @@ export class Router {
     this.#waiting?.look()
   }
 
-  /** Takes over a call that this server alone may get, with these edits besides; false when its request does not lead there. */
+  /** Takes over a call that only this server may get, and adds these edits; false when its request does not lead there. */
   routeTo(service: string, call: Call, more: readonly Edit[]): boolean {
     const { route } = call.row
     call.bound = { service, more }
@@ -280,7 +280,7 @@ export class Router {
     )
   }
 
-  /** Only the server that has the resource is waited for, where that is known by now. */
+  /** Waits only for the server that has the resource, where the catalog knows it. */
   #awaitReference(call: Call, uri: string): void {
     const known = this.#catalog.reference(uri)
     const then = (): void => {

@@ -1,7 +1,7 @@
 // The tasks of all who are one principal to the front (the extension Tasks of 2026-07-28).
 //
 // A task belongs to the principal that began it, on any connection. The proxy knows which server has which task, and lets
-// nobody else ask about it. An id that it does not know does not exist.
+// no other principal ask about it. An unknown id does not exist.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call, HeldTask, TaskKeeper, TaskSource } from '../../mcp/call.js'

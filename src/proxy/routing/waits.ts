@@ -239,7 +239,7 @@ export class NameWaits {
   }
 
   /**
-   * Lets go whose servers are known by now, and whose have left the configuration.
+   * Releases calls whose servers have listed or have left the configuration.
    *
    * All of them are chosen before the first goes on: one that has to wait once more must not fall behind the next.
    */

@@ -134,7 +134,7 @@ interface Stage {
   readonly runtime: FakeRuntime
   /** Calls that servers got, and outcomes that the proxy made, in order. */
   readonly events: string[]
-  call(method: string, params: string): Call
+  readonly call: (method: string, params: string) => Call
 }
 
 function stage(
@@ -242,21 +242,22 @@ describe('a call', () => {
   })
 })
 
-describe('a call for a server that starts', () => {
-  function starting(): Stage & { readonly start: () => void } {
-    let start = ignore
-    const made = stage((calls) => {
-      const late = new FakeServer('late', { tools: ['x'], resources: ['r:1'] }, calls, { starts: true })
-      start = () => late.start()
-      return [new FakeServer('a', { tools: ['y'] }, calls), late]
-    })
-    const begin = (): void => {
-      start()
-      made.catalog.invalidate(listKinds)
-    }
-    return { ...made, start: begin }
+/** A server that is there, and one that is ready when `start` is called. */
+function starting(): Stage & { readonly start: () => void } {
+  let start = ignore
+  const made = stage((calls) => {
+    const late = new FakeServer('late', { tools: ['x'], resources: ['r:1'] }, calls, { starts: true })
+    start = () => late.start()
+    return [new FakeServer('a', { tools: ['y'] }, calls), late]
+  })
+  const begin = (): void => {
+    start()
+    made.catalog.invalidate(listKinds)
   }
+  return { ...made, start: begin }
+}
 
+describe('a call for a server that starts', () => {
   test('waits for its names, and later calls do not overtake it', async () => {
     const { events, call, start, runtime } = starting()
     call('tools/call', '{"name":"late__x","arguments":{"n":1}}')
