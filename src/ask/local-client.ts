@@ -102,7 +102,8 @@ export class LocalClient {
   #lastId = 0
   #toolsChanged: () => void = () => {}
 
-  constructor(proxy: Pick<McpProxy, 'attach'>, person?: Person) {
+  /** `view` is one of the proxy's; undefined is everything. */
+  constructor(proxy: Pick<McpProxy, 'attach'>, person?: Person, view?: string) {
     const [ours, theirs] = memoryPair()
     this.#connection = ours
     this.#person = person
@@ -113,7 +114,7 @@ export class LocalClient {
       ended: () => this.#failAll('the proxy has closed the connection'),
       closed: () => this.#failAll('the proxy has closed the connection'),
     })
-    void proxy.attach(theirs)
+    void proxy.attach(theirs, { view })
   }
 
   async open(): Promise<void> {

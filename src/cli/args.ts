@@ -28,6 +28,8 @@ export interface StdioCommand extends ServeOptions {
   readonly schema: string
   /** The one server of the schema that is served, under its own names; undefined is all. */
   readonly server: string | undefined
+  /** The profile that is served, in place of a schema. */
+  readonly profile: string | undefined
   /** The one server behind this process, instead of a configuration. */
   readonly remote: RemoteServer | undefined
 }
@@ -182,6 +184,10 @@ function mistakeInModes(tokens: Tokens): Usage | undefined {
     mode !== 'login'
   )
     return usage('--schema works only with --stdio', 'for example: mcps-proxy --stdio --schema=workspace')
+  if ((tokens.lists.get('profile')?.length ?? 0) > 1 && mode !== 'token')
+    return usage('--profile was given twice', 'keep one')
+  if (values.has('profile') && (values.has('schema') || values.has('server')))
+    return usage('--profile cannot be used with --schema or --server', 'a profile names its servers')
   const stray = options.find(({ name, modes }) => values.has(name) && !modes.includes(mode ?? 'http'))
   if (stray === undefined) return undefined
   const name = spelled(stray.name)
@@ -236,6 +242,8 @@ function mistakeInAsk(tokens: Tokens): Usage | undefined {
   if (stray !== undefined && what !== 'call' && what !== 'prompt')
     return usage(`unexpected argument "${stray}"`)
   if (tokens.rest !== undefined) return usage(`${what} takes nothing behind --`)
+  if ((what === 'doctor' || what === 'list') && tokens.values.has('profile'))
+    return usage(`${what} takes no --profile`, 'it is about servers, of which a profile shows a part')
   return undefined
 }
 
@@ -376,6 +384,7 @@ function askCommandOf(tokens: Tokens): AskCommand | DoctorCommand {
     kind: 'ask',
     what,
     words,
+    profile: values.get('profile'),
     timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
     ...asked,
   }
@@ -425,7 +434,8 @@ function entryOf(tokens: Tokens): object {
 function stdioOf(tokens: Tokens): StdioCommand {
   const schema = tokens.values.get('schema') ?? 'default'
   const server = tokens.values.get('server')
-  return { kind: 'stdio', schema, server, remote: remoteOf(tokens), ...serveOptionsOf(tokens) }
+  const profile = tokens.values.get('profile')
+  return { kind: 'stdio', schema, server, profile, remote: remoteOf(tokens), ...serveOptionsOf(tokens) }
 }
 
 function httpOf(tokens: Tokens): HttpCommand {

@@ -7,10 +7,11 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { selectSchema } from '../config/config.js'
+import { selectProfile, selectSchema } from '../config/config.js'
 import { escapeText } from '../text/escape.js'
 import { noPaint, wantsColors, loadPaint } from '../log/lines.js'
 import { createProxy } from '../proxy/proxy.js'
+import { viewKey } from '../proxy/routing/profile-view.js'
 import { nearest } from '../text/nearest.js'
 import { counted } from './counted.js'
 import { loadWithSecrets } from './load.js'
@@ -29,6 +30,8 @@ export interface AskCommand {
   readonly words: readonly string[]
   readonly config: string | undefined
   readonly schema: string
+  /** The profile that is shown, in place of a schema. */
+  readonly profile: string | undefined
   readonly timeoutMs: number | undefined
   readonly json: boolean
 }
@@ -41,15 +44,18 @@ const LATE_TOOLS_MS = 1000
 
 /** @returns the exit code: 1 for a call that failed, also by `isError`, and for a pattern that fits nothing */
 export async function runAsk(command: AskCommand): Promise<number> {
-  const { config: path, timeoutMs, schema: name } = command
-  const config = await loadWithSecrets({ path, servesHttp: false, timeoutMs }, { schema: name, asks: true })
-  selectSchema(config, command.schema)
-  return withChildren(config, [command.schema], async ({ runtime, logger, endings }) => {
-    const { schema } = command
+  const { config: path, timeoutMs, profile } = command
+  const config = await loadWithSecrets(
+    { path, servesHttp: false, timeoutMs },
+    { schema: profile === undefined ? command.schema : undefined, asks: true },
+  )
+  const schema = profile === undefined ? command.schema : selectProfile(config, profile).schema
+  selectSchema(config, schema)
+  return withChildren(config, [schema], async ({ runtime, logger, endings }) => {
     const options = { schema, log: logger.sink, runtime, keep: true, ownStart: 'with-client' } as const
     const proxy = await createProxy(onDemand(config), options)
     try {
-      const client = new LocalClient(proxy, personAtTerminal())
+      const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
       const asked = ask(command, client, (text) => logger.clean(text))
       return await Promise.race([
         asked,

@@ -164,9 +164,10 @@ secret list prints names alone.`,
     group: 'SET UP',
     mode: 'token',
     details: `token create prints a new token once. The configuration gets its name and its SHA-256, from which
-the token cannot be had. token revoke takes it out again. A running gateway reads the file:
+the token cannot be had. With --profile its clients reach that profile alone, at /p/NAME/mcp.
+token revoke takes it out again. A running gateway reads the file:
 clients of a revoked token get 401, and their sessions end.`,
-    examples: ['mcps-proxy token create ci --expires 30d', 'mcps-proxy token revoke ci'],
+    examples: ['mcps-proxy token create ci --profile review --expires 30d', 'mcps-proxy token revoke ci'],
   },
   {
     name: 'check',

@@ -90,6 +90,15 @@ export const options: readonly Option[] = [
   ]),
   valued('server', 'NAME', 'Serve this one server, under its own names', ['stdio']),
   valued(
+    'profile',
+    'NAME',
+    'What this profile shows; with token create it may be given again',
+    ['stdio', 'ask', 'token'],
+    {
+      kind: 'list',
+    },
+  ),
+  valued(
     'config',
     'FILE',
     'The configuration file; --mcp-config is the same',

@@ -78,6 +78,7 @@ const configExamples: Readonly<Record<ConfigErrorCode, string>> = {
   CONFIG_INVALID: file,
   CONFIG_SCHEMA: 'mcps-proxy --stdio --schema=default',
   CONFIG_SERVER: 'mcps-proxy stdio --server NAME',
+  CONFIG_PROFILE: 'mcps-proxy stdio --profile NAME',
   CONFIG_LOOP: 'mcps-proxy --stdio --config ./other.json',
 }
 

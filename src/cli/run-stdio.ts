@@ -4,7 +4,7 @@
 
 import process from 'node:process'
 import { refuseLoop } from '../config/chain.js'
-import { selectSchema } from '../config/config.js'
+import { selectProfile, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import type { StdioCommand } from './args.js'
 import { loadWithSecrets } from './load.js'
@@ -18,7 +18,7 @@ import { type Invocation, runPlan } from './run.js'
  */
 export async function runStdio(command: StdioCommand, invocation: Invocation): Promise<number> {
   const config = await configOf(command, invocation)
-  const schema = selectSchema(config, command.schema)
+  const schema = selectSchema(config, schemaOf(command, config))
   const isFile = command.remote === undefined
   // A process that starts no server starts no loop either.
   if (isFile) refuseLoop(config, [schema.name], process.env)
@@ -44,11 +44,21 @@ async function configOf(command: StdioCommand, invocation: Invocation): Promise<
   return remoteConfig(remote, timeoutMs, invocation.program)
 }
 
-function fileConfig(
-  { config: path, timeoutMs, schema, server }: StdioCommand,
+async function fileConfig(
+  { config: path, timeoutMs, schema, server, profile }: StdioCommand,
   { program }: Invocation,
   asks = false,
 ): Promise<Configuration> {
   const door = server === undefined ? undefined : { schema, server }
-  return loadWithSecrets({ path, timeoutMs, nameDefault: program, servesHttp: false, door }, { schema, asks })
+  const config = await loadWithSecrets(
+    { path, timeoutMs, nameDefault: program, servesHttp: false, door },
+    { schema: profile === undefined ? schema : undefined, asks },
+  )
+  // Also of a file that is read again: without its profile a client has nothing.
+  if (profile !== undefined) selectProfile(config, profile)
+  return config
+}
+
+function schemaOf({ schema, profile }: StdioCommand, config: Configuration): string {
+  return profile === undefined ? schema : selectProfile(config, profile).schema
 }

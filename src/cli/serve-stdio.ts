@@ -3,6 +3,7 @@
 import process from 'node:process'
 import type { SchemaConfig } from '../config/configuration.js'
 import { type EventSource, type ProxyEvents, createProxy, limits, stdio } from '../index.js'
+import { viewKey } from '../proxy/routing/profile-view.js'
 import { version } from '../version.js'
 import type { StdioCommand } from './args.js'
 import { stdioBanner } from './banner.js'
@@ -29,7 +30,9 @@ export async function serveStdio(
   const session = await serveUntil(run, proxy, async () => {
     await beforeServing?.(proxy)
     const writes = screen.isShown ? () => screen.makeWay() : undefined
-    const attached = await proxy.attach(stdio({ ...limits.session.ndjson, writes }))
+    const attached = await proxy.attach(stdio({ ...limits.session.ndjson, writes }), {
+      view: viewOf(command),
+    })
     const facts = { name: config.server.name, version, config, schema }
     announce(run, stdioBanner({ ...facts, isInteractive: process.stdin.isTTY }))
     await Promise.race([attached.leaving, endings.ended])
@@ -37,4 +40,8 @@ export async function serveStdio(
     return attached
   })
   return (await session.ended).exitCode
+}
+
+function viewOf({ profile }: StdioCommand): string | undefined {
+  return profile === undefined ? undefined : viewKey('profile', profile)
 }

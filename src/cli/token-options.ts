@@ -11,25 +11,35 @@ export interface TokenCommand {
   readonly name: string
   /** As it was written: a span such as `30d`, or a date. */
   readonly expires: string | undefined
+  /** Empty is everything. */
+  readonly profiles: readonly string[]
   readonly config: string | undefined
 }
 
 const whats = ['create', 'list', 'revoke'] as const
 
-const example = 'for example: mcps-proxy token create ci --expires 30d'
+const example = 'for example: mcps-proxy token create ci --profile review --expires 30d'
 
 /** A span is so many hours, days or weeks. */
 export const spanPattern: RegExp = /^(\d{1,4})([hdw])$/
 const datePattern = /^\d{4}-\d{2}-\d{2}$/
 
 /** `words` stand behind `token`. */
-export function tokenOf(words: readonly string[], { rest, values }: Tokens): TokenCommand | Usage {
+export function tokenOf(words: readonly string[], { rest, values, lists }: Tokens): TokenCommand | Usage {
   const [first, name, stray] = words
   const what = whats.find((each) => each === first)
   const expires = values.get('expires')
-  const command = { kind: 'token', name: name ?? '', expires, config: values.get('config') } as const
+  const profiles = lists.get('profile') ?? []
+  const command = {
+    kind: 'token',
+    name: name ?? '',
+    expires,
+    profiles,
+    config: values.get('config'),
+  } as const
   if (what === undefined) return usage('token needs create, list or revoke', example)
-  if (expires !== undefined && what !== 'create') return usage('--expires works only with create', example)
+  if (what !== 'create' && (expires !== undefined || profiles.length > 0))
+    return usage('--expires and --profile work only with create', example)
   if (what === 'list') return name === undefined ? { ...command, what } : usage('token list takes no name')
   if (name === undefined) return usage(`token ${what} needs the name of a token`, example)
   if (stray !== undefined || rest !== undefined) return usage(`token ${what} takes one name`)

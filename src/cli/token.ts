@@ -30,11 +30,14 @@ export async function runToken(command: TokenCommand): Promise<number> {
 type Action = (command: TokenCommand, path: string) => Promise<number>
 
 const actions: Readonly<Record<TokenCommand['what'], Action>> = {
-  create: async ({ name, expires }, path) => {
+  create: async ({ name, expires, profiles }, path) => {
     const token = newToken()
     const sha256 = createHash('sha256').update(token).digest('hex')
     const end = expires === undefined ? {} : { expires: endOf(expires) }
-    changeFile(path, (text) => editTokens(text, { kind: 'create', token: { name, sha256, ...end } }))
+    const scope = profiles.length === 0 ? {} : { profiles }
+    changeFile(path, (text) =>
+      editTokens(text, { kind: 'create', token: { name, sha256, ...scope, ...end } }),
+    )
     await say('stdout', `${token}\n`)
     const until = end.expires === undefined ? '' : `, until ${end.expires}`
     await say(
@@ -46,9 +49,10 @@ const actions: Readonly<Record<TokenCommand['what'], Action>> = {
   list: async ({ config }) => {
     const { server } = await loadWithSecrets({ path: config, servesHttp: false }, { runsPrograms: false })
     const width = Math.max(0, ...server.tokens.map(({ name }) => name.length))
-    const lines = server.tokens.map(
-      ({ name, expiresAtMs }) => `${name.padEnd(width)}  ${untilWords(expiresAtMs)}\n`,
-    )
+    const lines = server.tokens.map(({ name, profiles, expiresAtMs }) => {
+      const scope = profiles === undefined ? 'everything' : `profiles ${profiles.join(', ')}`
+      return `${name.padEnd(width)}  ${scope}; ${untilWords(expiresAtMs)}\n`
+    })
     await say('stdout', lines.join(''))
     return 0
   },

@@ -8,7 +8,14 @@
 
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import type { Configuration, Environment, LoggingConfig, SchemaConfig } from './configuration.js'
+import type {
+  Configuration,
+  Environment,
+  FrontConfig,
+  LoggingConfig,
+  ProfileConfig,
+  SchemaConfig,
+} from './configuration.js'
 import { type Door, throughDoor } from './door.js'
 import { literal } from './expand.js'
 import {
@@ -21,6 +28,7 @@ import {
 } from './fields.js'
 import { findConfigFile, homeOf } from './file.js'
 import { readSchemas } from './formats.js'
+import { readProfiles } from './profiles.js'
 import { type FrontDefaults, needsToken, readFront } from './front.js'
 import type { Repeated } from './json-syntax.js'
 import { ConfigError, Findings } from './problems.js'
@@ -123,6 +131,23 @@ export function selectSchema(config: Configuration, name: string): SchemaConfig 
   ])
 }
 
+/**
+ * The profile of that name.
+ *
+ * @throws ConfigError (`CONFIG_PROFILE`) that names those there are
+ */
+export function selectProfile({ profiles, source }: Configuration, name: string): ProfileConfig {
+  const profile = profiles.get(name)
+  if (profile !== undefined) return profile
+  const names = [...profiles.keys()]
+  const [near] = nearest(name, names)
+  const there = names.length === 0 ? 'the file has none' : `there is ${names.join(', ')}`
+  const hint = near === undefined ? there : `did you mean "${near}"?`
+  throw new ConfigError('CONFIG_PROFILE', source, [
+    { path: '', problem: `profile "${name}" does not exist`, hint },
+  ])
+}
+
 /** The names of the schemas that are served where all of them are. */
 export function enabledSchemas({ schemas }: Configuration): string[] {
   return [...schemas.values()].filter(({ enabled }) => enabled).map(({ name }) => name)
@@ -159,6 +184,20 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     name: context.nameDefault,
     isServed: context.servesHttp ?? true,
   })
+  const schemas = readSchemas(root, {
+    ...context,
+    folder,
+    references,
+    known: editorVariables(context.folder, context.home),
+    shared: {},
+    sandbox: root.read(sharedSandboxFields, 'sandbox'),
+    isGuarded: needsToken(server),
+    timeoutMs: stdio.timeoutMs,
+    isTimeoutWritten,
+    timeoutMsForAll: context.timeoutMs,
+  })
+  const profiles = readProfiles(root, schemas)
+  checkTokens(root, server, profiles)
   const config = {
     source: context.source,
     ...root.readAll(rootFields),
@@ -166,23 +205,24 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     server,
     stdio: { ...stdio, timeoutMs: context.timeoutMs ?? stdio.timeoutMs },
     logging: readLogging(root.section('logging'), context),
-    schemas: readSchemas(root, {
-      ...context,
-      folder,
-      references,
-      known: editorVariables(context.folder, context.home),
-      shared: {},
-      sandbox: root.read(sharedSandboxFields, 'sandbox'),
-      isGuarded: needsToken(server),
-      timeoutMs: stdio.timeoutMs,
-      isTimeoutWritten,
-      timeoutMsForAll: context.timeoutMs,
-    }),
+    schemas,
+    profiles,
     warnings: root.findings.warnings,
   }
   root.warnOfUnknownKeys()
   for (const each of context.repeated ?? []) reportRepeated(root, each)
   return config
+}
+
+/** A token whose profile is misspelled would be refused everything. */
+function checkTokens(root: Section, { tokens }: FrontConfig, profiles: ReadonlyMap<string, unknown>): void {
+  const [path, there] = [root.section('server').pathOf('tokens'), [...profiles.keys()]]
+  for (const [index, token] of tokens.entries())
+    for (const [at, name] of (token.profiles ?? []).entries()) {
+      if (profiles.has(name)) continue
+      const hint = there.length === 0 ? 'there is none' : `there is ${there.join(', ')}`
+      root.findings.problem(`${path}[${index}].profiles[${at}]`, `is "${name}", which is no profile`, hint)
+    }
 }
 
 function readInputs(root: Section): InputConfig[] {

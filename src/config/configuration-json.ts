@@ -4,7 +4,7 @@
 // undefined counts as absent.
 
 import type { HttpTls, ToolFilter } from '../upstream/contracts/server-config.js'
-import type { CorsConfig } from './configuration.js'
+import type { CorsConfig, NamePatterns } from './configuration.js'
 import type {
   FrontValues,
   LoggingValues,
@@ -24,6 +24,7 @@ import type {
   kindByType,
 } from './server-fields.js'
 import type { FilesystemValue, ProcessSandboxValue } from './process-sandbox.js'
+import type { ProfileToolValues, ProfileValues } from './profiles.js'
 import type { InputConfig } from './references.js'
 import type { SandboxValues, TemplateValues } from './sandbox-fields.js'
 import type { StdioServerValues } from './stdio-server.js'
@@ -104,6 +105,17 @@ type Shape = Readonly<
   | Record<'servers', Servers>
 >
 
+/** What some clients see of the servers. */
+type ProfileJson = Keys<ProfileValues> & {
+  readonly tools?:
+    | (Keys<ProfileToolValues> & {
+        readonly set?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined
+      })
+    | undefined
+  readonly prompts?: Keys<NamePatterns> | undefined
+  readonly resources?: Keys<NamePatterns> | undefined
+}
+
 /** A configuration file, in any of its shapes. */
 export type ConfigurationJson = Shape &
   Keys<RootValues> &
@@ -117,6 +129,7 @@ export type ConfigurationJson = Shape &
           readonly tokens?: readonly KeysWith<TokenValues, 'name' | 'sha256'>[] | undefined
         })
       | undefined
+    readonly profiles?: Readonly<Record<string, ProfileJson>> | undefined
     readonly inputs?: readonly KeysWith<InputConfig, 'id' | 'type'>[] | undefined
     readonly cli?: { readonly stdio?: Keys<StdioValues> | undefined } | undefined
     /** A size may be text such as `10MB` too. */

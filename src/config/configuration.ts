@@ -12,6 +12,31 @@ export interface SchemaConfig {
   readonly servers: readonly ServerConfig[]
 }
 
+/** What some clients see of the servers of a schema; names and patterns are those that other clients see. */
+export interface ProfileConfig {
+  readonly name: string
+  readonly schema: string
+  /** Undefined is all. */
+  readonly servers: readonly string[] | undefined
+  readonly tools: NamePatterns & {
+    readonly rename: ReadonlyMap<string, string>
+    /** Name -> arguments that are set, as raw JSON. */
+    readonly set: ReadonlyMap<string, ReadonlyMap<string, string>>
+  }
+  readonly prompts: NamePatterns
+  readonly resources: NamePatterns
+  /** Undefined is as the servers are configured. */
+  readonly prefix: boolean | undefined
+  readonly describe: boolean | undefined
+}
+
+/** `*` stands for any characters. */
+export interface NamePatterns {
+  /** Undefined is all. */
+  readonly allow: readonly string[] | undefined
+  readonly deny: readonly string[]
+}
+
 /** Which web pages may call the HTTP front. */
 export interface CorsConfig {
   readonly enabled: boolean
@@ -27,6 +52,8 @@ export interface FrontToken {
   readonly name: string
   /** In hexadecimal. */
   readonly sha256: string
+  /** The profiles that its clients may use; undefined is everything. */
+  readonly profiles: readonly string[] | undefined
   /** In milliseconds since 1970; undefined never ends. */
   readonly expiresAtMs: number | undefined
 }
@@ -71,6 +98,7 @@ export interface Configuration {
   readonly server: FrontConfig
   readonly stdio: { readonly timeoutMs: number; readonly encoding: 'utf8'; readonly delimiter: '\n' }
   readonly schemas: ReadonlyMap<string, SchemaConfig>
+  readonly profiles: ReadonlyMap<string, ProfileConfig>
   readonly logging: LoggingConfig
   /** How long the first lists wait for servers that are still starting. */
   readonly startupGraceMs: number

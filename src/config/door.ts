@@ -17,6 +17,25 @@ export interface Door {
  */
 export function throughDoor(value: unknown, { schema, server }: Door, source: string): unknown {
   if (!isObject(value)) return value
+  return onlyThrough(withoutOthers(value), { schema, server }, source)
+}
+
+/** Profiles and tokens are about servers that are not read. */
+function withoutOthers(value: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { server: front } = value
+  const rest = without(value, 'profiles')
+  return isObject(front) ? { ...rest, server: without(front, 'tokens') } : rest
+}
+
+function without(value: Readonly<Record<string, unknown>>, key: string): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(value).filter(([each]) => each !== key))
+}
+
+function onlyThrough(
+  value: Readonly<Record<string, unknown>>,
+  { schema, server }: Door,
+  source: string,
+): unknown {
   const { schemas } = value
   if (!isObject(schemas)) return schema === 'default' ? withOnly(value, server, source) : value
   const own = schemas[schema]

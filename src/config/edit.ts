@@ -13,6 +13,7 @@ export type ServerEdit =
 export interface TokenEntry {
   readonly name: string
   readonly sha256: string
+  readonly profiles?: readonly string[]
   readonly expires?: string
 }
 

@@ -91,6 +91,7 @@ export const frontFields: FieldsOf<FrontValues> = {
 export interface TokenValues {
   readonly name: string
   readonly sha256: string
+  readonly profiles: readonly string[] | undefined
   readonly expires: string | undefined
 }
 
@@ -114,6 +115,7 @@ export const tokenFields: FieldsOf<TokenValues> = {
     '',
     'The SHA-256 of the token, as mcps-proxy token create writes it.',
   ),
+  profiles: optional(names, 'The profiles that its clients may use. Absent: everything.'),
   expires: optional(
     text({
       pattern: '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}Z)?$',

@@ -111,13 +111,13 @@ function readTokens(server: Section): FrontToken[] {
   const seen = new Set<string>()
   return server.objects('tokens').map((section) => {
     section.check(tokenRules, tokenFields)
-    const { name, sha256, expires } = section.readOnly(tokenFields)
+    const { name, sha256, profiles, expires } = section.readOnly(tokenFields)
     if (seen.has(name)) section.problem('name', `is "${name}" again`, 'each token has a name of its own')
     seen.add(name)
     const expiresAtMs = expires === undefined ? undefined : Date.parse(expires)
     if (Number.isNaN(expiresAtMs))
       section.problem('expires', `is "${expires}"`, 'must be a date of the calendar')
-    return { name, sha256, expiresAtMs }
+    return { name, sha256, profiles, expiresAtMs }
   })
 }
 

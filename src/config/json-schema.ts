@@ -18,6 +18,7 @@ import {
 import { protocolsOfSse } from './remote-server.js'
 import { schemaNamePattern, serverNamePattern } from './formats.js'
 import type { JsonSchema } from './kinds.js'
+import { patternFields, profileFields, profileToolFields } from './profiles.js'
 import {
   ownTemplates,
   sandboxFields,
@@ -106,6 +107,12 @@ function rootProperties(): JsonSchema {
     },
     mcpServers: { ...serversRef, description: 'The servers of the schema "default".' },
     servers: { ...serversRef, description: 'Another name of mcpServers.' },
+    profiles: {
+      type: 'object',
+      description: 'What some clients see of the servers, by names that stand in addresses.',
+      propertyNames: { pattern: schemaNamePattern },
+      additionalProperties: profileSchema(),
+    },
     inputs: {
       type: 'array',
       description: 'Values that are asked for once, on the terminal; ${input:ID} stands for each.',
@@ -114,6 +121,19 @@ function rootProperties(): JsonSchema {
     logging: section('Logs.', loggingFields),
     ...propertySchemas({ ...rootFields, ...sharedFields, ...sharedSandboxFields }),
   }
+}
+
+function profileSchema(): JsonSchema {
+  const set = {
+    type: 'object',
+    description: 'Name of a tool -> its arguments that are set, which clients neither see nor change.',
+    additionalProperties: { type: 'object' },
+  }
+  return section('One profile.', profileFields, {
+    tools: section('Which tools are seen, under which names.', profileToolFields, { set }),
+    prompts: section('Which prompts are seen.', patternFields),
+    resources: section('Which resources and templates are seen, by their URIs.', patternFields),
+  })
 }
 
 /** By `type`, or by whether there is a command or an address. */

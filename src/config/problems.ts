@@ -12,6 +12,7 @@ export type ConfigErrorCode =
   | 'CONFIG_INVALID'
   | 'CONFIG_SCHEMA'
   | 'CONFIG_SERVER'
+  | 'CONFIG_PROFILE'
   | 'CONFIG_LOOP'
 
 /** One mistake: where in the file, what is wrong there, and what would be right. */

@@ -14,7 +14,7 @@ export interface TokenRules {
 /** Tokens of before that a refusal names. */
 const FORMER_MAX = 1000
 
-interface Credential extends Pick<FrontToken, 'expiresAtMs'> {
+interface Credential extends Pick<FrontToken, 'expiresAtMs' | 'profiles'> {
   readonly principal: string
   readonly hash: Buffer
 }
@@ -29,9 +29,10 @@ export class FrontTokens {
   /** `before` are the tokens that these replace. */
   constructor({ token, tokens }: TokenRules, wallNow: () => number, before?: FrontTokens) {
     this.#wallNow = wallNow
-    const named = tokens.map(({ name, sha256, expiresAtMs }) => ({
+    const named = tokens.map(({ name, sha256, profiles, expiresAtMs }) => ({
       principal: name,
       hash: Buffer.from(sha256, 'hex'),
+      profiles,
       expiresAtMs,
     }))
     this.#credentials = token === undefined ? named : [credentialOf(token), ...named]
@@ -56,8 +57,17 @@ export class FrontTokens {
 
   /** The hash of the token of a principal while it is valid; another one is another client. */
   readonly credentialOf = (principal: string): string | undefined => {
-    const found = this.#credentials.find((each) => each.principal === principal)
+    const found = this.#of(principal)
     return found === undefined || this.#isExpired(found) ? undefined : found.hash.toString('hex')
+  }
+
+  /** The profiles that a principal may use; undefined is everything. */
+  profilesOf(principal: string): readonly string[] | undefined {
+    return this.#of(principal)?.profiles
+  }
+
+  #of(principal: string): Credential | undefined {
+    return this.#credentials.find((each) => each.principal === principal)
   }
 
   #find(given: string): Credential | undefined {
@@ -79,7 +89,7 @@ export class FrontTokens {
 /** The token for everything has no name, and its principal does not show it. */
 function credentialOf(token: string): Credential {
   const principal = `bearer ${hash(`principal of ${token}`).toString('base64url')}`
-  return { principal, hash: hash(token), expiresAtMs: undefined }
+  return { principal, hash: hash(token), profiles: undefined, expiresAtMs: undefined }
 }
 
 function hash(text: string): Buffer {

@@ -19,7 +19,8 @@ import { defaultHttpServerLimits } from '../transports/http-server/limits.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../transports/http-server/host.js'
-import { type ServedGateway, schemaAt } from './routes.js'
+import { type ServedGateway, pathOfView, schemaAt } from './routes.js'
+import { viewKey } from '../proxy/routing/profile-view.js'
 
 export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
   /** Values that override the configuration. */
@@ -185,11 +186,25 @@ class SchemaProxies {
   }
 
   /** Every schema of the configuration that the proxies were changed to. */
-  served({ schemas, server }: Configuration): ServedGateway {
+  served({ schemas, profiles, server }: Configuration): ServedGateway {
     const name = this.#options.name ?? server.name
+    const ofProfiles = [...profiles.values()].map(
+      ({ name: profile, schema }) => [pathOfView('p', profile), schema, viewKey('profile', profile)] as const,
+    )
+    const doors = (schemas.get('default')?.servers ?? [])
+      .filter(({ disabled }) => !disabled)
+      .map(
+        ({ name: server }) => [pathOfView('servers', server), 'default', viewKey('server', server)] as const,
+      )
     return {
       name,
       schemas: new Map([...schemas.keys()].map((schema) => [schema, this.#proxies.get(schema)])),
+      views: new Map(
+        [...ofProfiles, ...doors].flatMap(([path, schema, view]) => {
+          const proxy = this.#proxies.get(schema)
+          return proxy === undefined ? [] : [[path, { proxy, view }]]
+        }),
+      ),
     }
   }
 
@@ -278,7 +293,7 @@ function linksOf(config: Configuration, schema: string, front: FrontAddress): Ow
   const servers = config.schemas.get(schema)?.servers ?? []
   return servers.filter(isRemote).flatMap(({ name, url, disabled, unavailable }) => {
     if (disabled || unavailable !== undefined) return []
-    const leadsTo = ownSchema(new URL(url), front)
+    const leadsTo = ownSchema(config, new URL(url), front)
     return leadsTo === undefined ? [] : [{ name, url, leadsTo }]
   })
 }
@@ -291,8 +306,12 @@ function reaches(config: Configuration, front: FrontAddress, from: string, to: s
 }
 
 /** The schema that an address is of; undefined where it is of none of this front. */
-function ownSchema({ protocol, hostname, port, pathname }: URL, front: FrontAddress): string | undefined {
+function ownSchema(
+  config: Configuration,
+  { protocol, hostname, port, pathname }: URL,
+  front: FrontAddress,
+): string | undefined {
   const host = hostname.replace(/^\[|\]$/g, '')
   const isHere = Number(port || 80) === front.port && (isLoopback(host) || host === front.host)
-  return protocol === 'http:' && isHere ? schemaAt(pathname) : undefined
+  return protocol === 'http:' && isHere ? schemaAt(pathname, config) : undefined
 }

@@ -61,6 +61,11 @@ export class Front {
     this.server = new HttpServer({ ...this.#rulesOf(options), ...own }, routes)
   }
 
+  /** The profiles that a principal may use; undefined is everything. */
+  profilesOf(principal: string): readonly string[] | undefined {
+    return this.#tokens?.profilesOf(principal)
+  }
+
   /** @throws the system's error with its `code`, and a message for the person who started the front */
   async listen(): Promise<HttpAddress> {
     try {

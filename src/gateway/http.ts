@@ -38,7 +38,7 @@ export function httpServer(options: HttpServerOptions = {}): Listener {
         import('../transports/http-server/limits.js'),
       ])
       return serveSchemas(
-        { name, schemas: new Map([['default', proxy]]) },
+        { name, schemas: new Map([['default', proxy]]), views: new Map() },
         {
           host: options.host ?? '127.0.0.1',
           port: options.port ?? 3095,

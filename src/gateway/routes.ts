@@ -1,5 +1,6 @@
 // The paths of the HTTP front, and what stands at each.
 
+import type { Configuration } from '../config/configuration.js'
 import { write } from '../jsonrpc/text.js'
 import { schemaNotFound, transportRefused } from '../mcp/error-codes.js'
 import { handshakeRevisions, statelessRevisions } from '../mcp/revisions.js'
@@ -25,6 +26,14 @@ export type ServedSchemas = ReadonlyMap<string, ServedProxy | undefined>
 export interface ServedGateway {
   readonly name: string
   readonly schemas: ServedSchemas
+  /** By the beginnings of their paths, as in `/p/NAME`. */
+  readonly views: ReadonlyMap<string, ServedView>
+}
+
+/** A profile, or one server, of a proxy. */
+interface ServedView {
+  readonly proxy: ServedProxy
+  readonly view: string
 }
 
 /** The page of one schema, where `status` may be that of its sandbox. */
@@ -42,13 +51,22 @@ export class Routes implements HttpRoutes {
   address = { port: 0, origin: '' }
   #served: ServedGateway
   readonly #endpoints = new Map<string, HttpEndpoint>()
-  readonly #byProxy = new WeakMap<ServedProxy, HttpEndpoint>()
+  readonly #views = new Map<string, HttpEndpoint>()
+  /** By their proxies, and by the paths of their views; that of the whole proxy is empty. */
+  readonly #byProxy = new WeakMap<ServedProxy, Map<string, HttpEndpoint>>()
+  readonly #profilesOf: (principal: string) => readonly string[] | undefined
   readonly #now: () => number
   readonly #startedMs: number
   /** Nearly all requests have the same path. */
   #last: McpPath | undefined
 
-  constructor(served: ServedGateway, now: () => number) {
+  /** `profilesOf` gives those that a principal may use; undefined is everything. */
+  constructor(
+    served: ServedGateway,
+    now: () => number,
+    profilesOf: (principal: string) => readonly string[] | undefined,
+  ) {
+    this.#profilesOf = profilesOf
     this.#served = served
     this.#now = now
     this.#startedMs = now()
@@ -60,11 +78,23 @@ export class Routes implements HttpRoutes {
     this.#served = served
     this.#endpoints.clear()
     for (const [name, proxy] of served.schemas)
-      if (proxy !== undefined) this.#endpoints.set(name, this.#of(name, proxy))
+      if (proxy !== undefined)
+        this.#endpoints.set(
+          name,
+          this.#kept(proxy, '', () => schemaEndpoint(name, proxy)),
+        )
+    this.#views.clear()
+    for (const [path, { proxy, view }] of served.views)
+      this.#views.set(
+        path,
+        this.#kept(proxy, path, () => viewEndpoint(path, proxy, view)),
+      )
   }
 
-  find(sent: string): HttpRoute {
+  find(sent: string, principal?: string): HttpRoute {
     const path = withoutSlash(sent)
+    const profiles = principal === undefined ? undefined : this.#profilesOf(principal)
+    if (profiles !== undefined) return this.#within(path, profiles)
     switch (path) {
       case '/':
         return { kind: 'page', open: false, body: () => this.#index() }
@@ -78,13 +108,23 @@ export class Routes implements HttpRoutes {
     }
   }
 
+  /** To a client of some profiles there is nothing else. */
+  #within(path: string, profiles: readonly string[]): HttpRoute {
+    if (path === '/health') return { kind: 'page', open: true, body: () => this.#health() }
+    const own = profiles.map((name) => pathOfView('p', name))
+    const view = readPath(path)?.view
+    const isOwn = view !== undefined && own.includes(view)
+    return isOwn ? this.#mcp(path) : this.#nothing(path, own.flatMap(pathsAt))
+  }
+
   #mcp(path: string): HttpRoute {
     const known = this.#last?.path === path ? this.#last : readPath(path)
     if (known === undefined) return LOGIN.test(path) ? noLogin : this.#nothing(path)
     this.#last = known
-    const { name, written, last } = known
-    const endpoint = name === undefined ? undefined : this.#endpoints.get(name)
-    if (endpoint === undefined) return this.#noSchema(name ?? written)
+    const { name, written, view, last } = known
+    const endpoint = view === undefined ? this.#endpoints.get(name ?? '') : this.#views.get(view)
+    if (endpoint === undefined)
+      return view === undefined ? this.#noSchema(name ?? written) : this.#nothing(path)
     if (last === 'mcp') return { kind: 'mcp', endpoint }
     if (last === 'message') return { kind: 'messages', endpoint }
     return { kind: 'events', endpoint, messagePath: path.replace(/sse$/, 'message') }
@@ -95,9 +135,9 @@ export class Routes implements HttpRoutes {
     return { kind: 'nothing', refusal: { status: 404, error } }
   }
 
-  #nothing(path: string): HttpRoute {
+  #nothing(path: string, there: readonly string[] = this.#list()): HttpRoute {
     const message = `There is nothing at ${path.slice(0, NAME_LENGTH_MAX)}`
-    const body = write({ error: 'Not Found', message, availableEndpoints: this.#list() })
+    const body = write({ error: 'Not Found', message, availableEndpoints: there })
     return { kind: 'nothing', refusal: { status: 404, error: transportRefused(message), body } }
   }
 
@@ -109,10 +149,9 @@ export class Routes implements HttpRoutes {
   #list(): string[] {
     const names = [...this.#endpoints.keys()]
     const short = names.includes(DEFAULT) ? ['POST /mcp', 'GET /sse'] : []
-    const long = names
-      .map(encodeURIComponent)
-      .flatMap((name) => [`POST /api/${name}/mcp`, `GET /api/${name}/sse`])
-    return [...short, ...long, 'GET /health', 'GET /api/status', 'GET /']
+    const long = names.map(encodeURIComponent).flatMap((name) => pathsAt(`/api/${name}`))
+    const profiles = [...this.#views.keys()].filter((path) => path.startsWith('/p/')).flatMap(pathsAt)
+    return [...short, ...long, ...profiles, 'GET /health', 'GET /api/status', 'GET /']
   }
 
   #health(): string {
@@ -136,43 +175,70 @@ export class Routes implements HttpRoutes {
     return this.#now() - this.#startedMs
   }
 
-  #of(name: string, proxy: ServedProxy): HttpEndpoint {
-    const known = this.#byProxy.get(proxy)
-    if (known !== undefined) return known
-    const endpoint: HttpEndpoint = {
-      name,
-      // Everybody who shows the token is one principal, and so is everybody where no token is asked for.
-      attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true }),
-      status: () => shown({ schema: name, ...schemaStatus(proxy), ...sandboxStatus(proxy, version) }),
-    }
-    this.#byProxy.set(proxy, endpoint)
+  #kept(proxy: ServedProxy, path: string, make: () => HttpEndpoint): HttpEndpoint {
+    const kept = this.#byProxy.get(proxy) ?? new Map<string, HttpEndpoint>()
+    this.#byProxy.set(proxy, kept)
+    const endpoint = kept.get(path) ?? make()
+    kept.set(path, endpoint)
     return endpoint
   }
 }
 
-/** A path at which a schema stands, if there is one of that name. */
+function schemaEndpoint(name: string, proxy: ServedProxy): HttpEndpoint {
+  return {
+    name,
+    // Everybody who shows the token is one principal, and so is everybody where no token is asked for.
+    attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true }),
+    status: () => shown({ schema: name, ...schemaStatus(proxy), ...sandboxStatus(proxy, version) }),
+  }
+}
+
+/** Its page says nothing of the servers, since it may be for clients that do not see all of them. */
+function viewEndpoint(path: string, proxy: ServedProxy, view: string): HttpEndpoint {
+  return {
+    name: path.slice(1),
+    attach: (connection, caller) => proxy.attach(connection, { ...caller, isSeveral: true, view }),
+    status: () => write({ view: path.slice(1), status: 'active' }),
+  }
+}
+
+function pathsAt(path: string): string[] {
+  return [`POST ${path}/mcp`, `GET ${path}/sse`]
+}
+
+/** The beginning of the path of a profile, or of one server. */
+export function pathOfView(kind: 'p' | 'servers', name: string): string {
+  return `/${kind}/${encodeURIComponent(name)}`
+}
+
+/** A path at which a schema or a view stands, if there is one of that name. */
 interface McpPath {
   readonly path: string
-  /** Undefined where its escapes are none. */
+  /** Of the schema, or what a view is of; undefined where its escapes are none. */
   readonly name: string | undefined
+  /** The beginning of the path of a view; undefined for a schema. */
+  readonly view: string | undefined
   /** The name as it was written. */
   readonly written: string
   readonly last: string
 }
 
 function readPath(path: string): McpPath | undefined {
-  const [, short, escaped, long] =
-    /^(?:\/(mcp|sse|message)|\/api\/([^/]+)\/(mcp|sse|message))$/.exec(path) ?? []
+  const [, short, kind, escaped, long] =
+    /^\/(?:(mcp|sse|message)|(api|p|servers)\/([^/]+)\/(mcp|sse|message))$/.exec(path) ?? []
   const last = short ?? long
   if (last === undefined) return undefined
   const name = escaped === undefined ? DEFAULT : unescaped(escaped)
-  return { path, name, written: escaped ?? '', last }
+  const view = kind === 'p' || kind === 'servers' ? pathOfView(kind, name ?? '') : undefined
+  return { path, name, view, written: escaped ?? '', last }
 }
 
 /** The schema whose clients come to this path; undefined where none would. */
-export function schemaAt(path: string): string | undefined {
+export function schemaAt(path: string, { profiles }: Pick<Configuration, 'profiles'>): string | undefined {
   const found = readPath(withoutSlash(path))
-  return found?.last === 'message' ? undefined : found?.name
+  if (found === undefined || found.last === 'message') return undefined
+  if (found.view === undefined) return found.name
+  return found.view.startsWith('/p/') ? profiles.get(found.name ?? '')?.schema : DEFAULT
 }
 
 /** `/mcp/` is `/mcp`. */

@@ -23,8 +23,9 @@ export interface SchemasServing extends Serving {
  */
 export async function serveSchemas(served: ServedGateway, options: FrontOptions): Promise<SchemasServing> {
   const events = new Emitter<ServingEvents>(options.log)
-  const routes = new Routes(served, () => options.runtime.now())
-  const front = new Front(options, routes, new SessionReports(events))
+  const profilesOf = (principal: string): readonly string[] | undefined => front.profilesOf(principal)
+  const routes = new Routes(served, () => options.runtime.now(), profilesOf)
+  const front: Front = new Front(options, routes, new SessionReports(events))
   const address = await front.listen()
   routes.address = address
   return {

@@ -16,6 +16,7 @@ export const editReasons = [
   'id',
   'name',
   'describe',
+  'argument',
   'progress-token',
   'capability',
   'task',

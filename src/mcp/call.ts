@@ -26,6 +26,8 @@ export interface ClientOrigin {
   readonly principal?: string | undefined
   /** Whether several clients may share the principal, as those do that show one token. */
   readonly isSeveral?: boolean
+  /** What it sees of the servers, as in `profile:review` or `server:github`; undefined is everything. */
+  readonly view?: string | undefined
 }
 
 /** The properties of a client at the time of a call. */

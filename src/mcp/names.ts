@@ -17,6 +17,8 @@ export interface NamedService {
   readonly prefix: boolean
   /** From a service's own name to the one to show instead. */
   readonly rename: ReadonlyMap<string, string>
+  /** The whole public name of what a service calls so, where that is not the usual one. */
+  readonly wholeName?: ((own: string) => string | undefined) | undefined
   readonly names: readonly string[]
 }
 
@@ -82,7 +84,8 @@ class NameTable {
 
   #resolve(offer: NamedService, target: NameTarget): string {
     const shown = offer.rename.get(target.own) ?? target.own
-    const wanted = offer.prefix ? publicName(offer.service, shown) : shown
+    const usual = offer.prefix ? publicName(offer.service, shown) : shown
+    const wanted = offer.wholeName?.(target.own) ?? usual
     const earlier = this.targets.get(wanted)
     if (earlier !== undefined) this.collisions.push({ kind: 'same', name: wanted, earlier, later: target })
     const name = this.#free(wanted, target)

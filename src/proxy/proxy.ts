@@ -26,6 +26,7 @@ import { serverLeg } from '../mcp/eras/detecting-server.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyEvents, ServerChanges } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
+import { Views } from './routing/profile-view.js'
 import type { ClientRoutes } from './routing/client-routes.js'
 import type { RoutedClient } from './routing/routed-client.js'
 import type { ClientChannel } from './clients/channel.js'
@@ -72,6 +73,7 @@ class PooledProxy implements McpProxy {
   readonly #checks: ArgumentChecks
   readonly #fleet: Fleet
   readonly #directory: ClientDirectory
+  readonly #views = new Views()
   readonly #serving = new Set<Serving>()
   readonly #changes = new CoalescedChanges((config: Configuration) => this.#change(config))
   /** Opened before, and of no server yet. */
@@ -116,10 +118,13 @@ class PooledProxy implements McpProxy {
     const isEager = options.eager ?? false
     const around = (): ProxyContext => this.#around(marks)
     this.#fleet = new Fleet(this.#serversOf(config), common, this.#limits, around, isEager)
+    this.#changeViews(config)
   }
 
   attach(connection: Connection, origin: ClientOrigin = {}): Promise<AttachedSession> {
-    return Promise.resolve(this.#directory.attach(connection, origin))
+    const view = this.#views.of(origin.view)
+    if (view === undefined) return Promise.reject(new Error(`there is no view '${origin.view}'`))
+    return Promise.resolve(this.#directory.attach(connection, origin, view))
   }
 
   async serve(listener: Listener): Promise<Serving> {
@@ -229,6 +234,15 @@ class PooledProxy implements McpProxy {
     }
   }
 
+  /** The profiles of the schema, and its servers under their own names. */
+  #changeViews(config: Configuration): void {
+    const profiles = [...config.profiles].filter(([, { schema }]) => schema === this.#schema)
+    this.#views.change(
+      new Map(profiles),
+      this.#serversOf(config).map(({ name }) => name),
+    )
+  }
+
   async #change(config: Configuration): Promise<ServerChanges | undefined> {
     const { log, limits, events } = this.#common
     if (this.#isClosing) {
@@ -237,6 +251,8 @@ class PooledProxy implements McpProxy {
     }
     this.#config = config
     limits.changed(config)
+    this.#changeViews(config)
+    this.#directory.leave((view) => !this.#views.has(view))
     const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs)
     const schema = this.#schema
     events.emit('reload', { schema, ...changes })

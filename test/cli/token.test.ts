@@ -46,9 +46,12 @@ describe('token', () => {
     assert.match(text, /\/\/ mine/)
     assert.equal(text.includes(out.trim()), false)
     assert.notEqual(run(folder, 'create', 'other').out, out)
-    assert.equal(run(folder, 'list').out, 'ci     expires 2027-01-31T00:00:00Z\nother  does not expire\n')
+    assert.equal(
+      run(folder, 'list').out,
+      'ci     everything; expires 2027-01-31T00:00:00Z\nother  everything; does not expire\n',
+    )
     assert.equal(run(folder, 'revoke', 'ci').out, 'ci is revoked\n')
-    assert.equal(run(folder, 'list').out, 'other  does not expire\n')
+    assert.equal(run(folder, 'list').out, 'other  everything; does not expire\n')
   })
 
   test('reckons spans from now', (t: Scope) => {
@@ -67,12 +70,22 @@ describe('token', () => {
     assert.deepEqual(hours, [12, 336])
   })
 
+  test('may be for profiles alone, which must be there', (t: Scope) => {
+    const folder = home(t, '{ "mcpServers": {}, "profiles": { "a": {}, "b": {} } }')
+    assert.equal(run(folder, 'create', 'ci', '--profile', 'a', '--profile', 'b').code, 0)
+    assert.deepEqual(at(fileOf(folder).tokens, 0, 'profiles'), ['a', 'b'])
+    assert.equal(run(folder, 'list').out, 'ci  profiles a, b; does not expire\n')
+    const { code, err } = run(folder, 'create', 'x', '--profile', 'c')
+    assert.equal(code, 2)
+    assert.match(err, /profiles\[0\] is "c", which is no profile; there is a, b/)
+  })
+
   const mistakes: readonly (readonly [title: string, args: readonly string[], why: RegExp])[] = [
     ['nothing to do', [], /needs create, list or revoke/],
     ['no name', ['create'], /needs the name of a token/],
     ['a name that cannot be used', ['create', 'a b'], /the name "a b" cannot be used/],
     ['a time that is none', ['create', 'ci', '--expires', 'soon'], /it must be like 12h, 30d, 8w/],
-    ['an end of what is there', ['revoke', 'ci', '--expires', '1d'], /works only with create/],
+    ['an end of what is there', ['revoke', 'ci', '--expires', '1d'], /work only with create/],
     ['a token that is not there', ['revoke', 'ci'], /no token is called 'ci'; there is none/],
   ]
   for (const [title, args, why] of mistakes)

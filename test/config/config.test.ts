@@ -76,7 +76,7 @@ const full = {
     keepAliveTimeout: 75_000,
     drainTimeout: 9000,
     token: 'the-token',
-    tokens: [{ name: 'ci', sha256: hash, expires: '2027-01-01' }],
+    tokens: [{ name: 'ci', sha256: hash, profiles: ['review'], expires: '2027-01-01' }],
     stateKey: 'a key of sixteen and more',
     previousStateKey: 'the key of before it',
     cors: {
@@ -91,6 +91,14 @@ const full = {
   schemas: {
     default: { enabled: true, mcpServers: { a: one, b: { url: 'https://b.example/mcp' } } },
     workspace: { enabled: false, prefix: false, mcpServers: { a: { ...one, describe: false } } },
+  },
+  profiles: {
+    review: {
+      servers: ['a'],
+      tools: { allow: ['a__get_*'], rename: { a__x: 'y' }, set: { a__get_x: { n: 1.5, o: { p: [null] } } } },
+      prompts: { deny: ['*'] },
+      prefix: false,
+    },
   },
   logging: { level: 'debug', file: '~/logs/p.log', maxSize: '2.5 MB', maxFiles: 3, console: false },
   startupGraceMs: 50,
@@ -107,7 +115,7 @@ describe('a configuration', () => {
       ...server,
       keepAliveTimeoutMs: keepAliveTimeout,
       drainTimeoutMs: drainTimeout,
-      tokens: [{ name: 'ci', sha256: hash, expiresAtMs: Date.UTC(2027, 0, 1) }],
+      tokens: [{ name: 'ci', sha256: hash, profiles: ['review'], expiresAtMs: Date.UTC(2027, 0, 1) }],
       stateKeys: [stateKey, previousStateKey],
     })
     assert.deepEqual(config.stdio, { timeoutMs: 5000, encoding: 'utf8', delimiter: '\n' })
@@ -119,6 +127,29 @@ describe('a configuration', () => {
       console: false,
     })
     assert.deepEqual([config.startupGraceMs, config.processesMax], [50, 7])
+    assert.deepEqual(config.profiles.get('review'), {
+      name: 'review',
+      schema: 'default',
+      servers: ['a'],
+      tools: {
+        allow: ['a__get_*'],
+        deny: [],
+        rename: new Map([['a__x', 'y']]),
+        set: new Map([
+          [
+            'a__get_x',
+            new Map([
+              ['n', '1.5'],
+              ['o', '{"p":[null]}'],
+            ]),
+          ],
+        ]),
+      },
+      prompts: { allow: undefined, deny: ['*'] },
+      resources: { allow: undefined, deny: [] },
+      prefix: false,
+      describe: undefined,
+    })
     assert.deepEqual([...config.schemas.keys()], ['default', 'workspace'])
     assert.deepEqual(
       [...config.schemas.values()].map(({ enabled, servers }) => [enabled, servers.map(({ name }) => name)]),
@@ -725,6 +756,23 @@ const bad: [string, unknown, RegExp][] = [
     { mcpServers: {}, server: { tokens: [token] } },
     new RegExp(`^server\\.tokens\\[0\\]\\.${want.source}`),
   ]),
+  ...(
+    [
+      ['tools that are a list', { tools: [] }, /tools\|is a list\|must be an object/],
+      ['allow that is text', { tools: { allow: 'x' } }, /tools\.allow\|is a string\|/],
+      ['an empty new name', { tools: { rename: { a: '' } } }, /tools\.rename\.a\|is ""/],
+      [
+        'arguments that are none',
+        { tools: { set: { a: 1 } } },
+        /tools\.set\.a\|is a number\|must be an object/,
+      ],
+      ['a prefix that is text', { prefix: 'x' }, /prefix\|is "x"/],
+    ] as const
+  ).map(([title, profile, want]): [string, unknown, RegExp] => [
+    `a profile has ${title}`,
+    { mcpServers: { server: one }, profiles: { p: profile } },
+    new RegExp(`^profiles\\.p\\.${want.source}`),
+  ]),
   ['tokens are an object', { mcpServers: {}, server: { tokens: {} } }, /^server\.tokens\|is an object\|/],
   [
     'an allowed header is none',
@@ -740,6 +788,30 @@ const bad: [string, unknown, RegExp][] = [
 ]
 
 describe('problems', () => {
+  test('of a token for a profile that is not there', () => {
+    const token = { name: 'ci', sha256: hash, profiles: ['p', 'q'] }
+    const value = { mcpServers: {}, profiles: { p: {} }, server: { tokens: [token] } }
+    assert.deepEqual(problemsOf(value), [
+      'server.tokens[0].profiles[1]|is "q", which is no profile|there is p',
+    ])
+  })
+
+  test('of a profile that names what is not there', () => {
+    const profile = { servers: ['serwer'] }
+    assert.deepEqual(
+      problemsOf({ mcpServers: { server: one }, profiles: { p: profile, q: { schema: 'x' } } }),
+      [
+        'profiles.p.servers[0]|is "serwer", which is no server|did you mean "server"?',
+        'profiles.q.schema|is "x"|there is default',
+      ],
+    )
+  })
+
+  test('of the name of a profile', () => {
+    const value = { mcpServers: {}, profiles: { 'a b': {} } }
+    assert.match(problemsOf(value).join(), /^profiles\["a b"\]\|has a name that cannot be used/)
+  })
+
   test('of two tokens with one name', () => {
     const token = { name: 'ci', sha256: hash }
     assert.match(

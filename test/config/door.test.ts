@@ -14,7 +14,7 @@ describe('a door', () => {
   const shapes: [string, unknown, string, unknown][] = [
     [
       'mcpServers',
-      { mcpServers: servers, server: { port: 1 } },
+      { mcpServers: servers, server: { port: 1, tokens: [{}] }, profiles: { p: { servers: ['files'] } } },
       'default',
       { mcpServers: { github: own }, server: { port: 1 } },
     ],

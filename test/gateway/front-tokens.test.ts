@@ -8,6 +8,7 @@ import { FrontTokens } from '../../src/gateway/front-tokens.js'
 const named = (name: string, token: string, expiresAtMs?: number) => ({
   name,
   sha256: createHash('sha256').update(token).digest('hex'),
+  profiles: undefined,
   expiresAtMs,
 })
 

@@ -75,6 +75,10 @@ export class ClientChannel implements PeerOwner<Question> {
     this.#peer.start()
   }
 
+  get view(): CatalogView {
+    return this.#client.view
+  }
+
   /** Undefined for a connection that has brought nothing but requests without a session: their clients are known elsewhere. */
   status(): SessionStatus | undefined {
     const { profile, routes } = this.#client

@@ -18,7 +18,7 @@ import type { ClientOrigin, StatelessContext } from '../../mcp/call.js'
 import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { ClientLeg, ServerDescription } from '../../mcp/eras/leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
-import { type CatalogView, wholeCatalog } from '../routing/catalog-view.js'
+import type { CatalogView } from '../routing/catalog-view.js'
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { RoutedClient } from '../routing/routed-client.js'
 import type { SessionStatus } from '../routing/session-status.js'
@@ -79,13 +79,13 @@ export class ClientDirectory {
     return ++this.#serials
   }
 
-  attach(connection: Connection, origin: ClientOrigin): AttachedSession {
+  attach(connection: Connection, origin: ClientOrigin, view: CatalogView): AttachedSession {
     const serial = this.nextSerial()
     this.#connections++
     if (origin.principal === undefined) this.#ownPrincipals.set(serial, this.#principalOf(serial))
     const principal = origin.principal ?? this.#principalOf(serial)
     const leg = this.context.newLeg(origin, principal)
-    const channel = new ClientChannel(connection, serial, leg, wholeCatalog, this, this.context.watch())
+    const channel = new ClientChannel(connection, serial, leg, view, this, this.context.watch())
     this.#channels.set(serial, channel)
     if (this.#isClosing) channel.drain()
     const { begun, ended } = channel.draining
@@ -121,6 +121,12 @@ export class ClientDirectory {
     const channels = [...this.#channels.values()]
     for (const channel of channels) channel.drain(0, graceMs)
     return channels
+  }
+
+  /** Ends the clients of these views, those with a session once what they have asked is answered. */
+  leave(isGone: (view: CatalogView) => boolean): void {
+    for (const channel of this.#channels.values()) if (isGone(channel.view)) channel.drain()
+    for (const [key, { view }] of this.#clients) if (isGone(view)) this.#end(key)
   }
 
   /** The client of a request with this context; undefined when there are too many clients. */

@@ -18,6 +18,12 @@ export interface Naming {
   readonly describe: boolean
   /** From the server's own name of a tool to the one that is shown instead. */
   readonly rename: ReadonlyMap<string, string>
+  /** Tools whose whole public names are others, if there are any. */
+  readonly whole?: {
+    /** Of the tool that the server calls so; undefined where the usual name stays. */
+    of(own: string): string | undefined
+    has(publicName: string): boolean
+  }
 }
 
 export interface CatalogView {

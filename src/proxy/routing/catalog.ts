@@ -130,7 +130,8 @@ export class Catalog {
 
   /** Whether a name reads as one of this server's, for servers whose names are not known. */
   mayHave({ config }: CallTarget, name: string): boolean {
-    return !this.#view.naming(config).prefix || name.startsWith(`${config.name}__`)
+    const { prefix, whole } = this.#view.naming(config)
+    return !prefix || name.startsWith(`${config.name}__`) || whole?.has(name) === true
   }
 
   /** Whether a name begins with the name of a server that prefixes its names. */
@@ -240,10 +241,11 @@ export class Catalog {
       items: withoutRepeats(this.#items(lane, kind)),
     }))
     const resolved = resolveNames(
-      shown.map(({ lane, naming: { prefix, rename }, items }) => ({
+      shown.map(({ lane, naming: { prefix, rename, whole }, items }) => ({
         service: lane.config.name,
         prefix,
         rename: kind === 'tools' ? rename : new Map(),
+        wholeName: kind === 'tools' && whole !== undefined ? (own) => whole.of(own) : undefined,
         names: items.map((item) => item.key),
       })),
     )

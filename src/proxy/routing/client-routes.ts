@@ -1,6 +1,7 @@
 // The servers of one client: its lanes, their public names, and the wait for both.
 
 import type { Catalog, Catalogs } from './catalog.js'
+import { wholeCatalog } from './catalog-view.js'
 import { describeServers } from './description.js'
 import { ListChanges, type ShownList } from './list-changes.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
@@ -164,11 +165,13 @@ export class ClientRoutes {
     this.#lanes = lanes
     this.#catalog = this.#catalogs.of(lanes, this.#client.view, this.#hasTasks)
     const left = before.filter((lane) => !lanes.includes(lane))
-    for (const lane of left)
+    // A view may hide resources from now on of servers that stay.
+    for (const lane of this.#client.view === wholeCatalog ? left : before)
       for (const uri of lane.surrender(this.#client)) this.#follow(uri, lane.config.name)
     // Calls that have not begun on a server that is gone go to its successor, or fail.
     const released = left.flatMap((lane) => lane.release(this.#client))
     this.router.exchange(lanes, this.#catalog, released)
+    for (const upstream of upstreams) if (!this.#client.view.hasServer(upstream.config)) this.forget(upstream)
   }
 
   /** Ends one `prepare`: the client gets a notification for each list that differs from the one it has. */
@@ -204,6 +207,6 @@ export class ClientRoutes {
   #follow(uri: string, service: string): void {
     const heir = this.#lanes.find(({ config }) => config.name === service)
     const lane = heir?.known.has('resources') === false ? heir : (this.#catalog.resource(uri) ?? heir)
-    lane?.follow(this.#client, uri)
+    if (lane !== undefined && this.#client.view.hasUri(lane.config, uri)) lane.follow(this.#client, uri)
   }
 }

@@ -61,8 +61,8 @@ export type HttpRoute =
 
 /** The table of paths. */
 export interface HttpRoutes {
-  /** `path` as it was sent, without the query. */
-  find(path: string): HttpRoute
+  /** `path` as it was sent, without the query, for this principal, or for everybody. */
+  find(path: string, principal?: string): HttpRoute
   /** The revisions that a client may name in a header. */
   readonly revisions: readonly HttpRevision[]
 }

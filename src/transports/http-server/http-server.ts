@@ -156,25 +156,20 @@ export class HttpServer {
     if (this.#listening.isStopping) return this.#shuttingDown()
     const admitted = this.#guard.admit(head)
     if (isRefusal(admitted)) return admitted
-    const { path, fields } = admitted
+    const { fields } = admitted
     if (head.method === 'OPTIONS') {
       response.send(204, preflightFields(this.#rules.cors, fields))
       return undefined
     }
     if (fields.length > 0) response.add(fields)
-    const route = this.#routes.find(path)
     const principal = this.#guard.principal(head)
     return principal instanceof Promise
-      ? principal.then((known) => this.#dispatch(request, admitted, route, known))
-      : this.#dispatch(request, admitted, route, principal)
+      ? principal.then((known) => this.#dispatch(request, admitted, known))
+      : this.#dispatch(request, admitted, principal)
   }
 
-  #dispatch(
-    request: HttpRequest,
-    { query, accepts }: Admission,
-    route: HttpRoute,
-    principal: Principal,
-  ): ServeResult {
+  #dispatch(request: HttpRequest, { path, query, accepts }: Admission, principal: Principal): ServeResult {
+    const route = this.#routes.find(path, principal)
     if (principal === undefined && !isOpen(route))
       return this.#guard.unauthorized(request.head, request.wire.socket.remoteAddress ?? 'an unknown address')
     if (principal !== undefined && this.#rules.principalOf !== undefined)

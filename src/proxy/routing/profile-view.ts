@@ -1,0 +1,203 @@
+// Views of the catalog for some clients: a profile, or one server under its own names (a door).
+//
+// The names and patterns of a profile are those that clients without one see. A view stays the same object when a reload
+// changes its rules, so that its clients keep their sessions and get a notification of each list that differs.
+
+import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
+import type { Call } from '../../mcp/call.js'
+import { type ListItem, readListItem } from '../../mcp/lists.js'
+import type { ListKind } from '../../mcp/methods.js'
+import { publicName } from '../../mcp/names.js'
+import { argumentEdits, withoutParameters } from '../../mcp/set-arguments.js'
+import type { ServerConfig } from '../../upstream/contracts/server-config.js'
+import { type CatalogView, type Naming, wholeCatalog } from './catalog-view.js'
+
+/** Names by patterns, in which `*` stands for any characters. */
+interface NameRules {
+  /** Undefined is all. */
+  readonly allow: readonly string[] | undefined
+  readonly deny: readonly string[]
+}
+
+/** The rules of a profile. */
+export interface ViewRules {
+  /** Undefined is all. */
+  readonly servers: readonly string[] | undefined
+  readonly tools: NameRules & {
+    /** Name -> the whole name to show instead. */
+    readonly rename: ReadonlyMap<string, string>
+    /** Name -> its arguments that are set, as raw JSON. */
+    readonly set: ReadonlyMap<string, ReadonlyMap<string, string>>
+  }
+  readonly prompts: NameRules
+  readonly resources: NameRules
+  /** Undefined is as the server is configured. */
+  readonly prefix: boolean | undefined
+  readonly describe: boolean | undefined
+}
+
+/** The views of a proxy, by keys such as `profile:review` and `server:github`. */
+export class Views {
+  /** Those that are gone stay, and see nothing: there are as many as names were ever configured. */
+  readonly #views = new Map<string, RuledView>()
+
+  /** Takes the profiles and the servers of a configuration. */
+  change(profiles: ReadonlyMap<string, ViewRules>, servers: readonly string[]): void {
+    const rules = new Map<string, ViewRules>([
+      ...servers.map((name): [string, ViewRules] => [viewKey('server', name), doorTo(name)]),
+      ...[...profiles].map(([name, each]): [string, ViewRules] => [viewKey('profile', name), each]),
+    ])
+    for (const [key, view] of this.#views) if (!rules.has(key)) view.change(undefined)
+    for (const [key, each] of rules) {
+      const known = this.#views.get(key)
+      if (known === undefined) this.#views.set(key, new RuledView(key, each))
+      else known.change(each)
+    }
+  }
+
+  /** Everything without a key; undefined where there is no such view, or none any more. */
+  of(key: string | undefined): CatalogView | undefined {
+    if (key === undefined) return wholeCatalog
+    const view = this.#views.get(key)
+    return view?.isGone === false ? view : undefined
+  }
+
+  has(view: CatalogView): boolean {
+    return view === wholeCatalog || this.of(view.name) === view
+  }
+}
+
+/** The key of a profile, or of one server under its own names. */
+export function viewKey(kind: 'profile' | 'server', name: string): string {
+  return `${kind}:${name}`
+}
+
+const everything: NameRules = { allow: undefined, deny: [] }
+
+const WHOLE: ViewRules = {
+  servers: undefined,
+  tools: { ...everything, rename: new Map(), set: new Map() },
+  prompts: everything,
+  resources: everything,
+  prefix: undefined,
+  describe: undefined,
+}
+
+const NOTHING: ViewRules = { ...WHOLE, servers: [] }
+
+function doorTo(server: string): ViewRules {
+  return { ...WHOLE, servers: [server], prefix: false, describe: false }
+}
+
+type Match = (name: string) => boolean
+
+/** A view by rules, which may change. */
+class RuledView implements CatalogView {
+  readonly name: string
+  isGone = false
+  #rules: ViewRules
+  #shows: Readonly<Record<ListKind, Match>>
+  /** The names of tools that are shown instead of the usual ones. */
+  #renames: ReadonlySet<string>
+  /** Tools without the parameters that are set; a tool is one object each time. */
+  #reduced = new WeakMap<ListItem, ListItem>()
+
+  constructor(name: string, rules: ViewRules) {
+    this.name = name
+    this.#rules = rules
+    this.#shows = matchersOf(rules)
+    this.#renames = new Set(rules.tools.rename.values())
+  }
+
+  /** Undefined rules are those of a view that is gone. */
+  change(given: ViewRules | undefined): void {
+    const rules = given ?? NOTHING
+    this.isGone = given === undefined
+    this.#rules = rules
+    this.#shows = matchersOf(rules)
+    this.#renames = new Set(rules.tools.rename.values())
+    this.#reduced = new WeakMap()
+  }
+
+  hasServer({ name }: ServerConfig): boolean {
+    return this.#rules.servers?.includes(name) !== false
+  }
+
+  naming(server: ServerConfig): Naming {
+    const usual = wholeCatalog.naming(server)
+    const { prefix = usual.prefix, describe = usual.describe, tools } = this.#rules
+    if (tools.rename.size === 0) return { ...usual, prefix, describe }
+    const whole = {
+      of: (own: string) => tools.rename.get(usualName(server, 'tools', own)),
+      has: (name: string) => this.#renames.has(name),
+    }
+    return { ...usual, prefix, describe, whole }
+  }
+
+  item(server: ServerConfig, kind: ListKind, item: ListItem): ListItem | undefined {
+    const shown = wholeCatalog.item(server, kind, item)
+    if (shown === undefined || !this.#shows[kind](usualName(server, kind, item.key))) return undefined
+    const set = kind === 'tools' ? this.#setOf(server, item) : undefined
+    return set === undefined ? shown : this.#withoutSet(shown, set)
+  }
+
+  hasUri(_server: ServerConfig, uri: string): boolean {
+    return this.#shows.resources(uri)
+  }
+
+  callEdits(server: ServerConfig, item: ListItem, call: Call): readonly Edit[] {
+    const set = this.#setOf(server, item)
+    return set === undefined ? NO_EDITS : argumentEdits(call.frame, set)
+  }
+
+  #setOf(server: ServerConfig, { key }: ListItem): ReadonlyMap<string, string> | undefined {
+    const { set } = this.#rules.tools
+    return set.size === 0 ? undefined : set.get(usualName(server, 'tools', key))
+  }
+
+  #withoutSet(item: ListItem, set: ReadonlyMap<string, string>): ListItem {
+    const known = this.#reduced.get(item)
+    if (known !== undefined) return known
+    const reduced = readListItem(withoutParameters(item.line, item.schemaSpan, set), 'tools') ?? item
+    this.#reduced.set(item, reduced)
+    return reduced
+  }
+}
+
+/** The name that clients without a view see; of a resource, its URI. */
+function usualName({ name, prefix, tools }: ServerConfig, kind: ListKind, own: string): string {
+  if (kind === 'resources' || kind === 'templates') return own
+  const shown = kind === 'tools' ? (tools.rename.get(own) ?? own) : own
+  return prefix ? publicName(name, shown) : shown
+}
+
+function matchersOf({ tools, prompts, resources }: ViewRules): Readonly<Record<ListKind, Match>> {
+  const isResource = matcher(resources)
+  return { tools: matcher(tools), prompts: matcher(prompts), resources: isResource, templates: isResource }
+}
+
+/** Whether a name is allowed and not denied. */
+function matcher({ allow, deny }: NameRules): Match {
+  const isDenied = fits(deny)
+  const isAllowed = allow === undefined ? undefined : fits(allow)
+  return (name) => isAllowed?.(name) !== false && !isDenied(name)
+}
+
+function fits(patterns: readonly string[]): Match {
+  const split = patterns.map((pattern) => pattern.split('*'))
+  return (name) => split.some((parts) => isMatch(parts, name))
+}
+
+/** `parts` stand between the stars of a pattern; each is looked for once, however long the name is. */
+function isMatch(parts: readonly string[], name: string): boolean {
+  const [first = '', last] = [parts[0], parts.length === 1 ? undefined : parts.at(-1)]
+  if (last === undefined) return name === first
+  if (!name.startsWith(first)) return false
+  let at = first.length
+  for (const part of parts.slice(1, -1)) {
+    const found = name.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return name.length >= at + last.length && name.endsWith(last)
+}

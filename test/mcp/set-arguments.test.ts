@@ -1,0 +1,93 @@
+// Arguments that are set: what a server gets of a call, and what clients see of the schema.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { readFrame } from '../../src/jsonrpc/frame.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { inOrder, splice } from '../../src/jsonrpc/splice.js'
+import { argumentEdits, withoutParameters } from '../../src/mcp/set-arguments.js'
+import { readListItem } from '../../src/mcp/lists.js'
+
+const set = new Map([
+  ['owner', '"acme"'],
+  ['deep', '{"a":[1.0]}'],
+])
+const whole = '"owner":"acme","deep":{"a":[1.0]}'
+
+const calls: readonly (readonly [title: string, params: string, want: string])[] = [
+  ['none', '"name":"t"', `"name":"t","arguments":{${whole}}`],
+  ['none, and more behind the name', '"name":"t","_meta":{}', `"name":"t","arguments":{${whole}},"_meta":{}`],
+  ['null', '"arguments":null,"name":"t"', `"arguments":{${whole}},"name":"t"`],
+  ['an empty object', '"name":"t","arguments":{ }', `"name":"t","arguments":{${whole} }`],
+  ['others', '"name":"t","arguments":{"x":1}', `"name":"t","arguments":{${whole},"x":1}`],
+  [
+    'one of them',
+    '"name":"t","arguments":{"x":1,"owner":"me"}',
+    '"name":"t","arguments":{"deep":{"a":[1.0]},"x":1,"owner":"acme"}',
+  ],
+  [
+    'one with escapes',
+    '"name":"t","arguments":{"deep":0,"\\u006fwner":"me"}',
+    '"name":"t","arguments":{"deep":{"a":[1.0]},"\\u006fwner":"acme"}',
+  ],
+  [
+    'one twice',
+    '"name":"t","arguments":{"owner":1,"deep":2,"owner":3}',
+    '"name":"t","arguments":{"owner":"acme","deep":{"a":[1.0]},"owner":"acme"}',
+  ],
+  [
+    'one in another case',
+    '"name":"t","arguments":{"Owner":"me"}',
+    `"name":"t","arguments":{${whole},"Owner":"acme"}`,
+  ],
+  ['no object', '"name":"t","arguments":[1]', `"name":"t","arguments":{${whole}}`],
+]
+
+function filled(params: string): string {
+  const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{${params}}}`))
+  assert(frame.kind === 'request')
+  const text = splice(frame.line, inOrder(argumentEdits(frame, set))).toString()
+  return text.slice(text.indexOf('"params":{') + 10, -2)
+}
+
+describe('a call that brings', () => {
+  for (const [title, params, want] of calls) test(title, () => assert.equal(filled(params), want))
+
+  test('more members than are read keeps none of them', () => {
+    const many = Array.from({ length: 10_001 }, (_, at) => `"k${at}":1`).join(',')
+    assert.equal(filled(`"name":"t","arguments":{${many},"owner":"me"}`), `"name":"t","arguments":{${whole}}`)
+  })
+})
+
+const schemas: readonly (readonly [title: string, schema: string, want: string])[] = [
+  [
+    'first',
+    '{"properties":{"owner":{"type":"string"}, "x":{}},"required":["owner", "x"]}',
+    '{"properties":{"x":{}},"required":["x"]}',
+  ],
+  [
+    'last',
+    '{"required":["x","owner"],"properties":{"x":{} , "owner":{}}}',
+    '{"required":["x"],"properties":{"x":{}}}',
+  ],
+  ['in the middle', '{"properties":{"x":{},"deep":{},"owner":{},"y":{}}}', '{"properties":{"x":{},"y":{}}}'],
+  ['alone', '{"properties":{ "owner":{} },"required":["owner"]}', '{"properties":{  },"required":[]}'],
+  ['at both ends', '{"properties":{"owner":{},"x":{},"deep":{}}}', '{"properties":{"x":{}}}'],
+  [
+    'nowhere',
+    '{"properties":{"x":{"properties":{"owner":{}}}}}',
+    '{"properties":{"x":{"properties":{"owner":{}}}}}',
+  ],
+  ['with escapes', '{"properties":{"\\u006fwner":{},"x":{}}}', '{"properties":{"x":{}}}'],
+  ['in no schema', 'true', 'true'],
+]
+
+describe('a schema that has the parameters', () => {
+  for (const [title, schema, want] of schemas)
+    test(`${title} is listed without them`, () => {
+      const item = readListItem(Buffer.from(`{"name":"t","inputSchema":${schema}}`), 'tools')
+      assert(item !== undefined)
+      const tool = withoutParameters(item.line, item.schemaSpan, set).toString()
+      assert.equal(tool, `{"name":"t","inputSchema":${want}}`)
+    })
+})

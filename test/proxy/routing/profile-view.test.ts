@@ -1,0 +1,118 @@
+// The rules of profiles: which names fit a pattern, and what follows of the names that clients without one see.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { resolveConfig } from '../../../src/config/config.js'
+import type { Configuration } from '../../../src/config/configuration.js'
+import { type ListItem, readListItem } from '../../../src/mcp/lists.js'
+import { Views } from '../../../src/proxy/routing/profile-view.js'
+import type { CatalogView } from '../../../src/proxy/routing/catalog-view.js'
+import type { ServerConfig } from '../../../src/upstream/contracts/server-config.js'
+
+const mcpServers = {
+  git: { command: 'x', tools: { rename: { old: 'new' }, deny: ['gone'] } },
+  bare: { command: 'x', prefix: false },
+}
+
+function configured(profile: object): Configuration {
+  const value = { mcpServers, profiles: { p: profile } }
+  return resolveConfig(value, { source: 'test', folder: '/', env: {}, home: '/' })
+}
+
+function viewOf(profile: object): { readonly view: CatalogView; readonly servers: readonly ServerConfig[] } {
+  const { profiles, schemas } = configured(profile)
+  const servers = schemas.get('default')?.servers ?? []
+  const views = new Views()
+  views.change(
+    profiles,
+    servers.map(({ name }) => name),
+  )
+  const view = views.of('profile:p')
+  assert(view !== undefined)
+  return { view, servers }
+}
+
+function toolCalled(name: string): ListItem {
+  return readListItem(Buffer.from(JSON.stringify({ name })), 'tools') ?? assert.fail()
+}
+
+describe('patterns', () => {
+  const cases: readonly (readonly [
+    allow: string[] | undefined,
+    deny: string[],
+    uri: string,
+    isShown: boolean,
+  ])[] = [
+    [undefined, [], 'a', true],
+    [[], [], 'a', false],
+    [['a'], [], 'a', true],
+    [['a'], [], 'ab', false],
+    [['a*'], [], 'a', true],
+    [['*'], [], '', true],
+    [['a*b'], [], 'ab', true],
+    [['a*b'], [], 'axbxb', true],
+    [['a*b'], [], 'axc', false],
+    [['ab*ba'], [], 'aba', false],
+    [['a*b*c'], [], 'aXbXc', true],
+    [['a*b*c'], [], 'aXc', false],
+    [['a**c'], [], 'ac', true],
+    [['a.c'], [], 'abc', false],
+    [['A'], [], 'a', false],
+    [['*'], ['*secret*'], 'a secret thing', false],
+    [['x', 'a*'], ['b'], 'ab', true],
+  ]
+  for (const [allow, deny, uri, isShown] of cases)
+    test(`${JSON.stringify({ allow, deny })} ${isShown ? 'shows' : 'hides'} "${uri}"`, () => {
+      const { view, servers } = viewOf({ resources: { allow, deny } })
+      assert.equal(
+        servers.every((server) => view.hasUri(server, uri) === isShown),
+        true,
+      )
+    })
+
+  test('with many stars take no longer for a long name', () => {
+    const { view, servers } = viewOf({ resources: { allow: [`${'*a'.repeat(40)}*b`] } })
+    const [server] = servers
+    assert(server !== undefined)
+    assert.equal(view.hasUri(server, 'a'.repeat(1_000_000)), false)
+  })
+
+  test('fit the names that clients without a profile see, and not those of the server', () => {
+    const { view, servers } = viewOf({ tools: { allow: ['git__new', 'git__gone', 'bare_tool', 'old'] } })
+    const [git, bare] = servers
+    assert(git !== undefined && bare !== undefined)
+    const shown = (server: ServerConfig, name: string): boolean =>
+      view.item(server, 'tools', toolCalled(name)) !== undefined
+    assert.deepEqual(
+      ['old', 'new', 'gone', 'other'].map((name) => shown(git, name)),
+      [true, true, false, false],
+    )
+    assert.deepEqual(
+      ['bare_tool', 'git__new'].map((name) => shown(bare, name)),
+      [true, true],
+    )
+  })
+})
+
+describe('a view', () => {
+  test('that is gone stays the same object, which sees nothing until it is back', () => {
+    const views = new Views()
+    const { profiles, schemas } = configured({ servers: ['git'] })
+    const [git] = schemas.get('default')?.servers ?? []
+    assert(git !== undefined)
+    views.change(profiles, ['git'])
+    const before = views.of('profile:p')
+    views.change(new Map(), ['git'])
+    assert.deepEqual([views.of('profile:p'), before?.hasServer(git)], [undefined, false])
+    views.change(profiles, ['git'])
+    assert.deepEqual([views.of('profile:p') === before, before?.hasServer(git)], [true, true])
+  })
+
+  test('gives the same object for a tool whose parameters are set', () => {
+    const { view, servers } = viewOf({ tools: { set: { git__t: { a: 1 } } } })
+    const [git] = servers
+    assert(git !== undefined)
+    const tool = toolCalled('t')
+    assert.equal(view.item(git, 'tools', tool), view.item(git, 'tools', tool))
+  })
+})
