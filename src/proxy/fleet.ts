@@ -227,7 +227,7 @@ export function inWords(changes: ServerChanges): string {
 
 // A client without a connection, which opens the shared servers before the first client attaches.
 //
-// The status then shows at once which servers work, and the first client does not wait. It declares no
+// The status then shows early which servers work, and the first client does not wait. It declares no
 // capabilities, so it opens what such clients share. A child process stays open for them. A session with a
 // remote server ends when nothing has used it for a while, and begins anew with the next call.
 

@@ -24,7 +24,7 @@ export interface ServingParts {
   readonly runtime: Runtime
 }
 
-/** A front that listens; `on('session', …)` tells of the sessions of its clients. */
+/** A front that listens; `on('session', …)` reports the sessions of its clients. */
 export interface Serving extends EventSource<ServingEvents> {
   readonly host: string
   readonly port: number

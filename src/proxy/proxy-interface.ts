@@ -53,14 +53,14 @@ export interface McpProxy extends EventSource<ProxyEvents> {
   /**
    * Starts a server anew: a new process takes the calls that come as soon as its lists are read, or after
    * `startupGraceMs`; calls on the old one may finish for the drain time and then get one error. A server that was
-   * stopped is there again. Resolves when the new one has taken over.
+   * stopped runs again. Resolves when the new one has taken over.
    *
    * @throws UpstreamError when there is no such server, or the proxy is being closed
    */
   restart(service: string): Promise<void>
   /**
    * Stops a server until `restart`, or until a reload changes it: what it has leaves the lists, and calls for it are
-   * refused with an error that says so. Calls that run may finish for the drain time and then get one error. Resolves
+   * refused with an error that names this. Calls that run may finish for the drain time and then get one error. Resolves
    * when no process of it is left.
    *
    * @throws UpstreamError when there is no such server, or the proxy is being closed

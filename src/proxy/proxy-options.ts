@@ -11,7 +11,7 @@ export interface ProxyOptions {
   /** `serverInfo.name` towards clients; the configuration's unless given. */
   readonly name?: string
   readonly log?: LogSink
-  /** Listeners that hear what happens from the start on; `proxy.on` comes later than the start of the first servers. */
+  /** Listeners for all events from the start on; `proxy.on` comes later than the start of the first servers. */
   readonly on?: ProxyListeners
   /** Logs every HTTP request to a server, and every token that is fetched, at level `debug`. */
   readonly verbose?: boolean
@@ -21,7 +21,7 @@ export interface ProxyOptions {
   readonly limits?: Limits
   /**
    * Keeps what servers list on disk, so that it can be shown the next time before they have started: in
-   * `~/.mcps-proxy/kept`, or in a folder of your own, whose parent is there. Without it nothing is read or written;
+   * `~/.mcps-proxy/kept`, or in another folder, whose parent exists. Without it nothing is read or written;
    * it is remembered as long as the proxy lives.
    */
   readonly keep?: boolean | { readonly folder: string }
@@ -31,6 +31,6 @@ export interface ProxyOptions {
    * passes such a client as the server wrote it.
    */
   readonly ownStart?: 'with-call' | 'with-client'
-  /** Opens every server before the first client comes, so that the status tells at once what works. */
+  /** Opens every server before the first client comes, so that the status shows early what works. */
   readonly eager?: boolean
 }

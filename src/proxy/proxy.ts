@@ -198,7 +198,7 @@ class PooledProxy implements McpProxy {
     })
   }
 
-  /** The identity for later clients; clients that are there have it already. */
+  /** The identity for later clients; connected clients have it already. */
   get #identity(): ServerIdentity {
     const { server } = this.#config
     return { name: this.#options.name ?? server.name, version: server.version ?? version }

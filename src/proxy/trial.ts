@@ -32,7 +32,7 @@ export interface Trial {
   readonly lastWords: readonly string[]
 }
 
-/** Longer than anybody waits for all servers. */
+/** Longer than any wait for all servers. */
 const LISTED_MS_MAX = 600_000
 
 /** Warnings of one start that are kept. */

@@ -26,7 +26,7 @@ import type { Received } from '../../mcp/eras/leg.js'
 import type { StatelessClient } from './stateless-client.js'
 import type { SeenClient } from './seen-clients.js'
 
-/** Hears what becomes of them. */
+/** Owns the calls of one channel. */
 export class ChannelCalls implements CallOwner {
   readonly #calls = new BriefMap<RequestId, Call>()
   /** By the ids of their client. */

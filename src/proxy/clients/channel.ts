@@ -86,7 +86,7 @@ export class ClientChannel implements PeerOwner<Question> {
     return isStateless ? undefined : this.#client.status()
   }
 
-  /** Lets calls finish for a while, answers the rest with an error, and closes. */
+  /** Lets calls finish for up to `graceMs`, answers all others with an error, and closes. */
   drain(exitCode = 0, graceMs: number = this.#context.limits.drainMs): void {
     this.#intake = 'refuse'
     this.draining.begin(exitCode, graceMs)
@@ -179,7 +179,7 @@ export class ClientChannel implements PeerOwner<Question> {
 
   closed(unanswered: readonly Question[], cause: TransportError | undefined): void {
     this.#flow.ended()
-    // Before servers hear that there is no answer: nothing of it goes on.
+    // Calls end before servers get the refusals of their questions, so that no call goes on.
     this.#calls.cancelAll()
     this.#client.gone(unanswered)
     this.#intake = 'refuse'

@@ -115,7 +115,7 @@ export class ClientDirectory {
     return all.sort((one, other) => one.connectedAtMs - other.connectedAtMs)
   }
 
-  /** Lets calls finish for up to `graceMs`, and answers the rest; a connection that comes now is closed at once. */
+  /** Lets calls finish for up to `graceMs`, and answers all others; a connection that comes now is closed immediately. */
   drain(graceMs: number): ClientChannel[] {
     this.#isClosing = true
     const channels = [...this.#channels.values()]

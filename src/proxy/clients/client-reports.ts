@@ -12,7 +12,7 @@ import type { Runtime } from '../../runtime/runtime.js'
 /** The end of a call. */
 type End = Pick<CallEvent, 'outcome' | 'code' | 'message' | 'reason' | 'status'>
 
-/** Tells of one client. */
+/** Emits the events of one client. */
 export class ClientReports {
   /** The names of the events that have a listener. */
   readonly heard: Emitter<ProxyEvents>['heard']
@@ -57,7 +57,7 @@ export class ClientReports {
     this.#tell(frame, service, this.#runtime.now() - call.deadline.arrivedAt, endOf(outcome))
   }
 
-  /** A request was refused before it became a call; gives the error that says so. */
+  /** A request was refused before it became a call; returns that error. */
   refused(frame: RequestFrame, error: ErrorBody): ErrorBody {
     if (this.heard.has('call') || this.heard.has('failure'))
       this.#tell(frame, undefined, 0, endByError(error))

@@ -71,7 +71,7 @@ export class Opening {
     this.#early.add(call, { isPing: false, id: undefined, run: route })
   }
 
-  /** Does this, which may answer a request, when `initialize` is answered; at once where it is, or where too much waits already. */
+  /** Calls `run`, which may answer a request, after `initialize` is answered, or now if too much waits. */
   behind(bytes: number, run: () => void, id?: RequestId): void {
     if (!this.on || !this.#early.hasRoom(bytes)) run()
     else this.#early.addAnswer(bytes, { isPing: false, id, run })

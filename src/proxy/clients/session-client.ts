@@ -213,7 +213,7 @@ export class SessionClient implements RoutedClient {
     }
   }
 
-  /** The client is gone: servers that asked it something are told, since others may still need them. */
+  /** The client is gone: the questions of servers are refused, since other clients may still need these servers. */
   gone(unanswered: readonly Question[]): void {
     for (const question of unanswered) this.refused(question, clientGone())
     for (const question of this.#early.splice(0)) refuse(question, clientGone())

@@ -29,7 +29,7 @@ import {
 } from '../../mcp/methods.js'
 import { latestHandshake } from '../../mcp/revisions.js'
 
-/** The acknowledgement waits so long for servers; a server that has not answered by then is left out. */
+/** The acknowledgement waits so long for servers; a server that has not answered in that time is left out. */
 const ANSWER_WAIT_MS = 1000
 
 /** Sends each open request the notifications that its filter names. */
@@ -41,7 +41,7 @@ export class Listens {
   readonly #tasks: FollowedThings
   readonly #listens = new Map<Call, { readonly listen: Listen; readonly filter: SubscriptionFilter }>()
 
-  /** Of each kind `client` may follow so many things; changes of lists within `changeDelayMs` are told once. */
+  /** `client` may follow `followedMax` things of each kind; changes of lists within `changeDelayMs` give one notification. */
   constructor(
     client: ClientPort,
     routes: ClientRoutes,
@@ -130,7 +130,7 @@ export class Listen {
     this.#changes = new ListChanges(this, shown, soon)
   }
 
-  /** Sends the acknowledgement with what was granted; a request without anything to wait for ends at once. */
+  /** Sends the acknowledgement with what was granted; a request without anything to wait for ends here. */
   acknowledge(heard: SubscriptionFilter): void {
     if (this.#call.settled) return
     this.#heard = heard
@@ -191,7 +191,7 @@ interface Followed {
 /** Sends a request of the proxy's own for a client. */
 type Ask = (row: RequestRow, frame: RequestFrame, owner: CallOwner) => void
 
-/** Subscriptions in flight at once: other clients use the same servers. */
+/** Subscriptions in flight: other clients use the same servers. */
 const ASKED_MAX = 32
 
 /** Follows each resource or task while a request wants it. */
@@ -216,7 +216,7 @@ export class FollowedThings {
     return this.#followedMax - this.#followed.size
   }
 
-  /** Resolves with whether a server tells of it; each call wants one `leave`. */
+  /** Resolves with whether a server has granted the subscription; each call needs one `leave`. */
   follow(name: string): Promise<boolean> {
     const known = this.#followed.get(name)
     if (known !== undefined) {

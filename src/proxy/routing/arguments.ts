@@ -110,7 +110,7 @@ export class ArgumentChecks {
     this.#last.set(lane, turn)
   }
 
-  /** Nearly always at once: only the first call of a tool waits, for its schema. */
+  /** Synchronous for all calls but the first of a tool, which waits for its schema. */
   #fault(
     target: Target,
     json: Buffer | undefined,

@@ -16,7 +16,7 @@ export class ListChanges {
   readonly #client: Pick<RoutedClient, 'isReady' | 'tellChanges'>
   readonly #shown: (kind: ListKind) => readonly Target[]
   readonly #soon: (tell: () => void) => unknown
-  /** Each list as it was when the client was given it, or was told last that it has changed. */
+  /** Each list at the time when the client got it, or got the last notification of a change of it. */
   readonly #known = new Map<ListKind, readonly Target[]>()
   readonly #untold = new Set<ListKind>()
   #isTelling = false

@@ -63,7 +63,7 @@ export function failUnknownName(
   call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
 }
 
-/** Fails a call that goes on with what a server has asked, where that server is there no more. */
+/** Fails a call that goes on with the answers for a server which has gone. */
 export function failBound(call: Call, service: string): void {
   failToolCall(call, inputRefused(service, 'another server has taken its place since'))
 }

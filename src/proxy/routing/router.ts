@@ -161,7 +161,7 @@ export class Router {
     return isThere ? target : undefined
   }
 
-  /** Waits for the servers that may have the name, unless it is there: for one where that is known. */
+  /** Waits for the servers that may have the name, unless one has listed it. */
   #awaitName(call: Call, kind: 'tools' | 'prompts', name: string, use?: (target: Target) => void): void {
     const found = use ?? ((late: Target): void => this.#send(call, kind, late, name))
     const there = this.#there(kind, name)

@@ -29,7 +29,7 @@ export class FirstLists {
   readonly #runtime: Runtime
   readonly #holdStarts: (answered: Promise<unknown>) => void
   #beganAt: number
-  /** The client has cancelled a list that waited: it gets the next ones as they are. */
+  /** The client has cancelled a list that waited: it gets the next ones without a wait. */
   #isGivenUp = false
   /** Calls that wait for the same lists. */
   readonly #waits = new Map<string, CallQueue<() => void>>()
@@ -163,7 +163,7 @@ export class FirstLists {
 
 // Calls that wait until the servers that are starting have listed their names.
 //
-// One look at all of them follows whatever may end a wait, so that a call which
+// One look at all of them follows each end of a wait, so that a call which
 // is given up leaves nothing behind, and a reload exchanges what the others wait for.
 
 /** The name that a call asks for, at one server or at any. */
@@ -282,7 +282,7 @@ export class NameWaits {
       listing.isOver = true
       this.look()
     }
-    // A list that could not be read is asked for again, and a list that is there need not wait for other kinds.
+    // A list that could not be read is asked for again, and a list that was read need not wait for other kinds.
     void lane.view.reading(kind)?.then(() => lane.known.has(kind) && end())
     void listed.then(end)
     return false

@@ -25,7 +25,7 @@ import type { HttpRequest, ServeResult } from './request.js'
 import type { RequestHead } from './request-head.js'
 import { Streamable } from './streamable.js'
 
-export interface HttpServerOptions extends HttpRules {
+export interface HttpFrontOptions extends HttpRules {
   readonly host: string
   /** 0 takes a free one. */
   readonly port: number
@@ -43,7 +43,7 @@ export interface HttpAddress {
 
 /** An HTTP front; it listens once and closes once. */
 export class HttpServer {
-  readonly #options: HttpServerOptions
+  readonly #options: HttpFrontOptions
   readonly #listening: FrontListener
   readonly #refusals: Refusals
   readonly #notices: RareWarnings
@@ -56,7 +56,7 @@ export class HttpServer {
   #port: number
   #guard: Guard
 
-  constructor(options: HttpServerOptions, routes: HttpRoutes) {
+  constructor(options: HttpFrontOptions, routes: HttpRoutes) {
     const { environment } = options
     this.#options = options
     this.#rules = options

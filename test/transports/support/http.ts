@@ -29,7 +29,7 @@ import type {
   Owner,
 } from '../../../src/transports/http-server/endpoint.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../../src/transports/http-server/limits.js'
-import { HttpServer, type HttpServerOptions } from '../../../src/transports/http-server/http-server.js'
+import { HttpServer, type HttpFrontOptions } from '../../../src/transports/http-server/http-server.js'
 import { headIn, send as say } from './sending.js'
 
 export interface Scope {
@@ -123,7 +123,7 @@ export interface Front {
   readonly warnings: string[]
 }
 
-export interface FrontOptions extends Partial<Omit<HttpServerOptions, 'limits'>> {
+export interface FrontOptions extends Partial<Omit<HttpFrontOptions, 'limits'>> {
   readonly limits?: Partial<HttpServerLimits>
   readonly play?: Play
   /** Takes the connections in place of scripted sessions, and must start them. */
