@@ -1,73 +1,90 @@
-// The slots of one process: how many calls it works on at once, and the queue of those that wait for one.
+// The limit of calls in flight on one process, and the line of those that wait for a slot.
+//
+// Calls start in the order in which they came. A call that finds a slot free and
+// nobody waiting starts at once; the others stand in line. A p-queue gives one turn
+// after the other, each to the first in line then. Who gives up leaves the line at once, so that nobody is
+// refused for the sake of calls that are over; the turn is left for the next one.
 
 import PQueue from 'p-queue'
 
-/** Starts a call in the slot that it was given; false when the call no longer needs one. */
+/** Starts a call in the slot it was given; false when the call no longer wants one. */
 export type Start = () => boolean
 
-/** A queue with as many calls in flight as the process may have. A slot is free again one microtask after its call. */
+/** The slots of one process, and the line of those that wait for one. */
 export class Slots {
-  readonly #queue: PQueue
+  readonly #concurrency: number
   readonly #waitingMax: number
-  /** One for each call in flight; slots are alike, so it does not matter which of them a call frees. */
-  readonly #ends: (() => void)[] = []
+  #taken = 0
+  /** Those that wait, the first one first. */
+  readonly #line = new Set<Start>()
+  /** Turns that are to come; at least one for each of the line. */
+  #turns = 0
+  readonly #queue = new PQueue({ concurrency: 1 })
+  #onFree: (() => void) | undefined
 
   constructor(concurrency: number, waitingMax: number) {
-    this.#queue = new PQueue({ concurrency })
+    this.#concurrency = concurrency
     this.#waitingMax = waitingMax
   }
 
   get taken(): number {
-    return this.#queue.pending
-  }
-
-  get waiting(): number {
-    return this.#queue.size
+    return this.#taken
   }
 
   /** Whether no call has a slot or waits for one. */
   get idle(): boolean {
-    return this.taken === 0 && this.waiting === 0
+    return this.#taken === 0 && this.#line.size === 0
+  }
+
+  /** How many stand in line. */
+  get waiting(): number {
+    return this.#line.size
   }
 
   /** How many more calls would find a slot; negative when some wait. */
   get room(): number {
-    return this.#queue.concurrency - this.taken - this.waiting
+    return this.#concurrency - this.#taken - this.#line.size
   }
 
-  /** Takes a slot in this turn, unless all are taken. */
+  /** Takes a slot, unless all are taken or others wait for one. */
   take(): boolean {
-    if (this.room <= 0) return false
-    void this.#queue.add(this.#hold)
+    if (this.#taken >= this.#concurrency || this.#line.size > 0) return false
+    this.#taken++
     return true
   }
 
-  /** Runs `start` when its turn comes; returns what leaves the queue before that, or undefined when too many wait. */
+  /** Runs `start` when its turn comes; gives what leaves the line before that, or undefined when too many wait. */
   wait(start: Start): (() => void) | undefined {
-    if (this.waiting >= this.#waitingMax) return undefined
-    const leaving = new AbortController()
-    let isWaiting = true
-    const turn = (): Promise<void> => {
-      isWaiting = false
-      // The call may end before `start` returns.
-      const held = this.#hold()
-      if (!start()) this.free()
-      return held
-    }
-    // A call that leaves the queue rejects the promise of its turn.
-    this.#queue.add(turn, { signal: leaving.signal }).catch(() => {})
-    return () => {
-      if (isWaiting) leaving.abort()
-    }
+    if (this.#line.size >= this.#waitingMax) return undefined
+    this.#line.add(start)
+    if (this.#turns < this.#line.size) this.#addTurn()
+    return () => void this.#line.delete(start)
   }
 
-  /** A call has ended. */
-  free(): void {
-    this.#ends.pop()?.()
+  /** A call has ended; gives how many slots are taken still. */
+  free(): number {
+    this.#taken--
+    this.#onFree?.()
+    return this.#taken
   }
 
-  readonly #hold = (): Promise<void> =>
-    new Promise((resolve) => {
-      this.#ends.push(resolve)
-    })
+  #addTurn(): void {
+    this.#turns++
+    void this.#queue.add(this.#turn)
+  }
+
+  /** Waits until a slot is free, and starts the first call in line. */
+  readonly #turn = async (): Promise<void> => {
+    while (this.#taken >= this.#concurrency) {
+      await new Promise<void>((resolve) => {
+        this.#onFree = resolve
+      })
+    }
+    this.#turns--
+    const [start] = this.#line
+    if (start === undefined) return
+    this.#line.delete(start)
+    this.#taken++
+    if (!start()) this.#taken--
+  }
 }

@@ -104,13 +104,9 @@ export class Worker {
     }
     if (connection.backlogBytes > this.#context.limits.outgoingBytesMax)
       return this.#refuse(call, 'reads too slowly')
-    const slots = this.#slotsOf(call)
+    const slots = call.row.askable ? this.#askable : this.#slots
     if (slots.take()) connection.calls.send(call, edits)
     else this.#awaitSlot(call, edits, slots)
-  }
-
-  #slotsOf({ row }: Call): Slots {
-    return row.askable ? this.#askable : this.#slots
   }
 
   /**
@@ -151,8 +147,10 @@ export class Worker {
   // What a connection reports to its worker.
 
   onCallEnded(call: Call): void {
-    if (!call.isAboutTask) this.#slotsOf(call).free()
-    this.#usedAt = this.#context.runtime.now()
+    const slots = call.row.askable ? this.#askable : this.#slots
+    const taken = call.isAboutTask ? slots.taken : slots.free()
+    // The idle time is only read while the process is idle.
+    if (taken === 0) this.#usedAt = this.#context.runtime.now()
     if (this.#idleTimeoutMs !== undefined && this.#idle === undefined) this.#watchIdle()
     if (call.row.askable) this.#onFree?.()
   }
