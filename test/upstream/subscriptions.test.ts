@@ -20,7 +20,7 @@ function run() {
     const call = callOf(`${++last}`, 0, { method })
     return standing.passing(call, subscribes, () => undefined) ?? assert.fail('it is not passed on')
   }
-  return { asks, follows: () => audience.follows(nobody, uri) }
+  return { asks, follows: () => audience.resources.at(uri).has(nobody) }
 }
 
 function grant(call: Call): void {

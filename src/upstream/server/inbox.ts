@@ -104,7 +104,7 @@ export class Inbox {
   }
 
   get isFollowed(): boolean {
-    return this.clients.followedCount > 0 || this.clients.tasks.size > 0
+    return this.clients.resources.size > 0 || this.clients.tasks.size > 0
   }
 
   /** Lists are being read, a server waits for the answer of a client, or a task runs. */
@@ -203,7 +203,7 @@ export class Inbox {
     if (uri === undefined) return
     // The subscription is a request of the proxy, so clients do not get its id.
     const edits = connection.isTyped ? cutNamed(frame.params.meta, [SUBSCRIPTION_ID], 'subscription') : []
-    for (const client of this.clients.followersOf(uri)) client.tell(frame, edits, undefined)
+    for (const client of this.clients.resources.of(uri)) client.tell(frame, edits, undefined)
   }
 
   /** Each client that follows it has an open request, and its leg adds the id of that. */

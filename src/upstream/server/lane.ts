@@ -240,7 +240,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   surrender(client: ClientPort): string[] {
-    return this.#inbox.clients.surrender(client)
+    return this.#inbox.clients.resources.surrender(client)
   }
 
   release(client: ClientPort): Call[] {

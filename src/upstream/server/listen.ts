@@ -104,7 +104,7 @@ export class ServerListen {
   }
 
   #followed(kind: Topic['kind']): Iterable<string> {
-    return kind === 'taskIds' ? this.#clients.tasks.names : this.#clients.followed
+    return kind === 'taskIds' ? this.#clients.tasks.names : this.#clients.resources.names
   }
 
   /** Takes over a call by which a client begins or ends to follow something; the client is registered already. */

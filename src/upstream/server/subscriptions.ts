@@ -42,14 +42,14 @@ export class Subscriptions {
   /** Resources of a subscription that is still in flight are left to that call. */
   resubscribe(connection: ServerConnection): void {
     if (connection.isTyped) return
-    const granted = [...this.#clients.followed].filter((uri) => !this.#isOnlyAsked(uri))
+    const granted = [...this.#clients.resources.names].filter((uri) => !this.#isOnlyAsked(uri))
     void inTurns(granted, async (uri) => {
-      if (this.#clients.isFollowedAt(uri)) await this.#subscribe(connection, uri)
+      if (this.#clients.resources.has(uri)) await this.#subscribe(connection, uri)
     })
   }
 
   #isOnlyAsked(uri: string): boolean {
-    for (const client of this.#clients.followersAt(uri))
+    for (const client of this.#clients.resources.at(uri))
       if (this.#asking.get(client)?.get(uri)?.isGranted !== false) return false
     return true
   }
@@ -60,8 +60,9 @@ export class Subscriptions {
     const uri = call.frame.params.members.string('uri')
     if (uri === undefined) return call
     if (subscribes) return this.#following(call, uri)
-    const isLast = this.#clients.unfollow(call.client, uri)
-    if (isLast || this.#clients.followersOf(uri).size === 0) return this.#leaving(call, uri, connection)
+    const { resources } = this.#clients
+    if (resources.remove(call.client, uri) || resources.of(uri).size === 0)
+      return this.#leaving(call, uri, connection)
     call.settle({ kind: 'result', result: '{}' })
     return undefined
   }
@@ -70,9 +71,10 @@ export class Subscriptions {
   #following(call: Call, uri: string): Call | undefined {
     const { client } = call
     const asking = this.#asking.get(client)?.get(uri)
-    if (!this.#clients.follows(client, uri)) {
-      if (this.#isFull(call, this.#clients.followedCount, 'resources')) return undefined
-      this.#clients.follow(client, uri)
+    const { resources } = this.#clients
+    if (!resources.at(uri).has(client)) {
+      if (this.#isFull(call, resources.size, 'resources')) return undefined
+      resources.add(client, uri)
     } else if (asking === undefined) return call
     return this.#asked(call, uri, asking ?? this.#ask(client, uri))
   }
@@ -109,7 +111,7 @@ export class Subscriptions {
       asking.isGranted ||= isGranted(outcome)
       if (--asking.open === 0) {
         this.#asking.get(client)?.delete(uri)
-        if (!asking.isGranted) this.#clients.unfollow(client, uri)
+        if (!asking.isGranted) this.#clients.resources.remove(client, uri)
       }
       call.settle(outcome)
     })
@@ -132,12 +134,13 @@ export class Subscriptions {
 
   /** Over HTTP messages overtake each other: who has begun to follow meanwhile may have been unsubscribed with it. */
   async #unsubscribed(connection: ServerConnection, uri: string): Promise<void> {
-    if (this.#clients.isFollowedAt(uri)) await this.#subscribe(connection, uri)
+    if (this.#clients.resources.has(uri)) await this.#subscribe(connection, uri)
   }
 
   /** The client follows what it followed elsewhere before. */
   follow(client: ClientPort, uri: string, connection: ServerConnection | undefined): void {
-    if (this.#clients.follow(client, uri) && connection !== undefined) void this.#subscribe(connection, uri)
+    if (this.#clients.resources.add(client, uri) && connection !== undefined)
+      void this.#subscribe(connection, uri)
   }
 
   async #subscribe(connection: ServerConnection, uri: string): Promise<void> {
@@ -149,7 +152,7 @@ export class Subscriptions {
     if (connection === undefined || uris.length === 0) return
     if (connection.isTyped) return connection.listening?.renew()
     void inTurns(uris, async (uri) => {
-      if (this.#clients.isFollowedAt(uri)) return
+      if (this.#clients.resources.has(uri)) return
       await this.#tell(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
       await this.#unsubscribed(connection, uri)
     })
@@ -188,7 +191,8 @@ export class LaneClients {
   /** By their serials. */
   readonly #clients = new BriefMap<number, ClientPort>()
   readonly #levels = new Map<ClientPort, string>()
-  readonly #resources = new Followers()
+  /** Of resources, by their URIs. */
+  readonly resources: Followers = new Followers()
   /** Of the tasks of the extension Tasks. */
   readonly tasks: Followers = new Followers()
   /** A client has left, and the server may still work for it. */
@@ -216,7 +220,7 @@ export class LaneClients {
     this.#findOnly()
     this.#levels.delete(client)
     this.tasks.removeAll(client)
-    return this.#resources.removeAll(client)
+    return this.resources.removeAll(client)
   }
 
   /** The server has started anew and works for no client yet. */
@@ -241,59 +245,6 @@ export class LaneClients {
       if (most === undefined || severity(level) < severity(most)) most = level
     }
     return most
-  }
-
-  get followed(): IterableIterator<string> {
-    return this.#resources.names
-  }
-
-  /** The clients that follow exactly this. */
-  followersAt(uri: string): Iterable<ClientPort> {
-    return this.#resources.at(uri)
-  }
-
-  isFollowedAt(uri: string): boolean {
-    return this.#resources.has(uri)
-  }
-
-  /** How many resources are followed. */
-  get followedCount(): number {
-    return this.#resources.size
-  }
-
-  follows(client: ClientPort, uri: string): boolean {
-    return this.#resources.at(uri).has(client)
-  }
-
-  /** Whether this is the first one who follows it. */
-  follow(client: ClientPort, uri: string): boolean {
-    return this.#resources.add(client, uri)
-  }
-
-  /** The client follows nothing here any more; gives what it followed. */
-  surrender(client: ClientPort): string[] {
-    const followed = [...this.followed].filter((uri) => this.follows(client, uri))
-    for (const uri of followed) this.unfollow(client, uri)
-    return followed
-  }
-
-  /** Whether this was the last one who followed it. */
-  unfollow(client: ClientPort, uri: string): boolean {
-    return this.#resources.remove(client, uri)
-  }
-
-  /**
-   * The clients that follow this resource.
-   *
-   * The updated URI may be a sub-resource of the followed one (MCP, Resources: subscriptions).
-   */
-  followersOf(uri: string): Set<ClientPort> {
-    const found = new Set(this.#resources.at(uri))
-    for (const followed of this.followed) {
-      if (followed !== uri && isFollowedBy(uri, followed))
-        for (const client of this.#resources.at(followed)) found.add(client)
-    }
-    return found
   }
 }
 
@@ -334,6 +285,25 @@ export class Followers {
     if (clients === undefined || !clients.delete(client) || clients.size > 0) return false
     this.#clients.delete(name)
     return true
+  }
+
+  /** The client follows nothing here any more; returns what it followed. */
+  surrender(client: ClientPort): string[] {
+    const followed = [...this.#clients].flatMap(([name, clients]) => (clients.has(client) ? [name] : []))
+    for (const name of followed) this.remove(client, name)
+    return followed
+  }
+
+  /**
+   * The clients that follow this resource.
+   *
+   * The updated URI may be a sub-resource of the followed one (MCP, Resources: subscriptions).
+   */
+  of(uri: string): Set<ClientPort> {
+    const found = new Set(this.at(uri))
+    for (const [followed, clients] of this.#clients)
+      if (followed !== uri && isFollowedBy(uri, followed)) for (const client of clients) found.add(client)
+    return found
   }
 
   /** The client follows nothing any more; returns the names that no client follows now. */

@@ -30,6 +30,7 @@ import type { ServerConnection } from './connection.js'
 import type { ServerContext } from './context.js'
 import type { Deadlines } from './deadlines.js'
 import type { CallTimes } from '../../mcp/call-deadline.js'
+import type { Runtime } from '../../runtime/runtime.js'
 
 /** Knows whose each of them is. */
 export class Tasks implements TaskSource {
@@ -65,10 +66,6 @@ export class Tasks implements TaskSource {
     return this.#tasks !== undefined && [...this.#tasks.values()].some((task) => !task.isOver)
   }
 
-  now(): number {
-    return this.#context.runtime.now()
-  }
-
   /** A call is answered that may begin a task, or asks about one; returns the outcome for its client. */
   answered(flight: InflightCall, outcome: Outcome): Outcome {
     const { call } = flight
@@ -97,7 +94,7 @@ export class Tasks implements TaskSource {
     if (twin?.isOver === false && !isAgain(twin, state, flight.call))
       return taskIdTaken(this.service, id, this.service)
     twin?.drop(taskNotFound(id))
-    const task = new ServerTask(state, flight.call, this, this.#tokenOf(flight, state))
+    const task = new ServerTask(state, flight.call, this, this.#context.runtime, this.#tokenOf(flight, state))
     const error = flight.call.keeper?.keep(task)
     if (error !== undefined) {
       this.#cancel(task)
@@ -116,9 +113,10 @@ export class Tasks implements TaskSource {
     return { own: call.raw(own), release: () => this.#tokens.retire(token) }
   }
 
-  send(call: Call, task: ServerTask): void {
+  /** Sends a call about a task; its times are those of the tool, where that has some. */
+  send(call: Call, times: CallTimes = this.#context.times): void {
     call.isAboutTask = true
-    call.deadline.times = task.times ?? this.#context.times
+    call.deadline.times = times
     this.#connection.calls.send(call, [])
   }
 
@@ -235,10 +233,11 @@ export interface TaskToken {
 export class ServerTask implements HeldTask {
   readonly id: string
   readonly client: ClientPort
-  /** Of the tool that it is a call of; undefined where the server's hold. */
-  readonly times: CallTimes | undefined
   readonly isDurable: boolean
+  /** Of the tool that it is a call of; undefined where the server's hold. */
+  readonly #times: CallTimes | undefined
   readonly #owner: Tasks
+  readonly #runtime: Pick<Runtime, 'now'>
   #endsAt: number
   #token: TaskToken | undefined
   #isDone = false
@@ -247,14 +246,21 @@ export class ServerTask implements HeldTask {
   /** Why nothing can be asked about it any more. */
   #gone: ErrorBody | undefined
 
-  constructor(state: TaskState, call: Call, owner: Tasks, token: TaskToken | undefined) {
+  constructor(
+    state: TaskState,
+    call: Call,
+    owner: Tasks,
+    runtime: Pick<Runtime, 'now'>,
+    token: TaskToken | undefined,
+  ) {
     const { id, isDurable, status, ttlMs } = state
     this.id = id
     this.isDurable = isDurable
     this.client = call.client
-    this.times = call.times
+    this.#times = call.times
     this.#owner = owner
-    this.#endsAt = owner.now() + ttlMs
+    this.#runtime = runtime
+    this.#endsAt = runtime.now() + ttlMs
     this.#token = token
     this.saw(status)
   }
@@ -268,7 +274,7 @@ export class ServerTask implements HeldTask {
   }
 
   get isOver(): boolean {
-    return this.isGone || this.#isGiven || this.#owner.now() >= this.#endsAt
+    return this.isGone || this.#isGiven || this.#runtime.now() >= this.#endsAt
   }
 
   /** Whether its server may still be at work on it. */
@@ -282,13 +288,13 @@ export class ServerTask implements HeldTask {
   }
 
   request(call: Call): void {
-    if (this.#gone === undefined) this.#owner.send(call, this)
+    if (this.#gone === undefined) this.#owner.send(call, this.#times)
     else call.fail(this.#gone)
   }
 
   /** Its server says how it is; a durable one has its result with it, and another time to live perhaps. */
   saw(status: string | undefined, ttlMs?: number): void {
-    if (this.isDurable && ttlMs !== undefined) this.#endsAt = this.#owner.now() + ttlMs
+    if (this.isDurable && ttlMs !== undefined) this.#endsAt = this.#runtime.now() + ttlMs
     if (!isTerminal(status)) return
     this.#isDone = true
     if (status === 'cancelled' || (this.isDurable && ttlMs !== undefined)) this.#isGiven = true
