@@ -24,6 +24,12 @@ export interface ServerStatus {
   /** The same for people. */
   readonly evidenceText?: string
   readonly pid?: number
+  /** Calls that it works on, calls that wait, and starts after a crash. */
+  readonly inFlight: number
+  readonly queued: number
+  readonly restarts: number
+  /** Of its processes, where `memoryLimitMB` is set. */
+  readonly memoryBytes?: number
   /** Of a sandbox: what runs the code, how far that isolates, and what it reaches. */
   readonly runtime?: string
   readonly isolation?: string
@@ -82,6 +88,7 @@ function serverStatus({
   about,
   revision,
   evidence,
+  gauges: { memoryBytes, ...counts },
 }: UpstreamStatus): ServerStatus {
   const [pid] = pids
   return {
@@ -95,6 +102,8 @@ function serverStatus({
     ...(revision !== undefined && { revision }),
     ...(evidence !== undefined && { evidence, evidenceText: evidenceInWords[evidence] }),
     ...(pid !== undefined && { pid }),
+    ...counts,
+    ...(memoryBytes !== undefined && { memoryBytes }),
     ...(about !== undefined && {
       runtime: about.runtime,
       isolation: about.isolation,

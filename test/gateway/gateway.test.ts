@@ -261,7 +261,7 @@ describe('the pages of a gateway', () => {
     )
     const [connected] = /"lastConnected":"20\d\d-\d\d-\d\dT[\d:.]+Z"/.exec(text) ?? []
     assert.ok(connected !== undefined && Date.parse(connected.slice(17, -1)) <= Date.now(), text)
-    const gone = JSON.parse(text).schemas.default.mcpServers[1].error
+    const { error: gone, restarts } = JSON.parse(text).schemas.default.mcpServers[1]
     assert.match(String(gone), /nonexistent/)
     assert.deepEqual(status, {
       server: { status: 'running', port, url, uptime: 'U' },
@@ -280,8 +280,21 @@ describe('the pages of a gateway', () => {
               evidence: 'refused',
               evidenceText: 'it refused server/discover',
               pid: 1,
+              inFlight: 0,
+              queued: 0,
+              restarts: 0,
             },
-            { id: 'gone', name: 'gone', type: 'stdio', status: 'error', toolCount: 0, error: gone },
+            {
+              id: 'gone',
+              name: 'gone',
+              type: 'stdio',
+              status: 'error',
+              toolCount: 0,
+              error: gone,
+              inFlight: 0,
+              queued: 0,
+              restarts,
+            },
           ],
           totalTools: 2,
           connectedServers: 1,
@@ -302,6 +315,9 @@ describe('the pages of a gateway', () => {
               evidence: 'unlisted',
               evidenceText: 'its answer to server/discover lists no later one',
               pid: 1,
+              inFlight: 0,
+              queued: 0,
+              restarts: 0,
             },
           ],
           totalTools: 2,

@@ -10,6 +10,8 @@ export interface Dialed {
   readonly connection: Connection
   /** Of the child process, where there is one. */
   readonly pid: number | undefined
+  /** Resident memory of the process and its descendants, as it was measured last; undefined where it is not watched. */
+  readonly memoryBytes?: number | undefined
   /** Resolves when the server is gone, with what happened, in words. */
   readonly ended: Promise<DialEnd>
   /** Ends it in order; resolves when it is gone. */

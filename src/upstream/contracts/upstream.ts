@@ -24,6 +24,18 @@ export interface ServerAbout {
   readonly tools: readonly string[]
 }
 
+/** What a server is busy with, now. */
+export interface ServerGauges {
+  /** Calls that it works on. */
+  readonly inFlight: number
+  /** Calls that wait for a process or for a slot of one. */
+  readonly queued: number
+  /** Starts after a crash, since the proxy began. */
+  readonly restarts: number
+  /** Resident memory of its processes where that is watched, in bytes. */
+  readonly memoryBytes: number | undefined
+}
+
 /** One server as the status shows it. */
 export interface UpstreamStatus {
   readonly name: string
@@ -40,6 +52,7 @@ export interface UpstreamStatus {
   /** The differences for clients of the other era, as a text for people. */
   readonly crossing: string | undefined
   readonly tools: number
+  readonly gauges: ServerGauges
   readonly about?: ServerAbout
 }
 

@@ -88,7 +88,8 @@ class UnavailableUpstream implements Upstream, Lane {
       evidence: undefined,
       crossing: undefined,
     }
-    return { name, kind, state, error, pids, tools: 0, ...unknown }
+    const gauges = { inFlight: 0, queued: 0, restarts: 0, memoryBytes: undefined }
+    return { name, kind, state, error, pids, tools: 0, gauges, ...unknown }
   }
 
   readonly adopt = no

@@ -26,6 +26,8 @@ export interface MemoryWatchParts {
 export class MemoryWatch {
   readonly #parts: MemoryWatchParts
   #timer: Timer
+  /** As it was measured last. */
+  usedBytes: number | undefined
   #stopped = false
   #warned = false
 
@@ -47,6 +49,7 @@ export class MemoryWatch {
   async #look(): Promise<void> {
     const used = await this.#used()
     if (this.#stopped) return
+    this.usedBytes = used
     if (used === undefined) return this.#unknown()
     if (used > this.#parts.limitBytes) return this.#exceeded(used)
     this.#compare(used / this.#parts.limitBytes, used)

@@ -81,6 +81,10 @@ export class ServerProcess implements Dialed {
     return this.#child.pid
   }
 
+  get memoryBytes(): number | undefined {
+    return this.#watch?.usedBytes
+  }
+
   stop(): Promise<void> {
     this.#stopping ??= this.#descend()
     return this.#stopping

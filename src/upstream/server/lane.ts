@@ -10,6 +10,7 @@ import { shuttingDown } from '../../mcp/error-codes.js'
 import { type Described, KeptView } from './kept-view.js'
 import { Inbox } from './inbox.js'
 import { Lists } from './lists.js'
+import type { Load } from './worker.js'
 import { Workers } from './workers.js'
 import { isOfOne, keepsTasks, type LaneScope } from './sharing.js'
 import type { ServerContext } from './context.js'
@@ -173,9 +174,9 @@ export class ServerLane implements Lane, ServerView {
     return this.#lists.failure === undefined ? 'starting' : 'error'
   }
 
-  /** Whether no call runs or waits here. */
-  get idle(): boolean {
-    return this.#workers.idle
+  /** The calls that run and that wait here. */
+  get load(): Load {
+    return this.#workers.load
   }
 
   get failure(): ServerView['failure'] {
@@ -194,6 +195,11 @@ export class ServerLane implements Lane, ServerView {
 
   get pids(): number[] {
     return this.#workers.connections.flatMap((connection) => connection.dialed.pid ?? [])
+  }
+
+  /** Resident memory of its processes, in bytes, without those that are not watched. */
+  get memoryBytes(): number[] {
+    return this.#workers.connections.flatMap((connection) => connection.dialed.memoryBytes ?? [])
   }
 
   join(client: ClientPort): this {

@@ -70,6 +70,8 @@ export class Restarts {
   /** A process has come up since the last crash. */
   isProven: boolean
   #trial: Trial | undefined
+  /** Starts after a crash. */
+  count = 0
 
   /** `wasWell` says that the server came up in an earlier run of the proxy. */
   constructor(
@@ -105,6 +107,7 @@ export class Restarts {
     const startedAt = this.#runtime.now()
     const trial = this.isProven ? undefined : new Trial()
     this.#trial = trial ?? this.#trial
+    if (trial !== undefined && this.failure !== undefined) this.count++
     const over = (failure: UpstreamError | undefined): void => {
       if (this.#trial === trial) this.#trial = undefined
       trial?.end(failure)

@@ -20,7 +20,14 @@ import { Restarts } from './restarts.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import { type LaneScope, type Sharing, sharingFor } from './sharing.js'
-import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
+import type {
+  Lane,
+  ServerGauges,
+  ServerView,
+  Upstream,
+  UpstreamState,
+  UpstreamStatus,
+} from '../contracts/upstream.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
@@ -157,7 +164,19 @@ export class Server implements Upstream {
       evidence: server?.evidence,
       crossing: server && crossing(server.facts, this.#context),
       tools: best?.items('tools').length ?? 0,
+      gauges: this.#gauges,
       ...(about !== undefined && { about }),
+    }
+  }
+
+  get #gauges(): ServerGauges {
+    const lanes = [...this.#lanes]
+    const memory = lanes.flatMap(({ memoryBytes }) => memoryBytes)
+    return {
+      inFlight: total(lanes.map(({ load }) => load.inFlight)),
+      queued: total(lanes.map(({ load }) => load.queued)),
+      restarts: this.#context.restarts.count,
+      memoryBytes: memory.length === 0 ? undefined : total(memory),
     }
   }
 
@@ -192,7 +211,8 @@ export class Server implements Upstream {
   }
 
   get #idle(): boolean {
-    return [...this.#lanes].every((lane) => lane.idle)
+    const { inFlight, queued } = this.#gauges
+    return inFlight + queued === 0
   }
 
   #newLane(scope: LaneScope): ServerLane {
@@ -208,6 +228,10 @@ export class Server implements Upstream {
     const why = this.#retiredBecause
     return why === undefined ? { cause: 'closing' } : { cause: 'retired', why }
   }
+}
+
+function total(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 /** A server that never listed may have to be installed first. */

@@ -7,6 +7,7 @@ import { setDeadline } from '../../runtime/deadline.js'
 import { callTimeout } from '../../mcp/call-failures.js'
 import { asUpstreamError, thatServer } from '../contracts/errors.js'
 import type { Timer } from '../../runtime/runtime.js'
+import type { ServerGauges } from '../contracts/upstream.js'
 import type { ServerContext } from './context.js'
 import type { ServerConnection } from './connection.js'
 import type { Inbox } from './inbox.js'
@@ -20,6 +21,9 @@ export interface Forward {
   readonly call: Call
   readonly edits: readonly Edit[]
 }
+
+/** How many calls run, and how many wait. */
+export type Load = Pick<ServerGauges, 'inFlight' | 'queued'>
 
 /** How often, within the idle time, the worker looks whether its process is still needed. */
 const IDLE_CHECKS = 4
@@ -85,9 +89,20 @@ export class Worker {
     return this.#askable.room - this.#arriving.size
   }
 
-  /** Whether no call runs or waits here. */
-  get idle(): boolean {
-    return this.#slots.idle && this.#askable.idle && this.#arriving.size === 0
+  /** The calls that run and that wait here. */
+  get load(): Load {
+    const all = this.#askable === this.#slots ? [this.#slots] : [this.#slots, this.#askable]
+    const sum = (count: (slots: Slots) => number): number =>
+      all.reduce((total, each) => total + count(each), 0)
+    return {
+      inFlight: sum(({ taken }) => taken),
+      queued: this.#arriving.size + sum(({ waiting }) => waiting),
+    }
+  }
+
+  get #isIdle(): boolean {
+    const { inFlight, queued } = this.load
+    return inFlight + queued === 0
   }
 
   /** Forwards a call as soon as the process is there and has a slot. */
@@ -129,7 +144,7 @@ export class Worker {
 
   /** In monotonic milliseconds; undefined while the process is in use, or not there. */
   get idleSince(): number | undefined {
-    const isIdle = this.supervisor.connection !== undefined && this.idle && !this.#inbox.isAtWork
+    const isIdle = this.supervisor.connection !== undefined && this.#isIdle && !this.#inbox.isAtWork
     return isIdle ? this.#usedAt : undefined
   }
 
@@ -258,7 +273,7 @@ export class Worker {
   /** Another process needs the place of this one, which was idle a moment ago. */
   onLeaseLost(connection: ServerConnection): void {
     if (connection !== this.supervisor.connection) return
-    if (this.idle) void this.#rest()
+    if (this.#isIdle) void this.#rest()
     else this.supervisor.succeed(connection, 'another process needs its place', true)
   }
 
@@ -269,7 +284,7 @@ export class Worker {
     this.#idle = runtime.setTimer(delayMs, () => {
       this.#idle = undefined
       const leftMs = Math.ceil(idleTimeoutMs - (runtime.now() - this.#usedAt))
-      const isFree = this.#slots.taken + this.#askable.taken + this.#arriving.size === 0
+      const isFree = this.#isIdle
       if (isFree && leftMs > 0) this.#watchIdle(leftMs)
       else if (isFree && !this.#inbox.isNeeded) void this.#rest()
       else this.#watchAgain(idleTimeoutMs)

@@ -11,7 +11,7 @@ import type { Inbox } from './inbox.js'
 import type { ServerContext } from './context.js'
 import type { ServerConnection } from './connection.js'
 import type { KeptView } from './kept-view.js'
-import { type Forward, Worker } from './worker.js'
+import { type Forward, type Load, Worker } from './worker.js'
 import { holdsProcess, type LaneScope } from './sharing.js'
 
 type StartState =
@@ -86,8 +86,10 @@ export class Workers {
     return this.#workers.find((worker) => worker.supervisor.failure)?.supervisor.failure
   }
 
-  get idle(): boolean {
-    return this.#workers.every((worker) => worker.idle)
+  get load(): Load {
+    const loads = this.#workers.map(({ load }) => load)
+    const sum = (key: keyof Load): number => loads.reduce((total, load) => total + load[key], 0)
+    return { inFlight: sum('inFlight'), queued: sum('queued') }
   }
 
   get state(): UpstreamState {
