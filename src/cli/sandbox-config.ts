@@ -61,7 +61,7 @@ function ownConfig(overrides: ConfigOverrides): Configuration {
 function onlySandbox({ schemas, source }: Configuration): SandboxServerConfig {
   const servers = [...schemas.values()].filter(({ enabled }) => enabled).flatMap((schema) => schema.servers)
   const found = servers.filter(
-    (server): server is SandboxServerConfig => 'sandbox' in server && !server.disabled,
+    (server): server is SandboxServerConfig => server.kind === 'sandbox' && !server.disabled,
   )
   const [only, ...others] = found
   if (only !== undefined && others.length === 0) return only

@@ -34,7 +34,7 @@ export function readHttp(
   const proxy = readProxy(section, expansion)
   const auth = section.read(httpServerFields, 'auth')
   const tls = readTls(section, expansion, base)
-  const login = readLogin(section, auth, headers, expansion, base)
+  const login = readLogin(section, { url, headers, own: auth }, expansion, base)
   const secrets = [
     ...[login?.clientSecret ?? ''].filter((each) => !isPublicValue(each)),
     ...secretsOfHeaders(headers),
@@ -101,11 +101,17 @@ function readProxy(section: Section, expansion: Expansion): string | false | und
   return expansion.text(written)
 }
 
-/** Without `auth` and `Authorization`, a server that wants a login gets one. */
+/** What is read already of the credentials of a server. */
+interface ReadCredentials {
+  readonly url: string
+  readonly headers: ReadonlyMap<string, string>
+  readonly own: AuthValues | undefined
+}
+
+/** A server that wants a login gets one, unless the configuration has other credentials for it. */
 function readLogin(
   section: Section,
-  own: AuthValues | undefined,
-  headers: ReadonlyMap<string, string>,
+  { url, headers, own }: ReadCredentials,
   expansion: Expansion,
   base: PathBase,
 ): LoginSettings | undefined {
@@ -114,6 +120,8 @@ function readLogin(
   if (own?.type === 'oauth' && saysWho)
     section.warn('headers', 'has "Authorization", which is sent in place of the token of a login')
   if (saysWho || (own !== undefined && own.type !== 'oauth')) return undefined
+  const isAsked = own !== undefined || other !== undefined
+  if (!isAsked && [...secretsOfHeaders(headers), ...secretsOfUrl(url)].length > 0) return undefined
   const secret = own?.clientSecret ?? other?.clientSecret
   const scopes = typeof other?.scopes === 'string' ? other.scopes : other?.scopes?.join(' ')
   return {

@@ -149,7 +149,10 @@ describe('the login of a remote server', () => {
   }
   const cases: readonly [string, object, object | undefined][] = [
     ['nothing', {}, nothing],
-    ['a key in the headers', { headers: { 'X-Key': 'k' } }, nothing],
+    ['a public field in the headers', { headers: { Accept: 'text/plain-and-more' } }, nothing],
+    ['a key in the headers', { headers: { 'X-Key': 'long-key-1234' } }, undefined],
+    ['a key in the address', { url: 'https://ann:word-1234@h/mcp' }, undefined],
+    ['a key beside a login', { headers: { 'X-Key': 'long-key-1234' }, auth: { type: 'oauth' } }, nothing],
     ['a token in the headers', { headers: { authorization: 'Bearer t' } }, undefined],
     [
       'a token beside a login',
