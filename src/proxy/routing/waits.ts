@@ -94,9 +94,15 @@ export class FirstLists {
       return this.#pending(lane, over)
     })
     if (pending.length > 0 || lanes.some(({ view }) => view.items(kind).length > 0)) return pending
-    // An empty list looks as if there were nothing, so it also waits for servers that failed at their last start.
-    const starting = lanes.filter((lane) => lane.view.state === 'starting' && !lane.known.has(kind))
-    return starting.flatMap((lane) => this.#pending(lane, lane.view.reading(kind)))
+    // An empty list looks as if there were nothing, so it also waits for servers that failed at their last start. What
+    // is kept of a server says whether it has such a list.
+    const starting = lanes.filter(
+      ({ view, known }) => view.state === 'starting' && view.facts === undefined && !known.has(kind),
+    )
+    return starting.flatMap((lane) => {
+      lane.view.startNow()
+      return this.#pending(lane, lane.view.reading(kind))
+    })
   }
 
   #pending(lane: CallTarget, over: Promise<unknown> | undefined): Pending[] {
