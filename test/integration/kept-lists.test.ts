@@ -10,7 +10,7 @@ import { failure } from './support/client.js'
 import { at, parsed, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
-import { cli, itServer } from './support/programs.js'
+import { cli, itServer, time } from './support/programs.js'
 import { type Servers, type Spawned, configFile, scratch, spawnProgram } from './support/spawned.js'
 import { until } from './support/waiting.js'
 
@@ -276,4 +276,26 @@ const timer = setInterval(() => {
     await proxy.finish()
     assert.equal(existsSync(join(machine.home, '.mcps-proxy')), false)
   })
+})
+
+test('a list of a kind that the server does not have is answered from what is kept, before the server starts', async (t) => {
+  const config = configFile(t, { time }, { startupGraceMs: 60_000 })
+  const env = { ...process.env, HOME: scratch(t) }
+  const start = (): Spawned =>
+    spawnProgram(t, process.execPath, [cli, '--stdio', '--config', config], { env })
+  const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']
+  const first = start()
+  await first.client.open()
+  for (const list of lists) await first.client.request(list)
+  assert.equal(await first.finish(), 0)
+  const { client } = start()
+  await client.open()
+  const answered: string[] = []
+  const all = lists.map(async (list) => {
+    await client.request(list)
+    answered.push(list)
+  })
+  await client.request('ping')
+  assert.deepEqual(answered, lists)
+  await Promise.all(all)
 })
