@@ -25,6 +25,9 @@ const MARGIN_MS = 10_000
 /** A renewal that failed is not tried again for so long, while the token is good. */
 const RENEW_AGAIN_MS = 30_000
 
+/** A person may copy the command that names it into a shell, and the server has chosen it. */
+const plainScope = /^[\w.:/*@+-]+$/
+
 interface Held {
   readonly login: Login
   readonly credential: Credential
@@ -61,7 +64,11 @@ export class LoginCredentials implements HttpCredentials {
   }
 
   credential({ url }: UnprovenRequest): Credential | undefined | Promise<Credential | undefined> {
-    if (this.#isUnsure) this.#look()
+    try {
+      if (this.#isUnsure) this.#look()
+    } catch (error) {
+      return Promise.reject(authError(messageOf(error)))
+    }
     const held = this.#held
     if (held === undefined) return undefined
     if (url.protocol !== 'https:' && !isLoopbackHost(url.hostname))
@@ -80,7 +87,8 @@ export class LoginCredentials implements HttpCredentials {
     const challenge = bearerChallenge(refusal.challenges)
     if (refusal.status === 403) {
       if (sent === undefined || challenge?.get('error') !== 'insufficient_scope') return undefined
-      const scope = scopesIn(this.#held?.login.scope, challenge.get('scope')).join(' ')
+      const scopes = scopesIn(this.#held?.login.scope, challenge.get('scope'))
+      const scope = scopes.filter((each) => plainScope.test(each)).join(' ')
       return authError(
         `'${this.#name}' wants more rights; run: mcps-proxy login ${this.#name} --scope '${scope}'`,
       )

@@ -1,7 +1,7 @@
 // A login from the first refusal to the tokens, against a strict authorization server.
 
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
@@ -232,6 +232,29 @@ describe('the credentials of a server with a login', () => {
     const challenges = ['Bearer error="insufficient_scope", scope="write"']
     const verdict = await own.refused({ fields: [], secret: accessToken }, { status: 403, challenges })
     assert(verdict instanceof TransportError)
-    assert.match(verdict.message, /wants more rights; run: mcps-proxy login guarded --scope 'read write'/)
+    assert.match(verdict.message, /wants more rights; run: mcps-proxy login guarded --scope 'read write'$/)
+  })
+
+  test('name no scope that a shell would read as a command', async (t) => {
+    const at = await place(t)
+    const { accessToken } = await login(at)
+    const own = credentials(at)
+    await secretOf(own, at)
+    const challenges = [`Bearer error="insufficient_scope", scope="write ';reboot;' $(reboot)"`]
+    const verdict = await own.refused({ fields: [], secret: accessToken }, { status: 403, challenges })
+    assert(verdict instanceof TransportError)
+    assert.match(verdict.message, /--scope 'read write'$/)
+  })
+
+  test('are refused where others may read their file', async (t) => {
+    const at = await place(t)
+    await login(at)
+    const [name = ''] = readdirSync(at.settings.folder)
+    chmodSync(join(at.settings.folder, name), 0o644)
+    await assert.rejects(secretOf(credentials(at), at), (error) => {
+      assert(error instanceof TransportError)
+      assert.match(error.message, /holds tokens, and others may read it: run chmod 600 on it/)
+      return true
+    })
   })
 })
