@@ -19,6 +19,7 @@ const targets = {
       ['scripts/build.mjs'],
       ['scripts/guests.mjs', 'dist'],
       [tsc, '-p', 'tsconfig.build.json', '--emitDeclarationOnly'],
+      ['scripts/declarations.mjs', 'dist'],
     ],
   },
   build: {
