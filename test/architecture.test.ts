@@ -18,10 +18,10 @@ const sources = readSources('src')
  */
 const rooms = table(`
   jsonrpc
-  runtime
   folder
   version
   text                   | jsonrpc
+  runtime                | text
   mcp                    | jsonrpc text
   transports             | jsonrpc runtime text
   transports/http-client | jsonrpc runtime text transports
@@ -44,7 +44,7 @@ const rooms = table(`
   proxy/routing          | jsonrpc mcp runtime text | upstream/
   proxy/input            | jsonrpc mcp runtime
   proxy/clients          | jsonrpc mcp runtime text proxy/input proxy/routing | events limits upstream/
-  secrets                | config real-runtime text | runtime
+  secrets                | config real-runtime runtime text
   proxy                  | jsonrpc mcp runtime text config events kept limits real-runtime secrets transports/ upstream/ version proxy/
   gateway                | jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
@@ -71,7 +71,7 @@ const users = table(`
   oauth4webapi           | login
   p-queue                | upstream/
   node:child_process     | login upstream/process sandbox/
-  node:crypto            | cli cli/clients gateway kept login proxy/ upstream/kept sandbox
+  node:crypto            | cli cli/clients gateway kept login proxy/ runtime upstream/kept sandbox
   node:dns               | sandbox/
   node:fs                | cli cli/clients config kept log login record replay runtime secrets servers upstream/ sandbox/
   node:http              | login sandbox

@@ -1,12 +1,12 @@
 // `import`: the servers of clients move into our file, and one entry of ours takes their place; `--undo` gives them back.
 
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { configFileInForce, importsFolder, secretsFile } from '../config/file.js'
 import { changedLines } from '../config/edit.js'
 import { realRuntime } from '../real-runtime.js'
+import { FileLock } from '../runtime/file-lock.js'
 import { SecretStore } from '../secrets/store.js'
 import { escapeText } from '../text/escape.js'
 import { Redactor } from '../text/redactor.js'
@@ -19,12 +19,10 @@ import { type Search, findFiles, launchOf, textOf, thisMachine } from './clients
 import { counted } from './counted.js'
 import { reportingMistakes } from './edit.js'
 import type { ImportCommand } from './import-options.js'
-import { ProcessLock } from './process-lock.js'
 import { say } from './say.js'
 
 /** An import writes for a moment; a lock that is older belongs to a process that is gone. */
 const LOCK_MS = 60_000
-const LOCK_LOOK_MS = 50
 
 const DECLINED = 1
 const NOT_ASKED = 2
@@ -109,21 +107,10 @@ async function undo(folder: string, isDry: boolean): Promise<number> {
 
 /** One import or undo writes at a time. */
 async function locked(folder: string, run: () => Promise<number>): Promise<number> {
-  const path = join(folder, 'lock')
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const endsAt = Date.now() + LOCK_MS
-  for (;;) {
-    const lock = ProcessLock.take(path, LOCK_MS)
-    if (lock !== undefined) return run().finally(() => lock.free())
-    if (Date.now() > endsAt) {
-      await say(
-        'stderr',
-        `mcps-proxy: another import is under way, or ${escapeText(path)} cannot be written\n`,
-      )
-      return 1
-    }
-    await new Promise((resolve) => setTimeout(resolve, LOCK_LOOK_MS))
-  }
+  const lock = new FileLock(join(folder, 'lock'), LOCK_MS, realRuntime())
+  if (await lock.take(LOCK_MS)) return run().finally(() => lock.free())
+  await say('stderr', `mcps-proxy: another import is under way: it holds ${escapeText(lock.path)}\n`)
+  return 1
 }
 
 /** Undefined without a terminal. */

@@ -6,10 +6,10 @@ import { selectSchema } from '../config/config.js'
 import { keptLock, unlistedServers } from '../proxy/kept-report.js'
 import { listServers } from '../proxy/trial.js'
 import { realRuntime } from '../real-runtime.js'
+import { FileLock } from '../runtime/file-lock.js'
 import { drainGiven } from '../upstream/process/detached.js'
 import { Children } from './children.js'
 import { loadWithSecrets } from './load.js'
-import { ProcessLock } from './process-lock.js'
 
 /** In all: for the installs that were under way, and for the servers. */
 const WARM_UP_MS = 120_000
@@ -28,10 +28,10 @@ export async function runWarmUp([path = '', name = '', ...pids]: readonly string
   const config = await loadWithSecrets({ path: path === '' ? undefined : path }, { schema: name })
   const schema = selectSchema(config, name)
   refuseLoop(config, [schema.name], process.env)
-  const lock = ProcessLock.take(keptLock(config, process.env), WARM_UP_MS)
-  if (lock === undefined) return 0
-  const children = new Children()
   const own = realRuntime()
+  const lock = new FileLock(keptLock(config, process.env), WARM_UP_MS, own)
+  if (!lock.tryTake()) return 0
+  const children = new Children()
   try {
     const servers = unlistedServers(config, schema, process.env)
     if (servers.length > 0)
@@ -45,7 +45,7 @@ export async function runWarmUp([path = '', name = '', ...pids]: readonly string
 }
 
 /** Resolves when the time is over, or the lock is gone. */
-async function over(lock: ProcessLock, endsAt: number): Promise<void> {
+async function over(lock: FileLock, endsAt: number): Promise<void> {
   while (lock.isHeld && Date.now() < endsAt) await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
 }
 

@@ -2,9 +2,8 @@
 //
 // Whoever refreshes holds the lock of the file, and reads it again first: no refresh token is used twice.
 
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import {
-  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -19,7 +18,7 @@ import {
 import { join } from 'node:path'
 import process from 'node:process'
 import { write } from '../jsonrpc/text.js'
-import type { Runtime } from '../runtime/runtime.js'
+import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { errorCode } from '../text/error-text.js'
 import { LoginError } from './login-error.js'
 import { membersIn } from './metadata.js'
@@ -48,15 +47,14 @@ export interface Login {
 /** A refresh takes 10 s at most; a lock that is older was left by a process that was killed. */
 const LOCK_MS_MAX = 30_000
 
-const LOCK_LOOK_MS = 50
-
-type StoreRuntime = Pick<Runtime, 'wallNow' | 'setTimer'>
+/** Several refreshes, one after the other. */
+const LOCK_WAIT_MS_MAX = 60_000
 
 export class LoginStore {
   readonly #folder: string
-  readonly #runtime: StoreRuntime
+  readonly #runtime: LockRuntime
 
-  constructor(folder: string, runtime: StoreRuntime) {
+  constructor(folder: string, runtime: LockRuntime) {
     this.#folder = folder
     this.#runtime = runtime
   }
@@ -94,38 +92,16 @@ export class LoginStore {
     rmSync(this.#pathOf(url), { force: true })
   }
 
-  /** Runs alone among all processes, for this address. */
+  /** Runs alone among all processes, for this address. Rejects with LoginError when others keep it from that too long. */
   async alone<T>(url: string, run: () => Promise<T>): Promise<T> {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-    const path = `${this.#pathOf(url)}.lock`
-    const mark = `${process.pid} ${randomUUID()}`
-    while (!take(path, mark)) {
-      if (!this.#freeStale(path))
-        await new Promise<void>((resolve) => void this.#runtime.setTimer(LOCK_LOOK_MS, resolve))
-    }
+    const lock = new FileLock(`${this.#pathOf(url)}.lock`, LOCK_MS_MAX, this.#runtime)
+    if (!(await lock.take(LOCK_WAIT_MS_MAX)))
+      throw new LoginError(`other processes hold ${lock.path}; remove it if none of them runs`)
     try {
       return await run()
     } finally {
-      if (textOf(path) === mark) rmSync(path, { force: true })
+      lock.free()
     }
-  }
-
-  /** Removes the lock of a process that has ended; true when one was removed. */
-  #freeStale(path: string): boolean {
-    const held = textOf(path)
-    if (held === undefined) return true
-    const age = this.#runtime.wallNow() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity)
-    if (age < LOCK_MS_MAX && isAlive(Number(held.split(' ')[0]))) return false
-    const aside = `${path}.${randomUUID()}`
-    try {
-      renameSync(path, aside)
-      // Another process was faster, and the lock is a new one.
-      if (textOf(aside) !== held) linkSync(aside, path)
-    } catch {
-      // It is gone, or taken again, which the next look sees.
-    }
-    rmSync(aside, { force: true })
-    return true
   }
 
   #readFile(path: string): Login | undefined {
@@ -143,30 +119,11 @@ export class LoginStore {
   }
 }
 
-function take(path: string, mark: string): boolean {
-  try {
-    writeFileSync(path, mark, { flag: 'wx', mode: 0o600 })
-    return true
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false
-    throw error
-  }
-}
-
 function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch {
     return undefined
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return errorCode(error) !== 'ESRCH'
   }
 }
 

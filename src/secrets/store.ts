@@ -3,23 +3,13 @@
 // The file has every name, so that they can be listed without unlocking anything. The value of a secret that the keyring
 // has is null there.
 
-import {
-  chmodSync,
-  closeSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
 import { readJson } from '../config/json-syntax.js'
 import { isObject } from '../config/kinds.js'
 import { readTextFile } from '../config/text-file.js'
-import type { Runtime } from '../runtime/runtime.js'
-import { errorCode } from '../text/error-text.js'
+import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 
 /** A thousand secrets fit. */
 const FILE_BYTES_MAX = 1024 * 1024
@@ -27,7 +17,8 @@ const FILE_BYTES_MAX = 1024 * 1024
 /** Writing takes a millisecond; a lock that is older was left behind by a process that was killed. */
 const LOCK_MS_MAX = 5000
 
-const LOCK_LOOK_MS = 20
+/** Many changes, one after the other. */
+const LOCK_WAIT_MS_MAX = 30_000
 
 /** The two places for a secret. */
 export type SecretPlace = 'keyring' | 'file'
@@ -41,14 +32,10 @@ export class SecretStoreError extends Error {
 export class SecretStore {
   /** The file, which may not be there. */
   readonly path: string
-  readonly #runtime: Pick<Runtime, 'setTimer' | 'wallNow'>
+  readonly #runtime: LockRuntime
   readonly #keyring: () => Promise<Keyring | undefined>
 
-  constructor(
-    path: string,
-    runtime: Pick<Runtime, 'setTimer' | 'wallNow'>,
-    keyring: () => Promise<Keyring | undefined> = openKeyring,
-  ) {
+  constructor(path: string, runtime: LockRuntime, keyring: () => Promise<Keyring | undefined> = openKeyring) {
     this.path = path
     this.#runtime = runtime
     this.#keyring = keyring
@@ -122,7 +109,9 @@ export class SecretStore {
     const folder = dirname(this.path)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     chmodSync(folder, 0o700)
-    await this.#lock()
+    const lock = new FileLock(`${this.path}.lock`, LOCK_MS_MAX, this.#runtime)
+    if (!(await lock.take(LOCK_WAIT_MS_MAX)))
+      throw new SecretStoreError(`other processes hold ${lock.path}; remove it if none of them runs`)
     const draft = `${this.path}.${process.pid}.tmp`
     try {
       const secrets = this.#read()
@@ -131,29 +120,8 @@ export class SecretStore {
       renameSync(draft, this.path)
     } finally {
       rmSync(draft, { force: true })
-      rmSync(this.#lockPath, { force: true })
+      lock.free()
     }
-  }
-
-  get #lockPath(): string {
-    return `${this.path}.lock`
-  }
-
-  async #lock(): Promise<void> {
-    for (;;) {
-      try {
-        return closeSync(openSync(this.#lockPath, 'wx', 0o600))
-      } catch (error) {
-        if (errorCode(error) !== 'EEXIST') throw error
-        await this.#waitForLock()
-      }
-    }
-  }
-
-  async #waitForLock(): Promise<void> {
-    const made = statSync(this.#lockPath, { throwIfNoEntry: false })?.mtimeMs ?? Infinity
-    if (this.#runtime.wallNow() - made > LOCK_MS_MAX) rmSync(this.#lockPath, { force: true })
-    else await new Promise<void>((resolve) => void this.#runtime.setTimer(LOCK_LOOK_MS, resolve))
   }
 }
 

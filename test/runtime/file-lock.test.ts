@@ -1,0 +1,108 @@
+// A lock as a file: one owner, also where the process that had it has ended.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { realRuntime } from '../../src/real-runtime.js'
+import { FileLock } from '../../src/runtime/file-lock.js'
+import { type Scope, scratch } from '../integration/support/spawned.js'
+
+const LASTS_MS = 10_000
+const ROUNDS = 30
+
+function lockAt(path: string, wallNow: () => number = Date.now): FileLock {
+  return new FileLock(path, LASTS_MS, { ...realRuntime(), wallNow })
+}
+
+function writeStale(path: string): void {
+  writeFileSync(path, '')
+  utimesSync(path, new Date(0), new Date(0))
+}
+
+test('a lock has one owner, until that owner frees it', async (t: Scope) => {
+  const path = join(scratch(t), 'new', 'lock')
+  const [one, other] = [lockAt(path), lockAt(path)]
+  assert.deepEqual([one.tryTake(), other.tryTake(), await other.take(0)], [true, false, false])
+  const waiting = other.take(LASTS_MS)
+  one.free()
+  assert.equal(await waiting, true)
+  one.free()
+  assert.equal(other.isHeld, true, 'the lock of another owner is not freed')
+  other.free()
+  assert.equal(one.isHeld, false)
+})
+
+for (const moment of [1, 2])
+  test(`a stale lock has one owner, when another process comes at look ${moment}`, (t: Scope) => {
+    const path = join(scratch(t), 'lock')
+    writeStale(path)
+    const taken: boolean[] = []
+    let looks = 0
+    const slow = lockAt(path, () => {
+      looks += 1
+      if (looks === moment) taken.push(lockAt(path).tryTake())
+      return Date.now()
+    })
+    taken.push(slow.tryTake())
+    assert.deepEqual(taken.map(String).sort(), ['false', 'true'])
+    assert.deepEqual(readdirSync(join(path, '..')), ['lock'])
+  })
+
+test('a turn that a killed process left is not waited for', async (t: Scope) => {
+  const path = join(scratch(t), 'lock')
+  writeStale(path)
+  writeStale(`${path}.turn`)
+  assert.equal(await lockAt(path).take(LASTS_MS), true)
+})
+
+describe('among processes', () => {
+  /** Takes the lock of each path that it gets, and answers whether it has it. */
+  const program = `
+    const { FileLock } = await import(${JSON.stringify(new URL('../../src/runtime/file-lock.js', import.meta.url).href)})
+    const runtime = { now: Date.now, wallNow: Date.now, setTimer: () => undefined }
+    process.on('message', (path) => process.send(new FileLock(path, ${LASTS_MS}, runtime).tryTake()))
+    process.send('ready')`
+
+  async function start(t: Scope): Promise<{
+    readonly take: (path: string) => Promise<unknown>
+    readonly kill: () => Promise<unknown>
+  }> {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    t.after(() => void child.kill('SIGKILL'))
+    await once(child, 'message')
+    return {
+      take: async (path) => {
+        child.send(path)
+        return (await once(child, 'message'))[0]
+      },
+      kill: () => {
+        child.kill('SIGKILL')
+        return once(child, 'exit')
+      },
+    }
+  }
+
+  test('a stale lock has one owner', async (t: Scope) => {
+    const path = join(scratch(t), 'lock')
+    const processes = await Promise.all([start(t), start(t)])
+    for (let round = 0; round < ROUNDS; round++) {
+      writeStale(path)
+      const taken = await Promise.all(processes.map(({ take }) => take(path)))
+      assert.deepEqual(taken.map(String).sort(), ['false', 'true'], `round ${round}`)
+      rmSync(path)
+    }
+  })
+
+  test('a lock counts while its process runs', async (t: Scope) => {
+    const path = join(scratch(t), 'lock')
+    const { take, kill } = await start(t)
+    assert.deepEqual([await take(path), lockAt(path).tryTake()], [true, false])
+    await kill()
+    assert.equal(lockAt(path).tryTake(), true)
+  })
+})
