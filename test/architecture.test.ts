@@ -40,7 +40,7 @@ const rooms = table(`
   config                 | folder mcp text upstream/contracts | runtime upstream/
   log                    | text | runtime
   record                 | jsonrpc runtime text config
-  events                 | | runtime transports/ upstream/
+  events                 | | jsonrpc runtime transports/ upstream/
   proxy/routing          | jsonrpc mcp runtime text | upstream/
   proxy/input            | jsonrpc mcp runtime
   proxy/clients          | jsonrpc mcp runtime text proxy/input proxy/routing | events limits upstream/

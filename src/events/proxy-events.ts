@@ -1,6 +1,7 @@
 // The events of a proxy.
 
 import type { EventListeners } from './emitter.js'
+import type { TransportName } from '../jsonrpc/connection.js'
 import type { ListsNews, ServerNews } from '../upstream/server/reports.js'
 
 /** Every event names the schema that it is of. */
@@ -28,6 +29,16 @@ export type ListsEvent = OfSchema & ListsNews
 export interface CallEvent extends OfSchema {
   /** Tells the client from all others of the schema, as in `client` events. */
   readonly client: number
+  /** As the client says of itself, cut to 200 characters. */
+  readonly clientName: string | undefined
+  /** The identity that the HTTP front has found, which is no secret; undefined without a front. */
+  readonly principal: string | undefined
+  /** What the client sees, as in `profile:review` or `server:github`; undefined is everything. */
+  readonly view: string | undefined
+  /** How the client is connected; undefined for a connection of another program. */
+  readonly transport: TransportName | undefined
+  /** The protocol version of the client; undefined where a refused request names none that the proxy speaks. */
+  readonly revision: string | undefined
   readonly method: string
   /** The tool, prompt or URI as the client named it; undefined where the method names none. */
   readonly name: string | undefined
@@ -43,6 +54,21 @@ export interface CallEvent extends OfSchema {
   readonly outcome: 'answered' | 'error' | 'failed' | 'refused' | 'cancelled'
   /** Milliseconds from the request to its end. */
   readonly ms: number
+  /** Those since it was last sent to its server; undefined where no server got it. */
+  readonly serverMs: number | undefined
+  /** The length of `params.arguments`, as the client wrote them; 0 where there are none. */
+  readonly argumentBytes: number
+  /** The length of the result, as the server wrote it; 0 where there is none. */
+  readonly resultBytes: number
+  /** Whether the result of `tools/call` has `isError: true`. */
+  readonly isToolError: boolean
+  /**
+   * `params.arguments` or the result as raw JSON; undefined where there is none.
+   *
+   * A view on the memory of the message, which a long result joins when it is first read. It is there only while the
+   * listeners of the event are called, so a listener that needs the bytes later copies them.
+   */
+  bytes(part: 'arguments' | 'result'): Uint8Array | undefined
   /** Of the error that the client was given. */
   readonly code?: number | undefined
   readonly message?: string | undefined

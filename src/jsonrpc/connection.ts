@@ -114,8 +114,13 @@ export interface Traffic {
   readonly departed: number
 }
 
+/** How the messages of a client travel: over two byte streams, Streamable HTTP, the older HTTP+SSE, or inside the process. */
+export type TransportName = 'stdio' | 'http' | 'sse' | 'memory'
+
 /** A channel of messages. It starts silent, delivers to one sink, and closes once; no promise of it rejects. */
 export interface Connection {
+  /** Undefined for a transport that another program has written. */
+  readonly transport?: TransportName
   start(sink: Sink): void
   /** Queues a message, or drops it once closed. */
   send(message: Outgoing, head: MessageHead): void

@@ -23,6 +23,10 @@ const unlimited: CallTimes = { timeoutMs: Infinity, totalTimeoutMs: Infinity }
 /** The deadline of one call, in monotonic milliseconds. */
 export class CallDeadline {
   arrivedAt: number
+  /** Whether `sentAt` is of interest. */
+  isTimed = false
+  /** When it was last sent to a server. */
+  sentAt: number | undefined
   /** From here its `timeoutMs` runs. */
   #quietSince: number
   /** Those that hold now: what it waits for gives it others. */

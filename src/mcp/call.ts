@@ -5,7 +5,7 @@
 // is ever said to the client for that id.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
-import type { FieldReader } from '../jsonrpc/connection.js'
+import type { FieldReader, TransportName } from '../jsonrpc/connection.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
@@ -28,11 +28,17 @@ export interface ClientOrigin {
   readonly isSeveral?: boolean
   /** What it sees of the servers, as in `profile:review` or `server:github`; undefined is everything. */
   readonly view?: string | undefined
+  /** Undefined where its connection does not say. */
+  readonly transport?: TransportName | undefined
 }
 
 /** The properties of a client at the time of a call. */
 export interface CallContext {
+  /** Of its connection. */
+  readonly origin?: ClientOrigin | undefined
   readonly principal?: string | undefined
+  /** As it says of itself. */
+  readonly info?: ClientInfo | undefined
   readonly revision: Revision
   readonly capabilities: ClientCapabilities
   /** The least severe log messages that it wants of this call; undefined where its session says, and for none. */
@@ -48,8 +54,6 @@ export interface StatelessContext extends CallContext {
   readonly principal: string
   /** Whether several clients may share the principal. */
   readonly isSeveral: boolean
-  /** As the client says of itself. */
-  readonly info: ClientInfo | undefined
 }
 
 /** The connection that a call came on, as far as something is said there before its answer. */
@@ -64,8 +68,6 @@ export interface CallHearer {
 
 /** The identity of a client during its session. */
 export interface ClientProfile extends CallContext {
-  /** As it says of itself. */
-  readonly info?: ClientInfo | undefined
   /** Whether it has a session, of a revision with tasks, in which a task can be its own. */
   readonly hasTasks?: boolean
 }

@@ -102,7 +102,7 @@ class PooledProxy implements McpProxy {
       newLeg: (origin, principal) => {
         const legacy = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
         const { isSeveral = false } = origin
-        return new AnyClientLeg(legacy, new ModernClientLeg(this.#identity, { principal, isSeveral }))
+        return new AnyClientLeg(legacy, new ModernClientLeg(this.#identity, { origin, principal, isSeveral }))
       },
       newReports: (serial) => new ClientReports(common.events, this.#schema, serial, common.runtime),
       watch: () => common.taps.watch({ hop: 'client', service: undefined, schema: this.#schema }),

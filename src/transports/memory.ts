@@ -16,6 +16,7 @@ export interface MemoryConnection extends Connection {
 
 /** One end; what it sends arrives at the other in a later turn, in order, as a copy. */
 class MemoryEnd implements MemoryConnection {
+  readonly transport = 'memory'
   #other: MemoryEnd | undefined
   #sink: Sink | undefined
   /** Messages that have arrived and are not delivered. */

@@ -4,6 +4,7 @@ import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { Feedback } from '../../src/cli/feedback.js'
 import { Screen } from '../../src/cli/screen.js'
+import { callEvent } from '../proxy/support/call-event.js'
 import { Emitter } from '../../src/events/emitter.js'
 import type { CallEvent, ProxyEvents } from '../../src/events/proxy-events.js'
 import { createLogger } from '../../src/log/log.js'
@@ -30,9 +31,8 @@ function feedbackAt(level: LogLevel): { feedback: Feedback; lines: () => string[
   return { feedback: new Feedback(logger, new Screen(stream, false), runtime), lines }
 }
 
-const call = { schema: 'default', client: 1, method: 'tools/call', name: 'a', server: 's', ms: 7 } as const
-const answered: CallEvent = { ...call, outcome: 'answered' }
-const failed: CallEvent = { ...call, outcome: 'error', code: -32000, message: 'no' }
+const answered = callEvent()
+const failed = callEvent({ outcome: 'error', code: -32000, message: 'no' })
 
 function emit(feedback: Feedback, events: readonly CallEvent[]): void {
   const source = new Emitter<ProxyEvents>(() => assert.fail('a listener failed'))

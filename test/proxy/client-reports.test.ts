@@ -3,6 +3,9 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { ClientReports } from '../../src/proxy/clients/client-reports.js'
+import { type Frame, defaultFrameLimits, readFrame } from '../../src/jsonrpc/frame.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { messageNames } from '../../src/mcp/result-type.js'
 import { Emitter } from '../../src/events/emitter.js'
 import type { Outcome } from '../../src/mcp/call.js'
 import { tooManyCalls, toolNotFound, upstreamFailed } from '../../src/mcp/error-codes.js'
@@ -39,7 +42,7 @@ for (const [title, outcome, expected] of cases) {
     events.on('failure', (event) => failures.push(event))
     reports.settled(callOf('1', 0), outcome)
     const [event] = told
-    assert.deepEqual({ ...event, ...expected }, event)
+    assert.deepEqual({ ...event, ...expected }, { ...event })
     assert.deepEqual([event?.schema, event?.client, event?.method], ['s', 7, 'tools/call'])
     const isFailure = expected.outcome === 'refused' || expected.outcome === 'failed'
     assert.deepEqual(failures, isFailure ? told : [])
@@ -59,4 +62,39 @@ test('nothing is made of a call that nobody listens for', () => {
   offs.pop()?.()
   reports.settled(callOf('1', 0), down)
   assert.equal(readings(), 5, 'nobody is left')
+})
+
+const frameOf = (text: string): Frame =>
+  readFrame(toLine(text), { ...defaultFrameLimits, names: messageNames })
+
+test('the bytes of arguments and result are there while the event is emitted, and not after it', () => {
+  const line = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"a":"é"},"name":"t"}}'
+  const answers: readonly (readonly [string, boolean])[] = [
+    ['{"content":[],"isError":true}', true],
+    ['{"content":[{"isError":true}],"isError":false}', false],
+    ['[{"isError":true}]', false],
+    ['{ "isError" : "true" }', false],
+  ]
+  for (const [result, isToolError] of answers) {
+    const { events, reports } = reporting()
+    const kept: CallEvent[] = []
+    events.on('call', (event) => {
+      kept.push(event)
+      const texts = (['arguments', 'result'] as const).map((part) =>
+        Buffer.from(event.bytes(part) ?? '').toString(),
+      )
+      assert.deepEqual(texts, ['{"a":"é"}', result])
+    })
+    const call = callOf('1', 0)
+    const [request, frame] = [frameOf(line), frameOf(`{"jsonrpc":"2.0","id":1,"result":${result}}`)]
+    assert(request.kind === 'request' && frame.kind === 'result')
+    call.frame = request
+    reports.settled(call, { kind: 'answered', frame, edits: [], form: 'bare' })
+    const [event] = kept
+    assert.deepEqual([event?.argumentBytes, event?.resultBytes], [10, Buffer.byteLength(result)])
+    assert.deepEqual(
+      [event?.isToolError, event?.bytes('arguments'), event?.bytes('result')],
+      [isToolError, undefined, undefined],
+    )
+  }
 })

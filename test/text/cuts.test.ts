@@ -3,6 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
+import { callEvent } from '../proxy/support/call-event.js'
 import { Feedback } from '../../src/cli/feedback.js'
 import { Screen } from '../../src/cli/screen.js'
 import { FrameError } from '../../src/jsonrpc/errors.js'
@@ -38,8 +39,7 @@ function loggedFailure(message: string): string {
     new Screen({ writableLength: 0, write: () => true }, false),
     runtime,
   )
-  const call = { schema: 'default', client: 1, method: 'tools/call', name: 'a', server: 's', ms: 1 }
-  feedback.listeners.failure?.({ ...call, outcome: 'error', code: -32000, message })
+  feedback.listeners.failure?.(callEvent({ outcome: 'error', code: -32000, message }))
   feedback.close()
   return lines.join('')
 }

@@ -47,11 +47,12 @@ export class LegacyClientLeg implements ClientLeg {
    *
    * With `isTransparent` its `initialize` is to reach the one server behind the proxy.
    */
-  constructor(identity: ServerIdentity, { version, principal }: ClientOrigin, isTransparent: boolean) {
+  constructor(identity: ServerIdentity, origin: ClientOrigin, isTransparent: boolean) {
+    const { version, principal } = origin
     this.#identity = identity
     this.#isTransparent = isTransparent
     const revision = handshakeRevision(version) ?? assumedRevision
-    this.profile = { principal, revision, capabilities: noCapabilities }
+    this.profile = { origin, principal, revision, capabilities: noCapabilities }
   }
 
   get batching(): boolean {

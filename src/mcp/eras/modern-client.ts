@@ -24,7 +24,7 @@ import {
   type ServerIdentity,
   identityJson,
 } from './leg.js'
-import { claimFault, saidIn, statelessContext, versionFault } from './request-context.js'
+import { type RequestSender, claimFault, saidIn, statelessContext, versionFault } from './request-context.js'
 import { errorEdits, resultEdits, typedResult } from './results.js'
 
 const DISCOVER = 'server/discover'
@@ -35,13 +35,13 @@ const DESCRIPTION_TTL_MS = 60_000
 /** Reads the requests of one client, and writes its answers; what it keeps of a request saves the reading of the next. */
 export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
   readonly #identity: ServerIdentity
-  readonly #sender: Pick<StatelessContext, 'principal' | 'isSeveral'>
+  readonly #sender: RequestSender
   /** The `_meta` of the latest request, and its context. */
   #said: string | undefined
   #context: StatelessContext | undefined
 
   /** `sender` is who sends the requests. */
-  constructor(identity: ServerIdentity, sender: Pick<StatelessContext, 'principal' | 'isSeveral'>) {
+  constructor(identity: ServerIdentity, sender: RequestSender) {
     this.#identity = identity
     this.#sender = sender
   }

@@ -54,14 +54,18 @@ export function methodFault({ method }: RequestFrame): ErrorBody | undefined {
   return statelessRequests.get(method) === undefined ? methodNotFound(method) : undefined
 }
 
+/** The facts of a client that no request says. */
+export type RequestSender = Pick<StatelessContext, 'origin' | 'principal' | 'isSeveral'>
+
 /** The context that a request without a fault brings. */
 export function statelessContext(
   frame: RequestFrame,
-  { principal, isSeveral }: Pick<StatelessContext, 'principal' | 'isSeveral'>,
+  { origin, principal, isSeveral }: RequestSender,
 ): StatelessContext {
   const { meta } = frame.params
   const revision = statelessRevision(claimedVersion(frame)) ?? latestStateless
   return {
+    origin,
     principal,
     isSeveral,
     revision,

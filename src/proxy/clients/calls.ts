@@ -53,6 +53,7 @@ export class ChannelCalls implements CallOwner {
 
   add(call: Call): void {
     call.serial = ++this.#last
+    call.deadline.isTimed = this.#reports.heard.has('call')
     this.#calls.set(call.key, call)
   }
 

@@ -277,7 +277,8 @@ export class ClientChannel implements PeerOwner<Question> {
   }
 
   #refuse(frame: RequestFrame, error: ErrorBody | undefined): void {
-    if (error !== undefined) this.#answers.refuse(frame.id, this.#client.reports.refused(frame, error))
+    if (error !== undefined)
+      this.#answers.refuse(frame.id, this.#client.reports.refused(frame, error, this.#leg.profile))
   }
 
   #giveUp(): void {

@@ -84,7 +84,8 @@ export class ClientDirectory {
     this.#connections++
     if (origin.principal === undefined) this.#ownPrincipals.set(serial, this.#principalOf(serial))
     const principal = origin.principal ?? this.#principalOf(serial)
-    const leg = this.context.newLeg(origin, principal)
+    const { transport } = connection
+    const leg = this.context.newLeg(transport === undefined ? origin : { ...origin, transport }, principal)
     const channel = new ClientChannel(connection, serial, leg, view, this, this.context.watch())
     this.#channels.set(serial, channel)
     if (this.#isClosing) channel.drain()

@@ -2,15 +2,11 @@
 
 import type { Emitter } from '../../events/emitter.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { membersAt } from '../../jsonrpc/members.js'
-import { parse, rawAt } from '../../jsonrpc/text.js'
-import type { Call, ClientProfile, Outcome } from '../../mcp/call.js'
-import type { CallEvent, ProxyEvents } from '../../events/proxy-events.js'
+import type { RequestFrame } from '../../jsonrpc/frame.js'
+import type { Call, CallContext, ClientProfile, Outcome } from '../../mcp/call.js'
+import type { ProxyEvents } from '../../events/proxy-events.js'
 import type { Runtime } from '../../runtime/runtime.js'
-
-/** The end of a call. */
-type End = Pick<CallEvent, 'outcome' | 'code' | 'message' | 'reason' | 'status'>
+import { EndedCall, type EndedRequest } from './ended-call.js'
 
 /** Emits the events of one client. */
 export class ClientReports {
@@ -53,71 +49,30 @@ export class ClientReports {
 
   settled(call: Call, outcome: Outcome): void {
     if (!this.heard.has('call') && !(this.heard.has('failure') && hasFailed(outcome))) return
-    const { frame, service } = call
-    this.#tell(frame, service, this.#runtime.now() - call.deadline.arrivedAt, endOf(outcome))
+    const { frame, context, service, deadline } = call
+    const now = this.#runtime.now()
+    const serverMs = deadline.sentAt === undefined ? undefined : now - deadline.sentAt
+    this.#emit({ frame, context, server: service, ms: now - deadline.arrivedAt, serverMs }, outcome)
   }
 
-  /** A request was refused before it became a call; returns that error. */
-  refused(frame: RequestFrame, error: ErrorBody): ErrorBody {
-    if (this.heard.has('call') || this.heard.has('failure'))
-      this.#tell(frame, undefined, 0, endByError(error))
+  /** A request of this client was refused before it became a call; returns that error. */
+  refused(frame: RequestFrame, error: ErrorBody, context: CallContext): ErrorBody {
+    if (this.heard.has('call') || this.heard.has('failure')) {
+      const request = { frame, context, server: undefined, ms: 0, serverMs: undefined }
+      this.#emit(request, { kind: 'failed', error })
+    }
     return error
   }
 
-  #tell(frame: RequestFrame, server: string | undefined, ms: number, end: End): void {
-    const { method, params } = frame
-    const name = params.members.string('name') ?? params.members.string('uri')
-    const own = { schema: this.#schema, client: this.#client }
-    const event: CallEvent = { ...own, method, name, server, ms, ...end }
+  #emit(request: EndedRequest, outcome: Outcome): void {
+    const event = new EndedCall({ schema: this.#schema, client: this.#client }, request, outcome)
     this.#events.emit('call', event)
-    if (end.outcome !== 'answered' && end.outcome !== 'cancelled') this.#events.emit('failure', event)
+    if (event.outcome !== 'answered' && event.outcome !== 'cancelled') this.#events.emit('failure', event)
+    event.release()
   }
 }
 
 function hasFailed(outcome: Outcome): boolean {
   if (outcome.kind === 'answered') return outcome.frame.kind === 'error'
   return outcome.kind === 'failed' || (outcome.kind === 'result' && outcome.refusal !== undefined)
-}
-
-function endOf(outcome: Outcome): End {
-  switch (outcome.kind) {
-    case 'answered':
-      return endByServer(outcome.frame)
-    case 'result':
-      return outcome.refusal === undefined
-        ? { outcome: 'answered' }
-        : { outcome: 'refused', message: outcome.refusal }
-    case 'asked':
-      return { outcome: 'answered' }
-    case 'failed':
-      return endByError(outcome.error)
-    case 'cancelled':
-      return { outcome: 'cancelled' }
-  }
-}
-
-function endByServer(frame: ResponseFrame): End {
-  if (frame.kind === 'result') return { outcome: 'answered' }
-  const { line, error } = frame
-  const members = membersAt(line, error)
-  const span = members?.span('code')
-  const code = span === undefined ? undefined : Number(parse(rawAt(line, span)))
-  return { outcome: 'error', code, message: members?.string('message') }
-}
-
-/** The proxy's own error; one that names a server is about what the server did. */
-function endByError({ code, message, data }: ErrorBody): End {
-  const said: unknown = data === undefined ? {} : parse(data)
-  const details = typeof said === 'object' && said !== null ? said : {}
-  const isOfServer = 'service' in details
-  const reason = 'reason' in details && typeof details.reason === 'string' ? details.reason : undefined
-  const status = 'status' in details && typeof details.status === 'number' ? details.status : undefined
-  return {
-    outcome: isOfServer ? 'failed' : 'refused',
-    code,
-    message,
-    // An error about credentials has no reason on the wire.
-    reason: reason ?? (isOfServer ? 'unauthorized' : undefined),
-    status,
-  }
 }

@@ -34,6 +34,7 @@ export type ConnectionLife =
 
 /** One client of Streamable HTTP, in its session or without one. */
 export class StreamableConnection implements Connection, Kept, SessionFacts {
+  readonly transport = 'http'
   /** Known before the first message comes. */
   attached: HttpAttached | undefined
   readonly #life: ConnectionLife

@@ -19,6 +19,7 @@ import { SseWriter, messageEvent, textEvent } from './sse-writer.js'
 
 /** One client of the pair. */
 class PairConnection implements Connection, Kept {
+  readonly transport = 'sse'
   readonly #ended: () => void
   readonly #writer: SseWriter
   readonly #holds = new Holds()

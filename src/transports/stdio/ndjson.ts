@@ -35,6 +35,7 @@ export const defaultNdjsonOptions: NdjsonOptions = {
 
 /** Newline-delimited messages over a readable and a writable stream; both are destroyed when it closes. */
 export class NdjsonConnection implements Connection {
+  readonly transport = 'stdio'
   readonly #input: Readable
   readonly #output: Writable
   readonly #options: NdjsonOptions

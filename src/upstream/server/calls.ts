@@ -85,6 +85,7 @@ export class Calls {
     if (id === undefined) return this.#notSent(flight)
     flight.id = id
     flight.wasSent = true
+    if (call.deadline.isTimed) call.deadline.sentAt = this.#deadlines.now
     flight.nth = this.#traffic?.given
     call.holder = flight
   }

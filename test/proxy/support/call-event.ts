@@ -1,0 +1,27 @@
+// Events of calls for listeners that are tested alone.
+
+import type { CallEvent } from '../../../src/index.js'
+
+/** An answered call of tool `a` of server `s`, with these members instead. */
+export function callEvent(members: Partial<CallEvent> = {}): CallEvent {
+  return {
+    schema: 'default',
+    client: 1,
+    clientName: 'it',
+    principal: undefined,
+    view: undefined,
+    transport: 'stdio',
+    revision: '2025-11-25',
+    method: 'tools/call',
+    name: 'a',
+    server: 's',
+    outcome: 'answered',
+    ms: 7,
+    serverMs: 5,
+    argumentBytes: 2,
+    resultBytes: 2,
+    isToolError: false,
+    bytes: () => Buffer.from('{}'),
+    ...members,
+  }
+}
