@@ -15,7 +15,7 @@ import { viewKey } from '../proxy/routing/profile-view.js'
 import { nearest } from '../text/nearest.js'
 import { counted } from './counted.js'
 import { loadWithSecrets } from './load.js'
-import { readerOfStdout, say } from './say.js'
+import { failed, readerOfStdout, say } from './say.js'
 import { withChildren } from './with-children.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
@@ -198,9 +198,4 @@ function newKeep(): Keep {
 /** A terminal acts on no character of a server; a pipe gets them as they came. */
 async function print(text: string): Promise<void> {
   await say('stdout', readerOfStdout().isPerson ? text.replaceAll(/[^\t\n]+/g, escapeText) : text)
-}
-
-async function failed(problem: string, exitCode: number): Promise<number> {
-  await say('stderr', `mcps-proxy: ${escapeText(problem)}\n`)
-  return exitCode
 }

@@ -22,7 +22,7 @@ import { readJson } from '../config/json-syntax.js'
 import { escapeText } from '../text/escape.js'
 import { errorCode } from '../text/error-text.js'
 import { Redactor } from '../text/redactor.js'
-import { say } from './say.js'
+import { failed, say } from './say.js'
 
 export interface EditCommand {
   readonly kind: 'edit'
@@ -62,8 +62,7 @@ export async function reportingMistakes(path: string, run: () => Promise<number>
     return await run()
   } catch (error) {
     if (!(error instanceof EditMistake)) throw error
-    await say('stderr', `mcps-proxy: ${escapeText(`${path}: ${error.message}`)}\n`)
-    return 2
+    return failed(`${path}: ${error.message}`, 2)
   }
 }
 

@@ -19,7 +19,7 @@ import { type Search, findFiles, launchOf, textOf, thisMachine } from './clients
 import { counted } from './counted.js'
 import { reportingMistakes } from './edit.js'
 import type { ImportCommand } from './import-options.js'
-import { say } from './say.js'
+import { failed, say } from './say.js'
 
 /** An import writes for a moment; a lock that is older belongs to a process that is gone. */
 const LOCK_MS = 60_000
@@ -54,13 +54,11 @@ async function importNow(command: ImportCommand, path: string, folder: string): 
   if (command.dryRun) return say('stdout', 'Nothing was changed (--dry-run).\n').then(() => 0)
   if (!command.yes) {
     const answer = await asked()
-    if (answer === undefined) {
-      await say(
-        'stderr',
-        'mcps-proxy: nothing was changed, because nobody can be asked here; --yes writes these changes\n',
+    if (answer === undefined)
+      return failed(
+        'nothing was changed, because nobody can be asked here; --yes writes these changes',
+        NOT_ASKED,
       )
-      return NOT_ASKED
-    }
     if (!answer) return say('stdout', 'Nothing was changed.\n').then(() => DECLINED)
     return locked(folder, () => write(plan, folder, store))
   }
@@ -84,21 +82,14 @@ async function write({ changes, secrets }: ImportPlan, folder: string, store: Se
       undoNewest(folder)
       throw error
     }
-    await say(
-      'stderr',
-      `mcps-proxy: ${escapeText(error.message)}, so that nothing was written; run the command again\n`,
-    )
-    return 1
+    return failed(`${error.message}, so that nothing was written; run the command again`, 1)
   }
 }
 
 async function undo(folder: string, isDry: boolean): Promise<number> {
   return locked(folder, async () => {
     const undone = undoNewest(folder, isDry)
-    if (undone === undefined) {
-      await say('stderr', 'mcps-proxy: there is no import to undo\n')
-      return 1
-    }
+    if (undone === undefined) return failed('there is no import to undo', 1)
     const verb = isDry ? 'would be as it was' : 'as it was'
     await show(undone.map(({ path, left }) => `${path}: ${left ?? verb}`))
     return undone.every(({ left }) => left === undefined) ? 0 : 1
@@ -109,8 +100,7 @@ async function undo(folder: string, isDry: boolean): Promise<number> {
 async function locked(folder: string, run: () => Promise<number>): Promise<number> {
   const lock = new FileLock(join(folder, 'lock'), LOCK_MS, realRuntime())
   if (await lock.take(LOCK_MS)) return run().finally(() => lock.free())
-  await say('stderr', `mcps-proxy: another import is under way: it holds ${escapeText(lock.path)}\n`)
-  return 1
+  return failed(`another import is under way: it holds ${lock.path}`, 1)
 }
 
 /** Undefined without a terminal. */

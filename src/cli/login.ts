@@ -17,7 +17,7 @@ import { nearest } from '../text/nearest.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { loadWithSecrets } from './load.js'
 import type { LoginCommand } from './login-options.js'
-import { say } from './say.js'
+import { failed, say } from './say.js'
 
 type LoginRuntime = ReturnType<typeof realRuntime>
 
@@ -180,9 +180,4 @@ async function revoked(login: Login, runtime: LoginRuntime): Promise<boolean> {
   const server = { issuer, token_endpoint: tokenEndpoint, revocation_endpoint: revocationEndpoint }
   const requests = await TokenRequests.of(server, loginHttp(runtime, isLoopbackHost(new URL(url).hostname)))
   return requests.revoke(client, refreshToken ?? accessToken)
-}
-
-async function failed(problem: string, exitCode: number): Promise<number> {
-  await say('stderr', `mcps-proxy: ${escapeText(problem)}\n`)
-  return exitCode
 }

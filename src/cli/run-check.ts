@@ -15,7 +15,7 @@ import { inheritHint } from './inherit-hint.js'
 import { isInPath } from './programs.js'
 import { loadWithSecrets } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
-import { say } from './say.js'
+import { failed, say } from './say.js'
 import { withChildren } from './with-children.js'
 
 /** Servers that are tried at the same time: more would only slow each other down. */
@@ -57,8 +57,7 @@ export async function runDoctor({
       servers.map((server) => server.name),
     )
     const hint = near === undefined ? '' : `; did you mean ${near}?`
-    await say('stderr', `mcps-proxy: no server is called "${escapeText(name)}"${hint}\n`)
-    return 2
+    return failed(`no server is called "${name}"${hint}`, 2)
   }
   const checked = { config, schemas: [{ ...rest, servers: chosen }] }
   const report = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }

@@ -2,6 +2,7 @@
 // when stdout belongs to the protocol.
 
 import process from 'node:process'
+import { escapeText } from '../text/escape.js'
 
 const ignore = (): void => {}
 
@@ -21,4 +22,10 @@ export async function say(stream: 'stdout' | 'stderr', text: string): Promise<vo
   })
   // The error of a write that failed is still to come.
   if (!failed) target.off('error', ignore)
+}
+
+/** Says what is wrong, and gives the exit code. */
+export async function failed(problem: string, exitCode: number): Promise<number> {
+  await say('stderr', `mcps-proxy: ${escapeText(problem)}\n`)
+  return exitCode
 }

@@ -8,7 +8,7 @@ import { realRuntime } from '../real-runtime.js'
 import { SecretStore, SecretStoreError } from '../secrets/store.js'
 import { nearest } from '../text/nearest.js'
 import { askHidden } from './ask-secret.js'
-import { say } from './say.js'
+import { failed, say } from './say.js'
 import type { SecretCommand } from './secret-options.js'
 
 /** @returns the exit code */
@@ -62,9 +62,4 @@ const actions: Readonly<Record<SecretCommand['what'], Action>> = {
 async function valueOf(name: string): Promise<string> {
   if (process.stdin.isTTY) return askHidden(`Value of ${name}, which is not shown: `)
   return (await text(process.stdin)).replace(/\r?\n$/, '')
-}
-
-async function failed(problem: string, exitCode: number): Promise<number> {
-  await say('stderr', `mcps-proxy: ${escapeText(problem)}\n`)
-  return exitCode
 }

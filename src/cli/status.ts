@@ -7,7 +7,7 @@ import { loadConfig } from '../config/config.js'
 import { escapeText } from '../text/escape.js'
 import { loadPaint, noPaint, wantsColors, type Paint } from '../log/lines.js'
 import { counted } from './counted.js'
-import { readerOfStdout, say } from './say.js'
+import { failed, readerOfStdout, say } from './say.js'
 
 /** A look at a running gateway. */
 export interface StatusCommand {
@@ -36,8 +36,7 @@ export async function runStatus(command: StatusCommand): Promise<number> {
     return numberAt(status.member('summary'), 'failedServers') > 0 ? 1 : 0
   } catch (error) {
     if (!(error instanceof StatusFailure)) throw error
-    await say('stderr', `mcps-proxy: ${escapeText(error.message)}\n`)
-    return 1
+    return failed(error.message, 1)
   }
 }
 
