@@ -33,7 +33,7 @@ const rooms = table(`
   upstream/server        | jsonrpc mcp runtime text upstream/contracts | transports/ upstream/process
   upstream/http          | jsonrpc mcp runtime text transports/http-client login upstream/auth upstream/contracts | upstream/
   upstream/kept          | jsonrpc mcp limits | runtime upstream/
-  kept                   | jsonrpc mcp limits | runtime upstream/
+  kept                   | jsonrpc mcp limits text | runtime upstream/
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ upstream/ sandbox
   limits                 | jsonrpc | proxy/ transports/ upstream/
   real-runtime           | upstream/process | runtime

@@ -17,6 +17,7 @@ import { lstat, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { KeptFileContent, KeptFiles } from '../runtime/runtime.js'
+import { errorCode, errorText } from '../text/error-text.js'
 
 /** Files of today, of the form before, and those that a process did not finish. */
 const OURS = /\.json$|\.lock$|\.kept$|^key$|\.tmp$/
@@ -40,7 +41,7 @@ export class FolderFiles implements KeptFiles {
       await makeFolder(this.folder)
       return undefined
     } catch (error) {
-      return error instanceof Error ? error.message : String(error)
+      return errorText(error)
     }
   }
 
@@ -91,8 +92,8 @@ export class FolderFiles implements KeptFiles {
         await writeFile(path, bytes, { mode: 0o600, flag: 'wx' })
         return path
       } catch (error) {
-        if (codeOf(error) !== 'EEXIST') await rm(path, { force: true })
-        if (codeOf(error) !== 'EEXIST' || attempt === ATTEMPTS_MAX) throw error
+        if (errorCode(error) !== 'EEXIST') await rm(path, { force: true })
+        if (errorCode(error) !== 'EEXIST' || attempt === ATTEMPTS_MAX) throw error
       }
     }
   }
@@ -148,8 +149,4 @@ function isTrusted(found: Stats): boolean {
 async function removeOld(path: string, sinceMs: number): Promise<void> {
   const found = await lstat(path).catch(() => undefined)
   if (found?.isFile() === true && found.mtimeMs < sinceMs) await rm(path, { force: true })
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -11,6 +11,7 @@ import type { KeptFacts, KeptServer, KeptServers, SelfDescription } from '../ups
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { identityOf } from './identity.js'
 import { type KeptJson, decodeKept, encodeKept, fromEntry, keptId, toEntry, usedAt } from './kept-json.js'
+import { errorText } from '../text/error-text.js'
 
 export interface KeptDisk {
   readonly files: KeptFiles
@@ -159,7 +160,7 @@ class KeptFile {
       if (why !== undefined) this.#failed('debug', `there is no folder for them: ${why}`)
       else await this.#write(unsaved)
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
+      const why = errorText(error)
       this.#failed('warn', `${why}; what servers list is kept in memory only`)
     }
   }

@@ -17,6 +17,7 @@ import { Egress } from './egress/egress.js'
 import { SIGNALLED, findProgram } from './host-program.js'
 import { procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
+import { errorText } from '../text/error-text.js'
 
 /** What a confined program may reach; all paths are of the host, and the same inside. */
 export interface ConfinePolicy {
@@ -105,7 +106,7 @@ function readPolicy(written: string): ConfinePolicy | string {
       ? value
       : 'the policy must have lists of absolute paths "read" and "write", and "network" none, host or a list of hosts'
   } catch (error) {
-    return `the policy cannot be read: ${error instanceof Error ? error.message : String(error)}`
+    return `the policy cannot be read: ${errorText(error)}`
   }
 }
 

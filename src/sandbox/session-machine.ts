@@ -11,6 +11,7 @@ import {
   MachineStartError,
   type SandboxRuntime,
 } from './runtime.js'
+import { errorText } from '../text/error-text.js'
 
 /** Runs a session: a machine, or a session elsewhere. */
 export type Started = Machine | Evaluator
@@ -95,7 +96,7 @@ export class SessionMachine {
       return await runtime.start(spec)
     } catch (error) {
       if (error instanceof SandboxError) throw error
-      const why = error instanceof Error ? error.message : String(error)
+      const why = errorText(error)
       const context = { runtime: runtime.id, language: spec.language }
       throw error instanceof MachineStartError && error.isConfiguration
         ? configurationError(why, context)

@@ -10,6 +10,7 @@ import { readJson } from '../config/json-syntax.js'
 import { isObject } from '../config/kinds.js'
 import { readTextFile } from '../config/text-file.js'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
+import { errorText } from '../text/error-text.js'
 
 /** A thousand secrets fit. */
 const FILE_BYTES_MAX = 1024 * 1024
@@ -53,7 +54,7 @@ export class SecretStore {
     try {
       return await keyring.get(name)
     } catch (error) {
-      throw new SecretStoreError(`the keyring of the system refuses it: ${messageOf(error)}`)
+      throw new SecretStoreError(`the keyring of the system refuses it: ${errorText(error)}`)
     }
   }
 
@@ -123,10 +124,6 @@ export class SecretStore {
       lock.free()
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 // The keyring comes through a package that people install who want it: it has native code, and is no part of this one.

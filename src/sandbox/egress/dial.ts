@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream'
 import type { Connect, Resolve, Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { type Destination, type EgressRefusal, refusal } from './proxy-request.js'
+import { errorText } from '../../text/error-text.js'
 
 /** Servers of the DNS are asked twice within this. */
 const LOOKUP_MS = 10_000
@@ -61,7 +62,7 @@ async function addressesOf(
       ? refusal(504, 'cannot be reached: its name was not found in time', to)
       : found.slice(0, ADDRESSES_MAX)
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error)
+    const detail = errorText(error)
     return refusal(502, 'cannot be reached: its name was not found', to, detail)
   }
 }

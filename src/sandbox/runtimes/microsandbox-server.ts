@@ -22,6 +22,7 @@ import {
   type RuntimeProbe,
   type SandboxRuntime,
 } from '../runtime.js'
+import { errorText } from '../../text/error-text.js'
 
 /** The only one there is. */
 const namespace = 'default'
@@ -57,7 +58,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
       await this.#rpc.health(PROBE_MS)
       return { kind: 'usable', limits: 'the server' }
     } catch (error) {
-      return { kind: 'unusable', why: `the server cannot be reached: ${wordsOf(error)}`, remedy }
+      return { kind: 'unusable', why: `the server cannot be reached: ${errorText(error)}`, remedy }
     }
   }
 
@@ -76,7 +77,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
       await this.#stop(sandbox)
       if (error instanceof RpcFailure && error.kind !== 'failed')
         throw connectionFailed(`the microsandbox server: ${error.message}`, { method: 'sandbox.start' })
-      throw new MachineStartError(wordsOf(error))
+      throw new MachineStartError(errorText(error))
     }
     const evaluator = new RemoteEvaluator(rpc, sandbox, spec.language, () => this.#stop(sandbox))
     this.#running.set(sandbox, evaluator)
@@ -107,7 +108,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
     } catch (error) {
       // One that is gone already is stopped.
       if (error instanceof RpcFailure && error.kind === 'failed') this.#left.delete(sandbox)
-      const message = `sandbox ${sandbox} could not be stopped: ${wordsOf(error)}`
+      const message = `sandbox ${sandbox} could not be stopped: ${errorText(error)}`
       this.#log({ level: 'warn', message })
     }
   }
@@ -176,7 +177,7 @@ class RemoteEvaluator implements Evaluator {
   }
 
   #failed(called: 'Code' | 'Command', method: string, error: unknown): SandboxError {
-    const why = wordsOf(error)
+    const why = errorText(error)
     if (!(error instanceof RpcFailure) || error.kind === 'failed')
       return executionFailed(called, why, { method })
     // Whether the machine is still there is not known, so that the next call begins with another one.
@@ -220,10 +221,6 @@ function isLine(line: unknown): line is { readonly stream: string; readonly text
     'text' in line &&
     typeof line.text === 'string'
   )
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** More is no answer of such a server. */

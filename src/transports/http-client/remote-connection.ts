@@ -9,6 +9,7 @@ import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
+import { errorText } from '../../text/error-text.js'
 
 const refusals: readonly unknown[] = [400, 404, 405]
 
@@ -175,6 +176,6 @@ function isRefusal({ code, details }: TransportError): boolean {
 
 function asTransportError(error: unknown): TransportError {
   if (error instanceof TransportError) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorText(error)
   return new TransportError('TRANSPORT_IO', message, { cause: error })
 }

@@ -13,6 +13,7 @@ import { Outbox } from './outbox.js'
 import { type LastWaits, realLastWaits } from '../../runtime/last-waits.js'
 import { deliverLong } from '../long-lines.js'
 import { passesTap } from '../tap.js'
+import { errorText } from '../../text/error-text.js'
 
 export interface NdjsonOptions {
   readonly lineBytesMax: number
@@ -245,6 +246,6 @@ export class NdjsonConnection implements Connection {
 }
 
 function streamFailure(error: unknown): TransportError {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorText(error)
   return new TransportError('TRANSPORT_IO', `the stream failed: ${message}`, { cause: error })
 }

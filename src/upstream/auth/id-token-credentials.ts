@@ -13,6 +13,7 @@ import type {
 import type { Runtime } from '../../runtime/runtime.js'
 import { whyNoTokens } from './google-auth.js'
 import { within } from '../../runtime/deadline.js'
+import { errorText } from '../../text/error-text.js'
 
 /** Monotonic time for waits, and the wall clock, by which tokens count. */
 type TokenClocks = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
@@ -116,7 +117,7 @@ export class IdTokenCredentials implements HttpCredentials {
 
   #notRenewed(error: unknown, { endsAt }: Held): void {
     this.#failedAt = this.#clocks.now()
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorText(error)
     const seconds = Math.round((endsAt - this.#clocks.now()) / 1000)
     this.#tell('warn', `the ID token cannot be renewed and is used for another ${seconds} s: ${why}`)
   }

@@ -2,6 +2,7 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { TransportError, TransportErrorCode } from '../../jsonrpc/errors.js'
 import type { Redactor } from '../../text/redactor.js'
 import { type FailureReason, authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
+import { errorText } from '../../text/error-text.js'
 
 export interface UpstreamErrorOptions extends ErrorOptions {
   /** Further members of `error.data`. */
@@ -72,6 +73,6 @@ export function fromTransport(service: string, error: TransportError): UpstreamE
 /** Any failure to reach a server, as the error that names the server. */
 export function asUpstreamError(service: string, error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorText(error)
   return new UpstreamError(service, 'closed', `'${service}' cannot be reached: ${message}`, { cause: error })
 }

@@ -14,6 +14,7 @@
 
 import type { GuardianShell } from './guardian-shell.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+import { errorText } from '../../text/error-text.js'
 
 /** Waits after which an empty group is looked for again; a process that resists `kill -9` for longer cannot be ended. */
 const LOOK_AGAIN_MS = [5, 20, 75, 250, 750, 2000, 5000, 10_000, 30_000]
@@ -141,7 +142,7 @@ export class Guardian {
     try {
       return this.#around.start()
     } catch (error) {
-      this.#startAgain(error instanceof Error ? error.message : String(error))
+      this.#startAgain(errorText(error))
       return undefined
     }
   }

@@ -11,6 +11,7 @@ import type { Guardian } from './guardian.js'
 import type { Child, ChildExit, SpawnSpec } from '../../runtime/runtime.js'
 import { type ProcessTree, Strays } from './process-tree.js'
 import { endTree, spawnProgram } from './spawn-program.js'
+import { errorCode, errorText } from '../../text/error-text.js'
 
 /** Whether each child gets a separate process group, which can be signalled as one. */
 const hasGroups = process.platform !== 'win32'
@@ -40,7 +41,7 @@ export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTre
     return started(child, groups, tree)
   } catch (error) {
     groups.withdraw()
-    return failed(codeOf(error))
+    return failed(errorCode(error) ?? errorText(error))
   }
 }
 
@@ -91,7 +92,9 @@ function started(child: ChildProcess, groups: GroupWatch, tree: ProcessTree): Ch
 function exitOf(child: ChildProcess): Promise<ChildExit> {
   return new Promise((resolve) => {
     // More than one may come, and an `error` without a listener would end the proxy.
-    child.on('error', (error) => resolve({ code: undefined, signal: undefined, spawnError: codeOf(error) }))
+    child.on('error', (error) =>
+      resolve({ code: undefined, signal: undefined, spawnError: errorCode(error) ?? errorText(error) }),
+    )
     child.once('exit', (code, signal) =>
       resolve({ code: code ?? undefined, signal: signal ?? undefined, spawnError: undefined }),
     )
@@ -120,9 +123,4 @@ function failed(spawnError: string): Child {
     exited: Promise.resolve({ code: undefined, signal: undefined, spawnError }),
     signal: () => false,
   }
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code
-  return error instanceof Error ? error.message : String(error)
 }

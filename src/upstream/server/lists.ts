@@ -15,6 +15,7 @@ import type { ServerConnection } from './connection.js'
 import type { ServerContext } from './context.js'
 import { keepsTasks, type Sharing } from './sharing.js'
 import { markFault, type ParamHeader, paramHeaders } from '../../mcp/http-headers.js'
+import { errorText } from '../../text/error-text.js'
 
 const NOTHING: readonly ListItem[] = []
 
@@ -252,7 +253,7 @@ export class Lists {
   }
 
   #failed(kind: ListKind, error: unknown): void {
-    const said = error instanceof Error ? error.message : String(error)
+    const said = errorText(error)
     // The log line names the server anyway.
     const why = `${listShapes[kind].method}: ${said.replace(`'${this.#context.service}': `, '')}`
     const reason = error instanceof UpstreamError ? error.reason : undefined

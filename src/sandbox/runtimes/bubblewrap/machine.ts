@@ -26,6 +26,7 @@ import { type GuestInterpreter, nodeItself } from './guest-interpreter.js'
 import { StderrHead } from '../../host-program.js'
 import { OWN_PROCESSES, type Scopes, groupOf, memoryKills, scopeCommand } from './scope.js'
 import { type ProcessorCalls, seccompFilter } from './seccomp.js'
+import { errorText } from '../../../text/error-text.js'
 
 /** The kernel ends the processes of a machine at once, unless one of them waits for a device. */
 const KILL_WAIT_MS = 2000
@@ -248,7 +249,7 @@ export async function startMachine(terms: StartTerms): Promise<BubblewrapMachine
   } catch (error) {
     child.signal('SIGKILL')
     await child.exited
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorText(error)
     throw new MachineStartError(`the machine could not be started: ${message}${stderr.shown}`)
   }
 }
