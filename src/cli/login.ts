@@ -3,7 +3,7 @@
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { selectSchema } from '../config/config.js'
-import { loginFolder } from '../config/file.js'
+import { homeOf, loginFolder } from '../config/file.js'
 import { openBrowser } from '../login/browser.js'
 import { LoginError } from '../login/login-error.js'
 import { type LoginPerson, logIn } from '../login/login-flow.js'
@@ -24,7 +24,7 @@ type LoginRuntime = ReturnType<typeof realRuntime>
 /** @returns the exit code: 1 for a login that failed */
 export async function runLogin(command: LoginCommand): Promise<number> {
   const runtime = realRuntime()
-  const store = new LoginStore(loginFolder(process.env), runtime)
+  const store = new LoginStore(loginFolder(homeOf(process.env)), runtime)
   try {
     if (command.what === 'logins') return await list(command, store, runtime)
     const target = await targetOf(command)

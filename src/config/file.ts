@@ -60,7 +60,7 @@ export function findConfigFile(search: Search): ConfigFile | undefined {
 
 /** The file that is read where none is named. */
 function usualPath(home: string): string {
-  return join(home, '.mcps-proxy', 'config.json')
+  return join(ownFolder(home), 'config.json')
 }
 
 function readConfigFile(path: string, what: string): ConfigFile {
@@ -107,28 +107,33 @@ export function configFileInForce(path: string | undefined, env: Environment): s
 }
 
 /** The folder in which the proxy keeps what outlives a run. */
-function ownFolder(env: Environment): string {
-  return join(homeOf(env), '.mcps-proxy')
+function ownFolder(home: string): string {
+  return join(home, '.mcps-proxy')
 }
 
 /** The file with the secrets that were set, or with their names where a keyring has them. */
 export function secretsFile(env: Environment): string {
-  return join(ownFolder(env), 'secrets.json')
+  return join(ownFolder(homeOf(env)), 'secrets.json')
 }
 
 /** The folder with the logins to remote servers. */
-export function loginFolder(env: Environment): string {
-  return join(ownFolder(env), 'auth')
+export function loginFolder(home: string): string {
+  return join(ownFolder(home), 'auth')
+}
+
+/** The folder with the homes of the servers that run in a sandbox. */
+export function sandboxedFolder(home: string): string {
+  return join(ownFolder(home), 'sandboxed')
 }
 
 /** The folder in which the lists of servers are kept from one run to the next. */
 export function keptFolder(env: Environment): string {
-  return join(ownFolder(env), 'kept')
+  return join(ownFolder(homeOf(env)), 'kept')
 }
 
 /** The folder with the records of what `import` has changed. */
 export function importsFolder(env: Environment): string {
-  return join(ownFolder(env), 'imports')
+  return join(ownFolder(homeOf(env)), 'imports')
 }
 
 export function homeOf(env: Environment): string {

@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import type { ProcessSandbox } from '../upstream/contracts/server-config.js'
 import type { Expansion } from './expand.js'
+import { sandboxedFolder } from './file.js'
 import { type Kind, isObject, list, text } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
 import { whatItIs } from './problems.js'
@@ -96,7 +97,7 @@ export function processSandbox(
   const whole = (...lists: readonly (readonly string[] | undefined)[]): string[] =>
     lists.flatMap((each = []) => each.map((path) => absolute(expansion.text(path), base)))
   return {
-    home: join(base.home, '.mcps-proxy', 'sandboxed', folderOf(name)),
+    home: join(sandboxedFolder(base.home), folderOf(name)),
     network: hostsOf(network),
     read: whole(filesystem?.read, filesystem?.allowRead),
     write: whole(filesystem?.write, filesystem?.allowWrite),

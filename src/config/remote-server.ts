@@ -1,6 +1,5 @@
 // A server of the file that is reached over the network.
 
-import { join } from 'node:path'
 import type {
   HttpServerConfig,
   HttpTls,
@@ -8,6 +7,7 @@ import type {
   ServerCommon,
 } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
+import { loginFolder } from './file.js'
 import { type PathBase, absolute } from './paths.js'
 import { isPublicValue, secretsOfHeaders, secretsOfUrl } from './secrets.js'
 import type { Section } from './section.js'
@@ -125,7 +125,7 @@ function readLogin(
   const secret = own?.clientSecret ?? other?.clientSecret
   const scopes = typeof other?.scopes === 'string' ? other.scopes : other?.scopes?.join(' ')
   return {
-    folder: join(base.home, '.mcps-proxy', 'auth'),
+    folder: loginFolder(base.home),
     clientId: own?.clientId ?? other?.clientId,
     clientSecret: secret === undefined ? undefined : expansion.text(secret),
     scope: own?.scope ?? scopes,
