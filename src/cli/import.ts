@@ -8,7 +8,7 @@ import { changedLines } from '../config/edit.js'
 import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { SecretStore } from '../secrets/store.js'
-import { escapeText } from '../text/escape.js'
+import { escapeText, inShell } from '../text/escape.js'
 import { Redactor } from '../text/redactor.js'
 import { ChangedMeanwhile, type FileChange, applyChanges, undoNewest } from './clients/changes.js'
 import { wordsOf } from './clients/launch.js'
@@ -172,10 +172,6 @@ function movedLines(
 
 function isLocal(url: string): boolean {
   return URL.canParse(url) && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
-}
-
-function inShell(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 
 function diffOf({ path, before = '', after }: FileChange): string[] {

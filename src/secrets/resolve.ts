@@ -12,7 +12,7 @@ import {
 import { readTextFile } from '../config/text-file.js'
 import { realRuntime } from '../real-runtime.js'
 import type { Runtime } from '../runtime/runtime.js'
-import { escapeText } from '../text/escape.js'
+import { escapeText, inShell } from '../text/escape.js'
 import { SecretStore, SecretStoreError } from './store.js'
 
 /** A token or a certificate is shorter; in bytes of a file, and in UTF-16 units of what a program prints. */
@@ -107,11 +107,6 @@ function failed(why: string): Resolution {
 
 function withoutLastBreak(text: string): string {
   return text.replace(/\r?\n$/, '')
-}
-
-/** A word as a shell reads it. */
-function inShell(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 
 /** A value is kept, so that it is asked for once. */

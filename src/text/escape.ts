@@ -25,6 +25,11 @@ export function escapeJson(json: string): string {
   return json.replaceAll(unsafe, unicodeEscape)
 }
 
+/** The text as one word of a POSIX shell, in quotes where it needs them: for a command that a person may copy. */
+export function inShell(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}
+
 function unicodeEscape(character: string): string {
   let out = ''
   for (let at = 0; at < character.length; at += 1)
