@@ -13,7 +13,7 @@ import { TokenRequests } from '../login/token-requests.js'
 import { realRuntime } from '../real-runtime.js'
 import { LazyPromise } from '../runtime/lazy.js'
 import { escapeText } from '../text/escape.js'
-import { nearest } from '../text/nearest.js'
+import { unknownName } from '../text/nearest.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { loadWithSecrets } from './load.js'
 import type { LoginCommand } from './login-options.js'
@@ -60,13 +60,8 @@ async function targetOf({ server, config: path, schema }: LoginCommand): Promise
   const { servers } = selectSchema(config, schema)
   const found = servers.find(({ name }) => name === server)
   if (found === undefined) {
-    const [near] = nearest(
-      server,
-      servers.map(({ name }) => name),
-    )
-    throw new UnknownServer(
-      `no server is called "${server}"${near === undefined ? '' : `; did you mean ${near}?`}`,
-    )
+    const names = servers.map(({ name }) => name)
+    throw new UnknownServer(unknownName('server', server, names))
   }
   if (found.kind !== 'http' && found.kind !== 'sse')
     throw new UnknownServer(`'${server}' is a program, and has no login; its variables are set by "env"`)

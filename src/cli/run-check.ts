@@ -7,7 +7,7 @@ import { selectSchema } from '../config/config.js'
 import { configFileInForce } from '../config/file.js'
 import { escapeText } from '../text/escape.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
-import { nearest } from '../text/nearest.js'
+import { unknownName } from '../text/nearest.js'
 import type { CheckCommand, DoctorCommand } from './args.js'
 import { type CheckedConfig, checkConfig } from './check.js'
 import { counted } from './counted.js'
@@ -52,12 +52,8 @@ export async function runDoctor({
   const { servers, ...rest } = selectSchema(config, schema)
   const chosen = servers.filter((server) => name === undefined || server.name === name)
   if (chosen.length === 0 && name !== undefined) {
-    const [near] = nearest(
-      name,
-      servers.map((server) => server.name),
-    )
-    const hint = near === undefined ? '' : `; did you mean ${near}?`
-    return failed(`no server is called "${name}"${hint}`, 2)
+    const names = servers.map((server) => server.name)
+    return failed(unknownName('server', name, names), 2)
   }
   const checked = { config, schemas: [{ ...rest, servers: chosen }] }
   const report = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }

@@ -6,7 +6,7 @@ import { secretsFile } from '../config/file.js'
 import { escapeText } from '../text/escape.js'
 import { realRuntime } from '../real-runtime.js'
 import { SecretStore, SecretStoreError } from '../secrets/store.js'
-import { nearest } from '../text/nearest.js'
+import { unknownName } from '../text/nearest.js'
 import { askHidden } from './ask-secret.js'
 import { failed, say } from './say.js'
 import type { SecretCommand } from './secret-options.js'
@@ -50,11 +50,8 @@ const actions: Readonly<Record<SecretCommand['what'], Action>> = {
       await say('stdout', `${escapeText(name)} is removed\n`)
       return 0
     }
-    const [near] = nearest(
-      name,
-      store.names().map((each) => each.name),
-    )
-    return failed(`no secret is called ${name}${near === undefined ? '' : `; did you mean ${near}?`}`, 1)
+    const names = store.names().map((each) => each.name)
+    return failed(unknownName('secret', name, names), 1)
   },
 }
 

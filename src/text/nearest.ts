@@ -13,6 +13,12 @@ const mistakesMax = 4
 /** Shortest word that counts as a part of a longer name (`time` in `get_current_time`). */
 const partLengthMin = 4
 
+/** `no server is called "githup"; did you mean github?` */
+export function unknownName(kind: string, name: string, names: readonly string[]): string {
+  const [near] = nearest(name, names)
+  return `no ${kind} is called "${name}"${near === undefined ? '' : `; did you mean ${near}?`}`
+}
+
 /**
  * The candidates nearest to `word`, best first, at most `most` of them.
  *
