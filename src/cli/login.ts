@@ -77,29 +77,12 @@ async function enter(
   store: LoginStore,
   runtime: LoginRuntime,
 ): Promise<number> {
-  const login = await logIn(
-    { ...anySettings, ...settings, url, moreScopes: scope },
-    store,
-    runtime,
-    personFor(opensBrowser),
-  )
+  const login = await logIn({ ...settings, url, moreScopes: scope }, store, runtime, personFor(opensBrowser))
   await say(
     'stdout',
     `${escapeText(name)}: logged in at ${escapeText(new URL(login.issuer).host)}${until(login)}\n`,
   )
   return 0
-}
-
-/** Of a server that is in no configuration. */
-const anySettings = {
-  folder: '',
-  clientId: undefined,
-  clientSecret: undefined,
-  scope: undefined,
-  issuer: undefined,
-  metadataUrl: undefined,
-  resource: undefined,
-  callbackPort: undefined,
 }
 
 /** Without a browser the person opens the address elsewhere, and pastes where the browser was sent. */

@@ -97,14 +97,18 @@ interface Report {
   readonly isJson?: boolean
 }
 
-const inBrief: Lines = (_, trial, hint) => [
-  ...inWords(trial),
+const inBrief: Lines = (server, trial, hint) => [
+  ...inWords(server, trial),
   ...(trial.crossing === undefined || trial.failure !== undefined ? [] : [trial.crossing]),
   ...(hint === undefined ? [] : [hint]),
 ]
 
-const inOneLine: Lines = (_, { failure, tools, revision = '' }) => [
-  failure === undefined ? `ready   ${counted(tools, 'tool')}, ${revision}` : `failed  ${failure}`,
+const inOneLine: Lines = ({ name }, { failure, needsLogin, tools, revision = '' }) => [
+  needsLogin
+    ? `login   ${loginWords(name)}`
+    : failure === undefined
+      ? `ready   ${counted(tools, 'tool')}, ${revision}`
+      : `failed  ${failure}`,
 ]
 
 /** A token of a model is about four bytes of a tool's definition. */
@@ -114,7 +118,7 @@ const inDetail: Lines = (server, trial, hint) => {
   const tokens = Math.round(trial.toolBytes / TOKEN_BYTES)
   const cost = trial.tools === 0 ? [] : [`its tools cost a model about ${tokens} tokens (an estimate)`]
   const mends = [...(hint === undefined ? [] : [hint]), ...mendsOf(server, trial)]
-  return [...inWords(trial), ...cost, ...trial.warnings, ...mends]
+  return [...inWords(server, trial), ...cost, ...trial.warnings, ...mends]
 }
 
 /** One sentence for each failure that has a usual cause. */
@@ -127,7 +131,7 @@ function mendsOf(server: ServerConfig, { failure = '', warnings, lastWords }: Tr
     return [`set it where the proxy starts, or write a default: \${${variable}:-value}`]
   if (warnings.some((warning) => warning.startsWith('stdout has a line')))
     return ['a server writes its log to stderr: look for its option for quiet output; the line is skipped']
-  if (kind === 'http' && /\b401\b/.test(failure) && !failure.includes('mcps-proxy login'))
+  if (kind === 'http' && /\b401\b/.test(failure))
     return [`it wants a login: set "headers": { "Authorization": "Bearer …" } of '${name}'`]
   if (kind === 'http' && /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|cannot be reached/.test(failure))
     return [`nothing answers there: check "url" of '${name}', and that the server runs`]
@@ -157,11 +161,12 @@ function sandboxMends(words: readonly string[], warnings: readonly string[]): st
 
 /** One JSON object a line. */
 const inJson: Lines = (server, trial, hint) => {
-  const { failure, revision, ms, tools, toolBytes, lastWords, warnings } = trial
+  const { failure, needsLogin, revision, ms, tools, toolBytes, lastWords, warnings } = trial
   const mends = [...(hint === undefined ? [] : [hint]), ...mendsOf(server, trial)]
   const facts = {
     ok: failure === undefined,
     failure,
+    needsLogin,
     revision,
     ms,
     tools,
@@ -216,8 +221,16 @@ function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
   )
 }
 
+function loginWords(name: string): string {
+  return `it needs a login; run: mcps-proxy login ${name}`
+}
+
 /** Why a server failed is often only on its stderr. */
-function inWords({ failure, revision, evidence, tools, ms, lastWords }: Trial): string[] {
+function inWords(
+  { name }: ServerConfig,
+  { failure, needsLogin, revision, evidence, tools, ms, lastWords }: Trial,
+): string[] {
+  if (needsLogin) return [loginWords(name)]
   if (failure !== undefined)
     return [
       `failed after ${ms} ms: ${failure}`,

@@ -146,7 +146,7 @@ function serverLine(server: RawValue, width: number, paint: Paint): string {
     pid === undefined ? undefined : `pid ${pid}`,
     server.string('error'),
   ].filter((fact) => fact !== undefined)
-  const state = (server.string('status') ?? '?').padEnd('connecting'.length)
+  const state = (server.string('status') ?? '?').padEnd('login-required'.length)
   return `  ${paint('service', name)}${' '.repeat(width - name.length)}  ${state}  ${escapeText(facts.join(', '))}`
 }
 

@@ -3,7 +3,7 @@
 import type { ServedProxy } from '../proxy/listener.js'
 import type { SessionProcess, SessionStatus } from '../proxy/routing/session-status.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
-import type { UpstreamState, UpstreamStatus } from '../upstream/contracts/upstream.js'
+import type { ShownState, UpstreamStatus } from '../upstream/contracts/upstream.js'
 
 /** More would make the page long; their number is shown in any case. */
 const SESSIONS_SHOWN_MAX = 100
@@ -13,7 +13,7 @@ export interface ServerStatus {
   readonly id: string
   readonly name: string
   readonly type: string
-  readonly status: UpstreamState
+  readonly status: ShownState
   readonly toolCount: number
   readonly error?: string
   /** When it was last ready to be called, as in RFC 3339. */

@@ -52,6 +52,8 @@ export type TransportErrorCode =
   | 'TRANSPORT_TAP'
   /** The other end refuses our credentials. */
   | 'TRANSPORT_AUTH'
+  /** It wants a login, which a person has to make. */
+  | 'TRANSPORT_LOGIN'
   /** It answered with something that is no answer. */
   | 'TRANSPORT_ANSWER'
   | 'TRANSPORT_TIMEOUT'

@@ -1,10 +1,11 @@
 // The login of one remote server, as its requests carry it.
 //
-// A login is made by `mcps-proxy login`, in another process; its file is looked at until it is there. An access token is renewed
-// before it ends, by one process for all.
+// Another process makes the login and may end it, so its file is looked at again. An access token is renewed before it ends, by
+// one process for all.
 
 import { TransportError } from '../jsonrpc/errors.js'
-import type { LogLevel } from '../runtime/runtime.js'
+import type { LogLevel, Timer } from '../runtime/runtime.js'
+import { errorText } from '../text/error-text.js'
 import type {
   Credential,
   CredentialRefusal,
@@ -12,11 +13,11 @@ import type {
   HttpCredentials,
   UnprovenRequest,
 } from '../transports/http-client/credentials.js'
-import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { bearerChallenge, scopesIn } from './challenges.js'
 import { LoginError } from './login-error.js'
 import { type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
-import { type Login, LoginStore } from './login-store.js'
+import type { Login, LoginStore } from './login-store.js'
+import { LoginWatch } from './login-watch.js'
 import { TokenRequests } from './token-requests.js'
 
 /** A token is not used any more this long before its end. */
@@ -24,6 +25,9 @@ const MARGIN_MS = 10_000
 
 /** A renewal that failed is not tried again for so long, while the token is good. */
 const RENEW_AGAIN_MS = 30_000
+
+/** A login that is in use is looked at again after so long: it may have ended, or be another one. */
+const LOOK_AGAIN_MS = 1000
 
 /** A person may copy the command that names it into a shell, and the server has chosen it. */
 const plainScope = /^[\w.:/*@+-]+$/
@@ -42,9 +46,13 @@ export class LoginCredentials implements HttpCredentials {
   readonly #runtime: LoginRuntime
   readonly #store: LoginStore
   readonly #tell: (level: LogLevel, message: string) => void
+  readonly #watch: LoginWatch
   #held: Held | undefined
-  /** Whether the file is to be looked at. */
-  #isUnsure = true
+  /** The version of the file that was looked at last. */
+  #version: string | undefined
+  #lookedAt = Number.NEGATIVE_INFINITY
+  /** Whether the server wants a login and there is none. */
+  #isNeeded = false
   #renewing: Promise<Credential | undefined> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
 
@@ -52,22 +60,28 @@ export class LoginCredentials implements HttpCredentials {
   constructor(
     name: string,
     url: string,
-    { folder }: LoginSettings,
+    store: LoginStore,
     runtime: LoginRuntime,
     tell: (level: LogLevel, message: string) => void,
   ) {
     this.#name = name
     this.#url = url
     this.#runtime = runtime
-    this.#store = new LoginStore(folder, runtime)
+    this.#store = store
     this.#tell = tell
+    this.#watch = new LoginWatch(() => store.versionOf(url) !== this.#version, runtime)
+  }
+
+  /** Calls `wake` when a login was made or has ended since the server was last asked. */
+  onChange(wake: () => void): Timer {
+    return this.#watch.next(wake)
   }
 
   credential({ url }: UnprovenRequest): Credential | undefined | Promise<Credential | undefined> {
     try {
-      if (this.#isUnsure) this.#look()
+      this.#lookIfChanged()
     } catch (error) {
-      return Promise.reject(authError(messageOf(error)))
+      return Promise.reject(authError(errorText(error)))
     }
     const held = this.#held
     if (held === undefined) return undefined
@@ -78,7 +92,7 @@ export class LoginCredentials implements HttpCredentials {
     if (now >= held.renewAt && now >= this.#failedAt + RENEW_AGAIN_MS)
       this.#renew(held).catch((error: unknown) => {
         this.#failedAt = now
-        this.#tell('warn', `its access token cannot be renewed yet: ${messageOf(error)}`)
+        this.#tell('warn', `its access token cannot be renewed yet: ${errorText(error)}`)
       })
     return held.credential
   }
@@ -101,19 +115,34 @@ export class LoginCredentials implements HttpCredentials {
       if (this.#held.credential.secret !== sent?.secret) return 'again'
       return (await this.#renew(this.#held)) === undefined ? this.#needed() : 'again'
     } catch (error) {
-      return error instanceof TransportError ? error : authError(messageOf(error))
+      return error instanceof TransportError ? error : authError(errorText(error))
     }
   }
 
   #needed(): TransportError {
-    this.#isUnsure = true
-    return authError(`'${this.#name}' needs a login; run: mcps-proxy login ${this.#name}`)
+    this.#isNeeded = true
+    const why = `Authentication failed: '${this.#name}' needs a login; run: mcps-proxy login ${this.#name}`
+    return new TransportError('TRANSPORT_LOGIN', why)
   }
 
+  /** A server that wants no login is not looked for again. */
+  #lookIfChanged(): void {
+    const isFirst = this.#lookedAt === Number.NEGATIVE_INFINITY
+    const isOld = this.#held !== undefined && this.#runtime.now() - this.#lookedAt >= LOOK_AGAIN_MS
+    if (!isFirst && !isOld && !this.#isNeeded) return
+    if (isFirst || this.#store.versionOf(this.#url) !== this.#version) this.#look()
+    else this.#lookedAt = this.#runtime.now()
+  }
+
+  /** @throws LoginError, and then it is looked at again */
   #look(): void {
+    this.#lookedAt = Number.NEGATIVE_INFINITY
+    const version = this.#store.versionOf(this.#url)
     const login = this.#store.read(this.#url)
-    this.#isUnsure = login === undefined
+    this.#version = version
+    this.#lookedAt = this.#runtime.now()
     this.#held = login && heldOf(login)
+    if (login !== undefined) this.#isNeeded = false
   }
 
   /** Undefined where only a new login helps. Rejects with TransportError. */
@@ -122,7 +151,7 @@ export class LoginCredentials implements HttpCredentials {
       .alone(this.#url, () => this.#renewAlone(held))
       .catch((error: unknown) => {
         if (error instanceof TransportError) throw error
-        throw new TransportError('TRANSPORT_TOKEN', `no token: ${messageOf(error)}`)
+        throw new TransportError('TRANSPORT_TOKEN', `no token: ${errorText(error)}`)
       })
       .finally(() => {
         this.#renewing = undefined
@@ -164,8 +193,8 @@ export class LoginCredentials implements HttpCredentials {
   /** The login is over. Nothing else removes one. */
   #ended(login: Login, why: string): undefined {
     this.#store.remove(login.url)
-    this.#held = undefined
-    this.#isUnsure = true
+    this.#look()
+    this.#isNeeded = true
     this.#tell('warn', `its login is over: ${why}; run: mcps-proxy login ${this.#name}`)
   }
 }
@@ -183,8 +212,4 @@ function heldOf(login: Login): Held {
 
 function authError(why: string): TransportError {
   return new TransportError('TRANSPORT_AUTH', `Authentication failed: ${why}`)
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

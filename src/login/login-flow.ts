@@ -14,10 +14,10 @@ import { type LoginPlace, findLogin, textsIn } from './metadata.js'
 import { type LoginClient, TokenRequests } from './token-requests.js'
 
 /** The server that wants a login. */
-export interface LoginTarget extends LoginSettings {
+export interface LoginTarget extends Partial<Omit<LoginSettings, 'folder'>> {
   readonly url: string
   /** Scopes to ask for in addition. */
-  readonly moreScopes: string | undefined
+  readonly moreScopes?: string | undefined
 }
 
 /** The person who logs in. */
@@ -45,7 +45,8 @@ export async function logIn(
   const url = new URL(target.url)
   const http = loginHttp(runtime, isLoopbackHost(url.hostname))
   const challenge = await wantedLogin(url, http)
-  const place = await findLogin(url, challenge, http, target)
+  const { issuer, metadataUrl } = target
+  const place = await findLogin(url, challenge, http, { issuer, metadataUrl })
   const requests = await TokenRequests.of(place.server, http)
   const port =
     target.callbackPort ??

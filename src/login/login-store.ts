@@ -64,6 +64,12 @@ export class LoginStore {
     return this.#readFile(this.#pathOf(url))
   }
 
+  /** Another text after every change of the login; undefined where there is none. */
+  versionOf(url: string): string | undefined {
+    const stats = statSync(this.#pathOf(url), { throwIfNoEntry: false })
+    return stats && `${stats.ino} ${stats.mtimeMs} ${stats.ctimeMs} ${stats.size}`
+  }
+
   all(): Login[] {
     try {
       const names = readdirSync(this.#folder).filter((name) => name.endsWith('.json'))

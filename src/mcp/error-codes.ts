@@ -45,6 +45,7 @@ export type FailureReason =
   | 'invalid-answer'
   | 'input-required'
   | 'unauthorized'
+  | 'login-required'
   | 'http-status'
   | 'shutting-down'
 

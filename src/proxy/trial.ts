@@ -18,6 +18,8 @@ import { within } from '../runtime/deadline.js'
 export interface Trial {
   /** Undefined when it works. */
   readonly failure: string | undefined
+  /** Whether it has failed for want of a login. */
+  readonly needsLogin: boolean
   /** Undefined where it was never agreed on. */
   readonly revision: UpstreamStatus['revision']
   readonly evidence: UpstreamStatus['evidence']
@@ -79,7 +81,8 @@ export async function tryServer(
   const tried = async (): Promise<void> => {
     // Lists that are kept would be answered before the server has started.
     await settled.promise
-    if (proxy.status()[0]?.state !== 'error')
+    const { state } = proxy.status()[0] ?? {}
+    if (state !== 'error' && state !== 'login-required')
       toolBytes = await listed((connection) => proxy.attach(connection))
   }
   try {
@@ -88,8 +91,9 @@ export async function tryServer(
     const failure = status?.state === 'connected' ? undefined : (status?.error ?? lastFailure)
     const { revision, evidence, crossing, tools = 0 }: Partial<UpstreamStatus> = status ?? {}
     const ms = Math.round(runtime.now() - startedAt)
+    const needsLogin = status?.state === 'login-required'
     const said = { lastWords: lastWords.lines, warnings: [...warnings] }
-    return { failure, revision, evidence, crossing, tools, toolBytes, ms, ...said }
+    return { failure, needsLogin, revision, evidence, crossing, tools, toolBytes, ms, ...said }
   } finally {
     await proxy.close(0)
   }

@@ -18,7 +18,7 @@ interface Place {
   readonly server: AuthorizationServer
   readonly store: LoginStore
   readonly runtime: ReturnType<typeof realRuntime>
-  readonly settings: LoginSettings
+  readonly settings: Pick<LoginSettings, 'folder'>
 }
 
 async function place(t: TestContext, options: AuthorizationOptions = {}): Promise<Place> {
@@ -30,35 +30,19 @@ async function place(t: TestContext, options: AuthorizationOptions = {}): Promis
     await runtime.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const settings = {
-    folder: join(folder, 'auth'),
-    clientId: undefined,
-    clientSecret: undefined,
-    scope: undefined,
-    issuer: undefined,
-    metadataUrl: undefined,
-    resource: undefined,
-    callbackPort: undefined,
-  }
+  const settings = { folder: join(folder, 'auth') }
   return { server, runtime, settings, store: new LoginStore(settings.folder, runtime) }
 }
 
 function login(
-  { server, store, runtime, settings }: Place,
+  { server, store, runtime }: Place,
   more: Partial<LoginSettings> & { readonly moreScopes?: string } = {},
 ): Promise<Login> {
-  const target = { ...settings, url: server.url, moreScopes: undefined, ...more }
-  return logIn(target, store, runtime, { show: async (page) => void browse(page) })
+  return logIn({ url: server.url, ...more }, store, runtime, { show: async (page) => void browse(page) })
 }
 
-function credentials({ server, settings, runtime }: Place, log: string[] = []): LoginCredentials {
-  return new LoginCredentials(
-    'guarded',
-    server.url,
-    settings,
-    runtime,
-    (_, message) => void log.push(message),
-  )
+function credentials({ server, store, runtime }: Place, log: string[] = []): LoginCredentials {
+  return new LoginCredentials('guarded', server.url, store, runtime, (_, message) => void log.push(message))
 }
 
 async function secretOf(of: LoginCredentials, { server }: Place): Promise<string | undefined> {
@@ -145,7 +129,7 @@ describe('a login', () => {
 
   test('answers nobody but the page that it waits for', async (t) => {
     const at = await place(t)
-    const target = { ...at.settings, url: at.server.url, moreScopes: undefined }
+    const target = { url: at.server.url }
     const seen: number[] = []
     await logIn(target, at.store, at.runtime, {
       show: async (page, address) => {
@@ -173,8 +157,34 @@ describe('the credentials of a server with a login', () => {
     )
     // A server that wants something else than a login is told of in its own words.
     assert.equal(await own.refused(undefined, { status: 401, challenges: ['Basic realm="x"'] }), undefined)
+    assert.equal(verdict.code, 'TRANSPORT_LOGIN')
     const { accessToken } = await login(at)
     assert.equal(await secretOf(own, at), accessToken)
+  })
+
+  test('look at nothing while the server wants no login, and leave one that has ended elsewhere', async (t) => {
+    const at = await place(t)
+    let looks = 0
+    const counting = new (class extends LoginStore {
+      override versionOf(url: string): string | undefined {
+        looks++
+        return super.versionOf(url)
+      }
+    })(at.settings.folder, at.runtime)
+    let now = 0
+    const runtime = { ...at.runtime, now: () => now }
+    const own = credentials({ ...at, store: counting, runtime })
+    for (let time = 0; time < 5; time++) assert.equal(await secretOf(own, at), undefined)
+    assert.equal(looks, 1)
+    await own.refused(undefined, unauthorized)
+    const { accessToken } = await login(at)
+    assert.equal(await secretOf(own, at), accessToken)
+    looks = 0
+    for (let time = 0; time < 5; time++) assert.equal(await secretOf(own, at), accessToken)
+    assert.equal(looks, 0)
+    at.store.remove(at.server.url)
+    now = 1000
+    assert.equal(await secretOf(own, at), undefined)
   })
 
   test('are renewed once for all processes; no refresh token is used twice', async (t) => {

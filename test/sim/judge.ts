@@ -1,7 +1,7 @@
 // The end of a run: nothing is broken any more, so everything must come to rest,
 // work again, and leave nothing behind once it is closed.
 
-import type { UpstreamState } from '../../src/upstream/contracts/upstream.js'
+import type { ShownState } from '../../src/upstream/contracts/upstream.js'
 import { lastNews } from './last-news.js'
 import { call } from './perform.js'
 import type { SimClient } from './client.js'
@@ -104,7 +104,7 @@ function recover(world: World): void {
 }
 
 /** It has a process for every client that calls it, and none is there or has called. */
-function isUnused({ host }: World, name: string, state: UpstreamState): boolean {
+function isUnused({ host }: World, name: string, state: ShownState): boolean {
   const server = host.servers.find(({ facts }) => facts.plan.name === name)
   if (server?.facts.plan.isolation !== 'session') return false
   const isAtRest = state === 'disconnected' && !server.brains.some(({ isUp }) => isUp)

@@ -29,8 +29,10 @@ export class UpstreamError extends Error {
 
   /** The error as a client sees it. */
   get body(): ErrorBody {
-    if (this.reason === 'unauthorized') return authenticationFailed(this.service, this.message, this.details)
-    return upstreamFailed(this.service, this.reason, this.message, this.details)
+    const { details, message, reason, service } = this
+    if (reason === 'unauthorized') return authenticationFailed(service, message, details)
+    if (reason === 'login-required') return authenticationFailed(service, message, { reason, ...details })
+    return upstreamFailed(service, reason, message, details)
   }
 }
 
@@ -55,6 +57,7 @@ const reasons: Readonly<Record<TransportErrorCode, FailureReason>> = {
   TRANSPORT_IO: 'closed',
   TRANSPORT_TAP: 'closed',
   TRANSPORT_AUTH: 'unauthorized',
+  TRANSPORT_LOGIN: 'login-required',
   TRANSPORT_ANSWER: 'invalid-answer',
   TRANSPORT_TIMEOUT: 'timeout',
   TRANSPORT_UNREACHABLE: 'unavailable',
@@ -66,8 +69,13 @@ const reasons: Readonly<Record<TransportErrorCode, FailureReason>> = {
 /** A message that did not get through; a refusal of credentials is a whole sentence already. */
 export function fromTransport(service: string, error: TransportError): UpstreamError {
   const reason = reasons[error.code]
-  const message = reason === 'unauthorized' ? error.message : `'${service}': ${error.message}`
+  const message = isAboutCredentials(reason) ? error.message : `'${service}': ${error.message}`
   return new UpstreamError(service, reason, message, { cause: error, details: error.details })
+}
+
+/** Whether a person has to do something about the credentials, so that another try gets nowhere. */
+export function isAboutCredentials(reason: FailureReason | undefined): boolean {
+  return reason === 'unauthorized' || reason === 'login-required'
 }
 
 /** Any failure to reach a server, as the error that names the server. */

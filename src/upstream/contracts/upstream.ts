@@ -14,6 +14,9 @@ import type { ServerConfig } from './server-config.js'
 
 export type UpstreamState = 'connected' | 'starting' | 'disconnected' | 'error'
 
+/** `login-required` is an error that a person ends by a login. */
+export type ShownState = UpstreamState | 'login-required'
+
 /** The description of the bundled sandbox. */
 export interface ServerAbout {
   readonly runtime: string
@@ -40,7 +43,7 @@ export interface ServerGauges {
 export interface UpstreamStatus {
   readonly name: string
   readonly kind: string
-  readonly state: UpstreamState
+  readonly state: ShownState
   readonly error: string | undefined
   /** When it was last ready to be called, in milliseconds since 1970; undefined when it never was. */
   readonly connectedAtMs: number | undefined

@@ -9,7 +9,7 @@ import type { RemoteWays } from '../../transports/http-client/remote-connection.
 import { HttpClientConnection } from '../../transports/http-client/http-client.js'
 import { HttpAgent } from '../../transports/http-client/agent.js'
 import { LazyValue } from '../../runtime/lazy.js'
-import type { Connect, LogLevel, Runtime } from '../../runtime/runtime.js'
+import type { Connect, LogLevel, Runtime, Timer } from '../../runtime/runtime.js'
 import { connectorFor } from '../../transports/http-client/connect.js'
 import type { HttpCredentials } from '../../transports/http-client/credentials.js'
 import { loginSecrets } from '../../transports/http-client/address.js'
@@ -24,6 +24,7 @@ import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js
 import { HttpSession } from '../../transports/http-client/session.js'
 import { SseClientConnection } from '../../transports/http-client/http-sse.js'
 import { LoginCredentials } from '../../login/login-credentials.js'
+import { LoginStore } from '../../login/login-store.js'
 import { credentialsRefusal, isAboutCredentials } from '../auth/refusal-words.js'
 import { googleAuthOf } from '../auth/google-auth.js'
 import type { FetchIdToken } from '../auth/google-id-token.js'
@@ -50,6 +51,7 @@ interface WayThere {
 export class HttpDialer {
   readonly #target: HttpTarget
   readonly #agent: HttpAgent
+  readonly #login: LoginCredentials | undefined
   /** The server speaks HTTP+SSE: because the configuration says so, or because it was found out. */
   readonly #isSaidOlder: boolean
   #isOlder: boolean
@@ -87,12 +89,13 @@ export class HttpDialer {
     this.#isOlder = this.#isSaidOlder
     const limits = limitsFor(config, own)
     const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
+    this.#login = loginFor(config, runtime, tell)
     this.#target = {
       url,
       via,
       headers: config.headers,
       discretion,
-      credentials: credentialsFor(config, runtime, tell),
+      credentials: this.#login ?? googleCredentialsFor(config, runtime, tell),
       retries: config.retries,
       retryDelayMs: config.retryDelayMs,
       onUnreachable: known.onUnreachable,
@@ -124,6 +127,11 @@ export class HttpDialer {
         this.#isOlder = true
       },
     }
+  }
+
+  /** Calls `wake` when a login to the server was made or has ended; undefined where it gets none. */
+  onLogin(wake: () => void): Timer | undefined {
+    return this.#login?.onChange(wake)
   }
 
   #older(): Connection {
@@ -176,14 +184,20 @@ function limitsFor(
   }
 }
 
+function loginFor(
+  { name, url, login }: HttpServerConfig,
+  runtime: Runtime,
+  tell: (level: LogLevel, message: string) => void,
+): LoginCredentials | undefined {
+  return login && new LoginCredentials(name, url, new LoginStore(login.folder, runtime), runtime, tell)
+}
+
 /** Tokens leave the header `Authorization` to the configuration where that has one. */
-function credentialsFor(
+function googleCredentialsFor(
   config: HttpServerConfig,
   runtime: Runtime,
   tell: (level: LogLevel, message: string) => void,
 ): HttpCredentials | undefined {
-  const { name: server, url, login } = config
-  if (login !== undefined) return new LoginCredentials(server, url, login, runtime, tell)
   const auth = googleAuthOf(config)
   if (auth === undefined) return undefined
   const hasOwn = Object.keys(config.headers).some((name) => name.toLowerCase() === 'authorization')

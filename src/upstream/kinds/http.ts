@@ -5,6 +5,7 @@
 // not pay for it.
 
 import { LazyValue } from '../../runtime/lazy.js'
+import type { Timer } from '../../runtime/runtime.js'
 import { Redactor } from '../../text/redactor.js'
 import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
 import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
@@ -27,8 +28,22 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstrea
     })
     return new HttpDialed(config.name, new RemoteConnection(dialer.get().then((made) => made.ways())))
   }
+  const onLogin = (wake: () => void): Timer => {
+    let watch: Timer | undefined
+    let isOver = false
+    void dialer?.get().then((made) => {
+      if (!isOver) watch = made.onLogin(wake)
+    })
+    return {
+      cancel: () => {
+        isOver = true
+        watch?.cancel()
+      },
+    }
+  }
   const behaviour = {
     dial,
+    onLogin,
     discretion,
     isolation: 'auto',
     concurrency: around.limits.remoteConcurrency,

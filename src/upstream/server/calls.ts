@@ -430,6 +430,7 @@ function mayStillRun({ code, details }: TransportError): boolean {
     case 'TRANSPORT_TAP':
     case 'TRANSPORT_ANSWER':
     case 'TRANSPORT_AUTH':
+    case 'TRANSPORT_LOGIN':
     case 'TRANSPORT_UNREACHABLE':
     case 'TRANSPORT_SESSION':
     case 'TRANSPORT_TOKEN':

@@ -5,7 +5,7 @@ import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
 import type { Redactor } from '../../text/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
-import type { LogSink, Runtime } from '../../runtime/runtime.js'
+import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import type { KeptServers } from '../contracts/kept.js'
 import type { Dialer } from './dialer.js'
 import type { KeptLists } from './kept-view.js'
@@ -73,6 +73,8 @@ export interface ServerKind {
   readonly mirrors: boolean
   /** For how long it is taken to speak what it was found to speak. */
   readonly eraMs: number
+  /** Calls `wake` when a login to the server was made or has ended, until that is cancelled; absent where there are no logins. */
+  readonly onLogin?: (wake: () => void) => Timer
   /** The sandbox's description of itself; undefined before it runs. */
   readonly about?: () => ServerAbout | undefined
 }

@@ -7,6 +7,7 @@ import type { LogRecord, Runtime, Timer } from '../../runtime/runtime.js'
 import {
   asUpstreamError,
   thatServer,
+  isAboutCredentials,
   type UpstreamError,
   type UpstreamError as Failure,
 } from '../contracts/errors.js'
@@ -72,6 +73,8 @@ export class Restarts {
   #trial: Trial | undefined
   /** Starts after a crash. */
   count = 0
+  /** The login that the server lacks has been logged. */
+  isLoginLogged = false
 
   /** `wasWell` says that the server came up in an earlier run of the proxy. */
   constructor(
@@ -120,10 +123,12 @@ export class Restarts {
           this.isProven = true
           this.isBroken = false
         }
+        this.isLoginLogged = false
         over(undefined)
       },
       failed: (failure) => {
-        if (failure !== undefined) this.crashed(startedAt, failure)
+        if (failure?.reason === 'login-required') this.isProven = false
+        else if (failure !== undefined) this.crashed(startedAt, failure)
         over(failure)
       },
     }
@@ -202,7 +207,7 @@ type State =
       readonly readyAt: number
     }
   | Attempt
-  /** It starts when `timer` runs out, where there is one, or for a call. */
+  /** It starts when `timer` runs out or a login is there, where it waits for that, or for a call. */
   | { readonly kind: 'waiting'; readonly timer: Timer | undefined }
 
 /** Opens connections, one at a time. */
@@ -274,6 +279,7 @@ export class Supervisor {
     if (state.kind !== 'ready' || state.connection !== connection) return
     this.#failure = connection.failure
     if (connection.isSpent) return this.#renew(connection)
+    if (connection.failure.reason === 'login-required') return this.#awaitLogin(connection.failure)
     this.#log('error', connection.failure.message)
     this.#context.restarts.wasUp(state.readyAt)
     this.#crashed(this.#context.restarts.crashed(state.startedAt, connection.failure))
@@ -457,11 +463,13 @@ export class Supervisor {
   /** The attempt has failed: by itself, with the start of another process, or since there was no room. */
   #ended(attempt: Attempt, start: Start | undefined, failure: Failure): void {
     const isOver = this.#state !== attempt
-    const isCrash = !isOver && start !== undefined && failure.reason !== 'overloaded'
+    const isTried = !isOver && start !== undefined && failure.reason !== 'overloaded'
+    const isCrash = isTried && failure.reason !== 'login-required'
     const wasBroken = this.#context.restarts.isBroken
-    start?.failed(isCrash ? failure : undefined)
+    start?.failed(isTried ? failure : undefined)
     if (isOver) return
     this.#failure = failure
+    if (failure.reason === 'login-required') return this.#awaitLogin(failure)
     if (isCrash || failure.reason === 'overloaded') this.#log('error', failure.message)
     if (failure.reason === 'overloaded') this.#refused()
     else this.#crashed(isCrash && (!wasBroken || attempt.isProbe) && this.#context.restarts.isBroken)
@@ -476,6 +484,15 @@ export class Supervisor {
       this.#log('error', `it keeps crashing: left alone for ${seconds} s`)
     }
     this.#wait(restart ? restarts.waitMs : undefined)
+  }
+
+  /** A person has to log in: the server has not crashed, and is tried again when there is a login. */
+  #awaitLogin({ message }: Failure): void {
+    const { onLogin, restarts } = this.#context
+    if (!restarts.isLoginLogged) this.#log('warn', message)
+    restarts.isLoginLogged = true
+    const timer = this.#starter.isWanted ? onLogin?.(() => this.#retry()) : undefined
+    this.#to({ kind: 'waiting', timer })
   }
 
   /** There is no room for another process: the server has not failed, and is tried again less and less often. */
@@ -505,7 +522,7 @@ export class Supervisor {
 
   #down(reason: FailureReason, what: string): Failure {
     const failure = this.#failure ?? this.#context.restarts.failure
-    if (failure?.reason === 'unauthorized') return failure
+    if (failure !== undefined && isAboutCredentials(failure.reason)) return failure
     const why = failure === undefined ? '' : `: ${failure.message}`
     return thatServer(this.#context.service, reason, `${what}${why}`)
   }

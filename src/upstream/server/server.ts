@@ -25,7 +25,7 @@ import type {
   ServerGauges,
   ServerView,
   Upstream,
-  UpstreamState,
+  ShownState,
   UpstreamStatus,
 } from '../contracts/upstream.js'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -206,7 +206,8 @@ export class Server implements Upstream {
   }
 
   /** Nothing runs before a client wants something of it. */
-  #stateOf(lane: ServerLane | undefined): UpstreamState {
+  #stateOf(lane: ServerLane | undefined): ShownState {
+    if (lane?.state === 'error' && lane.failure?.reason === 'login-required') return 'login-required'
     return lane?.state ?? 'disconnected'
   }
 

@@ -5,7 +5,7 @@ import type { Call, ClientPort } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { LazyPromise } from '../../runtime/lazy.js'
 import type { Timer } from '../../runtime/runtime.js'
-import type { UpstreamError } from '../contracts/errors.js'
+import { type UpstreamError, isAboutCredentials } from '../contracts/errors.js'
 import type { UpstreamState } from '../contracts/upstream.js'
 import type { Inbox } from './inbox.js'
 import type { ServerContext } from './context.js'
@@ -260,7 +260,7 @@ export class Workers {
 
   /** Whether the last process has been there, and may be there again with the same credentials. */
   get #wasUp(): boolean {
-    return this.#inbox.facts !== undefined && this.failure?.reason !== 'unauthorized'
+    return this.#inbox.facts !== undefined && !isAboutCredentials(this.failure?.reason)
   }
 
   /** A call that waits for a process whose client is away goes to one that has become free. */
