@@ -45,7 +45,8 @@ const rooms = table(`
   proxy/input            | jsonrpc mcp runtime
   proxy/clients          | jsonrpc mcp runtime text proxy/input proxy/routing | events limits upstream/
   secrets                | config real-runtime runtime text
-  proxy                  | jsonrpc mcp runtime text config events kept limits real-runtime secrets transports/ upstream/ version proxy/
+  policy                 | jsonrpc mcp runtime text proxy/routing
+  proxy                  | jsonrpc mcp runtime text config events kept limits policy real-runtime secrets transports/ upstream/ version proxy/
   gateway                | jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli

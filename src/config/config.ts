@@ -28,6 +28,7 @@ import {
 } from './fields.js'
 import { findConfigFile, homeOf } from './file.js'
 import { readSchemas } from './formats.js'
+import { readLimits } from './policy.js'
 import { readProfiles } from './profiles.js'
 import { type FrontDefaults, needsToken, readFront } from './front.js'
 import type { Repeated } from './json-syntax.js'
@@ -207,6 +208,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     logging: readLogging(root.section('logging'), context),
     schemas,
     profiles,
+    limits: readLimits(root, server),
     warnings: root.findings.warnings,
   }
   root.warnOfUnknownKeys()

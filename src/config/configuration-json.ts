@@ -24,6 +24,7 @@ import type {
   kindByType,
 } from './server-fields.js'
 import type { FilesystemValue, ProcessSandboxValue } from './process-sandbox.js'
+import type { LimitValues } from './policy.js'
 import type { ProfileToolValues, ProfileValues } from './profiles.js'
 import type { InputConfig } from './references.js'
 import type { SandboxValues, TemplateValues } from './sandbox-fields.js'
@@ -130,6 +131,7 @@ export type ConfigurationJson = Shape &
         })
       | undefined
     readonly profiles?: Readonly<Record<string, ProfileJson>> | undefined
+    readonly limits?: readonly KeysWith<LimitValues, 'perMinute'>[] | undefined
     readonly inputs?: readonly KeysWith<InputConfig, 'id' | 'type'>[] | undefined
     readonly cli?: { readonly stdio?: Keys<StdioValues> | undefined } | undefined
     /** A size may be text such as `10MB` too. */

@@ -37,6 +37,19 @@ export interface NamePatterns {
   readonly deny: readonly string[]
 }
 
+/** How often clients may call tools; `*` in a pattern stands for any characters. */
+export interface LimitConfig {
+  /** The principals that it is for; undefined is every client. */
+  readonly principal: string | undefined
+  /** Names of tools, as clients without a profile see them. */
+  readonly tools: readonly string[]
+  readonly perMinute: number
+  /** Calls that may come together, after a pause. */
+  readonly burst: number
+  /** Whether each tool is counted for itself. */
+  readonly each: boolean
+}
+
 /** Which web pages may call the HTTP front. */
 export interface CorsConfig {
   readonly enabled: boolean
@@ -99,6 +112,7 @@ export interface Configuration {
   readonly stdio: { readonly timeoutMs: number; readonly encoding: 'utf8'; readonly delimiter: '\n' }
   readonly schemas: ReadonlyMap<string, SchemaConfig>
   readonly profiles: ReadonlyMap<string, ProfileConfig>
+  readonly limits: readonly LimitConfig[]
   readonly logging: LoggingConfig
   /** How long the first lists wait for servers that are still starting. */
   readonly startupGraceMs: number

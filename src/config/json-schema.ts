@@ -18,6 +18,7 @@ import {
 import { protocolsOfSse } from './remote-server.js'
 import { schemaNamePattern, serverNamePattern } from './formats.js'
 import type { JsonSchema } from './kinds.js'
+import { limitFields, limitRules } from './policy.js'
 import { patternFields, profileFields, profileToolFields } from './profiles.js'
 import {
   ownTemplates,
@@ -112,6 +113,11 @@ function rootProperties(): JsonSchema {
       description: 'What some clients see of the servers, by names that stand in addresses.',
       propertyNames: { pattern: schemaNamePattern },
       additionalProperties: profileSchema(),
+    },
+    limits: {
+      type: 'array',
+      description: 'How often clients may call tools.',
+      items: section('One limit.', limitFields, {}, limitRules),
     },
     inputs: {
       type: 'array',

@@ -134,6 +134,16 @@ export function list(element: Kind<string>): Kind<readonly string[]> {
   }
 }
 
+/** A text, or a list of them. */
+export function oneOrMany(one: Kind<string>): Kind<string | readonly string[]> {
+  const many = list(one)
+  return {
+    wanted: 'a text or a list of texts',
+    schema: { anyOf: [one.schema, many.schema] },
+    read: (value, spot) => (Array.isArray(value) ? many.read(value, spot) : one.read(value, spot)),
+  }
+}
+
 /** The same, or `true` for everything. */
 export function orTrue<T>(kind: Kind<T>): Kind<T | true> {
   return {

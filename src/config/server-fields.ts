@@ -9,7 +9,7 @@ import type {
   ToolFilter,
 } from '../upstream/contracts/server-config.js'
 import { latestStateless } from '../mcp/revisions.js'
-import { type Kind, boolean, choice, delayMsMax, integer, list, map, orFalse, text } from './kinds.js'
+import { boolean, choice, delayMsMax, integer, list, map, oneOrMany, orFalse, text } from './kinds.js'
 import { type FieldsOf, type Rules, field, object, optional } from './section.js'
 
 /** Waits between attempts: an hour is already longer than a person waits. */
@@ -170,17 +170,8 @@ const otherLoginFields: FieldsOf<OtherLoginValues> = {
   clientId: authFields.clientId,
   clientSecret: authFields.clientSecret,
   callbackPort: authFields.callbackPort,
-  scopes: optional(textOrTexts(), 'The scopes to ask for, as a text or a list.'),
+  scopes: optional(oneOrMany(text()), 'The scopes to ask for, as a text or a list.'),
   authServerMetadataUrl: optional(text(), 'The address of the metadata of the authorization server.'),
-}
-
-function textOrTexts(): Kind<string | readonly string[]> {
-  const [one, many] = [text(), list(text())]
-  return {
-    wanted: 'a text or a list of texts',
-    schema: { anyOf: [one.schema, many.schema] },
-    read: (value, spot) => (Array.isArray(value) ? many.read(value, spot) : one.read(value, spot)),
-  }
 }
 
 const headerName = {

@@ -84,6 +84,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     // No server is started for a front that cannot be had. No request arrives before the proxies exist, since they are
     // made in the same turn of the event loop.
     refuseGateway(config, options)
+    await common.policies.change(config)
     const isReady = options.beforeListening?.(common.events)
     if (isReady !== undefined) await Promise.all([proxies.change(config), isReady])
     serving = await listen(config, options, common, proxies.served(config))
@@ -111,6 +112,7 @@ function gatewayOf(
     if (isClosing)
       return common.log({ level: 'warn', message: 'a changed configuration is ignored: closing' })
     warnOfFixed(config, next, options, common.log)
+    await common.policies.change(next)
     const changed = proxies.change(next)
     serving.change(proxies.served(next), rulesOf(next, options))
     await changed

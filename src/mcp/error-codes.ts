@@ -49,6 +49,9 @@ export type FailureReason =
   | 'http-status'
   | 'shutting-down'
 
+/** Why the policy of the configuration refuses a call; the value of `data.reason` too. */
+const RATE_LIMITED = 'rate-limited'
+
 // The meaning of the numbers of others.
 
 /** Transports refuse with an error of the server's own or an invalid request; tools do not. */
@@ -269,6 +272,22 @@ export function clientGone(): ErrorBody {
 
 export function tooManyCalls(): ErrorBody {
   return failure(INTERNAL_ERROR, 'Too many requests in flight', { reason: 'overloaded' })
+}
+
+/** A principal calls a tool more often than its limit allows; `waitMs` is the time until the next call may come. */
+export function rateLimited(tool: string, waitMs: number): ErrorBody {
+  const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
+  const what = `'${tool}' is called too often; call it again in ${retryAfterSeconds} seconds`
+  return failure(INTERNAL_ERROR, what, { reason: RATE_LIMITED, retryAfterSeconds })
+}
+
+/** The seconds after which a call may come again that was refused by a limit; undefined for every other error. */
+export function retryAfterIn({ line, error }: ErrorFrame): number | undefined {
+  const data = membersAt(line, membersAt(line, error)?.span('data'))
+  const seconds = data?.span('retryAfterSeconds')
+  const isLimit = seconds !== undefined && data?.string('reason') === RATE_LIMITED
+  const value = isLimit ? numberIn(line, seconds) : Number.NaN
+  return Number.isInteger(value) && value > 0 ? value : undefined
 }
 
 /** Header fields of a request say something else than its message. */

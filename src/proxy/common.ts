@@ -9,6 +9,7 @@ import { type Limits, limits as defaultLimits } from '../limits.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { Unread } from './clients/flow.js'
+import { ConfiguredPolicy } from './configured-policy.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
@@ -23,6 +24,7 @@ export interface Common {
   readonly runtime: Runtime
   readonly log: LogSink
   readonly limits: ConfiguredLimits
+  readonly policies: ConfiguredPolicy
   readonly taps: Taps
   readonly admission: Admission
   readonly starts: StartTurns
@@ -47,6 +49,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     runtime,
     log,
     limits,
+    policies: new ConfiguredPolicy(runtime),
     taps: new Taps(tap, runtime, log),
     admission: new Admission(upstream.processesMax),
     starts: new StartTurns(runtime),

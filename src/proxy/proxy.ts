@@ -51,7 +51,9 @@ export async function createProxy(
   options: ProxyOptions = {},
 ): Promise<McpProxy> {
   const whole = await resolvedConfig(config, options.runtime)
-  return openProxy(whole, options, openCommon(whole, options))
+  const common = openCommon(whole, options)
+  await common.policies.change(whole)
+  return openProxy(whole, options, common)
 }
 
 /**
@@ -190,6 +192,7 @@ class PooledProxy implements McpProxy {
   #reach(client: RoutedClient): ClientRoutes {
     return this.#fleet.reach(client, {
       checks: this.#checks,
+      policy: this.#common.policies,
       runtime: this.#common.runtime,
       holdStarts: (answered) => this.#common.starts.holdUntil(answered),
       initializeGraceMs: this.#limits.initializeGraceMs,
@@ -244,7 +247,8 @@ class PooledProxy implements McpProxy {
   }
 
   async #change(config: Configuration): Promise<ServerChanges | undefined> {
-    const { log, limits, events } = this.#common
+    const { log, limits, events, policies } = this.#common
+    await policies.change(config)
     if (this.#isClosing) {
       log({ level: 'warn', message: 'a changed configuration is ignored: the proxy is closing' })
       return undefined

@@ -100,6 +100,7 @@ const full = {
       prefix: false,
     },
   },
+  limits: [{ principal: 'ci', tools: ['a__*', 'b__x'], perMinute: 60, burst: 5, each: true }],
   logging: { level: 'debug', file: '~/logs/p.log', maxSize: '2.5 MB', maxFiles: 3, console: false },
   startupGraceMs: 50,
   processesMax: 7,
@@ -127,6 +128,7 @@ describe('a configuration', () => {
       console: false,
     })
     assert.deepEqual([config.startupGraceMs, config.processesMax], [50, 7])
+    assert.deepEqual(config.limits, full.limits)
     assert.deepEqual(config.profiles.get('review'), {
       name: 'review',
       schema: 'default',
@@ -784,8 +786,35 @@ const bad: [string, unknown, RegExp][] = [
   ['maxSize is too small', { mcpServers: {}, logging: { maxSize: 10 } }, /^logging\.maxSize\|/],
   ['maxFiles is zero', { mcpServers: {}, logging: { maxFiles: 0 } }, /^logging\.maxFiles\|/],
   ['grace is negative', { mcpServers: {}, startupGraceMs: -1 }, /^startupGraceMs\|is -1/],
+  [
+    'a limit has no number',
+    { mcpServers: {}, limits: [{}] },
+    /^limits\[0\]\.perMinute\|is missing\|must be an int/,
+  ],
+  [
+    'a limit is for tools by another language of patterns',
+    { mcpServers: {}, limits: [{ tools: ['a', 'a__.*?'], perMinute: 1 }] },
+    /^limits\[0\]\.tools\[1\]\|is "a__\.\*\?"\|must be the name of a tool, in which "\*" stands/,
+  ],
   ['prefix is a number', { mcpServers: {}, prefix: 1 }, /^prefix\|is 1\|must be true or false$/],
 ]
+
+describe('a limit', () => {
+  test('is for every client and every tool, and lets as many calls come at once as in a minute', () => {
+    const { limits } = read({ mcpServers: {}, limits: [{ perMinute: 3 }] })
+    assert.deepEqual(limits, [{ principal: undefined, tools: ['*'], perMinute: 3, burst: 3, each: false }])
+  })
+
+  test('warns of a principal that may be a misspelled token, and of no other', () => {
+    const tokens = [{ name: 'deploy', sha256: hash }]
+    const limits = ['deploi', 'deploy', 'somebody', 'dep*'].map((principal) => ({ principal, perMinute: 1 }))
+    const { warnings } = read({ mcpServers: { server: one }, server: { tokens }, limits })
+    assert.deepEqual(
+      warnings.map(({ path, message }) => `${path} ${message}`),
+      ['limits[0].principal is "deploi", which is the name of no token; did you mean "deploy"?'],
+    )
+  })
+})
 
 describe('problems', () => {
   test('of a token for a profile that is not there', () => {

@@ -11,6 +11,7 @@ import { StreamableConnection } from '../../src/transports/http-server/connectio
 import { defaultHttpServerLimits } from '../../src/transports/http-server/limits.js'
 import { RequestHead } from '../../src/transports/http-server/request-head.js'
 import { HttpResponse, type ResponseWire } from '../../src/transports/http-server/response.js'
+import type { AnswerStatus } from '../../src/transports/http-server/exchange.js'
 import { Waits } from '../../src/runtime/waits.js'
 import { Recorder } from '../contracts/connection.js'
 import { headIn } from './support/sending.js'
@@ -88,6 +89,8 @@ interface Opened {
   readonly post: (id: number, response: HttpResponse) => void
 }
 
+const statusOf = (): AnswerStatus => ({ status: 200, fields: [] })
+
 /** The connection of clients without sessions; or that of one of them alone. */
 function opened(isShared: boolean): Opened {
   const clock = { now: () => 0, setTimer: () => ({ cancel: () => {} }) }
@@ -101,7 +104,7 @@ function opened(isShared: boolean): Opened {
     warn: () => {},
     failed: () => {},
   }
-  const life = isShared ? ({ kind: 'shared', statusOf: () => 200 } as const) : ({ kind: 'single' } as const)
+  const life = isShared ? ({ kind: 'shared', statusOf } as const) : ({ kind: 'single' } as const)
   const connection = new StreamableConnection(environment, new Waits(250, clock), life, () => {})
   const gaveUp: string[] = []
   const sink = Object.assign(new Recorder(), { gaveUp: (key: RequestId) => gaveUp.push(key) })

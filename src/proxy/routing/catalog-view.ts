@@ -8,6 +8,7 @@ import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
 import type { ListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
+import { publicName } from '../../mcp/names.js'
 import type { ServerConfig } from '../../upstream/contracts/server-config.js'
 
 /** How the tools and prompts of one server are shown. */
@@ -54,4 +55,11 @@ export const wholeCatalog: CatalogView = {
   },
   hasUri: () => true,
   callEdits: () => NO_EDITS,
+}
+
+/** The name that clients without a view see; of a resource, its URI. */
+export function usualName({ name, prefix, tools }: ServerConfig, kind: ListKind, own: string): string {
+  if (kind === 'resources' || kind === 'templates') return own
+  const shown = kind === 'tools' ? (tools.rename.get(own) ?? own) : own
+  return prefix ? publicName(name, shown) : shown
 }

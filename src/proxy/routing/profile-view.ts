@@ -7,10 +7,10 @@ import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
 import { type ListItem, readListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { publicName } from '../../mcp/names.js'
 import { argumentEdits, withoutParameters } from '../../mcp/set-arguments.js'
+import { matcherOf } from '../../text/name-patterns.js'
 import type { ServerConfig } from '../../upstream/contracts/server-config.js'
-import { type CatalogView, type Naming, wholeCatalog } from './catalog-view.js'
+import { type CatalogView, type Naming, usualName, wholeCatalog } from './catalog-view.js'
 
 /** Names by patterns, in which `*` stands for any characters. */
 interface NameRules {
@@ -164,13 +164,6 @@ class RuledView implements CatalogView {
   }
 }
 
-/** The name that clients without a view see; of a resource, its URI. */
-function usualName({ name, prefix, tools }: ServerConfig, kind: ListKind, own: string): string {
-  if (kind === 'resources' || kind === 'templates') return own
-  const shown = kind === 'tools' ? (tools.rename.get(own) ?? own) : own
-  return prefix ? publicName(name, shown) : shown
-}
-
 function matchersOf({ tools, prompts, resources }: ViewRules): Readonly<Record<ListKind, Match>> {
   const isResource = matcher(resources)
   return { tools: matcher(tools), prompts: matcher(prompts), resources: isResource, templates: isResource }
@@ -178,26 +171,7 @@ function matchersOf({ tools, prompts, resources }: ViewRules): Readonly<Record<L
 
 /** Whether a name is allowed and not denied. */
 function matcher({ allow, deny }: NameRules): Match {
-  const isDenied = fits(deny)
-  const isAllowed = allow === undefined ? undefined : fits(allow)
+  const isDenied = matcherOf(deny)
+  const isAllowed = allow === undefined ? undefined : matcherOf(allow)
   return (name) => isAllowed?.(name) !== false && !isDenied(name)
-}
-
-function fits(patterns: readonly string[]): Match {
-  const split = patterns.map((pattern) => pattern.split('*'))
-  return (name) => split.some((parts) => isMatch(parts, name))
-}
-
-/** `parts` stand between the stars of a pattern; each is looked for once, however long the name is. */
-function isMatch(parts: readonly string[], name: string): boolean {
-  const [first = '', last] = [parts[0], parts.length === 1 ? undefined : parts.at(-1)]
-  if (last === undefined) return name === first
-  if (!name.startsWith(first)) return false
-  let at = first.length
-  for (const part of parts.slice(1, -1)) {
-    const found = name.indexOf(part, at)
-    if (found < 0) return false
-    at = found + part.length
-  }
-  return name.length >= at + last.length && name.endsWith(last)
 }

@@ -1,6 +1,7 @@
 // From a call to the lane that answers it.
 
 import type { ArgumentChecks, Pass } from './arguments.js'
+import type { CallPolicy, PolicySource } from './call-policy.js'
 import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
 import { ClientTasks, type TaskLimits } from './tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
@@ -21,6 +22,7 @@ import type { Span } from '../../jsonrpc/scan.js'
 /** The context of the routes of all clients. */
 export interface ReachParts {
   readonly checks: ArgumentChecks
+  readonly policy: PolicySource
   readonly runtime: Runtime
   /** Processes that no call waits for start after this promise. */
   readonly holdStarts: (answered: Promise<unknown>) => void
@@ -217,7 +219,17 @@ export class Router {
     edits = bothEdits(edits, this.#catalog.callEdits(call, target))
     call.times = target.times
     call.isWrapped = target.item.wrappedSpan !== undefined
-    if (this.#parts.checks.fits(call, target, edits, this.#pass)) target.lane.call(call, edits)
+    const policy = this.#parts.policy.current
+    const pass = policy === undefined ? this.#pass : this.#under(policy, target)
+    if (!this.#parts.checks.fits(call, target, edits, pass)) return
+    if (policy === undefined) target.lane.call(call, edits)
+    else pass(call, target.lane, edits)
+  }
+
+  /** The call goes on when the policy admits it. */
+  #under(policy: CallPolicy, target: Target): Pass {
+    return (call, lane, edits) =>
+      policy.admit(call, target, (more) => this.#pass(call, lane, bothEdits(edits, more)))
   }
 
   /** A call with nothing to check leaves behind those that are being checked. */

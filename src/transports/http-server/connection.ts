@@ -16,7 +16,7 @@ import type { Accepts } from './guard.js'
 import type { PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, HttpRevision } from './endpoint.js'
 import type { SessionFacts } from './request-policy.js'
-import { Exchange, errorCodeOf } from './exchange.js'
+import { type AnswerStatus, Exchange } from './exchange.js'
 import { Inbox, cancelledBy } from './inbox.js'
 import type { RequestHead } from './request-head.js'
 import type { HttpResponse } from './response.js'
@@ -29,7 +29,7 @@ import { HttpStreams, type ListenState, type StreamSession } from './streams.js'
  */
 export type ConnectionLife =
   | ({ readonly kind: 'session' } & StreamSession)
-  | { readonly kind: 'shared'; readonly statusOf: (code: number) => number }
+  | { readonly kind: 'shared'; readonly statusOf: (error: Wire) => AnswerStatus }
   | { readonly kind: 'single' }
 
 /** One client of Streamable HTTP, in its session or without one. */
@@ -200,7 +200,7 @@ export class StreamableConnection implements Connection, Kept, SessionFacts {
       if (isError && !this.#opened) this.#refused()
       this.#opened ||= !isError
     }
-    const status = isError && this.#life.kind === 'shared' ? this.#life.statusOf(errorCodeOf(message)) : 200
+    const status = isError && this.#life.kind === 'shared' ? this.#life.statusOf(message) : undefined
     exchange.answer(message, status)
   }
 

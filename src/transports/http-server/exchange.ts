@@ -9,18 +9,23 @@
 import { buildBatch } from '../../jsonrpc/build.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
-import { readFrame } from '../../jsonrpc/frame.js'
-import { membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { parse, rawAt } from '../../jsonrpc/text.js'
 import type { Accepts } from './guard.js'
 import type { BodyReservation, PostedMessage } from './body.js'
 import type { EventStream } from './event-stream.js'
-import type { HttpResponse } from './response.js'
+import type { Fields, HttpResponse } from './response.js'
 import type { HttpStreams } from './streams.js'
 
 /** From this size on, unsent bytes of a body count for its client. */
 const LARGE_BYTES = 64 * 1024
+
+/** The status of a response that is one answer, and the fields that it has for that. */
+export interface AnswerStatus {
+  readonly status: number
+  readonly fields: Fields
+}
+
+const okStatus: AnswerStatus = { status: 200, fields: [] }
 
 /** The request or batch that is answered on one response. */
 export class Exchange implements Waiting {
@@ -39,7 +44,7 @@ export class Exchange implements Waiting {
   readonly #wait: Wait | undefined
   #stream: EventStream | undefined
   #hasAnswer = false
-  #status = 200
+  #status = okStatus
   /** The status where no request has an answer: they were cancelled, unless the session ended. */
   #statusOfNothing = 202
 
@@ -68,8 +73,8 @@ export class Exchange implements Waiting {
     if (accepts.stream) this.#wait = waits.begin(this)
   }
 
-  /** The answer to one of its requests, for each once; `status` is that of a response which is this answer alone. */
-  answer(message: Wire, status = 200): void {
+  /** The answer to one of its requests, for each once; `status` is for a response which is this answer alone. */
+  answer(message: Wire, status: AnswerStatus = okStatus): void {
     this.#pending--
     this.#hasAnswer = true
     this.#status = status
@@ -133,20 +138,15 @@ export class Exchange implements Waiting {
     const response = this.#response
     const [first] = this.#answers
     if (first === undefined) return response.send(this.#statusOfNothing, this.#streams.fields)
-    if (this.#accepts.prefersStream) return this.#open().end()
+    // A stream has no status but 200.
+    if (this.#accepts.prefersStream && this.#status === okStatus) return this.#open().end()
     const body = this.#isBatch ? buildBatch(this.#answers.map(joinedWire)) : first
-    response.sendJson(this.#status, body, this.#streams.fields)
+    const { status, fields } = this.#status
+    response.sendJson(status, body, [...this.#streams.fields, ...fields])
     if (response.unsentBytes > LARGE_BYTES) this.#streams.sending(response)
   }
 
   #stopWaiting(): void {
     if (this.#wait !== undefined) this.#waits.cancel(this.#wait)
   }
-}
-
-/** The number of an error that is about to leave. */
-export function errorCodeOf(message: Wire): number {
-  const frame = readFrame(joinedWire(message))
-  const span = frame.kind === 'error' ? membersAt(frame.line, frame.error)?.span('code') : undefined
-  return span === undefined ? 0 : Number(parse(rawAt(frame.line, span)))
 }

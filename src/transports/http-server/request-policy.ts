@@ -3,11 +3,20 @@
 // MCP 2025-03-26 to 2025-11-25 and 2026-07-28, Transports, Streamable HTTP.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { RequestFrame } from '../../jsonrpc/frame.js'
+import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
+import { type RequestFrame, readFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
-import { headerMismatch, invalidRequest, isMissing, statelessRefusal } from '../../mcp/error-codes.js'
+import {
+  headerMismatch,
+  invalidRequest,
+  isMissing,
+  numberOfError,
+  retryAfterIn,
+  statelessRefusal,
+} from '../../mcp/error-codes.js'
 import type { PostedMessage } from './body.js'
 import type { HttpRevision } from './endpoint.js'
+import type { AnswerStatus } from './exchange.js'
 import type { Refusal, Refusals } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 import { claims } from '../../mcp/eras/any-client.js'
@@ -31,9 +40,13 @@ export type Judgement = Refusal | 'opening' | 'session' | 'alone'
 /** How a message is served that belongs to no session: not at all, without an answer, or like any other. */
 export type StatelessJudgement = Refusal | 'ignored' | 'served'
 
-/** The status with which an error alone answers a message without a session. */
-export function statusOf(code: number): number {
-  return statelessRefusal(code) !== undefined ? 400 : 200
+/** How an error that is the whole response answers a message without a session. */
+export function statusOf(error: Wire): AnswerStatus {
+  const frame = readFrame(joinedWire(error))
+  if (frame.kind !== 'error') return { status: 200, fields: [] }
+  const seconds = retryAfterIn(frame)
+  if (seconds !== undefined) return { status: 429, fields: ['retry-after', String(seconds)] }
+  return { status: statelessRefusal(numberOfError(frame)) === undefined ? 200 : 400, fields: [] }
 }
 
 /** The session that a request is for; asked before its body is read. */

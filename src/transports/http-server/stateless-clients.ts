@@ -7,6 +7,8 @@ import { Waits } from '../../runtime/waits.js'
 import { StreamableConnection } from './connection.js'
 import type { HttpEndpoint, HttpEnvironment, Owner } from './endpoint.js'
 import { attach } from './sessions.js'
+import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
+import type { AnswerStatus } from './exchange.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 
 interface Entry {
@@ -19,14 +21,14 @@ interface Entry {
 export class StatelessClients {
   readonly #environment: HttpEnvironment
   readonly #waits: Waits
-  readonly #statusOf: (code: number) => number
+  readonly #statusOf: (error: Wire) => AnswerStatus
   readonly #entries = new Map<HttpEndpoint, Map<string, Entry[]>>()
   /** Those for one message of a revision with sessions. */
   readonly #single = new Set<StreamableConnection>()
   #size = 0
 
-  /** `statusOf` gives the status of an error that is the whole answer. */
-  constructor(environment: HttpEnvironment, waits: Waits, statusOf: (code: number) => number) {
+  /** `statusOf` gives the status of an error that is the whole response. */
+  constructor(environment: HttpEnvironment, waits: Waits, statusOf: (error: Wire) => AnswerStatus) {
     this.#environment = environment
     this.#waits = waits
     this.#statusOf = statusOf

@@ -25,7 +25,13 @@ function directory(guestsMax: number): { readonly clients: ClientDirectory; read
   const runtime = new FakeRuntime()
   const { session, pendingInput } = defaults
   const common = { checks: new ArgumentChecks(log), runtime, holdStarts: log }
-  const parts = { ...common, initializeGraceMs: 0, namesDown: false, limits: session }
+  const parts = {
+    policy: { current: undefined },
+    ...common,
+    initializeGraceMs: 0,
+    namesDown: false,
+    limits: session,
+  }
   const catalogs = new Catalogs(log)
   const events = new Emitter<ProxyEvents>(log)
   const clients = new ClientDirectory({

@@ -153,6 +153,7 @@ function stage(
   }
   const lanes = servers(events).map(({ lane }) => lane)
   const parts = {
+    policy: { current: undefined },
     checks: new ArgumentChecks(ignore),
     runtime,
     holdStarts: ignore,

@@ -1,0 +1,56 @@
+// How often clients may call tools.
+
+import { nearest } from '../text/nearest.js'
+import type { FrontConfig, LimitConfig } from './configuration.js'
+import { boolean, integer, oneOrMany, text } from './kinds.js'
+import { type FieldsOf, type Rules, Section, field, optional } from './section.js'
+
+/** The signs of other languages of patterns stand in no name of a tool. */
+const toolPattern = text({
+  pattern: '^[^\\u0000-\\u0020?\\[\\]{}()|^$\\\\]+$',
+  wanted: 'the name of a tool, in which "*" stands for any characters',
+})
+
+const principalPattern = text({
+  pattern: '^[^\\u0000-\\u001f]+$',
+  wanted: 'the name of a token, in which "*" stands for any characters',
+})
+
+const callsMax = 1_000_000
+
+export interface LimitValues extends Pick<LimitConfig, 'principal' | 'each'> {
+  readonly tools: string | readonly string[]
+  readonly perMinute: number | undefined
+  readonly burst: number | undefined
+}
+
+export const limitRules: Rules = { required: ['perMinute'] }
+
+export const limitFields: FieldsOf<LimitValues> = {
+  principal: optional(
+    principalPattern,
+    'The clients that are limited, by the names of their tokens. Each principal is counted for itself. Absent: all.',
+  ),
+  tools: field(
+    oneOrMany(toolPattern),
+    '*',
+    'The tools that are counted, as clients without a profile see them.',
+  ),
+  perMinute: optional(integer(1, callsMax), 'Calls in a minute.'),
+  burst: optional(integer(1, callsMax), 'Calls that may come together, after a pause. Absent: perMinute.'),
+  each: field(boolean(), false, 'Whether each tool is counted for itself.'),
+}
+
+/** Reads `limits`; a principal that looks like a misspelled token is a warning, because tokens may come later. */
+export function readLimits(root: Section, { tokens }: Pick<FrontConfig, 'tokens'>): LimitConfig[] {
+  const names = tokens.map(({ name }) => name)
+  return root.objects('limits').map((section) => {
+    section.check(limitRules, limitFields)
+    const { tools, burst, ...values } = section.readOnly(limitFields)
+    const { principal = '*', perMinute = 1 } = values
+    const [near] = principal.includes('*') || names.includes(principal) ? [] : nearest(principal, names)
+    if (near !== undefined)
+      section.warn('principal', `is "${principal}", which is the name of no token; did you mean "${near}"?`)
+    return { ...values, perMinute, tools: [tools].flat(), burst: burst ?? perMinute }
+  })
+}

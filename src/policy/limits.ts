@@ -1,0 +1,117 @@
+// How often a principal may call tools: token buckets in memory.
+
+import { write } from '../jsonrpc/text.js'
+import type { Clock } from '../runtime/deadline.js'
+import { matcherOf } from '../text/name-patterns.js'
+
+/** One rule; `*` in a pattern stands for any characters. */
+export interface LimitRule {
+  /** The principals that it is for; undefined is every client. */
+  readonly principal: string | undefined
+  /** Names of tools, as clients without a profile see them. */
+  readonly tools: readonly string[]
+  readonly perMinute: number
+  /** Calls that may come together, after a pause. */
+  readonly burst: number
+  /** Whether each tool has a separate bucket. */
+  readonly each: boolean
+}
+
+/** A call as the limits see it. */
+export interface LimitedCall {
+  /** Empty for clients that no front has let in. */
+  readonly principal: string
+  /** The server and the name that it has for the tool, as one text that no other tool has. */
+  readonly tool: string
+  /** The name of the tool as clients without a profile see it. */
+  readonly name: string
+}
+
+const MINUTE_MS = 60_000
+
+/** Buckets of all rules and principals together. The bucket that was used longest ago, which is the fullest, makes room. */
+const BUCKETS_MAX = 10_000
+
+interface Bucket {
+  tokens: number
+  /** When `tokens` was right. */
+  atMs: number
+}
+
+interface Limit extends LimitRule {
+  /** Stays the same when a reload changes the numbers alone. */
+  readonly id: string
+  readonly isFor: (principal: string) => boolean
+  readonly covers: (name: string) => boolean
+}
+
+/** Counts calls. */
+export class CallLimits {
+  readonly #clock: Pick<Clock, 'now'>
+  #limits: readonly Limit[] = []
+  readonly #buckets = new Map<string, Bucket>()
+
+  constructor(rules: readonly LimitRule[], clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+    this.change(rules)
+  }
+
+  /** Takes other rules; a rule for the same principals and tools keeps its buckets. */
+  change(rules: readonly LimitRule[]): void {
+    this.#limits = rules.map((rule, index) => limitOf(rule, rules.slice(0, index)))
+    const kept = new Set(this.#limits.map(({ id }) => id))
+    for (const key of this.#buckets.keys()) if (!kept.has(idIn(key))) this.#buckets.delete(key)
+  }
+
+  /** Takes a token from the bucket of each rule for this call, or from none; gives the milliseconds to wait in that case. */
+  take(call: LimitedCall): number | undefined {
+    const limits = this.#limits.filter(({ isFor, covers }) => isFor(call.principal) && covers(call.name))
+    if (limits.length === 0) return undefined
+    const now = this.#clock.now()
+    const buckets = limits.map((limit) => this.#bucket(limit, call, now))
+    const waits = limits.map(({ perMinute }, index) => {
+      const missing = 1 - (buckets[index]?.tokens ?? 0)
+      return (missing * MINUTE_MS) / perMinute
+    })
+    const waitMs = Math.max(...waits)
+    if (waitMs > 0) return waitMs
+    for (const bucket of buckets) bucket.tokens -= 1
+    return undefined
+  }
+
+  /** The bucket, refilled up to `now`; it becomes the one that was used last. */
+  #bucket({ id, burst, perMinute, each }: Limit, { principal, tool }: LimitedCall, now: number): Bucket {
+    const key = `${id}\n${write([principal, each ? tool : ''])}`
+    const known = this.#buckets.get(key)
+    const bucket = known ?? { tokens: burst, atMs: now }
+    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.atMs) * perMinute) / MINUTE_MS)
+    bucket.atMs = now
+    if (known !== undefined) this.#buckets.delete(key)
+    else if (this.#buckets.size >= BUCKETS_MAX) this.#dropOldest()
+    this.#buckets.set(key, bucket)
+    return bucket
+  }
+
+  #dropOldest(): void {
+    for (const key of this.#buckets.keys()) return void this.#buckets.delete(key)
+  }
+}
+
+function limitOf(rule: LimitRule, before: readonly LimitRule[]): Limit {
+  const about = aboutOf(rule)
+  const twins = before.filter((other) => aboutOf(other) === about).length
+  return {
+    ...rule,
+    id: `${twins} ${about}`,
+    isFor: rule.principal === undefined ? () => true : matcherOf([rule.principal]),
+    covers: matcherOf(rule.tools),
+  }
+}
+
+function aboutOf({ principal, tools, each }: LimitRule): string {
+  return write([principal ?? null, tools, each])
+}
+
+function idIn(key: string): string {
+  return key.slice(0, key.indexOf('\n'))
+}
