@@ -14,7 +14,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const root = resolve(import.meta.dirname, '..')
@@ -28,39 +28,42 @@ const stateless = program('reference-stateless.mjs')
 
 const revision = '2025-11-25'
 const newest = '2026-07-28'
+const oldest = '2025-03-26'
 const suiteMajor = 22
 /** Longest time for one run of the suite, for a program to come up, and for one client. */
 const runMs = 180_000
 const startMs = 20_000
 const clientMs = 30_000
+/** Scenarios of the client at once; each is a program of the suite, a client, a proxy and a browser. */
+const clientsMax = 4
 
-/** Those of the client's scenarios that need no login, by the revision of their servers. */
-const clientScenarios = {
-  // The last is not scored.
-  [revision]: [
-    'initialize',
-    'tools_call',
-    'elicitation-sep1034-client-defaults',
-    'sse-retry',
-    'json-schema-2020-12-preservation',
-  ],
-  [newest]: [
-    'tools_call',
-    'request-metadata',
-    'sep-2322-client-request-state',
-    'http-standard-headers',
-    'http-custom-headers',
-    'http-invalid-tool-headers',
-    'json-schema-ref-no-deref',
-  ],
-}
+/** Scenarios of the client that its requirements do not count, and that the proxy passes all the same. */
+const alsoPassed = ['json-schema-2020-12-preservation']
+
+/** Servers of 2025-03-26 have no metadata of the resource, and may have none at all. */
+const oldLogins = ['auth/2025-03-26-oauth-metadata-backcompat', 'auth/2025-03-26-oauth-endpoint-fallback']
 
 /** What our client speaks to the proxy, and what the suite's servers speak. */
 const clientRuns = [
-  { name: 'client', speaks: revision, server: revision },
-  { name: 'new client, new servers', speaks: newest, server: newest },
-  { name: 'old client, new servers', speaks: revision, server: newest },
+  { name: 'client', speaks: revision, server: revision, scenarios: () => clientScenarios(revision) },
+  {
+    name: 'new client, new servers',
+    speaks: newest,
+    server: newest,
+    scenarios: () => clientScenarios(newest),
+  },
+  {
+    name: 'old client, new servers',
+    speaks: revision,
+    server: newest,
+    scenarios: async () => (await clientScenarios(newest)).filter((name) => !name.startsWith('auth/')),
+  },
+  { name: 'client, old logins', speaks: revision, server: oldest, scenarios: async () => oldLogins },
 ]
+
+async function clientScenarios(version) {
+  return [...(await required(version, 'client')), ...alsoPassed]
+}
 
 /**
  * Where client and server differ in how they speak: each passes whatever its revision requires.
@@ -169,7 +172,9 @@ const suiteHome = join(home, 'node_modules/@modelcontextprotocol/conformance')
 async function checksOf(folder, args) {
   const { said } = await run(suiteNode(), [join(suiteHome, 'dist/index.js'), ...args, '-o', folder], runMs)
   const found = new Map()
-  for (const name of await readdir(folder).catch(() => [])) {
+  for (const path of await readdir(folder, { recursive: true }).catch(() => [])) {
+    if (!path.endsWith('/checks.json')) continue
+    const name = dirname(path)
     const [, scenario] = /^(?:server-)?(.+?)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name) ?? []
     if (scenario !== undefined) found.set(scenario, await json(join(folder, name, 'checks.json')))
   }
@@ -177,10 +182,10 @@ async function checksOf(folder, args) {
   return found
 }
 
-/** The scenarios of the server that count; the suite runs a few more. */
-async function required(version = revision) {
+/** The scenarios that count; the suite runs a few more. */
+async function required(version = revision, role = 'server') {
   const text = await readFile(join(suiteHome, `requirements/${version}.yaml`), 'utf8')
-  const [, list = ''] = /^server:\n((?: {2}- .+\n)+)/m.exec(text) ?? []
+  const [, list = ''] = new RegExp(`^${role}:\\n((?: {2}- .+\\n)+)`, 'm').exec(text) ?? []
   return list.split('\n').flatMap((line) => (line === '' ? [] : [line.slice('  - '.length)]))
 }
 
@@ -208,18 +213,22 @@ async function proxied(folder, server, version = revision) {
   }
 }
 
-async function clientChecks(folder, { speaks, server }) {
+async function clientChecks(folder, { speaks, server }, names) {
   const command = [process.execPath, program('conformance-client.mjs'), cli, speaks]
     .map((part) => JSON.stringify(part))
     .join(' ')
   const found = new Map()
-  for (const scenario of clientScenarios[server]) {
-    const into = join(folder, scenario)
-    const args = ['client', '--command', command, '--scenario', scenario, '--spec-version', server]
-    await mkdir(into, { recursive: true })
-    for (const [, checks] of await checksOf(into, [...args, '--timeout', `${clientMs}`]))
-      found.set(scenario, checks)
+  const waiting = [...names]
+  const runSome = async () => {
+    for (let scenario = waiting.shift(); scenario !== undefined; scenario = waiting.shift()) {
+      const into = join(folder, scenario)
+      const args = ['client', '--command', command, '--scenario', scenario, '--spec-version', server]
+      await mkdir(into, { recursive: true })
+      for (const [, checks] of await checksOf(into, [...args, '--timeout', `${clientMs}`]))
+        found.set(scenario, checks)
+    }
   }
+  await Promise.all(Array.from({ length: clientsMax }, runSome))
   return found
 }
 
@@ -290,9 +299,12 @@ async function cellProblems(folder, { name, front, server, except }, at) {
 
 /** A client of ours in front of the proxy, which is in front of the suite's servers; gives what went wrong. */
 async function clientProblems(folder, run, at) {
-  const names = clientScenarios[run.server]
-  const found = await clientChecks(join(folder, `client-${at}`), run)
-  tabulate(`${run.name}, of ${run.server}`, { '--url': found }, names)
+  const names = await run.scenarios()
+  const found = await clientChecks(join(folder, `client-${at}`), run, names)
+  tabulate(`${run.name}, of ${run.server}`, { proxy: found }, names)
+  const scored = names.filter((name) => !alsoPassed.includes(name))
+  const right = scored.filter((name) => found.has(name) && wrong(found.get(name)).length === 0)
+  console.log(`${run.name}: ${right.length} of ${scored.length} scenarios\n`)
   return names.flatMap((name) =>
     found.has(name)
       ? named(`${run.name}: ${name}`, wrong(all(found, [name])))

@@ -128,6 +128,7 @@ function readLogin(
     folder: loginFolder(base.home),
     clientId: own?.clientId ?? other?.clientId,
     clientSecret: secret === undefined ? undefined : expansion.text(secret),
+    clientMetadataUrl: own?.clientMetadataUrl,
     scope: own?.scope ?? scopes,
     issuer: own?.issuer,
     metadataUrl: other?.authServerMetadataUrl,

@@ -125,6 +125,7 @@ const tlsFields: FieldsOf<HttpTls> = {
 interface LoginValues {
   readonly clientId: string | undefined
   readonly clientSecret: string | undefined
+  readonly clientMetadataUrl: string | undefined
   readonly scope: string | undefined
   readonly issuer: string | undefined
   readonly resource: string | false | undefined
@@ -148,6 +149,10 @@ const authFields: FieldsOf<AuthValues> = {
   ),
   clientId: optional(text(), 'The client at the authorization server. Absent: the proxy registers itself.'),
   clientSecret: optional(text({ secret: true }), 'The secret of that client. ${VAR} is expanded.'),
+  clientMetadataUrl: optional(
+    text({ pattern: '^https://[^/?#\\s]+/[^\\s#]+$', wanted: 'an https:// address with a path' }),
+    'The address of the document about the client (CIMD), for authorization servers that read one.',
+  ),
   scope: optional(text(), 'The scopes to ask for. Absent: what the server wants.'),
   issuer: optional(text(), 'The authorization server, where the server names several. Absent: the first.'),
   resource: optional(

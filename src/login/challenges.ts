@@ -1,5 +1,11 @@
 // What a server says of the login that it wants: `WWW-Authenticate` (RFC 9110, section 11.6.1; RFC 6750, section 3).
 
+import { write } from '../jsonrpc/text.js'
+import { requestMeta } from '../mcp/meta-keys.js'
+import { latestHandshake, latestStateless } from '../mcp/revisions.js'
+import { LoginError } from './login-error.js'
+import type { LoginHttp, LoginResponse } from './login-http.js'
+
 /** The parameters of a challenge of the scheme `Bearer`, with names in lower case. */
 export type BearerChallenge = ReadonlyMap<string, string>
 
@@ -24,4 +30,63 @@ export function bearerChallenge(fields: readonly string[]): BearerChallenge | un
 /** The scopes of a text, in its order, each once. */
 export function scopesIn(...texts: readonly (string | undefined)[]): string[] {
   return [...new Set(texts.flatMap((text) => text?.split(' ') ?? []).filter((scope) => scope !== ''))]
+}
+
+/** The answers of a server to requests without a login. */
+export interface WantedLogin {
+  /** Undefined where it does not say which login it wants. */
+  readonly challenge: BearerChallenge | undefined
+  /** It refused none of these requests, so only its metadata says whether it wants a login for others. */
+  readonly isOpen: boolean
+}
+
+const clientInfo = { name: 'mcps-proxy', version: '1' }
+
+/** A request of each era; servers that do not speak the era of the first one understand the second. */
+const requests = [
+  {
+    revision: latestHandshake.version,
+    method: 'initialize',
+    params: { protocolVersion: latestHandshake.version, capabilities: {}, clientInfo },
+  },
+  {
+    revision: latestStateless.version,
+    method: 'tools/list',
+    params: {
+      _meta: {
+        [requestMeta.version]: latestStateless.version,
+        [requestMeta.capabilities]: {},
+        [requestMeta.info]: clientInfo,
+      },
+    },
+  },
+] as const
+
+/** @throws LoginError where the server cannot be reached, or fails */
+export async function wantedLogin(url: URL, http: LoginHttp): Promise<WantedLogin> {
+  for (const request of requests) {
+    const answer = await ask(url, http, request)
+    if (answer.status === 401 || answer.status === 403)
+      return { challenge: bearerChallenge(answer.all('www-authenticate')), isOpen: false }
+    if (answer.status >= 500 || answer.status === 404)
+      throw new LoginError(`the server answered HTTP ${answer.status} to a request without a login`)
+  }
+  return { challenge: undefined, isOpen: true }
+}
+
+function ask(
+  url: URL,
+  http: LoginHttp,
+  { revision, method, params }: (typeof requests)[number],
+): Promise<LoginResponse> {
+  return http(url, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'MCP-Protocol-Version': revision,
+      'Mcp-Method': method,
+    },
+    body: write({ jsonrpc: '2.0', id: 1, method, params }),
+  })
 }

@@ -1,14 +1,12 @@
 // One login, from the first refusal to the tokens (MCP, Authorization: authorization flow).
 
 import { createHash, randomBytes } from 'node:crypto'
-import { latestHandshake } from '../mcp/revisions.js'
 import { within } from '../runtime/deadline.js'
-import { write } from '../jsonrpc/text.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { CallbackServer } from './callback-server.js'
-import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'
+import { type BearerChallenge, scopesIn, wantedLogin } from './challenges.js'
 import { LoginError } from './login-error.js'
-import { type LoginHttp, type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
+import { type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
 import { type LoginPlace, findLogin, textsIn } from './metadata.js'
 import { type LoginClient, TokenRequests } from './token-requests.js'
@@ -44,16 +42,15 @@ export async function logIn(
 ): Promise<Login> {
   const url = new URL(target.url)
   const http = loginHttp(runtime, isLoopbackHost(url.hostname))
-  const challenge = await wantedLogin(url, http)
-  const { issuer, metadataUrl } = target
-  const place = await findLogin(url, challenge, http, { issuer, metadataUrl })
+  const { challenge, isOpen } = await wantedLogin(url, http)
+  const place = await findLogin(url, challenge, http, { ...target, isOpen })
   const requests = await TokenRequests.of(place.server, http)
   const port =
     target.callbackPort ??
     FIRST_PORT + (createHash('sha256').update(target.url).digest().readUInt32BE() % PORTS)
   const server = await openCallback(port, target)
   try {
-    const client = await clientFor(target, place, requests, server, store.read(target.url))
+    const client = await requests.clientFor(target, server.redirectUri, store.read(target.url))
     const tokens = await authorize({ target, challenge, place, client, requests, server, person, runtime })
     const login = loginOf(target, place, client, tokens, runtime.wallNow())
     await store.alone(target.url, async () => store.write(login))
@@ -61,27 +58,6 @@ export async function logIn(
   } finally {
     server.close()
   }
-}
-
-/** What the server says of the login that it wants; undefined where it does not say. @throws LoginError where it wants none */
-async function wantedLogin(url: URL, http: LoginHttp): Promise<BearerChallenge | undefined> {
-  const params = {
-    protocolVersion: latestHandshake.version,
-    capabilities: {},
-    clientInfo: { name: 'mcps-proxy', version: '1' },
-  }
-  const response = await http(url, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
-    body: write({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
-  })
-  const { status } = response
-  if (status === 401 || status === 403) return bearerChallenge(response.all('www-authenticate'))
-  throw new LoginError(
-    status < 300
-      ? 'the server answers without a login'
-      : `the server answered HTTP ${status} to a request without a login`,
-  )
 }
 
 async function openCallback(port: number, { callbackPort }: LoginTarget): Promise<CallbackServer> {
@@ -98,18 +74,6 @@ async function openCallback(port: number, { callbackPort }: LoginTarget): Promis
       if (callbackPort !== undefined || next >= port + 10) throw error
     }
   }
-}
-
-async function clientFor(
-  { clientId, clientSecret }: LoginTarget,
-  { server: { issuer } }: LoginPlace,
-  requests: TokenRequests,
-  { redirectUri }: CallbackServer,
-  last: Login | undefined,
-): Promise<LoginClient> {
-  if (clientId !== undefined) return requests.configured(clientId, clientSecret)
-  const isSame = last?.issuer === issuer && last.redirectUri === redirectUri && last.isRegistered
-  return isSame ? last.client : requests.register(redirectUri)
 }
 
 interface Authorization {
@@ -190,7 +154,7 @@ function loginOf(
     tokenEndpoint: server.token_endpoint ?? '',
     revocationEndpoint: server.revocation_endpoint,
     client,
-    isRegistered: target.clientId === undefined,
+    isRegistered: client.id !== target.clientId && client.id !== target.clientMetadataUrl,
     redirectUri: given.redirectUri,
     accessToken: given.accessToken,
     refreshToken: given.refreshToken,

@@ -21,9 +21,11 @@ export interface LoginPlace {
 /** What the configuration says of it. */
 export interface LoginWish {
   /** The authorization server, where there are several. */
-  readonly issuer: string | undefined
+  readonly issuer?: string | undefined
   /** The address of its metadata. */
-  readonly metadataUrl: string | undefined
+  readonly metadataUrl?: string | undefined
+  /** The server has answered a request without a login: it wants one only where its metadata says so. */
+  readonly isOpen?: boolean
 }
 
 /** @throws LoginError */
@@ -31,9 +33,10 @@ export async function findLogin(
   url: URL,
   challenge: BearerChallenge | undefined,
   http: LoginHttp,
-  { issuer: wanted, metadataUrl }: LoginWish,
+  { issuer: wanted, metadataUrl, isOpen = false }: LoginWish,
 ): Promise<LoginPlace> {
   const found = await resourceMetadata(url, challenge, http)
+  if (isOpen && found === undefined) throw new LoginError('the server answers without a login')
   const resource = found === undefined ? url.origin : resourceOf(found, url)
   const issuers = textsIn(found?.['authorization_servers'])
   const issuer = wanted ?? issuers[0] ?? url.origin

@@ -25,6 +25,25 @@ export interface Tokens {
   readonly scope: string | undefined
 }
 
+/** What the configuration says of the proxy as a client. */
+export interface ConfiguredClient {
+  readonly clientId?: string | undefined
+  readonly clientSecret?: string | undefined
+  /** The address of a client ID metadata document, which is the id of the client. */
+  readonly clientMetadataUrl?: string | undefined
+  /** The authorization server to which the client belongs. */
+  readonly issuer?: string | undefined
+}
+
+/** The login before, with the client of its authorization server. */
+export interface LastLogin {
+  readonly issuer: string
+  readonly client: LoginClient
+  /** Whether the proxy has registered the client itself. */
+  readonly isRegistered: boolean
+  readonly redirectUri: string
+}
+
 type Library = typeof import('oauth4webapi')
 
 /** Makes the requests of one login. */
@@ -76,12 +95,45 @@ export class TokenRequests {
       : { id, secret: undefined, method: 'none' }
   }
 
-  /** The client that the configuration names. */
-  configured(id: string, secret: string | undefined): LoginClient {
+  /**
+   * The client with which to log in; `last` is the login before. A client of one authorization server is none of another, so nothing
+   * of it is shown there (MCP 2026-07-28, Authorization: authorization server binding).
+   *
+   * @throws LoginError
+   */
+  async clientFor(
+    target: ConfiguredClient,
+    redirectUri: string,
+    last: LastLogin | undefined,
+  ): Promise<LoginClient> {
+    const { issuer } = this.#server
+    const { clientId } = target
+    const isElsewhere = last !== undefined && last.issuer !== issuer
+    if (isElsewhere && clientId === last.client.id && target.issuer === undefined)
+      throw new LoginError(
+        `the server names ${issuer} for its login now, and auth.clientId is a client of ${last.issuer}: set auth.issuer to the one to which it belongs`,
+      )
+    const configured = this.configured(target)
+    if (configured !== undefined) return configured
+    const isSame = last?.issuer === issuer && last.redirectUri === redirectUri && last.isRegistered
+    return isSame ? last.client : this.register(redirectUri)
+  }
+
+  /** The client that the configuration names: its id at this server, or the address of its metadata where the server reads that. */
+  configured({
+    clientId,
+    clientSecret: secret,
+    clientMetadataUrl,
+  }: ConfiguredClient): LoginClient | undefined {
+    if (clientId === undefined) {
+      const isRead = this.#server['client_id_metadata_document_supported'] === true
+      if (!isRead || clientMetadataUrl === undefined) return undefined
+      return { id: clientMetadataUrl, secret: undefined, method: 'none' }
+    }
     const supported = textsIn(this.#server.token_endpoint_auth_methods_supported)
     const withSecret = supported.includes('client_secret_basic') || !supported.includes('client_secret_post')
     return {
-      id,
+      id: clientId,
       secret,
       method: secret === undefined ? 'none' : withSecret ? 'client_secret_basic' : 'client_secret_post',
     }
@@ -155,9 +207,9 @@ export class TokenRequests {
   }
 
   #proof({ secret = '', method }: LoginClient): ClientAuth {
-    const { None, ClientSecretBasic, ClientSecretPost } = this.#library
+    const { None, ClientSecretPost } = this.#library
     if (method === 'none') return None()
-    return method === 'client_secret_basic' ? ClientSecretBasic(secret) : ClientSecretPost(secret)
+    return method === 'client_secret_basic' ? basic(secret) : ClientSecretPost(secret)
   }
 
   #options(resource: string | undefined): TokenOptions {
@@ -221,6 +273,17 @@ interface FetchTerms {
 }
 
 type TokenOptions = NonNullable<Parameters<Library['refreshTokenGrantRequest']>[4]>
+
+/**
+ * HTTP Basic with the encoding of forms (RFC 6749, section 2.3.1), and no more of it than forms have: many servers do not
+ * decode what the library encodes beyond that, `-` and `_`.
+ */
+function basic(secret: string): ClientAuth {
+  return (_, { client_id: id }, _body, headers) => {
+    const encoded = [id, secret].map((each) => new URLSearchParams({ '': each }).toString().slice(1))
+    headers.set('authorization', `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`)
+  }
+}
 
 function libraryClient({ id }: LoginClient): Client {
   return { client_id: id }

@@ -127,6 +127,7 @@ describe('the login of a remote server', () => {
     folder: '/home/ann/.mcps-proxy/auth',
     clientId: undefined,
     clientSecret: undefined,
+    clientMetadataUrl: undefined,
     scope: undefined,
     issuer: undefined,
     metadataUrl: undefined,

@@ -9,9 +9,11 @@ import { text } from 'node:stream/consumers'
 export interface AuthorizationOptions {
   /** Members that replace those of the metadata of the authorization server; undefined removes one. */
   readonly metadata?: Readonly<Record<string, unknown>>
-  /** The same of the metadata of the resource. */
-  readonly resourceMetadata?: Readonly<Record<string, unknown>>
+  /** The same of the metadata of the resource; null has none. */
+  readonly resourceMetadata?: Readonly<Record<string, unknown>> | null
   readonly challenge?: string
+  /** Methods that need no token. */
+  readonly opens?: readonly string[]
   readonly expiresIn?: number
   /** Members that replace those of an answer of the token endpoint. */
   readonly tokenAnswer?: Readonly<Record<string, unknown>>
@@ -92,6 +94,7 @@ export class AuthorizationServer {
       case '/mcp':
         return this.#mcp(request, response, body)
       case '/.well-known/oauth-protected-resource/mcp':
+        if (this.options.resourceMetadata === null) return json(response, 404, {})
         return json(response, 200, {
           resource: this.url,
           authorization_servers: [this.issuer],
@@ -131,7 +134,8 @@ export class AuthorizationServer {
 
   #mcp(request: IncomingMessage, response: ServerResponse, body: string): void {
     const [, token = ''] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? []
-    if (!this.#access.has(token)) {
+    const { id, method } = body === '' ? { id: undefined, method: '' } : Object(JSON.parse(body))
+    if (!this.#access.has(token) && this.options.opens?.includes(String(method)) !== true) {
       const challenge =
         this.options.challenge ??
         `Bearer resource_metadata="${this.origin}/.well-known/oauth-protected-resource/mcp", scope="read"`
@@ -139,7 +143,6 @@ export class AuthorizationServer {
       return
     }
     if (request.method !== 'POST') return void response.writeHead(405).end()
-    const { id, method } = Object(JSON.parse(body))
     if (id === undefined) return void response.writeHead(202).end()
     const results: Readonly<Record<string, unknown>> = {
       initialize: {

@@ -69,6 +69,8 @@ describe('a login', () => {
     ['no token_type, and nulls', { tokenAnswer: { token_type: undefined, scope: null, id_token: 'odd' } }],
     ['expires_in as a text', { tokenAnswer: { expires_in: '3600' } }],
     ['no challenge', { challenge: '' }],
+    ['no refusal of its handshake', { opens: ['initialize'] }],
+    ['no refusal of the first requests', { opens: ['initialize', 'tools/list'] }],
     ['a challenge behind another', { challenge: 'Basic realm="x, y", Bearer scope="read"' }],
   ]
   for (const [title, options] of odd)
@@ -78,6 +80,11 @@ describe('a login', () => {
     })
 
   const refusals: readonly [string, AuthorizationOptions, RegExp][] = [
+    [
+      'a server that wants no login',
+      { opens: ['initialize', 'tools/list'], resourceMetadata: null },
+      /answers without a login/,
+    ],
     [
       'metadata of another resource',
       { resourceMetadata: { resource: 'https://other.example/mcp' } },

@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { loginPlace } from './conformance-login.mjs'
 
 const [cli, revision, url] = process.argv.slice(2)
 const { MCP_CONFORMANCE_SCENARIO: scenario, MCP_CONFORMANCE_CONTEXT: context = '{}' } = process.env
@@ -45,6 +46,11 @@ const calls = {
   'http-custom-headers': () => JSON.parse(context).toolCalls,
 }
 
+const isLogin = scenario.startsWith('auth/')
+const place = isLogin
+  ? loginPlace(scenario, url, JSON.parse(context))
+  : { args: ['--url', url], env: process.env, logIn: () => false, remove: () => undefined }
+
 /** Accepts a form as it stands: a field has its default (SEP-1034), or any value of its type. */
 function accepted({ requestedSchema: { properties } }) {
   const content = Object.entries(properties).map(([name, field]) => [
@@ -56,8 +62,10 @@ function accepted({ requestedSchema: { properties } }) {
 
 const answerTo = ({ method, params }) => (method === 'elicitation/create' ? accepted(params) : {})
 
-const proxy = spawn(process.execPath, [cli, '--url', url, '--silent'], {
+if (isLogin) place.logIn(cli, 'run: mcps-proxy login server')
+const proxy = spawn(process.execPath, [cli, ...place.args, '--silent'], {
   stdio: ['pipe', 'pipe', 'inherit'],
+  env: place.env,
 })
 const exited = once(proxy, 'exit')
 const waiting = new Map()
@@ -69,7 +77,10 @@ async function request(method, params = {}) {
   const answered = new Promise((resolve) => waiting.set(id, resolve))
   send({ id, method, params: { ...params, ...(claim && { _meta: claim }) } })
   const { result, error } = await answered
-  if (error !== undefined) throw new Error(`${method}: ${error.message}`)
+  if (error !== undefined) {
+    if (place.logIn(cli, error.message)) return request(method, params)
+    throw new Error(`${method}: ${error.message}`)
+  }
   if (result.resultType !== 'input_required') return result
   const { inputRequests = {}, requestState } = result
   const answers = Object.entries(inputRequests).map(([name, asked]) => [name, answerTo(asked)])
@@ -95,6 +106,12 @@ if (scenario === 'http-standard-headers') {
   const { prompts } = await request('prompts/list')
   for (const { name } of prompts) await request('prompts/get', { name })
 }
+if (isLogin) {
+  await request('tools/call', { name: 'test-tool', arguments: {} })
+  // The scenario with two authorization servers changes to the second one after an answer.
+  await request('tools/list')
+}
 proxy.stdin.end()
 const [code] = await exited
+place.remove()
 process.exitCode = code ?? 1

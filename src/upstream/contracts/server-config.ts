@@ -123,6 +123,8 @@ export interface LoginSettings {
   /** Of a client that is registered at the authorization server; undefined registers one. */
   readonly clientId: string | undefined
   readonly clientSecret: string | undefined
+  /** The address of a document about the client (client ID metadata document), for authorization servers that read one. */
+  readonly clientMetadataUrl: string | undefined
   /** Undefined asks for what the server wants. */
   readonly scope: string | undefined
   /** One of the authorization servers that the server names; undefined is the first. */

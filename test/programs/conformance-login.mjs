@@ -1,0 +1,72 @@
+// What the client of the conformance runs needs for the scenarios of authorization: a home folder without logins, the
+// configuration that the scenario speaks of, and a browser that follows every redirect.
+
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The address that the suite wants as the id of a client with a metadata document. */
+const clientMetadataUrl = 'https://conformance-test.local/client-metadata.json'
+
+/** `auth` of the configuration, from what the suite says of a scenario. */
+const auths = {
+  'auth/basic-cimd': () => ({ clientMetadataUrl }),
+  'auth/pre-registration': ({ client_id, client_secret, issuer }) => ({
+    clientId: client_id,
+    clientSecret: client_secret,
+    issuer,
+  }),
+  'auth/client-credentials-jwt': ({ client_id, private_key_pem }) => ({
+    grant: 'client_credentials',
+    clientId: client_id,
+    clientKey: private_key_pem,
+  }),
+  'auth/client-credentials-basic': ({ client_id, client_secret }) => ({
+    grant: 'client_credentials',
+    clientId: client_id,
+    clientSecret: client_secret,
+  }),
+  'auth/wif-jwt-bearer': ({ client_id, valid_jwt }) => ({
+    grant: 'jwt_bearer',
+    clientId: client_id,
+    assertion: valid_jwt,
+  }),
+  'auth/enterprise-managed-authorization': (said) => ({
+    grant: 'id_jag',
+    clientId: said.client_id,
+    clientSecret: said.client_secret,
+    assertion: said.idp_id_token,
+    identityProvider: { issuer: said.idp_issuer, clientId: said.idp_client_id },
+  }),
+}
+
+/** The arguments and variables with which the proxy is started for a scenario; `remove` is for its end. */
+export function loginPlace(scenario, url, context) {
+  const home = mkdtempSync(join(tmpdir(), 'conformance-home-'))
+  const browser = join(home, 'browser.mjs')
+  writeFileSync(browser, `#!${process.execPath}\nawait fetch(process.argv[2])\n`, { mode: 0o755 })
+  const config = join(home, 'mcp.json')
+  const auth = { type: 'oauth', ...auths[scenario]?.(context) }
+  const entry = { url, prefix: false, describe: false, auth }
+  writeFileSync(config, JSON.stringify({ mcpServers: { server: entry } }))
+  const env = { ...process.env, HOME: home, BROWSER: browser }
+  let logins = 0
+  return {
+    args: ['stdio', '--config', config],
+    env,
+    logIn: (cli, message) => {
+      const [, scope] = /run: mcps-proxy login server(?: --scope '(.*)')?/.exec(message) ?? []
+      if (!message.includes('mcps-proxy login') || ++logins > 3) return false
+      const more = scope === undefined ? [] : ['--scope', scope]
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        [cli, 'login', 'server', '--config', config, ...more],
+        { env, encoding: 'utf8' },
+      )
+      if (status !== 0) console.error(stderr)
+      return status === 0
+    },
+    remove: () => rmSync(home, { recursive: true, force: true }),
+  }
+}
