@@ -13,6 +13,7 @@ import { noPaint, wantsColors, loadPaint } from '../log/lines.js'
 import { createProxy } from '../proxy/proxy.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 import { nearest } from '../text/nearest.js'
+import type { AskCommand } from './ask-options.js'
 import { counted } from './counted.js'
 import { loadWithSecrets } from './load.js'
 import { failed, readerOfStdout, say } from './say.js'
@@ -21,20 +22,6 @@ import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
 import { AnswerError, LocalClient, type Progress, RawValue, onDemand } from '../ask/local-client.js'
 import { personAtTerminal } from '../ask/terminal.js'
-
-/** The requests to the servers of one schema. */
-export interface AskCommand {
-  readonly kind: 'ask'
-  readonly what: 'tools' | 'call' | 'read' | 'prompt'
-  /** The words behind the command: a pattern, or a name and arguments. */
-  readonly words: readonly string[]
-  readonly config: string | undefined
-  readonly schema: string
-  /** The profile that is shown, in place of a schema. */
-  readonly profile: string | undefined
-  readonly timeoutMs: number | undefined
-  readonly json: boolean
-}
 
 /** An interrupt ends a command in the middle of its work (128 + SIGINT). */
 const INTERRUPTED = 130

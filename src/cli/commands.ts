@@ -1,16 +1,14 @@
 // Every command of the program: one table for the help and for what a person may have meant.
 
 import { clientNames } from './clients/names.js'
-import type { CommandMode, commandNames } from './options.js'
+import type { CommandName } from './options.js'
 
 export interface CommandAbout {
-  readonly name: (typeof commandNames)[number]
+  readonly name: CommandName
   /** The arguments behind the name. */
   readonly takes: string
   readonly about: string
   readonly group: 'SERVE' | 'SET UP' | 'LOOK' | 'TEST'
-  /** The command whose options it takes. */
-  readonly mode: CommandMode
   /** Help beyond the one line. */
   readonly details: string
   readonly examples: readonly string[]
@@ -22,7 +20,6 @@ export const commands: readonly CommandAbout[] = [
     takes: '',
     about: 'one client on stdin and stdout: what a client starts',
     group: 'SERVE',
-    mode: 'stdio',
     details: `Serves one schema to one client: one JSON-RPC message per line on stdin and stdout.
 Logs and everything else go to stderr. Only the servers of that schema are started.
 
@@ -38,7 +35,6 @@ which is also what a plain "mcpServers" file becomes.`,
     takes: '',
     about: 'many clients over HTTP, http://127.0.0.1:3095/mcp',
     group: 'SERVE',
-    mode: 'http',
     details: `Serves every enabled schema to many clients; also what no command at all means.
 POST /mcp is the schema "default", POST /api/NAME/mcp any other; GET / names all paths.
 Listens on this machine only. Any other --host needs a token (server.token in the
@@ -54,7 +50,6 @@ configuration, or $MCPS_PROXY_TOKEN) or --allow-unauthenticated.`,
     takes: 'URL',
     about: 'one remote server on stdin and stdout',
     group: 'SERVE',
-    mode: 'url',
     details: `Serves one remote server on stdin and stdout, under its own names. For a service behind
 Google's IAM every request carries an ID token from Application Default Credentials.`,
     examples: ["mcps-proxy connect https://mcp.example.com/mcp -H 'Authorization: Bearer …'"],
@@ -64,7 +59,6 @@ Google's IAM every request carries an ID token from Application Default Credenti
     takes: '',
     about: 'tools that run code and commands, isolated',
     group: 'SERVE',
-    mode: 'sandbox',
     details: `Serves tools that run code and commands in sandboxes: over HTTP, port 8775, or --stdio.
 --check says which runtimes can be used here, and what would mend the others.`,
     examples: ['mcps-proxy sandbox --check', 'mcps-proxy sandbox --stdio'],
@@ -74,7 +68,6 @@ Google's IAM every request carries an ID token from Application Default Credenti
     takes: '[CLIENT]',
     about: 'takes over the servers of Claude, Cursor, VS Code, …',
     group: 'SET UP',
-    mode: 'import',
     details: `Moves the servers of ${clientNames.slice(0, 6).join(', ')},
 ${clientNames.slice(6).join(', ')}, or of the one that is named, into the
 configuration file, and leaves one entry in the client's file that starts mcps-proxy.
@@ -90,7 +83,6 @@ back. Without a terminal and without --yes nothing is changed, and the exit code
     takes: 'NAME -- COMMAND... | URL',
     about: 'adds a server to the configuration file',
     group: 'SET UP',
-    mode: 'edit',
     details: `Writes the server into the configuration file, which keeps its comments and its order, and prints
 the lines that change. A running proxy reads the file again. Nothing is written that a start would
 refuse, and a server of that name is replaced only with --force.`,
@@ -108,7 +100,6 @@ refuse, and a server of that name is replaced only with --force.`,
       disable: 'keeps a server in the file, and starts it no more',
     }[name],
     group: 'SET UP' as const,
-    mode: 'edit' as const,
     details: 'The file keeps its comments and its order; the lines that change are printed.',
     examples: [`mcps-proxy ${name} files`],
   })),
@@ -117,7 +108,6 @@ refuse, and a server of that name is replaced only with --force.`,
     takes: 'NAME | URL',
     about: 'logs in to a remote server, for all clients',
     group: 'SET UP',
-    mode: 'login',
     details: `Opens the login of the server's authorization server in a browser, and keeps the tokens below
 ~/.mcps-proxy/auth, where every client and gateway of this user finds them. They are renewed by
 themselves. On a machine without a browser, --no-browser prints the address for another one.`,
@@ -128,7 +118,6 @@ themselves. On a machine without a browser, --no-browser prints the address for 
     takes: '',
     about: 'the logins that there are, and how long they last',
     group: 'SET UP',
-    mode: 'login',
     details: 'Prints one line for each login, and no token.',
     examples: ['mcps-proxy logins', 'mcps-proxy logins --json'],
   },
@@ -137,7 +126,6 @@ themselves. On a machine without a browser, --no-browser prints the address for 
     takes: 'NAME | URL',
     about: 'removes a login, and takes its tokens back',
     group: 'SET UP',
-    mode: 'login',
     details:
       'The tokens are removed from this machine, and revoked where the authorization server can do that.',
     examples: ['mcps-proxy logout linear'],
@@ -147,7 +135,6 @@ themselves. On a machine without a browser, --no-browser prints the address for 
     takes: 'set|list|remove NAME',
     about: 'secrets, to which the configuration refers by name',
     group: 'SET UP',
-    mode: 'secret',
     details: `secret set asks for a value and shows nothing of it, or reads it from standard input. The
 configuration refers to it as \${keyring:NAME}. The keyring of the system has the secrets where
 @napi-rs/keyring is installed; otherwise it is ~/.mcps-proxy/secrets.json, which only you can read.
@@ -162,7 +149,6 @@ secret list prints names alone.`,
     takes: 'create|list|revoke NAME',
     about: 'tokens of single clients over HTTP',
     group: 'SET UP',
-    mode: 'token',
     details: `token create prints a new token once. The configuration gets its name and its SHA-256, from which
 the token cannot be had. With --profile its clients reach that profile alone, at /p/NAME/mcp.
 token revoke takes it out again. A running gateway reads the file:
@@ -174,7 +160,6 @@ clients of a revoked token get 401, and their sessions end.`,
     takes: '[FILE]',
     about: 'every problem of the configuration; starts nothing',
     group: 'SET UP',
-    mode: 'check',
     details: `Prints every problem of a configuration, and what is allowed and would fail, such as a
 program that does not exist. With --start it also starts every server and says what came of it.`,
     examples: ['mcps-proxy check ./mcp.json', 'mcps-proxy check --start'],
@@ -184,7 +169,6 @@ program that does not exist. With --start it also starts every server and says w
     takes: '[NAME]',
     about: 'starts each server once: why it fails, what mends it',
     group: 'SET UP',
-    mode: 'ask',
     details: `Starts every server of a schema at the same time, or the one that is named, and says for each how
 long it took, what it speaks, how many tools it has and about how many tokens their definitions
 cost a model; or why it failed, with its last words and what mends that. What it learns is kept:
@@ -196,7 +180,6 @@ the first client sees the lists at once. The exit code is 1 when a server failed
     takes: '[NAME]',
     about: 'servers, their state and their tools',
     group: 'LOOK',
-    mode: 'ask',
     details: `Starts every server of a schema at the same time, or the one that is named, and prints one line
 for each. The exit code is 1 when a server failed; doctor says what mends that.`,
     examples: ['mcps-proxy list', 'mcps-proxy list --json'],
@@ -206,7 +189,6 @@ for each. The exit code is 1 when a server failed; doctor says what mends that.`
     takes: '[PATTERN]',
     about: 'names and descriptions of tools, as clients see them',
     group: 'LOOK',
-    mode: 'ask',
     details: `Lists the tools of every server of a schema. A pattern fits any part of a name; with "*", which
 stands for any characters, it fits the whole name. --json prints the tools as servers list them.`,
     examples: ['mcps-proxy tools', "mcps-proxy tools 'github__*' --json"],
@@ -216,7 +198,6 @@ stands for any characters, it fits the whole name. --json prints the tools as se
     takes: 'TOOL [KEY=VALUE... | JSON]',
     about: 'calls a tool and prints its result',
     group: 'LOOK',
-    mode: 'ask',
     details: `Arguments are KEY=VALUE, or one JSON object. A value is text where the tool takes a string, and
 JSON elsewhere. Text is printed as text, structured content as JSON, images as the files that they
 were written to; --json prints the result as the server wrote it. What a server asks meanwhile is
@@ -231,7 +212,6 @@ asked on the terminal. The exit code is 1 when the call fails or its result has 
     takes: 'URI',
     about: 'reads a resource and prints it',
     group: 'LOOK',
-    mode: 'ask',
     details: 'Prints text as text, and writes anything else to a file, which is named.',
     examples: ['mcps-proxy read file:///tmp/a.txt'],
   },
@@ -240,7 +220,6 @@ asked on the terminal. The exit code is 1 when the call fails or its result has 
     takes: 'NAME [KEY=VALUE...]',
     about: 'gets a prompt and prints its messages',
     group: 'LOOK',
-    mode: 'ask',
     details: 'Every argument of a prompt is text.',
     examples: ['mcps-proxy prompt github__review branch=main'],
   },
@@ -249,7 +228,6 @@ asked on the terminal. The exit code is 1 when the call fails or its result has 
     takes: '[URL]',
     about: 'servers and clients of a gateway that runs',
     group: 'LOOK',
-    mode: 'status',
     details: `Asks a running gateway (mcps-proxy http) for its servers and clients, and prints them. Without
 a URL it asks the host and port of the configuration, with the token of the configuration; another
 gateway gets only the header fields that are given. The exit code is 1 when no gateway answers,
@@ -264,7 +242,6 @@ or when one of its servers has failed.`,
     takes: '[FILE...] [-- COMMAND]',
     about: 'transcripts against the proxy, a COMMAND, or --url URL',
     group: 'TEST',
-    mode: 'replay',
     details: `Replays transcripts against a server and compares its answers, frame by frame: against
 the proxy itself, started for it (replay --http starts it with --http); against COMMAND;
 or against the MCP server at URL, over Streamable HTTP or the older HTTP+SSE. --portable replays

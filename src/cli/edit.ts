@@ -17,19 +17,13 @@ import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import { configFileInForce } from '../config/file.js'
 import { resolveConfig, secretsIn } from '../config/config.js'
-import { EditMistake, type ServerEdit, changedLines, editServer } from '../config/edit.js'
+import { EditMistake, changedLines, editServer } from '../config/edit.js'
 import { readJson } from '../config/json-syntax.js'
 import { escapeText } from '../text/escape.js'
 import { errorCode } from '../text/error-text.js'
 import { Redactor } from '../text/redactor.js'
+import type { EditCommand } from './edit-options.js'
 import { failed, say } from './say.js'
-
-export interface EditCommand {
-  readonly kind: 'edit'
-  readonly edit: ServerEdit
-  readonly config: string | undefined
-  readonly schema: string
-}
 
 /** Prints the lines that change; nothing is written that a start would refuse. @returns the exit code */
 export async function runEdit({ edit, config, schema }: EditCommand): Promise<number> {

@@ -1,7 +1,7 @@
 // The text of `--help`: of the program, and of one command.
 
 import { type CommandAbout, commandNamed, commands } from './commands.js'
-import { options, spelled } from './options.js'
+import { commandModes, options, spelled } from './options.js'
 import type { Option } from './options.js'
 
 /** The help for a program of that name; of one command where it is named. */
@@ -47,8 +47,8 @@ function commandLine({ name, takes, about }: CommandAbout): string {
   return `  ${`${name} ${takes}`.trimEnd().padEnd(nameWidth)}${about}`
 }
 
-function commandHelp({ name, takes, about, mode, details, examples }: CommandAbout): string {
-  const own = options.filter((option) => option.modes.includes(mode) && !isItself(option, name))
+function commandHelp({ name, takes, about, details, examples }: CommandAbout): string {
+  const own = options.filter((option) => option.modes.includes(commandModes[name]) && !isItself(option, name))
   return `mcps-proxy ${`${name} ${takes}`.trimEnd()} - ${about}
 
 ${details}

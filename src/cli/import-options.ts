@@ -3,7 +3,7 @@
 import { nearest } from '../text/nearest.js'
 import { type ClientName, clientNames } from './clients/names.js'
 import { usage } from './tokens.js'
-import type { Tokens, Usage } from './tokens.js'
+import type { CommandLine, Usage } from './tokens.js'
 
 /** Take over the servers of clients, or give them back. */
 export interface ImportCommand {
@@ -21,8 +21,7 @@ export interface ImportCommand {
   readonly secrets: boolean
 }
 
-/** `words` stand behind `import`. */
-export function importOf(words: readonly string[], { rest, values }: Tokens): ImportCommand | Usage {
+export function importOf({ words, rest, values }: CommandLine): ImportCommand | Usage {
   const [word, stray] = words
   const client = clientNames.find((name) => name === word)
   const undo = values.has('undo')

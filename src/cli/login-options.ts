@@ -1,7 +1,7 @@
 // The words and options of `login`, `logins` and `logout`.
 
 import { usage } from './tokens.js'
-import type { Tokens, Usage } from './tokens.js'
+import type { CommandLine, Usage } from './tokens.js'
 
 export interface LoginCommand {
   readonly kind: 'login'
@@ -17,14 +17,10 @@ export interface LoginCommand {
   readonly json: boolean
 }
 
-export const loginCommands = ['login', 'logins', 'logout'] as const
+const loginCommands = ['login', 'logins', 'logout'] as const
 
-/** `words` stand behind the command. */
-export function loginOf(
-  what: LoginCommand['what'],
-  words: readonly string[],
-  { rest, values }: Tokens,
-): LoginCommand | Usage {
+export function loginOf({ command, words, rest, values }: CommandLine): LoginCommand | Usage {
+  const what = loginCommands.find((name) => name === command) ?? 'login'
   const [server, stray] = words
   const example = `for example: mcps-proxy ${what} linear`
   if (stray !== undefined || rest !== undefined) return usage(`${what} takes one server`, example)

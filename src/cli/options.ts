@@ -16,32 +16,50 @@ export type CommandMode =
   | 'import'
   | 'login'
 
-/** Every command; `commands.ts` explains them, and no start needs that. */
-export const commandNames = [
-  'stdio',
-  'http',
-  'connect',
-  'sandbox',
-  'import',
-  'add',
-  'remove',
-  'enable',
-  'disable',
-  'login',
-  'logins',
-  'logout',
-  'secret',
-  'token',
-  'check',
-  'doctor',
-  'list',
-  'tools',
-  'call',
-  'read',
-  'prompt',
-  'status',
-  'replay',
-] as const
+/** Every command, with the mode whose options it takes; `commands.ts` explains them, and no start needs that. */
+export const commandModes = {
+  stdio: 'stdio',
+  http: 'http',
+  connect: 'url',
+  sandbox: 'sandbox',
+  import: 'import',
+  add: 'edit',
+  remove: 'edit',
+  enable: 'edit',
+  disable: 'edit',
+  login: 'login',
+  logins: 'login',
+  logout: 'login',
+  secret: 'secret',
+  token: 'token',
+  check: 'check',
+  doctor: 'ask',
+  list: 'ask',
+  tools: 'ask',
+  call: 'ask',
+  read: 'ask',
+  prompt: 'ask',
+  status: 'status',
+  replay: 'replay',
+} as const
+
+export type CommandName = keyof typeof commandModes
+
+export const commandNames: readonly CommandName[] = Object.keys(commandModes).filter(isCommandName)
+
+function isCommandName(name: string): name is CommandName {
+  return Object.hasOwn(commandModes, name)
+}
+
+export function commandNameOf(word: string | undefined): CommandName | undefined {
+  return word !== undefined && isCommandName(word) ? word : undefined
+}
+
+/** The options that some commands stand for. */
+export const optionsOfCommands: ReadonlyMap<string, string> = new Map([
+  ['check', '--check'],
+  ['connect', '--url'],
+])
 
 export interface Option {
   readonly name: string

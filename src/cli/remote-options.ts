@@ -3,13 +3,13 @@
 import type { RemoteServer } from '../proxy/remote.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
 import { usage } from './tokens.js'
-import type { Tokens, Usage } from './tokens.js'
+import type { CommandLine, Usage } from './tokens.js'
 
 const ways: readonly string[] = ['auto', 'google', 'none']
 
 /** Undefined without --url. */
-export function remoteOf(tokens: Tokens): RemoteServer | undefined {
-  const { values } = tokens
+export function remoteOf(line: CommandLine): RemoteServer | undefined {
+  const { values } = line
   const url = values.get('url')
   if (url === undefined) return undefined
   const audience = values.get('audience')
@@ -17,11 +17,11 @@ export function remoteOf(tokens: Tokens): RemoteServer | undefined {
   const way = values.get('auth') ?? 'auto'
   const isMeant = audience !== undefined || impersonate !== undefined || isCloudRun(url)
   const google = way === 'google' || (way === 'auto' && isMeant)
-  return { url, headers: headersOf(tokens), audience, impersonate, google }
+  return { url, headers: headersOf(line), audience, impersonate, google }
 }
 
-export function mistakeInRemote(tokens: Tokens): Usage | undefined {
-  const { values } = tokens
+export function mistakeInRemote(line: CommandLine): Usage | undefined {
+  const { values } = line
   const url = values.get('url')
   if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url)))
     // Not repeated, since it may hold a password or a key.
@@ -32,7 +32,7 @@ export function mistakeInRemote(tokens: Tokens): Usage | undefined {
   const isPointless = values.has('audience') || values.has('impersonate-service-account')
   if (way === 'none' && isPointless)
     return usage('--auth none sends no ID token', 'leave out --audience and --impersonate-service-account')
-  return url === undefined ? undefined : mistakeInHeaders(tokens)
+  return url === undefined ? undefined : mistakeInHeaders(line)
 }
 
 /** The proxy sends no other server a token that the command line does not name. */

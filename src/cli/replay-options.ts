@@ -4,7 +4,7 @@ import type { ReplayRequest } from '../replay/replayer.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
 import { millisecondsOf } from './milliseconds.js'
 import { usage } from './tokens.js'
-import type { Tokens, Usage } from './tokens.js'
+import type { CommandLine, Usage } from './tokens.js'
 
 export interface ReplayCommand extends ReplayRequest {
   readonly kind: 'replay'
@@ -12,16 +12,18 @@ export interface ReplayCommand extends ReplayRequest {
 
 const timeoutMsDefault = 30_000
 
-export function replayOf(tokens: Tokens): ReplayCommand {
-  const { words, rest, values } = tokens
+export function replayOf(line: CommandLine): ReplayCommand | Usage {
+  const mistake = mistakeIn(line)
+  if (mistake !== undefined) return mistake
+  const { words, rest, values } = line
   return {
     kind: 'replay',
-    files: words.slice(1),
+    files: words,
     portable: values.has('portable'),
     command: rest ?? [],
     url: values.get('url'),
     http: values.has('http'),
-    headers: headersOf(tokens),
+    headers: headersOf(line),
     verbose: values.has('verbose'),
     updates: values.has('update'),
     junit: values.get('junit'),
@@ -29,11 +31,12 @@ export function replayOf(tokens: Tokens): ReplayCommand {
   }
 }
 
-export function mistakeInReplay(tokens: Tokens): Usage | undefined {
-  const { words, rest, values } = tokens
+function mistakeIn(line: CommandLine): Usage | undefined {
+  const { words, rest, values } = line
   const example = 'for example: mcps-proxy replay FILE.jsonl -- COMMAND'
   const hasCommand = rest !== undefined && rest.length > 0
-  if (words.length < 2 && !values.has('portable')) return usage('replay needs a file, or --portable', example)
+  if (words.length === 0 && !values.has('portable'))
+    return usage('replay needs a file, or --portable', example)
   if (values.has('portable') && values.has('update'))
     return usage(
       '--update writes transcripts, and those of --portable belong to the package',
@@ -42,5 +45,5 @@ export function mistakeInReplay(tokens: Tokens): Usage | undefined {
   if (hasCommand && values.has('url')) return usage('replay takes a command or --url, not both', example)
   if (values.has('http') && values.has('url'))
     return usage('--http starts a server and --url names one that runs', 'choose one')
-  return mistakeInHeaders(tokens)
+  return mistakeInHeaders(line)
 }

@@ -5,7 +5,7 @@ import { refuseLoop } from '../config/chain.js'
 import { enabledSchemas } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
 import type { Logger } from '../log/log.js'
-import type { HttpCommand } from './args.js'
+import type { HttpCommand } from './serve-options.js'
 import { loadWithSecrets } from './load.js'
 import { type Invocation, runPlan } from './run.js'
 

@@ -6,7 +6,7 @@ import process from 'node:process'
 import { refuseLoop } from '../config/chain.js'
 import { selectProfile, selectSchema } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
-import type { StdioCommand } from './args.js'
+import type { StdioCommand } from './serve-options.js'
 import { loadWithSecrets } from './load.js'
 import { type Invocation, runPlan } from './run.js'
 

@@ -4,7 +4,7 @@ import type { SandboxServerConfig } from '../upstream/contracts/server-config.js
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import { type ConfigOverrides, resolveConfig } from '../config/config.js'
-import type { SandboxCommand } from './args.js'
+import type { SandboxCommand } from './serve-options.js'
 import { loadWithSecrets } from './load.js'
 
 /** As in the service that it takes the place of. */

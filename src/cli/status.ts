@@ -8,17 +8,7 @@ import { escapeText } from '../text/escape.js'
 import { loadPaint, noPaint, wantsColors, type Paint } from '../log/lines.js'
 import { counted } from './counted.js'
 import { failed, readerOfStdout, say } from './say.js'
-
-/** A look at a running gateway. */
-export interface StatusCommand {
-  readonly kind: 'status'
-  /** Its address; undefined means the port and host of the configuration, on this machine. */
-  readonly url: string | undefined
-  readonly headers: Readonly<Record<string, string>>
-  readonly config: string | undefined
-  readonly timeoutMs: number | undefined
-  readonly json: boolean
-}
+import type { StatusCommand } from './status-options.js'
 
 const timeoutMsDefault = 5000
 

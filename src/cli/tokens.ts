@@ -6,8 +6,8 @@
 
 import mri from 'mri'
 import { nearest } from '../text/nearest.js'
-import { options, spelled, spellingsOf } from './options.js'
-import type { Option } from './options.js'
+import { commandNameOf, options, optionsOfCommands, spelled, spellingsOf } from './options.js'
+import type { CommandName, Option } from './options.js'
 
 /** A mistake of the person at the keyboard. */
 export interface Usage {
@@ -21,12 +21,15 @@ export function usage(problem: string, hint = ''): Usage {
 }
 
 /** A command line without mistakes in its form. */
-export interface Tokens {
-  readonly kind: 'tokens'
+export interface CommandLine {
+  readonly kind: 'command-line'
+  /** The first word, where that is a command; `check` and `connect` are options by now. */
+  readonly command: CommandName | undefined
   /** By the option's name; a switch and a value left out are empty. */
   readonly values: ReadonlyMap<string, string>
   /** The values of an option that may be given more than once. */
   readonly lists: ReadonlyMap<string, readonly string[]>
+  /** The words behind the command. */
   readonly words: readonly string[]
   /** The words after `--`; undefined without one. */
   readonly rest: readonly string[] | undefined
@@ -41,7 +44,7 @@ const spellingsOfKind = (isSwitch: boolean): string[] =>
     .filter(({ kind }) => (kind === 'switch') === isSwitch)
     .flatMap(({ name, aliases }) => [name, ...aliases])
 
-export function readTokens(argv: readonly string[]): Tokens | Usage {
+export function readCommandLine(argv: readonly string[]): CommandLine | Usage {
   const end = argv.indexOf('--')
   const own = end === -1 ? argv : argv.slice(0, end)
   const mistake = own.map(mistakeIn).find((found) => found !== undefined)
@@ -53,8 +56,11 @@ export function readTokens(argv: readonly string[]): Tokens | Usage {
   const lists = readLists(parsed)
   const values = readValues(parsed)
   if (!(values instanceof Map)) return values
-  const words = Array.isArray(parsed['_']) ? parsed['_'].map(String) : []
-  return { kind: 'tokens', values, lists, words, rest: end === -1 ? undefined : argv.slice(end + 1) }
+  const all = Array.isArray(parsed['_']) ? parsed['_'].map(String) : []
+  const command = optionsOfCommands.has(all[0] ?? '') ? undefined : commandNameOf(all[0])
+  const words = command === undefined ? all : all.slice(1)
+  const rest = end === -1 ? undefined : argv.slice(end + 1)
+  return { kind: 'command-line', command, values, lists, words, rest }
 }
 
 /** A switch written with its value, or `mri` would take the next word for it; `--no-x` it reads as `x` being false. */

@@ -1,0 +1,77 @@
+// The words and options of `doctor`, `list`, `tools`, `call`, `read` and `prompt`.
+
+import { millisecondsOf } from './milliseconds.js'
+import { usage } from './tokens.js'
+import type { CommandLine, Usage } from './tokens.js'
+
+/** Start servers once, and say what they have, or what is wrong with them. */
+export interface DoctorCommand {
+  readonly kind: 'doctor'
+  readonly config: string | undefined
+  readonly schema: string
+  /** The one server that is meant. */
+  readonly name: string | undefined
+  /** Whether one line a server is enough. */
+  readonly isBrief: boolean
+  readonly json: boolean
+}
+
+/** The requests to the servers of one schema. */
+export interface AskCommand {
+  readonly kind: 'ask'
+  readonly what: 'tools' | 'call' | 'read' | 'prompt'
+  /** The words behind the command: a pattern, or a name and arguments. */
+  readonly words: readonly string[]
+  readonly config: string | undefined
+  readonly schema: string
+  /** The profile that is shown, in place of a schema. */
+  readonly profile: string | undefined
+  readonly timeoutMs: number | undefined
+  readonly json: boolean
+}
+
+export const asks = ['doctor', 'list', 'tools', 'call', 'read', 'prompt'] as const
+
+/** The arguments that each of these commands needs. */
+const missingNames: Readonly<
+  Partial<Record<(typeof asks)[number], readonly [needs: string, example: string]>>
+> = {
+  call: ['the name of a tool', 'mcps-proxy call Time__get_current_time timezone=Europe/Berlin'],
+  read: ['the URI of a resource', 'mcps-proxy read file:///tmp/a.txt'],
+  prompt: ['the name of a prompt', 'mcps-proxy prompt github__review branch=main'],
+}
+
+export function askOf(line: CommandLine): AskCommand | DoctorCommand | Usage {
+  const { words, values } = line
+  const what = asks.find((name) => name === line.command) ?? 'tools'
+  const mistake = mistakeIn(what, line)
+  if (mistake !== undefined) return mistake
+  const asked = {
+    config: values.get('config'),
+    schema: values.get('schema') ?? 'default',
+    json: values.has('json'),
+  }
+  if (what === 'doctor' || what === 'list')
+    return { kind: 'doctor', name: words[0], isBrief: what === 'list', ...asked }
+  return {
+    kind: 'ask',
+    what,
+    words,
+    profile: values.get('profile'),
+    timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
+    ...asked,
+  }
+}
+
+function mistakeIn(what: (typeof asks)[number], { words, rest, values }: CommandLine): Usage | undefined {
+  const [name, stray] = words
+  const missing = missingNames[what]
+  if (name === undefined && missing !== undefined)
+    return usage(`${what} needs ${missing[0]}`, `for example: ${missing[1]}`)
+  if (stray !== undefined && what !== 'call' && what !== 'prompt')
+    return usage(`unexpected argument "${stray}"`)
+  if (rest !== undefined) return usage(`${what} takes nothing behind --`)
+  if ((what === 'doctor' || what === 'list') && values.has('profile'))
+    return usage(`${what} takes no --profile`, 'it is about servers, of which a profile shows a part')
+  return undefined
+}
