@@ -96,8 +96,8 @@ describe('status', () => {
       `${url}, up for 00:01:01
 
 default: 1 of 2 servers ready, 2 tools, 1 client
-  files         connected   2 tools, 2025-06-18, pid 17
-  git\\u001b[2J  error       0 tools, no such program
+  files         connected       2 tools, 2025-06-18, pid 17
+  git\\u001b[2J  error           0 tools, no such program
   Ed 2, 2025-06-18, since 1970-01-01T00:00:00.000Z
 `,
     )
