@@ -22,6 +22,7 @@ export async function serveStdio(
     ...options,
     schema: schema.name,
     ownStart: 'with-client',
+    opensBrowser: true,
     eager: beforeServing !== undefined,
   })
   const isKept = options.keep === true && command.remote === undefined

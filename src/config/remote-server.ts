@@ -134,6 +134,7 @@ function readLogin(
     metadataUrl: other?.authServerMetadataUrl,
     resource: own?.resource,
     callbackPort: own?.callbackPort ?? other?.callbackPort,
+    isAutomatic: own?.login !== 'manual',
   }
 }
 

@@ -130,6 +130,7 @@ interface LoginValues {
   readonly issuer: string | undefined
   readonly resource: string | false | undefined
   readonly callbackPort: number | undefined
+  readonly login: 'auto' | 'manual' | undefined
 }
 
 /** How the proxy authenticates at a remote server. */
@@ -162,6 +163,10 @@ const authFields: FieldsOf<AuthValues> = {
   callbackPort: optional(
     integer(1, 65_535),
     'The port on this machine to which the browser comes back, where the client is registered for one.',
+  ),
+  login: optional(
+    choice('auto', 'manual'),
+    'Whether a browser opens by itself for a login, on a desktop. Absent: auto.',
   ),
 }
 

@@ -1,6 +1,7 @@
 // Opens an address in the browser of the person. The address is one argument, and no shell reads it.
 
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import process from 'node:process'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -24,8 +25,20 @@ function openers(env: Environment): readonly (readonly string[])[] {
   return hasDesktop(env) ? [['xdg-open'], ['gio', 'open']] : []
 }
 
+/** Whether a person sits at this machine, so that a browser may open unasked. */
+export function hasPerson(env: Environment): boolean {
+  const isSet = (name: string): boolean => (env[name] ?? '') !== ''
+  if (isSet('BROWSER')) return true
+  const away = ['SSH_CONNECTION', 'SSH_TTY', 'CI', 'container', 'KUBERNETES_SERVICE_HOST']
+  if (away.some(isSet) || containerMarks.some((path) => existsSync(path))) return false
+  return openers(env).length > 0
+}
+
+/** Docker and Podman leave these. */
+const containerMarks = ['/.dockerenv', '/run/.containerenv']
+
 function hasDesktop(env: Environment): boolean {
-  return env['DISPLAY'] !== undefined || env['WAYLAND_DISPLAY'] !== undefined
+  return (env['DISPLAY'] ?? '') !== '' || (env['WAYLAND_DISPLAY'] ?? '') !== ''
 }
 
 function starts(program: string, args: readonly string[]): Promise<boolean> {

@@ -13,6 +13,8 @@ import type {
   HttpCredentials,
   UnprovenRequest,
 } from '../transports/http-client/credentials.js'
+import { inShell } from '../text/escape.js'
+import type { AutomaticLogin } from './automatic-login.js'
 import { bearerChallenge, scopesIn } from './challenges.js'
 import { LoginError } from './login-error.js'
 import { type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
@@ -46,6 +48,7 @@ export class LoginCredentials implements HttpCredentials {
   readonly #runtime: LoginRuntime
   readonly #store: LoginStore
   readonly #tell: (level: LogLevel, message: string) => void
+  readonly #automatic: AutomaticLogin | undefined
   readonly #watch: LoginWatch
   #held: Held | undefined
   /** The version of the file that was looked at last. */
@@ -56,19 +59,21 @@ export class LoginCredentials implements HttpCredentials {
   #renewing: Promise<Credential | undefined> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
 
-  /** `name` is that of the server in the configuration; `tell` logs, and never a token. */
+  /** `name` is that of the server in the configuration; `tell` logs, and never a token. `automatic` opens a browser, where it may. */
   constructor(
     name: string,
     url: string,
     store: LoginStore,
     runtime: LoginRuntime,
     tell: (level: LogLevel, message: string) => void,
+    automatic?: AutomaticLogin,
   ) {
     this.#name = name
     this.#url = url
     this.#runtime = runtime
     this.#store = store
     this.#tell = tell
+    this.#automatic = automatic
     this.#watch = new LoginWatch(() => store.versionOf(url) !== this.#version, runtime)
   }
 
@@ -103,9 +108,7 @@ export class LoginCredentials implements HttpCredentials {
       if (sent === undefined || challenge?.get('error') !== 'insufficient_scope') return undefined
       const scopes = scopesIn(this.#held?.login.scope, challenge.get('scope'))
       const scope = scopes.filter((each) => plainScope.test(each)).join(' ')
-      return authError(
-        `'${this.#name}' wants more rights; run: mcps-proxy login ${this.#name} --scope '${scope}'`,
-      )
+      return authError(`'${this.#name}' wants more rights; run: ${this.#command} --scope '${scope}'`)
     }
     try {
       this.#look()
@@ -121,8 +124,17 @@ export class LoginCredentials implements HttpCredentials {
 
   #needed(): TransportError {
     this.#isNeeded = true
-    const why = `Authentication failed: '${this.#name}' needs a login; run: mcps-proxy login ${this.#name}`
-    return new TransportError('TRANSPORT_LOGIN', why)
+    this.#automatic?.ask(false)
+    const page = this.#automatic?.startPage
+    const ways = `${page === undefined ? '' : `open ${page} or `}run: ${this.#command}`
+    return new TransportError(
+      'TRANSPORT_LOGIN',
+      `Authentication failed: '${this.#name}' needs a login; ${ways}`,
+    )
+  }
+
+  get #command(): string {
+    return `mcps-proxy login ${inShell(this.#name)}`
   }
 
   /** A server that wants no login is not looked for again. */
@@ -195,7 +207,7 @@ export class LoginCredentials implements HttpCredentials {
     this.#store.remove(login.url)
     this.#look()
     this.#isNeeded = true
-    this.#tell('warn', `its login is over: ${why}; run: mcps-proxy login ${this.#name}`)
+    this.#tell('warn', `its login is over: ${why}; run: ${this.#command}`)
   }
 }
 

@@ -12,7 +12,7 @@ import { type LoginPlace, findLogin, textsIn } from './metadata.js'
 import { type LoginClient, TokenRequests } from './token-requests.js'
 
 /** The server that wants a login. */
-export interface LoginTarget extends Partial<Omit<LoginSettings, 'folder'>> {
+export interface LoginTarget extends Partial<Omit<LoginSettings, 'folder' | 'isAutomatic'>> {
   readonly url: string
   /** Scopes to ask for in addition. */
   readonly moreScopes?: string | undefined
@@ -24,6 +24,8 @@ export interface LoginPerson {
   show(startPage: string, address: string): Promise<void>
   /** The address to which the browser was sent, where the person pastes that; undefined waits for the browser alone. */
   readonly pasted?: Promise<string>
+  /** Resolves when the login is not wanted any more. */
+  readonly left?: Promise<void>
 }
 
 /** A person has this long. */
@@ -113,8 +115,11 @@ async function authorize(of: Authorization): Promise<Given> {
   server.expect(state, address.href)
   await person.show(server.startPage, address.href)
   const pasted = person.pasted?.then((text) => parametersIn(text))
+  const left = person.left?.then(() => {
+    throw new LoginError('it is not wanted any more')
+  })
   const callback = await within(
-    Promise.race([server.parameters, ...(pasted ? [pasted] : [])]),
+    Promise.race([server.parameters, ...(pasted ? [pasted] : []), ...(left ? [left] : [])]),
     LOGIN_MS,
     runtime,
   )

@@ -47,6 +47,9 @@ export interface Login {
 /** A refresh takes 10 s at most; a lock that is older was left by a process that was killed. */
 const LOCK_MS_MAX = 30_000
 
+/** A person has ten minutes for a login, and the requests around it take less than one. */
+const BROWSER_MS_MAX = 660_000
+
 /** Several refreshes, one after the other. */
 const LOCK_WAIT_MS_MAX = 60_000
 
@@ -92,10 +95,27 @@ export class LoginStore {
       closeSync(file)
     }
     renameSync(draft, path)
+    rmSync(`${path}.refused`, { force: true })
   }
 
   remove(url: string): void {
     rmSync(this.#pathOf(url), { force: true })
+  }
+
+  /** A login to this address came to nothing, now. */
+  refused(url: string): void {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+    writeFileSync(`${this.#pathOf(url)}.refused`, '', { mode: 0o600 })
+  }
+
+  /** When a login to this address came to nothing last, in milliseconds since 1970. */
+  refusedAtMs(url: string): number | undefined {
+    return statSync(`${this.#pathOf(url)}.refused`, { throwIfNoEntry: false })?.mtimeMs
+  }
+
+  /** Whose turn it is to open the browser, of all processes and servers. */
+  browserTurn(): FileLock {
+    return new FileLock(join(this.#folder, 'browser.lock'), BROWSER_MS_MAX, this.#runtime)
   }
 
   /** Runs alone among all processes, for this address. Rejects with LoginError when others keep it from that too long. */

@@ -31,6 +31,8 @@ export interface ProxyOptions {
    * passes such a client as the server wrote it.
    */
   readonly ownStart?: 'with-call' | 'with-client'
+  /** Opens a browser of this machine when a remote server wants a login and a person sits here: off unless given. */
+  readonly opensBrowser?: boolean
   /** Opens every server before the first client comes, so that the status shows early what works. */
   readonly eager?: boolean
 }

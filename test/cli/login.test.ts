@@ -19,14 +19,15 @@ interface Place {
 }
 
 /** A server that wants a login, and a browser that logs in. */
-async function place(t: TestContext): Promise<Place> {
+async function place(t: TestContext, login: 'auto' | 'manual' = 'manual'): Promise<Place> {
   const server = await new AuthorizationServer().listen()
   t.after(() => server.close())
   const home = scratch(t)
   const browser = join(home, 'browser.mjs')
   writeFileSync(browser, `#!${process.execPath}\nawait fetch(process.argv[2])\n`)
   chmodSync(browser, 0o755)
-  const config = configFile(t, { guarded: { url: server.url }, local: { command: 'x' } })
+  const guarded = { url: server.url, auth: { type: 'oauth', login } }
+  const config = configFile(t, { guarded, local: { command: 'x' } })
   return { server, config, env: { ...process.env, HOME: home, BROWSER: browser } }
 }
 
@@ -114,6 +115,23 @@ describe('login', () => {
     assert.equal(await proxy.finish(), 0)
     assert.doesNotMatch(proxy.stderr + readFileSync(record, 'utf8'), /access-|refresh-/)
   })
+
+  for (const args of [['stdio'], ['http', '--port', '0']])
+    test(`opens by itself in the browser of a desktop: ${args.join(' ')}`, async (t) => {
+      const here = await place(t, 'auto')
+      const proxy = spawnProgram(t, process.execPath, [cli, ...args, '--config', here.config], {
+        env: here.env,
+      })
+      if (args[0] === 'stdio') await proxy.client.open()
+      await until(() => proxy.stderr.includes('logged in at 127.0.0.1'))
+      assert.match((await run(here, ['logins'])).out, /is renewed by itself/)
+      if (args[0] !== 'stdio') return proxy.kill()
+      await untilAnswered(
+        async () => at((await proxy.client.call('guarded__hello', {})).value, 'result') !== undefined,
+        () => proxy.stderr,
+      )
+      assert.equal(await proxy.finish(), 0)
+    })
 
   const mistakes: readonly [string, RegExp][] = [
     ['login', /login needs the name or the address of a server; for example: mcps-proxy login linear/],

@@ -133,6 +133,7 @@ describe('the login of a remote server', () => {
     metadataUrl: undefined,
     resource: undefined,
     callbackPort: undefined,
+    isAutomatic: true,
   }
   const own = {
     clientId: 'c',

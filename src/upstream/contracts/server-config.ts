@@ -135,6 +135,8 @@ export interface LoginSettings {
   readonly resource: string | false | undefined
   /** The port of the callback that the client is registered with; undefined takes one by the address of the server. */
   readonly callbackPort: number | undefined
+  /** Whether a browser may open as soon as the server wants a login. */
+  readonly isAutomatic: boolean
 }
 
 /** Credentials for a remote server, in addition to its headers. */

@@ -9,7 +9,7 @@ import type { RemoteWays } from '../../transports/http-client/remote-connection.
 import { HttpClientConnection } from '../../transports/http-client/http-client.js'
 import { HttpAgent } from '../../transports/http-client/agent.js'
 import { LazyValue } from '../../runtime/lazy.js'
-import type { Connect, LogLevel, Runtime, Timer } from '../../runtime/runtime.js'
+import type { Connect, LogLevel, Runtime } from '../../runtime/runtime.js'
 import { connectorFor } from '../../transports/http-client/connect.js'
 import type { HttpCredentials } from '../../transports/http-client/credentials.js'
 import { loginSecrets } from '../../transports/http-client/address.js'
@@ -23,6 +23,8 @@ import { HttpPause } from '../../transports/http-client/pause.js'
 import { isNearby, proxyFor } from '../../transports/http-client/proxy-choice.js'
 import { HttpSession } from '../../transports/http-client/session.js'
 import { SseClientConnection } from '../../transports/http-client/http-sse.js'
+import { AutomaticLogin } from '../../login/automatic-login.js'
+import { hasPerson } from '../../login/browser.js'
 import { LoginCredentials } from '../../login/login-credentials.js'
 import { LoginStore } from '../../login/login-store.js'
 import { credentialsRefusal, isAboutCredentials } from '../auth/refusal-words.js'
@@ -30,7 +32,7 @@ import { googleAuthOf } from '../auth/google-auth.js'
 import type { FetchIdToken } from '../auth/google-id-token.js'
 import type { UpstreamLimits } from '../server/limits.js'
 import { IdTokenCredentials } from '../auth/id-token-credentials.js'
-import type { ProxyContext } from '../server/context.js'
+import type { ProxyContext, ServerLogins } from '../server/context.js'
 import type { KnownServer } from '../contracts/dial.js'
 import type { HttpServerConfig, HttpTls } from '../contracts/server-config.js'
 import { readFileSync } from 'node:fs'
@@ -51,7 +53,8 @@ interface WayThere {
 export class HttpDialer {
   readonly #target: HttpTarget
   readonly #agent: HttpAgent
-  readonly #login: LoginCredentials | undefined
+  /** Undefined where the server gets no login. */
+  readonly logins: ServerLogins | undefined
   /** The server speaks HTTP+SSE: because the configuration says so, or because it was found out. */
   readonly #isSaidOlder: boolean
   #isOlder: boolean
@@ -80,7 +83,7 @@ export class HttpDialer {
 
   private constructor(
     config: HttpServerConfig,
-    { runtime, log, verbose, limits: own }: ProxyContext,
+    { runtime, log, verbose, opensBrowser, limits: own }: ProxyContext,
     discretion: Redactor,
     { connect, via, known }: WayThere,
   ) {
@@ -89,13 +92,14 @@ export class HttpDialer {
     this.#isOlder = this.#isSaidOlder
     const limits = limitsFor(config, own)
     const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
-    this.#login = loginFor(config, runtime, tell)
+    const login = loginFor(config, { runtime, opensBrowser }, tell)
+    this.logins = login?.logins
     this.#target = {
       url,
       via,
       headers: config.headers,
       discretion,
-      credentials: this.#login ?? googleCredentialsFor(config, runtime, tell),
+      credentials: login?.credentials ?? googleCredentialsFor(config, runtime, tell),
       retries: config.retries,
       retryDelayMs: config.retryDelayMs,
       onUnreachable: known.onUnreachable,
@@ -127,11 +131,6 @@ export class HttpDialer {
         this.#isOlder = true
       },
     }
-  }
-
-  /** Calls `wake` when a login to the server was made or has ended; undefined where it gets none. */
-  onLogin(wake: () => void): Timer | undefined {
-    return this.#login?.onChange(wake)
   }
 
   #older(): Connection {
@@ -186,10 +185,22 @@ function limitsFor(
 
 function loginFor(
   { name, url, login }: HttpServerConfig,
-  runtime: Runtime,
+  { runtime, opensBrowser }: Pick<ProxyContext, 'runtime' | 'opensBrowser'>,
   tell: (level: LogLevel, message: string) => void,
-): LoginCredentials | undefined {
-  return login && new LoginCredentials(name, url, new LoginStore(login.folder, runtime), runtime, tell)
+): { readonly credentials: LoginCredentials; readonly logins: ServerLogins } | undefined {
+  if (login === undefined) return undefined
+  const store = new LoginStore(login.folder, runtime)
+  const isAutomatic = opensBrowser && login.isAutomatic && hasPerson(runtime.env)
+  const automatic = isAutomatic ? new AutomaticLogin({ ...login, url }, store, runtime, tell) : undefined
+  const credentials = new LoginCredentials(name, url, store, runtime, tell, automatic)
+  return {
+    credentials,
+    logins: {
+      onChange: (wake) => credentials.onChange(wake),
+      ask: () => automatic?.ask(true),
+      close: () => automatic?.close(),
+    },
+  }
 }
 
 /** Tokens leave the header `Authorization` to the configuration where that has one. */

@@ -12,7 +12,7 @@ import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
 import { fromTransport } from '../contracts/errors.js'
 import type { HttpDialer } from '../http/http-dialer.js'
 import { Server } from '../server/server.js'
-import type { ProxyContext } from '../server/context.js'
+import type { ProxyContext, ServerLogins } from '../server/context.js'
 import { Admission } from '../server/admission.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
@@ -28,22 +28,9 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstrea
     })
     return new HttpDialed(config.name, new RemoteConnection(dialer.get().then((made) => made.ways())))
   }
-  const onLogin = (wake: () => void): Timer => {
-    let watch: Timer | undefined
-    let isOver = false
-    void dialer?.get().then((made) => {
-      if (!isOver) watch = made.onLogin(wake)
-    })
-    return {
-      cancel: () => {
-        isOver = true
-        watch?.cancel()
-      },
-    }
-  }
   const behaviour = {
     dial,
-    onLogin,
+    logins: loginsOf(() => dialer?.get()),
     discretion,
     isolation: 'auto',
     concurrency: around.limits.remoteConcurrency,
@@ -66,6 +53,29 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstrea
     // A session is no process of ours.
     admission: new Admission(Infinity),
   })
+}
+
+/** There is a dialer before there can be a login. */
+function loginsOf(dialer: () => Promise<HttpDialer> | undefined): ServerLogins {
+  const withLogin = (use: (login: ServerLogins) => void): void =>
+    void dialer()?.then(({ logins }) => logins && use(logins))
+  return {
+    onChange: (wake) => {
+      let watch: Timer | undefined
+      let isOver = false
+      withLogin((logins) => {
+        if (!isOver) watch = logins.onChange(wake)
+      })
+      return {
+        cancel: () => {
+          isOver = true
+          watch?.cancel()
+        },
+      }
+    },
+    ask: () => withLogin((logins) => logins.ask()),
+    close: () => withLogin((logins) => logins.close()),
+  }
 }
 
 /**

@@ -26,6 +26,8 @@ export interface ProxyContext {
   readonly news: UpstreamNews
   /** Whether every request over the network is logged. */
   readonly verbose: boolean
+  /** Whether a browser of this machine may open for a login. */
+  readonly opensBrowser: boolean
   readonly limits: UpstreamLimits
   /** For one connection to a server that is configured so; `memory` is the server's. */
   readonly leg: (protocol: ServerProtocol, memory: EraMemory) => ServerLeg
@@ -73,10 +75,19 @@ export interface ServerKind {
   readonly mirrors: boolean
   /** For how long it is taken to speak what it was found to speak. */
   readonly eraMs: number
-  /** Calls `wake` when a login to the server was made or has ended, until that is cancelled; absent where there are no logins. */
-  readonly onLogin?: (wake: () => void) => Timer
+  /** Absent where there are no logins. */
+  readonly logins?: ServerLogins
   /** The sandbox's description of itself; undefined before it runs. */
   readonly about?: () => ServerAbout | undefined
+}
+
+/** The logins to one server. */
+export interface ServerLogins {
+  /** Calls `wake` when a login was made or has ended, until that is cancelled. */
+  onChange(wake: () => void): Timer
+  /** A call needs the login, so that the person is asked again. */
+  ask(): void
+  close(): void
 }
 
 /** Of one server. */

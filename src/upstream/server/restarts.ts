@@ -488,10 +488,11 @@ export class Supervisor {
 
   /** A person has to log in: the server has not crashed, and is tried again when there is a login. */
   #awaitLogin({ message }: Failure): void {
-    const { onLogin, restarts } = this.#context
+    const { logins, restarts } = this.#context
     if (!restarts.isLoginLogged) this.#log('warn', message)
     restarts.isLoginLogged = true
-    const timer = this.#starter.isWanted ? onLogin?.(() => this.#retry()) : undefined
+    if (this.#starter.hasCalls) logins?.ask()
+    const timer = this.#starter.isWanted ? logins?.onChange(() => this.#retry()) : undefined
     this.#to({ kind: 'waiting', timer })
   }
 

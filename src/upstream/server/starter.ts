@@ -36,7 +36,12 @@ export class Starter {
 
   /** Whether the process is needed without a call. */
   get isWanted(): boolean {
-    return !this.#scope.startsOnCall || this.#inbox.isFollowed || this.#worker.hasArriving
+    return !this.#scope.startsOnCall || this.#inbox.isFollowed || this.hasCalls
+  }
+
+  /** Whether calls wait for it. */
+  get hasCalls(): boolean {
+    return this.#worker.hasArriving
   }
 
   /** Resolves when the process may start; undefined when it may now. */

@@ -1,0 +1,123 @@
+// A browser that opens by itself: where, how often, and what others do meanwhile.
+
+import assert from 'node:assert/strict'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, describe, test } from 'node:test'
+import { AutomaticLogin } from '../../src/login/automatic-login.js'
+import { hasPerson } from '../../src/login/browser.js'
+import { LoginStore } from '../../src/login/login-store.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import { scratch } from '../integration/support/spawned.js'
+import { until } from '../integration/support/waiting.js'
+import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
+
+interface Place {
+  readonly server: AuthorizationServer
+  readonly store: LoginStore
+  readonly log: string[]
+  /** The addresses that the browser was opened with. */
+  readonly tabs: () => string[]
+  readonly automatic: () => AutomaticLogin
+}
+
+/** `follows` is what the browser does with its address. */
+async function place(
+  t: TestContext,
+  options: AuthorizationOptions = {},
+  follows: string = 'await fetch(process.argv[2])',
+): Promise<Place> {
+  const server = await new AuthorizationServer(options).listen()
+  t.after(() => server.close())
+  const folder = scratch(t)
+  const [browser, seen] = [join(folder, 'browser.mjs'), join(folder, 'tabs')]
+  const record = `import { appendFileSync } from 'node:fs'\nappendFileSync('${seen}', process.argv[2] + '\\n')\n`
+  writeFileSync(browser, `#!${process.execPath}\n${record}${follows}\n`)
+  chmodSync(browser, 0o755)
+  const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: browser } }
+  t.after(() => runtime.close())
+  const store = new LoginStore(join(folder, 'auth'), runtime)
+  const log: string[] = []
+  const tell = (_: string, message: string): void => void log.push(message)
+  const automatic = (): AutomaticLogin => {
+    const made = new AutomaticLogin({ url: server.url }, store, runtime, tell)
+    t.after(() => made.close())
+    return made
+  }
+  const tabs = (): string[] => (existsSync(seen) ? readFileSync(seen, 'utf8').split('\n').slice(0, -1) : [])
+  return { server, store, log, tabs, automatic }
+}
+
+describe('a browser opens unasked', () => {
+  const desktop = { DISPLAY: ':0' }
+  const cases: readonly [string, Readonly<Record<string, string>>, boolean][] = [
+    ['with $BROWSER, also over SSH', { BROWSER: 'w3m', SSH_CONNECTION: 'x' }, true],
+    ['not with an empty $BROWSER, over SSH', { ...desktop, BROWSER: '', SSH_CONNECTION: 'x' }, false],
+    ['not in a terminal of SSH', { ...desktop, SSH_TTY: '/dev/pts/1' }, false],
+    ['not in CI', { ...desktop, CI: 'true' }, false],
+    ['not in a container', { ...desktop, container: 'podman' }, false],
+    ['not in a pod', { ...desktop, KUBERNETES_SERVICE_HOST: '10.0.0.1' }, false],
+  ]
+  const linux: typeof cases = [
+    ['not without a display', {}, false],
+    ['not with an empty display', { DISPLAY: '', WAYLAND_DISPLAY: '' }, false],
+  ]
+  for (const [title, env, wanted] of [...cases, ...(process.platform === 'linux' ? linux : [])])
+    test(title, () => assert.equal(hasPerson(env), wanted))
+})
+
+describe('an automatic login', () => {
+  test('is one tab for all who want it, and its address has no state', async (t) => {
+    const at = await place(t)
+    const all = Array.from({ length: 20 }, () => at.automatic())
+    for (const each of all) each.ask(false)
+    await until(() => at.store.read(at.server.url) !== undefined)
+    for (const each of all) each.ask(false)
+    await until(() => at.log.some((line) => line.startsWith('logged in at 127.0.0.1:')))
+    assert.equal(at.tabs().length, 1)
+    assert.match(at.tabs()[0] ?? '', /^http:\/\/127\.0\.0\.1:\d+\/login\/[0-9a-f]{32}$/)
+    assert.doesNotMatch(at.log.join('\n'), /state|access-|refresh-|code/)
+  })
+
+  test('waits until the tab of another server or process is closed', async (t) => {
+    const at = await place(t)
+    const other = at.store.browserTurn()
+    assert(other.tryTake())
+    const own = at.automatic()
+    own.ask(true)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual([at.tabs(), at.server.asked], [[], []])
+    other.free()
+    await until(() => at.store.read(at.server.url) !== undefined)
+    assert.equal(at.tabs().length, 1)
+  })
+
+  test('is not asked for again after a refusal, unless a call needs it', async (t) => {
+    const at = await place(t, { refusesLogin: true })
+    at.automatic().ask(false)
+    await until(() => at.log.some((line) => line.includes('came to nothing: access_denied')))
+    const own = at.automatic()
+    own.ask(false)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.equal(at.tabs().length, 1)
+    at.server.options = {}
+    own.ask(true)
+    await until(() => at.store.read(at.server.url) !== undefined)
+    assert.equal(at.tabs().length, 2)
+    assert.equal(at.store.refusedAtMs(at.server.url), undefined)
+  })
+
+  test('ends with its proxy, and the next one may begin', async (t) => {
+    const at = await place(t, {}, '')
+    const own = at.automatic()
+    own.ask(false)
+    await until(() => at.tabs().length === 1)
+    assert.match(own.startPage ?? '', /\/login\//)
+    own.close()
+    await until(() => own.startPage === undefined)
+    const turn = at.store.browserTurn()
+    await until(() => turn.tryTake())
+    turn.free()
+    assert.equal(at.store.refusedAtMs(at.server.url), undefined)
+  })
+})
