@@ -1,6 +1,6 @@
 // A door: one server of a configuration, under its own names.
 
-import { isObject } from './kinds.js'
+import { isObject } from '../text/json-object.js'
 import { ConfigError } from './problems.js'
 import { nearest } from '../text/nearest.js'
 

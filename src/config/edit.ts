@@ -2,7 +2,7 @@
 
 import { type JSONPath, applyEdits, modify } from 'jsonc-parser'
 import { readJson } from './json-syntax.js'
-import { isObject } from './kinds.js'
+import { isObject } from '../text/json-object.js'
 
 /** A change of one server of a schema. */
 export type ServerEdit =

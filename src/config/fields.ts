@@ -5,10 +5,11 @@
 // from them.
 
 import type { Configuration, CorsConfig, FrontConfig, LoggingConfig, SchemaConfig } from './configuration.js'
-import { type Kind, boolean, choice, delayMsMax, integer, isObject, list, size, text } from './kinds.js'
+import { type Kind, boolean, choice, delayMsMax, integer, list, size, text } from './kinds.js'
 import { type ProcessSandboxValue, processSandboxKind } from './process-sandbox.js'
 import type { InputConfig } from './references.js'
 import { type FieldsOf, type Rules, field, optional } from './section.js'
+import { isObject } from '../text/json-object.js'
 
 /** The time that a call may take when nothing says otherwise. */
 const callTimeoutMsDefault = 30_000

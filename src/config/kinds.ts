@@ -5,6 +5,7 @@
 // and the published schema are made from the same kinds, so they cannot part.
 
 import { type Findings, memberPath, whatItIs } from './problems.js'
+import { isObject } from '../text/json-object.js'
 
 /** The longest delay that a Node timer takes. */
 export const delayMsMax = 2_147_483_647
@@ -25,11 +26,6 @@ export interface Kind<T> {
   readonly schema: JsonSchema
   /** Undefined after the problem was reported. */
   read(value: unknown, spot: Spot): T | undefined
-}
-
-/** Whether a value is a JSON object. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The strings that are right, beyond text without NUL, which no operating system takes in an argument. */

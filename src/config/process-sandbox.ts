@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import type { ProcessSandbox } from '../upstream/contracts/server-config.js'
 import type { Expansion } from './expand.js'
 import { sandboxedFolder } from './file.js'
-import { type Kind, isObject, list, text } from './kinds.js'
+import { type Kind, list, text } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
 import { whatItIs } from './problems.js'
 import { hosts } from './sandbox-fields.js'
 import { type FieldsOf, Section, object, objectSchema, optional } from './section.js'
+import { isObject } from '../text/json-object.js'
 
 /** As it stands in a file, in the words of this proxy or in those of VS Code. */
 export interface ProcessSandboxValue {

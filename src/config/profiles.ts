@@ -3,9 +3,10 @@
 import { nearest } from '../text/nearest.js'
 import type { NamePatterns, ProfileConfig, SchemaConfig } from './configuration.js'
 import { schemaNamePattern } from './formats.js'
-import { boolean, isObject, list, map, text } from './kinds.js'
+import { boolean, list, map, text } from './kinds.js'
 import { memberPath, whatItIs } from './problems.js'
 import { type FieldsOf, Section, field, optional } from './section.js'
+import { isObject } from '../text/json-object.js'
 
 const names = list(text())
 

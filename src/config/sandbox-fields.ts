@@ -6,9 +6,10 @@ import type {
   SandboxNetwork,
   SandboxRuntimeName,
 } from '../upstream/contracts/sandbox-config.js'
-import { type Kind, boolean, choice, integer, isObject, list, map, size, text } from './kinds.js'
+import { type Kind, boolean, choice, integer, list, map, size, text } from './kinds.js'
 import { whatItIs } from './problems.js'
 import { type FieldsOf, type Rules, Section, field, optional } from './section.js'
+import { isObject } from '../text/json-object.js'
 
 /** A day, in seconds. */
 const day = 86_400

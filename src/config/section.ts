@@ -1,8 +1,9 @@
 // Reads one JSON object of a configuration, field by field.
 
 import { nearest } from '../text/nearest.js'
-import { type JsonSchema, type Kind, isObject } from './kinds.js'
+import { type JsonSchema, type Kind } from './kinds.js'
 import { type Findings, memberPath, whatItIs } from './problems.js'
+import { isObject } from '../text/json-object.js'
 
 /** One key of the configuration: its kind, its default, and its purpose. */
 export interface Field<T> {

@@ -11,6 +11,7 @@ import type { KeptLimits } from '../limits.js'
 import { listKinds } from '../mcp/lists.js'
 import type { ListKind } from '../mcp/methods.js'
 import type { KeptFacts, SelfDescription } from '../upstream/contracts/kept.js'
+import { isObject } from '../text/json-object.js'
 
 /** What is kept for one configuration. Entries are decoded when their server is asked for. */
 export interface KeptJson {
@@ -129,8 +130,4 @@ function parsed(bytes: Buffer): unknown {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -8,6 +8,7 @@ import { latestHandshake } from '../mcp/revisions.js'
 import type { BearerChallenge } from './challenges.js'
 import { LoginError } from './login-error.js'
 import type { LoginHttp } from './login-http.js'
+import { type JsonObject, isObject } from '../text/json-object.js'
 
 /** A server that wants a login, and where that takes place. */
 export interface LoginPlace {
@@ -51,7 +52,7 @@ async function resourceMetadata(
   url: URL,
   challenge: BearerChallenge | undefined,
   http: LoginHttp,
-): Promise<Members | undefined> {
+): Promise<JsonObject | undefined> {
   const named = challenge?.get('resource_metadata')
   if (named !== undefined) {
     if (!URL.canParse(named)) throw new LoginError('the server names an address of its metadata that is none')
@@ -69,7 +70,7 @@ async function resourceMetadata(
 }
 
 /** A resource is the server's address, its origin, or a path above it; anything else is the metadata of another server. */
-function resourceOf(metadata: Members, url: URL): string {
+function resourceOf(metadata: JsonObject, url: URL): string {
   const resource = metadata['resource']
   if (typeof resource !== 'string' || !URL.canParse(resource))
     throw new LoginError('the metadata of the server names no resource')
@@ -115,7 +116,7 @@ function withoutMetadata(issuer: string): AuthorizationServer {
   }
 }
 
-function checked(metadata: Members, issuer: string): AuthorizationServer {
+function checked(metadata: JsonObject, issuer: string): AuthorizationServer {
   if (metadata['issuer'] !== issuer)
     throw new LoginError(`the metadata of ${issuer} names the issuer '${String(metadata['issuer'])}'`)
   if (!textsIn(metadata['code_challenge_methods_supported']).includes('S256'))
@@ -128,27 +129,21 @@ function checked(metadata: Members, issuer: string): AuthorizationServer {
   return { ...metadata, issuer }
 }
 
-type Members = Readonly<Record<string, unknown>>
-
 /** The object at an address; undefined where there is none. */
-async function membersAt(url: URL, http: LoginHttp): Promise<Members | undefined> {
+async function membersAt(url: URL, http: LoginHttp): Promise<JsonObject | undefined> {
   const { status, text } = await http(url, { headers: { 'MCP-Protocol-Version': latestHandshake.version } })
   if (status !== 200) return undefined
   return membersIn(text)
 }
 
 /** Undefined for what is no JSON object. */
-export function membersIn(text: string): Members | undefined {
+export function membersIn(text: string): JsonObject | undefined {
   try {
     const value = parse(text)
-    return isMembers(value) ? value : undefined
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
   }
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function textsIn(value: unknown): string[] {

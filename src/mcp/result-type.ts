@@ -21,14 +21,14 @@ export const messageNames: RoutedNames = messageNamesWith(resultNames)
 const noMembers = new Members(Buffer.alloc(0), resultNames)
 
 /** Whether a result is an object, as every one should be; one in parts is not joined for it. */
-export function isObject(frame: ResultFrame): boolean {
+export function isObjectResult(frame: ResultFrame): boolean {
   const { start } = frame.result
   return (frame.long?.slice(start, start + 1)[0] ?? frame.line[start]) === OPEN_OBJECT
 }
 
 /** Those members of a result; nearly always they were found when it was read. */
 export function resultMembers(frame: ResultFrame): Members {
-  if (frame.named !== undefined || !isObject(frame)) return frame.named ?? noMembers
+  if (frame.named !== undefined || !isObjectResult(frame)) return frame.named ?? noMembers
   return membersAt(frame.line, frame.result, resultNames) ?? noMembers
 }
 

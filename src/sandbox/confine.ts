@@ -18,6 +18,7 @@ import { SIGNALLED, findProgram } from './host-program.js'
 import { procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 import { errorText } from '../text/error-text.js'
+import { isObject } from '../text/json-object.js'
 
 /** What a confined program may reach; all paths are of the host, and the same inside. */
 export interface ConfinePolicy {
@@ -111,8 +112,8 @@ function readPolicy(written: string): ConfinePolicy | string {
 }
 
 function isPolicy(value: unknown): value is ConfinePolicy {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { read, write, network, home, cwd, env, memoryMiB, ...others }: Record<string, unknown> = { ...value }
+  if (!isObject(value)) return false
+  const { read, write, network, home, cwd, env, memoryMiB, ...others } = value
   return (
     [read, write].every((paths) => paths === undefined || arePaths(paths)) &&
     [home, cwd].every((path) => path === undefined || isPath(path)) &&

@@ -20,6 +20,7 @@ import { AllowedHosts } from './egress/allowed-hosts.js'
 import { SandboxError, wrapperError } from './errors.js'
 import { readResource, resourceTemplate } from './resources.js'
 import { type SandboxTool, type ToolAround, type ToolCall, type ToolResult, toolNamed } from './tools.js'
+import { isObject } from '../text/json-object.js'
 
 /** The service asks its client nothing. */
 const INFLIGHT_MAX = 1
@@ -224,7 +225,7 @@ function resultText({ content, isError, facts, shown }: ToolResult): string {
 function argumentsOf({ line, params }: RequestFrame): Readonly<Record<string, unknown>> {
   const span = params.members.span('arguments')
   const value: unknown = span === undefined ? {} : parse(rawAt(line, span))
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+  return isObject(value) ? value : {}
 }
 
 // Output that a client sees while it comes, as progress.

@@ -7,7 +7,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs
 import { dirname } from 'node:path'
 import process from 'node:process'
 import { readJson } from '../config/json-syntax.js'
-import { isObject } from '../config/kinds.js'
+import { isObject } from '../text/json-object.js'
 import { readTextFile } from '../config/text-file.js'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { errorText } from '../text/error-text.js'

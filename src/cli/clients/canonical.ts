@@ -1,6 +1,6 @@
 // When two values of files are the same.
 
-import { isObject } from '../../config/kinds.js'
+import { isObject } from '../../text/json-object.js'
 
 /** One text for all spellings of a value: the order of members means nothing. */
 export function canonical(value: unknown): string {

@@ -21,7 +21,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { isObject } from '../../config/kinds.js'
+import { isObject } from '../../text/json-object.js'
 import { errorCode } from '../../text/error-text.js'
 
 /** The text of a file before and after; a file that is not there yet has none before. */

@@ -2,7 +2,7 @@
 
 import { readJson } from '../../config/json-syntax.js'
 import { addMember, removeMember, replaceValue } from '../../config/json-text.js'
-import { isObject } from '../../config/kinds.js'
+import { isObject } from '../../text/json-object.js'
 import { type FileReading, type ServerEdits, refuse } from './servers-file.js'
 
 export function readJsonFile(text: string, key: string): FileReading {

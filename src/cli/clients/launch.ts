@@ -1,7 +1,7 @@
 // Our entry in the file of a client: how it starts this program.
 
 import { basename } from 'node:path'
-import { isObject } from '../../config/kinds.js'
+import { isObject } from '../../text/json-object.js'
 import type { Client, Machine } from './table.js'
 
 /** The ways in which this program can be started. */

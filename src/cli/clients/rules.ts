@@ -4,7 +4,7 @@
 
 import { readJson } from '../../config/json-syntax.js'
 import { renameMember, replaceValue } from '../../config/json-text.js'
-import { isObject } from '../../config/kinds.js'
+import { isObject } from '../../text/json-object.js'
 import { publicName } from '../../mcp/names.js'
 import { type Client, type Machine, fileBelow, setOr } from './table.js'
 

@@ -1,6 +1,6 @@
 // The values in the entries of clients that are not shown, and those that belong into the store of secrets.
 
-import { isObject } from '../../config/kinds.js'
+import { isObject } from '../../text/json-object.js'
 import {
   isPublicName,
   isPublicValue,

@@ -2,7 +2,7 @@
 
 import { isAbsolute, posix, win32 } from 'node:path'
 import { literal } from '../../config/expand.js'
-import { isObject } from '../../config/kinds.js'
+import { isObject } from '../../text/json-object.js'
 import type { Dialect, MemberUse, Transport } from './dialects.js'
 
 /** An entry of our file. */

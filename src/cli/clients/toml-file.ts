@@ -3,7 +3,7 @@
 // The whole file is read, because a text of several lines may look like a table; of it only the tables of servers are
 // changed, as text. docs/decisions/016 says why no package does this.
 
-import { isObject } from '../../config/kinds.js'
+import { isObject } from '../../text/json-object.js'
 import { type FileReading, type ServerEdits, refuse } from './servers-file.js'
 
 /** A table of the file. */

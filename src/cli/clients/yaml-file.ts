@@ -4,6 +4,7 @@
 // line. Anything else is refused with its line. docs/decisions/016 says why no package does this.
 
 import { type FileReading, type ServerEdits, refuse } from './servers-file.js'
+import { isObject } from '../../text/json-object.js'
 
 /** A line with something on it; its indentation counts the blanks in front of `text`. */
 interface Line {
@@ -57,7 +58,7 @@ function itemOf(block: readonly Line[]): Item {
   const [first] = block
   const last = block.at(-1)
   const [value] = first === undefined || last === undefined ? [] : new Reader(block).list(first.indent)
-  if (first === undefined || last === undefined || !isMapping(value)) throw notRead(first?.number ?? 1)
+  if (first === undefined || last === undefined || !isObject(value)) throw notRead(first?.number ?? 1)
   const { name, ...entry } = value
   if (typeof name !== 'string') throw new Mistake(`has a server without a name at line ${first.number}`)
   return { name, entry, start: first.number - 1, end: last.number }
@@ -73,10 +74,6 @@ function lineOf(line: string, number: number): Line | undefined {
 
 function notRead(number: number): Mistake {
   return new Mistake(`has a form at line ${number} that is not read`)
-}
-
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function edited(lines: readonly string[], items: readonly Item[], { removed, set }: ServerEdits): string {

@@ -10,10 +10,11 @@ import { Members } from '../../jsonrpc/members.js'
 import { Scanner, type Span } from '../../jsonrpc/scan.js'
 import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
 import { type ArgumentFault, faultOf, notAnObject } from './fault.js'
-import { inPointer, isJsonArray, isJsonObject, type JsonObject, listOf, membersOf } from './json-value.js'
+import { inPointer, isJsonArray, listOf, membersOf } from './json-value.js'
 import { errorsOf, findingsOf, leniencyFor } from './leniency.js'
 import { areTypes, isOfType } from './coercion.js'
 import { argumentLimits, copySchema, parseSchema, Place } from './schema.js'
+import { type JsonObject, isObject } from '../../text/json-object.js'
 
 export type { ArgumentFault } from './fault.js'
 
@@ -183,7 +184,7 @@ function outlineOf(root: JsonObject): Outline | undefined {
   const required = listOf(root['required']).filter((name) => typeof name === 'string')
   const place = new Place(false)
   const typed = membersOf(root['properties']).flatMap(([name, member]) => {
-    if (!isJsonObject(member)) return []
+    if (!isObject(member)) return []
     const hasDefault = Object.hasOwn(member, 'default')
     if (hasDefault) place.filled.add(name)
     const types = typesOf(member)
@@ -291,7 +292,7 @@ function compileSchema(schema: JsonObject): Run {
 
 function sizeOf(data: unknown): number {
   if (isJsonArray(data)) return data.length
-  return isJsonObject(data) ? Object.keys(data).length : 0
+  return isObject(data) ? Object.keys(data).length : 0
 }
 
 const options: Options = {

@@ -4,7 +4,8 @@
 // many servers of either kind say in their schema only what comes out. A single value is not taken for a list of one.
 
 import { parse } from '../../jsonrpc/text.js'
-import { isJsonArray, isJsonObject } from './json-value.js'
+import { isJsonArray } from './json-value.js'
+import { isObject } from '../../text/json-object.js'
 
 /** `value` as the first of these types of JSON Schema that it can become; undefined when it can become none. */
 export function coerced(value: unknown, types: readonly unknown[]): unknown {
@@ -47,7 +48,7 @@ const readings: ReadonlyMap<string, (value: unknown) => unknown> = new Map<
   ['boolean', booleanIn],
   ['string', textOf],
   ['array', (value) => jsonIn(value, '[', isJsonArray)],
-  ['object', (value) => jsonIn(value, '{', isJsonObject)],
+  ['object', (value) => jsonIn(value, '{', isObject)],
   ['null', (value) => (value === 'null' ? null : undefined)],
 ])
 

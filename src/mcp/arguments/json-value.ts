@@ -1,10 +1,6 @@
 // Values that JSON.parse made.
 
-export type JsonObject = Readonly<Record<string, unknown>>
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+import { isObject } from '../../text/json-object.js'
 
 /** Array.isArray that leaves the items unknown. */
 export function isJsonArray(value: unknown): value is readonly unknown[] {
@@ -18,7 +14,7 @@ export function listOf(value: unknown): readonly unknown[] {
 
 /** The members of an object, none of anything else. */
 export function membersOf(value: unknown): readonly (readonly [name: string, value: unknown])[] {
-  return isJsonObject(value) ? Object.entries(value) : []
+  return isObject(value) ? Object.entries(value) : []
 }
 
 /** A name as a JSON pointer has it. */

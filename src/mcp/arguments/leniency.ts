@@ -5,8 +5,9 @@
 
 import type { ErrorObject } from 'ajv'
 import { coerced } from './coercion.js'
-import { inPointer, isJsonArray, isJsonObject, listOf, membersOf } from './json-value.js'
+import { inPointer, isJsonArray, listOf, membersOf } from './json-value.js'
 import { Place } from './schema.js'
+import { isObject } from '../../text/json-object.js'
 
 /** Whether a tolerant server accepts what is wrong with a value; `findings` are all faults of the same arguments. */
 export function leniencyFor(findings: readonly Finding[]): (finding: Finding) => boolean {
@@ -63,8 +64,8 @@ export function leniencyFor(findings: readonly Finding[]): (finding: Finding) =>
   const isDoubtful = (error: ErrorObject): boolean => {
     const condition: unknown = error.parentSchema?.['if']
     const { data } = error
-    return membersOf(isJsonObject(condition) ? condition['properties'] : undefined).some(([name]) =>
-      isJsonObject(data) && Object.hasOwn(data, name)
+    return membersOf(isObject(condition) ? condition['properties'] : undefined).some(([name]) =>
+      isObject(data) && Object.hasOwn(data, name)
         ? coercible.has(memberAt(error, name))
         : placeOf(error)?.filled.has(name) === true,
     )

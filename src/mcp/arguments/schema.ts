@@ -4,7 +4,8 @@
 // `$ref` is replaced by its target, and subschemas that data can make run often say how many steps a run takes. `pattern`,
 // `patternProperties` and `uniqueItems` are left out, since the sizes of schema and data do not bound their cost.
 
-import { fromPointer, isJsonArray, isJsonObject, type JsonObject, listOf, membersOf } from './json-value.js'
+import { fromPointer, isJsonArray, listOf, membersOf } from './json-value.js'
+import { type JsonObject, isObject } from '../../text/json-object.js'
 
 /** The limits of a schema from a server, and of one check. */
 export const argumentLimits = {
@@ -89,7 +90,7 @@ export function parseSchema(json: Buffer): JsonObject | true {
     throw new UnusableSchema(`its schema has ${json.length} bytes`)
   const root = parsed(json)
   if (root === true) return true
-  if (!isJsonObject(root)) throw new UnusableSchema('its schema is not an object')
+  if (!isObject(root)) throw new UnusableSchema('its schema is not an object')
   const { $schema: dialect } = root
   const isKnown =
     dialect === undefined || (typeof dialect === 'string' && (draft07.test(dialect) || later.test(dialect)))
@@ -142,7 +143,7 @@ class Copier {
 
   schema(schema: unknown, place: Place, depth: number, isPriced: boolean): Schema {
     if (typeof schema === 'boolean') return schema
-    if (!isJsonObject(schema)) throw new UnusableSchema('its schema has something other than a schema inside')
+    if (!isObject(schema)) throw new UnusableSchema('its schema has something other than a schema inside')
     if (depth > argumentLimits.depthMax) throw new UnusableSchema('its schema is nested too deeply')
     if (this.#open.has(schema)) throw new UnusableSchema('its schema refers to itself')
     this.#count()
@@ -184,7 +185,7 @@ class Copier {
     // ajv throws for it where there is no type; it has no meaning there either.
     if (keyword === 'nullable') return schema['type'] !== undefined
     if (keyword === 'required') return listOf(value).length > 0
-    if (keyword === 'properties') return !isJsonObject(value) || Object.keys(value).length > 0
+    if (keyword === 'properties') return !isObject(value) || Object.keys(value).length > 0
     return true
   }
 
@@ -223,7 +224,7 @@ class Copier {
   }
 
   #byName(value: unknown, copied: (name: string, each: unknown) => Schema): JsonObject {
-    if (!isJsonObject(value)) throw new UnusableSchema('its schema has no members where they belong')
+    if (!isObject(value)) throw new UnusableSchema('its schema has no members where they belong')
     const members = Object.entries(value).map(([name, each]) => {
       // ajv passes over this name, and would then call the member unknown.
       if (name === '__proto__') throw new UnusableSchema("its schema has a member named '__proto__'")
@@ -265,7 +266,7 @@ class Copier {
   /** How often a run of the schema itself lists the members of the value, and counts its characters. */
   #ratesOf(copy: ReadonlyMap<string, unknown>): readonly [perMember: number, perText: number] {
     const names = [...copy.keys()]
-    const constants = [copy.get('const'), ...listOf(copy.get('enum'))].filter(isJsonObject)
+    const constants = [copy.get('const'), ...listOf(copy.get('enum'))].filter(isObject)
     const lists = names.filter((name) => listing.test(name)).length + constants.length
     const texts = names.filter((name) => name === 'minLength' || name === 'maxLength').length
     return [lists + (this.#countsEvaluated ? 1 : 0), texts]
@@ -305,7 +306,7 @@ function located(root: JsonObject, anchors: Anchors, reference: unknown): unknow
 
 function partOf(value: unknown, key: string): unknown {
   if (isJsonArray(value)) return value[Number(key)]
-  return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
+  return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
 }
 
 type Anchors = ReadonlyMap<string, JsonObject>
@@ -313,7 +314,7 @@ type Anchors = ReadonlyMap<string, JsonObject>
 function anchorsIn(root: JsonObject): Anchors {
   const anchors = new Map<string, JsonObject>()
   for (const value of valuesIn(root)) {
-    if (!isJsonObject(value)) continue
+    if (!isObject(value)) continue
     const id = value['$id']
     const isAnchor = typeof id === 'string' && id.startsWith('#')
     // A reference may start from any embedded id, and no real tool has one.

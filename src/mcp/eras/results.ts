@@ -19,7 +19,7 @@ import {
 } from '../error-codes.js'
 import { cutFound } from '../member-edits.js'
 import type { RequestRow } from '../methods.js'
-import { COMPLETE, isObject, resultMembers, typeNamed } from '../result-type.js'
+import { COMPLETE, isObjectResult, resultMembers, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions.js'
 import { wrapping } from '../structured-wrap.js'
 
@@ -60,7 +60,7 @@ export function resultEdits(
   { route }: RequestRow,
   isTask = false,
 ): readonly Edit[] | undefined {
-  if (!isObject(frame)) return undefined
+  if (!isObjectResult(frame)) return undefined
   if (form === 'typed') return isTask ? NO_EDITS : typeEdits(frame)
   const wanted = route.to === 'uri' ? stale : complete
   const members = resultMembers(frame)
