@@ -8,23 +8,23 @@ import { errorCode } from '../text/error-text.js'
 import type { Launch } from './clients/launch.js'
 import type { ClientName } from './clients/names.js'
 import type { FoundFile } from './clients/plan.js'
-import { type Client, type Machine, clients } from './clients/table.js'
+import { type Client, type UserMachine, clients } from './clients/table.js'
 
-export function thisMachine(): Machine {
+export function thisMachine(): UserMachine {
   return { platform: process.platform, home: homeOf(process.env), env: process.env }
 }
 
-export interface Search {
+export interface FoundFiles {
   readonly files: readonly FoundFile[]
   /** Clients that were named, and whose file is not there. */
   readonly missing: readonly { readonly client: Client; readonly path: string }[]
 }
 
 /** The files of the client that is named, or of all of them. */
-export function findFiles(name: ClientName | undefined, machine: Machine): Search {
+export function findFiles(name: ClientName | undefined, machine: UserMachine): FoundFiles {
   const wanted = clients
     .filter((client) => name === undefined || client.name === name)
-    .map((client) => ({ client, path: client.path(machine), text: textOf(client.path(machine)) }))
+    .map((client) => ({ client, path: client.path(machine), text: readText(client.path(machine)) }))
   return {
     files: wanted.flatMap(({ text, ...file }) => (text === undefined ? [] : [{ ...file, text }])),
     missing: name === undefined ? [] : wanted.filter(({ text }) => text === undefined),
@@ -32,7 +32,7 @@ export function findFiles(name: ClientName | undefined, machine: Machine): Searc
 }
 
 /** Undefined for a file that is not there, or is no text. */
-export function textOf(path: string): string | undefined {
+export function readText(path: string): string | undefined {
   try {
     const bytes = readFileSync(path)
     const text = bytes.toString('utf8')

@@ -15,7 +15,7 @@ import { wordsOf } from './clients/launch.js'
 import { type ClientPlan, type ImportPlan, type MovedServer, planImport } from './clients/plan.js'
 import { referencesIn, secretNamesIn, secretsOfEntry } from './clients/secrets.js'
 import { clients } from './clients/table.js'
-import { type Search, findFiles, launchOf, textOf, thisMachine } from './clients-here.js'
+import { type FoundFiles, findFiles, launchOf, readText, thisMachine } from './clients-here.js'
 import { counted } from './counted.js'
 import { reportingMistakes } from './edit.js'
 import type { ImportCommand } from './import-options.js'
@@ -45,7 +45,7 @@ async function importNow(command: ImportCommand, path: string, folder: string): 
   const launch = launchOf(path)
   const store = new SecretStore(secretsFile(process.env), realRuntime())
   const stored = command.secrets ? new Set(store.names().map(({ name }) => name)) : undefined
-  const plan = planImport(files, path, { doors: command.doors, stored, launch, machine, read: textOf })
+  const plan = planImport(files, path, { doors: command.doors, stored, launch, machine, read: readText })
   const redactor = new Redactor(plan.entries.flatMap(secretsOfEntry))
   await show(reportOf(plan, missing, path), redactor)
   const moves = plan.clients.some(({ moved }) => moved.length > 0)
@@ -114,7 +114,7 @@ async function asked(): Promise<boolean | undefined> {
   }
 }
 
-function reportOf({ clients: plans }: ImportPlan, missing: Search['missing'], own: string): string[] {
+function reportOf({ clients: plans }: ImportPlan, missing: FoundFiles['missing'], own: string): string[] {
   const nothing = plans.length === 0 && missing.length === 0
   return [
     ...(nothing ? [`No file of a client was found: ${clients.map(({ title }) => title).join(', ')}.`] : []),

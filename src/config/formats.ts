@@ -8,7 +8,7 @@ import { schemaFields } from './fields.js'
 import { memberPath } from './problems.js'
 import { unresolved } from './references.js'
 import { Section } from './section.js'
-import { type ServerContext, readServer } from './server.js'
+import { type SchemaContext, readServer } from './server.js'
 import { sharedFields } from './server-fields.js'
 
 const shapes = ['schemas', 'mcpServers', 'servers'] as const
@@ -20,7 +20,7 @@ export const schemaNamePattern = '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$'
 export const serverNamePattern = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$'
 
 /** The schemas of a file, in its order. */
-export function readSchemas(root: Section, context: ServerContext): Map<string, SchemaConfig> {
+export function readSchemas(root: Section, context: SchemaContext): Map<string, SchemaConfig> {
   const present = shapes.filter((shape) => root.has(shape))
   const [shape] = present
   const every = { ...context, shared: root.readAll(sharedFields) }
@@ -38,7 +38,7 @@ export function readSchemas(root: Section, context: ServerContext): Map<string, 
   return new Map(schemas.map((schema) => [schema.name, schema]))
 }
 
-function readNamed(root: Section, context: ServerContext): SchemaConfig[] {
+function readNamed(root: Section, context: SchemaContext): SchemaConfig[] {
   const rule = { pattern: schemaNamePattern, hint: 'use letters, digits, "_", "-" and "."' }
   const schemas = readMembers(root, 'schemas', rule, (name, section) => {
     const enabled = section.read(schemaFields, 'enabled')
@@ -55,7 +55,7 @@ function readSchema(
   enabled: boolean,
   key: string,
   section: Section,
-  context: ServerContext,
+  context: SchemaContext,
 ): SchemaConfig {
   const rule = { pattern: serverNamePattern, hint: 'use a name without control characters' }
   const { references } = context

@@ -31,7 +31,7 @@ import { readStdio } from './stdio-server.js'
 type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs' | 'settableIn'>
 
 /** The values that the servers of one schema share, and the sources of their strings. */
-export interface ServerContext extends PathBase {
+export interface SchemaContext extends PathBase {
   /** The name of the configuration in messages. */
   readonly source: string
   readonly env: Environment
@@ -57,7 +57,7 @@ export interface ServerContext extends PathBase {
 const totalTimeoutMs = 600_000
 
 /** The server, or undefined after its type was reported as a problem. */
-export function readServer(name: string, section: Section, context: ServerContext): ServerConfig | undefined {
+export function readServer(name: string, section: Section, context: SchemaContext): ServerConfig | undefined {
   const common = readCommon(name, section, context)
   const kind = kindOf(section)
   if (kind === undefined) return warnOfStrangeKeys(section)
@@ -74,7 +74,7 @@ function readKind(
   section: Section,
   common: Omit<ServerCommon, keyof Expanded>,
   expansion: Expansion,
-  context: ServerContext,
+  context: SchemaContext,
 ): ServerConfig {
   switch (kind) {
     case 'stdio':
@@ -132,7 +132,7 @@ const FIRST_START_MS = 120_000
 function readCommon(
   name: string,
   section: Section,
-  { shared, source, timeoutMs, isTimeoutWritten, timeoutMsForAll }: ServerContext,
+  { shared, source, timeoutMs, isTimeoutWritten, timeoutMsForAll }: SchemaContext,
 ): Omit<ServerCommon, keyof Expanded> {
   const values = section.readAll(serverFields)
   warnOfSeconds(section, 'timeout', values.timeout)

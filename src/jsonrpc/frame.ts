@@ -12,7 +12,7 @@ import { FamiliarText } from './fast/familiar-text.js'
 import type { LongLine } from './fast/long-line.js'
 import { Members } from './members.js'
 import { type RequestId, canonical, readId } from './request-id.js'
-import { type RoutedNames, messageNames, metaNames, paramsNames } from './routed-names.js'
+import { type RoutedNames, forwardedNames, metaNames, paramsNames } from './routed-names.js'
 import { Scanner, type Span } from './scan.js'
 import { isKey, stringAt } from './text.js'
 
@@ -153,7 +153,7 @@ class FrameReader {
     this.#limits = limits
     this.#latest = latest
     this.#strings = strings
-    this.#members = new Members(line, limits.names ?? messageNames)
+    this.#members = new Members(line, limits.names ?? forwardedNames)
   }
 
   read(): Frame {
@@ -226,7 +226,7 @@ class FrameReader {
     const whole = this.#members
     const params = whole.inner('params')
     if (!whole.isOdd && params?.isOdd !== true && params?.inner('_meta')?.isOdd !== true) return
-    const outer = ambiguity(whole, messageNames)
+    const outer = ambiguity(whole, forwardedNames)
     const found = outer ?? ambiguity(params, paramsNames) ?? ambiguity(params?.inner('_meta'), metaNames)
     if (found === undefined) return
     // With two ids it is unknown which one the sender waits for.

@@ -80,7 +80,7 @@ const params: InnerNames = { key: 'params', names: paramsNames }
 const envelope = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
 
 /** The members of a message whose result is only forwarded. */
-export const messageNames: RoutedNames = routedNames(envelope, params)
+export const forwardedNames: RoutedNames = routedNames(envelope, params)
 
 /** The members of a message; `names` are those of results that the proxy acts on. */
 export function messageNamesWith(names: RoutedNames): RoutedNames {

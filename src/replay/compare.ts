@@ -21,7 +21,7 @@ export interface Difference {
   readonly expectedOffset: number
 }
 
-export interface ReceivedMessage {
+export interface ReceivedFrame {
   readonly bytes: Buffer
   readonly tree: JsonNode
 }
@@ -38,7 +38,7 @@ export type MessageVerdict =
 
 export function compareFrames(
   pattern: Pattern,
-  received: ReceivedMessage,
+  received: ReceivedFrame,
   mode: Mode,
   values: ReadonlyMap<string, string>,
 ): MessageVerdict {
@@ -56,7 +56,7 @@ export function compareBytes(expected: Buffer, received: Buffer): MessageVerdict
 /** Compares one frame; lives for one call. */
 class Comparison {
   readonly #pattern: Pattern
-  readonly #received: ReceivedMessage
+  readonly #received: ReceivedFrame
   readonly #mode: Mode
   /** The values of names, as raw JSON. */
   readonly #values: ReadonlyMap<string, string>
@@ -65,7 +65,7 @@ class Comparison {
   readonly #bound = new Map<string, string>()
   #times = 0
 
-  constructor(pattern: Pattern, received: ReceivedMessage, mode: Mode, values: ReadonlyMap<string, string>) {
+  constructor(pattern: Pattern, received: ReceivedFrame, mode: Mode, values: ReadonlyMap<string, string>) {
     this.#pattern = pattern
     this.#received = received
     this.#mode = mode

@@ -25,14 +25,14 @@ export interface LaunchOptions extends OwnProgram {
   readonly beside?: number | undefined
 }
 
-export interface Launch {
+export interface PreparedLaunch {
   readonly spec: SpawnSpec
   /** Removes what was written for it. */
   dispose(): Promise<void>
 }
 
 /** Of a server that listens. */
-export interface HttpLaunch extends Launch {
+export interface HttpLaunch extends PreparedLaunch {
   readonly url: URL
 }
 
@@ -42,7 +42,7 @@ const NO_KEPT_LISTS = '--no-kept-lists'
 type Expand = (text: string) => string
 
 /** For a server on stdin and stdout. */
-export function prepareLaunch({ header, file }: Transcript, options: LaunchOptions): Promise<Launch> {
+export function prepareLaunch({ header, file }: Transcript, options: LaunchOptions): Promise<PreparedLaunch> {
   return launchOf(header, stdioArguments(header.args), options, expander(file, { beside: options.beside }))
 }
 
@@ -73,7 +73,7 @@ async function launchOf(
   args: readonly string[],
   options: LaunchOptions,
   expand: Expand,
-): Promise<Launch> {
+): Promise<PreparedLaunch> {
   const { command, self, cwd } = options
   const more = Array.from(header.env, ([name, value]): [string, string] => [name, expand(value)])
   const env = environment(options.env, more)

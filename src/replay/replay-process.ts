@@ -6,7 +6,7 @@ import type { Child, ChildExit, Runtime, SpawnSpec } from '../runtime/runtime.js
 import { within } from '../runtime/deadline.js'
 import type { Sent } from './transcript.js'
 import { type Mail, Mailbox } from './server.js'
-import type { Server, ServerOutput } from './server.js'
+import type { ReplayedServer, ServerOutput } from './server.js'
 
 /** Longer lines are not kept; no frame of a transcript comes near. */
 const LINE_BYTES_MAX = 256 * 1024 * 1024
@@ -21,7 +21,7 @@ const SIGNAL_WAIT_MS = 2000
 /** How long the end of the output waits for the exit that explains it. */
 const EXIT_WAIT_MS = 2000
 
-export class ReplayProcess implements Server {
+export class ReplayProcess implements ReplayedServer {
   readonly exited: Promise<ChildExit>
   readonly #child: Child
   readonly #runtime: Runtime

@@ -24,7 +24,7 @@ import { SseClientConnection } from '../transports/http-client/http-sse.js'
 import type { ChildExit } from '../runtime/runtime.js'
 import type { Sent } from './transcript.js'
 import { type Mail, Mailbox } from './server.js'
-import type { Server, ServerOutput } from './server.js'
+import type { ReplayedServer, ServerOutput } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
@@ -36,7 +36,7 @@ interface HttpReplayOptions {
   readonly timeoutMs: number
 }
 
-export class ReplayRemote implements Server {
+export class ReplayRemote implements ReplayedServer {
   readonly #mail: Mailbox<ServerOutput>
   readonly #agent: HttpAgent
   readonly #connection: Connection

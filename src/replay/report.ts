@@ -9,7 +9,7 @@ import { child, describe, jsonTreeOf, readTree } from './json-tree.js'
 import { type Transcript, linesOf } from './transcript.js'
 
 /** A line of a transcript. */
-export interface Place {
+export interface TranscriptLine {
   /** Counted from 1. */
   readonly line: number
   /** The frame of the line. */
@@ -18,10 +18,10 @@ export interface Place {
 
 /** The events of a replay, in their order. */
 export type Event =
-  | { readonly kind: 'sent'; readonly step: Place; readonly bytes: Buffer }
+  | { readonly kind: 'sent'; readonly step: TranscriptLine; readonly bytes: Buffer }
   | {
       readonly kind: 'equal'
-      readonly step: Place
+      readonly step: TranscriptLine
       readonly bytes: Buffer
       /** Names that got a value, as raw JSON. */
       readonly bound: ReadonlyMap<string, string>
@@ -32,7 +32,7 @@ export type Event =
     }
   | {
       readonly kind: 'different'
-      readonly step: Place
+      readonly step: TranscriptLine
       readonly bytes: Buffer
       readonly difference: Difference
     }
@@ -40,7 +40,7 @@ export type Event =
   /** A message of ours did not get through. */
   | { readonly kind: 'failed'; readonly why: string }
   /** `step` did not come. */
-  | { readonly kind: 'missing'; readonly step: Place; readonly why: string }
+  | { readonly kind: 'missing'; readonly step: TranscriptLine; readonly why: string }
   | {
       readonly kind: 'exit'
       readonly step: { readonly line: number; readonly code: number }

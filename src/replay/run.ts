@@ -9,13 +9,13 @@ import { Expectations } from './expectations.js'
 import { idText } from './json-tree.js'
 import { filled } from './pattern.js'
 import type { Event } from './report.js'
-import type { Server } from './server.js'
+import type { ReplayedServer } from './server.js'
 import type { Exit, Expected, Sent, Transcript } from './transcript.js'
 
 /** Replays one transcript; lives for one run. */
 export class Replay {
   readonly #transcript: Transcript
-  readonly #server: Server
+  readonly #server: ReplayedServer
   readonly #runtime: Runtime
   /** How long one frame may take to come. */
   readonly #timeoutMs: number
@@ -24,7 +24,7 @@ export class Replay {
   readonly #values = new Map<string, string>()
   readonly #events: Event[] = []
 
-  constructor(transcript: Transcript, server: Server, runtime: Runtime, timeoutMs: number) {
+  constructor(transcript: Transcript, server: ReplayedServer, runtime: Runtime, timeoutMs: number) {
     this.#transcript = transcript
     this.#server = server
     this.#runtime = runtime

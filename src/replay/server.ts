@@ -9,7 +9,7 @@ export type ServerOutput =
   /** A message of ours did not get through; `id` is that of a request, as it was written. */
   | { readonly kind: 'failed'; readonly id: string | undefined; readonly why: string }
 
-export interface Server {
+export interface ReplayedServer {
   send(message: Pick<Sent, 'bytes' | 'lineEnd' | 'whole'>): void
   /** We have said everything. */
   closeInput(): void

@@ -11,7 +11,7 @@ import type { CallOutput } from './call-output.js'
 import { type SandboxError, executionFailed, resourceLimit } from './errors.js'
 import type { Repl } from './repl.js'
 import type { Evaluator, GuestExit, GuestProcess, Machine } from './runtime.js'
-import type { SessionMachine, Started } from './session-machine.js'
+import type { SessionMachine, SessionRunner } from './session-machine.js'
 import { type MachineUse, programEnd } from './small-run.js'
 import { Turns } from './turns.js'
 import { type Endable, runWatched, withEither } from './watched-run.js'
@@ -153,7 +153,7 @@ export class SandboxSession {
   }
 
   /** A session that was stopped starts no machine again: no list would know it. */
-  async #started(called: Called): Promise<Started> {
+  async #started(called: Called): Promise<SessionRunner> {
     if (this.#stopping.signal.aborted) throw this.#failures.cancelled(called)
     try {
       const machine = await this.#machine.get()

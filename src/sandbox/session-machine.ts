@@ -14,7 +14,7 @@ import {
 import { errorText } from '../text/error-text.js'
 
 /** Runs a session: a machine, or a session elsewhere. */
-export type Started = Machine | Evaluator
+export type SessionRunner = Machine | Evaluator
 
 /** Holds one machine or evaluator at a time. */
 export class SessionMachine {
@@ -22,7 +22,7 @@ export class SessionMachine {
   readonly #spec: MachineSpec
   readonly #clock: Clock
   readonly #outputBytesMax: number
-  #starting: Promise<Started> | undefined
+  #starting: Promise<SessionRunner> | undefined
   #repl: Repl | undefined
   #files = 0
   /** Variables were lost, and no result has said so yet. */
@@ -44,7 +44,7 @@ export class SessionMachine {
   }
 
   /** @throws SandboxError */
-  get(): Promise<Started> {
+  get(): Promise<SessionRunner> {
     if (this.#isDiscarded) return Promise.reject(creationFailed('the session was stopped', {}))
     if (this.#starting !== undefined) return this.#starting
     const starting = this.#start()
@@ -74,7 +74,7 @@ export class SessionMachine {
   }
 
   /** For what a call writes. */
-  output(machine: Started): CallOutput {
+  output(machine: SessionRunner): CallOutput {
     if (machine.kind !== 'machine') return new CallOutput(this.#outputBytesMax)
     return new CallOutput(this.#outputBytesMax, (stream) => {
       const name = `${++this.#files}${stream === 'stdout' ? '' : '.err'}`
@@ -90,7 +90,7 @@ export class SessionMachine {
     await this.#runtime.discard(this.#spec.sessionId)
   }
 
-  async #start(): Promise<Started> {
+  async #start(): Promise<SessionRunner> {
     const [runtime, spec] = [this.#runtime, this.#spec]
     try {
       return await runtime.start(spec)

@@ -3,12 +3,12 @@
 import { existsSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
 import { nearest } from '../../text/nearest.js'
-import { canonical } from './canonical.js'
+import { canonicalJson } from './canonical-json.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
 import type { FoundFile } from './plan.js'
 import { readServersFile } from './read-file.js'
 import { readEntry } from './server-entry.js'
-import type { Client, Machine } from './table.js'
+import type { Client, UserMachine } from './table.js'
 
 export interface ClientFinding {
   readonly client: string
@@ -21,7 +21,7 @@ export interface ClientFinding {
 /** `isInPath` says whether PATH has a program; `servers` are those of the configuration in force. */
 export function clientFindings(
   files: readonly FoundFile[],
-  machine: Machine,
+  machine: UserMachine,
   launch: Launch,
   isInPath: (program: string) => boolean,
   servers: readonly string[],
@@ -50,7 +50,7 @@ export function clientFindings(
       }
       const read = readEntry(value, client.dialect)
       if (read.kind !== 'server') return []
-      const entry = canonical(read.entry)
+      const entry = canonicalJson(read.entry)
       const other = copies.get(name)
       if (other === undefined) copies.set(name, { client, entry })
       if (other === undefined || other.entry === entry) return []

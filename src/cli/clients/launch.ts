@@ -2,7 +2,7 @@
 
 import { basename } from 'node:path'
 import { isObject } from '../../text/json-object.js'
-import type { Client, Machine } from './table.js'
+import type { Client, UserMachine } from './table.js'
 
 /** The ways in which this program can be started. */
 export interface Launch {
@@ -15,7 +15,7 @@ export interface Launch {
 }
 
 /** The entry for all servers, or with `server` for that one. */
-export function ownEntry(client: Client, { platform }: Machine, launch: Launch, server?: string): object {
+export function ownEntry(client: Client, { platform }: UserMachine, launch: Launch, server?: string): object {
   const needsWhole = platform === 'win32' || (platform === 'darwin' && client.lacksPath)
   const [command, ...first] = needsWhole ? launch.whole : (launch.short ?? launch.whole)
   const config = launch.config === undefined ? [] : ['--config', launch.config]

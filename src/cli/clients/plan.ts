@@ -10,7 +10,7 @@ import { readJson } from '../../config/json-syntax.js'
 import { addMember, replaceValue } from '../../config/json-text.js'
 import { isObject } from '../../text/json-object.js'
 import { ConfigError } from '../../config/problems.js'
-import { canonical } from './canonical.js'
+import { canonicalJson } from './canonical-json.js'
 import type { FileChange } from './changes.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
 import { readServersFile } from './read-file.js'
@@ -18,7 +18,7 @@ import { type FoundRule, type Moves, rewriteRules, ruleFilesOf } from './rules.j
 import { type KeptSecret, withReferences } from './secrets.js'
 import { type OwnEntry, readEntry } from './server-entry.js'
 import type { ServerEdits } from './servers-file.js'
-import type { Client, Machine } from './table.js'
+import type { Client, UserMachine } from './table.js'
 
 /** An existing file of a client. */
 export interface FoundFile {
@@ -66,7 +66,7 @@ export interface ImportOptions {
   /** The names that the store of secrets has; undefined leaves secrets in the file. */
   readonly stored: ReadonlySet<string> | undefined
   readonly launch: Launch
-  readonly machine: Machine
+  readonly machine: UserMachine
   /** Gives the text of a file; undefined where there is none that can be read. */
   readonly read: (path: string) => string | undefined
 }
@@ -225,7 +225,7 @@ function hasEdits(
 ): boolean {
   const wanted = new Map([...before, ...set])
   for (const name of removed) wanted.delete(name)
-  return canonical(Object.fromEntries(now)) === canonical(Object.fromEntries(wanted))
+  return canonicalJson(Object.fromEntries(now)) === canonicalJson(Object.fromEntries(wanted))
 }
 
 /** Servers that only one project has, which would have to be shared by all of them. */
@@ -250,8 +250,8 @@ type Placed =
 
 /** Whether our file has an entry already, with its secrets or with references in their place. */
 function isSame(name: string, value: unknown, entry: OwnEntry): boolean {
-  const ours = canonical(value)
-  return ours === canonical(entry) || ours === canonical(withReferences(name, entry, new Set()).entry)
+  const ours = canonicalJson(value)
+  return ours === canonicalJson(entry) || ours === canonicalJson(withReferences(name, entry, new Set()).entry)
 }
 
 /** Our file, as it grows. */
@@ -331,7 +331,7 @@ class OwnFile {
       const theirs = inputs.find(isIt)
       const ours = this.#ownInputs().find(isIt)
       if (theirs === undefined) return `nothing says what "\${input:${id}}" is`
-      if (ours !== undefined && canonical(ours) !== canonical(theirs))
+      if (ours !== undefined && canonicalJson(ours) !== canonicalJson(theirs))
         return `its input "${id}" is another one in ${this.#path}`
       if (ours === undefined) needed.push(theirs)
     }

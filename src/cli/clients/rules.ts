@@ -6,7 +6,7 @@ import { readJson } from '../../config/json-syntax.js'
 import { renameMember, replaceValue } from '../../config/json-text.js'
 import { isObject } from '../../text/json-object.js'
 import { publicName } from '../../mcp/names.js'
-import { type Client, type Machine, fileBelow, setOr } from './table.js'
+import { type Client, type UserMachine, fileBelow, setOr } from './table.js'
 
 /** The servers of one client that move. */
 export interface Moves {
@@ -44,7 +44,7 @@ interface RuleSyntax {
 }
 
 /** The files that may name servers of this client; `value` is the file with its servers. */
-export function ruleFilesOf(client: Client, machine: Machine, value: unknown): RuleFile[] {
+export function ruleFilesOf(client: Client, machine: UserMachine, value: unknown): RuleFile[] {
   if (client.name === 'claude-code') {
     const settings = fileBelow(machine, setOr(machine, 'CLAUDE_CONFIG_DIR', '.claude'), 'settings.json')
     const projects = isObject(value) && isObject(value['projects']) ? Object.keys(value['projects']) : []

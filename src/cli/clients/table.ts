@@ -9,7 +9,7 @@ import { type Dialect, dialects } from './dialects.js'
 import type { ClientName } from './names.js'
 
 /** The machine, as far as paths depend on it. */
-export interface Machine {
+export interface UserMachine {
   readonly platform: NodeJS.Platform
   readonly home: string
   readonly env: Environment
@@ -27,7 +27,7 @@ export interface Client {
   /** Whether it starts without the PATH of a shell on macOS. */
   readonly lacksPath: boolean
   /** The file with its servers, absolute. */
-  readonly path: (machine: Machine) => string
+  readonly path: (machine: UserMachine) => string
 }
 
 export const clients: readonly Client[] = [
@@ -67,19 +67,19 @@ function row(
 }
 
 /** A path below the home folder, or absolute where its first part is. */
-export function fileBelow({ platform, home }: Machine, ...parts: readonly string[]): string {
+export function fileBelow({ platform, home }: UserMachine, ...parts: readonly string[]): string {
   const paths = platform === 'win32' ? win32 : posix
   const [first = ''] = parts
   return paths.isAbsolute(first) ? paths.join(...parts) : paths.join(home, ...parts)
 }
 
-export function setOr({ env }: Machine, variable: string, usual: string): string {
+export function setOr({ env }: UserMachine, variable: string, usual: string): string {
   const value = env[variable]
   return value === undefined || value === '' ? usual : value
 }
 
 /** A file in the folder in which the system keeps the settings of applications. */
-function applicationFile(machine: Machine, ...parts: readonly string[]): string {
+function applicationFile(machine: UserMachine, ...parts: readonly string[]): string {
   const { platform } = machine
   if (platform === 'darwin') return fileBelow(machine, 'Library', 'Application Support', ...parts)
   if (platform === 'win32')
@@ -87,13 +87,13 @@ function applicationFile(machine: Machine, ...parts: readonly string[]): string 
   return fileBelow(machine, setOr(machine, 'XDG_CONFIG_HOME', '.config'), ...parts)
 }
 
-function zedFile(machine: Machine): string {
+function zedFile(machine: UserMachine): string {
   if (machine.platform === 'win32') return applicationFile(machine, 'Zed', 'settings.json')
   const folder = machine.platform === 'darwin' ? '.config' : setOr(machine, 'XDG_CONFIG_HOME', '.config')
   return fileBelow(machine, folder, 'zed', 'settings.json')
 }
 
-function clineFile(machine: Machine): string {
+function clineFile(machine: UserMachine): string {
   const extension = ['globalStorage', 'saoudrizwan.claude-dev', 'settings', 'cline_mcp_settings.json']
   return applicationFile(machine, 'Code', 'User', ...extension)
 }

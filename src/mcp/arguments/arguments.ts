@@ -10,7 +10,7 @@ import { Members } from '../../jsonrpc/members.js'
 import { Scanner, type Span } from '../../jsonrpc/scan.js'
 import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
 import { type ArgumentFault, faultOf, notAnObject } from './fault.js'
-import { inPointer, isJsonArray, listOf, membersOf } from './json-value.js'
+import { entriesOf, inPointer, isJsonArray, listOf } from './json-value.js'
 import { errorsOf, findingsOf, leniencyFor } from './leniency.js'
 import { areTypes, isOfType } from './coercion.js'
 import { argumentLimits, copySchema, parseSchema, Place } from './schema.js'
@@ -183,7 +183,7 @@ interface Outline {
 function outlineOf(root: JsonObject): Outline | undefined {
   const required = listOf(root['required']).filter((name) => typeof name === 'string')
   const place = new Place(false)
-  const typed = membersOf(root['properties']).flatMap(([name, member]) => {
+  const typed = entriesOf(root['properties']).flatMap(([name, member]) => {
     if (!isObject(member)) return []
     const hasDefault = Object.hasOwn(member, 'default')
     if (hasDefault) place.filled.add(name)

@@ -13,7 +13,7 @@ export function listOf(value: unknown): readonly unknown[] {
 }
 
 /** The members of an object, none of anything else. */
-export function membersOf(value: unknown): readonly (readonly [name: string, value: unknown])[] {
+export function entriesOf(value: unknown): readonly (readonly [name: string, value: unknown])[] {
   return isObject(value) ? Object.entries(value) : []
 }
 

@@ -5,7 +5,7 @@
 
 import type { ErrorObject } from 'ajv'
 import { coerced } from './coercion.js'
-import { inPointer, isJsonArray, listOf, membersOf } from './json-value.js'
+import { entriesOf, inPointer, isJsonArray, listOf } from './json-value.js'
 import { Place } from './schema.js'
 import { isObject } from '../../text/json-object.js'
 
@@ -41,7 +41,7 @@ export function leniencyFor(findings: readonly Finding[]): (finding: Finding) =>
         return isMeant(data, [params['allowedValue']])
       case 'maxProperties':
         return (
-          membersOf(data).filter(([name]) => !extras.has(memberAt(error, name))).length <= params['limit']
+          entriesOf(data).filter(([name]) => !extras.has(memberAt(error, name))).length <= params['limit']
         )
       case 'propertyNames':
         return extras.has(memberAt(error, String(params['propertyName'])))
@@ -64,7 +64,7 @@ export function leniencyFor(findings: readonly Finding[]): (finding: Finding) =>
   const isDoubtful = (error: ErrorObject): boolean => {
     const condition: unknown = error.parentSchema?.['if']
     const { data } = error
-    return membersOf(isObject(condition) ? condition['properties'] : undefined).some(([name]) =>
+    return entriesOf(isObject(condition) ? condition['properties'] : undefined).some(([name]) =>
       isObject(data) && Object.hasOwn(data, name)
         ? coercible.has(memberAt(error, name))
         : placeOf(error)?.filled.has(name) === true,

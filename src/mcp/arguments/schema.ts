@@ -4,7 +4,7 @@
 // `$ref` is replaced by its target, and subschemas that data can make run often say how many steps a run takes. `pattern`,
 // `patternProperties` and `uniqueItems` are left out, since the sizes of schema and data do not bound their cost.
 
-import { fromPointer, isJsonArray, listOf, membersOf } from './json-value.js'
+import { entriesOf, fromPointer, isJsonArray, listOf } from './json-value.js'
 import { type JsonObject, isObject } from '../../text/json-object.js'
 
 /** The limits of a schema from a server, and of one check. */
@@ -136,7 +136,7 @@ class Copier {
   constructor(root: JsonObject) {
     this.#root = root
     this.#isDraft07 = typeof root['$schema'] === 'string' && draft07.test(root['$schema'])
-    const keywords = new Set([...valuesIn(root)].flatMap((value) => membersOf(value).map(([name]) => name)))
+    const keywords = new Set([...valuesIn(root)].flatMap((value) => entriesOf(value).map(([name]) => name)))
     this.#countsEvaluated = keywords.has('unevaluatedItems') || keywords.has('unevaluatedProperties')
     this.#hasPatterns = keywords.has('patternProperties')
   }
@@ -257,7 +257,7 @@ class Copier {
 
   #payFor(keyword: string, value: unknown): void {
     if (keyword === 'dependentRequired')
-      for (const [, names] of membersOf(value)) for (const _name of listOf(names)) this.#count()
+      for (const [, names] of entriesOf(value)) for (const _name of listOf(names)) this.#count()
     if (keyword === 'enum' || keyword === 'const' || keyword === 'required')
       for (const inner of valuesIn(value))
         this.#price += (1 + (typeof inner === 'string' ? inner.length >> 6 : 0)) / 4

@@ -15,9 +15,9 @@ import type { Waits } from '../../runtime/waits.js'
 import type { Accepts } from './guard.js'
 import type { PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, HttpRevision } from './endpoint.js'
-import type { SessionFacts } from './request-policy.js'
+import type { SessionView } from './request-policy.js'
 import { type AnswerStatus, Exchange } from './exchange.js'
-import { Inbox, cancelledBy } from './inbox.js'
+import { ClientInbox, cancelledBy } from './client-inbox.js'
 import type { RequestHead } from './request-head.js'
 import type { HttpResponse } from './response.js'
 import type { Kept } from './sessions.js'
@@ -33,7 +33,7 @@ export type ConnectionLife =
   | { readonly kind: 'single' }
 
 /** One client of Streamable HTTP, in its session or without one. */
-export class StreamableConnection implements Connection, Kept, SessionFacts {
+export class StreamableConnection implements Connection, Kept, SessionView {
   readonly transport = 'http'
   /** Known before the first message comes. */
   attached: HttpAttached | undefined
@@ -41,7 +41,7 @@ export class StreamableConnection implements Connection, Kept, SessionFacts {
   readonly #waits: Waits
   readonly #closed: () => void
   readonly #streams: HttpStreams
-  readonly #inbox: Inbox
+  readonly #inbox: ClientInbox
   readonly #exchanges = new BriefMap<RequestId, Exchange>()
   /** The key of the `initialize` that is being answered. */
   #opening: RequestId | undefined
@@ -51,7 +51,7 @@ export class StreamableConnection implements Connection, Kept, SessionFacts {
     this.#life = life
     this.#waits = waits
     this.#closed = closed
-    this.#inbox = new Inbox(environment.limits, (cause) => this.#end(cause))
+    this.#inbox = new ClientInbox(environment.limits, (cause) => this.#end(cause))
     this.#streams = new HttpStreams(
       environment,
       life.kind === 'session' ? life : undefined,

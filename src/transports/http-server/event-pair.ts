@@ -10,7 +10,7 @@ import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { SplicedLine } from '../../jsonrpc/splice.js'
 import type { Bodies, BodyReservation, PostedMessage } from './body.js'
 import type { HttpEnvironment, Owner } from './endpoint.js'
-import { Inbox, cancelledBy } from './inbox.js'
+import { ClientInbox, cancelledBy } from './client-inbox.js'
 import { type Refusal, type Refusals, isRefusal } from './refusal.js'
 import type { HttpRequest } from './request.js'
 import type { HttpResponse } from './response.js'
@@ -23,11 +23,11 @@ class PairConnection implements Connection, Kept {
   readonly #ended: () => void
   readonly #writer: SseWriter
   readonly #holds = new Holds()
-  readonly #inbox: Inbox
+  readonly #inbox: ClientInbox
 
   constructor(response: HttpResponse, environment: HttpEnvironment, ended: () => void) {
     this.#ended = ended
-    this.#inbox = new Inbox(environment.limits, (cause) => this.#end(cause))
+    this.#inbox = new ClientInbox(environment.limits, (cause) => this.#end(cause))
     this.#writer = new SseWriter(response, [], environment, {
       drained: () => this.#inbox.measure(this.backlogBytes),
       gone: () => this.#end(undefined),

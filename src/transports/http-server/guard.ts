@@ -68,7 +68,7 @@ const ANYBODY = 'anybody'
 const challenge = { 'www-authenticate': 'Bearer realm="mcps-proxy"' } as const
 
 /** The facts in the head of an admitted request. */
-export interface Admission {
+export interface AdmittedHead {
   /** As it was sent, without the query. */
   readonly path: string
   readonly query: string
@@ -83,7 +83,7 @@ export class Guard {
   readonly #refusals: Refusals
   readonly #notices: RareWarnings
   /** A head that comes again on its connection is the same one, and needs no second decision. */
-  readonly #admitted = new WeakMap<RequestHead, Admission>()
+  readonly #admitted = new WeakMap<RequestHead, AdmittedHead>()
 
   constructor(rules: GuardRules, refusals: Refusals, notices: RareWarnings) {
     this.#rules = rules
@@ -92,7 +92,7 @@ export class Guard {
   }
 
   /** The facts in a head, or why a request with it is refused for every sender. */
-  admit(head: RequestHead): Admission | Refusal {
+  admit(head: RequestHead): AdmittedHead | Refusal {
     const known = this.#admitted.get(head)
     if (known !== undefined) return known
     const refusal = this.#refusesHead(head)

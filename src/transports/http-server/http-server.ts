@@ -9,7 +9,7 @@ import type { HttpEnvironment, HttpRoute, HttpRoutes } from './endpoint.js'
 import { EventPair } from './event-pair.js'
 import { FrontListener } from './front-listener.js'
 import {
-  type Admission,
+  type AdmittedHead,
   Guard,
   type GuardRemedies,
   type HttpRules,
@@ -168,7 +168,7 @@ export class HttpServer {
       : this.#dispatch(request, admitted, principal)
   }
 
-  #dispatch(request: HttpRequest, { path, query, accepts }: Admission, principal: Principal): ServeResult {
+  #dispatch(request: HttpRequest, { path, query, accepts }: AdmittedHead, principal: Principal): ServeResult {
     const route = this.#routes.find(path, principal)
     if (principal === undefined && !isOpen(route))
       return this.#guard.unauthorized(request.head, request.wire.socket.remoteAddress ?? 'an unknown address')

@@ -25,7 +25,7 @@ import { mirroredName, textOfField } from '../../mcp/http-headers.js'
 import { handshakeRevisions, statelessRevision } from '../../mcp/revisions.js'
 
 /** The client of a session, as far as the policy asks. */
-export interface SessionFacts {
+export interface SessionView {
   readonly revision: HttpRevision
   /** Whether one of these requests is being answered already. */
   knows(keys: readonly RequestId[]): boolean
@@ -63,7 +63,7 @@ export class RequestPolicy {
   }
 
   /** Why a client of a session may not listen, or end its session, with a request that has this head. */
-  refuses(head: RequestHead, client: SessionFacts | undefined): Refusal | undefined {
+  refuses(head: RequestHead, client: SessionView | undefined): Refusal | undefined {
     const version = head.get('mcp-protocol-version')
     if (version === undefined || client?.revision.versionHeader === false) return undefined
     if (namedRevision(head) !== undefined) return undefined
@@ -73,7 +73,7 @@ export class RequestPolicy {
   }
 
   /** How a message is served; `client` is that of the session it is for. */
-  judge(message: PostedMessage, client: SessionFacts | undefined): Judgement {
+  judge(message: PostedMessage, client: SessionView | undefined): Judgement {
     const { head, frames, isBatch, keys } = message
     const opens = frames.some(opensSession)
     const refusal = isBatch ? this.#refusesBatch(opens, client?.revision ?? namedRevision(head)) : undefined

@@ -8,7 +8,7 @@
 import PQueue from 'p-queue'
 
 /** Starts a call in the slot it was given; false when the call no longer wants one. */
-export type Start = () => boolean
+export type CallStart = () => boolean
 
 /** The slots of one process, and the line of those that wait for one. */
 export class Slots {
@@ -16,7 +16,7 @@ export class Slots {
   readonly #waitingMax: number
   #taken = 0
   /** Those that wait, the first one first. */
-  readonly #line = new Set<Start>()
+  readonly #line = new Set<CallStart>()
   /** Turns that are to come; at least one for each of the line. */
   #turns = 0
   readonly #queue = new PQueue({ concurrency: 1 })
@@ -54,7 +54,7 @@ export class Slots {
   }
 
   /** Runs `start` when its turn comes; gives what leaves the line before that, or undefined when too many wait. */
-  wait(start: Start): (() => void) | undefined {
+  wait(start: CallStart): (() => void) | undefined {
     if (this.#line.size >= this.#waitingMax) return undefined
     this.#line.add(start)
     if (this.#turns < this.#line.size) this.#addTurn()

@@ -19,8 +19,8 @@ import { ChangedMeanwhile, applyChanges, undoNewest } from '../../../src/cli/cli
 import type { Launch } from '../../../src/cli/clients/launch.js'
 import { clientNames } from '../../../src/cli/clients/names.js'
 import { type ImportPlan, planImport } from '../../../src/cli/clients/plan.js'
-import { type Client, type Machine, clients } from '../../../src/cli/clients/table.js'
-import { textOf } from '../../../src/cli/clients-here.js'
+import { type Client, type UserMachine, clients } from '../../../src/cli/clients/table.js'
+import { readText } from '../../../src/cli/clients-here.js'
 import { cli, memoryArgs } from '../../integration/support/programs.js'
 import { scratch } from '../../integration/support/spawned.js'
 import { type Fixture, fixtures } from './fixtures.js'
@@ -32,7 +32,7 @@ const clientOf = (name: string): Client =>
 
 /** A home folder with files of clients. */
 class Home {
-  readonly machine: Machine
+  readonly machine: UserMachine
   readonly own: string
 
   constructor(t: TestContext, platform: NodeJS.Platform = 'linux') {
@@ -63,7 +63,7 @@ class Home {
     const files = names.flatMap((name) => {
       const client = clientOf(name)
       const path = client.path(this.machine)
-      const text = textOf(path)
+      const text = readText(path)
       return text === undefined ? [] : [{ client, path, text }]
     })
     return planImport(files, this.own, {
@@ -71,7 +71,7 @@ class Home {
       stored: undefined,
       launch,
       machine: this.machine,
-      read: textOf,
+      read: readText,
     })
   }
 
@@ -254,7 +254,7 @@ describe('servers of several clients', () => {
       stored: undefined,
       launch: named,
       machine: home.machine,
-      read: textOf,
+      read: readText,
     })
     const { mcpServers } = Object(JSON.parse(changes[1]?.after ?? ''))
     assert.deepEqual(mcpServers, {
@@ -429,7 +429,7 @@ describe('an import that is cut short', () => {
       }
       assert.throws(() => applyChanges(changes, home.imports, new Date(), kill), Killed)
       for (const [path, { before: old, after }] of texts)
-        assert([old, after].includes(textOf(path)), `${step}: ${path}`)
+        assert([old, after].includes(readText(path)), `${step}: ${path}`)
       assert(lstatSync(link).isSymbolicLink())
       assert.deepEqual(
         undoNewest(home.imports)?.filter(({ left }) => left !== undefined),

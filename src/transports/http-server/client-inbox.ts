@@ -10,7 +10,7 @@ import { messagePassesTap } from '../tap.js'
 import type { HttpServerLimits } from './limits.js'
 
 /** Delivers to one sink until it is closed. */
-export class Inbox {
+export class ClientInbox {
   readonly #limits: HttpServerLimits
   readonly #tapFailed: (cause: TransportError) => void
   #sink: Sink | undefined

@@ -3,7 +3,7 @@
 import { isObject } from '../../text/json-object.js'
 
 /** One text for all spellings of a value: the order of members means nothing. */
-export function canonical(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   return JSON.stringify(sorted(value)) ?? ''
 }
 
