@@ -45,7 +45,7 @@ const rooms = table(`
   proxy/input            | jsonrpc mcp runtime
   proxy/clients          | jsonrpc mcp runtime text proxy/input proxy/routing | events limits upstream/
   secrets                | config real-runtime runtime text
-  policy                 | jsonrpc mcp runtime text proxy/routing
+  policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | upstream/
   proxy                  | jsonrpc mcp runtime text config events kept limits policy real-runtime secrets transports/ upstream/ version proxy/
   gateway                | jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
@@ -72,7 +72,7 @@ const users = table(`
   oauth4webapi           | login
   p-queue                | upstream/
   node:child_process     | login upstream/process sandbox/
-  node:crypto            | cli cli/clients gateway kept login proxy/ runtime upstream/kept sandbox
+  node:crypto            | cli cli/clients gateway kept login policy proxy/ runtime upstream/kept sandbox
   node:dns               | sandbox/
   node:fs                | cli cli/clients config kept log login record replay runtime secrets servers upstream/ sandbox/
   node:http              | login sandbox

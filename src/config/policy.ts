@@ -1,8 +1,11 @@
-// How often clients may call tools.
+// How often clients may call tools, and which calls their users confirm.
 
+import { isObject } from '../text/json-object.js'
 import { nearest } from '../text/nearest.js'
 import type { FrontConfig, LimitConfig } from './configuration.js'
-import { boolean, integer, oneOrMany, text } from './kinds.js'
+import { type ConfirmRule } from '../upstream/contracts/server-config.js'
+import { type Kind, type Spot, boolean, integer, oneOrMany, text } from './kinds.js'
+import { whatItIs } from './problems.js'
 import { type FieldsOf, type Rules, Section, field, optional } from './section.js'
 
 /** The signs of other languages of patterns stand in no name of a tool. */
@@ -15,6 +18,42 @@ const principalPattern = text({
   pattern: '^[^\\u0000-\\u001f]+$',
   wanted: 'the name of a token, in which "*" stands for any characters',
 })
+
+/** A list of names of tools and of `{ "annotations": "destructive" }`. */
+export const confirmRules: Kind<readonly ConfirmRule[]> = {
+  wanted: 'a list of names of tools and of { "annotations": "destructive" }',
+  schema: {
+    type: 'array',
+    items: {
+      anyOf: [
+        toolPattern.schema,
+        {
+          type: 'object',
+          properties: { annotations: { enum: ['destructive'] } },
+          required: ['annotations'],
+          additionalProperties: false,
+        },
+      ],
+    },
+  },
+  read: (value, { path, findings }) => {
+    if (Array.isArray(value))
+      return value.flatMap((rule, at) => readConfirmRule(rule, { path: `${path}[${at}]`, findings }) ?? [])
+    const fix = typeof value === 'string' ? ', so put it in [ ]' : ''
+    findings.problem(path, whatItIs(value, true), `must be ${confirmRules.wanted}${fix}`)
+    return undefined
+  },
+}
+
+const destructive: ConfirmRule = { annotations: 'destructive' }
+
+function readConfirmRule(value: unknown, spot: Spot): ConfirmRule | undefined {
+  if (!isObject(value)) return toolPattern.read(value, spot)
+  const [only, ...others] = Object.entries(value)
+  if (only?.[0] === 'annotations' && only[1] === 'destructive' && others.length === 0) return destructive
+  spot.findings.problem(spot.path, 'is an object', 'the only one is { "annotations": "destructive" }')
+  return undefined
+}
 
 const callsMax = 1_000_000
 

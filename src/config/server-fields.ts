@@ -10,6 +10,7 @@ import type {
 } from '../upstream/contracts/server-config.js'
 import { latestStateless } from '../mcp/revisions.js'
 import { boolean, choice, delayMsMax, integer, list, map, oneOrMany, orFalse, text } from './kinds.js'
+import { confirmRules } from './policy.js'
 import { type FieldsOf, type Rules, field, object, optional } from './section.js'
 
 /** Waits between attempts: an hour is already longer than a person waits. */
@@ -18,7 +19,10 @@ const pauseMsMax = 3_600_000
 const names = list(text())
 
 /** The keys of a server that may also stand beside `mcpServers`, for all servers there. */
-export type SharedValues = Pick<ServerCommon, 'prefix' | 'describe' | 'argumentErrors' | 'argumentChecks'>
+export type SharedValues = Pick<
+  ServerCommon,
+  'prefix' | 'describe' | 'argumentErrors' | 'argumentChecks' | 'confirm'
+>
 
 export const sharedFields: FieldsOf<SharedValues> = {
   prefix: field(boolean(), true, 'Public names are server__name; false passes names through untouched.'),
@@ -32,6 +36,11 @@ export const sharedFields: FieldsOf<SharedValues> = {
     choice('lenient', 'strict'),
     'lenient',
     'Whether arguments pass that fail a schema but that a tolerant server puts right itself.',
+  ),
+  confirm: field(
+    confirmRules,
+    [],
+    "The tools before whose calls the user of the client is asked, by the server's own names or their annotations.",
   ),
 }
 

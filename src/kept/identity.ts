@@ -15,6 +15,7 @@ const shownOnly: readonly (keyof ServerConfig)[] = [
   'describe',
   'argumentErrors',
   'argumentChecks',
+  'confirm',
 ]
 
 const shown: ReadonlySet<string> = new Set(shownOnly)

@@ -240,6 +240,8 @@ export class Call implements CallHolder {
   stateEdits: readonly Edit[] | undefined
   /** The server that wrote that state, where the state says it. */
   stateOf: string | undefined
+  /** It brings the answer to a question of the proxy itself: no server gets the members that carry it. */
+  answersProxy = false
   /** Its server has asked something, so it is never sent a second time. */
   wasAsked = false
   /** The greatest progress that its client got. */

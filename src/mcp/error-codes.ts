@@ -290,6 +290,11 @@ export function retryAfterIn({ line, error }: ErrorFrame): number | undefined {
   return Number.isInteger(value) && value > 0 ? value : undefined
 }
 
+/** A call was to be confirmed by the user of its client and was not; `why` says what happened instead. */
+export function notConfirmed(tool: string, why: string): ErrorBody {
+  return failure(DECLINED, `'${tool}' was not called: ${why}`, { reason: 'not-confirmed' })
+}
+
 /** Header fields of a request say something else than its message. */
 export function headerMismatch(why: string): ErrorBody {
   return failure(HEADER_MISMATCH, `Header mismatch: ${why}`)

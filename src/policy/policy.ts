@@ -1,44 +1,101 @@
 // The policy of a configuration: which calls of tools may go to their servers.
 //
-// Loaded only when a configuration has limits.
+// Loaded only when a configuration has limits or confirmations.
 
-import { NO_EDITS, type Edit } from '../jsonrpc/splice.js'
-import { write } from '../jsonrpc/text.js'
+import { readFrame } from '../jsonrpc/frame.js'
+import { type Edit, inOrder, splice } from '../jsonrpc/splice.js'
+import { rawAt, write } from '../jsonrpc/text.js'
 import type { Call } from '../mcp/call.js'
-import { rateLimited } from '../mcp/error-codes.js'
+import { rateLimited, stateUnknown } from '../mcp/error-codes.js'
 import type { CallPolicy } from '../proxy/routing/call-policy.js'
 import type { Target } from '../proxy/routing/catalog.js'
 import { usualName } from '../proxy/routing/catalog-view.js'
-import type { Clock } from '../runtime/deadline.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { Redactor } from '../text/redactor.js'
+import { ConfirmRules } from './confirm-rules.js'
+import { Confirmations } from './confirmations.js'
 import { CallLimits, type LimitRule } from './limits.js'
 
-/** Admits calls within their limits. */
-export class Policy implements CallPolicy {
+/** The policies of all schemas. */
+export class Policy {
+  readonly #runtime: Runtime
   readonly #limits: CallLimits
-  /** The tools that calls were admitted to. A call that did not begin there, because of a reload, may come again. */
-  readonly #admitted = new WeakMap<Call, string>()
+  readonly #redactor = new Redactor()
+  readonly #schemas = new Map<string, SchemaPolicy>()
 
-  constructor(clock: Clock) {
-    this.#limits = new CallLimits([], clock)
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+    this.#limits = new CallLimits([], runtime)
   }
 
-  /** Takes other rules. */
-  change(limits: readonly LimitRule[]): void {
+  /** Takes other limits, and further secrets that no question may show. */
+  change(limits: readonly LimitRule[], secrets: readonly string[]): void {
     this.#limits.change(limits)
+    this.#redactor.add(...secrets)
   }
 
-  admit(call: Call, { lane: { config }, item }: Target, go: (more: readonly Edit[]) => void): void {
-    const tool = write([config.name, item.key])
-    if (this.#admitted.get(call.root) === tool) return go(NO_EDITS)
-    const name = usualName(config, 'tools', item.key)
-    const waitMs = this.#limits.take({ principal: principalOf(call), tool, name })
-    if (waitMs !== undefined) return call.fail(rateLimited(name, waitMs))
-    this.#admitted.set(call.root, tool)
-    go(NO_EDITS)
+  /** The limits are those of all schemas; a confirmation for one schema is none for another. */
+  of(schema: string): SchemaPolicy {
+    const known = this.#schemas.get(schema)
+    if (known !== undefined) return known
+    const policy = new SchemaPolicy(this.#limits, new Confirmations(this.#runtime, this.#redactor))
+    this.#schemas.set(schema, policy)
+    return policy
   }
 }
 
-/** Without a front all clients are one principal. */
-function principalOf({ context: { origin } }: Call): string {
-  return origin?.principal ?? ''
+/** Admits calls within their limits, and those of some tools when a person has agreed. */
+export class SchemaPolicy implements CallPolicy {
+  readonly questions: Confirmations
+  readonly #limits: CallLimits
+  readonly #rules = new ConfirmRules()
+  /** The tools that calls were admitted to. A call that did not begin there, because of a reload, may come again. */
+  readonly #admitted = new WeakMap<Call, string>()
+
+  constructor(limits: CallLimits, questions: Confirmations) {
+    this.#limits = limits
+    this.questions = questions
+  }
+
+  shown(targets: readonly Target[]): void {
+    for (const target of targets) this.#rules.asksFor(target, toolOf(target))
+  }
+
+  admit(call: Call, target: Target, edits: readonly Edit[], go: () => void): void {
+    const { lane, item } = target
+    const { config } = lane
+    const tool = toolOf(target)
+    if (this.#admitted.get(call.root) === tool) return go()
+    const name = usualName(config, 'tools', item.key)
+    const mustAsk = this.#rules.asksFor(target, tool)
+    const isAnswer = this.questions.isAnswer(call)
+    if (isAnswer && !mustAsk) return call.fail(stateUnknown('other-request'))
+    // A call that brings an answer was counted when the question was asked.
+    const principal = call.context.origin?.principal ?? ''
+    const waitMs = isAnswer ? undefined : this.#limits.take({ principal, tool, name })
+    if (waitMs !== undefined) return call.fail(rateLimited(name, waitMs))
+    const admitted = (): void => {
+      this.#admitted.set(call.root, tool)
+      go()
+    }
+    if (!mustAsk) return admitted()
+    this.questions.confirm(
+      call,
+      { server: config.name, tool: item.key, args: argumentsOf(call, edits) },
+      admitted,
+    )
+  }
+}
+
+/** One text for a server and the name that it has for a tool. */
+function toolOf({ lane: { config }, item }: Target): string {
+  return write([config.name, item.key])
+}
+
+/** Raw JSON of the arguments as the server will get them: a profile may set some. */
+function argumentsOf({ frame }: Call, edits: readonly Edit[]): string {
+  const set = edits.filter(({ why }) => why === 'argument')
+  const sent = set.length === 0 ? frame : readFrame(splice(frame.line, inOrder(set)))
+  const span = sent.kind === 'request' ? sent.params.members.span('arguments') : undefined
+  return span === undefined ? '{}' : rawAt(sent.line, span)
 }

@@ -1,27 +1,36 @@
 // The policy of the configuration in force, which is loaded when a configuration first has one.
 
+import { secretsIn } from '../config/config.js'
 import type { Configuration } from '../config/configuration.js'
-import type { Policy } from '../policy/policy.js'
-import type { Clock } from '../runtime/deadline.js'
-import type { PolicySource } from './routing/call-policy.js'
+import type { Policy, SchemaPolicy } from '../policy/policy.js'
+import type { Runtime } from '../runtime/runtime.js'
 
-/** Of all schemas together: a limit holds for what a principal calls through any of them. */
-export class ConfiguredPolicy implements PolicySource {
-  /** Undefined while the configuration has no limits. */
-  current: Policy | undefined
-  readonly #clock: Clock
-  /** Kept when the limits leave the configuration and come back. */
+/** For all schemas together: a limit holds for what a principal calls through any of them. */
+export class ConfiguredPolicy {
+  readonly #runtime: Runtime
+  /** Kept when the rules leave the configuration and come back. */
   #policy: Policy | undefined
+  #isInForce = false
 
-  constructor(clock: Clock) {
-    this.#clock = clock
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  /** Undefined while the configuration has neither limits nor confirmations. */
+  of(schema: string): SchemaPolicy | undefined {
+    return this.#isInForce ? this.#policy?.of(schema) : undefined
   }
 
   /** Resolves when the policy of this configuration is in force. */
-  async change({ limits }: Pick<Configuration, 'limits'>): Promise<void> {
-    if (limits.length === 0) this.current = undefined
-    else this.#policy ??= new (await import('../policy/policy.js')).Policy(this.#clock)
-    this.#policy?.change(limits)
-    if (limits.length > 0) this.current = this.#policy
+  async change(config: Configuration): Promise<void> {
+    const isNeeded = hasPolicy(config)
+    if (isNeeded) this.#policy ??= new (await import('../policy/policy.js')).Policy(this.#runtime)
+    this.#policy?.change(config.limits, secretsIn(config))
+    this.#isInForce = isNeeded
   }
+}
+
+function hasPolicy({ limits, schemas }: Configuration): boolean {
+  if (limits.length > 0) return true
+  return [...schemas.values()].some(({ servers }) => servers.some(({ confirm }) => confirm.length > 0))
 }

@@ -4,6 +4,8 @@ import { ArgumentChecks } from './routing/arguments.js'
 import type { AttachedSession } from './clients/draining.js'
 import { type Common, openCommon } from './common.js'
 import type { Configuration } from '../config/configuration.js'
+import type { ConfiguredPolicy } from './configured-policy.js'
+import type { SchemaPolicy } from '../policy/policy.js'
 import type { ConfigurationJson } from '../config/configuration-json.js'
 import { marksOf } from '../config/chain.js'
 import { secretsFile } from '../config/file.js'
@@ -76,6 +78,7 @@ class PooledProxy implements McpProxy {
   readonly #fleet: Fleet
   readonly #directory: ClientDirectory
   readonly #views = new Views()
+  readonly #policy: { readonly current: SchemaPolicy | undefined }
   readonly #serving = new Set<Serving>()
   readonly #changes = new CoalescedChanges((config: Configuration) => this.#change(config))
   /** Opened before, and of no server yet. */
@@ -89,6 +92,7 @@ class PooledProxy implements McpProxy {
     this.#limits = common.limits.inForce
     this.#schema = options.schema ?? 'default'
     this.#checks = new ArgumentChecks(common.log)
+    this.#policy = policyOf(common.policies, this.#schema)
     this.#directory = new ClientDirectory({
       runtime: common.runtime,
       log: common.log,
@@ -99,6 +103,7 @@ class PooledProxy implements McpProxy {
         this.#schema,
         this.#limits.pendingInput,
         common.runtime,
+        () => this.#policy.current?.questions,
       ),
       isForOneClient: options.ownStart === 'with-client',
       newLeg: (origin, principal) => {
@@ -192,7 +197,7 @@ class PooledProxy implements McpProxy {
   #reach(client: RoutedClient): ClientRoutes {
     return this.#fleet.reach(client, {
       checks: this.#checks,
-      policy: this.#common.policies,
+      policy: this.#policy,
       runtime: this.#common.runtime,
       holdStarts: (answered) => this.#common.starts.holdUntil(answered),
       initializeGraceMs: this.#limits.initializeGraceMs,
@@ -263,6 +268,17 @@ class PooledProxy implements McpProxy {
     events.emit('reload', { schema, ...changes })
     log({ level: 'info', message: `configuration changed: ${inWords(changes)}`, details: { schema } })
     return changes
+  }
+}
+
+function policyOf(
+  policies: ConfiguredPolicy,
+  schema: string,
+): { readonly current: SchemaPolicy | undefined } {
+  return {
+    get current() {
+      return policies.of(schema)
+    },
   }
 }
 

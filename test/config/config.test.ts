@@ -89,8 +89,13 @@ const full = {
   },
   cli: { stdio: { encoding: 'utf8', delimiter: '\n', timeout: 5000 } },
   schemas: {
-    default: { enabled: true, mcpServers: { a: one, b: { url: 'https://b.example/mcp' } } },
-    workspace: { enabled: false, prefix: false, mcpServers: { a: { ...one, describe: false } } },
+    default: { enabled: true, mcpServers: { a: one, b: { url: 'https://b.example/mcp', confirm: [] } } },
+    workspace: {
+      enabled: false,
+      prefix: false,
+      confirm: ['a_*'],
+      mcpServers: { a: { ...one, describe: false } },
+    },
   },
   profiles: {
     review: {
@@ -105,6 +110,7 @@ const full = {
   startupGraceMs: 50,
   processesMax: 7,
   describe: true,
+  confirm: ['*__x', { annotations: 'destructive' }],
 }
 
 describe('a configuration', () => {
@@ -160,6 +166,8 @@ describe('a configuration', () => {
         [false, ['a']],
       ],
     )
+    const rules = [...config.schemas.values()].map(({ servers }) => servers.map(({ confirm }) => confirm))
+    assert.deepEqual(rules, [[full.confirm, []], [['a_*']]])
     const [shared] = config.schemas.get('workspace')?.servers ?? []
     assert.deepEqual([shared?.prefix, shared?.describe, shared?.timeoutMs], [false, false, 5000])
   })
@@ -207,6 +215,7 @@ describe('a configuration', () => {
       describe: true,
       argumentErrors: 'auto',
       argumentChecks: 'lenient',
+      confirm: [],
       variables: [],
       secrets: [],
       startTimeoutMs: 30_000,
@@ -795,6 +804,16 @@ const bad: [string, unknown, RegExp][] = [
     'a limit is for tools by another language of patterns',
     { mcpServers: {}, limits: [{ tools: ['a', 'a__.*?'], perMinute: 1 }] },
     /^limits\[0\]\.tools\[1\]\|is "a__\.\*\?"\|must be the name of a tool, in which "\*" stands/,
+  ],
+  [
+    'confirm is text',
+    { mcpServers: {}, confirm: 'x' },
+    /^confirm\|is a string\|must be a list of names .*, so put it in \[ \]$/,
+  ],
+  [
+    'confirm has another object',
+    { mcpServers: { s: { command: 'x', confirm: ['a', { annotations: 'open' }] } } },
+    /^mcpServers\.s\.confirm\[1\]\|is an object\|the only one is \{ "annotations": "destructive" \}$/,
   ],
   ['prefix is a number', { mcpServers: {}, prefix: 1 }, /^prefix\|is 1\|must be true or false$/],
 ]

@@ -2,6 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
+import { resolveConfig } from '../../src/config/config.js'
 import { CallLimits, type LimitRule } from '../../src/policy/limits.js'
 import { ConfiguredPolicy } from '../../src/proxy/configured-policy.js'
 import { claim } from '../integration/support/asking.js'
@@ -83,14 +84,19 @@ describe('a bucket', () => {
   })
 })
 
-test('nothing is loaded without limits, and they come and go with the configuration', async () => {
+test('a policy is loaded by the first configuration with limits or confirmations, and goes with them', async () => {
   const policies = new ConfiguredPolicy(new FakeRuntime())
-  await policies.change({ limits: [] })
-  assert.equal(policies.current, undefined)
-  await policies.change({ limits: [rule()] })
-  assert.notEqual(policies.current, undefined)
-  await policies.change({ limits: [] })
-  assert.equal(policies.current, undefined)
+  const cases = [
+    [{}, false],
+    [{ limits: [{ perMinute: 1 }] }, true],
+    [{}, false],
+    [{ mcpServers: { s: { command: 'x', confirm: ['*'] } } }, true],
+  ] as const
+  for (const [more, isThere] of cases) {
+    const context = { source: 'memory', folder: '/', env: {}, home: '/' }
+    await policies.change(resolveConfig({ mcpServers: { s: { command: 'x' } }, ...more }, context))
+    assert.equal(policies.of('default') !== undefined, isThere)
+  }
 })
 
 const refusal = ({ value }: Heard): unknown[] => [

@@ -144,13 +144,12 @@ export class Claims {
   }
 
   /** The edits of a client's request; `hasTasks` says that the server has the extension Tasks. */
-  edits({ frame, context }: Call, hasTasks: boolean): readonly Edit[] {
+  edits({ frame, context, answersProxy }: Call, hasTasks: boolean): readonly Edit[] {
     const { capabilities, logLevel, revision } = context
-    if (revision.form === 'typed')
-      return capabilities.names.has('extensions') ? withoutExtensions(frame, hasTasks) : NO_EDITS
-    const own = inserted(frame, this.#claim(capabilities, logLevel))
-    const cuts = cutNamed(frame.params.members, inputMembers, 'input')
-    return bothEdits(own, cuts)
+    const isTyped = revision.form === 'typed'
+    const cuts = isTyped && !answersProxy ? NO_EDITS : cutNamed(frame.params.members, inputMembers, 'input')
+    if (!isTyped) return bothEdits(inserted(frame, this.#claim(capabilities, logLevel)), cuts)
+    return capabilities.names.has('extensions') ? bothEdits(withoutExtensions(frame, hasTasks), cuts) : cuts
   }
 
   #claim(capabilities: ClientCapabilities, level: string | undefined): Claim {

@@ -4,12 +4,9 @@
 // again with the answers. A client of a handshake revision cannot do that, but it can be asked during its call. So
 // the proxy asks, and repeats the call in the client's own bytes, with the answers inserted.
 
-import { readFrame } from '../../jsonrpc/frame.js'
-import type { RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
-import { buildNotification, buildRequest } from '../../jsonrpc/build.js'
-import { fault } from '../../jsonrpc/errors.js'
+import type { ResponseFrame } from '../../jsonrpc/frame.js'
 import { type RequestId, numericId } from '../../jsonrpc/request-id.js'
-import { quote, rawAt } from '../../jsonrpc/text.js'
+import { rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Call, CallHolder, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
 import { inputRefused } from '../../mcp/error-codes.js'
 import {
@@ -21,6 +18,7 @@ import {
 } from '../../mcp/input-requests.js'
 import { failToolCall, callTimeout } from '../../mcp/call-failures.js'
 import { setDeadline } from '../../runtime/deadline.js'
+import { questionFrame, withdrawalFrame } from './own-frames.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** How often, and for how long, a server may ask during one call. */
@@ -195,11 +193,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
   #withdraw(why: string): void {
     const ids = [...this.#open.keys()]
     this.#open.clear()
-    const params = (id: RequestId): string => `{"requestId":${id},"reason":${quote(why)}}`
-    for (const id of ids) {
-      const frame = readFrame(buildNotification('notifications/cancelled', params(id)))
-      if (frame.kind === 'notification') this.#call.client.withdraw(frame, this)
-    }
+    for (const id of ids) this.#call.client.withdraw(withdrawalFrame(id, why), this)
   }
 
   /** Waits for `ms`, or until the total time of the call is over; `what` did not happen in that. */
@@ -222,11 +216,4 @@ class InputRounds implements CallOwner, CallHolder, Asker {
   #newId(question: RequestId): string {
     return `${this.#runtime.random().toString(36).slice(2)}-${question}`
   }
-}
-
-/** A question as if a server had asked it. */
-function questionFrame(id: RequestId, method: string, params: string): RequestFrame {
-  const frame = readFrame(buildRequest(id, method, params))
-  if (frame.kind === 'request') return frame
-  throw fault('a question is a request')
 }

@@ -5,13 +5,7 @@
 // which waits for what the server says then. A retry never starts a call. An entry is made when a server asks.
 
 import { randomBytes } from 'node:crypto'
-import {
-  type NotificationFrame,
-  readFrame,
-  type RequestFrame,
-  type ResponseFrame,
-  type ResultFrame,
-} from '../../jsonrpc/frame.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { type Edit, NO_EDITS, writing } from '../../jsonrpc/splice.js'
 import { type Line, toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
@@ -41,8 +35,7 @@ import { setDeadline } from '../../runtime/deadline.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { isSameJson } from './same-json.js'
 import { bindingOf, StateMac } from './state-mac.js'
-import { buildResult } from '../../jsonrpc/build.js'
-import { fault } from '../../jsonrpc/errors.js'
+import { resultFrame } from './own-frames.js'
 
 export interface PendingInputLimits {
   /** Calls that wait for their clients. */
@@ -61,6 +54,14 @@ export interface PendingInputLimits {
   readonly gatherMs: number
   /** How long a client may take to come back, in milliseconds. */
   readonly lifeMs: number
+}
+
+/** The proxy's own questions about calls, whose answers come as those of servers do. */
+export interface OwnQuestions {
+  /** A call brings the answer to one with this state; false when there is no such question for it. */
+  answered(call: Call, state: string): boolean
+  /** The server of a call wants the same request again, with answers of the client. */
+  continues(call: Call): void
 }
 
 /** The routes of a client. */
@@ -83,17 +84,28 @@ export class PendingInput {
   readonly runtime: Runtime
   readonly #mac: StateMac
   readonly #secret: (bytes: number) => Buffer
+  readonly #own: () => OwnQuestions | undefined
   /** Tells the states of this instance from those of others. */
   readonly #instance: string
   readonly #calls = new Map<Call, PendingCall>()
   readonly #byState = new Map<string, PendingCall>()
 
-  /** `keys` gives the secrets of the configuration in force with which states of servers are signed; there may be none. */
-  constructor(keys: () => readonly string[], schema: string, limits: PendingInputLimits, runtime: Runtime) {
+  /**
+   * `keys` gives the secrets of the configuration in force with which states of servers are signed; there may be none.
+   * `own` gives the questions of the proxy, where it asks any.
+   */
+  constructor(
+    keys: () => readonly string[],
+    schema: string,
+    limits: PendingInputLimits,
+    runtime: Runtime,
+    own: () => OwnQuestions | undefined = () => undefined,
+  ) {
     this.limits = limits
+    this.#own = own
     this.runtime = runtime
     this.#secret = secretBytes(runtime)
-    this.#instance = this.#secret(INSTANCE_BYTES).toString('base64url')
+    this.#instance = newInstance(this.#secret)
     const ownKeys = [this.#secret(KEY_BYTES).toString('base64url')]
     this.#mac = new StateMac(() => (keys().length > 0 ? keys() : ownKeys), schema)
   }
@@ -111,7 +123,8 @@ export class PendingInput {
     const state = members.string('requestState')
     if (state === undefined)
       return call.fail(invalidParams("'requestState' must be a string", { parameter: 'requestState' }))
-    if (ownState.test(state)) return this.#retry(call, state)
+    if (ownState.test(state))
+      return this.#own()?.answered(call, state) === true ? routes.route(call) : this.#retry(call, state)
     call.stateEdits = NO_EDITS
     if (isSigned) {
       const signed = this.#mac.verify(call, routes.services, state, span)
@@ -133,6 +146,7 @@ export class PendingInput {
       isSigned && span !== undefined && state !== undefined
         ? this.#mac.sign(call, service, state, span)
         : NO_EDITS
+    this.#own()?.continues(call)
     call.settle({ kind: 'asked', frame, edits })
   }
 
@@ -187,7 +201,7 @@ export class PendingInput {
 
   /** The state with which a client comes back; it is used once. */
   newState(pending: PendingCall): string {
-    const state = `mcps-proxy.${this.#instance}.${this.#secret(ID_BYTES).toString('base64url')}`
+    const state = newState(this.#instance, this.#secret)
     this.#byState.set(state, pending)
     return state
   }
@@ -438,6 +452,16 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
   }
 }
 
+/** The label of an instance in its states. */
+export function newInstance(secret: (bytes: number) => Buffer): string {
+  return secret(INSTANCE_BYTES).toString('base64url')
+}
+
+/** A state that cannot be guessed. */
+export function newState(instance: string, secret: (bytes: number) => Buffer): string {
+  return `mcps-proxy.${instance}.${secret(ID_BYTES).toString('base64url')}`
+}
+
 /** Gives bytes that cannot be guessed. */
 export function secretBytes({ secret }: Pick<Runtime, 'secret'>): (bytes: number) => Buffer {
   return secret ?? ((bytes) => randomBytes(bytes))
@@ -564,13 +588,6 @@ class OpenQuestions {
     this.#open.delete(name)
     question.over()
   }
-}
-
-/** A result as if its sender had written it so. */
-function resultFrame(id: RequestId, result: string): ResultFrame {
-  const frame = readFrame(buildResult(id, result))
-  if (frame.kind === 'result') return frame
-  throw fault('a result is a result')
 }
 
 /** Members of a request that only a session has. */

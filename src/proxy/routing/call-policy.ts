@@ -7,10 +7,13 @@ import type { Target } from './catalog.js'
 /** The seam for limits and confirmations; every route to a tool passes it, under any name. */
 export interface CallPolicy {
   /**
-   * Calls `go`, now or later, when the call may go to its server, with edits that the policy adds. Otherwise the policy
-   * settles the call.
+   * Calls `go`, now or later, when the call may go to its server. Otherwise the policy settles the call.
+   *
+   * `edits` are those that the call gets on its way. The call comes here once more when a reload has replaced its server.
    */
-  admit(call: Call, target: Target, go: (more: readonly Edit[]) => void): void
+  admit(call: Call, target: Target, edits: readonly Edit[], go: () => void): void
+  /** A client is shown these tools. */
+  shown(targets: readonly Target[]): void
 }
 
 /** The policy in force; there is none unless the configuration has limits or confirmations. */

@@ -228,8 +228,7 @@ export class Router {
 
   /** The call goes on when the policy admits it. */
   #under(policy: CallPolicy, target: Target): Pass {
-    return (call, lane, edits) =>
-      policy.admit(call, target, (more) => this.#pass(call, lane, bothEdits(edits, more)))
+    return (call, lane, edits) => policy.admit(call, target, edits, () => this.#pass(call, lane, edits))
   }
 
   /** A call with nothing to check leaves behind those that are being checked. */
@@ -314,6 +313,7 @@ export class Router {
         : this.#catalog.page(kind, cursor, this.#parts.limits.listPageBytesMax, readerOf(call, this.#client))
     if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
+    if (kind === 'tools') this.#parts.policy.current?.shown(this.#catalog.shown(kind))
     this.#gave(kind)
   }
 }

@@ -15,6 +15,9 @@ export interface ToolFilter {
   readonly rename: ReadonlyMap<string, string>
 }
 
+/** Own names of tools, in which `*` stands for any characters; or those that their annotations do not call harmless. */
+export type ConfirmRule = string | { readonly annotations: 'destructive' }
+
 /** How the proxy answers arguments that fail a tool's schema; `auto` follows the client's revision. */
 export type ArgumentErrors = 'auto' | 'protocol' | 'tool' | 'off'
 
@@ -56,6 +59,8 @@ export interface ServerCommon extends ServerTimes {
   readonly describe: boolean
   readonly argumentErrors: ArgumentErrors
   readonly argumentChecks: ArgumentStrictness
+  /** The user of the client is asked before a call of these tools. */
+  readonly confirm: readonly ConfirmRule[]
   /** Names of the `${VAR}`s its configuration uses, for messages about credentials. */
   readonly variables: readonly string[]
   /** Values that came out of variables or `env`; never to be logged. */

@@ -1,0 +1,37 @@
+// The question of a confirmation, as the user of a client reads it.
+
+import { write } from '../jsonrpc/text.js'
+import { escapeJson, escapeText } from '../text/escape.js'
+import type { Redactor } from '../text/redactor.js'
+
+/** Longer arguments are cut: a person does not read them, and some clients show the text in a small window. */
+const ARGUMENTS_LENGTH_MAX = 2000
+const NAME_LENGTH_MAX = 200
+
+/** Texts under names like these are secrets in most servers; at the cut, the text may have no end. */
+const secretMember =
+  /("[^"\\]{0,64}(?:password|passwd|passphrase|secret|token|api[-_]?key|authorization|credential)[^"\\]{0,64}"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)/gi
+
+/** Of one tool call; `args` is raw JSON. */
+export interface ConfirmedCall {
+  readonly server: string
+  readonly tool: string
+  readonly args: string
+}
+
+/** Raw JSON of the params of an `elicitation/create` that asks for consent and for nothing else. */
+export function confirmParams({ server, tool, args }: ConfirmedCall, redactor: Redactor): string {
+  const message = `Allow this call of the tool ${name(tool)} of the server ${name(server)}?\n\nArguments: ${shown(args, redactor)}`
+  return write({ message, requestedSchema: { type: 'object', properties: {} } })
+}
+
+function name(text: string): string {
+  return `'${escapeText(text.slice(0, NAME_LENGTH_MAX))}'`
+}
+
+function shown(args: string, redactor: Redactor): string {
+  const text = redactor.shown(args, ARGUMENTS_LENGTH_MAX).replaceAll(secretMember, '$1"[redacted]"')
+  return args.length <= ARGUMENTS_LENGTH_MAX
+    ? escapeJson(text)
+    : `${escapeJson(text)}… (${args.length} characters)`
+}

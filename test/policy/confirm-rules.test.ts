@@ -1,0 +1,83 @@
+// Which tools need consent, and how the question reads.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import { resolveConfig, selectSchema } from '../../src/config/config.js'
+import { parse } from '../../src/jsonrpc/text.js'
+import { readListItem } from '../../src/mcp/lists.js'
+import { ConfirmRules, type RuledTool } from '../../src/policy/confirm-rules.js'
+import { confirmParams } from '../../src/policy/confirm-text.js'
+import { Redactor } from '../../src/text/redactor.js'
+import { textAt } from '../integration/support/json.js'
+
+/** A tool `x` of a server with these rules. */
+function targetOf(confirm: unknown, annotations: string | undefined): RuledTool {
+  const value = { mcpServers: { s: { command: 'c', confirm } } }
+  const context = { source: 'memory', folder: '/', env: {}, home: '/' }
+  const config = selectSchema(resolveConfig(value, context), 'default').servers[0]
+  const more = annotations === undefined ? '' : `,"annotations":${annotations}`
+  const item = readListItem(Buffer.from(`{"name":"x"${more}}`), 'tools')
+  assert(config !== undefined && item !== undefined)
+  return { lane: { config }, item }
+}
+
+const destructive = [{ annotations: 'destructive' }]
+
+describe('consent is needed', () => {
+  const cases: readonly (readonly [string, unknown, string | undefined, boolean])[] = [
+    ['by a pattern', ['*'], '{"readOnlyHint":true}', true],
+    ['by no pattern that does not fit', ['y', 's__x', 'X'], undefined, false],
+    ['by a tool without annotations', destructive, undefined, true],
+    ['by no tool that reads only', destructive, '{"readOnlyHint":true}', false],
+    ['by no tool that does not destroy', destructive, '{"destructiveHint":false}', false],
+    ['by a tool that destroys', destructive, '{"readOnlyHint":false,"destructiveHint":true}', true],
+    ['by a hint of another type', destructive, '{"readOnlyHint":"true"}', true],
+    ['by annotations that are no object', destructive, '[]', true],
+    ['by nothing without a rule', [], '{"destructiveHint":true}', false],
+  ]
+  for (const [title, confirm, annotations, isAsked] of cases)
+    test(title, () => assert.equal(new ConfirmRules().asksFor(targetOf(confirm, annotations), 'x'), isAsked))
+
+  test('by a tool that destroyed before, and by every tool once 10,000 of them did', () => {
+    const rules = new ConfirmRules()
+    const [harmful, harmless] = [undefined, '{"readOnlyHint":true}'].map((each) =>
+      targetOf(destructive, each),
+    )
+    assert(harmful !== undefined && harmless !== undefined)
+    for (let at = 0; at < 9999; at++) rules.asksFor(harmful, `x${at}`)
+    assert.deepEqual([rules.asksFor(harmless, 'x0'), rules.asksFor(harmless, 'y')], [true, false])
+    rules.asksFor(harmful, 'x9999')
+    assert.equal(rules.asksFor(harmless, 'y'), true)
+  })
+})
+
+const said = (args: string): string => {
+  const params = confirmParams({ server: 's', tool: 't', args }, new Redactor(['configured']))
+  return textAt(parse(params), 'message').replace(/^.*\n\nArguments: /s, '')
+}
+
+describe('the question', () => {
+  const cases: readonly (readonly [string, string, string])[] = [
+    ['arguments', '{"a":1}', '{"a":1}'],
+    ['a secret of the configuration', '{"a":"configured"}', '{"a":"[redacted]"}'],
+    ['a member named like a secret', '{"apiKey" : "x\\"y","to":"b"}', '{"apiKey" : "[redacted]","to":"b"}'],
+    ['a bearer token', '"Bearer abcdefghijklmnopqrstuvwx"', '"Bearer [redacted]"'],
+    ['what turns text round', '{"a":"\u202eb\u0007"}', '{"a":"\\u202eb\\u0007"}'],
+  ]
+  for (const [title, args, wanted] of cases) test(`shows ${title}`, () => assert.equal(said(args), wanted))
+
+  test('cuts long arguments, also inside of a secret', () => {
+    assert.match(said(`{"a":"${'x'.repeat(5000)}"}`), /^\{"a":"x{1994}… \(5008 characters\)$/)
+    const cut = said(`{"a":"${'x'.repeat(1900)}","password":"${'y'.repeat(500)}"}`)
+    assert(cut.includes('"password":"[redacted]"… ('), cut)
+    assert(!cut.includes('yy'))
+  })
+
+  test('names the tool on one line', () => {
+    const params = confirmParams({ server: 's', tool: `a\nb${'c'.repeat(500)}`, args: '{}' }, new Redactor())
+    assert.match(
+      textAt(parse(params), 'message'),
+      /^Allow this call of the tool 'a\\nbc{197}' of the server 's'\?\n/,
+    )
+  })
+})
