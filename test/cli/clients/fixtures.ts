@@ -19,6 +19,20 @@ export interface Fixture {
 
 const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`
 
+/** A file that has had nothing but servers. */
+const oneEntry = lines(
+  '{',
+  '  "mcpServers": {',
+  '    "mcps": {',
+  '      "command": "mcps-proxy",',
+  '      "args": [',
+  '        "stdio"',
+  '      ]',
+  '    }',
+  '  }',
+  '}',
+)
+
 export const fixtures: readonly Fixture[] = [
   {
     client: 'claude',
@@ -50,18 +64,7 @@ export const fixtures: readonly Fixture[] = [
         ],
       },
     },
-    after: lines(
-      '{',
-      '  "mcpServers": {',
-      '    "mcps": {',
-      '      "command": "mcps-proxy",',
-      '      "args": [',
-      '        "stdio"',
-      '      ]',
-      '    }',
-      '  }',
-      '}',
-    ),
+    after: oneEntry,
     doors: lines(
       '{',
       '  "mcpServers": {',
@@ -257,18 +260,7 @@ export const fixtures: readonly Fixture[] = [
       },
       'remote-http-mcp': { url: 'https://h.example/mcp', headers: { API_KEY: 'Bearer ${env:AUTH_TOKEN}' } },
     },
-    after: lines(
-      '{',
-      '  "mcpServers": {',
-      '    "mcps": {',
-      '      "command": "mcps-proxy",',
-      '      "args": [',
-      '        "stdio"',
-      '      ]',
-      '    }',
-      '  }',
-      '}',
-    ),
+    after: oneEntry,
   },
   {
     client: 'zed',
@@ -400,18 +392,7 @@ export const fixtures: readonly Fixture[] = [
         type: 'sse',
       },
     },
-    after: lines(
-      '{',
-      '  "mcpServers": {',
-      '    "mcps": {',
-      '      "command": "mcps-proxy",',
-      '      "args": [',
-      '        "stdio"',
-      '      ]',
-      '    }',
-      '  }',
-      '}',
-    ),
+    after: oneEntry,
   },
   {
     client: 'copilot',
