@@ -4,7 +4,8 @@
 // undefined counts as absent.
 
 import type { HttpTls, ToolFilter } from '../upstream/contracts/server-config.js'
-import type { CorsConfig, NamePatterns } from './configuration.js'
+import type { NamePatterns } from '../upstream/contracts/view-rules.js'
+import type { CorsConfig } from './configuration.js'
 import type {
   FrontValues,
   LoggingValues,

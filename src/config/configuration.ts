@@ -2,6 +2,7 @@
 
 import type { LogLevel } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import type { ViewRules } from '../upstream/contracts/view-rules.js'
 import type { ConfigWarning } from './problems.js'
 
 /** A named group of servers that clients see as one server. */
@@ -12,29 +13,10 @@ export interface SchemaConfig {
   readonly servers: readonly ServerConfig[]
 }
 
-/** What some clients see of the servers of a schema; names and patterns are those that other clients see. */
-export interface ProfileConfig {
+/** A view on a schema, by its name. */
+export interface ProfileConfig extends ViewRules {
   readonly name: string
   readonly schema: string
-  /** Undefined is all. */
-  readonly servers: readonly string[] | undefined
-  readonly tools: NamePatterns & {
-    readonly rename: ReadonlyMap<string, string>
-    /** Name -> arguments that are set, as raw JSON. */
-    readonly set: ReadonlyMap<string, ReadonlyMap<string, string>>
-  }
-  readonly prompts: NamePatterns
-  readonly resources: NamePatterns
-  /** Undefined is as the servers are configured. */
-  readonly prefix: boolean | undefined
-  readonly describe: boolean | undefined
-}
-
-/** `*` stands for any characters. */
-export interface NamePatterns {
-  /** Undefined is all. */
-  readonly allow: readonly string[] | undefined
-  readonly deny: readonly string[]
 }
 
 /** How often clients may call tools; `*` in a pattern stands for any characters. */

@@ -1,7 +1,8 @@
 // The profiles of a file: what some clients see of the servers.
 
 import { nearest } from '../text/nearest.js'
-import type { NamePatterns, ProfileConfig, SchemaConfig } from './configuration.js'
+import type { NamePatterns } from '../upstream/contracts/view-rules.js'
+import type { ProfileConfig, SchemaConfig } from './configuration.js'
 import { schemaNamePattern } from './formats.js'
 import { boolean, list, map, text } from './kinds.js'
 import { memberPath, whatItIs } from './problems.js'

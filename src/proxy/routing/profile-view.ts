@@ -10,31 +10,8 @@ import type { ListKind } from '../../mcp/methods.js'
 import { argumentEdits, withoutParameters } from '../../mcp/set-arguments.js'
 import { matcherOf } from '../../text/name-patterns.js'
 import type { ServerConfig } from '../../upstream/contracts/server-config.js'
+import type { NamePatterns, ViewRules } from '../../upstream/contracts/view-rules.js'
 import { type CatalogView, type Naming, usualName, wholeCatalog } from './catalog-view.js'
-
-/** Names by patterns, in which `*` stands for any characters. */
-interface NameRules {
-  /** Undefined is all. */
-  readonly allow: readonly string[] | undefined
-  readonly deny: readonly string[]
-}
-
-/** The rules of a profile. */
-export interface ViewRules {
-  /** Undefined is all. */
-  readonly servers: readonly string[] | undefined
-  readonly tools: NameRules & {
-    /** Name -> the whole name to show instead. */
-    readonly rename: ReadonlyMap<string, string>
-    /** Name -> its arguments that are set, as raw JSON. */
-    readonly set: ReadonlyMap<string, ReadonlyMap<string, string>>
-  }
-  readonly prompts: NameRules
-  readonly resources: NameRules
-  /** Undefined is as the server is configured. */
-  readonly prefix: boolean | undefined
-  readonly describe: boolean | undefined
-}
 
 /** The views of a proxy, by keys such as `profile:review` and `server:github`. */
 export class Views {
@@ -72,7 +49,7 @@ export function viewKey(kind: 'profile' | 'server', name: string): string {
   return `${kind}:${name}`
 }
 
-const everything: NameRules = { allow: undefined, deny: [] }
+const everything: NamePatterns = { allow: undefined, deny: [] }
 
 const WHOLE: ViewRules = {
   servers: undefined,
@@ -170,7 +147,7 @@ function matchersOf({ tools, prompts, resources }: ViewRules): Readonly<Record<L
 }
 
 /** Whether a name is allowed and not denied. */
-function matcher({ allow, deny }: NameRules): Match {
+function matcher({ allow, deny }: NamePatterns): Match {
   const isDenied = matcherOf(deny)
   const isAllowed = allow === undefined ? undefined : matcherOf(allow)
   return (name) => isAllowed?.(name) !== false && !isDenied(name)
