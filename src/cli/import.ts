@@ -9,6 +9,7 @@ import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
 import { SecretStore } from '../secrets/store.js'
 import { escapeText, inShell } from '../text/escape.js'
+import { isLoopback } from '../text/loopback.js'
 import { Redactor } from '../text/redactor.js'
 import { ChangedMeanwhile, type FileChange, applyChanges, undoNewest } from './clients/changes.js'
 import { wordsOf } from './clients/launch.js'
@@ -171,7 +172,7 @@ function movedLines(
 }
 
 function isLocal(url: string): boolean {
-  return URL.canParse(url) && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname)
+  return URL.canParse(url) && isLoopback(new URL(url).hostname)
 }
 
 function diffOf({ path, before = '', after }: FileChange): string[] {

@@ -7,12 +7,13 @@ import { homeOf, loginFolder } from '../config/file.js'
 import { openBrowser } from '../login/browser.js'
 import { LoginError } from '../login/login-error.js'
 import { type LoginPerson, logIn } from '../login/login-flow.js'
-import { isLoopbackHost, loginHttp } from '../login/login-http.js'
+import { loginHttp } from '../login/login-http.js'
 import { type Login, LoginStore } from '../login/login-store.js'
 import { TokenRequests } from '../login/token-requests.js'
 import { realRuntime } from '../real-runtime.js'
 import { LazyPromise } from '../runtime/lazy.js'
 import { escapeText } from '../text/escape.js'
+import { isLoopback } from '../text/loopback.js'
 import { unknownName } from '../text/nearest.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { loadWithSecrets } from './load.js'
@@ -156,6 +157,6 @@ async function revoked(login: Login, runtime: LoginRuntime): Promise<boolean> {
   const { issuer, tokenEndpoint, revocationEndpoint, client, refreshToken, accessToken, url } = login
   if (revocationEndpoint === undefined) return false
   const server = { issuer, token_endpoint: tokenEndpoint, revocation_endpoint: revocationEndpoint }
-  const requests = await TokenRequests.of(server, loginHttp(runtime, isLoopbackHost(new URL(url).hostname)))
+  const requests = await TokenRequests.of(server, loginHttp(runtime, isLoopback(new URL(url).hostname)))
   return requests.revoke(client, refreshToken ?? accessToken)
 }

@@ -5,7 +5,7 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { SchemaConfig } from '../config/configuration.js'
 import { selectSchema } from '../config/config.js'
 import { configFileInForce } from '../config/file.js'
-import { escapeText } from '../text/escape.js'
+import { escapeText, inShell } from '../text/escape.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
 import { unknownName } from '../text/nearest.js'
 import type { DoctorCommand } from './ask-options.js'
@@ -223,7 +223,7 @@ function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
 }
 
 function loginWords(name: string): string {
-  return `it needs a login; run: mcps-proxy login ${name}`
+  return `it needs a login; run: mcps-proxy login ${inShell(name)}`
 }
 
 /** Why a server failed is often only on its stderr. */

@@ -18,7 +18,7 @@ import { type SchemasServing, serveSchemas } from './serving.js'
 import { defaultHttpServerLimits } from '../transports/http-server/limits.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
-import { isLoopback } from '../transports/http-server/host.js'
+import { isLoopback } from '../text/loopback.js'
 import { type ServedGateway, pathOfView, schemaAt } from './routes.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 

@@ -11,6 +11,9 @@ import { type HttpAnswer, readWhole } from '../transports/http-client/answer.js'
 import { connectorFor } from '../transports/http-client/connect.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
 import { LoginError } from './login-error.js'
+import { isLoopback } from '../text/loopback.js'
+
+export { isLoopback as isLoopbackHost } from '../text/loopback.js'
 
 /** An answer of an authorization server is some hundred bytes, its metadata some thousand. */
 const BODY_BYTES_MAX = 256 * 1024
@@ -40,10 +43,10 @@ export type LoginRuntime = Pick<Runtime, 'env' | 'now' | 'wallNow' | 'setTimer' 
 /** `isNear` says that the server itself is on this machine: only then may the others be. */
 export function loginHttp(runtime: LoginRuntime, isNear: boolean): LoginHttp {
   return async (url, request = {}) => {
-    const isLoopback = isLoopbackHost(url.hostname)
-    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback))
+    const isHere = isLoopback(url.hostname)
+    if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere))
       throw new LoginError(`${url.origin} is not asked: a login needs https`)
-    if (isLoopback && !isNear)
+    if (isHere && !isNear)
       throw new LoginError(`${url.origin} is not asked: a remote server points to this machine`)
     const proxy = proxyFor(url, { own: undefined, env: runtime.env })
     const agent = new HttpAgent(url, limits, await connectorFor(url, { proxy, connect: runtime.connect }))
@@ -56,10 +59,6 @@ export function loginHttp(runtime: LoginRuntime, isNear: boolean): LoginHttp {
       agent.destroy()
     }
   }
-}
-
-export function isLoopbackHost(hostname: string): boolean {
-  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
 }
 
 function exchange(

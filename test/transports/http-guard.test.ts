@@ -4,12 +4,13 @@ import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { readAccept } from '../../src/transports/http-server/guard.js'
 import { isJson } from '../../src/transports/http-server/body.js'
-import { answersTo, hostRule, isLoopback, readAuthority } from '../../src/transports/http-server/host.js'
+import { answersTo, hostRule, readAuthority } from '../../src/transports/http-server/host.js'
 import { RareWarnings } from '../../src/transports/http-server/rare-warnings.js'
 import { networkOf } from '../../src/transports/http-server/unauthenticated-connections.js'
 import { RequestHead } from '../../src/transports/http-server/request-head.js'
 import { until } from '../integration/support/waiting.js'
 import { type Front, type Scope, both, front, message, raw, send, statusOf } from './support/http.js'
+import { isLoopback } from '../../src/text/loopback.js'
 
 const body = message('echo', 1)
 

@@ -1,18 +1,12 @@
 // Access control of the front, decided from the request line and the header fields alone, before a byte of
 // the body is read.
 
-import {
-  type HostRule,
-  type Authority,
-  answersTo,
-  isLoopback,
-  originAuthority,
-  readAuthority,
-} from './host.js'
+import { type HostRule, type Authority, answersTo, originAuthority, readAuthority } from './host.js'
 import type { RareWarnings } from './rare-warnings.js'
 import type { Refusal, Refusals } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 import type { Fields } from './response.js'
+import { isLoopback } from '../../text/loopback.js'
 
 export interface CorsRules {
   readonly enabled: boolean

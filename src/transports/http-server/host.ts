@@ -4,6 +4,8 @@
 // still sends the page's own host name. A name that is not the front's is refused before anything else is
 // read.
 
+import { isLoopback } from '../../text/loopback.js'
+
 /** A host and its port as a client wrote them; the host in lower case, IPv6 in brackets. */
 export interface Authority {
   readonly host: string
@@ -26,10 +28,6 @@ const ipv4 = /^(?:\d{1,3}\.){3}\d{1,3}$/
 /** An address cannot be made to point elsewhere. */
 function isAddress(host: string): boolean {
   return host.startsWith('[') || ipv4.test(host)
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
 /** Which hosts a server answers to. */

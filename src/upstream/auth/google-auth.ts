@@ -1,6 +1,7 @@
 // The configuration of Google credentials; this file loads no package.
 
 import type { HttpServerConfig } from '../contracts/server-config.js'
+import { isLoopback } from '../../text/loopback.js'
 
 export interface GoogleAuth {
   /** The service that the tokens are for; no other service accepts them. */
@@ -17,6 +18,5 @@ export function googleAuthOf({ auth, url }: HttpServerConfig): GoogleAuth | unde
 
 /** Why tokens cannot be sent there; undefined when they can. */
 export function whyNoTokens({ protocol, hostname }: URL): string | undefined {
-  const isLoopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
-  return protocol === 'https:' || isLoopback ? undefined : 'tokens are only sent over https'
+  return protocol === 'https:' || isLoopback(hostname) ? undefined : 'tokens are only sent over https'
 }
