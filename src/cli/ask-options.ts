@@ -9,6 +9,8 @@ export interface DoctorCommand {
   readonly kind: 'doctor'
   readonly config: string | undefined
   readonly schema: string
+  /** The profile whose part of the servers is meant, in place of a schema. */
+  readonly profile: string | undefined
   /** The one server that is meant. */
   readonly name: string | undefined
   /** Whether one line a server is enough. */
@@ -49,6 +51,7 @@ export function askOf(line: CommandLine): AskCommand | DoctorCommand | Usage {
   const asked = {
     config: values.get('config'),
     schema: values.get('schema') ?? 'default',
+    profile: values.get('profile'),
     json: values.has('json'),
   }
   if (what === 'doctor' || what === 'list')
@@ -57,21 +60,17 @@ export function askOf(line: CommandLine): AskCommand | DoctorCommand | Usage {
     kind: 'ask',
     what,
     words,
-    profile: values.get('profile'),
     timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
     ...asked,
   }
 }
 
-function mistakeIn(what: (typeof asks)[number], { words, rest, values }: CommandLine): Usage | undefined {
+function mistakeIn(what: (typeof asks)[number], { words, rest }: CommandLine): Usage | undefined {
   const [name, stray] = words
   const missing = missingNames[what]
   if (name === undefined && missing !== undefined)
     return usage(`${what} needs ${missing[0]}`, `for example: ${missing[1]}`)
   if (stray !== undefined && what !== 'call' && what !== 'prompt')
     return usage(`unexpected argument "${stray}"`)
-  if (rest !== undefined) return usage(`${what} takes nothing behind --`)
-  if ((what === 'doctor' || what === 'list') && values.has('profile'))
-    return usage(`${what} takes no --profile`, 'it is about servers, of which a profile shows a part')
-  return undefined
+  return rest === undefined ? undefined : usage(`${what} takes nothing behind --`)
 }

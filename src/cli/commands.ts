@@ -173,7 +173,7 @@ program that does not exist. With --start it also starts every server and says w
 long it took, what it speaks, how many tools it has and about how many tokens their definitions
 cost a model; or why it failed, with its last words and what mends that. What it learns is kept:
 the first client sees the lists at once. The exit code is 1 when a server failed.`,
-    examples: ['mcps-proxy doctor', 'mcps-proxy doctor github --json'],
+    examples: ['mcps-proxy doctor', 'mcps-proxy doctor github --json', 'mcps-proxy list --profile review'],
   },
   {
     name: 'list',

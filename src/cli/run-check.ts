@@ -3,7 +3,7 @@
 import process from 'node:process'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { SchemaConfig } from '../config/configuration.js'
-import { selectSchema } from '../config/config.js'
+import { selectProfile, selectSchema } from '../config/config.js'
 import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
@@ -45,21 +45,25 @@ export async function runCheck(command: CheckCommand): Promise<number> {
 export async function runDoctor({
   config: path,
   schema,
+  profile: profileName,
   name,
   isBrief,
   json,
 }: DoctorCommand): Promise<number> {
-  const config = await loadWithSecrets({ path, servesHttp: false }, { schema, asks: true })
-  const { servers, ...rest } = selectSchema(config, schema)
+  const asks = { schema: profileName === undefined ? schema : undefined, asks: true }
+  const config = await loadWithSecrets({ path, servesHttp: false }, asks)
+  const profile = profileName === undefined ? undefined : selectProfile(config, profileName)
+  const { servers: all, ...rest } = selectSchema(config, profile?.schema ?? schema)
+  const servers = all.filter((server) => profile?.servers?.includes(server.name) ?? true)
   const chosen = servers.filter((server) => name === undefined || server.name === name)
   if (chosen.length === 0 && name !== undefined) {
     const names = servers.map((server) => server.name)
     return failed(unknownName('server', name, names), 2)
   }
-  const checked = { config, schemas: [{ ...rest, servers: chosen }] }
+  const checked = { config, schemas: [{ ...rest, servers: chosen }], profile: profileName }
   const report = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }
   const exitCode = await tryAll(checked, report, Math.max(1, chosen.length))
-  if (name === undefined && !isBrief) await lookAtClients(path, servers, json)
+  if (name === undefined && profile === undefined && !isBrief) await lookAtClients(path, servers, json)
   return exitCode
 }
 
@@ -181,7 +185,7 @@ const inJson: Lines = (server, trial, hint) => {
 
 /** Every server that is enabled, so many at a time; each result is reported when it comes. */
 async function tryAll(
-  { config, schemas }: CheckedConfig,
+  { config, schemas, profile }: CheckedConfig & { readonly profile?: string | undefined },
   { lines: linesOf, isJson = false }: Report = { lines: inBrief },
   atOnce: number = atOnceMax,
 ): Promise<number> {
@@ -194,7 +198,7 @@ async function tryAll(
     const work = async (): Promise<void> => {
       for (const { schema, server, label } of waiting) {
         progress.begin(label)
-        const trial = await tryServer(config, schema, server, runtime)
+        const trial = await tryServer(config, schema, server, { runtime, profile })
         const hint = inheritHint(server, runtime.env, trial.lastWords)
         const lines = linesOf(server, trial, hint).map((line) => escapeText(logger.clean(line)))
         const text = isJson

@@ -4,9 +4,11 @@ import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { buildRequest } from '../jsonrpc/build.js'
 import { readFrame } from '../jsonrpc/frame.js'
 import { numericId } from '../jsonrpc/request-id.js'
+import { readPage } from '../mcp/lists.js'
 import { LazyPromise } from '../runtime/lazy.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
 import { createProxy } from './proxy.js'
+import { viewKey } from './routing/profile-view.js'
 import { memoryPair } from '../transports/memory.js'
 import { LastWords } from '../upstream/process/last-words.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -40,15 +42,25 @@ const LISTED_MS_MAX = 600_000
 /** Warnings of one start that are kept. */
 const WARNINGS_MAX = 20
 
+/** Tools of one page that are counted. */
+const ITEMS_MAX = 100_000
+
 /** The margin of a list on top of the times of the server. */
 const MARGIN_MS = 1000
+
+/** What a server is tried with. */
+interface TrialOptions {
+  readonly runtime: Runtime
+  /** The profile whose clients see the tools that are counted; undefined is all that the server has. */
+  readonly profile: string | undefined
+}
 
 /** Starts a server of a schema as a client without capabilities would, reads its lists, and stops it. */
 export async function tryServer(
   config: Configuration,
   schema: SchemaConfig,
   server: ServerConfig,
-  runtime: Runtime,
+  { runtime, profile }: TrialOptions,
 ): Promise<Trial> {
   const startedAt = runtime.now()
   const waitMs =
@@ -64,7 +76,7 @@ export async function tryServer(
     if (details?.['stream'] === 'stderr' && !isRefusal) lastWords.add(message)
     else if ((level === 'warn' || isRefusal) && warnings.size < WARNINGS_MAX) warnings.add(message)
   }
-  let toolBytes = 0
+  let list = { bytes: 0, items: 0 }
   const settled = new LazyPromise<void>()
   /** Also of a server that is tried again, which the status calls starting. */
   let lastFailure = 'it did not answer in time'
@@ -78,29 +90,33 @@ export async function tryServer(
   }
   const options = { schema: schema.name, runtime, log, on, keep: true, eager: true }
   const proxy = await createProxy(alone, options)
+  const origin = profile === undefined ? {} : { view: viewKey('profile', profile) }
   const tried = async (): Promise<void> => {
     // Lists that are kept would be answered before the server has started.
     await settled.promise
     const { state } = proxy.status()[0] ?? {}
     if (state !== 'error' && state !== 'login-required')
-      toolBytes = await listed((connection) => proxy.attach(connection))
+      list = await listed((connection) => proxy.attach(connection, origin))
   }
   try {
     await within(tried(), waitMs, runtime)
     const [status] = proxy.status()
     const failure = status?.state === 'connected' ? undefined : (status?.error ?? lastFailure)
-    const { revision, evidence, crossing, tools = 0 }: Partial<UpstreamStatus> = status ?? {}
+    const { revision, evidence, crossing, tools: all = 0 }: Partial<UpstreamStatus> = status ?? {}
+    const tools = profile === undefined ? all : list.items
     const ms = Math.round(runtime.now() - startedAt)
     const needsLogin = status?.state === 'login-required'
     const said = { lastWords: lastWords.lines, warnings: [...warnings] }
-    return { failure, needsLogin, revision, evidence, crossing, tools, toolBytes, ms, ...said }
+    return { failure, needsLogin, revision, evidence, crossing, tools, toolBytes: list.bytes, ms, ...said }
   } finally {
     await proxy.close(0)
   }
 }
 
-/** Resolves when a client has its list, with its length, or has been told that there is none. */
-function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknown): Promise<number> {
+/** Resolves when a client has its list of tools, or has been told that there is none, with the size of the first page. */
+function listed(
+  attach: (connection: ReturnType<typeof memoryPair>[1]) => unknown,
+): Promise<{ bytes: number; items: number }> {
   const [ours, theirs] = memoryPair()
   const list = numericId(1)
   return new Promise((resolve) => {
@@ -108,12 +124,15 @@ function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknow
       message: (line) => {
         const answer = readFrame(line)
         if (answer.kind !== 'result' && answer.kind !== 'error') return
-        if (answer.id === list) resolve(answer.kind === 'error' ? 0 : line.length)
+        if (answer.id !== list) return
+        const page = answer.kind === 'error' ? undefined : readPage(answer, 'tools', ITEMS_MAX)
+        const items = typeof page === 'object' ? page.items.length : 0
+        resolve({ bytes: page === undefined ? 0 : line.length, items })
       },
-      oversize: (_, bytes) => resolve(bytes),
+      oversize: (_, bytes) => resolve({ bytes, items: 0 }),
       drained: () => undefined,
-      ended: () => resolve(0),
-      closed: () => resolve(0),
+      ended: () => resolve({ bytes: 0, items: 0 }),
+      closed: () => resolve({ bytes: 0, items: 0 }),
     })
     attach(theirs)
     ours.send(buildRequest(list, 'tools/list'))

@@ -278,6 +278,21 @@ describe('doctor', () => {
     assert.equal(out.split('\n').length, Object.keys(servers).length + 2)
   })
 
+  test('is about the servers of a profile, and counts the tools that it shows', (t) => {
+    const profiles = { part: { servers: ['good'], tools: { deny: ['good__delete_*'] } } }
+    const file = configFile(t, servers, { profiles })
+    const of = (...args: string[]): string =>
+      spawnSync(process.execPath, [cli, 'list', ...args, '--config', file], {
+        encoding: 'utf8',
+        env: { ...process.env, HOME: scratch(t) },
+      }).stdout
+    assert.equal(
+      of('--profile', 'part'),
+      '  good  ready   6 tools, 2025-11-25\n  started: 1 ready, 0 failed\n',
+    )
+    assert.equal(at(parsed(of('good', '--profile', 'part', '--json')), 'tools'), 6)
+  })
+
   test('tells of one server, also as JSON', (t) => {
     const { code, out } = run(t, servers, 'doctor', 'good', '--json')
     assert.deepEqual(

@@ -141,7 +141,20 @@ describe('the command line', () => {
         isBrief: false,
         config: undefined,
         schema: 'default',
+        profile: undefined,
         json: true,
+      },
+    ],
+    [
+      'list --profile review',
+      {
+        kind: 'doctor',
+        name: undefined,
+        isBrief: true,
+        config: undefined,
+        schema: 'default',
+        profile: 'review',
+        json: false,
       },
     ],
     [
