@@ -19,19 +19,17 @@ export interface Fixture {
 
 const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`
 
-/** A file that has had nothing but servers. */
-const oneEntry = lines(
-  '{',
-  '  "mcpServers": {',
+const ownEntry = [
   '    "mcps": {',
   '      "command": "mcps-proxy",',
   '      "args": [',
   '        "stdio"',
   '      ]',
   '    }',
-  '  }',
-  '}',
-)
+]
+
+/** A file that has had nothing but servers. */
+const oneEntry = lines('{', '  "mcpServers": {', ...ownEntry, '  }', '}')
 
 export const fixtures: readonly Fixture[] = [
   {
@@ -172,12 +170,7 @@ export const fixtures: readonly Fixture[] = [
       '    "project": { "command": "npx", "args": ["${workspaceFolder}"] },',
       '    "here": { "command": "node", "args": ["./server.js"] },',
       '    "events": { "url": "https://h/sse", "headers": { "A": "b" } },',
-      '    "mcps": {',
-      '      "command": "mcps-proxy",',
-      '      "args": [',
-      '        "stdio"',
-      '      ]',
-      '    }',
+      ...ownEntry,
       '  }',
       '}',
     ),
@@ -351,12 +344,7 @@ export const fixtures: readonly Fixture[] = [
       '  "theme": "Default",',
       '  "mcpServers": {',
       '    "elsewhere": { "command": "node", "args": ["dist/server.js"], "cwd": "./mcp-servers/node" },',
-      '    "mcps": {',
-      '      "command": "mcps-proxy",',
-      '      "args": [',
-      '        "stdio"',
-      '      ]',
-      '    }',
+      ...ownEntry,
       '  }',
       '}',
     ),
