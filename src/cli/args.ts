@@ -27,7 +27,7 @@ import {
   sandboxOf,
   stdioOf,
 } from './serve-options.js'
-import { type StatusCommand, statusOf } from './status-options.js'
+import { type StatusCommand, statusCommandOf } from './status-options.js'
 import { type TokenCommand, tokenOf } from './token-options.js'
 import { readCommandLine, usage } from './tokens.js'
 import type { CommandLine, Usage } from './tokens.js'
@@ -72,7 +72,7 @@ const modes: Readonly<Record<CommandMode, Mode>> = {
   sandbox: serves('sandbox', sandboxOf),
   ask: { name: asks.join(', '), read: askOf },
   edit: { name: 'add', read: editOf },
-  status: { name: 'status', read: statusOf },
+  status: { name: 'status', read: statusCommandOf },
   secret: { name: 'secret', read: secretOf },
   token: { name: 'token', read: tokenOf },
   import: { name: 'import', read: importOf },

@@ -16,7 +16,7 @@ export interface StatusCommand {
   readonly json: boolean
 }
 
-export function statusOf(line: CommandLine): StatusCommand | Usage {
+export function statusCommandOf(line: CommandLine): StatusCommand | Usage {
   const { words, rest, values } = line
   const [url, stray] = words
   if (stray !== undefined) return usage(`unexpected argument "${stray}"`)

@@ -12,7 +12,7 @@ const namesCredentials =
 const namesAddress = /(?:^|_)(?:HOST|HOSTNAME|PORT|URL|ORIGIN|REGION|ZONE|DIR|PATH)$/i
 
 /** Whether a refusal is about credentials: a 403 is one where something is configured for them, or the server says so. */
-export function isAboutCredentials(config: HttpServerConfig, status: number, words: string): boolean {
+export function speaksOfCredentials(config: HttpServerConfig, status: number, words: string): boolean {
   const hasOwn = googleAuthOf(config) !== undefined || credentialVariable(config) !== undefined
   return status !== 403 || hasOwn || namesCredentials.test(words)
 }

@@ -27,7 +27,7 @@ import { AutomaticLogin } from '../../login/automatic-login.js'
 import { hasPerson } from '../../login/browser.js'
 import { LoginCredentials } from '../../login/login-credentials.js'
 import { LoginStore } from '../../login/login-store.js'
-import { credentialsRefusal, isAboutCredentials } from '../auth/refusal-words.js'
+import { credentialsRefusal, speaksOfCredentials } from '../auth/refusal-words.js'
 import { googleAuthOf } from '../auth/google-auth.js'
 import type { FetchIdToken } from '../auth/google-id-token.js'
 import type { UpstreamLimits } from '../server/limits.js'
@@ -163,7 +163,7 @@ function refusalsOf(
     const said = `it refused the request (HTTP ${status})${words === '' ? '' : `: ${words}`}`
     if (said !== last) tell('warn', said)
     last = said
-    return isAboutCredentials(config, status, words) ? credentialsRefusal(config, status, words) : undefined
+    return speaksOfCredentials(config, status, words) ? credentialsRefusal(config, status, words) : undefined
   }
 }
 
