@@ -18,7 +18,7 @@ export async function serveHttp(
   const { host, port, allowUnauthenticated } = command
   const gateway = await openGateway(config, {
     ...options,
-    opensBrowser: true,
+    person: 'here',
     host,
     port,
     allowUnauthenticated,

@@ -22,7 +22,7 @@ export async function serveStdio(
     ...options,
     schema: schema.name,
     ownStart: 'with-client',
-    opensBrowser: true,
+    person: 'here',
     eager: beforeServing !== undefined,
   })
   const isKept = options.keep === true && command.remote === undefined

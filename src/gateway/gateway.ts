@@ -79,8 +79,8 @@ const remedies: FrontRemedies = {
 export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
   const common = openCommon(config, options)
   // The clients of another front may be those of other people.
-  const opensBrowser = options.opensBrowser === true && isLoopback(addressOf(config, options).host)
-  const proxies = new SchemaProxies({ ...options, opensBrowser }, common)
+  const isFar = options.person === 'here' && !isLoopback(addressOf(config, options).host)
+  const proxies = new SchemaProxies({ ...options, ...(isFar && { person: 'elsewhere' }) }, common)
   let serving: SchemasServing | undefined
   try {
     // No server is started for a front that cannot be had. No request arrives before the proxies exist, since they are

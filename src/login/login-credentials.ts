@@ -14,7 +14,6 @@ import type {
   UnprovenRequest,
 } from '../transports/http-client/credentials.js'
 import { inShell } from '../text/escape.js'
-import type { AutomaticLogin } from './automatic-login.js'
 import { bearerChallenge, scopesIn } from './challenges.js'
 import { LoginError } from './login-error.js'
 import { type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
@@ -42,13 +41,21 @@ interface Held {
   readonly endsAt: number
 }
 
+/** Leads a person to a login. */
+export interface LoginHelp {
+  /** The address with which a login begins that is under way. */
+  readonly startPage: string | undefined
+  /** The server wants a login; `isCalled` says that a call needs it. */
+  ask(isCalled: boolean): void
+}
+
 export class LoginCredentials implements HttpCredentials {
   readonly #name: string
   readonly #url: string
   readonly #runtime: LoginRuntime
   readonly #store: LoginStore
   readonly #tell: (level: LogLevel, message: string) => void
-  readonly #automatic: AutomaticLogin | undefined
+  readonly #help: LoginHelp | undefined
   readonly #watch: LoginWatch
   #held: Held | undefined
   /** The version of the file that was looked at last. */
@@ -59,21 +66,21 @@ export class LoginCredentials implements HttpCredentials {
   #renewing: Promise<Credential | undefined> | undefined
   #failedAt = Number.NEGATIVE_INFINITY
 
-  /** `name` is that of the server in the configuration; `tell` logs, and never a token. `automatic` opens a browser, where it may. */
+  /** `name` is that of the server in the configuration; `tell` logs, and never a token. `help` leads a person to the login. */
   constructor(
     name: string,
     url: string,
     store: LoginStore,
     runtime: LoginRuntime,
     tell: (level: LogLevel, message: string) => void,
-    automatic?: AutomaticLogin,
+    help?: LoginHelp,
   ) {
     this.#name = name
     this.#url = url
     this.#runtime = runtime
     this.#store = store
     this.#tell = tell
-    this.#automatic = automatic
+    this.#help = help
     this.#watch = new LoginWatch(() => store.versionOf(url) !== this.#version, runtime)
   }
 
@@ -124,8 +131,8 @@ export class LoginCredentials implements HttpCredentials {
 
   #needed(): TransportError {
     this.#isNeeded = true
-    this.#automatic?.ask(false)
-    const page = this.#automatic?.startPage
+    this.#help?.ask(false)
+    const page = this.#help?.startPage
     const ways = `${page === undefined ? '' : `open ${page} or `}run: ${this.#command}`
     return new TransportError(
       'TRANSPORT_LOGIN',

@@ -128,7 +128,7 @@ async function authorize(of: Authorization): Promise<Given> {
   return { ...tokens, asked: scope, redirectUri }
 }
 
-/** What the server asks for, else all that it offers; `offline_access` where that gives a token to refresh with. */
+/** The scopes of the challenge, else all that the resource offers; `offline_access` where that gives a token to refresh with. */
 function scopeOf(target: LoginTarget, challenge: BearerChallenge | undefined, place: LoginPlace): string {
   const wanted = target.scope ?? challenge?.get('scope') ?? place.scopes?.join(' ')
   const offline = textsIn(place.server.scopes_supported).includes('offline_access')

@@ -1,6 +1,6 @@
 // Logins at rest: one file for each address of a server, which all processes of this user share.
 //
-// Whoever refreshes holds the lock of the file, and reads it again first: no refresh token is used twice.
+// The process that refreshes holds the lock of the file, and reads it again first: no refresh token is used twice.
 
 import { createHash } from 'node:crypto'
 import {
@@ -113,7 +113,7 @@ export class LoginStore {
     return statSync(`${this.#pathOf(url)}.refused`, { throwIfNoEntry: false })?.mtimeMs
   }
 
-  /** Whose turn it is to open the browser, of all processes and servers. */
+  /** The lock of the process that has opened the browser, for all servers. */
   browserTurn(): FileLock {
     return new FileLock(join(this.#folder, 'browser.lock'), BROWSER_MS_MAX, this.#runtime)
   }

@@ -31,8 +31,11 @@ export interface ProxyOptions {
    * passes such a client as the server wrote it.
    */
   readonly ownStart?: 'with-call' | 'with-client'
-  /** Opens a browser of this machine when a remote server wants a login and a person sits here: off unless given. */
-  readonly opensBrowser?: boolean
+  /**
+   * Where the person is who can log in to remote servers. `here` opens a browser of this machine when a server wants a login, or lists a
+   * tool that begins one where there is no desktop; `elsewhere` lists a tool that says what to run. Absent: the errors say that.
+   */
+  readonly person?: 'here' | 'elsewhere'
   /** Opens every server before the first client comes, so that the status shows early what works. */
   readonly eager?: boolean
 }

@@ -229,7 +229,7 @@ class PooledProxy implements McpProxy {
         lists: (news) => events.emit('lists', { schema, ...news }),
       },
       verbose: this.#options.verbose ?? false,
-      opensBrowser: this.#options.opensBrowser ?? false,
+      person: this.#options.person,
       limits: this.#limits.upstream,
       marks,
       leg: (protocol, memory) => serverLeg(this.#identity, protocol, memory),

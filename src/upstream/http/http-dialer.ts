@@ -26,6 +26,7 @@ import { SseClientConnection } from '../../transports/http-client/http-sse.js'
 import { AutomaticLogin } from '../../login/automatic-login.js'
 import { hasPerson } from '../../login/browser.js'
 import { LoginCredentials } from '../../login/login-credentials.js'
+import { LoginTool } from '../../login/login-tool.js'
 import { LoginStore } from '../../login/login-store.js'
 import { credentialsRefusal, speaksOfCredentials } from '../auth/refusal-words.js'
 import { googleAuthOf } from '../auth/google-auth.js'
@@ -83,7 +84,7 @@ export class HttpDialer {
 
   private constructor(
     config: HttpServerConfig,
-    { runtime, log, verbose, opensBrowser, limits: own }: ProxyContext,
+    { runtime, log, verbose, person, limits: own }: ProxyContext,
     discretion: Redactor,
     { connect, via, known }: WayThere,
   ) {
@@ -92,7 +93,7 @@ export class HttpDialer {
     this.#isOlder = this.#isSaidOlder
     const limits = limitsFor(config, own)
     const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
-    const login = loginFor(config, { runtime, opensBrowser }, tell)
+    const login = loginFor(config, { runtime, person }, tell)
     this.logins = login?.logins
     this.#target = {
       url,
@@ -184,21 +185,30 @@ function limitsFor(
 }
 
 function loginFor(
-  { name, url, login }: HttpServerConfig,
-  { runtime, opensBrowser }: Pick<ProxyContext, 'runtime' | 'opensBrowser'>,
+  config: HttpServerConfig,
+  { runtime, person }: Pick<ProxyContext, 'runtime' | 'person'>,
   tell: (level: LogLevel, message: string) => void,
 ): { readonly credentials: LoginCredentials; readonly logins: ServerLogins } | undefined {
+  const { name, url, login, tools } = config
   if (login === undefined) return undefined
   const store = new LoginStore(login.folder, runtime)
-  const isAutomatic = opensBrowser && login.isAutomatic && hasPerson(runtime.env)
+  const isAutomatic = person === 'here' && login.isAutomatic && hasPerson(runtime.env)
   const automatic = isAutomatic ? new AutomaticLogin({ ...login, url }, store, runtime, tell) : undefined
-  const credentials = new LoginCredentials(name, url, store, runtime, tell, automatic)
+  const isShown = (tools.allow?.includes('login') ?? true) && !tools.deny.includes('login')
+  const target = { ...login, url, name, isHere: person === 'here' }
+  const hasTool = person !== undefined && !isAutomatic && isShown
+  const tool = hasTool ? new LoginTool(target, store, runtime) : undefined
+  const credentials = new LoginCredentials(name, url, store, runtime, tell, automatic ?? tool)
   return {
     credentials,
     logins: {
       onChange: (wake) => credentials.onChange(wake),
       ask: () => automatic?.ask(true),
-      close: () => automatic?.close(),
+      tool,
+      close: () => {
+        automatic?.close()
+        tool?.close()
+      },
     },
   }
 }

@@ -5,7 +5,6 @@
 // not pay for it.
 
 import { LazyValue } from '../../runtime/lazy.js'
-import type { Timer } from '../../runtime/runtime.js'
 import { Redactor } from '../../text/redactor.js'
 import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
 import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
@@ -21,16 +20,18 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstrea
   const discretion = new Redactor(config.secrets)
   const around = { ...proxy, log: redactedLog(proxy.log, discretion) }
   let dialer: LazyValue<HttpDialer> | undefined
+  let made: HttpDialer | undefined
   const dial = (known: KnownServer): Dialed => {
     dialer ??= new LazyValue(async () => {
       const module = await import('../http/http-dialer.js')
-      return module.HttpDialer.of(config, around, discretion, known)
+      made = await module.HttpDialer.of(config, around, discretion, known)
+      return made
     })
     return new HttpDialed(config.name, new RemoteConnection(dialer.get().then((made) => made.ways())))
   }
   const behaviour = {
     dial,
-    logins: loginsOf(() => dialer?.get()),
+    logins: loginsOf(() => made),
     discretion,
     isolation: 'auto',
     concurrency: around.limits.remoteConcurrency,
@@ -55,26 +56,15 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstrea
   })
 }
 
-/** There is a dialer before there can be a login. */
-function loginsOf(dialer: () => Promise<HttpDialer> | undefined): ServerLogins {
-  const withLogin = (use: (login: ServerLogins) => void): void =>
-    void dialer()?.then(({ logins }) => logins && use(logins))
+/** There is a dialer before a server can want a login. */
+function loginsOf(dialer: () => HttpDialer | undefined): ServerLogins {
   return {
-    onChange: (wake) => {
-      let watch: Timer | undefined
-      let isOver = false
-      withLogin((logins) => {
-        if (!isOver) watch = logins.onChange(wake)
-      })
-      return {
-        cancel: () => {
-          isOver = true
-          watch?.cancel()
-        },
-      }
+    onChange: (wake) => dialer()?.logins?.onChange(wake) ?? { cancel: () => {} },
+    ask: () => dialer()?.logins?.ask(),
+    get tool() {
+      return dialer()?.logins?.tool
     },
-    ask: () => withLogin((logins) => logins.ask()),
-    close: () => withLogin((logins) => logins.close()),
+    close: () => dialer()?.logins?.close(),
   }
 }
 

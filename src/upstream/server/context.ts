@@ -1,6 +1,9 @@
 // The context of one server: the services of the proxy, how servers of its kind behave, and the facts about this
 // server.
 
+import type { Edit } from '../../jsonrpc/splice.js'
+import type { Call } from '../../mcp/call.js'
+import type { ListItem } from '../../mcp/lists.js'
 import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
 import type { Redactor } from '../../text/redactor.js'
@@ -26,8 +29,8 @@ export interface ProxyContext {
   readonly news: UpstreamNews
   /** Whether every request over the network is logged. */
   readonly verbose: boolean
-  /** Whether a browser of this machine may open for a login. */
-  readonly opensBrowser: boolean
+  /** Where the person is who can log in to remote servers. */
+  readonly person: 'here' | 'elsewhere' | undefined
   readonly limits: UpstreamLimits
   /** For one connection to a server that is configured so; `memory` is the server's. */
   readonly leg: (protocol: ServerProtocol, memory: EraMemory) => ServerLeg
@@ -81,12 +84,21 @@ export interface ServerKind {
   readonly about?: () => ServerAbout | undefined
 }
 
+/** A tool of the proxy's own, among those of a server. */
+export interface OwnTool {
+  readonly item: ListItem
+  /** Takes over a call of it; the edits are those with which the server would get the call. */
+  call(call: Call, edits: readonly Edit[]): void
+}
+
 /** The logins to one server. */
 export interface ServerLogins {
   /** Calls `wake` when a login was made or has ended, until that is cancelled. */
   onChange(wake: () => void): Timer
   /** A call needs the login, so that the person is asked again. */
   ask(): void
+  /** Listed while the server wants a login, where no browser opens by itself. */
+  readonly tool: OwnTool | undefined
   close(): void
 }
 

@@ -2,6 +2,7 @@
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
+import { parse } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, listKinds } from '../../mcp/lists.js'
@@ -13,7 +14,7 @@ import { Lists } from './lists.js'
 import type { Load } from './worker.js'
 import { Workers } from './workers.js'
 import { isOfOne, keepsTasks, type LaneScope } from './sharing.js'
-import type { ServerContext } from './context.js'
+import type { OwnTool, ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
 
@@ -213,6 +214,13 @@ export class ServerLane implements Lane, ServerView {
   }
 
   call(call: Call, edits: readonly Edit[]): void {
+    const own = this.#context.logins?.tool
+    if (
+      own !== undefined &&
+      this.view.items('tools').at(-1) === own.item &&
+      isCallOf(call, edits, own.item.key)
+    )
+      return this.#callOwn(own, call, edits)
     if (this.#isUnused) this.#use()
     const { subscribes } = call.row
     const sent =
@@ -222,6 +230,11 @@ export class ServerLane implements Lane, ServerView {
     if (sent === undefined) return
     const worker = this.#workers.only ?? this.#workers.pick(sent)
     worker.call(sent, edits)
+  }
+
+  #callOwn(tool: OwnTool, call: Call, edits: readonly Edit[]): void {
+    call.deadline.times = call.times ?? this.#context.times
+    tool.call(call, edits)
   }
 
   level(client: ClientPort, level: string): void {
@@ -299,7 +312,7 @@ export class ServerLane implements Lane, ServerView {
 
   /** The lists of which something is known; one that could not be read may stand as it was before. */
   get #describedLists(): Described['lists'] {
-    const lists = listKinds.map((kind) => [kind, this.items(kind)] as const)
+    const lists = listKinds.map((kind) => [kind, this.#lists.ownItems(kind)] as const)
     return new Map(
       lists.filter(([kind, items]) => this.known.has(kind) || this.#keptView.has(kind) || items.length > 0),
     )
@@ -317,4 +330,12 @@ export class ServerLane implements Lane, ServerView {
     for (const lane of [...this.#deferred, this])
       for (const client of lane.#inbox.clients) client.listsChanged(changed)
   }
+}
+
+/** Whether a call with these edits is one of the tool with this name of the server's own. */
+function isCallOf(call: Call, edits: readonly Edit[], name: string): boolean {
+  if (call.row.route.to !== 'name' || call.row.route.list !== 'tools') return false
+  const edit = edits.find(({ why }) => why === 'name')
+  const own: unknown = edit === undefined ? undefined : parse(Buffer.from(edit.bytes).toString())
+  return (own ?? call.frame.params.members.string('name')) === name
 }

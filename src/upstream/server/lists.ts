@@ -50,6 +50,8 @@ export class Lists {
   #connection: ServerConnection | undefined
   #capabilities: ServerCapabilities | undefined
   readonly #lists = new Map<ListKind, readonly ListItem[]>()
+  /** A tool of the proxy's own, which is listed until the tools have been read. */
+  #ownTool: ListItem | undefined
   /** Lists that were read at least once. */
   readonly #read = new Set<ListKind>()
   readonly #known = new Set<ListKind>()
@@ -87,6 +89,21 @@ export class Lists {
     this.#context = context
     this.#announce = announce
     this.#onRead = onRead
+  }
+
+  /** Lists this tool beside those that are known, until they are read; it is the last one. */
+  showOwnTool(tool: ListItem): void {
+    const shown = this.items('tools')
+    if (shown.some(({ key }) => key === tool.key)) return
+    this.#ownTool = tool
+    this.#lists.set('tools', [...shown, tool])
+    this.#announce(['tools'])
+  }
+
+  /** Those that the server has, or had. */
+  ownItems(kind: ListKind): readonly ListItem[] {
+    const items = this.items(kind)
+    return items.at(-1) === this.#ownTool ? items.slice(0, -1) : items
   }
 
   items(kind: ListKind): readonly ListItem[] {
@@ -135,7 +152,7 @@ export class Lists {
       else this.#known.delete(kind)
     this.#retries = 0
     // One that has nothing now may not be done with its start.
-    for (const [kind, items] of this.#lists) if (items.length > 0) this.#doubted.add(kind)
+    for (const kind of this.#lists.keys()) if (this.ownItems(kind).length > 0) this.#doubted.add(kind)
     return this.#refresh(connection, listKinds)
   }
 
@@ -193,6 +210,7 @@ export class Lists {
   forget(): ListKind[] {
     const forgotten = [...this.#lists.keys()].filter((kind) => !this.#read.has(kind))
     for (const kind of forgotten) this.#lists.delete(kind)
+    if (this.#ownTool !== undefined && forgotten.includes('tools')) this.#lists.set('tools', [this.#ownTool])
     return forgotten
   }
 
@@ -270,6 +288,7 @@ export class Lists {
       throw new UpstreamError(this.#context.service, 'invalid-answer', 'nothing is there any more')
     this.#doubted.delete(kind)
     this.#failures.delete(kind)
+    if (kind === 'tools') this.#ownTool = undefined
     const old = this.items(kind)
     const byKey = new Map(old.map((item) => [item.key, item]))
     const merged = items.map((item) => {

@@ -492,8 +492,9 @@ export class Supervisor {
     if (!restarts.isLoginLogged) this.#log('warn', message)
     restarts.isLoginLogged = true
     if (this.#starter.hasCalls) logins?.ask()
-    const timer = this.#starter.isWanted ? logins?.onChange(() => this.#retry()) : undefined
-    this.#to({ kind: 'waiting', timer })
+    if (logins?.tool !== undefined) this.#starter.showTool(logins.tool.item)
+    // Also the process of one client, which sees nothing of the server until then.
+    this.#to({ kind: 'waiting', timer: logins?.onChange(() => this.#retry()) })
   }
 
   /** There is no room for another process: the server has not failed, and is tried again less and less often. */

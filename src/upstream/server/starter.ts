@@ -1,6 +1,7 @@
 // How a worker starts a process: its turn among the starts of all servers, its place among all processes, and the
 // handshake.
 
+import type { ListItem } from '../../mcp/lists.js'
 import { ServerConnection } from './connection.js'
 import type { Lease } from './admission.js'
 import type { Inbox } from './inbox.js'
@@ -37,6 +38,11 @@ export class Starter {
   /** Whether the process is needed without a call. */
   get isWanted(): boolean {
     return !this.#scope.startsOnCall || this.#inbox.isFollowed || this.hasCalls
+  }
+
+  /** Lists a tool of the proxy's own until the server has listed its tools. */
+  showTool(tool: ListItem): void {
+    this.#inbox.lists.showOwnTool(tool)
   }
 
   /** Whether calls wait for it. */

@@ -1,0 +1,201 @@
+// A tool in the place of the tools of a server that wants a login, where no browser can open by itself.
+//
+// A person reads its result, or is asked by the client to open the page (MCP, Elicitation: URL mode). The tools of the server
+// take its place after the login.
+
+import { buildResult } from '../jsonrpc/build.js'
+import { fault } from '../jsonrpc/errors.js'
+import { type ResultFrame, readFrame } from '../jsonrpc/frame.js'
+import { membersOf } from '../jsonrpc/members.js'
+import type { Edit } from '../jsonrpc/splice.js'
+import { parse, rawAt, write } from '../jsonrpc/text.js'
+import type { Call, CallContext } from '../mcp/call.js'
+import { toolFailure } from '../mcp/call-failures.js'
+import { type InputRequest, isDeclared, whyUnaskable } from '../mcp/input-requests.js'
+import { type ListItem, readListItem } from '../mcp/lists.js'
+import { within } from '../runtime/deadline.js'
+import { LazyPromise } from '../runtime/lazy.js'
+import { errorText } from '../text/error-text.js'
+import { inShell } from '../text/escape.js'
+import type { LoginTarget } from './login-flow.js'
+import type { LoginRuntime } from './login-http.js'
+import type { LoginStore } from './login-store.js'
+
+/** A call waits so long for the person, and less where its client would give up before. */
+const WAIT_MS_MAX = 50_000
+
+/** So much of the time of a call is left for its answer. */
+const MARGIN_MS = 5000
+
+/** The page is ready when the metadata of the servers has been read. */
+const PAGE_MS_MAX = 30_000
+
+/** A login that is under way. */
+interface Begun {
+  readonly page: Promise<string>
+  /** Resolves when it has ended: undefined where it is made, else why not. */
+  readonly ended: Promise<string | undefined>
+}
+
+/** The server, and whether the person can open a page of this machine. */
+export interface LoginToolTarget extends LoginTarget {
+  readonly name: string
+  readonly isHere: boolean
+}
+
+export class LoginTool {
+  /** As it is listed, under the server's own names. */
+  readonly item: ListItem
+  readonly #target: LoginToolTarget
+  readonly #store: LoginStore
+  readonly #runtime: LoginRuntime
+  readonly #closing = new AbortController()
+  #begun: Begun | undefined
+  #startPage: string | undefined
+
+  constructor(target: LoginToolTarget, store: LoginStore, runtime: LoginRuntime) {
+    this.#target = target
+    this.#store = store
+    this.#runtime = runtime
+    this.item = itemFor(target.name)
+  }
+
+  /** The address with which the login begins, while one is under way. */
+  get startPage(): string | undefined {
+    return this.#startPage
+  }
+
+  /** A person begins the login, and nothing else does. */
+  readonly ask = (): void => {}
+
+  close(): void {
+    this.#closing.abort()
+  }
+
+  /** Takes over a call of the tool; `edits` may hold the answer of its client to a question. */
+  call(call: Call, edits: readonly Edit[]): void {
+    if (!this.#target.isHere) return tell(call, this.#words(undefined))
+    const isAgain = this.#begun !== undefined
+    const begun = this.#begin()
+    const answer = answerIn(call, edits)
+    if (answer === 'decline' || answer === 'cancel') return tell(call, 'The login was declined.', true)
+    // A call while a login is under way waits for it: the page was shown before.
+    const run = isAgain || answer !== undefined ? this.#wait(call, begun) : this.#show(call, begun)
+    run.catch((error: unknown) => tell(call, `The login cannot begin: ${errorText(error)}`, true))
+  }
+
+  #begin(): Begun {
+    if (this.#begun !== undefined) return this.#begun
+    const signal = this.#closing.signal
+    const left = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+    const shown = new LazyPromise<string>()
+    const login = import('./login-flow.js').then(({ logIn }) => {
+      const show = async (startPage: string): Promise<void> => {
+        this.#startPage = startPage
+        shown.come(startPage)
+      }
+      return logIn(this.#target, this.#store, this.#runtime, { show, left })
+    })
+    const ended = login
+      .then(() => undefined, errorText)
+      .finally(() => {
+        this.#begun = undefined
+        this.#startPage = undefined
+      })
+    // A login that fails before it has a page rejects this.
+    const page = Promise.race([shown.promise, login.then(() => shown.promise)])
+    page.catch(() => undefined)
+    this.#begun = { page, ended }
+    return this.#begun
+  }
+
+  /** Asks the client to open the page where it can do that; a text for the person otherwise. */
+  async #show(call: Call, { page }: Begun): Promise<void> {
+    const url = await within(page, Math.min(PAGE_MS_MAX, this.#leftMs(call)), this.#runtime)
+    if (url === undefined) throw new Error('the authorization server is slow; call this tool again')
+    const params = write({ mode: 'url', message: `Log in to '${this.#target.name}'`, url })
+    const question = { key: '"login"', method: 'elicitation/create', params }
+    if (!canAsk(question, call.context)) return tell(call, this.#words(url))
+    call.needsInput({
+      frame: questionFrame(call, params),
+      service: this.#target.name,
+      resume: (again, edits) => this.call(again, edits),
+    })
+  }
+
+  async #wait(call: Call, { page, ended }: Begun): Promise<void> {
+    const { name } = this.#target
+    const over = ended.then((why) => ({ why }))
+    const end = await within(over, Math.min(WAIT_MS_MAX, this.#leftMs(call)), this.#runtime)
+    if (end === undefined) return tell(call, this.#words(await page))
+    if (end.why !== undefined) return tell(call, `The login came to nothing: ${end.why}`, true)
+    tell(call, `Logged in. The tools of '${name}' are listed now.`)
+  }
+
+  #leftMs({ deadline }: Call): number {
+    return Math.max(0, deadline.endsAt - this.#runtime.now() - MARGIN_MS)
+  }
+
+  #words(page: string | undefined): string {
+    const { name } = this.#target
+    const command = `mcps-proxy login ${inShell(name)}`
+    const after = `The tools of '${name}' appear after the login.`
+    if (page === undefined)
+      return `'${name}' needs a login, which the operator of mcps-proxy makes on its machine: ${command} --no-browser. ${after}`
+    const { port } = new URL(page)
+    return [
+      `'${name}' needs a login. The user has ten minutes to open this page in a browser of the machine on which mcps-proxy runs: ${page}`,
+      `From another machine it opens after: ssh -L ${port}:127.0.0.1:${port} HOST. Or run on that machine: ${command} --no-browser`,
+      `${after} Call this tool again to wait for it.`,
+    ].join('\n')
+  }
+}
+
+function itemFor(name: string): ListItem {
+  const description = `Begins the login of the user to '${name}', which has no tools before it. Call it when the user wants to use '${name}': the result says which page the user has to open.`
+  const tool = { name: 'login', description, inputSchema: { type: 'object', properties: {} } }
+  const item = readListItem(Buffer.from(write(tool)), 'tools')
+  if (item === undefined) throw fault('a tool is an item of the list of tools')
+  return item
+}
+
+function tell(call: Call, text: string, isError = false): void {
+  const result = isError ? toolFailure(text) : write({ content: [{ type: 'text', text }] })
+  call.settle({ kind: 'result', result })
+}
+
+/** A client without a session is asked in the result of its call. */
+function canAsk(question: InputRequest, context: CallContext): boolean {
+  const isTyped = context.revision.form === 'typed'
+  return isTyped ? isDeclared(question, context.capabilities) : whyUnaskable(question, context) === undefined
+}
+
+/** The answer of the client to the question for the page; undefined where it was not asked. */
+function answerIn({ frame }: Call, edits: readonly Edit[]): unknown {
+  const inserted = edits.find(({ why }) => why === 'input')
+  const { line, params } = frame
+  const span = params.members.span('inputResponses')
+  const raw =
+    inserted === undefined
+      ? span && rawAt(line, span)
+      : responsesIn(`{${Buffer.from(inserted.bytes).toString().replace(/^,/, '')}}`)
+  const login = raw === undefined ? undefined : membersOf(raw)?.span('login')
+  if (raw === undefined || login === undefined) return undefined
+  const answer: unknown = parse(rawAt(Buffer.from(raw), login))
+  return typeof answer === 'object' && answer !== null && 'action' in answer ? answer.action : 'cancel'
+}
+
+function responsesIn(text: string): string | undefined {
+  const span = membersOf(text)?.span('inputResponses')
+  return span && rawAt(Buffer.from(text), span)
+}
+
+/** The result of a server that asks (MCP 2026-07-28, Multi Round-Trip Requests). */
+function questionFrame({ frame: { id } }: Call, params: string): ResultFrame {
+  const request = `{"method":"elicitation/create","params":${params}}`
+  const frame = readFrame(
+    buildResult(id, `{"resultType":"input_required","inputRequests":{"login":${request}}}`),
+  )
+  if (frame.kind === 'result') return frame
+  throw fault('a result is a result')
+}

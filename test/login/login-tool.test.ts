@@ -1,0 +1,169 @@
+// The tool that begins a login where no browser opens by itself, for clients of each revision.
+
+import assert from 'node:assert/strict'
+import { type TestContext, describe, test } from 'node:test'
+import { homeOf, loginFolder } from '../../src/config/file.js'
+import { LoginStore } from '../../src/login/login-store.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import { claim } from '../integration/support/asking.js'
+import type { RawClient } from '../integration/support/client.js'
+import { at, listAt, textAt } from '../integration/support/json.js'
+import { type TestProxy, libraryProxy } from '../integration/support/library.js'
+import { itEcho } from '../integration/support/programs.js'
+import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
+
+interface Place extends TestProxy {
+  readonly server: AuthorizationServer
+  readonly store: LoginStore
+}
+
+async function place(
+  t: TestContext,
+  person: 'here' | 'elsewhere' = 'here',
+  { tools, ...options }: AuthorizationOptions & { readonly tools?: object } = {},
+): Promise<Place> {
+  const server = await new AuthorizationServer(options).listen()
+  t.after(() => server.close())
+  const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
+  t.after(() => runtime.close())
+  const store = new LoginStore(loginFolder(homeOf(process.env)), runtime)
+  const guarded = { url: server.url, ...(tools !== undefined && { tools }) }
+  const made = await libraryProxy(t, { guarded, open: itEcho() }, { runtime, person })
+  return { ...made, server, store }
+}
+
+async function names(client: RawClient, meta?: object): Promise<string[]> {
+  const params = meta === undefined ? {} : { _meta: meta }
+  const { value } = await client.request('tools/list', params)
+  return listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
+}
+
+const textOf = (value: unknown): string => textAt(value, 'result', 'content', 0, 'text')
+
+const pageIn = (text: string): string => /http:\S+\/login\/[0-9a-f]{32}/.exec(text)?.[0] ?? ''
+
+/** The server has listed its own tool, of which the client is told. */
+async function replaced(client: RawClient, meta?: object): Promise<void> {
+  while (!(await names(client, meta)).includes('guarded__hello'))
+    await client.next('a change', ({ value }) => textAt(value, 'method').endsWith('/list_changed'))
+  assert(!(await names(client, meta)).includes('guarded__login'))
+}
+
+describe('the tool that begins a login', () => {
+  test('says what to open, waits for it when it is called again, and makes room for the tools', async (t) => {
+    const { attach, log } = await place(t)
+    const [{ client }, { client: other }] = [await attach(), await attach()]
+    for (const each of [client, other]) {
+      await each.open()
+      const listed = await names(each)
+      assert(listed.includes('guarded__login') && !listed.includes('guarded__hello'))
+    }
+    const { value } = await client.call('guarded__login')
+    assert.match(textOf(value), /^'guarded' needs a login\. The user has ten minutes to open this page/)
+    assert.match(textOf(value), /ssh -L (\d+):127\.0\.0\.1:\1 HOST\. .*mcps-proxy login guarded --no-browser/)
+    assert.doesNotMatch(textOf(value), /state|code=/)
+    const page = pageIn(textOf(value))
+    const failed = await other.call('guarded__hello')
+    assert.match(
+      textAt(failed.value, 'error', 'message'),
+      /needs a login; open http:\S+ or run: mcps-proxy login/,
+    )
+    assert(textAt(failed.value, 'error', 'message').includes(page))
+    const [again, waiting] = [other.call('guarded__login'), client.call('guarded__login')]
+    await browse(page)
+    for (const each of [again, waiting])
+      assert.equal(textOf((await each).value), "Logged in. The tools of 'guarded' are listed now.")
+    for (const each of [client, other]) {
+      await replaced(each)
+      assert.equal(textOf((await each.call('guarded__hello')).value), 'hi')
+    }
+    assert.doesNotMatch(JSON.stringify(log), /access-|refresh-|state=|code=/)
+  })
+
+  const url = { elicitation: { url: {} } }
+  for (const action of ['accept', 'decline'])
+    test(`asks a client of 2025-11-25 to open the page: ${action}`, async (t) => {
+      const { attach, store, server } = await place(t)
+      const { client } = await attach()
+      await client.open(url, '2025-11-25')
+      await names(client)
+      const called = client.call('guarded__login')
+      const asked = await client.next(
+        'a page',
+        ({ value }) => textAt(value, 'method') === 'elicitation/create',
+      )
+      const params = at(asked.value, 'params')
+      assert.deepEqual(
+        [at(params, 'mode'), at(params, 'message'), typeof at(params, 'elicitationId')],
+        ['url', "Log in to 'guarded'", 'string'],
+      )
+      client.send(JSON.stringify({ jsonrpc: '2.0', id: at(asked.value, 'id'), result: { action } }))
+      if (action === 'accept') void browse(textAt(params, 'url'))
+      const { value } = await called
+      assert.equal(
+        textOf(value),
+        action === 'accept' ? "Logged in. The tools of 'guarded' are listed now." : 'The login was declined.',
+      )
+      assert.equal(store.read(server.url) !== undefined, action === 'accept')
+      if (action === 'accept') await replaced(client)
+    })
+
+  test('asks a client of 2026-07-28 in its result', async (t) => {
+    const { attach } = await place(t)
+    const { client } = await attach()
+    const meta = claim(url)
+    assert((await names(client, meta)).includes('guarded__login'))
+    const { value } = await client.call('guarded__login', {}, meta)
+    assert.equal(textAt(value, 'result', 'resultType'), 'input_required')
+    const { method, params } = Object(at(value, 'result', 'inputRequests', 'login'))
+    assert.deepEqual(
+      [method, params.mode, Object.keys(params)],
+      ['elicitation/create', 'url', ['mode', 'message', 'url']],
+    )
+    const inputResponses = { login: { action: 'accept' } }
+    const back = client.request('tools/call', {
+      name: 'guarded__login',
+      arguments: {},
+      inputResponses,
+      _meta: meta,
+    })
+    await browse(params.url)
+    const done = (await back).value
+    assert.equal(textAt(done, 'result', 'resultType'), 'complete')
+    assert.equal(textOf(done), "Logged in. The tools of 'guarded' are listed now.")
+    while (!(await names(client, meta)).includes('guarded__hello'));
+  })
+
+  test('says why there is no login', async (t) => {
+    const { attach } = await place(t, 'here', { metadata: { code_challenge_methods_supported: ['plain'] } })
+    const { client } = await attach()
+    await client.open()
+    await names(client)
+    const { value } = await client.call('guarded__login')
+    assert.match(textOf(value), /^The login cannot begin: \S+ has no PKCE method S256$/)
+    assert.equal(at(value, 'result', 'isError'), true)
+  })
+
+  test('begins none for a person who is elsewhere', async (t) => {
+    const { attach, server } = await place(t, 'elsewhere')
+    const { client } = await attach()
+    await client.open(url, '2025-11-25')
+    await names(client)
+    const { value } = await client.call('guarded__login')
+    assert.match(
+      textOf(value),
+      /operator of mcps-proxy makes on its machine: mcps-proxy login guarded --no-browser/,
+    )
+    assert(!server.asked.includes('POST /register'))
+  })
+
+  test('is listed only where the configuration allows a tool of that name', async (t) => {
+    const { attach } = await place(t, 'here', { tools: { allow: ['hello'] } })
+    const { client } = await attach()
+    await client.open()
+    assert.deepEqual(
+      (await names(client)).filter((name) => name.startsWith('guarded')),
+      [],
+    )
+  })
+})
