@@ -47,7 +47,8 @@ const rooms = table(`
   secrets                | config real-runtime runtime text
   policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | upstream/
   proxy                  | jsonrpc mcp runtime text config events kept limits policy real-runtime secrets transports/ upstream/ version proxy/
-  gateway                | jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
+  front-auth             | jsonrpc runtime text login transports/http-server | config
+  gateway                | front-auth jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
   ask                    | index jsonrpc mcp text transports/ version
@@ -67,12 +68,13 @@ const users = table(`
   eventemitter3          | events
   fastest-levenshtein    | text
   google-auth-library    | upstream/auth
+  jose                   | front-auth
   jsonc-parser           | config
   mri                    | cli
   oauth4webapi           | login
   p-queue                | upstream/
   node:child_process     | login upstream/process sandbox/
-  node:crypto            | cli cli/clients gateway kept login policy proxy/ runtime upstream/kept sandbox
+  node:crypto            | cli cli/clients front-auth gateway kept login policy proxy/ runtime upstream/kept sandbox
   node:dns               | sandbox/
   node:fs                | cli cli/clients config kept log login record replay runtime secrets servers upstream/ sandbox/
   node:http              | login sandbox

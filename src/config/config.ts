@@ -160,7 +160,9 @@ export function secretsIn(
   names: Iterable<string> = schemas.keys(),
 ): string[] {
   const servers = [...names].flatMap((name) => schemas.get(name)?.servers ?? [])
-  return [...servers.flatMap(({ secrets }) => secrets), ...server.stateKeys, server.token ?? []].flat()
+  const { stateKeys, token = [], auth } = server
+  const ofIssuers = (auth?.issuers ?? []).map(({ introspection }) => introspection?.clientSecret ?? [])
+  return [...servers.flatMap(({ secrets }) => secrets), ...stateKeys, token, ...ofIssuers].flat()
 }
 
 function schemaHint(name: string, enabled: readonly string[]): string {
@@ -217,14 +219,26 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
 }
 
 /** A token whose profile is misspelled would be refused everything. */
-function checkTokens(root: Section, { tokens }: FrontConfig, profiles: ReadonlyMap<string, unknown>): void {
-  const [path, there] = [root.section('server').pathOf('tokens'), [...profiles.keys()]]
-  for (const [index, token] of tokens.entries())
-    for (const [at, name] of (token.profiles ?? []).entries()) {
-      if (profiles.has(name)) continue
-      const hint = there.length === 0 ? 'there is none' : `there is ${there.join(', ')}`
-      root.findings.problem(`${path}[${index}].profiles[${at}]`, `is "${name}", which is no profile`, hint)
-    }
+function checkTokens(
+  root: Section,
+  { tokens, auth }: FrontConfig,
+  profiles: ReadonlyMap<string, unknown>,
+): void {
+  const there = [...profiles.keys()]
+  const hint = there.length === 0 ? 'there is none' : `there is ${there.join(', ')}`
+  const lists = [
+    ['server.tokens', tokens],
+    ['server.auth.rules', auth?.rules ?? []],
+  ] as const
+  for (const [path, list] of lists)
+    for (const [index, { profiles: named = [] }] of list.entries())
+      for (const [at, name] of named.entries())
+        if (!profiles.has(name))
+          root.findings.problem(
+            `${path}[${index}].profiles[${at}]`,
+            `is "${name}", which is no profile`,
+            hint,
+          )
 }
 
 function readInputs(root: Section): InputConfig[] {

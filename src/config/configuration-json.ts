@@ -15,6 +15,12 @@ import type {
   TokenValues,
 } from './fields.js'
 import type {
+  FrontAuthRuleValues,
+  FrontAuthValues,
+  FrontIssuerValues,
+  IntrospectionValues,
+} from './front-auth.js'
+import type {
   AuthValues,
   CallTimeValues,
   HttpServerValues,
@@ -118,6 +124,14 @@ type ProfileJson = Keys<ProfileValues> & {
   readonly resources?: Keys<NamePatterns> | undefined
 }
 
+/** Access tokens that the HTTP front accepts. */
+type FrontAuthJson = Keys<FrontAuthValues> & {
+  readonly issuers: readonly (KeysWith<FrontIssuerValues, 'issuer'> & {
+    readonly introspection?: KeysWith<IntrospectionValues, 'url' | 'clientId' | 'clientSecret'> | undefined
+  })[]
+  readonly rules?: readonly Keys<FrontAuthRuleValues>[] | undefined
+}
+
 /** A configuration file, in any of its shapes. */
 export type ConfigurationJson = Shape &
   Keys<RootValues> &
@@ -129,6 +143,7 @@ export type ConfigurationJson = Shape &
       | (Keys<FrontValues> & {
           readonly cors?: Keys<CorsConfig> | undefined
           readonly tokens?: readonly KeysWith<TokenValues, 'name' | 'sha256'>[] | undefined
+          readonly auth?: FrontAuthJson | undefined
         })
       | undefined
     readonly profiles?: Readonly<Record<string, ProfileJson>> | undefined

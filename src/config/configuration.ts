@@ -53,6 +53,37 @@ export interface FrontToken {
   readonly expiresAtMs: number | undefined
 }
 
+/** An authorization server whose tokens the front accepts. */
+export interface FrontAuthIssuer {
+  /** Compared character by character. */
+  readonly issuer: string
+  /** Values of `aud` besides the addresses of the front. */
+  readonly audience: readonly string[]
+  readonly algorithms: readonly string[]
+  /** Undefined is that of the metadata. */
+  readonly jwksUri: string | undefined
+  /** Asks the issuer about each token; undefined checks signatures. */
+  readonly introspection:
+    { readonly url: string; readonly clientId: string; readonly clientSecret: string } | undefined
+}
+
+/** Tokens with this scope, or with this value of a claim, may use these profiles. */
+export interface FrontAuthRule {
+  readonly scope: string | undefined
+  readonly claim: string | undefined
+  readonly value: string | undefined
+  /** Undefined is everything. */
+  readonly profiles: readonly string[] | undefined
+}
+
+export interface FrontAuthConfig {
+  readonly issuers: readonly FrontAuthIssuer[]
+  /** None is everything for every token. */
+  readonly rules: readonly FrontAuthRule[]
+  /** Scopes as clients ask for them, where the authorization server writes them differently into its tokens. */
+  readonly scopes: readonly string[]
+}
+
 export interface FrontConfig {
   readonly port: number
   readonly host: string
@@ -71,6 +102,10 @@ export interface FrontConfig {
   readonly token: string | undefined
   /** Further tokens, of which only the hashes are known. */
   readonly tokens: readonly FrontToken[]
+  /** The address under which clients reach the front; undefined where none is configured. */
+  readonly publicUrl: string | undefined
+  /** Access tokens of authorization servers; undefined accepts none. */
+  readonly auth: FrontAuthConfig | undefined
   /** The key with which states are signed, and the key before it; never to be logged. */
   readonly stateKeys: readonly string[]
 }

@@ -5,6 +5,7 @@
 // from them.
 
 import type { Configuration, CorsConfig, FrontConfig, LoggingConfig, SchemaConfig } from './configuration.js'
+import { publicUrl } from './front-auth.js'
 import { type Kind, boolean, choice, delayMsMax, integer, list, size, text } from './kinds.js'
 import { type ProcessSandboxValue, processSandboxKind } from './process-sandbox.js'
 import type { InputConfig } from './references.js'
@@ -23,7 +24,7 @@ const httpNames = list(
 
 export interface FrontValues extends Pick<
   FrontConfig,
-  'port' | 'host' | 'name' | 'version' | 'allowedHosts' | 'token'
+  'port' | 'host' | 'name' | 'version' | 'allowedHosts' | 'token' | 'publicUrl'
 > {
   readonly keepAliveTimeout: number
   readonly drainTimeout: number | undefined
@@ -61,6 +62,10 @@ export const frontFields: FieldsOf<FrontValues> = {
     list(hostName),
     [],
     'Host names under which clients reach the HTTP front besides its own, as behind a reverse proxy.',
+  ),
+  publicUrl: optional(
+    publicUrl,
+    'The address under which clients reach the HTTP front, as behind a reverse proxy; its host is one of allowedHosts.',
   ),
   keepAliveTimeout: field(
     integer(1, delayMsMax),

@@ -3,6 +3,7 @@
 import type { CorsConfig, Environment, FrontConfig, FrontToken } from './configuration.js'
 import { Expansion, type ExpansionSources } from './expand.js'
 import { corsFields, frontFields, stateKeyLengthMin, tokenFields, tokenRules } from './fields.js'
+import { readFrontAuth } from './front-auth.js'
 import { Findings, switchOf } from './problems.js'
 import type { Section } from './section.js'
 
@@ -24,18 +25,24 @@ interface Overrides extends ExpansionSources {
 /** Reads `server`; `MCP_SERVER_HOST`, `MCP_SERVER_PORT`, `MCP_ENABLE_CORS`, `MCPS_PROXY_TOKEN` and `MCPS_PROXY_STATE_KEY` override it. */
 export function readFront(section: Section, sources: ExpansionSources, defaults: FrontDefaults): FrontConfig {
   const { env } = sources
-  const { keepAliveTimeout, drainTimeout, stateKey, previousStateKey, ...values } = section.readAll(
-    frontFields,
-    {
-      ...(defaults.name !== undefined && { name: defaults.name }),
-      ...(defaults.port !== undefined && { port: defaults.port }),
-    },
-  )
+  const {
+    keepAliveTimeout,
+    drainTimeout,
+    stateKey,
+    previousStateKey,
+    publicUrl: url,
+    ...values
+  } = section.readAll(frontFields, {
+    ...(defaults.name !== undefined && { name: defaults.name }),
+    ...(defaults.port !== undefined && { port: defaults.port }),
+  })
   const overrides = defaults.isServed
     ? { ...sources, findings: section.findings }
     : { ...sources, findings: new Findings(), references: undefined }
+  const publicUrl = url?.replace(/\/+$/, '')
   const front = {
     ...values,
+    publicUrl,
     port: portOf(overrides) ?? values.port,
     host: given(env, 'MCP_SERVER_HOST') ?? values.host,
     cors: readCors(section.section('cors'), overrides, defaults),
@@ -43,6 +50,7 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
     drainTimeoutMs: drainTimeout,
     token: readToken(values.token, section, overrides),
     tokens: readTokens(section),
+    auth: readFrontAuth(section, { publicUrl }, overrides),
     stateKeys: [
       ...readStateKey('stateKey', given(env, 'MCPS_PROXY_STATE_KEY') ?? stateKey, section, overrides),
       ...readStateKey('previousStateKey', previousStateKey, section, overrides),
@@ -103,8 +111,12 @@ function readToken(inFile: string | undefined, section: Section, overrides: Over
 }
 
 /** Whether clients of the front must present a token. */
-export function needsToken({ token, tokens }: Pick<FrontConfig, 'token' | 'tokens'>): boolean {
-  return token !== undefined || tokens.length > 0
+export function needsToken({
+  token,
+  tokens,
+  auth,
+}: Pick<FrontConfig, 'token' | 'tokens'> & Partial<Pick<FrontConfig, 'auth'>>): boolean {
+  return token !== undefined || tokens.length > 0 || auth !== undefined
 }
 
 function readTokens(server: Section): FrontToken[] {

@@ -15,6 +15,15 @@ import {
   tokenFields,
   tokenRules,
 } from './fields.js'
+import {
+  frontAuthFields,
+  frontAuthRuleFields,
+  frontAuthRuleRules,
+  frontIssuerFields,
+  frontIssuerRules,
+  introspectionFields,
+  introspectionRules,
+} from './front-auth.js'
 import { protocolsOfSse } from './remote-server.js'
 import { schemaNamePattern, serverNamePattern } from './formats.js'
 import type { JsonSchema } from './kinds.js'
@@ -91,6 +100,7 @@ function rootProperties(): JsonSchema {
         description: 'Tokens of single clients, by their hashes.',
         items: section('One token.', tokenFields, {}, tokenRules),
       },
+      auth: frontAuthSchema(),
     }),
     cli: section(
       'Options of the command line modes.',
@@ -126,6 +136,21 @@ function rootProperties(): JsonSchema {
     },
     logging: section('Logs.', loggingFields),
     ...propertySchemas({ ...rootFields, ...sharedFields, ...sharedSandboxFields }),
+  }
+}
+
+function frontAuthSchema(): JsonSchema {
+  const about = 'Asks the issuer about each token, also about those that are no JWT.'
+  const introspection = section(about, introspectionFields, {}, introspectionRules)
+  const issuer = section('One authorization server.', frontIssuerFields, { introspection }, frontIssuerRules)
+  const rule = section('One rule.', frontAuthRuleFields, {}, frontAuthRuleRules)
+  const rules = 'Which profiles tokens may use. Absent: everything. Of several rules that fit, all count.'
+  return {
+    ...section('Access tokens of authorization servers, for clients that log in.', frontAuthFields, {
+      issuers: { type: 'array', description: 'Whose tokens are accepted.', minItems: 1, items: issuer },
+      rules: { type: 'array', description: rules, items: rule },
+    }),
+    required: ['issuers'],
   }
 }
 

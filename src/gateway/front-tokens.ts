@@ -2,8 +2,9 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FrontToken } from '../config/configuration.js'
+import type { Sender, Verdict } from '../transports/http-server/sender.js'
 
-/** The tokens that clients may present. */
+/** The tokens of the front itself that clients may present. */
 export interface TokenRules {
   /** One for everything. */
   readonly token: string | undefined
@@ -14,8 +15,8 @@ export interface TokenRules {
 /** Tokens of before that a refusal names. */
 const FORMER_MAX = 1000
 
-interface Credential extends Pick<FrontToken, 'expiresAtMs' | 'profiles'> {
-  readonly principal: string
+interface Credential extends Pick<FrontToken, 'expiresAtMs'> {
+  readonly sender: Sender
   readonly hash: Buffer
 }
 
@@ -30,9 +31,8 @@ export class FrontTokens {
   constructor({ token, tokens }: TokenRules, wallNow: () => number, before?: FrontTokens) {
     this.#wallNow = wallNow
     const named = tokens.map(({ name, sha256, profiles, expiresAtMs }) => ({
-      principal: name,
+      sender: { principal: name, profiles },
       hash: Buffer.from(sha256, 'hex'),
-      profiles,
       expiresAtMs,
     }))
     this.#credentials = token === undefined ? named : [credentialOf(token), ...named]
@@ -42,17 +42,16 @@ export class FrontTokens {
   }
 
   /** Each token is a principal, which is the same on every instance. */
-  readonly principalOf = (given: string): string | undefined => {
-    const found = this.#find(given)
-    return found === undefined || this.#isExpired(found) ? undefined : found.principal
+  senderOf(digest: Buffer): Verdict {
+    const found = this.#find(digest)
+    if (found === undefined) return { status: 401, why: this.#whyUnknown(digest) }
+    if (!this.#isExpired(found)) return found.sender
+    return { status: 401, why: `the token '${found.sender.principal}' has expired` }
   }
 
-  /** Why a token is refused, in words for the log. */
-  readonly whyRefused = (given: string): string => {
-    const found = this.#find(given)
-    if (found !== undefined) return `the token '${found.principal}' has expired`
-    const name = this.#former.get(hash(given).toString('hex'))
-    return name === undefined ? 'its bearer token is not accepted' : `the token '${name}' was revoked`
+  /** Whether this is, or was, one of these tokens. */
+  hasHad(digest: Buffer): boolean {
+    return this.#find(digest) !== undefined || this.#former.has(digest.toString('hex'))
   }
 
   /** The hash of the token of a principal while it is valid; another one is another client. */
@@ -61,17 +60,16 @@ export class FrontTokens {
     return found === undefined || this.#isExpired(found) ? undefined : found.hash.toString('hex')
   }
 
-  /** The profiles that a principal may use; undefined is everything. */
-  profilesOf(principal: string): readonly string[] | undefined {
-    return this.#of(principal)?.profiles
-  }
-
   #of(principal: string): Credential | undefined {
-    return this.#credentials.find((each) => each.principal === principal)
+    return this.#credentials.find((each) => each.sender.principal === principal)
   }
 
-  #find(given: string): Credential | undefined {
-    const wanted = hash(given)
+  #whyUnknown(digest: Buffer): string {
+    const name = this.#former.get(digest.toString('hex'))
+    return name === undefined ? 'its bearer token is not accepted' : `the token '${name}' was revoked`
+  }
+
+  #find(wanted: Buffer): Credential | undefined {
     let found: Credential | undefined
     for (const each of this.#credentials) if (timingSafeEqual(each.hash, wanted)) found = each
     return found
@@ -82,16 +80,16 @@ export class FrontTokens {
   }
 
   #names(): [string, string][] {
-    return this.#credentials.map(({ hash, principal }) => [hash.toString('hex'), principal])
+    return this.#credentials.map(({ hash, sender }) => [hash.toString('hex'), sender.principal])
   }
 }
 
 /** The token for everything has no name, and its principal does not show it. */
 function credentialOf(token: string): Credential {
-  const principal = `bearer ${hash(`principal of ${token}`).toString('base64url')}`
-  return { principal, hash: hash(token), profiles: undefined, expiresAtMs: undefined }
+  const principal = `bearer ${hashOf(`principal of ${token}`).toString('base64url')}`
+  return { sender: { principal }, hash: hashOf(token), expiresAtMs: undefined }
 }
 
-function hash(text: string): Buffer {
+export function hashOf(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }

@@ -57,8 +57,8 @@ export function refuseGateway(
   const { allowUnauthenticated = false } = options
   const address = addressOf(config, options)
   refuseOwnAddress(config, address)
-  const { token, tokens } = server
-  refuseOpenFront({ token, tokens, host: address.host, allowUnauthenticated, source, remedies })
+  const { token, tokens, auth } = server
+  refuseOpenFront({ token, tokens, auth, host: address.host, allowUnauthenticated, source, remedies })
 }
 
 const remedies: FrontRemedies = {
@@ -115,6 +115,7 @@ function gatewayOf(
       return common.log({ level: 'warn', message: 'a changed configuration is ignored: closing' })
     warnOfFixed(config, next, options, common.log)
     await common.policies.change(next)
+    await serving.prepare(rulesOf(next, options))
     const changed = proxies.change(next)
     serving.change(proxies.served(next), rulesOf(next, options))
     await changed
@@ -153,8 +154,8 @@ function addressOf(
 }
 
 function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules {
-  const { token, tokens, cors } = server
-  return { token, tokens, cors, allowedHosts: options.allowedHosts ?? server.allowedHosts }
+  const { token, tokens, cors, auth, publicUrl } = server
+  return { token, tokens, cors, auth, publicUrl, allowedHosts: options.allowedHosts ?? server.allowedHosts }
 }
 
 /** The value of the command line, or of the configuration that the front was started with. */

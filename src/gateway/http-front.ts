@@ -5,11 +5,15 @@
 import { randomBytes } from 'node:crypto'
 import { needsToken } from '../config/front.js'
 import { ConfigError } from '../config/problems.js'
-import type { CorsConfig } from '../config/configuration.js'
+import type { CorsConfig, FrontAuthConfig } from '../config/configuration.js'
+import type { FrontAuth } from '../front-auth/front-auth.js'
 import { write } from '../jsonrpc/text.js'
 import type { HttpServerLimits } from '../transports/http-server/limits.js'
 import type { HttpEnvironment, HttpRoutes, SessionWatch } from '../transports/http-server/endpoint.js'
 import type { GuardRemedies, HttpRules } from '../transports/http-server/guard.js'
+import type { Refusal } from '../transports/http-server/refusal.js'
+import type { Sender } from '../transports/http-server/sender.js'
+import { FrontAccess } from './front-access.js'
 import { FrontTokens, type TokenRules } from './front-tokens.js'
 import { isLoopback } from '../text/loopback.js'
 import { type HttpAddress, HttpServer } from '../transports/http-server/http-server.js'
@@ -20,6 +24,9 @@ import type { LogSink, Runtime } from '../runtime/runtime.js'
 export interface FrontRules extends TokenRules {
   readonly allowedHosts: readonly string[]
   readonly cors: CorsConfig
+  /** Access tokens of authorization servers, for this address; absent accepts none. */
+  readonly auth?: FrontAuthConfig | undefined
+  readonly publicUrl?: string | undefined
 }
 
 export interface FrontOptions extends FrontRules {
@@ -45,25 +52,46 @@ export interface FrontRemedies extends GuardRemedies {
 export class Front {
   readonly server: HttpServer
   readonly #options: FrontOptions
-  #tokenRules: TokenRules | undefined
+  #accessRules = ''
   #tokens: FrontTokens | undefined
+  #access: FrontAccess | undefined
+  #auth: FrontAuth | undefined
+  #authRules = ''
+  /** Loaded where a configuration needs it. */
+  #FrontAuth: typeof FrontAuth | undefined
 
   /**
    * It does not listen yet.
    *
    * @throws ConfigError when it would be open to the network without a token
    */
-  constructor(options: FrontOptions, routes: HttpRoutes, watch: SessionWatch) {
+  static async make(options: FrontOptions, routes: HttpRoutes, watch: SessionWatch): Promise<Front> {
+    const auth = await authFor(options)
+    return new Front(options, routes, watch, auth)
+  }
+
+  private constructor(
+    options: FrontOptions,
+    routes: HttpRoutes,
+    watch: SessionWatch,
+    auth: typeof FrontAuth | undefined,
+  ) {
     this.#options = options
+    this.#FrontAuth = auth
     this.check(options)
     const { host, port, remedies } = options
     const own = { host, port, remedies, environment: environmentOf(options, watch) }
     this.server = new HttpServer({ ...this.#rulesOf(options), ...own }, routes)
   }
 
-  /** The profiles that a principal may use; undefined is everything. */
-  profilesOf(principal: string): readonly string[] | undefined {
-    return this.#tokens?.profilesOf(principal)
+  /** The metadata of a resource at this path; undefined where there is none. */
+  metadata(path: string): string | undefined {
+    return this.#access?.metadata(path)
+  }
+
+  /** Why this sender may not use this path, where another scope would let it. */
+  needsScope(path: string, sender: Sender): Refusal | undefined {
+    return this.#access?.needsScope(path, sender)
   }
 
   /** @throws the system's error with its `code`, and a message for the person who started the front */
@@ -83,34 +111,60 @@ export class Front {
     log({ level: 'warn', message: `no token: everybody who can reach ${host} can call every tool` })
   }
 
-  /** The rules must have been checked. */
+  /** Loads what these rules need; to be awaited before a change to them. */
+  async prepare(rules: FrontRules): Promise<void> {
+    this.#FrontAuth ??= await authFor(rules)
+  }
+
+  /** The rules must have been checked, and prepared. */
   change(rules: FrontRules): void {
     this.server.change(this.#rulesOf(rules))
   }
 
   /** The same tokens are compared by the same function, by which the server sees that they have not changed. */
-  #rulesOf({ token, tokens, allowedHosts, cors }: FrontRules): HttpRules {
-    const rules = { token, tokens }
-    if (write(rules) !== write(this.#tokenRules)) {
+  #rulesOf(rules: FrontRules): HttpRules {
+    const { token, tokens, auth, publicUrl, allowedHosts, cors } = rules
+    const written = write({ token, tokens, auth, publicUrl })
+    if (written !== this.#accessRules) {
       const { runtime } = this.#options
+      this.#accessRules = written
+      this.#auth = this.#authOf(rules)
       this.#tokens = needsToken(rules)
-        ? new FrontTokens(rules, () => runtime.wallNow(), this.#tokens)
+        ? new FrontTokens({ token, tokens }, () => runtime.wallNow(), this.#tokens)
         : undefined
-      this.#tokenRules = rules
+      this.#access = this.#tokens && new FrontAccess(this.#tokens, this.#auth)
     }
-    const { principalOf, whyRefused, credentialOf } = this.#tokens ?? {}
-    return { allowedHosts, cors, principalOf, whyRefused, credentialOf }
+    const { senderOf, challenge, credentialOf } = this.#access ?? {}
+    const own = publicUrl === undefined ? [] : [new URL(publicUrl).host]
+    return { allowedHosts: [...own, ...allowedHosts], cors, senderOf, challenge, credentialOf }
+  }
+
+  /** Tokens that were found valid stay so while nothing about them changes. */
+  #authOf({ auth, publicUrl }: FrontRules): FrontAuth | undefined {
+    const Auth = this.#FrontAuth
+    const written = write({ auth, publicUrl })
+    if (written === this.#authRules) return this.#auth
+    this.#authRules = written
+    if (auth === undefined || publicUrl === undefined || Auth === undefined) return undefined
+    return new Auth({ auth, publicUrl, runtime: this.#options.runtime }, this.#auth)
   }
 }
 
 /** @throws ConfigError when a front with these options would be open to the network without a token */
 export function refuseOpenFront(
-  options: Pick<FrontOptions, 'token' | 'tokens' | 'host' | 'allowUnauthenticated' | 'source' | 'remedies'>,
+  options: Pick<
+    FrontOptions,
+    'token' | 'tokens' | 'auth' | 'host' | 'allowUnauthenticated' | 'source' | 'remedies'
+  >,
 ): void {
   const { host, allowUnauthenticated, source, remedies } = options
   if (needsToken(options) || isLoopback(host) || allowUnauthenticated) return
   const problem = `the HTTP front has no token, and ${host} can be reached from other machines`
   throw new ConfigError('CONFIG_INVALID', source, [{ path: '', problem, hint: remedies.token }])
+}
+
+async function authFor({ auth }: FrontRules): Promise<typeof FrontAuth | undefined> {
+  return auth === undefined ? undefined : (await import('../front-auth/front-auth.js')).FrontAuth
 }
 
 function environmentOf({ limits, log, runtime }: FrontOptions, watch: SessionWatch): HttpEnvironment {

@@ -14,6 +14,8 @@ import {
   sandboxStatus,
   schemaStatus,
 } from './status.js'
+import type { Refusal } from '../transports/http-server/refusal.js'
+import type { Sender } from '../transports/http-server/sender.js'
 import type { HttpEndpoint, HttpRevision, HttpRoutes, HttpRoute } from '../transports/http-server/endpoint.js'
 
 /** The schema that has the short paths. */
@@ -36,6 +38,14 @@ interface ServedView {
   readonly view: string
 }
 
+/** What access tokens of authorization servers add to the paths. */
+export interface RouteAccess {
+  /** The metadata of a resource at this path; undefined where there is none. */
+  metadata(path: string): string | undefined
+  /** Why this sender may not use this path, where another scope would let it; undefined otherwise. */
+  needsScope(path: string, sender: Sender): Refusal | undefined
+}
+
 /** The page of one schema, where `status` may be that of its sandbox. */
 type SchemaPage = Omit<SchemaStatus, 'status'> & { readonly schema: string; readonly status: string }
 
@@ -54,19 +64,14 @@ export class Routes implements HttpRoutes {
   readonly #views = new Map<string, HttpEndpoint>()
   /** By their proxies, and by the paths of their views; that of the whole proxy is empty. */
   readonly #byProxy = new WeakMap<ServedProxy, Map<string, HttpEndpoint>>()
-  readonly #profilesOf: (principal: string) => readonly string[] | undefined
+  readonly #access: RouteAccess
   readonly #now: () => number
   readonly #startedMs: number
   /** Nearly all requests have the same path. */
   #last: McpPath | undefined
 
-  /** `profilesOf` gives those that a principal may use; undefined is everything. */
-  constructor(
-    served: ServedGateway,
-    now: () => number,
-    profilesOf: (principal: string) => readonly string[] | undefined,
-  ) {
-    this.#profilesOf = profilesOf
+  constructor(served: ServedGateway, now: () => number, access: RouteAccess) {
+    this.#access = access
     this.#served = served
     this.#now = now
     this.#startedMs = now()
@@ -91,10 +96,10 @@ export class Routes implements HttpRoutes {
       )
   }
 
-  find(sent: string, principal?: string): HttpRoute {
+  find(sent: string, sender?: Sender): HttpRoute {
     const path = withoutSlash(sent)
-    const profiles = principal === undefined ? undefined : this.#profilesOf(principal)
-    if (profiles !== undefined) return this.#within(path, profiles)
+    const profiles = sender?.profiles
+    if (sender !== undefined && profiles !== undefined) return this.#within(path, sender, profiles)
     switch (path) {
       case '/':
         return { kind: 'page', open: false, body: () => this.#index() }
@@ -109,17 +114,19 @@ export class Routes implements HttpRoutes {
   }
 
   /** To a client of some profiles there is nothing else. */
-  #within(path: string, profiles: readonly string[]): HttpRoute {
+  #within(path: string, sender: Sender, profiles: readonly string[]): HttpRoute {
     if (path === '/health') return { kind: 'page', open: true, body: () => this.#health() }
+    if (LOGIN.test(path)) return this.#login(path)
     const own = profiles.map((name) => pathOfView('p', name))
     const view = readPath(path)?.view
-    const isOwn = view !== undefined && own.includes(view)
-    return isOwn ? this.#mcp(path) : this.#nothing(path, own.flatMap(pathsAt))
+    if (view !== undefined && own.includes(view)) return this.#mcp(path)
+    const refusal = this.#access.needsScope(path, sender)
+    return refusal === undefined ? this.#nothing(path, own.flatMap(pathsAt)) : { kind: 'nothing', refusal }
   }
 
   #mcp(path: string): HttpRoute {
     const known = this.#last?.path === path ? this.#last : readPath(path)
-    if (known === undefined) return LOGIN.test(path) ? noLogin : this.#nothing(path)
+    if (known === undefined) return LOGIN.test(path) ? this.#login(path) : this.#nothing(path)
     this.#last = known
     const { name, written, view, last } = known
     const endpoint = view === undefined ? this.#endpoints.get(name ?? '') : this.#views.get(view)
@@ -128,6 +135,11 @@ export class Routes implements HttpRoutes {
     if (last === 'mcp') return { kind: 'mcp', endpoint }
     if (last === 'message') return { kind: 'messages', endpoint }
     return { kind: 'events', endpoint, messagePath: path.replace(/sse$/, 'message') }
+  }
+
+  #login(path: string): HttpRoute {
+    const metadata = this.#access.metadata(path)
+    return metadata === undefined ? noLogin : { kind: 'page', open: true, body: () => metadata }
   }
 
   #noSchema(name: string): HttpRoute {
@@ -259,7 +271,7 @@ const noLogin: HttpRoute = {
   refusal: {
     status: 404,
     error: transportRefused(
-      'There is no login here; a token, where one is needed, is configured by the operator',
+      'There is no login here: the operator configures a token, or an authorization server that the metadata of the resource names',
     ),
   },
 }

@@ -6,12 +6,14 @@ import { Emitter } from '../events/emitter.js'
 import { type ServingEvents, SessionReports } from '../events/serving-events.js'
 import type { Serving } from '../proxy/listener.js'
 import { Front, type FrontOptions, type FrontRules } from './http-front.js'
-import { Routes, type ServedGateway } from './routes.js'
+import { type RouteAccess, Routes, type ServedGateway } from './routes.js'
 
 /** A front whose schemas and rules may change. */
 export interface SchemasServing extends Serving {
   /** @throws ConfigError when these rules would open the front to the network; nothing has changed then */
   check(rules: FrontRules): void
+  /** Loads what these rules need, before a change to them. */
+  prepare(rules: FrontRules): Promise<void>
   /** Serves these schemas by these rules, which must have been checked; a schema that stays keeps its sessions. */
   change(served: ServedGateway, rules: FrontRules): void
 }
@@ -23,15 +25,19 @@ export interface SchemasServing extends Serving {
  */
 export async function serveSchemas(served: ServedGateway, options: FrontOptions): Promise<SchemasServing> {
   const events = new Emitter<ServingEvents>(options.log)
-  const profilesOf = (principal: string): readonly string[] | undefined => front.profilesOf(principal)
-  const routes = new Routes(served, () => options.runtime.now(), profilesOf)
-  const front: Front = new Front(options, routes, new SessionReports(events))
+  const access: RouteAccess = {
+    metadata: (path) => front.metadata(path),
+    needsScope: (path, sender) => front.needsScope(path, sender),
+  }
+  const routes = new Routes(served, () => options.runtime.now(), access)
+  const front: Front = await Front.make(options, routes, new SessionReports(events))
   const address = await front.listen()
   routes.address = address
   return {
     ...address,
     url: `${address.origin}/mcp`,
     check: (rules) => front.check(rules),
+    prepare: (rules) => front.prepare(rules),
     change: (next, rules) => {
       front.change(rules)
       routes.serve(next)

@@ -77,6 +77,24 @@ const full = {
     drainTimeout: 9000,
     token: 'the-token',
     tokens: [{ name: 'ci', sha256: hash, profiles: ['review'], expires: '2027-01-01' }],
+    publicUrl: 'https://mcp.example.com/gate',
+    auth: {
+      issuers: [
+        {
+          issuer: 'https://auth.example.com',
+          audience: ['api://mcp'],
+          algorithms: ['PS256'],
+          jwksUri: 'http://localhost:8080/keys?a=b',
+          introspection: {
+            url: 'https://auth.example.com/ask',
+            clientId: 'front',
+            clientSecret: 'of-the-front',
+          },
+        },
+      ],
+      rules: [{ scope: 'mcp:read', claim: undefined, value: undefined, profiles: ['review'] }],
+      scopes: ['api://mcp/mcp:read'],
+    },
     stateKey: 'a key of sixteen and more',
     previousStateKey: 'the key of before it',
     cors: {
@@ -272,6 +290,47 @@ describe('a configuration', () => {
     const { server } = resolveConfig(value, { source: 'm', folder: '/', env, servesHttp: false })
     assert.deepEqual([server.port, server.token, server.stateKeys], [3095, undefined, []])
     assert.equal(problemsOf(value, env).length, 4)
+  })
+
+  test('names what is wrong with logins of clients', () => {
+    const issuer = 'https://auth.example.com'
+    const publicUrl = 'https://mcp.example.com'
+    const of = (change: object): object => ({ publicUrl, auth: { issuers: [{ issuer, ...change }] } })
+    const asymmetric =
+      /algorithms\[0\]\|is "\w+"\|.*the front takes no token that is unsigned or signed with a shared secret/
+    const cases: [server: object, problem: RegExp][] = [
+      [
+        { auth: { issuers: [{ issuer }] } },
+        /^server\.publicUrl\|is missing\|.*"https:\/\/mcp\.example\.com"/,
+      ],
+      [{ publicUrl, auth: {} }, /^server\.auth\.issuers\|is empty/],
+      [{ publicUrl, auth: { issuers: [{ issuer }, { issuer }] } }, /^server\.auth\.issuers\|has ".*" twice/],
+      [
+        of({ issuer: 'http://auth.example.com' }),
+        /issuers\[0\]\.issuer\|is ".*must be the issuer as its tokens name it/,
+      ],
+      [of({ issuer: `${issuer}?a` }), /issuers\[0\]\.issuer\|/],
+      [of({ jwksUri: 'http://auth.example.com/keys' }), /jwksUri\|is ".*begins with https/],
+      [of({ algorithms: ['none'] }), asymmetric],
+      [of({ algorithms: ['HS256'] }), asymmetric],
+      [of({ algorithms: [] }), /algorithms\|is empty/],
+      [of({ introspection: { url: issuer } }), /introspection\.clientId\|is missing/],
+      [
+        of({ introspection: { url: issuer, clientId: 'a', clientSecret: '${NONE}' } }),
+        /clientSecret\|has no value: variable NONE/,
+      ],
+      [{ publicUrl, auth: { issuers: [{ issuer }], rules: [{}] } }, /rules\[0\]\.scope\|is missing/],
+      [
+        { publicUrl, auth: { issuers: [{ issuer }], rules: [{ claim: 'groups' }] } },
+        /rules\[0\]\.value\|is missing/,
+      ],
+      [
+        { publicUrl, auth: { issuers: [{ issuer }], rules: [{ scope: 'a', profiles: ['b'] }] } },
+        /^server\.auth\.rules\[0\]\.profiles\[0\]\|is "b", which is no profile/,
+      ],
+    ]
+    for (const [server, problem] of cases)
+      assert.match(problemsOf({ mcpServers: { s: one }, server }).join('\n'), problem)
   })
 
   test('has no token that no client can send', () => {

@@ -192,7 +192,8 @@ describe('tables in the documents', () => {
   })
 
   test('have every key of the configuration', () => {
-    const told = read('docs/configuration.md') + read('docs/sandboxed-servers.md')
+    const pages = ['docs/configuration.md', 'docs/sandboxed-servers.md', 'docs/front-login.md']
+    const told = pages.map(read).join('')
     assert.deepEqual(
       [...keysOf(configJsonSchema())].filter(
         (key) => !new RegExp(`\`(?:server\\.)?${key.replace('$', '\\$')}\``).test(told),

@@ -5,6 +5,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { Clock } from '../../runtime/deadline.js'
 import type { HttpServerLimits } from './limits.js'
 import type { Refusal } from './refusal.js'
+import type { Sender } from './sender.js'
 
 /** The features of a client's revision that the transport uses. */
 export interface HttpRevision {
@@ -45,6 +46,8 @@ export interface HttpEndpoint {
 export interface Owner {
   readonly endpoint: HttpEndpoint
   readonly principal: string
+  /** Is called when the response of a request becomes a stream without an end of its own. */
+  readonly onStream?: (() => void) | undefined
 }
 
 /** The handler of a path. */
@@ -61,8 +64,8 @@ export type HttpRoute =
 
 /** The table of paths. */
 export interface HttpRoutes {
-  /** `path` as it was sent, without the query, for this principal, or for everybody. */
-  find(path: string, principal?: string): HttpRoute
+  /** `path` as it was sent, without the query, for this sender, or for everybody. */
+  find(path: string, sender?: Sender): HttpRoute
   /** The revisions that a client may name in a header. */
   readonly revisions: readonly HttpRevision[]
 }

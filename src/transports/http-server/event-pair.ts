@@ -163,6 +163,7 @@ export class EventPair {
     if (id === undefined) return this.#refusals.crowded()
     const connection = new PairConnection(response, this.#environment, () => this.#sessions.delete(id))
     this.#sessions.add(id, owner, connection)
+    owner.onStream?.()
     await attach(owner, connection)
     connection.invite(`${messagePath}?sessionId=${id}`)
     return undefined

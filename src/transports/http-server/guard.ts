@@ -7,6 +7,7 @@ import type { Refusal, Refusals } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 import type { Fields } from './response.js'
 import { isLoopback } from '../../text/loopback.js'
+import { type Sender, type SenderOf, type Verdict, isSender } from './sender.js'
 
 export interface CorsRules {
   readonly enabled: boolean
@@ -22,11 +23,11 @@ export interface HttpRules {
   /** Additional names under which clients may reach the server. */
   readonly allowedHosts: readonly string[]
   readonly cors: CorsRules
-  /** Maps a token to its principal; undefined where no token is required. */
-  readonly principalOf: PrincipalOf | undefined
-  /** Why a token is refused, in words for the log. */
-  readonly whyRefused?: ((token: string) => string) | undefined
-  /** The credential of a principal; undefined once it is not valid. If absent, all principals leave when `principalOf` changes. */
+  /** Undefined where no token is required. */
+  readonly senderOf: SenderOf | undefined
+  /** The value of `WWW-Authenticate`, with what is wrong with a token; absent where clients cannot log in. */
+  readonly challenge?: ((path: string, description: string | undefined) => string) | undefined
+  /** The credential of a principal; undefined once it is not valid. If absent, all principals leave when `senderOf` changes. */
   readonly credentialOf?: ((principal: string) => string | undefined) | undefined
 }
 
@@ -37,16 +38,6 @@ interface GuardRules extends HttpRules {
   readonly remedies: GuardRemedies
 }
 
-/**
- * The principal of a token, as a word that is the same on every instance of the front; undefined for a wrong token.
- *
- * Takes the same time for every wrong token.
- */
-export type PrincipalOf = (token: string) => Principal | Promise<Principal>
-
-/** Undefined when access is refused. */
-export type Principal = string | undefined
-
 /** Remedies for the operator, in the words of how the front was started. */
 export interface GuardRemedies {
   readonly page: (origin: string) => string
@@ -56,10 +47,13 @@ export interface GuardRemedies {
 /** All that a client may ask to be told first (RFC 9110, section 10.1.1). */
 const CONTINUE = '100-continue'
 
-/** The principal of all clients where no token is required. */
-const ANYBODY = 'anybody'
+/** All clients where no token is required. */
+const anybody: Sender = { principal: 'anybody' }
 
-const challenge = { 'www-authenticate': 'Bearer realm="mcps-proxy"' } as const
+const plainChallenge = 'Bearer realm="mcps-proxy"'
+
+/** RFC 6750, section 2.3: addresses end up in logs. */
+const tokenInQuery = /(?:^|&)access_token=/
 
 /** The facts in the head of an admitted request. */
 export interface AdmittedHead {
@@ -103,26 +97,35 @@ export class Guard {
    * The token is judged anew for each request, even if the head is the same as before: a token can expire while its
    * connection is kept.
    */
-  principal(head: RequestHead): Principal | Promise<Principal> {
-    const { principalOf } = this.#rules
-    if (principalOf === undefined) return ANYBODY
+  sender(head: RequestHead, path: string): Verdict | undefined | Promise<Verdict> {
+    const { senderOf } = this.#rules
+    if (senderOf === undefined) return anybody
     const token = bearerToken(head)
-    return token === undefined ? undefined : principalOf(token)
+    return token === undefined ? undefined : senderOf(token, path)
   }
 
-  /** `from` is the address of the sender. */
-  unauthorized(head: RequestHead, from: string): Refusal {
-    const { whyRefused = () => 'its bearer token is not accepted' } = this.#rules
-    const token = bearerToken(head)
-    const why = token === undefined ? 'it has no bearer token' : whyRefused(token)
-    this.#notices.note('token', `a request from ${from} is refused (HTTP 401): ${why}`, from)
-    return this.#refusals.plain(401, 'A bearer token is required', challenge)
+  /** Refuses a request that has no token, or this one; `from` is the address of the sender. */
+  unauthorized(path: string, from: string, verdict: Verdict | undefined): Refusal {
+    const refused = verdict === undefined || isSender(verdict) ? noToken : verdict
+    const { status, why, description } = refused
+    this.#notices.note('token', `a request from ${from} is refused (HTTP ${status}): ${why}`, from)
+    if (status === 503)
+      return this.#refusals.plain(503, 'The token cannot be examined now', { 'retry-after': '5' })
+    const challenge = this.#rules.challenge?.(path, description) ?? plainChallenge
+    return this.#refusals.plain(401, description ?? 'A bearer token is required', {
+      'www-authenticate': challenge,
+    })
   }
 
   #refusesHead(head: RequestHead): Refusal | undefined {
     const { repeated } = head
     if (repeated !== undefined) return this.#refusals.plain(400, `'${repeated}' was sent more than once`)
-    return this.#refusesHost(head) ?? this.#refusesPage(head) ?? this.#refusesUnread(head)
+    return (
+      this.#refusesHost(head) ??
+      this.#refusesPage(head) ??
+      this.#refusesUnread(head) ??
+      this.#refusesQuery(head)
+    )
   }
 
   #refusesHost(head: RequestHead): Refusal | undefined {
@@ -160,12 +163,12 @@ export class Guard {
    * If a token is required, a page needs it too: then `*` admits any page, and pages of this machine need not be named.
    */
   #lets(origin: string, head: RequestHead): boolean {
-    const { cors, principalOf } = this.#rules
+    const { cors, senderOf } = this.#rules
     if (cors.enabled && names(cors.origins, origin)) return true
     const host = head.get('host')?.toLowerCase()
     if (origin === `http://${host}` || origin === `https://${host}`) return true
     const page = originAuthority(origin)
-    if (page === undefined || principalOf === undefined) return false
+    if (page === undefined || senderOf === undefined) return false
     return isLoopback(page.host) || (cors.enabled && cors.origins.includes('*'))
   }
 
@@ -190,7 +193,15 @@ export class Guard {
       ? undefined
       : this.#refusals.plain(415, `Content-Encoding '${coding}' is not read`)
   }
+
+  #refusesQuery(head: RequestHead): Refusal | undefined {
+    if (this.#rules.challenge === undefined || !tokenInQuery.test(targetOf(head.target).query))
+      return undefined
+    return this.#refusals.plain(400, "A token belongs in the field 'Authorization', not in the address")
+  }
 }
+
+const noToken = { status: 401, why: 'it has no bearer token', description: undefined } as const
 
 function bearerToken(head: RequestHead): string | undefined {
   return /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '')?.[1]

@@ -5,7 +5,7 @@
 
 import { buildError } from '../../jsonrpc/build.js'
 import { Bodies } from './body.js'
-import type { HttpEnvironment, HttpRoute, HttpRoutes } from './endpoint.js'
+import type { HttpEndpoint, HttpEnvironment, HttpRoute, HttpRoutes } from './endpoint.js'
 import { EventPair } from './event-pair.js'
 import { FrontListener } from './front-listener.js'
 import {
@@ -13,7 +13,6 @@ import {
   Guard,
   type GuardRemedies,
   type HttpRules,
-  type Principal,
   preflightFields,
   targetOf,
 } from './guard.js'
@@ -23,7 +22,9 @@ import { type Refusal, Refusals, closing, isRefusal } from './refusal.js'
 import { repeat } from './pacing.js'
 import type { HttpRequest, ServeResult } from './request.js'
 import type { RequestHead } from './request-head.js'
+import { type Sender, type Verdict, isSender } from './sender.js'
 import { Streamable } from './streamable.js'
+import { TokenStreams } from './token-streams.js'
 
 export interface HttpFrontOptions extends HttpRules {
   readonly host: string
@@ -51,6 +52,7 @@ export class HttpServer {
   readonly #pair: EventPair
   readonly #routes: HttpRoutes
   readonly #bodies: Bodies
+  readonly #tokenStreams: TokenStreams
   #sweepers: readonly { cancel(): void }[] = []
   #rules: HttpRules
   #port: number
@@ -68,9 +70,10 @@ export class HttpServer {
     this.#bodies = new Bodies(environment, this.#refusals)
     this.#streamable = new Streamable(environment, this.#refusals, this.#bodies, (head) => this.#gone(head))
     this.#pair = new EventPair(environment, this.#refusals, this.#bodies)
+    this.#tokenStreams = new TokenStreams(environment)
     this.#listening = new FrontListener(
       environment,
-      () => this.#rules.principalOf !== undefined,
+      () => this.#rules.senderOf !== undefined,
       (request) => this.#handle(request),
     )
   }
@@ -92,7 +95,8 @@ export class HttpServer {
     const before = this.#rules
     this.#rules = rules
     this.#guard = this.#newGuard()
-    if (rules.principalOf === before.principalOf) return
+    if (rules.senderOf === before.senderOf) return
+    this.#tokenStreams.examineAll()
     this.#leave((principal) => {
       const credential = before.credentialOf?.(principal)
       return credential === undefined || rules.credentialOf?.(principal) !== credential
@@ -126,8 +130,8 @@ export class HttpServer {
 
   #newGuard(): Guard {
     const { host, remedies } = this.#options
-    const { allowedHosts, principalOf } = this.#rules
-    const hasToken = principalOf !== undefined
+    const { allowedHosts, senderOf } = this.#rules
+    const hasToken = senderOf !== undefined
     const hosts = hostRule({ host, port: this.#port, alsoKnownAs: allowedHosts, hasToken })
     const hasPage = (path: string): boolean => isOpenPage(this.#routes.find(path))
     const rules = { ...this.#rules, hosts, remedies, isOpen: hasPage }
@@ -162,21 +166,28 @@ export class HttpServer {
       return undefined
     }
     if (fields.length > 0) response.add(fields)
-    const principal = this.#guard.principal(head)
-    return principal instanceof Promise
-      ? principal.then((known) => this.#dispatch(request, admitted, known))
-      : this.#dispatch(request, admitted, principal)
+    const verdict = this.#guard.sender(head, admitted.path)
+    return verdict instanceof Promise
+      ? verdict.then((found) => this.#dispatch(request, admitted, found))
+      : this.#dispatch(request, admitted, verdict)
   }
 
-  #dispatch(request: HttpRequest, { path, query, accepts }: AdmittedHead, principal: Principal): ServeResult {
-    const route = this.#routes.find(path, principal)
-    if (principal === undefined && !isOpen(route))
-      return this.#guard.unauthorized(request.head, request.wire.socket.remoteAddress ?? 'an unknown address')
-    if (principal !== undefined && this.#rules.principalOf !== undefined)
-      this.#listening.know(request.wire.socket)
+  #dispatch(request: HttpRequest, admission: AdmittedHead, verdict: Verdict | undefined): ServeResult {
+    const { path, query, accepts } = admission
+    const { socket } = request.wire
+    const sender = isSender(verdict) ? verdict : undefined
+    const route = this.#routes.find(path, sender)
+    if (sender === undefined && !isOpen(route))
+      return this.#guard.unauthorized(path, socket.remoteAddress ?? 'an unknown address', verdict)
+    if (sender !== undefined && this.#rules.senderOf !== undefined) this.#listening.know(socket)
     if (route.kind === 'nothing') return route.refusal
     if (route.kind === 'page') return this.#page(request, route.body())
-    const owner = { endpoint: route.endpoint, principal: principal ?? '' }
+    const { endpoint } = route
+    const owner = {
+      endpoint,
+      principal: sender?.principal ?? '',
+      onStream: this.#streamEnd(request, path, endpoint, sender),
+    }
     switch (route.kind) {
       case 'mcp':
         return this.#streamable.serve(request, owner, accepts)
@@ -185,6 +196,23 @@ export class HttpServer {
       case 'messages':
         return this.#pair.messages(request, owner, query)
     }
+  }
+
+  /** Undefined where a stream has no end of its token. */
+  #streamEnd(
+    { head, response }: HttpRequest,
+    path: string,
+    endpoint: HttpEndpoint,
+    sender: Sender | undefined,
+  ): (() => void) | undefined {
+    if (sender?.untilMs === undefined) return undefined
+    const examine = async (): Promise<Sender | undefined> => {
+      const now = await this.#guard.sender(head, path)
+      if (!isSender(now) || now.principal !== sender.principal) return undefined
+      const route = this.#routes.find(path, now)
+      return 'endpoint' in route && route.endpoint === endpoint ? now : undefined
+    }
+    return () => this.#tokenStreams.add({ response, sender, examine })
   }
 
   #page({ head: { method }, response }: HttpRequest, body: string): ServeResult {

@@ -22,6 +22,7 @@ import type { RequestHead } from './request-head.js'
 import { claims } from '../../mcp/eras/any-client.js'
 import { claimedVersion, claimFault, methodFault, versionFault } from '../../mcp/eras/request-context.js'
 import { mirroredName, textOfField } from '../../mcp/http-headers.js'
+import { statelessRequests } from '../../mcp/methods.js'
 import { handshakeRevisions, statelessRevision } from '../../mcp/revisions.js'
 
 /** The client of a session, as far as the policy asks. */
@@ -136,6 +137,11 @@ export function judgeStateless({ head, frames, isBatch }: PostedMessage): Statel
   }
   if (frame?.kind === 'notification') return isNamed || claims(frame) ? 'ignored' : undefined
   return isNamed ? refused(invalidRequest('a client without a session is asked nothing')) : undefined
+}
+
+/** Whether a message without a session is answered for as long as its client listens. */
+export function staysOpen({ frames: [frame] }: PostedMessage): boolean {
+  return frame?.kind === 'request' && statelessRequests.get(frame.method)?.stays === true
 }
 
 function faultOf(head: RequestHead, frame: RequestFrame): Refusal | undefined {

@@ -19,6 +19,7 @@ import {
   namesStateless,
   sessionIdIn,
   statusOf,
+  staysOpen,
 } from './request-policy.js'
 import type { HttpRequest, ServeResult } from './request.js'
 import { HttpSessions, attach } from './sessions.js'
@@ -152,6 +153,7 @@ export class Streamable {
     if (found === undefined) return this.#refusals.crowded()
     const serve = (client: StreamableConnection): Refusal | undefined =>
       client.open ? client.post(posted, response, accepts) : this.#gone(posted.head)
+    if (staysOpen(posted)) owner.onStream?.()
     return found instanceof Promise ? found.then(serve) : serve(found)
   }
 
@@ -184,6 +186,7 @@ export class Streamable {
     const client = this.#session(request, owner)
     if (isRefusal(client)) return client
     const listening = client.listen(response, head.get('last-event-id'))
+    if (listening === 'open') owner.onStream?.()
     if (listening === 'busy')
       return this.#refusals.plain(409, 'Only one stream of this kind is allowed per session')
     // No Content has a client stop to resume (HTML, server-sent events: processing model).

@@ -30,6 +30,7 @@ import type {
 } from '../../../src/transports/http-server/endpoint.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../../src/transports/http-server/limits.js'
 import { HttpServer, type HttpFrontOptions } from '../../../src/transports/http-server/http-server.js'
+import type { SenderOf, Verdict } from '../../../src/transports/http-server/sender.js'
 import { headIn, send as say } from './sending.js'
 
 export interface Scope {
@@ -124,6 +125,8 @@ export interface Front {
 }
 
 export interface FrontOptions extends Partial<Omit<HttpFrontOptions, 'limits'>> {
+  /** The principal of a token; undefined refuses it. */
+  readonly principalOf?: (token: string) => string | undefined | Promise<string | undefined>
   readonly limits?: Partial<HttpServerLimits>
   readonly play?: Play
   /** Takes the connections in place of scripted sessions, and must start them. */
@@ -167,7 +170,7 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
       port: 0,
       allowedHosts: [],
       cors: { enabled: true, origins: [], methods: ['GET', 'POST'], credentials: false, allowedHeaders: [] },
-      principalOf: undefined,
+      senderOf: options.principalOf && senderBy(options.principalOf),
       remedies: { page: (origin) => `name ${origin}`, name: (host) => `allow ${host}` },
       environment: {
         limits: { ...defaultHttpServerLimits, closeWaitMs: 200, ...options.limits },
@@ -194,6 +197,17 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
   const { port } = await server.listen()
   scope.after(() => server.close())
   return { port, server, sessions, failures, warnings }
+}
+
+function senderBy(principalOf: NonNullable<FrontOptions['principalOf']>): SenderOf {
+  return (token) => {
+    const found = principalOf(token)
+    return found instanceof Promise ? found.then(verdictOf) : verdictOf(found)
+  }
+}
+
+function verdictOf(principal: string | undefined): Verdict {
+  return principal === undefined ? { status: 401, why: 'its bearer token is not accepted' } : { principal }
 }
 
 /** Sends bytes on a socket of its own and gives everything that comes until the server closes. */

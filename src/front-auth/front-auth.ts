@@ -1,0 +1,258 @@
+// The front as an OAuth resource server: whose an access token is, and what it opens.
+//
+// Loaded only when `server.auth` is configured.
+
+import type { JsonObject } from '../text/json-object.js'
+import { write } from '../jsonrpc/text.js'
+import { within } from '../runtime/deadline.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { loginHttp } from '../login/login-http.js'
+import { isLoopback } from '../text/loopback.js'
+import type { FrontAuthConfig, FrontAuthIssuer } from '../config/configuration.js'
+import type { Sender, TokenRefusal, Verdict } from '../transports/http-server/sender.js'
+import { TokenProblem, textsOf } from './claims.js'
+import { IssuerKeys, type IssuerHttp } from './issuer-keys.js'
+import { introspect } from './introspection.js'
+import { principalOf } from './principal.js'
+import { type Challenge, Resources } from './resources.js'
+import { AccessRules, type Grants } from './rules.js'
+import { SKEW_S, Signatures, readJwt } from './jwt.js'
+
+/** The longest token; most are below 2 KiB. */
+const TOKEN_LENGTH_MAX = 8192
+
+/** Tokens that were found valid. One more drops the one that was found first, which is then verified again. */
+const KNOWN_MAX = 10_000
+
+/** Principals whose rights are remembered, for a reload. */
+const PRINCIPALS_MAX = 10_000
+
+/** Tokens that are being examined at one time, each for all requests that show it. */
+const EXAMINED_MAX = 256
+
+/** How long a request waits for the examination of its token. */
+const EXAMINATION_MS = 10_000
+
+/** For so long an answer of an introspection endpoint holds. */
+const INTROSPECTED_MS = 60_000
+
+export interface FrontAuthOptions {
+  readonly auth: FrontAuthConfig
+  readonly publicUrl: string
+  readonly runtime: Pick<Runtime, 'env' | 'now' | 'wallNow' | 'setTimer' | 'connect'>
+}
+
+/** A token whose claims are known: its sender, and where it counts. */
+interface KnownToken {
+  readonly sender: Sender & { readonly untilMs: number }
+  /** The resources that it is for; undefined is the front as a whole. */
+  readonly resources: ReadonlySet<string> | undefined
+}
+
+/** How the tokens of one issuer are examined. */
+interface Issuer {
+  readonly config: FrontAuthIssuer
+  readonly http: IssuerHttp
+  readonly signatures: Signatures
+}
+
+export class FrontAuth {
+  readonly #options: FrontAuthOptions
+  readonly #rules: AccessRules
+  readonly #resources: Resources
+  readonly #issuers: ReadonlyMap<string, Issuer>
+  /** By the hashes of tokens, as the next two. */
+  readonly #known = new Map<string, KnownToken>()
+  /** Tokens that no issuer knows, and until when that is remembered, in milliseconds since 1970. */
+  readonly #inactive = new Map<string, number>()
+  readonly #examined = new Map<string, Promise<KnownToken | TokenRefusal>>()
+  /** By principals: what their latest tokens have. */
+  readonly #grants: Map<string, Grants> = new Map()
+
+  /** Of `before`, which this replaces, the keys of issuers that stay and the rights of principals are used further. */
+  constructor(options: FrontAuthOptions, before?: FrontAuth) {
+    const { auth, publicUrl } = options
+    this.#options = options
+    this.#rules = new AccessRules(auth)
+    this.#issuers = new Map(
+      auth.issuers.map((config) => [config.issuer, before?.issuerAs(config) ?? newIssuer(config, options)]),
+    )
+    this.#resources = new Resources(publicUrl, [...this.#issuers.keys()], this.#rules)
+    if (before !== undefined) this.#grants = before.#grants
+  }
+
+  /** The sender of a token; `hash` stands for it. */
+  senderOf(token: string, hash: string, path: string): Verdict | Promise<Verdict> {
+    const known = this.#known.get(hash)
+    if (known !== undefined && this.#wallNow < known.sender.untilMs) return this.#forPath(known, path)
+    if (token.length > TOKEN_LENGTH_MAX)
+      return invalid(`its bearer token has more than ${TOKEN_LENGTH_MAX} bytes`)
+    if (this.#wallNow < (this.#inactive.get(hash) ?? 0)) return refusalOf(inactive())
+    return this.#examine(token, hash).then((found) =>
+      'sender' in found ? this.#forPath(found, path) : found,
+    )
+  }
+
+  /** The rights of a principal as a text; undefined when no issuer of it is left. */
+  credentialOf(principal: string): string | undefined {
+    const issuer = this.#issuers.get(principal.slice(0, principal.indexOf('#')))
+    if (issuer === undefined) return undefined
+    const grants = this.#grants.get(principal)
+    const profiles = grants === undefined ? ['?'] : (this.#rules.profilesOf(grants) ?? ['*'])
+    return `${issuer.config.audience.join(' ')}\n${profiles.join(' ')}`
+  }
+
+  /** The value of `WWW-Authenticate`. */
+  challenge(path: string, challenge: Challenge): string {
+    return this.#resources.challenge(path, challenge)
+  }
+
+  /** The metadata of the resource at this well-known path; undefined where there is none. */
+  metadata(path: string): string | undefined {
+    return this.#resources.metadata(path)
+  }
+
+  /** The scopes with which a token of this sender would open this path too; undefined where none would. */
+  scopesToOpen(path: string, { scopes = [] }: Sender): readonly string[] | undefined {
+    return this.#rules.scopesToGrant(this.#resources.at(path).profile, scopes)
+  }
+
+  /** An issuer and its keys, for the one that replaces this; undefined where it is configured differently. */
+  issuerAs(config: FrontAuthIssuer): Issuer | undefined {
+    const known = this.#issuers.get(config.issuer)
+    return known !== undefined && write(known.config) === write(config) ? known : undefined
+  }
+
+  get #wallNow(): number {
+    return this.#options.runtime.wallNow()
+  }
+
+  #forPath({ sender, resources }: KnownToken, path: string): Verdict {
+    return resources === undefined || resources.has(this.#resources.at(path).id) ? sender : elsewhere
+  }
+
+  /** Requests with one token wait together. */
+  #examine(token: string, hash: string): Promise<KnownToken | TokenRefusal> {
+    const running = this.#examined.get(hash)
+    if (running !== undefined) return running
+    if (this.#examined.size >= EXAMINED_MAX) return Promise.resolve(crowded)
+    const examined = within(this.#find(token, hash), EXAMINATION_MS, this.#options.runtime)
+      .then((found) => found ?? late)
+      .catch((error: unknown) => {
+        if (error instanceof TokenProblem) return refusalOf(error)
+        throw error
+      })
+      .finally(() => this.#examined.delete(hash))
+    this.#examined.set(hash, examined)
+    return examined
+  }
+
+  /** @throws TokenProblem */
+  async #find(token: string, hash: string): Promise<KnownToken> {
+    const jwt = readJwt(token)
+    if (jwt === undefined) return this.#ask(token, hash, [...this.#issuers.values()])
+    const issuer = this.#issuers.get(String(jwt.claims['iss']))
+    if (issuer === undefined) throw new TokenProblem('invalid', 'its issuer is not one of server.auth')
+    if (issuer.config.introspection !== undefined) return this.#ask(token, hash, [issuer])
+    const claims = await issuer.signatures.verify(token, jwt)
+    return this.#accept(hash, issuer, claims, Infinity)
+  }
+
+  /** Asks these issuers, one after the other, about a token. */
+  async #ask(token: string, hash: string, issuers: readonly Issuer[]): Promise<KnownToken> {
+    let problem = inactive()
+    for (const issuer of issuers) {
+      const claims = await introspect(token, issuer.config, issuer.http.configured).catch(
+        (error: unknown) => {
+          if (!(error instanceof TokenProblem)) throw error
+          problem = error
+          return undefined
+        },
+      )
+      if (claims !== undefined) return this.#accept(hash, issuer, claims, this.#wallNow + INTROSPECTED_MS)
+    }
+    if (problem.kind !== 'unavailable') put(this.#inactive, hash, this.#wallNow + INTROSPECTED_MS, KNOWN_MAX)
+    throw problem
+  }
+
+  /** Remembers a token that its issuer vouches for, until it expires or until then. @throws TokenProblem */
+  #accept(hash: string, { config }: Issuer, claims: JsonObject, untilMs: number): KnownToken {
+    const { sub, exp, aud } = claims
+    if (typeof sub !== 'string' || sub === '') throw new TokenProblem('invalid', 'it has no subject')
+    const expiresMs = typeof exp === 'number' ? (exp + SKEW_S) * 1000 : Infinity
+    if (this.#wallNow >= expiresMs) throw new TokenProblem('expired', 'it has expired')
+    const principal = principalOf(config.issuer, sub)
+    const grants = this.#rules.grantsIn(claims)
+    const sender = {
+      principal,
+      profiles: this.#rules.profilesOf(grants),
+      scopes: grants.scopes,
+      untilMs: Math.min(expiresMs, untilMs),
+    }
+    const known = { sender, resources: this.#resourcesIn(textsOf(aud), config) }
+    put(this.#known, hash, known, KNOWN_MAX)
+    put(this.#grants, principal, grants, PRINCIPALS_MAX)
+    return known
+  }
+
+  /** @throws TokenProblem */
+  #resourcesIn(audiences: readonly string[], { audience }: FrontAuthIssuer): ReadonlySet<string> | undefined {
+    if (audiences.some((each) => audience.includes(each)) || this.#resources.nameFront(audiences))
+      return undefined
+    const own = audiences.filter((each) => each.startsWith(`${this.#options.publicUrl}/`))
+    if (own.length === 0)
+      throw new TokenProblem(
+        'audience',
+        `its audience (${audiences
+          .map((each) => `'${each}'`)
+          .join(', ')
+          .slice(0, SHOWN_LENGTH_MAX)}) is neither below server.publicUrl nor in server.auth`,
+      )
+    return new Set(own)
+  }
+}
+
+/** Most characters of an audience that a log line repeats. */
+const SHOWN_LENGTH_MAX = 200
+
+function newIssuer(config: FrontAuthIssuer, { runtime }: FrontAuthOptions): Issuer {
+  const isNear = isLoopback(new URL(config.issuer).hostname)
+  const http = { configured: loginHttp(runtime, true), discovered: loginHttp(runtime, isNear) }
+  const keys = new IssuerKeys(config, http, () => runtime.now())
+  return { config, http, signatures: new Signatures(config, keys, () => runtime.wallNow()) }
+}
+
+/** Sets a value as the newest of a map; beyond `sizeMax` the oldest goes. */
+function put<T>(map: Map<string, T>, key: string, value: T, sizeMax: number): void {
+  map.delete(key)
+  map.set(key, value)
+  const [oldest] = map.keys()
+  if (map.size > sizeMax && oldest !== undefined) map.delete(oldest)
+}
+
+function inactive(): TokenProblem {
+  return new TokenProblem('invalid', 'no issuer has an active token like it')
+}
+
+const descriptions = {
+  expired: 'the token has expired',
+  audience: 'the token is for somebody else',
+  invalid: 'the token is not valid',
+} as const
+
+function refusalOf({ kind, message }: TokenProblem): TokenRefusal {
+  if (kind === 'unavailable') return { status: 503, why: message }
+  return { status: 401, why: `its access token is refused: ${message}`, description: descriptions[kind] }
+}
+
+function invalid(why: string): TokenRefusal {
+  return { status: 401, why, description: descriptions.invalid }
+}
+
+const elsewhere = refusalOf(new TokenProblem('audience', 'it is for another address of the front'))
+const crowded = refusalOf(
+  new TokenProblem('unavailable', `${EXAMINED_MAX} tokens are being examined already`),
+)
+const late = refusalOf(
+  new TokenProblem('unavailable', `its token could not be examined within ${EXAMINATION_MS / 1000} s`),
+)

@@ -1,0 +1,25 @@
+// The word that stands for a subject of an issuer, in logs and wherever clients are told apart.
+
+import { createHash } from 'node:crypto'
+
+/** A longer subject is cut, and its hash tells it from others. */
+const SUBJECT_LENGTH_MAX = 160
+const CUT_LENGTH = 80
+
+/**
+ * `ISSUER#SUBJECT`, in visible ASCII: no two subjects have one word. An issuer has no `#` (RFC 8414, section 2), and
+ * `%%` stands in no escaped subject.
+ */
+export function principalOf(issuer: string, subject: string): string {
+  const escaped = subject.replaceAll(/[^\x21-\x24\x26-\x7e]/gu, escape)
+  if (escaped.length <= SUBJECT_LENGTH_MAX) return `${issuer}#${escaped}`
+  const hash = createHash('sha256').update(subject).digest('base64url')
+  return `${issuer}#${escaped.slice(0, CUT_LENGTH)}%%${hash}`
+}
+
+function escape(character: string): string {
+  return Buffer.from(character)
+    .toString('hex')
+    .toUpperCase()
+    .replaceAll(/../g, (byte) => `%${byte}`)
+}

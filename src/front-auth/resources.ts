@@ -1,0 +1,116 @@
+// The front as a protected resource: the identifiers of its endpoints, and its metadata (RFC 9728).
+//
+// MCP 2025-06-18 to 2026-07-28, Authorization.
+
+import { write } from '../jsonrpc/text.js'
+import type { AccessRules } from './rules.js'
+
+/** An endpoint as its path has it, whether there is one or not: nobody learns from an answer which ones there are. */
+interface Resource {
+  readonly path: string
+  /** The profile that it shows, where it shows one. */
+  readonly profile: string | undefined
+  /** The identifier, which tokens have in `aud`. */
+  readonly id: string
+}
+
+const endpoint = /^(?:\/(api|p|servers)\/([^/]+))?\/(?:mcp|sse|message)\/?$/
+const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+
+/** What a client is told that has no token, a wrong one, or one with too few scopes. */
+export interface Challenge {
+  readonly error?: 'invalid_token' | 'insufficient_scope'
+  readonly description?: string | undefined
+  readonly scopes?: readonly string[]
+}
+
+export class Resources {
+  /** Without a slash at its end. */
+  readonly #publicUrl: string
+  readonly #issuers: readonly string[]
+  readonly #rules: AccessRules
+  /** Nearly all requests have the same path. */
+  #last: { readonly path: string; readonly found: Resource } | undefined
+
+  constructor(publicUrl: string, issuers: readonly string[], rules: AccessRules) {
+    this.#publicUrl = publicUrl
+    this.#issuers = issuers
+    this.#rules = rules
+  }
+
+  /** Whether these audiences name the front as a whole. */
+  nameFront(audiences: readonly string[]): boolean {
+    return audiences.some((each) => each === this.#publicUrl || each === `${this.#publicUrl}/`)
+  }
+
+  /** The resource of a request for this path; pages belong to `/mcp`. */
+  at(path: string): Resource {
+    if (this.#last?.path === path) return this.#last.found
+    const found = this.#read(path) ?? this.#of(undefined, undefined)
+    this.#last = { path, found }
+    return found
+  }
+
+  /** The metadata at this path; undefined where that is no place of any. */
+  metadata(path: string): string | undefined {
+    if (!path.startsWith(WELL_KNOWN)) return undefined
+    const prefix = new URL(this.#publicUrl).pathname.replace(/\/$/, '')
+    const all = path.slice(WELL_KNOWN.length)
+    const rest = prefix !== '' && `${all}/`.startsWith(`${prefix}/`) ? all.slice(prefix.length) : all
+    if (rest === '' || rest === '/') return this.#document(this.#publicUrl, this.#rules.allScopes)
+    const found = this.#read(rest)
+    return found === undefined ? undefined : this.#document(found.id, this.#scopesOf(found))
+  }
+
+  /** The value of `WWW-Authenticate` (RFC 6750, section 3; RFC 9728, section 5.1). */
+  challenge(path: string, { error, description, scopes }: Challenge): string {
+    const found = this.at(path)
+    const { origin, pathname } = new URL(found.id)
+    const scope = (scopes ?? this.#scopesOf(found)).join(' ')
+    const parameters = {
+      error,
+      error_description: description,
+      resource_metadata: `${origin}${WELL_KNOWN}${pathname}`,
+      scope: scope === '' ? undefined : scope,
+    }
+    const shown = Object.entries(parameters).flatMap(([name, value]) =>
+      value === undefined ? [] : `${name}="${value}"`,
+    )
+    return `Bearer ${shown.join(', ')}`
+  }
+
+  /** Those that open it, or all where no rule says which. */
+  #scopesOf({ profile }: Resource): readonly string[] {
+    const own = this.#rules.scopesFor(profile)
+    return own.length > 0 ? own : this.#rules.allScopes
+  }
+
+  #document(resource: string, scopes: readonly string[]): string {
+    return write({
+      resource,
+      authorization_servers: this.#issuers,
+      ...(scopes.length > 0 && { scopes_supported: scopes }),
+      bearer_methods_supported: ['header'],
+    })
+  }
+
+  #read(path: string): Resource | undefined {
+    const [found, kind, name] = endpoint.exec(path) ?? []
+    return found === undefined ? undefined : this.#of(kind, name)
+  }
+
+  #of(kind: string | undefined, written: string | undefined): Resource {
+    const name = unescaped(written ?? '')
+    const path = kind === undefined ? '/mcp' : `/${kind}/${encodeURIComponent(name)}/mcp`
+    return { path, profile: kind === 'p' ? name : undefined, id: this.#publicUrl + path }
+  }
+}
+
+/** What cannot be unescaped stays as it is, and is no endpoint. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

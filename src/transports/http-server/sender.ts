@@ -1,0 +1,35 @@
+// The sender of a request, as its token shows.
+
+/** An admitted sender. */
+export interface Sender {
+  /** The principal, as a word that is the same on every instance of the front. */
+  readonly principal: string
+  /** The profiles that it may use; undefined is everything. */
+  readonly profiles?: readonly string[] | undefined
+  /** The scopes of its token. */
+  readonly scopes?: readonly string[]
+  /** When its streams end unless its token is found valid again, in milliseconds since 1970; undefined is never. */
+  readonly untilMs?: number
+}
+
+/** Why a token is not accepted: it is not valid, or that cannot be found out now. */
+export interface TokenRefusal {
+  readonly status: 401 | 503
+  /** For the log. */
+  readonly why: string
+  /** For the client; absent says only that a token is required. */
+  readonly description?: string
+}
+
+export type Verdict = Sender | TokenRefusal
+
+/**
+ * Finds the sender by the token of a request for this path.
+ *
+ * Takes the same time for every wrong token that the front compares with its own.
+ */
+export type SenderOf = (token: string, path: string) => Verdict | Promise<Verdict>
+
+export function isSender(verdict: Verdict | undefined): verdict is Sender {
+  return verdict !== undefined && 'principal' in verdict
+}

@@ -1,0 +1,440 @@
+// Whose an access token is, and why one is refused.
+
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { FrontAuth } from '../../src/front-auth/front-auth.js'
+import { introspect } from '../../src/front-auth/introspection.js'
+import { readJwt } from '../../src/front-auth/jwt.js'
+import { principalOf } from '../../src/front-auth/principal.js'
+import { Resources } from '../../src/front-auth/resources.js'
+import { AccessRules } from '../../src/front-auth/rules.js'
+import type { FrontAuthConfig, FrontAuthRule } from '../../src/config/configuration.js'
+import type { LoginHttp } from '../../src/login/login-http.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import type { Verdict } from '../../src/transports/http-server/sender.js'
+import { Issuer, part } from './issuer.js'
+
+const START_MS = 1_800_000_000_000
+const publicUrl = 'https://mcp.example.com'
+const nowS = START_MS / 1000
+
+interface Setup {
+  readonly issuer: Issuer
+  readonly auth: FrontAuth
+  readonly options: ConstructorParameters<typeof FrontAuth>[0]
+  /** Claims that are right, with changes. */
+  readonly claims: (changes?: object) => object
+  readonly verdictOf: (token: string, path?: string) => Promise<Verdict>
+  /** The principal, or why there is none. */
+  readonly outcomeOf: (token: string, path?: string) => Promise<string>
+  readonly pass: (ms: number) => void
+}
+
+const rule = (scope: string, profiles?: readonly string[]): FrontAuthRule => ({
+  scope,
+  claim: undefined,
+  value: undefined,
+  profiles,
+})
+
+async function setup(
+  scope: { after(run: () => void): void },
+  { introspects = false, ...changes }: Partial<FrontAuthConfig> & { readonly introspects?: boolean } = {},
+): Promise<Setup> {
+  const issuer = await new Issuer().listen(scope)
+  let passedMs = 0
+  const runtime = { ...realRuntime(), env: {}, now: () => passedMs, wallNow: () => START_MS + passedMs }
+  const introspection = {
+    url: issuer.issuer.replace('team', 'introspect'),
+    clientId: 'front',
+    clientSecret: 's%cret',
+  }
+  const config = {
+    issuer: issuer.issuer,
+    audience: ['api://mcp'],
+    algorithms: ['ES256'],
+    jwksUri: undefined,
+    introspection: introspects ? introspection : undefined,
+  }
+  const options = { auth: { issuers: [config], rules: [], scopes: [], ...changes }, publicUrl, runtime }
+  const auth = new FrontAuth(options)
+  const verdictOf = async (token: string, path = '/mcp'): Promise<Verdict> =>
+    auth.senderOf(token, createHash('sha256').update(token).digest('base64'), path)
+  return {
+    issuer,
+    auth,
+    options,
+    verdictOf,
+    claims: (more = {}) => ({ sub: 'ann', exp: nowS + 3600, aud: `${publicUrl}/mcp`, ...more }),
+    outcomeOf: async (token, path) => {
+      const verdict = await verdictOf(token, path)
+      return 'principal' in verdict ? verdict.principal : (verdict.description ?? verdict.why)
+    },
+    pass: (ms) => {
+      passedMs += ms
+    },
+  }
+}
+
+const [expired, elsewhere, invalid] = [
+  'the token has expired',
+  'the token is for somebody else',
+  'the token is not valid',
+]
+
+describe('a token', () => {
+  const cases: [title: string, make: (s: Setup) => string, want: string | undefined][] = [
+    ['that is right', ({ issuer, claims }) => issuer.token(claims()), undefined],
+    ['of type JWT', ({ issuer, claims }) => issuer.token(claims(), { typ: 'JWT' }), undefined],
+    ['without a type', ({ issuer, claims }) => issuer.token(claims(), { typ: undefined }), undefined],
+    ['without kid', ({ issuer, claims }) => issuer.token(claims(), { kid: undefined }), undefined],
+    [
+      'for the front as a whole',
+      ({ issuer, claims }) => issuer.token(claims({ aud: [publicUrl] })),
+      undefined,
+    ],
+    [
+      'for an audience of the configuration',
+      ({ issuer, claims }) => issuer.token(claims({ aud: 'api://mcp' })),
+      undefined,
+    ],
+    ['that expired 29 s ago', ({ issuer, claims }) => issuer.token(claims({ exp: nowS - 29 })), undefined],
+    ['that begins in 29 s', ({ issuer, claims }) => issuer.token(claims({ nbf: nowS + 29 })), undefined],
+    ['that expired 31 s ago', ({ issuer, claims }) => issuer.token(claims({ exp: nowS - 31 })), expired],
+    ['that begins in 31 s', ({ issuer, claims }) => issuer.token(claims({ nbf: nowS + 31 })), invalid],
+    ['without an end', ({ issuer, claims }) => issuer.token(claims({ exp: undefined })), invalid],
+    ['without a subject', ({ issuer, claims }) => issuer.token(claims({ sub: undefined })), invalid],
+    [
+      'for another resource',
+      ({ issuer, claims }) => issuer.token(claims({ aud: 'https://other.example.com/mcp' })),
+      elsewhere,
+    ],
+    [
+      'for a name that begins like ours',
+      ({ issuer, claims }) => issuer.token(claims({ aud: `${publicUrl}.evil.example/mcp` })),
+      elsewhere,
+    ],
+    [
+      'for another endpoint',
+      ({ issuer, claims }) => issuer.token(claims({ aud: `${publicUrl}/p/ops/mcp` })),
+      elsewhere,
+    ],
+    ['without an audience', ({ issuer, claims }) => issuer.token(claims({ aud: undefined })), elsewhere],
+    [
+      'of another issuer',
+      ({ issuer, claims }) => issuer.token(claims({ iss: `${issuer.issuer}/` })),
+      invalid,
+    ],
+    ['that is not signed', ({ issuer, claims }) => issuer.unsigned(claims()), invalid],
+    ['that is signed by the public key', ({ issuer, claims }) => issuer.signedByPublicKey(claims()), invalid],
+    [
+      'whose signature is another one',
+      ({ issuer, claims }) =>
+        `${issuer.token(claims()).replace(/.{86}$/, '')}${issuer.token(claims({ sub: 'eve' })).slice(-86)}`,
+      invalid,
+    ],
+    ['with crit', ({ issuer, claims }) => issuer.token(claims(), { crit: ['b64'], b64: true }), invalid],
+    [
+      'that is an ID token by its nonce',
+      ({ issuer, claims }) => issuer.token(claims({ nonce: 'n' }), { typ: 'JWT' }),
+      invalid,
+    ],
+    [
+      'that is an ID token of Cognito',
+      ({ issuer, claims }) => issuer.token(claims({ token_use: 'id' }), { typ: 'JWT' }),
+      invalid,
+    ],
+    [
+      'of Keycloak with a nonce',
+      ({ issuer, claims }) => issuer.token(claims({ nonce: 'n', typ: 'Bearer' }), { typ: 'JWT' }),
+      undefined,
+    ],
+    ['that is for a logout', ({ issuer, claims }) => issuer.token(claims(), { typ: 'logout+jwt' }), invalid],
+    ['of 9 KiB', ({ issuer, claims }) => issuer.token(claims({ pad: 'x'.repeat(6900) })), invalid],
+    ['that is none', () => 'opaque', invalid],
+  ]
+  for (const [title, make, want] of cases)
+    test(`${title}: ${want ?? 'is accepted'}`, async (t) => {
+      const all = await setup(t)
+      const outcome = await all.outcomeOf(make(all))
+      assert.equal(outcome, want ?? `${all.issuer.issuer}#ann`)
+    })
+
+  test('is refused by its issuer, its algorithm and its length before anything is asked', async (t) => {
+    const { issuer, outcomeOf, claims } = await setup(t)
+    const tokens = [
+      issuer.token(claims({ iss: 'https://evil.example' })),
+      issuer.unsigned(claims()),
+      issuer.token(claims({ pad: 'x'.repeat(9000) })),
+      'opaque',
+    ]
+    for (const token of tokens) assert.equal(await outcomeOf(token), invalid)
+    assert.deepEqual(issuer.asked, [])
+  })
+
+  test('is known until it expires, whatever becomes of its issuer', async (t) => {
+    const { issuer, outcomeOf, claims, pass } = await setup(t)
+    const token = issuer.token(claims())
+    await outcomeOf(token)
+    issuer.isDown = true
+    issuer.rotate('two')
+    pass(3_629_000)
+    assert.match(await outcomeOf(token), /#ann$/)
+    pass(1000)
+    assert.match(await outcomeOf(token), /cannot be had/)
+  })
+
+  test('counts at the endpoint that it is for, under each of its paths', async (t) => {
+    const { issuer, outcomeOf, claims } = await setup(t)
+    const token = issuer.token(claims({ aud: `${publicUrl}/p/a-b/mcp` }))
+    const paths = ['/p/a-b/mcp', '/p/a%2Db/sse', '/p/a-b/message/', '/p/a/mcp', '/mcp', '/api/status', '/']
+    const outcomes = await Promise.all(paths.map((path) => outcomeOf(token, path)))
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome === elsewhere),
+      [false, false, false, true, true, true, true],
+    )
+  })
+})
+
+describe('the keys of an issuer', () => {
+  test('are asked for once for many new tokens, and again after ten minutes', async (t) => {
+    const { issuer, outcomeOf, claims, pass } = await setup(t)
+    const token = (sub: string): string => issuer.token(claims({ sub }))
+    await Promise.all(['a', 'b', 'c'].map((sub) => outcomeOf(token(sub))))
+    pass(599_000)
+    await outcomeOf(token('d'))
+    assert.equal(issuer.keyRequests, 1)
+    pass(1000)
+    await outcomeOf(token('e'))
+    assert.equal(issuer.keyRequests, 2)
+  })
+
+  test('are asked for again for an unknown one, once in 30 s for all of them', async (t) => {
+    const { issuer, outcomeOf, claims, pass } = await setup(t)
+    await outcomeOf(issuer.token(claims()))
+    pass(30_000)
+    const token = issuer.token(claims())
+    const tokens = Array.from({ length: 10_000 }, (_, at) =>
+      token.replace(/^[^.]+/, part({ alg: 'ES256', kid: `k${at}` })),
+    )
+    for (let at = 0; at < tokens.length; at += 200)
+      await Promise.all(tokens.slice(at, at + 200).map((token) => outcomeOf(token)))
+    assert.equal(issuer.keyRequests, 2)
+  })
+
+  test('that are new count at once, and tokens of removed ones no more', async (t) => {
+    const { issuer, outcomeOf, claims, pass } = await setup(t)
+    const [known, unseen] = [issuer.token(claims()), issuer.token(claims({ sub: 'late' }))]
+    await outcomeOf(known)
+    issuer.rotate('two')
+    pass(30_000)
+    assert.match(await outcomeOf(issuer.token(claims({ sub: 'new' }))), /#new$/)
+    assert.equal(await outcomeOf(unseen), invalid)
+    assert.match(await outcomeOf(known), /#ann$/)
+  })
+
+  test('that cannot be had are no fault of a token, and are not asked for at every request', async (t) => {
+    const { issuer, verdictOf, claims, pass } = await setup(t)
+    issuer.isDown = true
+    const token = issuer.token(claims())
+    const verdicts = [await verdictOf(token), await verdictOf(issuer.token(claims({ sub: 'b' })))]
+    assert.deepEqual(
+      verdicts.map((verdict) => 'status' in verdict && verdict.status),
+      [503, 503],
+    )
+    assert.equal(issuer.asked.length, 1)
+    issuer.isDown = false
+    pass(5000)
+    assert('principal' in (await verdictOf(token)))
+  })
+
+  test('that come late hold no other token, and at most 256 wait', async (t) => {
+    const { issuer, auth, outcomeOf, claims, pass } = await setup(t)
+    const known = issuer.token(claims({ sub: 'known' }))
+    await outcomeOf(known)
+    pass(600_000)
+    const answer = issuer.hold()
+    const waiting = Array.from({ length: 256 }, async (_, sub) =>
+      auth.senderOf(issuer.token(claims({ sub: String(sub) })), String(sub), '/mcp'),
+    )
+    const oneMore = await auth.senderOf(issuer.token(claims()), 'one more', '/mcp')
+    assert(!('principal' in oneMore) && oneMore.status === 503)
+    assert.match(await outcomeOf(known), /#known$/)
+    answer()
+    const found = await Promise.all(waiting)
+    assert(found.every((verdict) => 'principal' in verdict))
+  })
+})
+
+describe('introspection', () => {
+  const introspection = { url: 'https://a.example/ask', clientId: 'a b', clientSecret: 'c' }
+  const asked = {
+    issuer: 'https://a.example',
+    audience: [],
+    algorithms: [],
+    jwksUri: undefined,
+    introspection,
+  }
+  const answers: [title: string, status: number, text: string, want: string][] = [
+    ['an active token', 200, '{"active":true,"iss":"https://a.example"}', 'active'],
+    ['a token of another issuer', 200, '{"active":true,"iss":"https://b.example"}', 'none'],
+    ['a word that is not true', 200, '{"active":"true"}', 'none'],
+    ['a client that it does not know', 401, '{}', 'it refuses the client id of the front (HTTP 401)'],
+    ['no JSON', 200, '<html>', 'no JSON object'],
+    ['an outage', 502, '{"active":true}', 'it answered with HTTP 502'],
+  ]
+  for (const [title, status, text, want] of answers)
+    test(`of ${title}: ${want}`, async () => {
+      const outcome = await introspect('t', asked, answering(status, text)).then(
+        (claims) => (claims === undefined ? 'none' : 'active'),
+        (error: unknown) => String(error),
+      )
+      assert(outcome.includes(want), outcome)
+    })
+
+  test('says what an opaque token is, for a minute', async (t) => {
+    const { issuer, outcomeOf, claims, pass } = await setup(t, { introspects: true })
+    issuer.active.set('opaque', claims())
+    assert.match(await outcomeOf('opaque'), /#ann$/)
+    issuer.active.delete('opaque')
+    pass(59_999)
+    assert.match(await outcomeOf('opaque'), /#ann$/)
+    pass(1)
+    assert.equal(await outcomeOf('opaque'), invalid)
+  })
+
+  test('asks once a minute about a token that is not active', async (t) => {
+    const { issuer, outcomeOf } = await setup(t, { introspects: true })
+    for (const _ of [1, 2, 3]) assert.equal(await outcomeOf('stolen'), invalid)
+    assert.deepEqual(issuer.asked, ['/introspect'])
+  })
+
+  test('checks audience, subject and end too, and 503 is the answer while nobody answers', async (t) => {
+    const { issuer, outcomeOf, verdictOf, claims } = await setup(t, { introspects: true })
+    issuer.active.set('other', claims({ aud: 'https://other.example.com' }))
+    issuer.active.set('nobody', claims({ sub: undefined }))
+    issuer.active.set('old', claims({ exp: nowS - 31 }))
+    assert.deepEqual(await Promise.all(['other', 'nobody', 'old'].map((token) => outcomeOf(token))), [
+      elsewhere,
+      invalid,
+      expired,
+    ])
+    issuer.isDown = true
+    const verdict = await verdictOf('new')
+    assert('status' in verdict && verdict.status === 503)
+  })
+})
+
+function answering(status: number, text: string): LoginHttp {
+  return (_url, { headers = {} } = {}) => {
+    assert.equal(headers['Authorization'], `Basic ${Buffer.from('a+b:c').toString('base64')}`)
+    return Promise.resolve({ status, text, all: () => [] })
+  }
+}
+
+describe('rules', () => {
+  const rules = [
+    rule('mcp:read', ['read']),
+    rule('mcp:ops', ['ops', 'read']),
+    rule('mcp:all'),
+    { scope: undefined, claim: 'groups', value: 'admins', profiles: ['ops'] },
+  ]
+  const cases: [string, object, readonly string[] | undefined][] = [
+    ['none of them', {}, []],
+    ['one scope', { scope: 'openid mcp:read' }, ['read']],
+    ['two scopes', { scp: ['mcp:read', 'mcp:ops'] }, ['ops', 'read']],
+    ['a scope for everything', { scope: 'mcp:read mcp:all' }, undefined],
+    ['a group', { groups: ['users', 'admins'] }, ['ops']],
+    ['another group', { groups: 'admins2' }, []],
+  ]
+  for (const [title, more, want] of cases)
+    test(`lead a token with ${title} to ${want === undefined ? 'everything' : `[${want.join(', ')}]`}`, async (t) => {
+      const { issuer, verdictOf, claims } = await setup(t, { rules })
+      const verdict = await verdictOf(issuer.token(claims(more)))
+      assert('principal' in verdict)
+      assert.deepEqual(verdict.profiles, want)
+    })
+
+  test('say which scopes to ask for, as the issuer wants them written', async (t) => {
+    const { auth } = await setup(t, { rules, scopes: ['api://mcp/mcp:read'] })
+    const sender = { principal: 'x', scopes: ['mcp:read', 'openid'] }
+    assert.deepEqual(auth.scopesToOpen('/p/ops/mcp', sender), ['api://mcp/mcp:read', 'mcp:ops'])
+    assert.deepEqual(auth.scopesToOpen('/mcp', sender), ['api://mcp/mcp:read', 'mcp:all'])
+    assert.match(auth.challenge('/p/read/sse', {}), /scope="api:\/\/mcp\/mcp:read mcp:ops"$/)
+  })
+
+  test('that change change the credentials of those whom they concern', async (t) => {
+    const { issuer, auth, options, verdictOf, claims } = await setup(t, { rules })
+    for (const [sub, scope] of [
+      ['ann', 'mcp:read'],
+      ['bob', 'mcp:ops'],
+    ])
+      await verdictOf(issuer.token(claims({ sub, scope })))
+    const fewer = new FrontAuth(
+      { ...options, auth: { ...options.auth, rules: [rule('mcp:read', ['read'])] } },
+      auth,
+    )
+    const isSame = ['ann', 'bob', 'eve'].map((sub) => {
+      const principal = principalOf(issuer.issuer, sub)
+      return auth.credentialOf(principal) === fewer.credentialOf(principal)
+    })
+    assert.deepEqual(isSame, [true, false, true])
+    const without = new FrontAuth({ ...options, auth: { ...options.auth, issuers: [] } }, fewer)
+    assert.equal(without.credentialOf(principalOf(issuer.issuer, 'ann')), undefined)
+  })
+})
+
+describe('the metadata of the resource', () => {
+  const rules = new AccessRules({ rules: [rule('r', ['read']), rule('all')], scopes: [] })
+  const resources = new Resources(publicUrl, ['https://a.example'], rules)
+  const cases: [string, string | undefined, readonly string[]][] = [
+    ['', publicUrl, ['r', 'all']],
+    ['/mcp', `${publicUrl}/mcp`, ['all']],
+    ['/p/read/mcp', `${publicUrl}/p/read/mcp`, ['r']],
+    ['/p/unknown/mcp', `${publicUrl}/p/unknown/mcp`, ['all']],
+    ['/api/x/mcp', `${publicUrl}/api/x/mcp`, ['all']],
+    ['/servers/x/mcp', `${publicUrl}/servers/x/mcp`, ['all']],
+    ['/other', undefined, []],
+    ['x/mcp', undefined, []],
+  ]
+  for (const [path, resource, scopes] of cases)
+    test(`at ${path === '' ? 'the root' : path} is ${resource ?? 'none'}`, () => {
+      const text = resources.metadata(`/.well-known/oauth-protected-resource${path}`)
+      const servers = { authorization_servers: ['https://a.example'], bearer_methods_supported: ['header'] }
+      assert.deepEqual(
+        text && JSON.parse(text),
+        resource && { resource, scopes_supported: scopes, ...servers },
+      )
+    })
+})
+
+test('a JWT has three parts, of which two are objects', () => {
+  const [object, list] = [part('{"a":1}'), part('[]')]
+  for (const token of [
+    `${object}.${object}`,
+    `${list}.${object}.x`,
+    `${object}.${list}.x`,
+    `${object}.!.x`,
+    `${object}.e30.x.y`,
+  ])
+    assert.equal(readJwt(token), undefined, token)
+  assert.deepEqual(readJwt(`${object}.${object}.`), { header: { a: 1 }, claims: { a: 1 } })
+})
+
+describe('a principal', () => {
+  const issuer = 'https://a.example'
+  const cases: [string, string | RegExp][] = [
+    ['auth0|123', 'https://a.example#auth0|123'],
+    ['a b\n%c', 'https://a.example#a%20b%0A%25c'],
+    ['ä', 'https://a.example#%C3%A4'],
+    ['x'.repeat(160), `https://a.example#${'x'.repeat(160)}`],
+    ['x'.repeat(161), /^https:\/\/a\.example#x{80}%%[\w-]{43}$/],
+  ]
+  for (const [subject, want] of cases)
+    test(`of the subject ${JSON.stringify(subject).slice(0, 20)} is one word`, () => {
+      const principal = principalOf(issuer, subject)
+      if (typeof want === 'string') assert.equal(principal, want)
+      else assert.match(principal, want)
+    })
+})

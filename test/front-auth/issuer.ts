@@ -1,0 +1,125 @@
+// An authorization server as a resource server sees it: metadata, keys, introspection, and tokens of any shape.
+
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { type KeyObject, createHmac, generateKeyPairSync, sign } from 'node:crypto'
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+interface Key {
+  readonly kid: string
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+}
+
+export const part = (value: object | string): string =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+
+export class Issuer {
+  /** The paths that were asked for. */
+  readonly asked: string[] = []
+  readonly active: Map<string, object> = new Map()
+  /** Answers 500 to everything. */
+  isDown = false
+  #held: Promise<void> | undefined
+  #keys: Key[] = []
+  readonly #server = createServer((request, response) => void this.#answer(request, response))
+  #origin = ''
+
+  async listen(scope: { after(run: () => void): void }): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+    const address = this.#server.address()
+    assert(typeof address === 'object' && address !== null)
+    this.#origin = `http://127.0.0.1:${address.port}`
+    scope.after(() => {
+      this.#server.close()
+      this.#server.closeAllConnections()
+    })
+    this.rotate('one')
+    return this
+  }
+
+  /** Answers nothing until the result is called. */
+  hold(): () => void {
+    let release: (() => void) | undefined
+    this.#held = new Promise((resolve) => (release = resolve))
+    return () => release?.()
+  }
+
+  get issuer(): string {
+    return `${this.#origin}/team`
+  }
+
+  /** The only key from now on. */
+  rotate(kid: string): void {
+    this.#keys = [{ kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) }]
+  }
+
+  /** A token with these claims and members of its header; undefined takes one away. */
+  token(claims: object, header: object = {}): string {
+    const [key] = this.#keys
+    assert(key !== undefined)
+    const input = this.#input({ alg: 'ES256', kid: key.kid, typ: 'at+jwt', ...header }, claims)
+    const signature = sign('sha256', Buffer.from(input), { key: key.privateKey, dsaEncoding: 'ieee-p1363' })
+    return `${input}.${signature.toString('base64url')}`
+  }
+
+  /** A token that is not signed. */
+  unsigned(claims: object): string {
+    return `${this.#input({ alg: 'none' }, claims)}.`
+  }
+
+  /** A token that is signed with the text of the public key, as a secret that both sides have. */
+  signedByPublicKey(claims: object): string {
+    const [key] = this.#keys
+    assert(key !== undefined)
+    const input = this.#input({ alg: 'HS256', kid: key.kid }, claims)
+    const secret = key.publicKey.export({ type: 'spki', format: 'pem' })
+    return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`
+  }
+
+  /** How often the keys were asked for. */
+  get keyRequests(): number {
+    return this.asked.filter((path) => path === '/keys').length
+  }
+
+  #input(header: object, claims: object): string {
+    return `${part(header)}.${part({ iss: this.issuer, ...claims })}`
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? ''
+    this.asked.push(path)
+    const body = await text(request)
+    await this.#held
+    const [status, value] = this.isDown ? [500, {}] : this.#valueAt(path, request, body)
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+  }
+
+  #valueAt(path: string, { headers }: IncomingMessage, body: string): [number, object] {
+    switch (path) {
+      case '/.well-known/oauth-authorization-server/team':
+        return [200, { issuer: this.issuer, jwks_uri: `${this.#origin}/keys` }]
+      case '/keys':
+        return [
+          200,
+          {
+            keys: this.#keys.map(({ kid, publicKey }) => ({
+              kid,
+              use: 'sig',
+              ...publicKey.export({ format: 'jwk' }),
+            })),
+          },
+        ]
+      case '/introspect': {
+        const isUs = headers.authorization === `Basic ${Buffer.from('front:s%25cret').toString('base64')}`
+        const claims = this.active.get(new URLSearchParams(body).get('token') ?? '')
+        return isUs
+          ? [200, claims === undefined ? { active: false } : { active: true, ...claims }]
+          : [401, {}]
+      }
+      default:
+        return [404, {}]
+    }
+  }
+}

@@ -1,0 +1,292 @@
+// Clients that log in: what the front says to them, and what a token of one opens to another.
+
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import { resolveConfig } from '../../src/config/config.js'
+import type { Configuration } from '../../src/config/configuration.js'
+import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
+import type { LogRecord } from '../../src/index.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import type { Runtime, Timer } from '../../src/runtime/runtime.js'
+import { Issuer } from '../front-auth/issuer.js'
+import { claim } from '../integration/support/asking.js'
+import { itServer, root } from '../integration/support/programs.js'
+import { until } from '../integration/support/waiting.js'
+import { EventReader, type Sent, message, open, send } from '../transports/support/http.js'
+
+type Scope = Parameters<Issuer['listen']>[0] & { after(run: () => Promise<void>): void }
+type Fields = Readonly<Record<string, string>>
+
+const publicUrl = 'https://mcp.example.com/gate'
+
+const rules = [
+  { scope: 'mcp:read', profiles: ['read'] },
+  { scope: 'mcp:ops', profiles: ['ops'] },
+  { scope: 'mcp:all' },
+]
+
+/** Hours can pass in it: timers of more than a minute that are due then fire. */
+class Clock {
+  readonly runtime: Runtime
+  readonly #timers = new Map<Timer, { readonly dueMs: number; readonly fire: () => void }>()
+  #aheadMs = 0
+
+  constructor() {
+    const real = realRuntime()
+    const wallNow = (): number => real.wallNow() + this.#aheadMs
+    const setTimer: Runtime['setTimer'] = (delayMs, fire) => {
+      const timer = real.setTimer(delayMs, fire)
+      if (delayMs > 60_000) this.#timers.set(timer, { dueMs: wallNow() + delayMs, fire })
+      return {
+        cancel: () => {
+          this.#timers.delete(timer)
+          timer.cancel()
+        },
+      }
+    }
+    this.runtime = { ...real, wallNow, setTimer }
+  }
+
+  pass(ms: number): void {
+    this.#aheadMs += ms
+    for (const [timer, { dueMs, fire }] of Array.from(this.#timers)) {
+      if (dueMs > this.runtime.wallNow() || !this.#timers.delete(timer)) continue
+      timer.cancel()
+      fire()
+    }
+  }
+}
+
+class Served {
+  readonly issuer: Issuer
+  readonly gateway: Gateway
+  readonly clock: Clock
+  readonly log: readonly LogRecord[]
+
+  constructor(issuer: Issuer, gateway: Gateway, clock: Clock, log: readonly LogRecord[]) {
+    this.issuer = issuer
+    this.gateway = gateway
+    this.clock = clock
+    this.log = log
+  }
+
+  static async open(scope: Scope, auth: object = { rules }): Promise<Served> {
+    const issuer = await new Issuer().listen(scope)
+    const clock = new Clock()
+    const log: LogRecord[] = []
+    const options = { runtime: clock.runtime, log: (record: LogRecord) => void log.push(record) }
+    const gateway = await openGateway(configOf(issuer, auth), options)
+    scope.after(() => gateway.close(0))
+    return new Served(issuer, gateway, clock, log)
+  }
+
+  bearer(sub: string, scope: string, more: object = {}): Fields {
+    const exp = Math.floor(this.clock.runtime.wallNow() / 1000) + 3600
+    return { authorization: `Bearer ${this.issuer.token({ sub, scope, exp, aud: publicUrl, ...more })}` }
+  }
+
+  async status(sent: Sent): Promise<number> {
+    return (await send(this.gateway.port, { body: message('ping', 1), ...sent })).status
+  }
+
+  /** The fields of a session with this token. */
+  async session(token: Fields, path = '/mcp'): Promise<Fields> {
+    const body = message('initialize', 0, { protocolVersion: '2025-11-25' })
+    const { headers, status } = await send(this.gateway.port, { path, body, headers: token })
+    assert.equal(status, 200)
+    return { ...token, 'mcp-session-id': String(headers['mcp-session-id']) }
+  }
+
+  async stream(sent: Sent): Promise<EventReader> {
+    return new EventReader(await open(this.gateway.port, sent))
+  }
+}
+
+function configOf({ issuer }: Issuer, auth: object): Configuration {
+  const value = {
+    mcpServers: { a: itServer({ IT_NAME: 'a' }) },
+    profiles: { read: { tools: { allow: ['a__echo'] } }, ops: {} },
+    server: { port: 0, publicUrl, auth: { issuers: [{ issuer }], ...auth } },
+  }
+  return resolveConfig(value, { source: 'test', folder: root, env: process.env })
+}
+
+const known = (path: string): string =>
+  `https://mcp.example.com/.well-known/oauth-protected-resource/gate${path}`
+
+describe('a client that logs in', () => {
+  const cases: [title: string, sent: (s: Served) => Sent, status: number, challenge: string | undefined][] = [
+    ['without a token', () => ({}), 401, `Bearer resource_metadata="${known('/mcp')}", scope="mcp:all"`],
+    [
+      'without a token at a profile',
+      () => ({ path: '/p/read/mcp' }),
+      401,
+      `Bearer resource_metadata="${known('/p/read/mcp')}", scope="mcp:read"`,
+    ],
+    [
+      'with a token that has expired',
+      (s) => ({ headers: s.bearer('ann', 'mcp:all', { exp: 1 }) }),
+      401,
+      `Bearer error="invalid_token", error_description="the token has expired", resource_metadata="${known('/mcp')}", scope="mcp:all"`,
+    ],
+    [
+      'with a token for another resource',
+      (s) => ({ headers: s.bearer('ann', 'mcp:all', { aud: 'https://other.example' }) }),
+      401,
+      `Bearer error="invalid_token", error_description="the token is for somebody else", resource_metadata="${known('/mcp')}", scope="mcp:all"`,
+    ],
+    [
+      'whose scope is for another profile',
+      (s) => ({ path: '/p/ops/mcp', headers: s.bearer('ann', 'openid mcp:read') }),
+      403,
+      `Bearer error="insufficient_scope", resource_metadata="${known('/p/ops/mcp')}", scope="mcp:read mcp:ops"`,
+    ],
+    [
+      'with the scope of the profile',
+      (s) => ({ path: '/p/ops/mcp', headers: s.bearer('ann', 'mcp:ops') }),
+      200,
+      undefined,
+    ],
+    ['with the scope for everything', (s) => ({ headers: s.bearer('ann', 'mcp:all') }), 200, undefined],
+    ['with a token in the address', () => ({ path: '/mcp?a=b&access_token=x' }), 400, undefined],
+    [
+      'at a page of everything',
+      (s) => ({ path: '/api/status', method: 'GET', headers: s.bearer('ann', 'mcp:all') }),
+      200,
+      undefined,
+    ],
+  ]
+  for (const [title, sent, status, challenge] of cases)
+    test(`${title} gets ${status}`, async (t) => {
+      const served = await Served.open(t)
+      const answer = await send(served.gateway.port, { body: message('ping', 1), ...sent(served) })
+      assert.equal(answer.status, status, answer.body)
+      assert.equal(answer.headers['www-authenticate'], challenge)
+    })
+
+  test('gets 503 while the keys of its issuer cannot be had', async (t) => {
+    const served = await Served.open(t)
+    served.issuer.isDown = true
+    const { status, headers } = await send(served.gateway.port, {
+      body: message('ping', 1),
+      headers: served.bearer('ann', 'mcp:all'),
+    })
+    assert.deepEqual([status, headers['retry-after'], headers['www-authenticate']], [503, '5', undefined])
+  })
+
+  test('finds the authorization server without a token, from any page', async (t) => {
+    const { gateway, issuer } = await Served.open(t)
+    for (const path of ['', '/mcp', '/gate/mcp', '/p/read/mcp', '/gate/p/read/mcp']) {
+      const { status, headers, body } = await send(gateway.port, {
+        path: `/.well-known/oauth-protected-resource${path}`,
+        method: 'GET',
+        headers: { origin: 'https://page.example' },
+      })
+      assert.equal(status, 200)
+      assert.equal(headers['access-control-allow-origin'], 'https://page.example')
+      const { resource, authorization_servers: servers } = Object(JSON.parse(body))
+      assert.deepEqual([resource, servers], [publicUrl + path.replace('/gate', ''), [issuer.issuer]])
+    }
+  })
+
+  test('waits for its keys with a large body, and holds nobody', async (t) => {
+    const served = await Served.open(t)
+    const bob = served.bearer('bob', 'mcp:all')
+    assert.equal(await served.status({ headers: bob }), 200)
+    const other = await Served.open(t)
+    const answer = other.issuer.hold()
+    const pad = { pad: 'x'.repeat(1_000_000) }
+    const waiting = other.status({ headers: other.bearer('ann', 'mcp:all'), body: message('ping', 1, pad) })
+    await until(() => other.issuer.asked.length > 0)
+    assert.equal(await served.status({ headers: bob }), 200)
+    assert.equal(await other.status({ path: '/health', method: 'GET' }), 200)
+    answer()
+    assert.equal(await waiting, 200)
+  })
+})
+
+describe('a session', () => {
+  test('is found with the tokens of its principal only, at its endpoint only', async (t) => {
+    const served = await Served.open(t)
+    const all = 'mcp:read mcp:ops mcp:all'
+    const ann = await served.session(served.bearer('ann', all))
+    const renewed = { ...ann, ...served.bearer('ann', all, { jti: '2' }) }
+    const bob = { ...ann, ...served.bearer('bob', all) }
+    const methods = [{ method: 'POST' }, { method: 'GET' }, { method: 'DELETE' }]
+    for (const method of methods) {
+      for (const path of ['/mcp', '/api/default/mcp', '/servers/a/mcp'])
+        assert.equal(await served.status({ ...method, path, headers: bob }), 404, `${method.method} ${path}`)
+      const elsewhere = {
+        ...method,
+        path: '/p/ops/mcp',
+        headers: { ...renewed, ...served.bearer('ann', 'mcp:ops') },
+      }
+      assert.equal(await served.status(elsewhere), 404)
+    }
+    assert.equal(await served.status({ headers: renewed }), 200)
+  })
+
+  test('of the older pair too, whose stream carries nothing of another principal', async (t) => {
+    const served = await Served.open(t)
+    const [ann, bob] = [served.bearer('ann', 'mcp:all'), served.bearer('bob', 'mcp:all')]
+    const streams = await Promise.all(
+      [ann, bob].map((headers) => served.stream({ path: '/sse', method: 'GET', headers })),
+    )
+    const [path = '', own = ''] = await Promise.all(
+      streams.map(async (stream) => (await stream.next())?.data ?? ''),
+    )
+    assert.equal(await served.status({ path, headers: bob }), 404)
+    assert.equal(await served.status({ path: own, headers: bob, body: message('ping', 'of bob') }), 202)
+    assert.equal(await served.status({ path, headers: ann, body: message('ping', 'of ann') }), 202)
+    assert.match((await streams[0]?.next())?.data ?? '', /of ann/)
+    assert.match((await streams[1]?.next())?.data ?? '', /of bob/)
+    for (const stream of streams) stream.cut()
+  })
+
+  test('outlives its token, and its streams do not', async (t) => {
+    const served = await Served.open(t)
+    const token = served.bearer('ann', 'mcp:all')
+    const session = await served.session(token)
+    const listening = {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'subscriptions/listen',
+    }
+    const body = message('subscriptions/listen', 'l', {
+      notifications: { toolsListChanged: true },
+      _meta: claim({}),
+    })
+    const streams = await Promise.all([
+      served.stream({ method: 'GET', headers: session }),
+      served.stream({ path: '/sse', method: 'GET', headers: token }),
+      served.stream({ headers: { ...token, ...listening }, body }),
+    ])
+    for (const { response } of streams) assert.equal(response.statusCode, 200)
+    await until(() => streams.every(({ all }) => all.length > 0))
+    const ends = streams.map(({ response }) => once(response, 'end'))
+    served.clock.pass(3_631_000)
+    await Promise.all(ends)
+    assert.equal(await served.status({ headers: session }), 401)
+    assert.equal(await served.status({ headers: { ...session, ...served.bearer('ann', 'mcp:all') } }), 200)
+  })
+
+  test('ends when a reload takes away what its principal may use; others stay', async (t) => {
+    const served = await Served.open(t)
+    const ann = await served.session(served.bearer('ann', 'mcp:ops'), '/p/ops/mcp')
+    const bob = await served.session(served.bearer('bob', 'mcp:all'))
+    const [annStream, bobStream] = await Promise.all([
+      served.stream({ method: 'GET', path: '/p/ops/mcp', headers: ann }),
+      served.stream({ method: 'GET', headers: bob }),
+    ])
+    const ended = once(annStream.response, 'end')
+    await served.gateway.reload(configOf(served.issuer, { rules: [{ scope: 'mcp:all' }] }))
+    await ended
+    assert.equal(await served.status({ path: '/p/ops/mcp', headers: ann }), 403)
+    assert.equal(await served.status({ headers: bob }), 200)
+    const bobEnded = once(bobStream.response, 'end')
+    const other = await new Issuer().listen(t)
+    await served.gateway.reload(configOf(other, { rules }))
+    await bobEnded
+    assert.equal(await served.status({ headers: bob }), 401)
+  })
+})
