@@ -110,7 +110,8 @@ refuse, and a server of that name is replaced only with --force.`,
     group: 'SET UP',
     details: `Opens the login of the server's authorization server in a browser, and keeps the tokens below
 ~/.mcps-proxy/auth, where every client and gateway of this user finds them. They are renewed by
-themselves. On a machine without a browser, --no-browser prints the address for another one.`,
+themselves. On a machine without a browser, --no-browser prints the address for another one, and
+--device a code, which you enter on any device, where the authorization server has such logins.`,
     examples: ['mcps-proxy login linear', 'mcps-proxy login https://mcp.example.com/mcp --no-browser'],
   },
   {

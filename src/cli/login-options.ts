@@ -12,6 +12,8 @@ export interface LoginCommand {
   readonly scope: string | undefined
   /** Whether a browser of this machine is opened. */
   readonly opensBrowser: boolean
+  /** Whether a code is shown that the person enters on another device. */
+  readonly isByDevice: boolean
   readonly config: string | undefined
   readonly schema: string
   readonly json: boolean
@@ -29,8 +31,10 @@ export function loginOf({ command, words, rest, values }: CommandLine): LoginCom
   if (what !== 'logins' && server === undefined)
     return usage(`${what} needs the name or the address of a server`, example)
   if (what !== 'login')
-    for (const option of ['scope', 'no-browser'])
+    for (const option of ['scope', 'no-browser', 'device'])
       if (values.has(option)) return usage(`--${option} works only with login`)
+  if (values.has('device') && values.has('no-browser'))
+    return usage('--device needs no browser of this machine, so --no-browser is not for it', example)
   if (what !== 'logins' && values.has('json')) return usage('--json works only with logins')
   return {
     kind: 'login',
@@ -38,6 +42,7 @@ export function loginOf({ command, words, rest, values }: CommandLine): LoginCom
     server: server ?? '',
     scope: values.get('scope'),
     opensBrowser: !values.has('no-browser'),
+    isByDevice: values.has('device'),
     config: values.get('config'),
     schema: values.get('schema') ?? 'default',
     json: values.has('json'),

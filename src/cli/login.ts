@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline/promises'
 import { selectSchema } from '../config/config.js'
 import { homeOf, loginFolder } from '../config/file.js'
 import { openBrowser } from '../login/browser.js'
+import { type ShowCode, logInByDevice } from '../login/device-flow.js'
 import { LoginError } from '../login/login-error.js'
 import { type LoginPerson, logIn } from '../login/login-flow.js'
 import { loginHttp } from '../login/login-http.js'
@@ -69,21 +70,38 @@ async function targetOf({ server, config: path, schema }: LoginCommand): Promise
   if (found.unavailable !== undefined) throw new LoginError(`'${server}': ${found.unavailable}`)
   if (found.login === undefined)
     throw new UnknownServer(`'${server}' has other credentials in the configuration: its headers, or "auth"`)
+  const { unattended } = found.login
+  if (unattended !== undefined)
+    throw new UnknownServer(
+      `'${server}' needs no login: it gets its tokens by itself, by "auth.grant": "${unattended.kind}"`,
+    )
   return { name: server, url: found.url, settings: found.login }
 }
 
 async function enter(
-  { scope, opensBrowser }: LoginCommand,
+  { scope, opensBrowser, isByDevice }: LoginCommand,
   { name, url, settings }: Target,
   store: LoginStore,
   runtime: LoginRuntime,
 ): Promise<number> {
-  const login = await logIn({ ...settings, url, moreScopes: scope }, store, runtime, personFor(opensBrowser))
+  const target = { ...settings, url, moreScopes: scope }
+  const login =
+    isByDevice || settings?.isByDevice === true
+      ? await logInByDevice(target, store, runtime, showCode)
+      : await logIn(target, store, runtime, personFor(opensBrowser))
   await say(
     'stdout',
     `${escapeText(name)}: logged in at ${escapeText(new URL(login.issuer).host)}${until(login)}\n`,
   )
   return 0
+}
+
+async function showCode({ address, userCode, wholeAddress }: Parameters<ShowCode>[0]): Promise<void> {
+  const lines = [
+    `Open ${address} in any browser, and enter the code ${userCode}`,
+    ...(wholeAddress === undefined ? [] : [`Or open ${wholeAddress}`]),
+  ]
+  await say('stderr', lines.map((line) => `${escapeText(line)}\n`).join(''))
 }
 
 /** Without a browser the person opens the address elsewhere, and pastes where the browser was sent. */

@@ -147,6 +147,7 @@ export const options: readonly Option[] = [
   option('json', 'Print JSON, as servers wrote it', ['ask', 'status', 'login']),
   valued('scope', "'SCOPES'", 'With login: scopes to ask for beside those that the server wants', ['login']),
   option('no-browser', 'With login: open no browser, read the address that it was sent to', ['login']),
+  option('device', 'With login: show a code, which you enter on another device', ['login']),
   option('verbose', 'Log everything, as --log-level debug does', [...serving, 'replay']),
   valued('log-level', 'LEVEL', 'error, warn, info or debug', serving, { aliases: ['l'] }),
   option('silent', 'No banner, and nothing but errors on stderr', serving, { aliases: ['s'] }),

@@ -5,6 +5,7 @@ import type {
   HttpTls,
   LoginSettings,
   ServerCommon,
+  UnattendedGrant,
 } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
 import { loginFolder } from './file.js'
@@ -36,7 +37,7 @@ export function readHttp(
   const tls = readTls(section, expansion, base)
   const login = readLogin(section, { url, headers, own: auth }, expansion, base)
   const secrets = [
-    ...[login?.clientSecret ?? ''].filter((each) => !isPublicValue(each)),
+    ...secretsOfLogin(login),
     ...secretsOfHeaders(headers),
     ...secretsOfUrl(url),
     ...secretsOfUrl(proxy || ''),
@@ -127,15 +128,61 @@ function readLogin(
   return {
     folder: loginFolder(base.home),
     clientId: own?.clientId ?? other?.clientId,
-    clientSecret: secret === undefined ? undefined : expansion.text(secret),
+    clientSecret: secret && expansion.text(secret),
+    clientKey: own?.clientKey && expansion.text(own.clientKey),
+    clientKeyId: own?.clientKeyId,
     clientMetadataUrl: own?.clientMetadataUrl,
     scope: own?.scope ?? scopes,
     issuer: own?.issuer,
     metadataUrl: other?.authServerMetadataUrl,
     resource: own?.resource,
     callbackPort: own?.callbackPort ?? other?.callbackPort,
-    isAutomatic: own?.login !== 'manual',
+    isAutomatic: own?.login !== 'manual' && own?.grant !== 'device',
+    isByDevice: own?.grant === 'device',
+    unattended: own && readUnattended(section, own, expansion, base),
   }
+}
+
+/** The grant of a server that gets its tokens without a person. */
+function readUnattended(
+  section: Section,
+  auth: AuthValues,
+  expansion: Expansion,
+  base: PathBase,
+): UnattendedGrant | undefined {
+  const { grant: kind = 'code', assertion, assertionFile, identityProvider } = auth
+  if (kind === 'code' || kind === 'device') return undefined
+  const wants = (key: keyof AuthValues, hint: string): void =>
+    section.section('auth').problem(key, `is missing beside the grant ${kind}`, hint)
+  if (auth.clientId === undefined)
+    wants('clientId', 'must be the id of the client at the authorization server')
+  if (kind !== 'client_credentials') {
+    if (assertion === undefined && assertionFile === undefined)
+      wants('assertion', 'must be the token that is shown; or name a file with it in "assertionFile"')
+    if (assertion !== undefined && assertionFile !== undefined)
+      section.section('auth').problem('assertion', 'stands beside "assertionFile"', 'keep one of them')
+  } else if (auth.clientSecret === undefined && auth.clientKey === undefined)
+    wants('clientSecret', 'must be the secret of the client; or write its private key in "clientKey"')
+  if (kind === 'id_jag' && identityProvider === undefined)
+    wants('identityProvider', 'must be like { "issuer": "https://idp.example.com", "clientId": "…" }')
+  return {
+    kind,
+    assertion: assertion && expansion.text(assertion),
+    assertionFile: assertionFile === undefined ? undefined : absolute(expansion.text(assertionFile), base),
+    assertionType: auth.assertionType ?? (kind === 'id_jag' ? 'id_token' : 'jwt'),
+    identityProvider: identityProvider && {
+      ...identityProvider,
+      clientSecret: identityProvider.clientSecret && expansion.text(identityProvider.clientSecret),
+    },
+  }
+}
+
+/** The parts of a login that are never logged. */
+function secretsOfLogin(login: LoginSettings | undefined): string[] {
+  const { clientSecret, clientKey, unattended } = login ?? {}
+  const { assertion, identityProvider } = unattended ?? {}
+  const values = [clientSecret, clientKey, assertion, identityProvider?.clientSecret]
+  return values.flatMap((each) => (each === undefined || isPublicValue(each) ? [] : [each]))
 }
 
 function readTls(section: Section, expansion: Expansion, base: PathBase): HttpTls | undefined {

@@ -3,10 +3,12 @@
 import type {
   HttpAuth,
   HttpTls,
+  IdentityProvider,
   ServerCommon,
   ServerConfig,
   ServerProtocol,
   ToolFilter,
+  UnattendedGrant,
 } from '../upstream/contracts/server-config.js'
 import { latestStateless } from '../mcp/revisions.js'
 import { boolean, choice, delayMsMax, integer, list, map, oneOrMany, orFalse, text } from './kinds.js'
@@ -130,16 +132,32 @@ const tlsFields: FieldsOf<HttpTls> = {
   ),
 }
 
+/** How tokens are got: `code` and `device` need a person. */
+export type LoginGrant = 'code' | 'device' | UnattendedGrant['kind']
+
 /** The login to a remote server. */
 interface LoginValues {
   readonly clientId: string | undefined
   readonly clientSecret: string | undefined
+  readonly grant: LoginGrant | undefined
+  readonly clientKey: string | undefined
+  readonly clientKeyId: string | undefined
+  readonly assertion: string | undefined
+  readonly assertionFile: string | undefined
+  readonly assertionType: UnattendedGrant['assertionType'] | undefined
+  readonly identityProvider: IdentityProvider | undefined
   readonly clientMetadataUrl: string | undefined
   readonly scope: string | undefined
   readonly issuer: string | undefined
   readonly resource: string | false | undefined
   readonly callbackPort: number | undefined
   readonly login: 'auto' | 'manual' | undefined
+}
+
+const identityProviderFields: FieldsOf<IdentityProvider> = {
+  issuer: field(text(), '', 'The identity provider, as its metadata names it.'),
+  clientId: optional(text(), 'The client at the identity provider.'),
+  clientSecret: optional(text({ secret: true }), 'The secret of that client. ${VAR} is expanded.'),
 }
 
 /** How the proxy authenticates at a remote server. */
@@ -159,6 +177,28 @@ const authFields: FieldsOf<AuthValues> = {
   ),
   clientId: optional(text(), 'The client at the authorization server. Absent: the proxy registers itself.'),
   clientSecret: optional(text({ secret: true }), 'The secret of that client. ${VAR} is expanded.'),
+  grant: optional(
+    choice('code', 'device', 'client_credentials', 'jwt_bearer', 'token_exchange', 'id_jag'),
+    'How tokens are got. "code" is a login in the browser, "device" one by a code that is shown; the others need no person. Absent: code.',
+  ),
+  clientKey: optional(
+    text({ secret: true }),
+    'A private key (PEM) with which the client signs, in place of its secret. ${VAR} is expanded.',
+  ),
+  clientKeyId: optional(text(), 'The id of that key, where the authorization server knows several.'),
+  assertion: optional(
+    text({ secret: true }),
+    'The token that is shown for access tokens, of the grants jwt_bearer, token_exchange and id_jag. ${VAR} is expanded.',
+  ),
+  assertionFile: optional(text(), 'A file with that token, read whenever it is shown. ${VAR} is expanded.'),
+  assertionType: optional(
+    choice('jwt', 'access_token', 'id_token'),
+    'What that token is. Absent: id_token for id_jag, else jwt.',
+  ),
+  identityProvider: optional(
+    object(identityProviderFields, 'an object', { required: ['issuer'] }),
+    'The authorization server that turns the token into one for the authorization server, of the grant id_jag.',
+  ),
   clientMetadataUrl: optional(
     text({ pattern: '^https://[^/?#\\s]+/[^\\s#]+$', wanted: 'an https:// address with a path' }),
     'The address of the document about the client (CIMD), for authorization servers that read one.',

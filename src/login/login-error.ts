@@ -1,10 +1,23 @@
 /** Why there is no login, in words for a person; holds nothing secret. */
 export class LoginError extends Error {
-  /** Whether the authorization server does not take the refresh token any more, so that only a new login helps. */
-  readonly isOver: boolean
+  /** The refusal of the authorization server (RFC 6749, section 5.2); undefined where it gave none, and may give another answer later. */
+  readonly code: string | undefined
 
-  constructor(message: string, isOver = false) {
+  constructor(message: string, code?: string) {
     super(message)
-    this.isOver = isOver
+    this.code = code
+  }
+
+  /** Whether the authorization server does not take the refresh token any more, so that only a new login helps. */
+  get isOver(): boolean {
+    return this.code === 'invalid_grant'
+  }
+
+  /** Whether the same request would be refused again. */
+  get isRefusal(): boolean {
+    return this.code !== undefined && !passing.has(this.code)
   }
 }
+
+/** Codes of a server that may answer later (RFC 6749, section 4.1.2.1). */
+const passing: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable'])

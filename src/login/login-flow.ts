@@ -9,7 +9,8 @@ import { LoginError } from './login-error.js'
 import { type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
 import { type LoginPlace, findLogin, textsIn } from './metadata.js'
-import { type LoginClient, TokenRequests } from './token-requests.js'
+import type { LoginClient } from './client-auth.js'
+import { TokenRequests } from './token-requests.js'
 
 /** The server that wants a login. */
 export interface LoginTarget extends Partial<Omit<LoginSettings, 'folder' | 'isAutomatic'>> {
@@ -98,7 +99,7 @@ async function authorize(of: Authorization): Promise<Given> {
   const { target, challenge, place, client, requests, server, person, runtime } = of
   const { verifier, challenge: codeChallenge, state } = await requests.secrets()
   const { redirectUri } = server
-  const resource = target.resource === false ? undefined : (target.resource ?? place.resource)
+  const resource = resourceOf(target, place)
   const scope = scopeOf(target, challenge, place)
   const address = new URL(place.server.authorization_endpoint ?? '')
   const parameters = {
@@ -129,7 +130,11 @@ async function authorize(of: Authorization): Promise<Given> {
 }
 
 /** The scopes of the challenge, else all that the resource offers; `offline_access` where that gives a token to refresh with. */
-function scopeOf(target: LoginTarget, challenge: BearerChallenge | undefined, place: LoginPlace): string {
+export function scopeOf(
+  target: LoginTarget,
+  challenge: BearerChallenge | undefined,
+  place: LoginPlace,
+): string {
   const wanted = target.scope ?? challenge?.get('scope') ?? place.scopes?.join(' ')
   const offline = textsIn(place.server.scopes_supported).includes('offline_access')
     ? 'offline_access'
@@ -138,23 +143,29 @@ function scopeOf(target: LoginTarget, challenge: BearerChallenge | undefined, pl
   return scopes.length === 0 ? '' : scopesIn(scopes.join(' '), offline).join(' ')
 }
 
+/** The `resource` of requests for tokens; undefined leaves it out. */
+export function resourceOf({ resource }: LoginTarget, place: LoginPlace): string | undefined {
+  return resource === false ? undefined : (resource ?? place.resource)
+}
+
 function parametersIn(text: string): URLSearchParams {
   if (!URL.canParse(text.trim()))
     throw new LoginError('that is no address; paste the whole address to which the browser was sent')
   return new URL(text.trim()).searchParams
 }
 
-function loginOf(
+/** The login as it is stored. */
+export function loginOf(
   target: LoginTarget,
   place: LoginPlace,
   client: LoginClient,
   given: Given,
   now: number,
 ): Login {
-  const { server, resource } = place
+  const { server } = place
   return {
     url: target.url,
-    resource: target.resource === false ? undefined : (target.resource ?? resource),
+    resource: resourceOf(target, place),
     issuer: server.issuer,
     tokenEndpoint: server.token_endpoint ?? '',
     revocationEndpoint: server.revocation_endpoint,

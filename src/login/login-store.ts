@@ -22,7 +22,7 @@ import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { errorCode } from '../text/error-text.js'
 import { LoginError } from './login-error.js'
 import { membersIn } from './metadata.js'
-import type { LoginClient } from './token-requests.js'
+import type { LoginClient } from './client-auth.js'
 
 /** A login to one server. */
 export interface Login {

@@ -27,14 +27,21 @@ export interface LoginWish {
   readonly metadataUrl?: string | undefined
   /** The server has answered a request without a login: it wants one only where its metadata says so. */
   readonly isOpen?: boolean
+  /** Absent: the endpoints of a login in a browser. */
+  readonly endpoints?: readonly Endpoint[] | undefined
 }
+
+/** An endpoint of an authorization server that a grant needs (RFC 8414, section 2; RFC 8628, section 4). */
+export type Endpoint = 'authorization_endpoint' | 'token_endpoint' | 'device_authorization_endpoint'
+
+const ofBrowser: readonly Endpoint[] = ['authorization_endpoint', 'token_endpoint']
 
 /** @throws LoginError */
 export async function findLogin(
   url: URL,
   challenge: BearerChallenge | undefined,
   http: LoginHttp,
-  { issuer: wanted, metadataUrl, isOpen = false }: LoginWish,
+  { issuer: wanted, metadataUrl, isOpen = false, endpoints }: LoginWish,
 ): Promise<LoginPlace> {
   const found = await resourceMetadata(url, challenge, http)
   if (isOpen && found === undefined) throw new LoginError('the server answers without a login')
@@ -43,7 +50,8 @@ export async function findLogin(
   const issuer = wanted ?? issuers[0] ?? url.origin
   if (wanted !== undefined && issuers.length > 0 && !issuers.includes(wanted))
     throw new LoginError(`the server names ${issuers.join(' and ')} for its login, and not ${wanted}`)
-  const server = await serverMetadata(issuer, metadataUrl, http, issuers.length === 0 && wanted === undefined)
+  const isGuess = issuers.length === 0 && wanted === undefined
+  const server = await serverMetadata(issuer, http, { metadataUrl, isGuess, endpoints })
   const scopes = found?.['scopes_supported']
   return { resource, server, scopes: Array.isArray(scopes) ? textsIn(scopes) : undefined }
 }
@@ -89,16 +97,22 @@ export function placesOf(issuer: URL): string[] {
   return path === '' ? first : [...first, `${issuer.origin}${path}/.well-known/${openid}`]
 }
 
-async function serverMetadata(
+/** How the metadata of an authorization server is looked for. */
+interface MetadataWish extends Pick<LoginWish, 'metadataUrl' | 'endpoints'> {
+  /** Nothing names the server, so it may be one without metadata. */
+  readonly isGuess?: boolean
+}
+
+/** @throws LoginError */
+export async function serverMetadata(
   issuer: string,
-  metadataUrl: string | undefined,
   http: LoginHttp,
-  isGuess: boolean,
+  { metadataUrl, isGuess = false, endpoints = ofBrowser }: MetadataWish,
 ): Promise<AuthorizationServer> {
   if (!URL.canParse(issuer)) throw new LoginError(`the authorization server '${issuer}' has no address`)
   for (const place of metadataUrl === undefined ? placesOf(new URL(issuer)) : [metadataUrl]) {
     const found = await membersAt(new URL(place), http)
-    if (found !== undefined) return checked(found, issuer)
+    if (found !== undefined) return checked(found, issuer, endpoints)
   }
   if (isGuess) return withoutMetadata(issuer)
   throw new LoginError(`there is no metadata of ${issuer}`)
@@ -116,12 +130,13 @@ function withoutMetadata(issuer: string): AuthorizationServer {
   }
 }
 
-function checked(metadata: JsonObject, issuer: string): AuthorizationServer {
+function checked(metadata: JsonObject, issuer: string, endpoints: readonly Endpoint[]): AuthorizationServer {
   if (metadata['issuer'] !== issuer)
     throw new LoginError(`the metadata of ${issuer} names the issuer '${String(metadata['issuer'])}'`)
-  if (!textsIn(metadata['code_challenge_methods_supported']).includes('S256'))
+  const methods = textsIn(metadata['code_challenge_methods_supported'])
+  if (endpoints.includes('authorization_endpoint') && !methods.includes('S256'))
     throw new LoginError(`${issuer} has no PKCE method S256`)
-  for (const name of ['authorization_endpoint', 'token_endpoint']) {
+  for (const name of endpoints) {
     const endpoint = metadata[name]
     if (typeof endpoint !== 'string' || !/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint))
       throw new LoginError(`the metadata of ${issuer} has no usable ${name}`)

@@ -5,17 +5,10 @@
 
 import type { AuthorizationServer, Client, ClientAuth } from 'oauth4webapi'
 import { parse, write } from '../jsonrpc/text.js'
+import { type LoginClient, authOf } from './client-auth.js'
 import { LoginError } from './login-error.js'
 import type { LoginHttp, LoginResponse } from './login-http.js'
 import { membersIn, textsIn } from './metadata.js'
-
-/** The proxy as a client of one authorization server. */
-export interface LoginClient {
-  readonly id: string
-  readonly secret: string | undefined
-  /** How it authenticates at the token endpoint (RFC 8414, section 2). */
-  readonly method: 'none' | 'client_secret_basic' | 'client_secret_post'
-}
 
 export interface Tokens {
   readonly accessToken: string
@@ -25,10 +18,26 @@ export interface Tokens {
   readonly scope: string | undefined
 }
 
+/** A code that a person enters on another device (RFC 8628, section 3.2). */
+export interface DeviceCode {
+  readonly deviceCode: string
+  readonly userCode: string
+  readonly address: string
+  /** The address that has the code already; undefined where there is none. */
+  readonly wholeAddress: string | undefined
+  /** In seconds. */
+  readonly expiresIn: number
+  /** Between two requests for tokens, in seconds. */
+  readonly interval: number
+}
+
 /** What the configuration says of the proxy as a client. */
 export interface ConfiguredClient {
   readonly clientId?: string | undefined
   readonly clientSecret?: string | undefined
+  /** A private key (PEM) in place of the secret, and its id at the authorization server. */
+  readonly clientKey?: string | undefined
+  readonly clientKeyId?: string | undefined
   /** The address of a client ID metadata document, which is the id of the client. */
   readonly clientMetadataUrl?: string | undefined
   /** The authorization server to which the client belongs. */
@@ -66,8 +75,8 @@ export class TokenRequests {
     return new URL(this.#server.issuer).host
   }
 
-  /** Registers the proxy (RFC 7591). @throws LoginError */
-  async register(redirectUri: string): Promise<LoginClient> {
+  /** Registers the proxy (RFC 7591), for logins by a code where it has no redirect URI. @throws LoginError */
+  async register(redirectUri: string | undefined): Promise<LoginClient> {
     const { registration_endpoint: endpoint } = this.#server
     if (endpoint === undefined)
       throw new LoginError(`${this.host} registers no clients: set auth.clientId to the id of a client there`)
@@ -78,9 +87,7 @@ export class TokenRequests {
       headers: { 'Content-Type': 'application/json' },
       body: write({
         client_name: 'mcps-proxy',
-        redirect_uris: [redirectUri],
-        grant_types: ['authorization_code', 'refresh_token'],
-        response_types: ['code'],
+        ...(redirectUri === undefined ? forDevice : { ...forBrowser, redirect_uris: [redirectUri] }),
         token_endpoint_auth_method: method,
         application_type: 'native',
       }),
@@ -103,7 +110,7 @@ export class TokenRequests {
    */
   async clientFor(
     target: ConfiguredClient,
-    redirectUri: string,
+    redirectUri: string | undefined,
     last: LastLogin | undefined,
   ): Promise<LoginClient> {
     const { issuer } = this.#server
@@ -115,21 +122,20 @@ export class TokenRequests {
       )
     const configured = this.configured(target)
     if (configured !== undefined) return configured
-    const isSame = last?.issuer === issuer && last.redirectUri === redirectUri && last.isRegistered
+    const isSame = last?.issuer === issuer && last.redirectUri === (redirectUri ?? '') && last.isRegistered
     return isSame ? last.client : this.register(redirectUri)
   }
 
   /** The client that the configuration names: its id at this server, or the address of its metadata where the server reads that. */
-  configured({
-    clientId,
-    clientSecret: secret,
-    clientMetadataUrl,
-  }: ConfiguredClient): LoginClient | undefined {
+  configured(of: ConfiguredClient): LoginClient | undefined {
+    const { clientId, clientSecret: secret, clientKey, clientKeyId, clientMetadataUrl } = of
     if (clientId === undefined) {
       const isRead = this.#server['client_id_metadata_document_supported'] === true
       if (!isRead || clientMetadataUrl === undefined) return undefined
       return { id: clientMetadataUrl, secret: undefined, method: 'none' }
     }
+    if (clientKey !== undefined)
+      return { id: clientId, secret: clientKey, method: 'private_key_jwt', keyId: clientKeyId }
     const supported = textsIn(this.#server.token_endpoint_auth_methods_supported)
     const withSecret = supported.includes('client_secret_basic') || !supported.includes('client_secret_post')
     return {
@@ -167,7 +173,7 @@ export class TokenRequests {
       const response = await authorizationCodeGrantRequest(
         this.#server,
         libraryClient(client),
-        this.#proof(client),
+        await this.#proof(client),
         params,
         asked.redirectUri,
         asked.verifier,
@@ -184,12 +190,67 @@ export class TokenRequests {
       const response = await refreshTokenGrantRequest(
         this.#server,
         libraryClient(client),
-        this.#proof(client),
+        await this.#proof(client),
         refreshToken,
         this.#options(resource),
       )
       return processRefreshTokenResponse(this.#server, libraryClient(client), response)
     })
+  }
+
+  /** Tokens of a grant in which no person takes part. @throws LoginError */
+  grant(client: LoginClient, type: string, parameters: Readonly<Record<string, string>>): Promise<Tokens> {
+    const { genericTokenEndpointRequest, processGenericTokenEndpointResponse } = this.#library
+    return this.#said(async () => {
+      const response = await genericTokenEndpointRequest(
+        this.#server,
+        libraryClient(client),
+        await this.#proof(client),
+        type,
+        { ...parameters },
+        this.#options(undefined),
+      )
+      // An assertion for another server is no token to be shown, and has this type (RFC 8693, section 2.2.1).
+      const recognizedTokenTypes = { n_a: () => undefined }
+      return processGenericTokenEndpointResponse(this.#server, libraryClient(client), response, {
+        recognizedTokenTypes,
+      })
+    })
+  }
+
+  /** A code that a person enters elsewhere (RFC 8628, section 3.1). @throws LoginError */
+  async deviceCode(client: LoginClient, scope: string, resource: string | undefined): Promise<DeviceCode> {
+    const { deviceAuthorizationRequest, processDeviceAuthorizationResponse } = this.#library
+    const parameters = { ...(scope !== '' && { scope }), ...(resource !== undefined && { resource }) }
+    try {
+      const response = await deviceAuthorizationRequest(
+        this.#server,
+        libraryClient(client),
+        await this.#proof(client),
+        parameters,
+        this.#options(undefined),
+      )
+      const said = await processDeviceAuthorizationResponse(this.#server, libraryClient(client), response)
+      if (!/^https?:/.test(said.verification_uri))
+        throw new LoginError(`${this.host} names an address for the code that no browser opens`)
+      return {
+        deviceCode: said.device_code,
+        userCode: said.user_code,
+        address: said.verification_uri,
+        wholeAddress: said.verification_uri_complete,
+        expiresIn: said.expires_in,
+        interval: said.interval ?? 5,
+      }
+    } catch (error) {
+      throw this.#failure(error)
+    }
+  }
+
+  /** @throws LoginError, with the code `authorization_pending` as long as the person has not entered the code */
+  deviceTokens(client: LoginClient, deviceCode: string, resource: string | undefined): Promise<Tokens> {
+    const type = 'urn:ietf:params:oauth:grant-type:device_code'
+    const parameters = { device_code: deviceCode, ...(resource !== undefined && { resource }) }
+    return this.grant(client, type, parameters)
   }
 
   /** Tells the server that a token is not used any more (RFC 7009); false where it takes none back. */
@@ -199,17 +260,15 @@ export class TokenRequests {
     const response = await revocationRequest(
       this.#server,
       libraryClient(client),
-      this.#proof(client),
+      await this.#proof(client),
       token,
       this.#options(undefined),
     )
     return response.ok
   }
 
-  #proof({ secret = '', method }: LoginClient): ClientAuth {
-    const { None, ClientSecretPost } = this.#library
-    if (method === 'none') return None()
-    return method === 'client_secret_basic' ? basic(secret) : ClientSecretPost(secret)
+  #proof(client: LoginClient): Promise<ClientAuth> {
+    return authOf(client, this.#server, this.#library)
   }
 
   #options(resource: string | undefined): TokenOptions {
@@ -235,12 +294,13 @@ export class TokenRequests {
       } = await run()
       return { accessToken, refreshToken, expiresIn, scope }
     } catch (error) {
-      throw error instanceof LoginError ? error : this.#failure(error)
+      throw this.#failure(error)
     }
   }
 
   /** Errors of the library hold requests and answers; only the codes of OAuth are told. */
   #failure(error: unknown): LoginError {
+    if (error instanceof LoginError) return error
     const code = memberOf(error, 'error')
     const description = memberOf(error, 'error_description')
     if (typeof code !== 'string')
@@ -250,7 +310,7 @@ export class TokenRequests {
     const words =
       typeof description === 'string' ? `${code}: ${description.slice(0, SHOWN_LENGTH_MAX)}` : code
     const message = `${words} (${this.host})`
-    return new LoginError(message, code === 'invalid_grant')
+    return new LoginError(message, code)
   }
 
   #refused(what: string, status: number, text: string): LoginError {
@@ -261,6 +321,14 @@ export class TokenRequests {
 
 /** Of what an authorization server says about a refusal. */
 const SHOWN_LENGTH_MAX = 300
+
+const forBrowser = { grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] }
+
+const forDevice = {
+  redirect_uris: [],
+  grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+  response_types: [],
+}
 
 const methods = ['none', 'client_secret_basic', 'client_secret_post'] as const
 
@@ -273,17 +341,6 @@ interface FetchTerms {
 }
 
 type TokenOptions = NonNullable<Parameters<Library['refreshTokenGrantRequest']>[4]>
-
-/**
- * HTTP Basic with the encoding of forms (RFC 6749, section 2.3.1), and no more of it than forms have: many servers do not
- * decode what the library encodes beyond that, `-` and `_`.
- */
-function basic(secret: string): ClientAuth {
-  return (_, { client_id: id }, _body, headers) => {
-    const encoded = [id, secret].map((each) => new URLSearchParams({ '': each }).toString().slice(1))
-    headers.set('authorization', `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`)
-  }
-}
 
 function libraryClient({ id }: LoginClient): Client {
   return { client_id: id }

@@ -19,6 +19,21 @@ function server(entry: object): HttpServerConfig {
   return found
 }
 
+/** A server whose client gets its tokens by a grant. */
+function grant(auth: object): object {
+  return { auth: { type: 'oauth', clientId: 'c', ...auth } }
+}
+
+function unattended(kind: string): object {
+  return {
+    kind,
+    assertion: undefined,
+    assertionFile: undefined,
+    assertionType: 'jwt',
+    identityProvider: undefined,
+  }
+}
+
 function problemsOf(entry: object): string[] {
   try {
     server(entry)
@@ -53,6 +68,32 @@ describe('a remote server', () => {
   })
 
   const mistakes: readonly [title: string, entry: object, wanted: RegExp][] = [
+    [
+      'an unknown grant',
+      grant({ grant: 'password' }),
+      /^mcpServers\.s\.auth\.grant is "password"; must be one of/,
+    ],
+    [
+      'a grant without a client',
+      { auth: { type: 'oauth', grant: 'jwt_bearer', assertion: 'jwt' } },
+      /^mcpServers\.s\.auth\.clientId is missing beside the grant jwt_bearer; must be the id/,
+    ],
+    [
+      'a grant without credentials',
+      grant({ grant: 'client_credentials' }),
+      /auth\.clientSecret is missing beside .*"clientKey"$/,
+    ],
+    ['a grant without its token', grant({ grant: 'token_exchange' }), /auth\.assertion is missing/],
+    [
+      'a grant with two tokens',
+      grant({ grant: 'jwt_bearer', assertion: 'jwt', assertionFile: 'f' }),
+      /auth\.assertion stands beside "assertionFile"; keep one/,
+    ],
+    [
+      'a grant without its identity provider',
+      grant({ grant: 'id_jag', assertion: 'jwt' }),
+      /auth\.identityProvider is missing/,
+    ],
     [
       'a proxy with a path',
       { proxy: 'http://p/path' },
@@ -127,6 +168,8 @@ describe('the login of a remote server', () => {
     folder: '/home/ann/.mcps-proxy/auth',
     clientId: undefined,
     clientSecret: undefined,
+    clientKey: undefined,
+    clientKeyId: undefined,
     clientMetadataUrl: undefined,
     scope: undefined,
     issuer: undefined,
@@ -134,6 +177,8 @@ describe('the login of a remote server', () => {
     resource: undefined,
     callbackPort: undefined,
     isAutomatic: true,
+    isByDevice: false,
+    unattended: undefined,
   }
   const own = {
     clientId: 'c',
@@ -169,6 +214,38 @@ describe('the login of a remote server', () => {
       'the login of another client',
       { oauth: others },
       { ...nothing, clientId: 'c', callbackPort: 3118, scope: 'a b', metadataUrl: 'https://i/m' },
+    ],
+    [
+      'a code that is shown',
+      { auth: { type: 'oauth', grant: 'device' } },
+      { ...nothing, isAutomatic: false, isByDevice: true },
+    ],
+    [
+      'its own credentials',
+      { auth: { type: 'oauth', grant: 'client_credentials', clientId: 'c', clientKey: '${CERTS}' } },
+      { ...nothing, clientId: 'c', clientKey: '/certs', unattended: unattended('client_credentials') },
+    ],
+    [
+      'the token of an identity provider',
+      {
+        auth: {
+          type: 'oauth',
+          grant: 'id_jag',
+          clientId: 'c',
+          assertionFile: 'token',
+          identityProvider: { issuer: 'https://idp', clientSecret: '${CERTS}' },
+        },
+      },
+      {
+        ...nothing,
+        clientId: 'c',
+        unattended: {
+          ...unattended('id_jag'),
+          assertionFile: '/folder/token',
+          assertionType: 'id_token',
+          identityProvider: { issuer: 'https://idp', clientId: undefined, clientSecret: '/certs' },
+        },
+      },
     ],
     ['scopes in one text', { oauth: { scopes: 'a b' } }, { ...nothing, scope: 'a b' }],
   ]

@@ -20,6 +20,10 @@ export interface AuthorizationOptions {
   /** In place of the issuer in the callback; null leaves it out. */
   readonly iss?: string | null
   readonly refusesLogin?: boolean
+  /** Answers grants in which no person takes part, by their parameters and `Authorization`; undefined refuses them. */
+  readonly onGrant?: (asked: URLSearchParams, proof: string | undefined) => object | undefined
+  /** Members that replace those of an answer to a request for a device code. */
+  readonly deviceAnswer?: Readonly<Record<string, unknown>>
   /** Runs while a refresh is asked for. */
   readonly onRefresh?: () => Promise<void>
 }
@@ -108,7 +112,16 @@ export class AuthorizationServer {
       case '/authorize':
         return this.#authorize(response, url)
       case '/token':
-        return this.#token(response, new URLSearchParams(body))
+        return this.#token(response, new URLSearchParams(body), request.headers.authorization)
+      case '/device':
+        return json(response, 200, {
+          device_code: 'device',
+          user_code: 'ABCD-EFGH',
+          verification_uri: `${this.origin}/enter`,
+          expires_in: 600,
+          interval: 1,
+          ...this.options.deviceAnswer,
+        })
       case '/revoke':
         this.revokeAll()
         return json(response, 200, {})
@@ -125,6 +138,7 @@ export class AuthorizationServer {
       token_endpoint: at('/token'),
       registration_endpoint: at('/register'),
       revocation_endpoint: at('/revoke'),
+      device_authorization_endpoint: at('/device'),
       code_challenge_methods_supported: ['S256'],
       token_endpoint_auth_methods_supported: ['none'],
       authorization_response_iss_parameter_supported: true,
@@ -201,7 +215,13 @@ export class AuthorizationServer {
     response.writeHead(302, { location: back.href }).end()
   }
 
-  async #token(response: ServerResponse, asked: URLSearchParams): Promise<void> {
+  async #token(response: ServerResponse, asked: URLSearchParams, proof: string | undefined): Promise<void> {
+    const { onGrant } = this.options
+    if (onGrant !== undefined) {
+      const answer = onGrant(asked, proof) ?? { error: 'unsupported_grant_type' }
+      if ('access_token' in answer) this.#access.add(String(answer.access_token))
+      return json(response, 'error' in answer ? 400 : 200, answer)
+    }
     if (asked.get('resource') !== this.url) return json(response, 400, { error: 'invalid_target' })
     if (asked.get('grant_type') === 'refresh_token') {
       const token = asked.get('refresh_token') ?? ''

@@ -1,6 +1,7 @@
 // Requests to an authorization server, byte by byte, and answers as large providers give them.
 
 import assert from 'node:assert/strict'
+import { type KeyObject, constants, generateKeyPairSync, verify } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { AuthorizationServer } from 'oauth4webapi'
 import { LoginError } from '../../src/login/login-error.js'
@@ -29,6 +30,10 @@ async function place(answer: Answered, more: Partial<AuthorizationServer> = {}):
   return { requests: await TokenRequests.of({ ...metadata, ...more }, http), sent }
 }
 
+function decoded(part: string): unknown {
+  return JSON.parse(Buffer.from(part, 'base64url').toString())
+}
+
 const tokens = '{"access_token":"a","token_type":"Bearer"}'
 
 describe('a client', () => {
@@ -39,6 +44,45 @@ describe('a client', () => {
     await requests.refresh(client, 'r', undefined)
     const [, shown = ''] = /^Basic (.*)$/.exec(sent[0]?.headers?.['authorization'] ?? '') ?? []
     assert.equal(Buffer.from(shown, 'base64').toString(), 'a-b_c.d%3A%C3%A9:s+p%2B%2F%7E')
+  })
+
+  const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const ed = generateKeyPairSync('ed25519')
+  const keys: readonly [string, { privateKey: KeyObject; publicKey: KeyObject }, readonly string[]][] = [
+    ['ES256', ec, []],
+    ['RS256', rsa, ['RS256', 'PS256']],
+    ['PS256', rsa, ['PS256']],
+    ['EdDSA', ed, []],
+    ['Ed25519', ed, ['Ed25519']],
+  ]
+  for (const [alg, { privateKey, publicKey }, accepted] of keys)
+    test(`with a key signs for the issuer by ${alg}`, async () => {
+      const { requests, sent } = await place(
+        { text: tokens },
+        { token_endpoint_auth_signing_alg_values_supported: [...accepted] },
+      )
+      const clientKey = String(privateKey.export({ type: 'pkcs8', format: 'pem' }))
+      const client = requests.configured({ clientId: 'c', clientKey, clientKeyId: 'k1' })
+      assert(client !== undefined)
+      await requests.grant(client, 'client_credentials', {})
+      const asked = new URLSearchParams(sent[0]?.body)
+      const [head = '', body = '', signature = ''] = (asked.get('client_assertion') ?? '').split('.')
+      assert.deepEqual(decoded(head), { alg, kid: 'k1' })
+      const claims = Object(decoded(body))
+      assert.deepEqual([claims.iss, claims.sub, claims.aud], ['c', 'c', issuer])
+      const key = alg === 'ES256' ? ({ key: publicKey, dsaEncoding: 'ieee-p1363' } as const) : publicKey
+      const padded = { key: publicKey, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }
+      const hash = alg.startsWith('Ed') ? null : 'sha256'
+      const signed = Buffer.from(`${head}.${body}`)
+      assert(verify(hash, signed, alg === 'PS256' ? padded : key, Buffer.from(signature, 'base64url')))
+    })
+
+  test('with a text that is no key says so, and nothing of it', async () => {
+    const { requests } = await place({ text: tokens })
+    const client = requests.configured({ clientId: 'c', clientKey: 'hush' })
+    assert(client !== undefined)
+    await assert.rejects(requests.grant(client, 'x', {}), /^Error: auth\.clientKey is no private key in PEM/)
   })
 
   const url = 'https://me.example/client.json'

@@ -57,7 +57,7 @@ export function loginPlace(scenario, url, context) {
     env,
     logIn: (cli, message) => {
       const [, scope] = /run: mcps-proxy login server(?: --scope '(.*)')?/.exec(message) ?? []
-      if (!message.includes('mcps-proxy login') || ++logins > 3) return false
+      if (auth.grant !== undefined || !message.includes('mcps-proxy login') || ++logins > 3) return false
       const more = scope === undefined ? [] : ['--scope', scope]
       const { status, stderr } = spawnSync(
         process.execPath,

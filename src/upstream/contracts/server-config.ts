@@ -121,13 +121,34 @@ export interface StdioServerConfig extends ServerCommon {
   readonly onTimeout: 'cancel' | 'restart'
 }
 
-/** How a person logs in to a remote server (MCP, Authorization). */
+/** A grant in which no person takes part (RFC 6749, section 4.4; RFC 7523; RFC 8693; the identity assertion grant of MCP). */
+export interface UnattendedGrant {
+  readonly kind: 'client_credentials' | 'jwt_bearer' | 'token_exchange' | 'id_jag'
+  /** The token that is shown for access tokens; undefined where the file has it, or the client's own credentials do. */
+  readonly assertion: string | undefined
+  /** A file with it, which is read for every request; absolute. */
+  readonly assertionFile: string | undefined
+  readonly assertionType: 'jwt' | 'access_token' | 'id_token'
+  readonly identityProvider: IdentityProvider | undefined
+}
+
+/** The authorization server that turns the assertion into one for the server of the resource. */
+export interface IdentityProvider {
+  readonly issuer: string
+  readonly clientId: string | undefined
+  readonly clientSecret: string | undefined
+}
+
+/** How a person, or the proxy by itself, logs in to a remote server (MCP, Authorization). */
 export interface LoginSettings {
   /** The folder with the logins of this user; absolute. */
   readonly folder: string
   /** Of a client that is registered at the authorization server; undefined registers one. */
   readonly clientId: string | undefined
   readonly clientSecret: string | undefined
+  /** A private key (PEM) in place of the secret, and its id at the authorization server. */
+  readonly clientKey: string | undefined
+  readonly clientKeyId: string | undefined
   /** The address of a document about the client (client ID metadata document), for authorization servers that read one. */
   readonly clientMetadataUrl: string | undefined
   /** Undefined asks for what the server wants. */
@@ -142,6 +163,10 @@ export interface LoginSettings {
   readonly callbackPort: number | undefined
   /** Whether a browser may open as soon as the server wants a login. */
   readonly isAutomatic: boolean
+  /** Whether a person logs in by a code that is shown, in place of the browser of this machine (RFC 8628). */
+  readonly isByDevice: boolean
+  /** Undefined where a person logs in. */
+  readonly unattended: UnattendedGrant | undefined
 }
 
 /** Credentials for a remote server, in addition to its headers. */

@@ -48,6 +48,8 @@ interface WayThere {
   readonly connect: Connect
   readonly via: string | undefined
   readonly known: KnownServer
+  /** Of a server that gets its tokens without a person. */
+  readonly unattended: HttpCredentials | undefined
 }
 
 /** Makes connections that share sockets and credentials, and nothing else. */
@@ -79,14 +81,15 @@ export class HttpDialer {
       })
     const tls = config.tls && tlsMeans(config.tls)
     const connect = await connectorFor(url, { proxy, tls, connect: given })
-    return new HttpDialer(config, around, discretion, { connect, via: proxy?.origin, known })
+    const unattended = await unattendedCredentials(config, around)
+    return new HttpDialer(config, around, discretion, { connect, via: proxy?.origin, known, unattended })
   }
 
   private constructor(
     config: HttpServerConfig,
     { runtime, log, verbose, person, limits: own }: ProxyContext,
     discretion: Redactor,
-    { connect, via, known }: WayThere,
+    { connect, via, known, unattended }: WayThere,
   ) {
     const url = new URL(config.url)
     this.#isSaidOlder = config.kind === 'sse'
@@ -100,7 +103,7 @@ export class HttpDialer {
       via,
       headers: config.headers,
       discretion,
-      credentials: login?.credentials ?? googleCredentialsFor(config, runtime, tell),
+      credentials: unattended ?? login?.credentials ?? googleCredentialsFor(config, runtime, tell),
       retries: config.retries,
       retryDelayMs: config.retryDelayMs,
       onUnreachable: known.onUnreachable,
@@ -190,13 +193,13 @@ function loginFor(
   tell: (level: LogLevel, message: string) => void,
 ): { readonly credentials: LoginCredentials; readonly logins: ServerLogins } | undefined {
   const { name, url, login, tools } = config
-  if (login === undefined) return undefined
+  if (login === undefined || login.unattended !== undefined) return undefined
   const store = new LoginStore(login.folder, runtime)
   const isAutomatic = person === 'here' && login.isAutomatic && hasPerson(runtime.env)
   const automatic = isAutomatic ? new AutomaticLogin({ ...login, url }, store, runtime, tell) : undefined
   const isShown = (tools.allow?.includes('login') ?? true) && !tools.deny.includes('login')
   const target = { ...login, url, name, isHere: person === 'here' }
-  const hasTool = person !== undefined && !isAutomatic && isShown
+  const hasTool = person !== undefined && !isAutomatic && isShown && !login.isByDevice
   const tool = hasTool ? new LoginTool(target, store, runtime) : undefined
   const credentials = new LoginCredentials(name, url, store, runtime, tell, automatic ?? tool)
   return {
@@ -211,6 +214,18 @@ function loginFor(
       },
     },
   }
+}
+
+async function unattendedCredentials(
+  { name, url, login: settings }: HttpServerConfig,
+  { runtime, log }: ProxyContext,
+): Promise<HttpCredentials | undefined> {
+  if (settings?.unattended === undefined) return undefined
+  const { GrantCredentials } = await import('../../login/grant-credentials.js')
+  const login = { settings, grant: settings.unattended }
+  return new GrantCredentials(name, url, login, runtime, (level, message) =>
+    log({ level, service: name, message }),
+  )
 }
 
 /** Tokens leave the header `Authorization` to the configuration where that has one. */

@@ -1,0 +1,222 @@
+// Access tokens of a server that gets them without a person: by the client's own credentials, or for a token that the workload
+// or its user has already.
+//
+// Tokens stay in memory: a new one costs one request, and nothing secret that the configuration does not have.
+
+import { readTextFile } from '../config/text-file.js'
+import { TransportError } from '../jsonrpc/errors.js'
+import type { LogLevel } from '../runtime/runtime.js'
+import { errorText } from '../text/error-text.js'
+import type {
+  Credential,
+  CredentialRefusal,
+  CredentialVerdict,
+  HttpCredentials,
+} from '../transports/http-client/credentials.js'
+import type { LoginSettings, UnattendedGrant } from '../upstream/contracts/server-config.js'
+import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'
+import { LoginError } from './login-error.js'
+import { type LoginHttp, type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
+import { type LoginPlace, findLogin, serverMetadata } from './metadata.js'
+import { StepUps } from './step-up.js'
+import { TokenRequests, type Tokens } from './token-requests.js'
+
+/** A grant that was refused is not asked for again for so long: the same answer would come. */
+const REFUSED_MS = 30_000
+
+/** A token is not used any more this long before its end, or in its last tenth. */
+const MARGIN_MS = 10_000
+
+const ASSERTION_LENGTH_MAX = 64 * 1024
+
+const ofToken = ['token_endpoint'] as const
+
+interface Held {
+  readonly credential: Credential
+  /** Milliseconds since 1970; Infinity where the end is not known. */
+  readonly endsAt: number
+}
+
+export class GrantCredentials implements HttpCredentials {
+  readonly #name: string
+  readonly #url: URL
+  readonly #settings: LoginSettings
+  readonly #grant: UnattendedGrant
+  readonly #runtime: LoginRuntime
+  readonly #tell: (level: LogLevel, message: string) => void
+  /** The challenge of the server, once it has wanted a token. */
+  #challenge: BearerChallenge | undefined
+  readonly #stepUps: StepUps
+  /** Scopes of the last request for a token. */
+  #asked: readonly string[] = []
+  #held: Held | undefined
+  #fetching: Promise<Credential> | undefined
+  #refusal: { readonly error: TransportError; readonly until: number } | undefined
+
+  /** `name` is that of the server in the configuration; `tell` logs, and never a token. */
+  constructor(
+    name: string,
+    url: string,
+    login: { readonly settings: LoginSettings; readonly grant: UnattendedGrant },
+    runtime: LoginRuntime,
+    tell: (level: LogLevel, message: string) => void,
+  ) {
+    this.#name = name
+    this.#url = new URL(url)
+    this.#settings = login.settings
+    this.#grant = login.grant
+    this.#runtime = runtime
+    this.#tell = tell
+    this.#stepUps = new StepUps(runtime)
+  }
+
+  credential(): Credential | undefined | Promise<Credential | undefined> {
+    const held = this.#held
+    if (held === undefined || this.#runtime.wallNow() < held.endsAt) return held?.credential
+    return this.#fetch()
+  }
+
+  async refused(sent: Credential | undefined, refusal: CredentialRefusal): Promise<CredentialVerdict> {
+    const challenge = bearerChallenge(refusal.challenges)
+    if (refusal.status === 403 && challenge?.get('error') !== 'insufficient_scope') return undefined
+    // Another request has got a new token meanwhile.
+    if (sent !== undefined && sent.secret !== this.#held?.credential.secret) return 'again'
+    if (refusal.status === 401) this.#challenge = challenge
+    else if (this.#stepUps.next(this.#asked, challenge) === undefined) return this.#tooLittle(challenge)
+    try {
+      await this.#fetch()
+      return 'again'
+    } catch (error) {
+      return error instanceof TransportError ? error : this.#failed(errorText(error))
+    }
+  }
+
+  #tooLittle(challenge: BearerChallenge | undefined): TransportError {
+    return this.#failed(
+      `wants the scope ${challenge?.get('scope') ?? 'that it does not name'}, and asking for it did not help; set auth.scope, or give the client more rights`,
+    )
+  }
+
+  #failed(why: string): TransportError {
+    return new TransportError('TRANSPORT_AUTH', `Authentication failed: '${this.#name}': ${why}`)
+  }
+
+  /** Rejects with TransportError. */
+  #fetch(): Promise<Credential> {
+    const refusal = this.#refusal
+    if (refusal !== undefined && this.#runtime.now() < refusal.until) return Promise.reject(refusal.error)
+    this.#fetching ??= this.#fetchAlone().finally(() => {
+      this.#fetching = undefined
+    })
+    return this.#fetching
+  }
+
+  async #fetchAlone(): Promise<Credential> {
+    if (this.#url.protocol !== 'https:' && !isLoopbackHost(this.#url.hostname))
+      throw this.#failed('tokens are only sent over https')
+    const startedAt = this.#runtime.now()
+    try {
+      const { accessToken, expiresIn = Number.POSITIVE_INFINITY } = await this.#tokens()
+      const life = expiresIn * 1000
+      const credential = { fields: ['Authorization', `Bearer ${accessToken}`], secret: accessToken }
+      this.#held = {
+        credential,
+        endsAt: this.#runtime.wallNow() + life - Math.min(MARGIN_MS, life / 10),
+      }
+      this.#refusal = undefined
+      this.#tell('debug', `it has a new access token after ${Math.round(this.#runtime.now() - startedAt)} ms`)
+      return credential
+    } catch (error) {
+      if (!(error instanceof LoginError) || !error.isRefusal)
+        throw new TransportError('TRANSPORT_TOKEN', `no token: ${errorText(error)}`)
+      const failure = this.#failed(
+        `${error.message}, for the grant ${this.#grant.kind}; ${this.#mend(error)}`,
+      )
+      this.#refusal = { error: failure, until: this.#runtime.now() + REFUSED_MS }
+      throw failure
+    }
+  }
+
+  /** The remedy for the person who reads of the refusal. */
+  #mend({ code = '' }: LoginError): string {
+    const proof = this.#settings.clientKey === undefined ? 'clientSecret' : 'clientKey'
+    return (
+      mends.get(code) ?? (ofClient.has(code) ? `check auth.clientId and auth.${proof}` : 'check its "auth"')
+    )
+  }
+
+  async #tokens(): Promise<Tokens> {
+    const http = loginHttp(this.#runtime, isLoopbackHost(this.#url.hostname))
+    const wish = { ...this.#settings, endpoints: ofToken }
+    const place = await findLogin(this.#url, this.#challenge, http, wish)
+    const requests = await TokenRequests.of(place.server, http)
+    const client = requests.configured(this.#settings)
+    if (client === undefined) throw new LoginError('auth.clientId is missing')
+    const scope = this.#settings.scope ?? this.#challenge?.get('scope') ?? place.scopes?.join(' ')
+    this.#asked = scopesIn(scope, ...this.#stepUps.wanted)
+    const parameters = this.#common(place)
+    switch (this.#grant.kind) {
+      case 'client_credentials':
+        return requests.grant(client, 'client_credentials', parameters)
+      case 'jwt_bearer':
+        return requests.grant(client, JWT_BEARER, { ...parameters, assertion: this.#assertion() })
+      case 'token_exchange':
+        return requests.grant(client, TOKEN_EXCHANGE, { ...parameters, ...this.#subject() })
+      case 'id_jag': {
+        const assertion = await this.#identityAssertion(place)
+        return requests.grant(client, JWT_BEARER, { ...parameters, assertion })
+      }
+    }
+  }
+
+  #common({ resource: named }: LoginPlace): Readonly<Record<string, string>> {
+    const { resource = named } = this.#settings
+    const scope = this.#asked.join(' ')
+    return { ...(resource !== false && { resource }), ...(scope !== '' && { scope }) }
+  }
+
+  /** The token of the identity provider for the authorization server (Identity Assertion JWT Authorization Grant). */
+  async #identityAssertion(place: LoginPlace): Promise<string> {
+    const { identityProvider } = this.#grant
+    if (identityProvider === undefined) throw new LoginError('auth.identityProvider is missing')
+    const { issuer, clientId = '', clientSecret } = identityProvider
+    // The configuration names it, so it may be on this machine.
+    const http: LoginHttp = loginHttp(this.#runtime, true)
+    const server = await serverMetadata(issuer, http, { endpoints: ofToken })
+    const requests = await TokenRequests.of(server, http)
+    const client = requests.configured({ clientId, clientSecret })
+    if (client === undefined) throw new LoginError('auth.identityProvider.clientId is missing')
+    const { accessToken } = await requests.grant(client, TOKEN_EXCHANGE, {
+      ...this.#common(place),
+      ...this.#subject(),
+      requested_token_type: `${TOKEN_TYPES}id-jag`,
+      audience: place.server.issuer,
+    })
+    return accessToken
+  }
+
+  #subject(): Readonly<Record<string, string>> {
+    const type = `${TOKEN_TYPES}${this.#grant.assertionType}`
+    return { subject_token: this.#assertion(), subject_token_type: type }
+  }
+
+  #assertion(): string {
+    const { assertion = '', assertionFile } = this.#grant
+    if (assertionFile === undefined) return assertion
+    const file = readTextFile(assertionFile, ASSERTION_LENGTH_MAX)
+    if (file.kind !== 'read') throw new LoginError(`auth.assertionFile ${assertionFile}: ${file.why}`)
+    return file.text.trim()
+  }
+}
+
+const ofClient: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client'])
+
+const mends: ReadonlyMap<string, string> = new Map([
+  ['invalid_grant', 'auth.assertion is not valid there: check its audience and its end'],
+  ['invalid_scope', 'check auth.scope'],
+  ['invalid_target', 'set auth.resource, or false to leave it out'],
+])
+
+const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+const TOKEN_TYPES = 'urn:ietf:params:oauth:token-type:'

@@ -1,0 +1,86 @@
+// A login by a code that the person enters on another device.
+
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, describe, test } from 'node:test'
+import { type ShowCode, logInByDevice } from '../../src/login/device-flow.js'
+import { type Login, LoginStore } from '../../src/login/login-store.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import { scratch } from '../integration/support/spawned.js'
+import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
+
+interface Done {
+  readonly login: Promise<Login>
+  readonly shown: unknown[]
+  /** Between two requests, in milliseconds. */
+  readonly pauses: number[]
+  readonly server: AuthorizationServer
+}
+
+/** Answers of the token endpoint, in their order. */
+async function run(t: TestContext, answers: object[], more: AuthorizationOptions = {}): Promise<Done> {
+  const onGrant: AuthorizationOptions['onGrant'] = (asked) => {
+    assert.equal(asked.get('grant_type'), 'urn:ietf:params:oauth:grant-type:device_code')
+    assert.deepEqual([asked.get('device_code'), asked.get('client_id')], ['device', 'client-1'])
+    return answers.shift()
+  }
+  const metadata = { authorization_endpoint: undefined, code_challenge_methods_supported: undefined }
+  const server = await new AuthorizationServer({ onGrant, metadata, ...more }).listen()
+  const real = realRuntime()
+  t.after(async () => {
+    server.close()
+    await real.close()
+  })
+  const pauses: number[] = []
+  // What takes ten seconds or longer is the limit of a request.
+  const setTimer: typeof real.setTimer = (ms, fire) => {
+    if (ms >= 10_000) return real.setTimer(ms, fire)
+    pauses.push(ms)
+    return real.setTimer(0, fire)
+  }
+  const runtime = {
+    env: real.env,
+    now: () => real.now(),
+    wallNow: () => real.wallNow(),
+    setTimer,
+  }
+  const shown: unknown[] = []
+  const show: ShowCode = async ({ address, userCode }) => void shown.push([address, userCode])
+  const store = new LoginStore(join(scratch(t), 'auth'), runtime)
+  return { login: logInByDevice({ url: server.url }, store, runtime, show), shown, pauses, server }
+}
+
+const pending = { error: 'authorization_pending' }
+const tokens = { access_token: 'a', token_type: 'bearer', refresh_token: 'r', expires_in: 60 }
+
+describe('a login by a code', () => {
+  test('waits for the person, and slows down when the server wants that', async (t) => {
+    const { login, shown, pauses, server } = await run(t, [pending, { error: 'slow_down' }, pending, tokens])
+    const { accessToken, refreshToken, issuer, scope } = await login
+    assert.deepEqual([accessToken, refreshToken, issuer, scope], ['a', 'r', server.issuer, 'read'])
+    assert.deepEqual(shown, [[`${server.origin}/enter`, 'ABCD-EFGH']])
+    assert.deepEqual(pauses, [1000, 1000, 6000, 6000])
+  })
+
+  const ends: readonly [string, object[], AuthorizationOptions, RegExp][] = [
+    ['a refusal', [{ error: 'access_denied' }], {}, /access_denied/],
+    ['a code that is over', [{ error: 'expired_token' }], {}, /expired_token/],
+    ['a code that lasts no second', [], { deviceAnswer: { expires_in: 1 } }, /not entered in time/],
+    [
+      'an address that no browser opens',
+      [],
+      { deviceAnswer: { verification_uri: 'javascript:alert(1)' } },
+      /that no browser opens/,
+    ],
+    [
+      'a server without such logins',
+      [],
+      { metadata: { device_authorization_endpoint: undefined } },
+      /no usable device_authorization_endpoint/,
+    ],
+  ]
+  for (const [title, answers, options, wanted] of ends)
+    test(`ends with ${title}`, async (t) => {
+      await assert.rejects((await run(t, answers, options)).login, wanted)
+    })
+})

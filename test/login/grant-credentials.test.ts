@@ -1,0 +1,196 @@
+// Access tokens without a person.
+
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, describe, test } from 'node:test'
+import { TransportError } from '../../src/jsonrpc/errors.js'
+import { GrantCredentials } from '../../src/login/grant-credentials.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import type { CredentialVerdict } from '../../src/transports/http-client/credentials.js'
+import type { LoginSettings, UnattendedGrant } from '../../src/upstream/contracts/server-config.js'
+import { scratch } from '../integration/support/spawned.js'
+import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
+
+const settings: LoginSettings = {
+  folder: '/nowhere',
+  clientId: 'worker',
+  clientSecret: 'hush',
+  clientKey: undefined,
+  clientKeyId: undefined,
+  clientMetadataUrl: undefined,
+  scope: undefined,
+  issuer: undefined,
+  metadataUrl: undefined,
+  resource: undefined,
+  callbackPort: undefined,
+  isAutomatic: false,
+  isByDevice: false,
+  unattended: undefined,
+}
+
+const plain: UnattendedGrant = {
+  kind: 'client_credentials',
+  assertion: undefined,
+  assertionFile: undefined,
+  assertionType: 'jwt',
+  identityProvider: undefined,
+}
+
+interface Place {
+  readonly server: AuthorizationServer
+  /** The parameters of every request for a token, with `proof`. */
+  readonly asked: object[]
+  readonly credentials: (grant?: Partial<UnattendedGrant>, more?: Partial<LoginSettings>) => GrantCredentials
+}
+
+type Answer = AuthorizationOptions['onGrant']
+
+async function place(t: TestContext, answer?: Answer): Promise<Place> {
+  const asked: object[] = []
+  const onGrant: Answer = (parameters, proof) => {
+    asked.push({ ...Object.fromEntries(parameters), ...(proof !== undefined && { proof }) })
+    return answer?.(parameters, proof) ?? { access_token: `access-${asked.length}`, token_type: 'bearer' }
+  }
+  const metadata = { code_challenge_methods_supported: undefined, authorization_endpoint: undefined }
+  const server = await new AuthorizationServer({ onGrant, metadata }).listen()
+  const runtime = realRuntime()
+  t.after(async () => {
+    server.close()
+    await runtime.close()
+  })
+  const credentials: Place['credentials'] = (grant, more) => {
+    const login = { settings: { ...settings, ...more }, grant: { ...plain, ...grant } }
+    return new GrantCredentials('tracker', server.url, login, runtime, () => {})
+  }
+  return { server, asked, credentials }
+}
+
+const unauthorized = { status: 401, challenges: ['Bearer scope="read"'] }
+
+async function secretOf(credentials: GrantCredentials): Promise<string | undefined> {
+  return (await credentials.credential())?.secret
+}
+
+function messageOf(verdict: CredentialVerdict): string {
+  assert(verdict instanceof TransportError, String(verdict))
+  return `${verdict.code} ${verdict.message}`
+}
+
+const basic = `Basic ${Buffer.from('worker:hush').toString('base64')}`
+const urn = 'urn:ietf:params:oauth:'
+
+describe('the tokens of a grant without a person', () => {
+  const grants: readonly [Partial<UnattendedGrant>, object][] = [
+    [{}, { grant_type: 'client_credentials' }],
+    [
+      { kind: 'jwt_bearer', assertion: 'jwt' },
+      { grant_type: `${urn}grant-type:jwt-bearer`, assertion: 'jwt' },
+    ],
+    [
+      { kind: 'token_exchange', assertion: 'mine', assertionType: 'access_token' },
+      {
+        grant_type: `${urn}grant-type:token-exchange`,
+        subject_token: 'mine',
+        subject_token_type: `${urn}token-type:access_token`,
+      },
+    ],
+  ]
+  for (const [grant, wanted] of grants)
+    test(`${grant.kind ?? plain.kind} are asked for once they are wanted`, async (t) => {
+      const { server, asked, credentials } = await place(t)
+      const own = credentials(grant)
+      assert.equal(await secretOf(own), undefined)
+      assert.equal(await own.refused(undefined, unauthorized), 'again')
+      assert.equal(await secretOf(own), 'access-1')
+      assert.deepEqual(asked, [{ ...wanted, resource: server.url, scope: 'read', proof: basic }])
+    })
+
+  test('id_jag are asked for at the identity provider first', async (t) => {
+    const { asked, credentials, server } = await place(t)
+    const identityProvider = { issuer: server.issuer, clientId: 'desk', clientSecret: undefined }
+    const own = credentials({ kind: 'id_jag', assertion: 'me', assertionType: 'id_token', identityProvider })
+    assert.equal(await own.refused(undefined, unauthorized), 'again')
+    const common = { resource: server.url, scope: 'read' }
+    assert.deepEqual(asked, [
+      {
+        ...common,
+        client_id: 'desk',
+        grant_type: `${urn}grant-type:token-exchange`,
+        requested_token_type: `${urn}token-type:id-jag`,
+        audience: server.issuer,
+        subject_token: 'me',
+        subject_token_type: `${urn}token-type:id_token`,
+      },
+      { ...common, grant_type: `${urn}grant-type:jwt-bearer`, assertion: 'access-1', proof: basic },
+    ])
+  })
+
+  test('have the scope and the resource of the configuration', async (t) => {
+    const { asked, credentials } = await place(t)
+    await credentials({}, { scope: 'all', resource: false }).refused(undefined, unauthorized)
+    assert.deepEqual(asked, [{ grant_type: 'client_credentials', scope: 'all', proof: basic }])
+  })
+
+  test('of a file are asked for with what the file has then', async (t) => {
+    const { asked, credentials } = await place(t, () => ({
+      access_token: 'a',
+      token_type: 'bearer',
+      expires_in: 0,
+    }))
+    const assertionFile = join(scratch(t), 'token')
+    const own = credentials({ kind: 'jwt_bearer', assertionFile })
+    assert.match(messageOf(await own.refused(undefined, unauthorized)), /assertionFile .*token: .*ENOENT/)
+    for (const text of ['one', 'two\n']) {
+      writeFileSync(assertionFile, text)
+      if (asked.length === 0) await own.refused(undefined, unauthorized)
+      else await own.credential()
+    }
+    assert.deepEqual(
+      asked.map((each) => Reflect.get(each, 'assertion')),
+      ['one', 'two'],
+    )
+  })
+
+  const refusals: readonly [string, string, RegExp][] = [
+    [
+      'invalid_client',
+      'hush is wrong',
+      /^TRANSPORT_AUTH .*'tracker': invalid_client: .* \(127\.0\.0\.1:\d+\), for the grant client_credentials; check auth\.clientId and auth\.clientSecret$/,
+    ],
+    ['invalid_scope', '', /check auth\.scope$/],
+    ['invalid_target', '', /set auth\.resource, or false/],
+  ]
+  for (const [error, error_description, wanted] of refusals)
+    test(`that are refused with ${error} are not asked for again at once`, async (t) => {
+      const { asked, credentials } = await place(t, () => ({ error, error_description }))
+      const own = credentials()
+      for (let round = 0; round < 2; round++)
+        assert.match(messageOf(await own.refused(undefined, unauthorized)), wanted)
+      assert.equal(asked.length, 1)
+    })
+
+  test('that a server cannot give now are asked for again', async (t) => {
+    const { asked, credentials } = await place(t, () => ({ error: 'temporarily_unavailable' }))
+    const own = credentials()
+    for (let round = 0; round < 2; round++)
+      assert.match(messageOf(await own.refused(undefined, unauthorized)), /^TRANSPORT_TOKEN no token: /)
+    assert.equal(asked.length, 2)
+  })
+
+  test('are not asked for again with scopes that did not help', async (t) => {
+    const { asked, credentials } = await place(t)
+    const own = credentials()
+    await own.refused(undefined, unauthorized)
+    const more = { status: 403, challenges: ['Bearer error="insufficient_scope", scope="write"'] }
+    assert.equal(await own.refused(await own.credential(), more), 'again')
+    assert.match(
+      messageOf(await own.refused(await own.credential(), more)),
+      /wants the scope write, and asking for it did not help/,
+    )
+    assert.deepEqual(
+      asked.map((each) => Reflect.get(each, 'scope')),
+      ['read', 'read write'],
+    )
+  })
+})
