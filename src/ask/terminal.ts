@@ -1,9 +1,9 @@
 // Answers the questions of servers on the terminal (MCP, Elicitation and Sampling).
 
 import process from 'node:process'
-import { createInterface } from 'node:readline/promises'
 import { quote } from '../jsonrpc/text.js'
 import { escapeText } from '../text/escape.js'
+import { askLine } from './ask-line.js'
 import type { Person, RawValue } from './local-client.js'
 
 /** Shows a text, and asks for a line. */
@@ -87,12 +87,5 @@ async function sampled(question: RawValue, { tell, ask }: Dialog): Promise<strin
 
 const terminal: Dialog = {
   tell: (text) => void process.stderr.write(`${text.split('\n').map(escapeText).join('\n')}\n`),
-  ask: async (question) => {
-    const lines = createInterface({ input: process.stdin, output: process.stderr })
-    try {
-      return (await lines.question(escapeText(question))).trim()
-    } finally {
-      lines.close()
-    }
-  },
+  ask: askLine,
 }

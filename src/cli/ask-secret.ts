@@ -1,7 +1,7 @@
 // Asks for secrets on the terminal.
 
 import process from 'node:process'
-import { createInterface } from 'node:readline/promises'
+import { askLine } from '../ask/ask-line.js'
 import type { InputConfig } from '../config/references.js'
 import { escapeText } from '../text/escape.js'
 
@@ -50,16 +50,7 @@ export async function askInput(input: InputConfig): Promise<string | undefined> 
   const choices = input.options.map((option, at) => `  ${at + 1} ${option}\n`).join('')
   for (const line of choices.split('\n').filter(Boolean)) process.stderr.write(`${escapeText(line)}\n`)
   const question = `${about}${usual}: `
-  const answer = input.password ? await askHidden(question) : await askShown(question)
+  const answer = input.password ? await askHidden(question) : await askLine(question)
   const value = input.options[Number(answer) - 1] ?? answer
   return value === '' ? input.default : value
-}
-
-async function askShown(question: string): Promise<string> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return (await lines.question(escapeText(question))).trim()
-  } finally {
-    lines.close()
-  }
 }

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path'
 import process from 'node:process'
-import { createInterface } from 'node:readline/promises'
+import { askLine } from '../ask/ask-line.js'
 import { configFileInForce, importsFolder, secretsFile } from '../config/file.js'
 import { changedLines } from '../config/edit.js'
 import { realRuntime } from '../real-runtime.js'
@@ -107,12 +107,7 @@ async function locked(folder: string, run: () => Promise<number>): Promise<numbe
 /** Undefined without a terminal. */
 async function asked(): Promise<boolean | undefined> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    return /^y(?:es)?$/i.test((await lines.question('Write these changes? [y/N] ')).trim())
-  } finally {
-    lines.close()
-  }
+  return /^y(?:es)?$/i.test(await askLine('Write these changes? [y/N] '))
 }
 
 function reportOf({ clients: plans }: ImportPlan, missing: FoundFiles['missing'], own: string): string[] {
