@@ -41,6 +41,7 @@ const rooms = table(`
   log                    | text | runtime
   record                 | jsonrpc runtime text config
   events                 | | jsonrpc runtime transports/ upstream/
+  audit                  | jsonrpc log runtime text | config events
   proxy/routing          | jsonrpc mcp runtime text | upstream/
   proxy/input            | jsonrpc mcp runtime
   proxy/clients          | jsonrpc mcp runtime text proxy/input proxy/routing | events limits upstream/
@@ -52,7 +53,7 @@ const rooms = table(`
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
   ask                    | index jsonrpc mcp text transports/ version
-  cli                    | ask index runtime text config folder gateway log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients
+  cli                    | ask audit index runtime text config folder gateway log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients
   cli/clients            | config mcp text
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
@@ -74,7 +75,7 @@ const users = table(`
   oauth4webapi           | login
   p-queue                | upstream/
   node:child_process     | login upstream/process sandbox/
-  node:crypto            | cli cli/clients front-auth gateway kept login policy proxy/ runtime upstream/kept sandbox
+  node:crypto            | audit cli cli/clients front-auth gateway kept login policy proxy/ runtime upstream/kept sandbox
   node:dns               | sandbox/
   node:fs                | cli cli/clients config kept log login record replay runtime secrets servers upstream/ sandbox/
   node:http              | login sandbox

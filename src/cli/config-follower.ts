@@ -134,6 +134,8 @@ export class ConfigFollower {
     for (const [key, name] of startOnly)
       if (config.logging[key] !== started.logging[key])
         logger.sink({ level: 'warn', message: `${name} has changed, which needs a restart` })
+    if (JSON.stringify(config.audit) !== JSON.stringify(started.audit))
+      logger.sink({ level: 'warn', message: 'audit has changed, which needs a restart' })
     tellWarnings(logger, fresh, schemasOf(config))
   }
 

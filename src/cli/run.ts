@@ -1,6 +1,7 @@
 // The parts that every serving mode shares: the log, the recording, and the clean-up at the end.
 
 import process from 'node:process'
+import type { Audit } from '../audit/audit.js'
 import type { Configuration } from '../config/configuration.js'
 import { secretsIn } from '../config/config.js'
 import type { ProxyOptions, Runtime } from '../index.js'
@@ -53,6 +54,8 @@ export interface Run<C extends ServeOptions = ServeOptions> extends Plan<C> {
   readonly screen: Screen
   readonly feedback: Feedback
   readonly endings: Endings
+  /** Gets the calls, where the configuration has an audit. */
+  readonly audit: Audit | undefined
   /** The servers that run. */
   readonly children: Children
   /** Of each way of serving. */
@@ -83,6 +86,7 @@ export async function runPlan<C extends ServeOptions>(
   const endings = new Endings(logger.sink, () => children.kill())
   const own = realRuntime(logger.sink)
   const feedback = new Feedback(logger, screen, own)
+  const audit = await auditIfAsked(plan.config, logger, screen, own)
   try {
     // A recording may be refused, and then no server is started.
     const record = await openRecordIfAsked(plan, logger)
@@ -97,7 +101,7 @@ export async function runPlan<C extends ServeOptions>(
     }
     try {
       return endings.verdict(
-        await serve({ ...plan, paint, logger, screen, feedback, endings, children, options }),
+        await serve({ ...plan, paint, logger, screen, feedback, endings, audit, children, options }),
       )
     } finally {
       await record?.close()
@@ -105,9 +109,26 @@ export async function runPlan<C extends ServeOptions>(
   } finally {
     feedback.close()
     children.kill()
+    await audit?.close()
     await own.close()
     await logger.close()
   }
+}
+
+async function auditIfAsked(
+  { audit }: Configuration,
+  logger: Logger,
+  stderr: Screen,
+  runtime: Runtime,
+): Promise<Audit | undefined> {
+  if (audit === undefined) return undefined
+  const { openAudit } = await import('../audit/open-audit.js')
+  return openAudit(audit, {
+    log: logger.sink,
+    stderr,
+    clean: (text, most) => logger.clean(text, most),
+    runtime,
+  })
 }
 
 type OpenRecord = Awaited<ReturnType<typeof import('../record/record.js').openRecord>>

@@ -16,8 +16,9 @@ interface Server extends EventSource<ProxyEvents> {
 
 /** Logs calls and follows the configuration until `talk` is over, and closes the server then. */
 export async function serveUntil<T>(run: Run, server: Server, talk: () => Promise<T>): Promise<T> {
-  const { config, feedback, endings } = run
+  const { config, feedback, endings, audit } = run
   feedback.watchCalls(server)
+  if (audit !== undefined) server.on('call', audit.ended)
   const follower = new ConfigFollower(run, (next) => server.reload(next))
   try {
     return await talk()

@@ -17,6 +17,7 @@ import type {
   SchemaConfig,
 } from './configuration.js'
 import { type Door, throughDoor } from './door.js'
+import { readAudit } from './audit.js'
 import { literal } from './expand.js'
 import {
   inputFields,
@@ -201,13 +202,15 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
   })
   const profiles = readProfiles(root, schemas)
   checkTokens(root, server, profiles)
+  const logging = readLogging(root.section('logging'), context)
   const config = {
     source: context.source,
     ...root.readAll(rootFields),
     firstGraceMs: root.has('startupGraceMs') ? root.read(rootFields, 'startupGraceMs') : FIRST_GRACE_MS,
     server,
     stdio: { ...stdio, timeoutMs: context.timeoutMs ?? stdio.timeoutMs },
-    logging: readLogging(root.section('logging'), context),
+    logging,
+    audit: readAudit(root, context, logging),
     schemas,
     profiles,
     limits: readLimits(root, server),

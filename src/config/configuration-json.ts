@@ -5,6 +5,7 @@
 
 import type { HttpTls, ToolFilter } from '../upstream/contracts/server-config.js'
 import type { NamePatterns } from '../upstream/contracts/view-rules.js'
+import type { AuditValues } from './audit.js'
 import type { CorsConfig } from './configuration.js'
 import type {
   FrontValues,
@@ -150,6 +151,11 @@ export type ConfigurationJson = Shape &
     readonly limits?: readonly KeysWith<LimitValues, 'perMinute'>[] | undefined
     readonly inputs?: readonly KeysWith<InputConfig, 'id' | 'type'>[] | undefined
     readonly cli?: { readonly stdio?: Keys<StdioValues> | undefined } | undefined
+    /** A file, or `stderr`. */
+    readonly audit?:
+      | string
+      | (KeysWith<Omit<AuditValues, 'maxSize'>, 'file'> & { readonly maxSize?: number | string | undefined })
+      | undefined
     /** A size may be text such as `10MB` too. */
     readonly logging?:
       (Keys<Omit<LoggingValues, 'maxSize'>> & { readonly maxSize?: number | string | undefined }) | undefined

@@ -121,6 +121,19 @@ export interface LoggingConfig {
   readonly console: boolean
 }
 
+/** Where a line for each call goes. */
+export interface AuditConfig {
+  /** Absolute; undefined is stderr. */
+  readonly file: string | undefined
+  /** Whether lines have arguments and results. */
+  readonly payloads: boolean
+  /** Patterns of the methods of which every call has a line. */
+  readonly methods: readonly string[]
+  readonly maxSizeBytes: number
+  /** Files kept in all, the current one included. */
+  readonly maxFiles: number
+}
+
 /** Everything that a configuration file says. */
 export interface Configuration {
   /** Absolute path of the file, `embedded`, or what the caller named it. */
@@ -131,6 +144,8 @@ export interface Configuration {
   readonly profiles: ReadonlyMap<string, ProfileConfig>
   readonly limits: readonly LimitConfig[]
   readonly logging: LoggingConfig
+  /** Undefined for no audit. */
+  readonly audit: AuditConfig | undefined
   /** How long the first lists wait for servers that are still starting. */
   readonly startupGraceMs: number
   /** The same for a server that never listed, at its first two starts. */

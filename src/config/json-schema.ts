@@ -2,6 +2,7 @@
 // the start-up validator reads with. `scripts/config-schema.mjs` writes it to
 // `config.schema.json`; nothing at run time imports it.
 
+import { auditFields, auditFile, auditRules } from './audit.js'
 import {
   corsFields,
   frontFields,
@@ -135,6 +136,10 @@ function rootProperties(): JsonSchema {
       items: section('One value.', inputFields, {}, inputRules),
     },
     logging: section('Logs.', loggingFields),
+    audit: {
+      description: 'A line for each call, in a file or on stderr.',
+      anyOf: [auditFile.schema, section('Where, and what.', auditFields, {}, auditRules)],
+    },
     ...propertySchemas({ ...rootFields, ...sharedFields, ...sharedSandboxFields }),
   }
 }

@@ -44,6 +44,8 @@ export interface CallEvent extends OfSchema {
   readonly name: string | undefined
   /** Undefined where no server was chosen. */
   readonly server: string | undefined
+  /** The server's own name of the tool or prompt; undefined where none was found. */
+  readonly item: string | undefined
   /**
    * - `answered`: by a result, which may be that of a tool which failed.
    * - `error`: by the server's own error, passed as it came.
@@ -52,6 +54,8 @@ export interface CallEvent extends OfSchema {
    * - `cancelled`: the client gave it up.
    */
   readonly outcome: 'answered' | 'error' | 'failed' | 'refused' | 'cancelled'
+  /** The client was asked for input, and comes again: `outcome` is `answered`. */
+  readonly isAsked: boolean
   /** Milliseconds from the request to its end. */
   readonly ms: number
   /** Those since it was last sent to its server; undefined where no server got it. */

@@ -145,7 +145,8 @@ export class Logger {
   }
 }
 
-async function flushed(stream: LogStream): Promise<void> {
+/** Resolves when a reader of stderr has taken everything, or after a second. */
+export async function flushed(stream: LogStream): Promise<void> {
   await new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, consoleFlushMsMax)
     stream.write('', () => {

@@ -1,4 +1,4 @@
-// The log file: appended to in batches, rotated by size, and never a reason
+// A file of lines, such as the log: appended to in batches, rotated by size, and never a reason
 // for the proxy to fail. While the file cannot be written, on a full disk perhaps, lines
 // are dropped and counted.
 //
@@ -19,11 +19,27 @@ const batchLengthMax = 64 * 1024
 export interface RotatingFileOptions {
   /** Absolute. */
   readonly path: string
+  /** The file in messages; the log file unless given. */
+  readonly what?: string
   readonly maxSizeBytes: number
   /** In all, the current one included. */
   readonly maxFiles: number
   /** Called once when the file cannot be written, and when it can be again, with the number of lost lines. */
   readonly onTrouble: (message: string) => void
+  /** The line that stands in the file for so many lost lines; without it the file does not show them. */
+  readonly gapLine?: (lost: number) => string
+  /** Writes the bytes; those of a test are no file. Rejects with `PartlyWritten` where some were written. */
+  readonly append?: (bytes: Buffer) => Promise<void>
+}
+
+/** The system took the first bytes of a batch, and no more. */
+export class PartlyWritten extends Error {
+  readonly bytes: number
+
+  constructor(bytes: number, cause: unknown) {
+    super(errorText(cause), { cause })
+    this.bytes = bytes
+  }
 }
 
 export class RotatingFile {
@@ -33,6 +49,8 @@ export class RotatingFile {
   /** Lines that were lost since the last message about them. */
   #dropped = 0
   #isFailing = false
+  /** The file ends inside of a line. */
+  #isTorn = false
   #writing: Promise<void> | undefined
 
   /** Makes the file before there is a line for it, so that a file that cannot be written is reported immediately. */
@@ -59,6 +77,7 @@ export class RotatingFile {
 
   async close(): Promise<void> {
     await this.flush()
+    if (this.#dropped > 0 && this.#options.gapLine !== undefined) await this.#drain()
     if (this.#dropped > 0) this.#report(`${this.#dropped} lines were dropped`)
   }
 
@@ -71,19 +90,39 @@ export class RotatingFile {
   }
 
   async #writeBatch(lines: readonly string[]): Promise<void> {
+    const { gapLine, append = (bytes) => appendTo(bytes, this.#options) } = this.#options
+    // Further lines may be lost while this batch is written.
+    const dropped = this.#dropped
+    const gap = gapLine === undefined || dropped === 0 ? '' : gapLine(dropped)
+    const texts = [this.#isTorn ? '\n' : '', gap, ...lines]
     try {
-      await append(Buffer.from(lines.join('')), this.#options)
+      await append(Buffer.from(texts.join('')))
     } catch (error) {
       if (!this.#isFailing) this.#report(`cannot be written: ${errorText(error)}`)
       this.#isFailing = true
-      this.#dropped += lines.length
+      const whole = this.#wholeOf(texts, error instanceof PartlyWritten ? error.bytes : 0)
+      if (whole >= 2 && gap !== '') this.#dropped -= dropped
+      this.#dropped += lines.length - Math.max(0, whole - 2)
       return
     }
-    if (this.#isFailing) this.#report(`can be written again; ${this.#dropped} lines were dropped`)
-    else if (this.#dropped > 0)
-      this.#report(`${this.#dropped} lines were dropped, since the disk is too slow`)
+    if (this.#isFailing) this.#report(`can be written again; ${dropped} lines were dropped`)
+    else if (dropped > 0) this.#report(`${dropped} lines were dropped, since the disk is too slow`)
     this.#isFailing = false
-    this.#dropped = 0
+    this.#isTorn = false
+    this.#dropped -= dropped
+  }
+
+  /** How many of the texts the file has, of whose bytes the first `written` got there. */
+  #wholeOf(texts: readonly string[], written: number): number {
+    let [whole, end] = [0, 0]
+    for (const text of texts) {
+      const next = end + Buffer.byteLength(text)
+      if (next > written) break
+      whole += 1
+      end = next
+    }
+    if (written > 0) this.#isTorn = written > end
+    return whole
   }
 
   /** The lines of one write; one at least. */
@@ -100,11 +139,12 @@ export class RotatingFile {
   }
 
   #report(what: string): void {
-    this.#options.onTrouble(`the log file ${this.#options.path}: ${what}`)
+    const { path, what: file = 'log file' } = this.#options
+    this.#options.onTrouble(`the ${file} ${path}: ${what}`)
   }
 }
 
-async function append(bytes: Buffer, { path, maxSizeBytes, maxFiles }: RotatingFileOptions): Promise<void> {
+async function appendTo(bytes: Buffer, { path, maxSizeBytes, maxFiles }: RotatingFileOptions): Promise<void> {
   let file = await openLog(path)
   try {
     const { size } = await file.stat()
@@ -113,9 +153,18 @@ async function append(bytes: Buffer, { path, maxSizeBytes, maxFiles }: RotatingF
       await rotate(path, maxFiles)
       file = await openLog(path)
     }
-    await file.appendFile(bytes)
+    await writeWhole(file, bytes)
   } finally {
     await file.close()
+  }
+}
+
+async function writeWhole(file: FileHandle, bytes: Buffer): Promise<void> {
+  let at = 0
+  try {
+    while (at < bytes.length) at += (await file.write(bytes, at)).bytesWritten
+  } catch (error) {
+    throw at === 0 ? error : new PartlyWritten(at, error)
   }
 }
 

@@ -210,6 +210,8 @@ export class Call implements CallHolder {
   context: CallContext
   /** The server that it is for, once that is known. */
   service: string | undefined
+  /** The name of its tool or prompt at that server. */
+  item: string | undefined
   #owner: CallOwner
   readonly deadline: CallDeadline
   /** Of its tool; undefined where the server's hold. */
@@ -317,6 +319,7 @@ export class Call implements CallHolder {
   handOver(owner: CallOwner, context: CallContext): Call {
     const request = new Call(this.frame, this.row, this.client, this.deadline, this.#owner, this.context)
     request.service = this.service
+    request.item = this.item
     request.serial = this.serial
     this.#owner.replaced?.(this, request)
     this.#owner = owner

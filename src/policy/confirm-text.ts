@@ -3,14 +3,11 @@
 import { write } from '../jsonrpc/text.js'
 import { escapeJson, escapeText } from '../text/escape.js'
 import type { Redactor } from '../text/redactor.js'
+import { withoutSecretMembers } from '../text/secret-members.js'
 
 /** Longer arguments are cut: a person does not read them, and some clients show the text in a small window. */
 const ARGUMENTS_LENGTH_MAX = 2000
 const NAME_LENGTH_MAX = 200
-
-/** Texts under names like these are secrets in most servers; at the cut, the text may have no end. */
-const secretMember =
-  /("[^"\\]{0,64}(?:password|passwd|passphrase|secret|token|api[-_]?key|authorization|credential)[^"\\]{0,64}"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)/gi
 
 /** Of one tool call; `args` is raw JSON. */
 export interface ConfirmedCall {
@@ -30,7 +27,7 @@ function name(text: string): string {
 }
 
 function shown(args: string, redactor: Redactor): string {
-  const text = redactor.shown(args, ARGUMENTS_LENGTH_MAX).replaceAll(secretMember, '$1"[redacted]"')
+  const text = withoutSecretMembers(redactor.shown(args, ARGUMENTS_LENGTH_MAX))
   return args.length <= ARGUMENTS_LENGTH_MAX
     ? escapeJson(text)
     : `${escapeJson(text)}… (${args.length} characters)`

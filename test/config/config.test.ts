@@ -123,6 +123,7 @@ const full = {
       prefix: false,
     },
   },
+  audit: { file: '~/audit', payloads: true, methods: ['*'], maxSize: '1 KB', maxFiles: 2 },
   limits: [{ principal: 'ci', tools: ['a__*', 'b__x'], perMinute: 60, burst: 5, each: true }],
   logging: { level: 'debug', file: '~/logs/p.log', maxSize: '2.5 MB', maxFiles: 3, console: false },
   startupGraceMs: 50,
@@ -153,6 +154,14 @@ describe('a configuration', () => {
     })
     assert.deepEqual([config.startupGraceMs, config.processesMax], [50, 7])
     assert.deepEqual(config.limits, full.limits)
+    const { payloads, methods, maxFiles } = full.audit
+    assert.deepEqual(config.audit, {
+      payloads,
+      methods,
+      maxFiles,
+      file: '/home/me/audit',
+      maxSizeBytes: 1024,
+    })
     assert.deepEqual(config.profiles.get('review'), {
       name: 'review',
       schema: 'default',
@@ -877,6 +886,26 @@ const bad: [string, unknown, RegExp][] = [
   ['prefix is a number', { mcpServers: {}, prefix: 1 }, /^prefix\|is 1\|must be true or false$/],
 ]
 
+describe('an audit', () => {
+  const cases = [
+    ['stderr', undefined],
+    ['/a.jsonl', '/a.jsonl'],
+    [{ file: 'stderr' }, undefined],
+  ] as const
+  for (const [audit, wanted] of cases)
+    test(`is ${JSON.stringify(audit)}`, () => {
+      const { audit: config } = read({ mcpServers: {}, audit })
+      const methods = ['tools/call', 'prompts/get', 'resources/read']
+      assert.deepEqual(config, {
+        file: wanted,
+        payloads: false,
+        methods,
+        maxSizeBytes: 10_485_760,
+        maxFiles: 5,
+      })
+    })
+})
+
 describe('a limit', () => {
   test('is for every client and every tool, and lets as many calls come at once as in a minute', () => {
     const { limits } = read({ mcpServers: {}, limits: [{ perMinute: 3 }] })
@@ -895,6 +924,11 @@ describe('a limit', () => {
 })
 
 describe('problems', () => {
+  test('of an audit in the log file', () => {
+    const value = { mcpServers: {}, audit: '/a.log', logging: { file: '/a.log' } }
+    assert.deepEqual(problemsOf(value), ['audit|is "/a.log", which is the log file|use another file'])
+  })
+
   test('of a token for a profile that is not there', () => {
     const token = { name: 'ci', sha256: hash, profiles: ['p', 'q'] }
     const value = { mcpServers: {}, profiles: { p: {} }, server: { tokens: [token] } }

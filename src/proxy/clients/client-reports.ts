@@ -49,16 +49,16 @@ export class ClientReports {
 
   settled(call: Call, outcome: Outcome): void {
     if (!this.heard.has('call') && !(this.heard.has('failure') && hasFailed(outcome))) return
-    const { frame, context, service, deadline } = call
+    const { frame, context, service, item, deadline } = call
     const now = this.#runtime.now()
     const serverMs = deadline.sentAt === undefined ? undefined : now - deadline.sentAt
-    this.#emit({ frame, context, server: service, ms: now - deadline.arrivedAt, serverMs }, outcome)
+    this.#emit({ frame, context, server: service, item, ms: now - deadline.arrivedAt, serverMs }, outcome)
   }
 
   /** A request of this client was refused before it became a call; returns that error. */
   refused(frame: RequestFrame, error: ErrorBody, context: CallContext): ErrorBody {
     if (this.heard.has('call') || this.heard.has('failure')) {
-      const request = { frame, context, server: undefined, ms: 0, serverMs: undefined }
+      const request = { frame, context, server: undefined, item: undefined, ms: 0, serverMs: undefined }
       this.#emit(request, { kind: 'failed', error })
     }
     return error

@@ -24,6 +24,7 @@ export interface EndedRequest {
   readonly frame: RequestFrame
   readonly context: CallContext
   readonly server: string | undefined
+  readonly item: string | undefined
   readonly ms: number
   readonly serverMs: number | undefined
 }
@@ -40,6 +41,8 @@ export class EndedCall implements CallEvent {
   readonly method: string
   readonly name: string | undefined
   readonly server: string | undefined
+  readonly item: string | undefined
+  readonly isAsked: boolean
   readonly outcome: CallEvent['outcome']
   readonly ms: number
   readonly serverMs: number | undefined
@@ -54,7 +57,7 @@ export class EndedCall implements CallEvent {
   #result: Result | undefined
 
   constructor({ schema, client }: ReportedClient, request: EndedRequest, outcome: Outcome) {
-    const { frame, context, server, ms, serverMs } = request
+    const { frame, context, server, item, ms, serverMs } = request
     const { origin, info, revision } = context
     const { members } = frame.params
     const { outcome: end, code, message, reason, status } = endOf(outcome)
@@ -69,6 +72,8 @@ export class EndedCall implements CallEvent {
     this.method = frame.method
     this.name = members.string('name') ?? members.string('uri')
     this.server = server
+    this.item = item
+    this.isAsked = outcome.kind === 'asked'
     this.outcome = end
     this.ms = ms
     this.serverMs = serverMs

@@ -418,6 +418,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
     this.#requester = undefined
     const { missing, service } = this.call
     requester.service = service
+    requester.item = this.call.item
     if (missing !== undefined) requester.lacks(missing)
     requester.settle(outcome)
   }

@@ -200,6 +200,7 @@ export class Router {
     more: readonly Edit[] = NO_EDITS,
   ): void {
     call.service = target.lane.config.name
+    call.item = target.item.key
     const { members } = call.frame.params
     let edits = bothEdits(nameEdits(members.span('name'), name, target), more)
     if (call.stateEdits !== undefined) {

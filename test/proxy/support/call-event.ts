@@ -15,6 +15,8 @@ export function callEvent(members: Partial<CallEvent> = {}): CallEvent {
     method: 'tools/call',
     name: 'a',
     server: 's',
+    item: 'a',
+    isAsked: false,
     outcome: 'answered',
     ms: 7,
     serverMs: 5,

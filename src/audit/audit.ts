@@ -1,0 +1,121 @@
+// One JSON line for each call of a client.
+//
+// A listener of `call` events, which come when the answer is on its way: no call waits for the audit, and none fails with it.
+
+import { createHash } from 'node:crypto'
+import type { CallEvent } from '../events/proxy-events.js'
+import { write } from '../jsonrpc/text.js'
+import { escapeJson } from '../text/escape.js'
+import { matcherOf } from '../text/name-patterns.js'
+import { withoutSecretMembers } from '../text/secret-members.js'
+
+/** Bytes of arguments or of a result that a line repeats. */
+const PAYLOAD_BYTES_MAX = 64 * 1024
+/** Of a name or URI, in UTF-16 units. */
+const NAME_LENGTH_MAX = 2048
+
+/** A token of a model is about so many bytes of text. */
+const TOKEN_BYTES = 4
+
+const PROFILE = 'profile:'
+
+/** The destination of the lines. */
+export interface AuditSink {
+  /** Takes a line with its line end, or counts it as lost. */
+  write(line: string): void
+  /** Resolves when all lines are written, or after a bounded time. */
+  close(): Promise<void>
+}
+
+export interface AuditOptions {
+  /** Whether lines have arguments and results. */
+  readonly payloads: boolean
+  /** Patterns of the methods of which every call has a line. */
+  readonly methods: readonly string[]
+}
+
+/** The clock, and the redactor of the log. */
+export interface AuditContext {
+  /** Milliseconds since 1970. */
+  wallNow(): number
+  /** The text without secrets, cut after about `lengthMax` UTF-16 units. */
+  clean(text: string, lengthMax: number): string
+}
+
+/** Writes the lines. */
+export class Audit {
+  readonly #sink: AuditSink
+  readonly #context: AuditContext
+  readonly #hasPayloads: boolean
+  readonly #isAudited: (method: string) => boolean
+
+  constructor(sink: AuditSink, { payloads, methods }: AuditOptions, context: AuditContext) {
+    this.#sink = sink
+    this.#context = context
+    this.#hasPayloads = payloads
+    this.#isAudited = matcherOf(methods)
+  }
+
+  /** Takes the event of a call; refused calls of every method have a line. */
+  readonly ended = (event: CallEvent): void => {
+    if (event.outcome === 'refused' || this.#isAudited(event.method)) this.#sink.write(this.#line(event))
+  }
+
+  close(): Promise<void> {
+    return this.#sink.close()
+  }
+
+  #line(event: CallEvent): string {
+    const { view, code, reason, resultBytes, isToolError, outcome, isAsked } = event
+    const sent = event.bytes('arguments')
+    return lineOf(this.#context, 'call', {
+      schema: event.schema,
+      client: event.client,
+      clientName: this.#cleanName(event.clientName),
+      principal: this.#cleanName(event.principal),
+      profile: view?.startsWith(PROFILE) === true ? view.slice(PROFILE.length) : undefined,
+      transport: event.transport,
+      revision: event.revision,
+      method: event.method,
+      name: this.#cleanName(event.name),
+      server: event.server,
+      item: event.item,
+      argumentsSha256: sent && createHash('sha256').update(sent).digest('hex'),
+      argumentsBytes: event.argumentBytes,
+      outcome: isAsked ? 'asked' : outcome,
+      isToolError: isToolError || undefined,
+      code,
+      reason,
+      ms: Math.round(event.ms),
+      resultBytes,
+      resultTokens: Math.ceil(resultBytes / TOKEN_BYTES),
+      ...(this.#hasPayloads && {
+        arguments: this.#payload(sent),
+        result: this.#payload(event.bytes('result')),
+      }),
+    })
+  }
+
+  #cleanName(name: string | undefined): string | undefined {
+    return name === undefined ? undefined : this.#context.clean(name, NAME_LENGTH_MAX)
+  }
+
+  /** As a text, since JSON that is cut or redacted may be none. */
+  #payload(bytes: Uint8Array | undefined): string | undefined {
+    if (bytes === undefined) return undefined
+    const isCut = bytes.length > PAYLOAD_BYTES_MAX
+    const text = Buffer.from(bytes.subarray(0, PAYLOAD_BYTES_MAX)).toString()
+    // A cut text is redacted with the first part of a secret at its end.
+    const clean = this.#context.clean(text, isCut ? text.length - 1 : Infinity)
+    return withoutSecretMembers(clean) + (isCut ? `… (${bytes.length} bytes)` : '')
+  }
+}
+
+/** The line that stands in the audit for lines that were lost. */
+export function gapLine(context: Pick<AuditContext, 'wallNow'>, lost: number): string {
+  return lineOf(context, 'audit-gap', { lost })
+}
+
+function lineOf({ wallNow }: Pick<AuditContext, 'wallNow'>, kind: string, members: object): string {
+  return `${escapeJson(write({ time: new Date(wallNow()).toISOString(), kind, ...members }))}\n`
+}

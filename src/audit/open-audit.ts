@@ -1,0 +1,79 @@
+// The audit of a configuration: in a file, or on stderr.
+
+import type { AuditConfig } from '../config/configuration.js'
+import { type LogStream, flushed } from '../log/log.js'
+import { RotatingFile, type RotatingFileOptions } from '../log/rotating-file.js'
+import { within } from '../runtime/deadline.js'
+import type { LogSink, Runtime } from '../runtime/runtime.js'
+import { Audit, type AuditContext, type AuditSink, gapLine } from './audit.js'
+
+/** How long `close` waits for a disk. */
+const FLUSH_MS_MAX = 2000
+
+/** Bytes that wait for a slow reader of stderr; lines on top of it are lost and counted. */
+const STREAM_BYTES_MAX = 1024 * 1024
+
+export interface AuditParts {
+  readonly log: LogSink
+  readonly stderr: LogStream
+  readonly clean: AuditContext['clean']
+  readonly runtime: Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
+  /** Takes the place of the file system. */
+  readonly append?: RotatingFileOptions['append']
+}
+
+/** Opens the file, which is created with mode 0600; one that cannot be written is an error in the log. */
+export function openAudit(config: AuditConfig, parts: AuditParts): Audit {
+  const { runtime, clean } = parts
+  const context = { wallNow: () => runtime.wallNow(), clean }
+  const sink =
+    config.file === undefined ? new StreamSink(parts, context) : fileSink(config, config.file, parts, context)
+  return new Audit(sink, config, context)
+}
+
+function fileSink(
+  { maxSizeBytes, maxFiles }: AuditConfig,
+  path: string,
+  { log, append, runtime }: AuditParts,
+  context: AuditContext,
+): AuditSink {
+  const file = new RotatingFile({
+    path,
+    what: 'audit file',
+    maxSizeBytes,
+    maxFiles,
+    onTrouble: (message) => log({ level: 'error', message }),
+    gapLine: (lost) => gapLine(context, lost),
+    ...(append !== undefined && { append }),
+  })
+  return {
+    write: (line) => file.write(line),
+    close: () => within(file.close(), FLUSH_MS_MAX, runtime),
+  }
+}
+
+/** Lines between those of the log. */
+class StreamSink implements AuditSink {
+  readonly #stream: LogStream
+  readonly #context: AuditContext
+  #lost = 0
+
+  constructor({ stderr }: AuditParts, context: AuditContext) {
+    this.#stream = stderr
+    this.#context = context
+  }
+
+  write(line: string): void {
+    if (this.#stream.writableLength > STREAM_BYTES_MAX) {
+      this.#lost += 1
+      return
+    }
+    if (this.#lost > 0) this.#stream.write(gapLine(this.#context, this.#lost))
+    this.#lost = 0
+    this.#stream.write(line)
+  }
+
+  async close(): Promise<void> {
+    if (this.#stream.writableLength > 0) await flushed(this.#stream)
+  }
+}

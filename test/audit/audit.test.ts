@@ -1,0 +1,246 @@
+// A line for each call, and what becomes of the lines when the disk is full or slow.
+
+import { strict as assert } from 'node:assert'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import type { Audit } from '../../src/audit/audit.js'
+import { openAudit } from '../../src/audit/open-audit.js'
+import type { CallEvent, LogRecord } from '../../src/index.js'
+import { PartlyWritten } from '../../src/log/rotating-file.js'
+import { Redactor } from '../../src/text/redactor.js'
+import { at, parsed, textAt } from '../integration/support/json.js'
+import { enter, scripted, simple } from '../integration/support/scripted.js'
+import type { Scope } from '../integration/support/spawned.js'
+import { callEvent } from '../proxy/support/call-event.js'
+import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
+
+/** An audit whose file is in memory. */
+class Stage {
+  readonly runtime = new FakeRuntime()
+  readonly log: LogRecord[] = []
+  /** What the file has. */
+  text = ''
+  /** Of the next writes: the error, and how many bytes get there before it. */
+  fault: (() => Promise<never>) | undefined
+  /** Bytes that wait on stderr. */
+  waiting = 0
+  readonly audit: Audit
+
+  constructor(
+    scope: Scope | undefined,
+    more: { payloads?: boolean; methods?: string[]; file?: undefined } = {},
+  ) {
+    const redactor = new Redactor(['configured'])
+    const { payloads = false, methods = ['tools/call'] } = more
+    const file = 'file' in more ? more.file : '/audit.jsonl'
+    const stderr = {
+      writableLength: 0,
+      write: (text: string) => {
+        this.text += text
+        return true
+      },
+    }
+    Object.defineProperty(stderr, 'writableLength', { get: () => this.waiting })
+    this.audit = openAudit(
+      { file, payloads, methods, maxSizeBytes: 1024 ** 3, maxFiles: 1 },
+      {
+        log: (record) => this.log.push(record),
+        stderr,
+        clean: (text, most) => redactor.shown(text, most),
+        runtime: this.runtime,
+        append: async (bytes) => {
+          await this.fault?.()
+          this.text += bytes.toString()
+        },
+      },
+    )
+    scope?.after(() => this.audit.close())
+  }
+
+  /** Writes the line of an event, and gives all lines of the file. */
+  async ended(...events: Partial<CallEvent>[]): Promise<unknown[]> {
+    for (const event of events) this.audit.ended(callEvent(event))
+    await settled()
+    return this.lines
+  }
+
+  get lines(): unknown[] {
+    const lines = this.text.split('\n')
+    return lines.filter((line) => line.startsWith('{')).map(parsed)
+  }
+
+  fails(written = 0): void {
+    const error = new Error('ENOSPC')
+    this.fault = async () => {
+      this.text += 'x'.repeat(written)
+      throw written === 0 ? error : new PartlyWritten(written, error)
+    }
+  }
+}
+
+const names = (lines: readonly unknown[]): unknown[] =>
+  lines.map((line) => at(line, 'name') ?? at(line, 'lost'))
+
+describe('a line', () => {
+  test('says who called what, and how that ended', async (t) => {
+    const [line] = await new Stage(t).ended({
+      principal: 'ci',
+      view: 'profile:review',
+      name: 'b',
+      resultBytes: 9,
+    })
+    assert.deepEqual(line, {
+      time: '1970-01-01T00:00:00.000Z',
+      kind: 'call',
+      schema: 'default',
+      client: 1,
+      clientName: 'it',
+      principal: 'ci',
+      profile: 'review',
+      transport: 'stdio',
+      revision: '2025-11-25',
+      method: 'tools/call',
+      name: 'b',
+      server: 's',
+      item: 'a',
+      argumentsSha256: '44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a',
+      argumentsBytes: 2,
+      outcome: 'answered',
+      ms: 7,
+      resultBytes: 9,
+      resultTokens: 3,
+    })
+  })
+
+  const cases: readonly (readonly [string, Partial<CallEvent>, object | undefined])[] = [
+    ['has no calls of other methods', { method: 'tools/list' }, undefined],
+    ['has refused ones', { method: 'tools/list', outcome: 'refused', reason: 'rate-limited' }, { reason: 'rate-limited' }],
+    ['says that a client was asked', { isAsked: true }, { outcome: 'asked' }],
+    ['says that a tool failed', { isToolError: true }, { isToolError: true }],
+    ['has errors with their codes', { outcome: 'error', code: -5 }, { outcome: 'error', code: -5 }],
+    ['has no secret in a name', { name: 'x://configured' }, { name: 'x://[redacted]' }],
+    ['names no profile for a door', { view: 'server:s' }, { profile: undefined }],
+  ] // prettier-ignore
+  for (const [title, event, wanted] of cases)
+    test(title, async (t) => {
+      const [line] = await new Stage(t).ended(event)
+      for (const [key, value] of Object.entries(wanted ?? { name: undefined }))
+        assert.deepEqual(at(line, key), value)
+      assert.equal(line === undefined, wanted === undefined)
+    })
+
+  test('has arguments and results only when they are asked for, without secrets and not longer than 64 KiB', async (t) => {
+    const stage = new Stage(t, { payloads: true, methods: ['*'] })
+    const long = `{"a":"${'x'.repeat(64 * 1024 - 14)}configured"}`
+    const bytes = (part: string): Buffer =>
+      Buffer.from(part === 'arguments' ? '{"api_key":"k","b":"configured"}' : long)
+    const [line] = await stage.ended({ method: 'prompts/list', bytes })
+    assert.equal(textAt(line, 'arguments'), '{"api_key":"[redacted]","b":"[redacted]"}')
+    assert.match(textAt(line, 'result'), /x\[redacted\]… \(65540 bytes\)$/)
+  })
+})
+
+describe('the file', () => {
+  test('on a full disk loses lines, and says how many when it can be written again', async (t) => {
+    const stage = new Stage(t)
+    await stage.ended({ name: 'a' })
+    stage.fails()
+    await stage.ended({ name: 'b' }, { name: 'c' })
+    await stage.ended({ name: 'd' })
+    stage.fault = undefined
+    assert.deepEqual(names(await stage.ended({ name: 'e' }, { name: 'f' })), ['a', 3, 'e', 'f'])
+    assert.deepEqual(at(stage.lines[1], 'kind'), 'audit-gap')
+    const errors = stage.log.map(({ level, message }) => `${level} ${message}`)
+    assert.deepEqual(errors, [
+      'error the audit file /audit.jsonl: cannot be written: ENOSPC',
+      'error the audit file /audit.jsonl: can be written again; 3 lines were dropped',
+    ])
+  })
+
+  test('that ends inside of a line goes on with a new line', async (t) => {
+    const stage = new Stage(t)
+    await stage.ended({ name: 'a' })
+    stage.fails(10)
+    await stage.ended({ name: 'b' })
+    stage.fault = undefined
+    await stage.ended({ name: 'c' })
+    assert.match(stage.text, /\nx{10}\n\{"time/)
+    assert.deepEqual(names(stage.lines), ['a', 1, 'c'])
+  })
+
+  test('takes a bounded amount of what a slow disk has not taken', async (t) => {
+    const stage = new Stage(t)
+    for (let at = 0; at < 20_000; at++) stage.audit.ended(callEvent({ name: 'n'.repeat(1000) }))
+    await settled()
+    await stage.ended({ name: 'last' })
+    const lost = stage.lines.map((line) => at(line, 'lost')).find((each) => each !== undefined)
+    assert(typeof lost === 'number' && lost > 10_000)
+    assert.equal(stage.lines.length - 2 + lost, 20_000)
+    assert.equal(stage.lines.map((line) => at(line, 'name')).at(-1), 'last')
+  })
+
+  test('ends with the number of lines that were lost', async () => {
+    const stage = new Stage(undefined)
+    stage.fails()
+    await stage.ended({})
+    stage.fault = undefined
+    await stage.audit.close()
+    assert.deepEqual(names(stage.lines), [1])
+  })
+
+  test('of a disk that never answers is waited for two seconds', async () => {
+    const stage = new Stage(undefined)
+    await stage.ended({})
+    stage.fault = () => new Promise(() => {})
+    await stage.ended({})
+    let isClosed = false
+    void stage.audit.close().then(() => (isClosed = true))
+    await stage.runtime.pass(1999, 1999)
+    assert.equal(isClosed, false)
+    await stage.runtime.pass(1)
+    assert.equal(isClosed, true)
+  })
+
+  test('is readable by its owner alone', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'audit-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const runtime = new FakeRuntime()
+    const file = join(folder, 'a.jsonl')
+    const stderr = { writableLength: 0, write: () => true }
+    const options = { file, payloads: false, methods: ['*'], maxSizeBytes: 4096, maxFiles: 2 }
+    const audit = openAudit(options, { log: () => {}, stderr, clean: (text) => text, runtime })
+    audit.ended(callEvent())
+    await audit.close()
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    assert.match(readFileSync(file, 'utf8'), /^\{"time":.*\}\n$/)
+  })
+})
+
+test('on stderr lines are lost while that is not read, and counted', async (t) => {
+  const stage = new Stage(t, { file: undefined })
+  await stage.ended({ name: 'a' })
+  stage.waiting = 1024 * 1024 + 1
+  await stage.ended({ name: 'b' }, { name: 'c' })
+  stage.waiting = 0
+  assert.deepEqual(names(await stage.ended({ name: 'd' })), ['a', 2, 'd'])
+})
+
+test('calls that a limit or a person refuses have a line with the reason', async (t) => {
+  const stage = new Stage(undefined)
+  const limits = [{ tools: 'a__*', perMinute: 1 }]
+  const servers = { a: {}, b: { confirm: ['t'] } }
+  const it = await scripted(t, servers, simple, { on: { call: stage.audit.ended } }, { limits })
+  const { client } = await enter(it)
+  for (const name of ['a__t', 'a__t', 'b__t']) await it.runtime.until(client.request('tools/call', { name }))
+  await settled()
+  const shown = stage.lines.map((line) =>
+    ['outcome', 'code', 'reason', 'server', 'item'].map((key) => at(line, key)),
+  )
+  assert.deepEqual(shown, [
+    ['answered', undefined, undefined, 'a', 't'],
+    ['refused', -32603, 'rate-limited', 'a', 't'],
+    ['refused', -1, 'not-confirmed', 'b', 't'],
+  ])
+})
