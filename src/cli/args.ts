@@ -3,7 +3,7 @@
 import { type AskCommand, type DoctorCommand, askOf, asks } from './ask-options.js'
 import { type EditCommand, editOf } from './edit-options.js'
 import { type ImportCommand, importOf } from './import-options.js'
-import { type LoginCommand, loginOf } from './login-options.js'
+import { type LoginCommand, loginCommandOf } from './login-options.js'
 import { millisecondsOf, timeoutMsMax } from './milliseconds.js'
 import { commandModes, commandNameOf, options, optionsOfCommands, spelled } from './options.js'
 import type { CommandMode } from './options.js'
@@ -76,7 +76,7 @@ const modes: Readonly<Record<CommandMode, Mode>> = {
   secret: { name: 'secret', read: secretOf },
   token: { name: 'token', read: tokenOf },
   import: { name: 'import', read: importOf },
-  login: { name: 'login', read: loginOf },
+  login: { name: 'login', read: loginCommandOf },
   replay: { name: 'replay', read: replayOf },
 }
 

@@ -21,7 +21,7 @@ export interface LoginCommand {
 
 const loginCommands = ['login', 'logins', 'logout'] as const
 
-export function loginOf({ command, words, rest, values }: CommandLine): LoginCommand | Usage {
+export function loginCommandOf({ command, words, rest, values }: CommandLine): LoginCommand | Usage {
   const what = loginCommands.find((name) => name === command) ?? 'login'
   const [server, stray] = words
   const example = `for example: mcps-proxy ${what} linear`
