@@ -76,11 +76,11 @@ const users = table(`
   p-queue                | upstream/
   node:child_process     | login upstream/process sandbox/
   node:crypto            | audit cli cli/clients front-auth gateway kept login policy proxy/ runtime upstream/kept sandbox
-  node:dns               | sandbox/
+  node:dns               | login sandbox/
   node:fs                | cli cli/clients config kept log login record replay runtime secrets servers upstream/ sandbox/
   node:http              | login sandbox
   node:https             | sandbox
-  node:net               | replay runtime transports/ upstream/ sandbox/
+  node:net               | login replay runtime transports/ upstream/ sandbox/
   node:tls               | transports/http-client
 `)
 

@@ -14,7 +14,6 @@ import { TokenRequests } from '../login/token-requests.js'
 import { realRuntime } from '../real-runtime.js'
 import { LazyPromise } from '../runtime/lazy.js'
 import { escapeText } from '../text/escape.js'
-import { isLoopback } from '../text/loopback.js'
 import { unknownName } from '../text/nearest.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { loadWithSecrets } from './load.js'
@@ -175,6 +174,6 @@ async function revoked(login: Login, runtime: LoginRuntime): Promise<boolean> {
   const { issuer, tokenEndpoint, revocationEndpoint, client, refreshToken, accessToken, url } = login
   if (revocationEndpoint === undefined) return false
   const server = { issuer, token_endpoint: tokenEndpoint, revocation_endpoint: revocationEndpoint }
-  const requests = await TokenRequests.of(server, loginHttp(runtime, isLoopback(new URL(url).hostname)))
+  const requests = await TokenRequests.of(server, loginHttp(runtime, new URL(url)))
   return requests.revoke(client, refreshToken ?? accessToken)
 }

@@ -188,7 +188,7 @@ export class LoginCredentials implements HttpCredentials {
     const startedAt = this.#runtime.now()
     try {
       const { issuer, tokenEndpoint, client, refreshToken, resource } = login
-      const http = loginHttp(this.#runtime, isLoopbackHost(new URL(this.#url).hostname))
+      const http = loginHttp(this.#runtime, new URL(this.#url))
       const requests = await TokenRequests.of({ issuer, token_endpoint: tokenEndpoint }, http)
       const tokens = await requests.refresh(client, refreshToken, resource)
       const now = this.#runtime.wallNow()

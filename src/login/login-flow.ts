@@ -6,7 +6,7 @@ import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { CallbackServer } from './callback-server.js'
 import { type BearerChallenge, scopesIn, wantedLogin } from './challenges.js'
 import { LoginError } from './login-error.js'
-import { type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
+import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
 import { type LoginPlace, findLogin, textsIn } from './metadata.js'
 import type { LoginClient } from './client-auth.js'
@@ -44,7 +44,7 @@ export async function logIn(
   person: LoginPerson,
 ): Promise<Login> {
   const url = new URL(target.url)
-  const http = loginHttp(runtime, isLoopbackHost(url.hostname))
+  const http = loginHttp(runtime, url)
   const { challenge, isOpen } = await wantedLogin(url, http)
   const place = await findLogin(url, challenge, http, { ...target, isOpen })
   const requests = await TokenRequests.of(place.server, http)

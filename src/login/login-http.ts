@@ -10,6 +10,7 @@ import { HttpAgent } from '../transports/http-client/agent.js'
 import { type HttpAnswer, readWhole } from '../transports/http-client/answer.js'
 import { connectorFor } from '../transports/http-client/connect.js'
 import { proxyFor } from '../transports/http-client/proxy-choice.js'
+import { type Reach, reachOf } from './addresses.js'
 import { LoginError } from './login-error.js'
 import { isLoopback } from '../text/loopback.js'
 
@@ -40,8 +41,13 @@ export type LoginHttp = (url: URL, request?: LoginRequest) => Promise<LoginRespo
 
 export type LoginRuntime = Pick<Runtime, 'env' | 'now' | 'wallNow' | 'setTimer' | 'connect'>
 
-/** `isNear` says that the server itself is on this machine: only then may the others be. */
-export function loginHttp(runtime: LoginRuntime, isNear: boolean): LoginHttp {
+/**
+ * `server` is the one that wants the login: the others may have private addresses, or be on this machine, only where it has such an
+ * address. `true` is for servers that the configuration names. Behind a proxy, which resolves names itself, only written addresses count.
+ */
+export function loginHttp(runtime: LoginRuntime, server: URL | boolean): LoginHttp {
+  const isNear = server instanceof URL ? isLoopback(server.hostname) : server
+  let reach: Promise<Reach> | undefined
   return async (url, request = {}) => {
     const isHere = isLoopback(url.hostname)
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere))
@@ -49,7 +55,11 @@ export function loginHttp(runtime: LoginRuntime, isNear: boolean): LoginHttp {
     if (isHere && !isNear)
       throw new LoginError(`${url.origin} is not asked: a remote server points to this machine`)
     const proxy = proxyFor(url, { own: undefined, env: runtime.env })
-    const agent = new HttpAgent(url, limits, await connectorFor(url, { proxy, connect: runtime.connect }))
+    if (server instanceof URL) reach ??= reachOf(server)
+    const allowed = await reach
+    allowed?.check(url)
+    const way = { proxy, lookup: allowed?.lookup, connect: runtime.connect }
+    const agent = new HttpAgent(url, limits, await connectorFor(url, way))
     try {
       const response = await within(exchange(agent, url, request), ANSWER_MS, runtime)
       if (response === undefined)

@@ -1,7 +1,7 @@
 // Sockets that speak TLS; loaded when a server does.
 
 import type { Buffer } from 'node:buffer'
-import { isIP } from 'node:net'
+import { type LookupFunction, isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type SecureContext, type TLSSocket, connect, createSecureContext } from 'node:tls'
 import { TCP_KEEP_ALIVE_MS } from '../http1/write.js'
@@ -28,8 +28,8 @@ export interface TlsMeans {
 /** Makes sockets, to a place or over a connection that leads there. */
 export type TlsConnect = (to: SocketPlace, over?: Duplex) => TLSSocket
 
-/** Makes sockets that go on with the last session of the ones before them, which spares a round trip. */
-export function tlsConnector(means?: TlsMeans): TlsConnect {
+/** Makes sockets that go on with the last session of the ones before them, which spares a round trip; `lookup` resolves names. */
+export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConnect {
   let session: Buffer | undefined
   let context: SecureContext | undefined
   return ({ host, port }, over) => {
@@ -37,6 +37,7 @@ export function tlsConnector(means?: TlsMeans): TlsConnect {
     const socket = connect({
       host,
       ...(over === undefined ? { port } : { socket: over }),
+      ...(lookup !== undefined && { lookup }),
       ALPNProtocols: ['http/1.1'],
       ...servername(means?.servername ?? host),
       ...(context === undefined ? {} : { secureContext: context }),
