@@ -50,10 +50,11 @@ const rooms = table(`
   proxy                  | jsonrpc mcp runtime text config events kept limits policy real-runtime secrets transports/ upstream/ version proxy/
   front-auth             | jsonrpc runtime text login transports/http-server | config
   gateway                | front-auth jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
+  metrics                | events mcp runtime text config transports/http-server version | proxy/ upstream/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
   ask                    | index jsonrpc mcp text transports/ version
-  cli                    | ask audit index runtime text config folder gateway log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients
+  cli                    | ask audit index metrics runtime text config folder gateway log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients
   cli/clients            | config mcp text
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
@@ -78,7 +79,7 @@ const users = table(`
   node:crypto            | audit cli cli/clients front-auth gateway kept login policy proxy/ runtime upstream/kept sandbox
   node:dns               | login sandbox/
   node:fs                | cli cli/clients config kept log login record replay runtime secrets servers upstream/ sandbox/
-  node:http              | login sandbox
+  node:http              | login metrics sandbox
   node:https             | sandbox
   node:net               | login replay runtime transports/ upstream/ sandbox/
   node:tls               | transports/http-client
@@ -175,6 +176,7 @@ const confined: readonly Confined[] = [
       'src/kept/',
       'src/upstream/kept/',
       'src/log/',
+      'src/metrics/',
       'src/record/',
       'src/replay/',
       'src/secrets/',

@@ -7,6 +7,7 @@ import { secretsIn } from '../config/config.js'
 import type { ProxyOptions, Runtime } from '../index.js'
 import { loadPaint, noPaint, wantsColors, type Paint } from '../log/lines.js'
 import { createLogger } from '../log/log.js'
+import type { Telemetry } from '../metrics/telemetry.js'
 import type { LogLevel, LogSink } from '../runtime/runtime.js'
 import type { Logger } from '../log/log.js'
 import { realRuntime } from '../real-runtime.js'
@@ -58,6 +59,8 @@ export interface Run<C extends ServeOptions = ServeOptions> extends Plan<C> {
   readonly audit: Audit | undefined
   /** The servers that run. */
   readonly children: Children
+  /** Undefined where nothing asks for metrics or traces. */
+  readonly telemetry: Telemetry | undefined
   /** Of each way of serving. */
   readonly options: ProxyOptions & { readonly runtime: Runtime }
 }
@@ -87,12 +90,14 @@ export async function runPlan<C extends ServeOptions>(
   const own = realRuntime(logger.sink)
   const feedback = new Feedback(logger, screen, own)
   const audit = await auditIfAsked(plan.config, logger, screen, own)
+  let telemetry: Telemetry | undefined
   try {
+    telemetry = await openTelemetryIfAsked(plan, logger.sink, own)
     // A recording may be refused, and then no server is started.
     const record = await openRecordIfAsked(plan, logger)
     const options = {
       log: logger.sink,
-      on: feedback.listeners,
+      on: [feedback.listeners, telemetry?.listeners ?? {}],
       verbose: logger.isVerbose,
       runtime: children.watch(own),
       // A recording is played back where nothing is kept.
@@ -101,7 +106,18 @@ export async function runPlan<C extends ServeOptions>(
     }
     try {
       return endings.verdict(
-        await serve({ ...plan, paint, logger, screen, feedback, endings, audit, children, options }),
+        await serve({
+          ...plan,
+          paint,
+          logger,
+          screen,
+          feedback,
+          endings,
+          audit,
+          children,
+          telemetry,
+          options,
+        }),
       )
     } finally {
       await record?.close()
@@ -110,6 +126,7 @@ export async function runPlan<C extends ServeOptions>(
     feedback.close()
     children.kill()
     await audit?.close()
+    await telemetry?.close()
     await own.close()
     await logger.close()
   }
@@ -129,6 +146,26 @@ async function auditIfAsked(
     clean: (text, most) => logger.clean(text, most),
     runtime,
   })
+}
+
+/** The variables of OpenTelemetry that ask for an export. */
+const otlpEndpoints = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+] as const
+
+async function openTelemetryIfAsked(
+  { config, command: { kind } }: Plan<ServeOptions>,
+  log: LogSink,
+  runtime: Runtime,
+): Promise<Telemetry | undefined> {
+  const { metrics, otlp } = config.server
+  const asks = [metrics, otlp, ...otlpEndpoints.map((name) => runtime.env[name])]
+  if (asks.every((each) => each === undefined)) return undefined
+  const { openTelemetry } = await import('../metrics/telemetry.js')
+  // Several clients start a proxy each with one configuration.
+  return openTelemetry(config, { log, runtime, needsPort: kind === 'http' })
 }
 
 type OpenRecord = Awaited<ReturnType<typeof import('../record/record.js').openRecord>>

@@ -14,7 +14,7 @@ export async function serveHttp(
   run: Run<HttpCommand>,
   beforeListening?: (events: EventSource<ProxyEvents>) => Promise<void>,
 ): Promise<number> {
-  const { command, config, endings, options } = run
+  const { command, config, endings, telemetry, options } = run
   const { host, port, allowUnauthenticated } = command
   const gateway = await openGateway(config, {
     ...options,
@@ -23,7 +23,9 @@ export async function serveHttp(
     port,
     allowUnauthenticated,
     beforeListening,
+    ...(config.server.metrics && telemetry && { metrics: telemetry.page }),
   })
+  telemetry?.watch(() => gateway.proxies)
   await serveUntil(run, gateway, async () => {
     const { name } = config.server
     const { host, origin } = gateway

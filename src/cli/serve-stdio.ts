@@ -25,6 +25,7 @@ export async function serveStdio(
     person: 'here',
     eager: beforeServing !== undefined,
   })
+  run.telemetry?.watch(() => new Map([[schema.name, proxy]]))
   const isKept = options.keep === true && command.remote === undefined
   const warmUp = isKept ? new WarmUp(config, schema, children) : undefined
   warmUp?.watch(proxy)

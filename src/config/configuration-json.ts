@@ -9,6 +9,7 @@ import type { AuditValues } from './audit.js'
 import type { CorsConfig } from './configuration.js'
 import type {
   FrontValues,
+  MetricsValues,
   LoggingValues,
   RootValues,
   SchemaValues,
@@ -141,7 +142,8 @@ export type ConfigurationJson = Shape &
     /** The default of servers with `sandboxEnabled`. */
     readonly sandbox?: ProcessSandboxJson | undefined
     readonly server?:
-      | (Keys<FrontValues> & {
+      | (Keys<Omit<FrontValues, 'metrics'>> & {
+          readonly metrics?: Keys<MetricsValues> | undefined
           readonly cors?: Keys<CorsConfig> | undefined
           readonly tokens?: readonly KeysWith<TokenValues, 'name' | 'sha256'>[] | undefined
           readonly auth?: FrontAuthJson | undefined

@@ -108,6 +108,21 @@ export interface FrontConfig {
   readonly auth: FrontAuthConfig | undefined
   /** The key with which states are signed, and the key before it; never to be logged. */
   readonly stateKeys: readonly string[]
+  /** The page of metrics; undefined counts nothing. */
+  readonly metrics: MetricsConfig | undefined
+  /** The address of an OpenTelemetry collector; the variables of OpenTelemetry override it. */
+  readonly otlp: string | undefined
+}
+
+/** Where metrics are served, and which. */
+export interface MetricsConfig {
+  /** A port without a token; undefined serves them on the HTTP front alone. */
+  readonly port: number | undefined
+  readonly host: string
+  /** Whether other machines may read them there. */
+  readonly open: boolean
+  /** Whether each tool has series of its own. */
+  readonly tools: boolean
 }
 
 export interface LoggingConfig {

@@ -9,7 +9,7 @@ import { publicUrl } from './front-auth.js'
 import { type Kind, boolean, choice, delayMsMax, integer, list, size, text } from './kinds.js'
 import { type ProcessSandboxValue, processSandboxKind } from './process-sandbox.js'
 import type { InputConfig } from './references.js'
-import { type FieldsOf, type Rules, field, optional } from './section.js'
+import { type FieldsOf, type Rules, field, object, optional } from './section.js'
 import { isObject } from '../text/json-object.js'
 
 /** The time that a call may take when nothing says otherwise. */
@@ -22,6 +22,24 @@ const httpNames = list(
   text({ pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z\\-]+$", wanted: 'a name as HTTP has them' }),
 )
 
+/** The page of metrics. */
+export interface MetricsValues {
+  readonly port: number | undefined
+  readonly host: string
+  readonly open: boolean
+  readonly tools: boolean
+}
+
+const metricsFields: FieldsOf<MetricsValues> = {
+  port: optional(
+    integer(0, 65_535),
+    'TCP port on which metrics are served without a token; 0 takes a free one. Absent: only GET /metrics of the HTTP front.',
+  ),
+  host: field(text(), '127.0.0.1', 'Address that this port binds.'),
+  open: field(boolean(), false, 'Whether other machines may read the metrics, which host must allow too.'),
+  tools: field(boolean(), false, 'Whether each tool has series of its own, up to 500.'),
+}
+
 export interface FrontValues extends Pick<
   FrontConfig,
   'port' | 'host' | 'name' | 'version' | 'allowedHosts' | 'token' | 'publicUrl'
@@ -30,6 +48,8 @@ export interface FrontValues extends Pick<
   readonly drainTimeout: number | undefined
   readonly stateKey: string | undefined
   readonly previousStateKey: string | undefined
+  readonly metrics: MetricsValues | undefined
+  readonly otlp: string | undefined
 }
 
 /** Text whose value depends on a variable is checked once that is put in. */
@@ -91,6 +111,18 @@ export const frontFields: FieldsOf<FrontValues> = {
   previousStateKey: optional(
     stateKey,
     'The stateKey of before, which still verifies what was signed with it; ${VAR} is expanded.',
+  ),
+  metrics: optional(
+    object(metricsFields, 'an object such as { "port": 9464 }'),
+    'Metrics for Prometheus. Absent: nothing is counted.',
+  ),
+  otlp: optional(
+    text({
+      secret: true,
+      pattern: '^https?://[^\\u0000-\\u0020/?#]+([/?#][^\\u0000-\\u0020]*)?$',
+      wanted: 'an http:// or https:// address, such as "http://127.0.0.1:4318"',
+    }),
+    'Address of an OpenTelemetry collector, which gets metrics and traces. OTEL_EXPORTER_OTLP_ENDPOINT overrides it.',
   ),
 }
 

@@ -6,6 +6,7 @@ import { corsFields, frontFields, stateKeyLengthMin, tokenFields, tokenRules } f
 import { readFrontAuth } from './front-auth.js'
 import { Findings, switchOf } from './problems.js'
 import type { Section } from './section.js'
+import { isLoopback } from '../text/loopback.js'
 
 /** Defaults of one front, in place of the usual ones. */
 export interface FrontDefaults {
@@ -57,7 +58,18 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
     ],
   }
   section.warnOfUnknownKeys()
+  refuseOpenMetrics(front, section)
   return front
+}
+
+/** The port of the metrics has no token. */
+function refuseOpenMetrics({ metrics }: Pick<FrontConfig, 'metrics'>, section: Section): void {
+  if (metrics?.port === undefined || metrics.open || isLoopback(metrics.host)) return
+  section.findings.problem(
+    `${section.pathOf('metrics')}.host`,
+    `is "${metrics.host}", which other machines can reach, and this port asks for no token`,
+    'add "open": true if they may read the metrics, or leave "port" out and scrape GET /metrics of the HTTP front',
+  )
 }
 
 function portOf({ env, findings }: Overrides): number | undefined {

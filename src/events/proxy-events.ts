@@ -73,7 +73,7 @@ export interface CallEvent extends OfSchema {
    * listeners of the event are called, so a listener that needs the bytes later copies them.
    */
   bytes(part: 'arguments' | 'result'): Uint8Array | undefined
-  /** Of the error that the client was given. */
+  /** Of the error; where it is the server's own, as the server wrote it for clients of its era. */
   readonly code?: number | undefined
   readonly message?: string | undefined
   /** Stands in `data.reason` of the error too. */

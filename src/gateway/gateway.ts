@@ -19,7 +19,7 @@ import { defaultHttpServerLimits } from '../transports/http-server/limits.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../text/loopback.js'
-import { type ServedGateway, pathOfView, schemaAt } from './routes.js'
+import { type MetricsPage, type ServedGateway, pathOfView, schemaAt } from './routes.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 
 export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
@@ -28,6 +28,8 @@ export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
   readonly port?: number | undefined
   readonly allowUnauthenticated?: boolean
   readonly allowedHosts?: readonly string[]
+  /** Served at `/metrics`, behind the token. */
+  readonly metrics?: MetricsPage | undefined
   /** The front listens after this promise; the servers start first then. Rejects where it must not listen. */
   readonly beforeListening?: ((events: EventSource<ProxyEvents>) => Promise<void>) | undefined
 }
@@ -44,6 +46,8 @@ export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' 
    * @throws ConfigError when the front would be open to the network without a token; nothing has changed then
    */
   reload(config: Configuration): Promise<void>
+  /** Of the enabled schemas, by their names. */
+  readonly proxies: ReadonlyMap<string, McpProxy>
   /** Takes no new request, lets calls finish for up to `graceMs`, answers the others with an error, and stops every server. */
   close(graceMs?: number): Promise<void>
 }
@@ -125,6 +129,7 @@ function gatewayOf(
     host,
     port,
     origin,
+    proxies: proxies.all,
     on: (name, listener) => common.events.on(name, listener),
     reload: async (next) => {
       serving.check(rulesOf(next, options))
@@ -182,6 +187,8 @@ class SchemaProxies {
   readonly #options: GatewayOptions
   readonly #common: Common
   readonly #proxies = new Map<string, McpProxy>()
+  /** By their schemas. */
+  readonly all: ReadonlyMap<string, McpProxy> = this.#proxies
   /** Of schemas that are gone; their calls may still run. */
   readonly #going = new Set<McpProxy>()
 
@@ -257,6 +264,7 @@ function listen(
     },
     log,
     runtime,
+    metrics: options.metrics,
     source,
     remedies,
   })

@@ -14,6 +14,7 @@ import type { GuardRemedies, HttpRules } from '../transports/http-server/guard.j
 import type { Refusal } from '../transports/http-server/refusal.js'
 import type { Sender } from '../transports/http-server/sender.js'
 import { FrontAccess } from './front-access.js'
+import type { MetricsPage } from './routes.js'
 import { FrontTokens, type TokenRules } from './front-tokens.js'
 import { isLoopback } from '../text/loopback.js'
 import { type HttpAddress, HttpServer } from '../transports/http-server/http-server.js'
@@ -36,6 +37,8 @@ export interface FrontOptions extends FrontRules {
   readonly limits: HttpServerLimits
   readonly log: LogSink
   readonly runtime: Runtime
+  /** Absent serves none. */
+  readonly metrics?: MetricsPage | undefined
   /** The name of the configuration in messages, and the remedy that they propose. */
   readonly source: string
   readonly remedies: FrontRemedies

@@ -24,6 +24,12 @@ const DEFAULT = 'default'
 /** Every schema of a configuration; one that is disabled has no proxy. */
 export type ServedSchemas = ReadonlyMap<string, ServedProxy | undefined>
 
+/** The page of metrics, and its media type. */
+export interface MetricsPage {
+  readonly type: string
+  text(): string
+}
+
 /** The schemas that are served, and the name of the proxy. */
 export interface ServedGateway {
   readonly name: string
@@ -65,13 +71,15 @@ export class Routes implements HttpRoutes {
   /** By their proxies, and by the paths of their views; that of the whole proxy is empty. */
   readonly #byProxy = new WeakMap<ServedProxy, Map<string, HttpEndpoint>>()
   readonly #access: RouteAccess
+  readonly #metrics: MetricsPage | undefined
   readonly #now: () => number
   readonly #startedMs: number
   /** Nearly all requests have the same path. */
   #last: McpPath | undefined
 
-  constructor(served: ServedGateway, now: () => number, access: RouteAccess) {
+  constructor(served: ServedGateway, now: () => number, access: RouteAccess, metrics?: MetricsPage) {
     this.#access = access
+    this.#metrics = metrics
     this.#served = served
     this.#now = now
     this.#startedMs = now()
@@ -108,6 +116,14 @@ export class Routes implements HttpRoutes {
         return { kind: 'page', open: true, body: () => this.#health() }
       case '/api/status':
         return { kind: 'page', open: false, body: () => this.#status() }
+      case '/metrics':
+        if (this.#metrics === undefined) return this.#nothing(path)
+        return {
+          kind: 'page',
+          open: false,
+          type: this.#metrics.type,
+          body: () => this.#metrics?.text() ?? '',
+        }
       default:
         return this.#mcp(path)
     }
@@ -163,7 +179,8 @@ export class Routes implements HttpRoutes {
     const short = names.includes(DEFAULT) ? ['POST /mcp', 'GET /sse'] : []
     const long = names.map(encodeURIComponent).flatMap((name) => pathsAt(`/api/${name}`))
     const profiles = [...this.#views.keys()].filter((path) => path.startsWith('/p/')).flatMap(pathsAt)
-    return [...short, ...long, ...profiles, 'GET /health', 'GET /api/status', 'GET /']
+    const metrics = this.#metrics === undefined ? [] : ['GET /metrics']
+    return [...short, ...long, ...profiles, 'GET /health', 'GET /api/status', ...metrics, 'GET /']
   }
 
   #health(): string {

@@ -29,7 +29,7 @@ export async function serveSchemas(served: ServedGateway, options: FrontOptions)
     metadata: (path) => front.metadata(path),
     needsScope: (path, sender) => front.needsScope(path, sender),
   }
-  const routes = new Routes(served, () => options.runtime.now(), access)
+  const routes = new Routes(served, () => options.runtime.now(), access, options.metrics)
   const front: Front = await Front.make(options, routes, new SessionReports(events))
   const address = await front.listen()
   routes.address = address

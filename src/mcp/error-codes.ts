@@ -80,6 +80,19 @@ export function isMissing(code: number): boolean {
   return code === METHOD_NOT_FOUND
 }
 
+/** Whether an error is about the request, so that the server that refuses it has not failed. */
+export function isClientMistake(code: number): boolean {
+  return clientMistakes.has(code)
+}
+
+const clientMistakes: ReadonlySet<number> = new Set([
+  PARSE_ERROR,
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+  INVALID_PARAMS,
+  RESOURCE_NOT_FOUND,
+])
+
 /** Whether an upstream's error means that it has no such resource; servers use both numbers. */
 export function saysResourceNotFound(code: number): boolean {
   return code === RESOURCE_NOT_FOUND || code === INVALID_PARAMS

@@ -42,7 +42,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
   const runtime = options.runtime ?? own
   const kept = openKept(config, options, runtime)
   const events = new Emitter<ProxyEvents>(log)
-  events.add(on)
+  for (const listeners of [on].flat()) events.add(listeners)
   const limits = new ConfiguredLimits(config, defaults, log)
   const { session, upstream } = limits.inForce
   return {

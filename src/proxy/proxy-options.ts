@@ -12,7 +12,7 @@ export interface ProxyOptions {
   readonly name?: string
   readonly log?: LogSink
   /** Listeners for all events from the start on; `proxy.on` comes later than the start of the first servers. */
-  readonly on?: ProxyListeners
+  readonly on?: ProxyListeners | readonly ProxyListeners[]
   /** Logs every HTTP request to a server, and every token that is fetched, at level `debug`. */
   readonly verbose?: boolean
   readonly tap?: WireTap

@@ -38,7 +38,7 @@ const ready = statusOf(upstream)
 
 function statusOf(...servers: UpstreamStatus[]): string {
   const client = { name: 'Ed', version: '2' }
-  const session = { client, revision: '2025-06-18', connectedAtMs: 0, processes: [] }
+  const session = { client, revision: '2025-06-18', connectedAtMs: 0, processes: [], unreadBytes: 0 }
   const schema = schemaStatus({ status: () => servers, sessions: () => [session] })
   const facts = { port: 1, url: 'http://127.0.0.1:1', uptimeMs: 61_000 }
   return JSON.stringify(gatewayStatus(facts, new Map([['default', schema]])))

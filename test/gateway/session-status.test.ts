@@ -131,6 +131,7 @@ test('of more than 100 sessions those with processes of their own are shown firs
     revision,
     connectedAtMs: n,
     processes: n === 149 ? [{ server: 's', pid: 7 }] : [],
+    unreadBytes: 0,
   }))
   const status: SchemaStatus = schemaStatus({ status: () => [], sessions: () => sessions })
   assert.deepEqual([status.totalSessions, status.sessions.length], [150, 100])

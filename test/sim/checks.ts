@@ -50,6 +50,7 @@ export const checks = {
   'event-twice': 'an event was told again that had come',
   'session-lost': 'the proxy has forgotten a session that is in use',
   'left-session': 'sessions are left that nobody uses',
+  miscounted: 'a call is not in the metrics once, with what came of it',
   backlog: 'more waits than the limits allow',
   processes: 'more processes run than the limit allows',
   'needless-process': 'more processes run than the clients have use for',

@@ -58,6 +58,7 @@ function judgeParked(world: World): void {
 export function closeAll(world: World): void {
   close(world)
   world.host.ledger.close()
+  world.counted.judge(world.host.ledger)
 }
 
 /** Faults stop, and whoever took nothing takes everything. */

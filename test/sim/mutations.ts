@@ -338,6 +338,14 @@ const callOften = {
 } as const
 
 const bounds: readonly Mutation[] = [
+  mutation('the end of a call is told twice', 'miscounted', () => ({
+    proxy: (proxy) => ({
+      on: (name, listener) => {
+        proxy.on(name, listener)
+        return proxy.on(name, listener)
+      },
+    }),
+  })),
   mutation('what servers log is not escaped', 'bad-log', () => ({
     log: (line) => `\u001b${line}`,
   })),

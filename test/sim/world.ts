@@ -5,6 +5,7 @@ import type { McpProxy } from '../../src/proxy/proxy-interface.js'
 import type { Check } from './checks.js'
 import { SimClient } from './client.js'
 import type { ClientWire } from './client-wire.js'
+import { CountedCalls } from './counted-calls.js'
 import { EVERYBODY, configurationOf, frontLimitsOf, limitsOf, readConfiguration } from './configuration.js'
 import { liveBefore } from './earlier-life.js'
 import { Host } from './host.js'
@@ -28,6 +29,7 @@ export class World {
   readonly clients: SimClient[] = []
   /** Who takes the part of each client of the plan now. */
   readonly seats: (SimClient | undefined)[] = []
+  readonly counted: CountedCalls = new CountedCalls()
   readonly #turns: Turns
   readonly #changes = new Map<string, ReloadKind>()
   readonly #thrown: (error: unknown) => void
@@ -130,6 +132,7 @@ export class World {
     createProxy(readConfiguration(configurationOf(plan.servers)), options).then((right) => {
       const proxy = changed(right, host.wrong.proxy?.(right))
       this.#proxy = proxy
+      this.counted.listen(proxy)
       if (plan.front !== undefined)
         host.front.serve(proxy, frontLimitsOf(plan.front, this.#limits)).catch(this.#thrown)
     }, this.#thrown)

@@ -29,7 +29,7 @@ export class SeenClient {
     this.#runtime = runtime
     this.usedAt = runtime.now()
     const connectedAtMs = runtime.wallNow()
-    this.status = { client: info, revision: revision.version, connectedAtMs, processes: [] }
+    this.status = { client: info, revision: revision.version, connectedAtMs, processes: [], unreadBytes: 0 }
   }
 
   get isIdle(): boolean {

@@ -107,7 +107,9 @@ export class SessionClient implements RoutedClient {
   status(): SessionStatus {
     const { info: client, revision } = this.profile
     const processes = this.routes?.processes ?? []
-    return { client, revision: revision.version, connectedAtMs: this.#connectedAtMs, processes }
+    const { backlogBytes: unreadBytes } = this.#flow
+    const { version } = revision
+    return { client, revision: version, connectedAtMs: this.#connectedAtMs, processes, unreadBytes }
   }
 
   reach(): ClientRoutes {

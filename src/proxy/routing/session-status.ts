@@ -18,4 +18,6 @@ export interface SessionStatus {
   readonly connectedAtMs: number
   /** Empty for a client that shares every process it uses. */
   readonly processes: readonly SessionProcess[]
+  /** Bytes that it has not read yet; 0 for one without a session, whose connections may be those of others too. */
+  readonly unreadBytes: number
 }

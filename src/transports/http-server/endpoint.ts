@@ -57,8 +57,8 @@ export type HttpRoute =
   /** The older pair: events here, messages to `messagePath`. */
   | { readonly kind: 'events'; readonly endpoint: HttpEndpoint; readonly messagePath: string }
   | { readonly kind: 'messages'; readonly endpoint: HttpEndpoint }
-  /** A page of JSON; `open` to everybody, or only with the token. */
-  | { readonly kind: 'page'; readonly open: boolean; body(): string }
+  /** A page; `open` to everybody, or only with the token. JSON unless it has another media `type`. */
+  | { readonly kind: 'page'; readonly open: boolean; readonly type?: string; body(): string }
   /** Nothing; for all, or only for those who have the token that is asked for. */
   | { readonly kind: 'nothing'; readonly refusal: Refusal; readonly isForAll?: boolean }
 

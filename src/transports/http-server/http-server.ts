@@ -181,7 +181,7 @@ export class HttpServer {
       return this.#guard.unauthorized(path, socket.remoteAddress ?? 'an unknown address', verdict)
     if (sender !== undefined && this.#rules.senderOf !== undefined) this.#listening.know(socket)
     if (route.kind === 'nothing') return route.refusal
-    if (route.kind === 'page') return this.#page(request, route.body())
+    if (route.kind === 'page') return this.#page(request, route.body(), route.type)
     const { endpoint } = route
     const owner = {
       endpoint,
@@ -215,10 +215,11 @@ export class HttpServer {
     return () => this.#tokenStreams.add({ response, sender, examine })
   }
 
-  #page({ head: { method }, response }: HttpRequest, body: string): ServeResult {
+  #page({ head: { method }, response }: HttpRequest, body: string, type?: string): ServeResult {
     if (method !== 'GET' && method !== 'HEAD')
       return this.#refusals.plain(405, 'Method not allowed', { allow: 'GET, HEAD, OPTIONS' })
-    response.sendJson(200, body)
+    if (type === undefined) response.sendJson(200, body)
+    else response.send(200, ['content-type', type, ...pageFields], Buffer.from(body))
     return undefined
   }
 
@@ -242,6 +243,8 @@ export class HttpServer {
     response.sendJson(status, text, Object.entries(headers).flat())
   }
 }
+
+const pageFields = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff'] as const
 
 function isOpenPage(route: HttpRoute): boolean {
   return route.kind === 'page' && route.open

@@ -1,0 +1,248 @@
+// Which series a call counts in, that no client and no server can make more of them than there may be, and how they are written.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import type { CallEvent } from '../../src/index.js'
+import { CallMetrics, ERROR_TYPES_MAX, SERIES_MAX, TOOLS_MAX } from '../../src/metrics/call-metrics.js'
+import { exposition } from '../../src/metrics/exposition.js'
+import { family } from '../../src/metrics/gauges.js'
+import { Metrics } from '../../src/metrics/metrics.js'
+import { Counter, SeriesFamily, countOf } from '../../src/metrics/registry.js'
+import { callEvent } from '../proxy/support/call-event.js'
+import { type ReadFamily, readExposition, samplesOf, sumOf } from './support/exposition.js'
+
+const FRONT = 'mcp_server_operation_duration_seconds'
+const UPSTREAM = 'mcp_client_operation_duration_seconds'
+
+function counting(hasTools = false): {
+  count: (members?: Partial<CallEvent>) => void
+  metrics: CallMetrics
+  page: () => readonly ReadFamily[]
+} {
+  const metrics = new CallMetrics(hasTools)
+  return {
+    metrics,
+    count: (members) => void metrics.listeners.call?.(callEvent(members)),
+    page: () => readExposition(exposition(metrics.families)),
+  }
+}
+
+const failed = { outcome: 'failed', resultBytes: 0 } as const
+
+/** An event, the `error_type` for the client and at the server (undefined: it did not get there), and a counter of its own. */
+const cases: readonly (readonly [string, Partial<CallEvent>, string, string | undefined, string?])[] = [
+  ['a result', {}, '', ''],
+  ['a tool that fails', { isToolError: true }, 'tool_error', 'tool_error'],
+  ["a server's own error", { outcome: 'error', code: -32000 }, '-32000', '-32000'],
+  ['invalid params at a server', { outcome: 'error', code: -32602 }, '', '-32602'],
+  ['no such resource at a server', { outcome: 'error', code: -32002 }, '', '-32002'],
+  [
+    'a time-out',
+    { ...failed, code: -32603, reason: 'timeout' },
+    '-32603',
+    'timeout',
+    'mcps_failed_total timeout',
+  ],
+  [
+    'a server that is away',
+    { ...failed, code: -32603, reason: 'exited', serverMs: undefined },
+    '-32603',
+    undefined,
+    'mcps_failed_total exited',
+  ],
+  [
+    'an unknown tool',
+    { outcome: 'refused', code: -32601, server: undefined, serverMs: undefined },
+    '',
+    undefined,
+    'mcps_refused_total -32601',
+  ],
+  [
+    'wrong arguments',
+    { outcome: 'refused', isToolError: true, serverMs: undefined },
+    'tool_error',
+    undefined,
+    'mcps_refused_total arguments',
+  ],
+  ['a cancelled call', { outcome: 'cancelled' }, 'cancelled', 'cancelled'],
+]
+
+describe('a call', () => {
+  for (const [title, members, front, upstream, own] of cases)
+    test(`${title} counts once at each side`, () => {
+      const { count, page } = counting()
+      // The second one of a kind takes a shorter way.
+      for (const each of [members, {}, members]) count(each)
+      count({ ...members, schema: 'b' })
+      const read = page()
+      const plain = front === '' ? 1 : 0
+      assert.equal(sumOf(read, `${FRONT}_count`, { error_type: front, schema: 'default' }), 2 + plain)
+      assert.equal(sumOf(read, `${FRONT}_count`), 4)
+      const sent = upstream === undefined ? 0 : 2
+      assert.equal(
+        sumOf(read, `${UPSTREAM}_count`, { error_type: upstream ?? 'none', schema: 'default' }),
+        sent + (upstream === '' ? 1 : 0),
+      )
+      assert.equal(sumOf(read, `${UPSTREAM}_count`), upstream === undefined ? 1 : 4)
+      const [name = '', reason = ''] = own?.split(' ') ?? []
+      assert.equal(sumOf(read, name, { reason }), own === undefined ? 0 : 3)
+    })
+
+  test('has its time in the bucket of the bound that it does not exceed', () => {
+    const { count, page } = counting()
+    for (const ms of [0, 10, 10.1, 300_000, 300_001]) count({ ms, serverMs: 0 })
+    const buckets = new Map(
+      samplesOf(page(), `${FRONT}_bucket`).map(({ labels, value }) => [labels.get('le'), value]),
+    )
+    assert.deepEqual(
+      ['0.01', '0.02', '120', '300', '+Inf'].map((bound) => buckets.get(bound)),
+      [2, 3, 3, 4, 5],
+    )
+    assert.equal(Math.round(sumOf(page(), 'mcps_overhead_seconds_sum') * 10_000), 6_000_211)
+  })
+
+  test('is counted with what its server speaks, which may change', () => {
+    const { count, metrics, page } = counting()
+    const ready = {
+      schema: 'default',
+      server: 's',
+      pid: 1,
+      client: undefined,
+      ms: 1,
+      state: 'ready',
+    } as const
+    const more = { evidence: 'configured', tools: 1, restarts: 0 } as const
+    count()
+    metrics.listeners.server?.({ ...ready, ...more, kind: 'http', revision: '2025-11-25' })
+    count()
+    metrics.listeners.server?.({ ...ready, ...more, kind: 'stdio', revision: '2026-07-28' })
+    count()
+    assert.deepEqual(
+      samplesOf(page(), `${UPSTREAM}_count`).map(({ labels, value }) => [
+        labels.get('mcp_protocol_version'),
+        labels.get('network_transport'),
+        value,
+      ]),
+      [
+        ['', '', 1],
+        ['2025-11-25', 'tcp', 1],
+        ['2026-07-28', 'pipe', 1],
+      ],
+    )
+  })
+})
+
+describe('labels', () => {
+  test('name no method that the proxy does not know', () => {
+    const { count, page } = counting()
+    for (const method of ['tools/call', 'a{}="', 'b']) count({ method, serverMs: undefined })
+    const methods = samplesOf(page(), `${FRONT}_count`).map(({ labels }) => labels.get('mcp_method_name'))
+    assert.deepEqual(methods, ['tools/call', 'other'])
+  })
+
+  test('name tools only where that is configured, that were passed on, and up to a limit', () => {
+    const without = counting()
+    without.count()
+    assert.deepEqual(samplesOf(without.page(), `${FRONT}_count`, { gen_ai_tool_name: 'a' }), [])
+    const { count, page } = counting(true)
+    count({ name: 'guessed', serverMs: undefined })
+    for (let n = 0; n <= TOOLS_MAX; n++) for (let twice = 0; twice < 2; twice++) count({ name: `t${n}` })
+    const tools = samplesOf(page(), `${FRONT}_count`).map(({ labels, value }) => [
+      labels.get('gen_ai_tool_name'),
+      value,
+    ])
+    assert.equal(tools.length, TOOLS_MAX + 2)
+    assert.deepEqual(
+      [tools[0], tools[1], tools.at(-2), tools.at(-1)],
+      [
+        ['', 1],
+        ['t0', 2],
+        [`t${TOOLS_MAX - 1}`, 2],
+        ['other', 2],
+      ],
+    )
+  })
+
+  test('have so many error numbers of servers, and one for all others', () => {
+    const { count, page } = counting()
+    for (let n = 0; n <= ERROR_TYPES_MAX + 1; n++) count({ outcome: 'error', code: 1000 + n })
+    assert.equal(samplesOf(page(), `${FRONT}_count`).length, ERROR_TYPES_MAX + 1)
+    assert.equal(sumOf(page(), `${FRONT}_count`, { error_type: '_OTHER' }), 2)
+  })
+
+  test('of a series too many are other', () => {
+    const { count, metrics } = counting()
+    for (let n = 0; n <= SERIES_MAX + 1; n++) count({ server: `s${n}` })
+    const [front] = metrics.families
+    const series = front?.points() ?? []
+    const last = series.at(-1)
+    assert.equal(series.length, SERIES_MAX + 1)
+    assert(last !== undefined && typeof last.value !== 'number')
+    assert.deepEqual([last.labels[1], countOf(last.value)], ['other', 2])
+  })
+
+  test('are escaped, and those of two series never become one', () => {
+    const description = { name: 'x_total', otel: 'x', kind: 'counter', unit: '', help: 'a\\b\nc' } as const
+    const labels = ['one', 'two'].map((name) => ({ name, otel: name }))
+    const counters = new SeriesFamily({ ...description, labels }, 10, () => new Counter())
+    const odd = 'a"b\\n\nc{},=é'
+    for (const values of [
+      [odd, ''],
+      ['', odd],
+      ['a', 'b'],
+    ])
+      counters.series(values).add(1)
+    const read = readExposition(
+      exposition([counters, family({ ...description, name: 'y_total', labels }, [])]),
+    )
+    assert.deepEqual(
+      samplesOf(read, 'x_total').map((sample) => [...sample.labels.values()]),
+      [
+        [odd, ''],
+        ['', odd],
+        ['a', 'b'],
+      ],
+    )
+  })
+})
+
+test('servers and clients are read when the page is', () => {
+  const gauges = { inFlight: 1, queued: 2, restarts: 3, memoryBytes: undefined }
+  const status = {
+    name: 's',
+    kind: 'stdio',
+    state: 'error',
+    error: undefined,
+    connectedAtMs: 1,
+    pids: [7, 8],
+    revision: undefined,
+    evidence: undefined,
+    crossing: undefined,
+    tools: 4,
+    gauges,
+  } as const
+  const session = { client: undefined, revision: '', connectedAtMs: 0, processes: [], unreadBytes: 5 }
+  const proxy = {
+    status: () => [status, { ...status, name: 'm', gauges: { ...gauges, memoryBytes: 6 } }],
+    sessions: () => [session, session],
+  }
+  const metrics = new Metrics(false, Date.now())
+  metrics.watch(() => new Map([['default', proxy]]))
+  const read = readExposition(metrics.text())
+  metrics.close()
+  const values = [
+    'server_up',
+    'server_tools',
+    'queue_depth',
+    'inflight',
+    'processes',
+    'restarts_total',
+    'child_memory_bytes',
+    'sessions',
+    'unread_bytes',
+  ]
+  assert.deepEqual(
+    values.map((name) => samplesOf(read, `mcps_${name}`).map(({ value }) => value)),
+    [[0, 0], [4, 4], [2, 2], [1, 1], [2, 2], [3, 3], [6], [2], [10]],
+  )
+})

@@ -1,0 +1,221 @@
+// Metrics of running proxies: on a port, on the HTTP front and at a collector, of clients and servers of both eras.
+
+import { strict as assert } from 'node:assert'
+import { type IncomingMessage, createServer, request } from 'node:http'
+import { describe, test } from 'node:test'
+import { resolveConfig } from '../../src/config/config.js'
+import { openGateway } from '../../src/gateway/gateway.js'
+import { EXPOSITION_TYPE } from '../../src/metrics/exposition.js'
+import { MetricsServer } from '../../src/metrics/metrics-server.js'
+import { type Telemetry, openTelemetry } from '../../src/metrics/telemetry.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import type { Runtime } from '../../src/runtime/runtime.js'
+import { listAt, parsed, textAt } from '../integration/support/json.js'
+import { program, root } from '../integration/support/programs.js'
+import type { Scope } from '../integration/support/spawned.js'
+import { until } from '../integration/support/waiting.js'
+import { handshake, send } from '../transports/support/http.js'
+import { readExposition, samplesOf, sumOf } from './support/exposition.js'
+
+const servers = {
+  old: { command: process.execPath, args: [program('reference.mjs')] },
+  new: { command: process.execPath, args: [program('reference-stateless.mjs')] },
+}
+
+const configOf = (server: object) =>
+  resolveConfig(
+    { server: { port: 0, ...server }, mcpServers: servers },
+    { source: 'test', folder: root, env: {} },
+  )
+
+interface Opened {
+  readonly telemetry: Telemetry | undefined
+  readonly log: readonly string[]
+  /** The port of the metrics, from the log. */
+  readonly port: number
+}
+
+async function opened(t: Scope, server: object, env: Runtime['env'] = {}, needsPort = true): Promise<Opened> {
+  const log: string[] = []
+  const runtime = { ...timers(t), env }
+  const telemetry = await openTelemetry(configOf(server), {
+    log: ({ message }) => void log.push(message),
+    runtime,
+    needsPort,
+  })
+  t.after(() => telemetry?.close())
+  const [, port] = /:(\d+)\/metrics$/.exec(log.join('\n')) ?? []
+  return { telemetry, log, port: Number(port) }
+}
+
+function timers(t: Scope): Pick<Runtime, 'setTimer' | 'wallNow'> {
+  const runtime = realRuntime(() => {})
+  t.after(() => runtime.close())
+  return { setTimer: (ms, fire) => runtime.setTimer(ms, fire), wallNow: () => runtime.wallNow() }
+}
+
+async function gatewayWith(t: Scope, telemetry: Telemetry | undefined, server: object = {}): Promise<number> {
+  assert(telemetry !== undefined)
+  const gateway = await openGateway(configOf(server), {
+    on: [{}, telemetry.listeners],
+    metrics: telemetry.page,
+  })
+  telemetry.watch(() => gateway.proxies)
+  t.after(() => gateway.close(0))
+  return gateway.port
+}
+
+const key = (name: string): string => `io.modelcontextprotocol/${name}`
+const claim = {
+  [key('protocolVersion')]: '2026-07-28',
+  [key('clientCapabilities')]: {},
+  [key('clientInfo')]: { name: 'new', version: '1' },
+}
+
+/** One call of each server by a client of each era. */
+async function callAll(port: number): Promise<void> {
+  const session = await handshake(port)
+  for (const name of ['old__test_simple_text', 'new__test_simple_text', 'new__test_error_handling'])
+    for (const meta of [undefined, claim]) {
+      const params = { name, arguments: {}, ...(meta && { _meta: meta }) }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+      const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
+      const { status } = await send(port, { body, headers: meta === undefined ? session : modern })
+      assert.equal(status, 200)
+    }
+}
+
+test('calls of both eras to servers of both are counted by what each side speaks', async (t) => {
+  const { telemetry, port: own } = await opened(t, { metrics: { port: 0, tools: true } })
+  const port = await gatewayWith(t, telemetry)
+  await callAll(port)
+  const page = await fetch(`http://127.0.0.1:${own}/metrics`)
+  assert.equal(page.headers.get('content-type'), EXPOSITION_TYPE)
+  const read = readExposition(await page.text())
+  const FRONT = 'mcp_server_operation_duration_seconds_count'
+  const UPSTREAM = 'mcp_client_operation_duration_seconds_count'
+  for (const revision of ['2025-11-25', '2026-07-28']) {
+    const of = { mcp_protocol_version: revision, network_transport: 'tcp', mcp_method_name: 'tools/call' }
+    assert.equal(sumOf(read, FRONT, { ...of, error_type: '' }), 2)
+    assert.equal(sumOf(read, FRONT, { ...of, error_type: 'tool_error' }), 1)
+  }
+  const spoken = (server: string) =>
+    samplesOf(read, UPSTREAM, { server, gen_ai_tool_name: `${server}__test_simple_text` }).map(
+      ({ labels, value }) => [labels.get('mcp_protocol_version'), labels.get('network_transport'), value],
+    )
+  assert.deepEqual(spoken('old'), [['2025-11-25', 'pipe', 2]])
+  assert.deepEqual(spoken('new'), [['2026-07-28', 'pipe', 2]])
+  assert.equal(sumOf(read, 'mcps_sessions'), 2)
+  assert.equal(sumOf(read, 'mcps_processes'), 2)
+  assert.equal(sumOf(read, 'mcps_server_up'), 2)
+})
+
+test('the front shows them to those with its token, and only where they are configured', async (t) => {
+  const { telemetry } = await opened(t, { metrics: {} })
+  const port = await gatewayWith(t, telemetry, { token: 'secret' })
+  const get = (headers = {}) => send(port, { method: 'GET', path: '/metrics', headers })
+  assert.equal((await get()).status, 401)
+  const { status, headers, body } = await get({ authorization: 'Bearer secret' })
+  assert.deepEqual([status, headers['content-type']], [200, EXPOSITION_TYPE])
+  assert.equal(samplesOf(readExposition(body), 'mcps_build_info').length, 1)
+
+  const plain = await openGateway(configOf({}))
+  t.after(() => plain.close(0))
+  assert.equal((await send(plain.port, { method: 'GET', path: '/metrics' })).status, 404)
+})
+
+describe('the port', () => {
+  test('answers its own page alone, under names of this machine', async (t) => {
+    const server = new MetricsServer({ host: '127.0.0.1', port: 0 }, () => 'page')
+    const port = await server.listen()
+    t.after(() => server.close())
+    const cases: readonly (readonly [string, string, string, number])[] = [
+      ['GET', '/metrics', `127.0.0.1:${port}`, 200],
+      ['HEAD', '/metrics?x', `localhost:${port}`, 200],
+      ['POST', '/metrics', 'localhost', 405],
+      ['GET', '/', 'localhost', 404],
+      ['GET', '/metrics', 'evil.example', 403],
+      ['GET', '/metrics', '127.0.0.1.evil.example', 403],
+    ]
+    for (const [method, path, host, wanted] of cases) {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        request({ port, host: '127.0.0.1', method, path, headers: { host }, agent: false }, resolve)
+          .on('error', reject)
+          .end()
+      })
+      response.resume()
+      assert.equal(response.statusCode, wanted, `${method} ${path} ${host}`)
+    }
+  })
+
+  test('is open to other machines only where the configuration says so', () => {
+    assert.throws(
+      () => configOf({ metrics: { port: 0, host: '0.0.0.0' } }),
+      /server\.metrics\.host is "0\.0\.0\.0".*"open": true/s,
+    )
+    for (const metrics of [{ port: 0, host: '0.0.0.0', open: true }, { host: '0.0.0.0' }])
+      configOf({ metrics })
+  })
+
+  test('that is taken ends the start of a front, and is a warning on stdio', async (t) => {
+    const { port } = await opened(t, { metrics: { port: 0 } })
+    const taken = { metrics: { port } }
+    await assert.rejects(
+      opened(t, taken),
+      /metrics cannot be served on 127\.0\.0\.1.*EADDRINUSE.*server\.metrics\.port/,
+    )
+    const { log, telemetry } = await opened(t, taken, {}, false)
+    assert(telemetry !== undefined)
+    assert.match(log.join(), /metrics cannot be served/)
+  })
+})
+
+/** A collector that keeps what it gets. */
+async function collector(
+  t: Scope,
+): Promise<{ url: string; got: { path: string; key: string; body: unknown }[] }> {
+  const got: { path: string; key: string; body: unknown }[] = []
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = []
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+    incoming.on('end', () => {
+      const { url = '', headers } = incoming
+      got.push({ path: url, key: String(headers['x-key']), body: parsed(Buffer.concat(chunks).toString()) })
+      response.end('{}')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => void server.close())
+  const address = server.address()
+  assert(typeof address === 'object' && address !== null)
+  return { url: `http://127.0.0.1:${address.port}`, got }
+}
+
+test('a collector gets the same, with headers and the name of the sender, at the latest when the proxy ends', async (t) => {
+  const { url, got } = await collector(t)
+  const { telemetry } = await opened(
+    t,
+    { otlp: url },
+    { OTEL_EXPORTER_OTLP_HEADERS: 'x-key=k', OTEL_SERVICE_NAME: 'mine' },
+  )
+  await callAll(await gatewayWith(t, telemetry))
+  await telemetry?.close()
+  await until(() => got.length > 0)
+  const [first] = got
+  assert.deepEqual([first?.path, first?.key], ['/v1/metrics', 'k'])
+  const resource = listAt(first?.body, 'resourceMetrics', 0, 'resource', 'attributes')
+  assert.equal(textAt(resource, 0, 'value', 'stringValue'), 'mine')
+  const metrics = listAt(first?.body, 'resourceMetrics', 0, 'scopeMetrics', 0, 'metrics')
+  const front = metrics.find((each) => textAt(each, 'name') === 'mcp.server.operation.duration')
+  const counts = listAt(front, 'histogram', 'dataPoints').map((point) => Number(textAt(point, 'count')))
+  assert.equal(
+    counts.reduce((sum, each) => sum + each, 0),
+    6,
+  )
+})
+
+test('nothing is opened where nothing asks for it', async (t) => {
+  assert.equal((await opened(t, {})).telemetry, undefined)
+  const env = { OTEL_SDK_DISABLED: 'true', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }
+  assert.equal((await opened(t, {}, env)).telemetry, undefined)
+})

@@ -1,0 +1,97 @@
+// Whether the metrics of a proxy count what clients sent and were told, as the ledger has it.
+//
+// The ledger knows of each answer what kind it was. A request without an answer, or one that was refused by a status of HTTP,
+// may or may not have got to where calls are counted.
+
+import type { McpProxy } from '../../src/proxy/proxy-interface.js'
+import { CallMetrics } from '../../src/metrics/call-metrics.js'
+import { type Family, countOf } from '../../src/metrics/registry.js'
+import { at, numberAt, parse } from './json.js'
+import type { Entry, Ledger } from './ledger.js'
+
+/** Errors that are no error of the one that refuses. */
+const MISTAKES = [-32700, -32600, -32601, -32602, -32002]
+
+/** The head of a request is compared with its message before that is taken for a call. */
+const MISHEADED = '"error":{"code":-32020,'
+
+/** The number may be another one for a client of the other era. */
+const ERROR = 'error'
+
+/** Answered without becoming a call. */
+const UNCOUNTED = ['initialize', 'ping', 'logging/setLevel', 'server/discover']
+
+/** Counts the calls of one run by the metrics. */
+export class CountedCalls {
+  readonly #metrics = new CallMetrics(false)
+
+  listen(proxy: McpProxy): void {
+    const { call, server } = this.#metrics.listeners
+    if (call !== undefined) proxy.on('call', call)
+    if (server !== undefined) proxy.on('server', server)
+  }
+
+  /** Every call has ended: the counts must be those of the ledger. */
+  judge(ledger: Ledger): void {
+    const { certain, uncertain } = tallied([...ledger.entries.values()])
+    const counts = countsOf(this.#metrics.families[0])
+    for (const kind of new Set([...certain.keys(), ...counts.keys()])) {
+      const [method = ''] = kind.split(' ')
+      const least = certain.get(kind) ?? 0
+      const most = least + (uncertain.get(method) ?? 0)
+      const count = counts.get(kind) ?? 0
+      if (count < least || count > most)
+        ledger.fail('miscounted', `${kind} is counted ${count} times, and happened ${least} to ${most} times`)
+    }
+    this.#judgeServers(ledger, counts.get('tools/call') ?? 0)
+  }
+
+  /** Every call that a server has executed was sent to it, and is counted there too. */
+  #judgeServers(ledger: Ledger, front: number): void {
+    const executed = [...ledger.entries.values()].filter((entry) => entry.executed > 0).length
+    const [, upstream] = this.#metrics.families
+    const count = countsOf(upstream).get('tools/call') ?? 0
+    if (count < executed || count > front)
+      ledger.fail('miscounted', `servers have ${count} calls of ${front}, and executed ${executed}`)
+  }
+}
+
+/** By method, and by method and error. */
+function countsOf(family: Family | undefined): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { labels, value } of family?.points() ?? []) {
+    const [, , method = '', type = ''] = labels
+    const error = type.startsWith('-') ? ERROR : type
+    const count = typeof value === 'number' ? value : countOf(value)
+    for (const kind of [method, `${method} ${error}`]) counts.set(kind, (counts.get(kind) ?? 0) + count)
+  }
+  return counts
+}
+
+/** The requests of each kind, and by method those of which nobody knows whether they became calls. */
+function tallied(entries: readonly Entry[]): Record<'certain' | 'uncertain', Map<string, number>> {
+  const [certain, uncertain] = [new Map<string, number>(), new Map<string, number>()]
+  for (const { method: written, answers } of entries) {
+    if (UNCOUNTED.includes(written)) continue
+    const method = written === 'no/such' ? 'other' : written
+    const [answer] = answers
+    if (answer === undefined || answer.text.startsWith('HTTP ') || answer.text.includes(MISHEADED)) {
+      add(uncertain, method)
+      continue
+    }
+    add(certain, method)
+    add(certain, `${method} ${errorIn(answer.text)}`)
+  }
+  return { certain, uncertain }
+}
+
+function add(to: Map<string, number>, kind: string): void {
+  to.set(kind, (to.get(kind) ?? 0) + 1)
+}
+
+function errorIn(text: string): string {
+  const message = parse(text)
+  if (at(message, 'result', 'isError') === true) return 'tool_error'
+  const code = numberAt(message, 'error', 'code')
+  return code === undefined || MISTAKES.includes(code) ? '' : ERROR
+}
