@@ -236,6 +236,8 @@ class PooledProxy implements McpProxy {
       watch: (service) => taps.watch({ hop: 'upstream', service, schema }),
       kept,
       ownStart: this.#options.ownStart ?? 'with-call',
+      separatesPrincipals: () =>
+        this.#options.ownStart !== 'with-client' && this.#config.server.auth !== undefined,
       graces: { startupMs: this.#config.startupGraceMs, firstMs: this.#config.firstGraceMs },
       sessionIdleMs: this.#config.sessionProcessIdleMs || undefined,
       admission,

@@ -12,8 +12,9 @@ import type { Runtime, Timer } from '../../src/runtime/runtime.js'
 import { Issuer } from '../front-auth/issuer.js'
 import { claim } from '../integration/support/asking.js'
 import { itServer, root } from '../integration/support/programs.js'
-import { until } from '../integration/support/waiting.js'
-import { EventReader, type Sent, message, open, send } from '../transports/support/http.js'
+import { numberAt, parsed, textAt } from '../integration/support/json.js'
+import { gone, until } from '../integration/support/waiting.js'
+import { EventReader, type Sent, message, messageIn, open, send } from '../transports/support/http.js'
 
 type Scope = Parameters<Issuer['listen']>[0] & { after(run: () => Promise<void>): void }
 type Fields = Readonly<Record<string, string>>
@@ -105,7 +106,8 @@ class Served {
 
 function configOf({ issuer }: Issuer, auth: object): Configuration {
   const value = {
-    mcpServers: { a: itServer({ IT_NAME: 'a' }) },
+    mcpServers: { a: itServer({ IT_NAME: 'a' }), b: itServer({ IT_NAME: 'b' }, { isolation: 'shared' }) },
+    sessionProcessIdleMs: 500,
     profiles: { read: { tools: { allow: ['a__echo'] } }, ops: {} },
     server: { port: 0, publicUrl, auth: { issuers: [{ issuer }], ...auth } },
   }
@@ -290,3 +292,31 @@ describe('a session', () => {
     assert.equal(await served.status({ headers: bob }), 401)
   })
 })
+
+describe('a process', () => {
+  for (const isModern of [false, true])
+    test(`serves one principal, ${isModern ? 'without' : 'with'} sessions, and ends when its clients are gone`, async (t) => {
+      const served = await Served.open(t)
+      const [ann, bob] = [served.bearer('ann', 'mcp:all'), served.bearer('bob', 'mcp:all')]
+      const tokens = [ann, ann, bob]
+      const clients = isModern ? tokens : await Promise.all(tokens.map((token) => served.session(token)))
+      const pidsOf = (tool: string): Promise<number[]> =>
+        Promise.all(clients.map((client) => pidOf(served, client, tool, isModern)))
+      const [pids, shared] = [await pidsOf('a__nonce'), await pidsOf('b__nonce')]
+      assert.deepEqual([new Set(pids).size, pids[0] === pids[1], new Set(shared).size], [2, true, 1])
+      if (!isModern) for (const headers of clients) await served.status({ method: 'DELETE', headers })
+      await until(() => pids.every(gone))
+      assert(!gone(shared[0] ?? 0))
+    })
+})
+
+/** The process that answers. All requests have one id, as those of several clients may. */
+async function pidOf(served: Served, headers: Fields, tool: string, isModern: boolean): Promise<number> {
+  const params = { name: tool, arguments: { n: '' }, ...(isModern && { _meta: claim({}) }) }
+  const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': tool }
+  const answer = await send(served.gateway.port, {
+    headers: { ...headers, ...(isModern && modern) },
+    body: message('tools/call', 1, params),
+  })
+  return numberAt(parsed(textAt(messageIn(answer.body), 'result', 'content', 0, 'text')), 'pid')
+}

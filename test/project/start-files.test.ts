@@ -57,6 +57,20 @@ describe('a start of the command', () => {
       assert(text.includes(needed), needed)
   })
 
+  test('over HTTP opens nothing of logins of clients, which are loaded with their configuration', () => {
+    const texts = [...loadedWith(entry(/^serve-http-.*\.js$/))].map((file) => readFileSync(file, 'latin1'))
+    for (const [name, isThere] of [
+      ['FrontTokens = class ', true],
+      ['FrontAuth = class ', false],
+      ['"jose"', false],
+    ] as const)
+      assert.equal(
+        texts.some((text) => text.includes(name)),
+        isThere,
+        name,
+      )
+  })
+
   test('loads no module of Node.js that it does not need', () => {
     const empty = new Set(builtinsOf(['--eval', '']))
     const loaded = builtinsOf([join(dist, 'cli.js'), '--stdio']).filter((name) => !empty.has(name))

@@ -14,6 +14,8 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 interface Entry {
   readonly connection: StreamableConnection
   readonly ready: Promise<unknown>
+  /** Ids of requests that wait until it is ready. */
+  readonly arriving: Set<RequestId>
   usedMs: number
 }
 
@@ -34,17 +36,24 @@ export class StatelessClients {
     this.#statusOf = statusOf
   }
 
-  /** One on which no request has these ids, and which is ready; undefined when there are too many. */
-  find(
+  /** Serves a request with these ids on a connection on which no other one has them; `crowded` when there are too many. */
+  serve<T>(
     owner: Owner,
     keys: readonly RequestId[],
-  ): StreamableConnection | Promise<StreamableConnection> | undefined {
-    const known = this.#of(owner).find(({ connection }) => connection.open && !connection.knows(keys))
-    const entry = known ?? this.#open(owner)
-    if (entry === undefined) return undefined
+    serve: (connection: StreamableConnection) => T,
+  ): T | Promise<T> | 'crowded' {
+    const isFree = ({ connection, arriving }: Entry): boolean =>
+      connection.open && !connection.knows(keys) && !keys.some((key) => arriving.has(key))
+    const entry = this.#of(owner).find(isFree) ?? this.#open(owner)
+    if (entry === undefined) return 'crowded'
     entry.usedMs = this.#environment.now()
-    const { connection } = entry
-    return connection.attached === undefined ? entry.ready.then(() => connection) : connection
+    const { connection, arriving, ready } = entry
+    if (connection.attached !== undefined) return serve(connection)
+    for (const key of keys) arriving.add(key)
+    return ready.then(() => {
+      for (const key of keys) arriving.delete(key)
+      return serve(connection)
+    })
   }
 
   /** One for a single message, of the revision that its head names; undefined when there are too many. */
@@ -102,7 +111,7 @@ export class StatelessClients {
     const life = { kind: 'shared', statusOf: this.#statusOf } as const
     const connection = new StreamableConnection(this.#environment, this.#waits, life, closed)
     const ready = attach(owner, connection).then((attached) => (connection.attached = attached))
-    const entry: Entry = { connection, ready, usedMs: this.#environment.now() }
+    const entry: Entry = { connection, ready, arriving: new Set(), usedMs: this.#environment.now() }
     const owners = this.#entries.get(owner.endpoint) ?? new Map<string, Entry[]>()
     this.#entries.set(owner.endpoint, owners)
     owners.set(owner.principal, [...(owners.get(owner.principal) ?? []), entry])

@@ -149,12 +149,11 @@ export class Streamable {
       response.send(202, [])
       return undefined
     }
-    const found = this.#stateless.find(owner, posted.keys)
-    if (found === undefined) return this.#refusals.crowded()
-    const serve = (client: StreamableConnection): Refusal | undefined =>
-      client.open ? client.post(posted, response, accepts) : this.#gone(posted.head)
     if (staysOpen(posted)) owner.onStream?.()
-    return found instanceof Promise ? found.then(serve) : serve(found)
+    const served = this.#stateless.serve(owner, posted.keys, (client): Refusal | undefined =>
+      client.open ? client.post(posted, response, accepts) : this.#gone(posted.head),
+    )
+    return served === 'crowded' ? this.#refusals.crowded() : served
   }
 
   /** Attaches a client and opens its session; undefined when there are too many. */

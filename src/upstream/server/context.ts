@@ -39,6 +39,8 @@ export interface ProxyContext {
   readonly kept: KeptServers
   /** Whether a process that only one client uses starts with its first call instead of with the client. */
   readonly ownStart: 'with-client' | 'with-call'
+  /** Whether a process serves clients of one principal only, where `isolation` is not `shared`. */
+  readonly separatesPrincipals: () => boolean
   /** Variables of the proxy's own for every process that is started. */
   readonly marks: Readonly<Record<string, string>>
   /** How long lists wait for a server that is starting, and for one that never listed, at its first starts. */

@@ -10,6 +10,7 @@ import type { ListKind } from '../../mcp/methods.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
 import { type Described, KeptView } from './kept-view.js'
 import { Inbox } from './inbox.js'
+import type { Timer } from '../../runtime/runtime.js'
 import { Lists } from './lists.js'
 import type { Load } from './worker.js'
 import { Workers } from './workers.js'
@@ -36,10 +37,12 @@ export class ServerLane implements Lane, ServerView {
   #isUnused = true
   /** The lane whose view its client sees until then. */
   #standIn: ServerLane | undefined
+  /** Set while the lane of a principal has no client. */
+  #ending: Timer | undefined
   /** The lanes that this one stands in for. */
   readonly #deferred = new Set<ServerLane>()
 
-  /** `left` is called when the one client of the lane has left. */
+  /** `left` is called when the one client of the lane, or the last one of its principal, has left. */
   constructor(context: ServerContext, scope: LaneScope, config: ServerConfig, left: () => void) {
     this.#context = context
     this.#scope = scope
@@ -282,10 +285,23 @@ export class ServerLane implements Lane, ServerView {
     }
     this.#inbox.subscriptions.unsubscribe(this.#workers.firstConnection, unfollowed)
     if (this.#inbox.clients.level !== level) this.#sendLevel()
+    if (this.#scope.principal !== undefined && this.#inbox.clients.size === 0) this.#endLater()
     return undefined
   }
 
+  /** Another client of its principal may come soon: many clients leave after each request. */
+  #endLater(): void {
+    const { runtime, sessionIdleMs = 0 } = this.#context
+    this.#ending?.cancel()
+    this.#ending = runtime.setTimer(sessionIdleMs, () => {
+      if (this.#inbox.isClosed || this.#inbox.clients.size > 0) return
+      this.#left()
+      void this.close()
+    })
+  }
+
   async close(): Promise<void> {
+    this.#ending?.cancel()
     this.#inbox.isClosed = true
     if (this.#standIn !== undefined) this.#standIn.#deferred.delete(this)
     this.#keptView.over()

@@ -43,6 +43,8 @@ export class Server implements Upstream {
   readonly #context: ServerContext
   readonly #lanes = new Set<ServerLane>()
   readonly #common = new Map<Sharing, ServerLane>()
+  /** Those of clients that can be asked nothing, by their principals, where these share no process. */
+  readonly #ofPrincipals = new Map<string, ServerLane>()
   /** Of clients that have not used the server, whose era is not known. */
   readonly #undecided = new Set<UndecidedLane>()
   readonly #era: ServerEra
@@ -111,16 +113,37 @@ export class Server implements Upstream {
     const isFound = this.#era.form === 'typed' && isolation !== 'shared'
     const isOpen = this.config.protocol === 'stateless' || isFound
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
-    if (sharing === 'plain' || sharing === 'shared') return this.#commonLane(sharing).join(client)
-    const startsOnCall = this.#context.ownStart === 'with-call'
+    if (sharing === 'shared') return this.#commonLane(sharing).join(client)
+    if (sharing === 'plain') return this.#plainLane(client).join(client)
+    const startsOnCall = this.#startsOnCall
     const eraKnown = (): Promise<void> | undefined => (startsOnCall ? this.#eraKnown() : undefined)
     const { capabilities: declared, principal } = profile
     const scope = { sharing, declared, opening, client: serial, principal, startsOnCall, eraKnown }
     const own = this.#newLane(scope).join(client)
     if (startsOnCall && !this.isolated) own.defer(this.#commonLane('plain'))
     if (!startsOnCall || opening !== undefined) return own
-    const join = (): Lane => this.#commonLane('plain').join(client)
+    const join = (): Lane => this.#plainLane(client).join(client)
     return new UndecidedLane(client, own, this.#undecided, eraKnown, join)
+  }
+
+  /** Whether a process that is not for all clients starts with its first call. */
+  get #startsOnCall(): boolean {
+    return this.#context.ownStart === 'with-call'
+  }
+
+  /** The lane of clients that can be asked nothing: of all, or of those of one principal. */
+  #plainLane({ profile: { principal } }: ClientPort): ServerLane {
+    const { isolation, separatesPrincipals } = this.#context
+    if (principal === undefined || isolation === 'shared' || !separatesPrincipals())
+      return this.#commonLane('plain')
+    const known = this.#ofPrincipals.get(principal)
+    if (known !== undefined) return known
+    const startsOnCall = this.#startsOnCall
+    const scope = { sharing: 'plain', declared: noCapabilities, ...nobody, principal, startsOnCall } as const
+    const lane = this.#newLane(scope, () => this.#ofPrincipals.delete(principal))
+    if (startsOnCall) lane.defer(this.#commonLane('plain'))
+    if (!this.#closed) this.#ofPrincipals.set(principal, lane)
+    return lane
   }
 
   /** The server has no sessions. */
@@ -142,7 +165,6 @@ export class Server implements Upstream {
     const known = this.#common.get(sharing)
     if (known !== undefined) return known
     const declared = sharing === 'plain' ? noCapabilities : sharedCapabilities
-    const nobody = { opening: undefined, client: undefined }
     const lane = this.#newLane({ sharing, declared, ...nobody, startsOnCall: false })
     if (!this.#closed) this.#common.set(sharing, lane)
     return lane
@@ -197,6 +219,7 @@ export class Server implements Upstream {
     const lanes = [...this.#lanes]
     this.#lanes.clear()
     this.#common.clear()
+    this.#ofPrincipals.clear()
     await Promise.all([...lanes.map((lane) => lane.close()), this.#context.dialer.close()])
   }
 
@@ -217,8 +240,12 @@ export class Server implements Upstream {
     return inFlight + queued === 0
   }
 
-  #newLane(scope: LaneScope): ServerLane {
-    const lane: ServerLane = new ServerLane(this.#context, scope, this.config, () => this.#lanes.delete(lane))
+  #newLane(scope: LaneScope, onLeft?: () => void): ServerLane {
+    const left = (): void => {
+      this.#lanes.delete(lane)
+      onLeft?.()
+    }
+    const lane: ServerLane = new ServerLane(this.#context, scope, this.config, left)
     if (this.#closed) void lane.close()
     else this.#lanes.add(lane)
     return lane
@@ -231,6 +258,8 @@ export class Server implements Upstream {
     return why === undefined ? { cause: 'closing' } : { cause: 'retired', why }
   }
 }
+
+const nobody = { opening: undefined, client: undefined } as const
 
 function total(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0)

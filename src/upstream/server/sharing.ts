@@ -24,7 +24,7 @@ export interface LaneScope {
   readonly opening: Call | undefined
   /** The serial of the one client; undefined where several share. */
   readonly client: number | undefined
-  /** The principal of the one client, where it has one. */
+  /** The principal of the one client, or of all its clients, where the lane is of one. */
   readonly principal?: string | undefined
   /**
    * Whether its processes start with the first call, and end when the client has been idle, even if it follows
