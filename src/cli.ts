@@ -31,6 +31,8 @@ async function run(command: Command): Promise<number> {
       return (await import('./cli/edit.js')).runEdit(command)
     case 'login':
       return (await import('./cli/login.js')).runLogin(command)
+    case 'lock':
+      return (await import('./cli/lock.js')).runLock(command)
     case 'secret':
       return (await import('./cli/secret.js')).runSecret(command)
     case 'import':

@@ -38,6 +38,7 @@ const rooms = table(`
   limits                 | jsonrpc | proxy/ transports/ upstream/
   real-runtime           | upstream/process | runtime
   config                 | folder mcp text upstream/contracts | runtime upstream/
+  lock                   | jsonrpc mcp runtime text upstream/contracts | upstream/
   log                    | text | runtime
   record                 | jsonrpc runtime text config
   events                 | | jsonrpc runtime transports/ upstream/
@@ -47,14 +48,14 @@ const rooms = table(`
   proxy/clients          | jsonrpc mcp runtime text proxy/input proxy/routing | events limits upstream/
   secrets                | config real-runtime runtime text
   policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | upstream/
-  proxy                  | jsonrpc mcp runtime text config events kept limits policy real-runtime secrets transports/ upstream/ version proxy/
+  proxy                  | jsonrpc mcp runtime text config events kept limits lock policy real-runtime secrets transports/ upstream/ version proxy/
   front-auth             | jsonrpc runtime text login transports/http-server | config
   gateway                | front-auth jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   metrics                | events mcp runtime text config transports/http-server version | proxy/ upstream/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
   ask                    | index jsonrpc mcp text transports/ version
-  cli                    | ask audit index metrics runtime text config folder gateway log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients
+  cli                    | ask audit index metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients
   cli/clients            | config mcp text
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
@@ -76,9 +77,9 @@ const users = table(`
   oauth4webapi           | login
   p-queue                | upstream/
   node:child_process     | login upstream/process sandbox/
-  node:crypto            | audit cli cli/clients front-auth gateway kept login policy proxy/ runtime upstream/kept sandbox
+  node:crypto            | audit cli cli/clients front-auth gateway kept lock login policy proxy/ runtime upstream/kept sandbox
   node:dns               | login sandbox/
-  node:fs                | cli cli/clients config kept log login record replay runtime secrets servers upstream/ sandbox/
+  node:fs                | cli cli/clients config kept lock log login record replay runtime secrets servers upstream/ sandbox/
   node:http              | login metrics sandbox
   node:https             | sandbox
   node:net               | login replay runtime transports/ upstream/ sandbox/

@@ -3,6 +3,7 @@
 import { type AskCommand, type DoctorCommand, askOf, asks } from './ask-options.js'
 import { type EditCommand, editOf } from './edit-options.js'
 import { type ImportCommand, importOf } from './import-options.js'
+import { type LockCommand, lockCommandOf } from './lock-options.js'
 import { type LoginCommand, loginCommandOf } from './login-options.js'
 import { millisecondsOf, timeoutMsMax } from './milliseconds.js'
 import { commandModes, commandNameOf, options, optionsOfCommands, spelled } from './options.js'
@@ -45,6 +46,7 @@ export type Command =
   | StatusCommand
   | SecretCommand
   | LoginCommand
+  | LockCommand
   | TokenCommand
   | ImportCommand
   /** Of one command where it is named. */
@@ -77,6 +79,7 @@ const modes: Readonly<Record<CommandMode, Mode>> = {
   token: { name: 'token', read: tokenOf },
   import: { name: 'import', read: importOf },
   login: { name: 'login', read: loginCommandOf },
+  lock: { name: 'lock', read: lockCommandOf },
   replay: { name: 'replay', read: replayOf },
 }
 
@@ -106,7 +109,7 @@ function helpAbout(name: string | undefined): Command {
 
 function modeOf({ command, values }: CommandLine): CommandMode | undefined {
   const own = command && commandModes[command]
-  if (own !== 'sandbox' && values.has('check')) return 'check'
+  if (own !== 'sandbox' && own !== 'lock' && values.has('check')) return 'check'
   return own ?? (['stdio', 'http', 'url'] as const).find((mode) => values.has(mode))
 }
 

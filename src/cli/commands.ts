@@ -177,6 +177,24 @@ the first client sees the lists at once. The exit code is 1 when a server failed
     examples: ['mcps-proxy doctor', 'mcps-proxy doctor github --json', 'mcps-proxy list --profile review'],
   },
   {
+    name: 'lock',
+    takes: '',
+    about: 'what servers list against mcps.lock, which git keeps',
+    group: 'SET UP',
+    details: `Starts every server once and compares its tools, prompts and instructions with mcps.lock, which
+stands beside the configuration file. A server that is not locked yet is locked with what it lists;
+each other change is printed, with its classes and what differs. --accept takes over what a server
+or a tool is now, --reject keeps it hidden from clients, and --check writes nothing. The exit code
+is 1 where a server differs from the lock or cannot be listed. Characters that nobody sees are
+always named.`,
+    examples: [
+      'mcps-proxy lock',
+      'mcps-proxy lock --check',
+      'mcps-proxy lock --accept files/read_file',
+      'mcps-proxy lock --reject files',
+    ],
+  },
+  {
     name: 'list',
     takes: '[NAME]',
     about: 'servers, their state and their tools',

@@ -49,6 +49,8 @@ export class ConfigFollower {
   #version: string | undefined
   /** That of the file with the secrets, which changes with each that is set, also where a keyring has the value. */
   #secretsVersion: string | undefined
+  /** That of the lock, also of one that comes into being. */
+  #lockVersion: string | undefined
   /** Reloads run one after the other. */
   #reading: Promise<void> = Promise.resolve()
   #isStopped = false
@@ -85,12 +87,15 @@ export class ConfigFollower {
     const contents = this.#version === undefined ? contentsOf(path) : undefined
     const { version, changedAtMs } = await versionOf(path)
     const { version: secretsVersion } = await versionOf(secretsFile(process.env))
+    const { version: lockVersion } = await versionOf(this.#config.lock.path)
     if (this.#version === undefined && !(contents !== undefined && changedAtMs > startedAtMs()))
       this.#contents = contents
     else if (version !== this.#version) this.#reading = this.#reading.then(() => this.#readIfChanged())
-    else if (secretsVersion !== this.#secretsVersion) this.#reading = this.#reading.then(() => this.#read())
+    else if (secretsVersion !== this.#secretsVersion || lockVersion !== this.#lockVersion)
+      this.#reading = this.#reading.then(() => this.#read())
     this.#version = version
     this.#secretsVersion = secretsVersion
+    this.#lockVersion = lockVersion
     await this.#reading
     if (!this.#isStopped) this.#nextLook = setTimeout(() => void this.#look(), LOOK_MS).unref()
   }

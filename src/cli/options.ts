@@ -15,6 +15,7 @@ export type CommandMode =
   | 'token'
   | 'import'
   | 'login'
+  | 'lock'
 
 /** Every command, with the mode whose options it takes; `commands.ts` explains them, and no start needs that. */
 export const commandModes = {
@@ -34,6 +35,7 @@ export const commandModes = {
   token: 'token',
   check: 'check',
   doctor: 'ask',
+  lock: 'lock',
   list: 'ask',
   tools: 'ask',
   call: 'ask',
@@ -87,6 +89,7 @@ const every = [
   'token',
   'import',
   'login',
+  'lock',
 ] as const
 
 function option(name: string, about: string, modes: Option['modes'], more: More = {}): Option {
@@ -105,6 +108,7 @@ export const options: readonly Option[] = [
     'ask',
     'edit',
     'login',
+    'lock',
   ]),
   valued('server', 'NAME', 'Serve this one server, under its own names', ['stdio']),
   valued(
@@ -120,11 +124,21 @@ export const options: readonly Option[] = [
     'config',
     'FILE',
     'The configuration file; --mcp-config is the same',
-    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit', 'token', 'status', 'import', 'login'],
+    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit', 'token', 'status', 'import', 'login', 'lock'],
     { aliases: ['c', 'mcp-config'] },
   ),
-  valued('check', '[FILE]', 'Check a configuration, print every problem, exit 0 or 1', ['check', 'sandbox'], {
-    kind: 'optional-value',
+  valued(
+    'check',
+    '[FILE]',
+    'Check a configuration, or with lock what servers list; exit 0 or 1',
+    ['check', 'sandbox', 'lock'],
+    { kind: 'optional-value' },
+  ),
+  valued('accept', 'SERVER[/TOOL]', 'With lock: what it lists now is right; may be given again', ['lock'], {
+    kind: 'list',
+  }),
+  valued('reject', 'SERVER[/TOOL]', 'With lock: hide what differs until it is accepted', ['lock'], {
+    kind: 'list',
   }),
   option('yes', 'Write the changes without a question', ['import'], { aliases: ['y'] }),
   option('dry-run', 'Print the changes and write nothing', ['import']),
@@ -144,7 +158,7 @@ export const options: readonly Option[] = [
     'ask',
     'status',
   ]),
-  option('json', 'Print JSON, as servers wrote it', ['ask', 'status', 'login']),
+  option('json', 'Print JSON, as servers wrote it', ['ask', 'status', 'login', 'lock']),
   valued('scope', "'SCOPES'", 'With login: scopes to ask for beside those that the server wants', ['login']),
   option('no-browser', 'With login: open no browser, read the address that it was sent to', ['login']),
   option('device', 'With login: show a code, which you enter on another device', ['login']),

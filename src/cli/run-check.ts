@@ -123,8 +123,19 @@ const inDetail: Lines = (server, trial, hint) => {
   const tokens = Math.round(trial.toolBytes / TOKEN_BYTES)
   const cost = trial.tools === 0 ? [] : [`its tools cost a model about ${tokens} tokens (an estimate)`]
   const mends = [...(hint === undefined ? [] : [hint]), ...mendsOf(server, trial)]
-  return [...inWords(server, trial), ...cost, ...trial.warnings, ...mends]
+  const warnings = trial.warnings.filter((warning) => !warning.includes('is not as in mcps.lock'))
+  return [...inWords(server, trial), ...cost, ...lockLines(trial), ...warnings, ...mends]
 }
+
+function lockLines({ changes }: Trial): string[] {
+  const names = changes.map(({ kind, name }) => (kind === 'instructions' ? kind : name)).slice(0, CHANGES_MAX)
+  const more = changes.length > CHANGES_MAX ? ', …' : ''
+  if (changes.length === 0) return []
+  return [`not as in mcps.lock: ${names.join(', ')}${more}; mcps-proxy lock shows what differs`]
+}
+
+/** Names of one line. */
+const CHANGES_MAX = 5
 
 /** One sentence for each failure that has a usual cause. */
 function mendsOf(server: ServerConfig, { failure = '', warnings, lastWords }: Trial): string[] {
@@ -166,7 +177,7 @@ function sandboxMends(words: readonly string[], warnings: readonly string[]): st
 
 /** One JSON object a line. */
 const inJson: Lines = (server, trial, hint) => {
-  const { failure, needsLogin, revision, ms, tools, toolBytes, lastWords, warnings } = trial
+  const { failure, needsLogin, revision, ms, tools, toolBytes, lastWords, warnings, changes } = trial
   const mends = [...(hint === undefined ? [] : [hint]), ...mendsOf(server, trial)]
   const facts = {
     ok: failure === undefined,
@@ -179,6 +190,7 @@ const inJson: Lines = (server, trial, hint) => {
     lastWords,
     warnings,
     mends,
+    ...(changes.length > 0 && { changes }),
   }
   return [JSON.stringify({ name: server.name, ...facts })]
 }

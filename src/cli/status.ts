@@ -130,10 +130,12 @@ function numberAt(value: RawValue | undefined, name: string): number {
 function serverLine(server: RawValue, width: number, paint: Paint): string {
   const name = escapeText(server.string('name') ?? '')
   const pid = server.member('pid')?.text
+  const changes = server.member('changes')?.items.length ?? 0
   const facts = [
     counted(numberAt(server, 'toolCount'), 'tool'),
     server.string('revision'),
     pid === undefined ? undefined : `pid ${pid}`,
+    changes === 0 ? undefined : `${counted(changes, 'change')} against mcps.lock`,
     server.string('error'),
   ].filter((fact) => fact !== undefined)
   const state = (server.string('status') ?? '?').padEnd('login-required'.length)

@@ -6,6 +6,7 @@
 // defaults. Everything here is synchronous and table-driven, since a client
 // waits for the start.
 
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type {
@@ -33,6 +34,7 @@ import { readLimits } from './policy.js'
 import { readProfiles } from './profiles.js'
 import { type FrontDefaults, needsToken, readFront } from './front.js'
 import type { Repeated } from './json-syntax.js'
+import { lockFileName, lockPlace, readLock } from './lock.js'
 import { ConfigError, Findings } from './problems.js'
 import { Section, warnOfSeconds } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
@@ -76,6 +78,8 @@ export interface ResolveContext extends ConfigOverrides {
   readonly home?: string
   /** Members of the text that the value has lost, since a later one has the same name. */
   readonly repeated?: readonly Repeated[]
+  /** Whether there is a lock beside the file. */
+  readonly hasLock?: boolean
 }
 
 /**
@@ -96,7 +100,8 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
   const folder = dirname(file.path)
   const { repeated } = file
   const value = wanted(file.value, file.path)
-  const config = resolveConfig(value, { ...options, source: file.path, folder, env, home, repeated })
+  const hasLock = existsSync(join(folder, lockFileName))
+  const config = resolveConfig(value, { ...options, source: file.path, folder, env, home, repeated, hasLock })
   if (!file.writableByOthers || !startsCommands(config)) return config
   const message = 'the file starts commands and others than its owner can write it; run chmod go-w on it'
   return { ...config, warnings: [{ path: '', message }, ...config.warnings] }
@@ -188,12 +193,14 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     name: context.nameDefault,
     isServed: context.servesHttp ?? true,
   })
+  const lock = readLock(root, context, context.hasLock === true)
   const schemas = readSchemas(root, {
     ...context,
     folder,
     references,
     known: editorVariables(context.folder, context.home),
     shared: {},
+    lock,
     sandbox: root.read(sharedSandboxFields, 'sandbox'),
     isGuarded: needsToken(server),
     timeoutMs: stdio.timeoutMs,
@@ -211,6 +218,10 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     stdio: { ...stdio, timeoutMs: context.timeoutMs ?? stdio.timeoutMs },
     logging,
     audit: readAudit(root, context, logging),
+    lock: lockPlace(
+      lock,
+      [...schemas.values()].flatMap(({ servers }) => servers.map((each) => each.lock)),
+    ),
     schemas,
     profiles,
     limits: readLimits(root, server),

@@ -3,6 +3,7 @@
 // The types are made from the tables of fields that the validator reads with, so that the two cannot part. A key that is
 // undefined counts as absent.
 
+import type { ChangeAction, ChangeClass } from '../upstream/contracts/list-guard.js'
 import type { HttpTls, ToolFilter } from '../upstream/contracts/server-config.js'
 import type { NamePatterns } from '../upstream/contracts/view-rules.js'
 import type { AuditValues } from './audit.js'
@@ -35,6 +36,7 @@ import type {
 import type { FilesystemValue, ProcessSandboxValue } from './process-sandbox.js'
 import type { LimitValues } from './policy.js'
 import type { ProfileToolValues, ProfileValues } from './profiles.js'
+import type { LockValues, ServerLockValues } from './lock.js'
 import type { InputConfig } from './references.js'
 import type { SandboxValues, TemplateValues } from './sandbox-fields.js'
 import type { StdioServerValues } from './stdio-server.js'
@@ -57,8 +59,15 @@ type TypeOf<Kind> = {
   [T in keyof typeof kindByType]: (typeof kindByType)[T] extends Kind ? T : never
 }[keyof typeof kindByType]
 
+/** What follows from changes, the same for all or by class. */
+type OnChangeJson = ChangeAction | Keys<Record<ChangeClass | 'default', ChangeAction>>
+
+type LockJson<Values> =
+  boolean | (Keys<Omit<Values, 'onChange'>> & { readonly onChange?: OnChangeJson | undefined })
+
 type AnyServerKeys = Keys<ServerValues> &
   Keys<SharedValues> & {
+    readonly lock?: LockJson<ServerLockValues> | undefined
     readonly tools?:
       (Keys<ToolFilter> & { readonly timeouts?: Readonly<Record<string, Keys<CallTimeValues>>> }) | undefined
   }
@@ -151,6 +160,7 @@ export type ConfigurationJson = Shape &
       | undefined
     readonly profiles?: Readonly<Record<string, ProfileJson>> | undefined
     readonly limits?: readonly KeysWith<LimitValues, 'perMinute'>[] | undefined
+    readonly lock?: LockJson<LockValues> | undefined
     readonly inputs?: readonly KeysWith<InputConfig, 'id' | 'type'>[] | undefined
     readonly cli?: { readonly stdio?: Keys<StdioValues> | undefined } | undefined
     /** A file, or `stderr`. */

@@ -149,6 +149,13 @@ export interface AuditConfig {
   readonly maxFiles: number
 }
 
+/** The file with what was accepted of servers, and whether servers are compared with it. */
+export interface LockPlace {
+  /** Absolute. */
+  readonly path: string
+  readonly isOn: boolean
+}
+
 /** Everything that a configuration file says. */
 export interface Configuration {
   /** Absolute path of the file, `embedded`, or what the caller named it. */
@@ -161,6 +168,7 @@ export interface Configuration {
   readonly logging: LoggingConfig
   /** Undefined for no audit. */
   readonly audit: AuditConfig | undefined
+  readonly lock: LockPlace
   /** How long the first lists wait for servers that are still starting. */
   readonly startupGraceMs: number
   /** The same for a server that never listed, at its first two starts. */

@@ -29,6 +29,7 @@ import { protocolsOfSse } from './remote-server.js'
 import { schemaNamePattern, serverNamePattern } from './formats.js'
 import type { JsonSchema } from './kinds.js'
 import { limitFields, limitRules } from './policy.js'
+import { lockFields, serverLockFields } from './lock.js'
 import { patternFields, profileFields, profileToolFields } from './profiles.js'
 import {
   ownTemplates,
@@ -140,7 +141,7 @@ function rootProperties(): JsonSchema {
       description: 'A line for each call, in a file or on stderr.',
       anyOf: [auditFile.schema, section('Where, and what.', auditFields, {}, auditRules)],
     },
-    ...propertySchemas({ ...rootFields, ...sharedFields, ...sharedSandboxFields }),
+    ...propertySchemas({ ...rootFields, ...lockFields, ...sharedFields, ...sharedSandboxFields }),
   }
 }
 
@@ -207,7 +208,7 @@ function kindSchema(description: string, fields: Fields, rules: Rules, more: Jso
   const tools = section(about, toolFields, { timeouts })
   return section(
     description,
-    { ...serverFields, ...sharedFields, ...fields },
+    { ...serverFields, ...serverLockFields, ...sharedFields, ...fields },
     { type: typeSchema, tools, ...more },
     rules,
   )

@@ -3,6 +3,7 @@
 import type { ServerCommon, ServerConfig } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
 import { type Expanded, Expansion } from './expand.js'
+import { type LockSettings, readServerLock } from './lock.js'
 import type { PathBase } from './paths.js'
 import { type References, unresolved } from './references.js'
 import type { ProcessSandboxValue } from './process-sandbox.js'
@@ -41,6 +42,8 @@ export interface SchemaContext extends PathBase {
   readonly references: References
   /** The values beside `mcpServers`, for all servers there. */
   readonly shared: Partial<SharedValues>
+  /** For servers without a key of their own. */
+  readonly lock: LockSettings
   /** From the file, the default of servers with `sandboxEnabled`. */
   readonly sandbox: ProcessSandboxValue | undefined
   /** Whether clients of the HTTP front show who they are. */
@@ -132,13 +135,14 @@ const FIRST_START_MS = 120_000
 function readCommon(
   name: string,
   section: Section,
-  { shared, source, timeoutMs, isTimeoutWritten, timeoutMsForAll }: SchemaContext,
+  { shared, source, timeoutMs, isTimeoutWritten, timeoutMsForAll, lock: settings }: SchemaContext,
 ): Omit<ServerCommon, keyof Expanded> {
   const values = section.readAll(serverFields)
   warnOfSeconds(section, 'timeout', values.timeout)
   const settableIn = isTimeoutWritten ? undefined : `'${name}' in ${source}`
   const times = callTimes(values, { timeoutMs, totalTimeoutMs, settableIn }, timeoutMsForAll)
   const tools = section.section('tools')
+  const lock = readServerLock(section, settings)
   const hasDefault = section.has('command') && !section.has('startTimeout')
   return {
     name,
@@ -153,6 +157,7 @@ function readCommon(
     toolTimes: readToolTimes(tools, times, timeoutMsForAll),
     tools: tools.readOnly(toolFields),
     ...section.readAll(sharedFields, shared),
+    ...(lock !== undefined && { lock }),
   }
 }
 

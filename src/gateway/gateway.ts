@@ -91,6 +91,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     // made in the same turn of the event loop.
     refuseGateway(config, options)
     await common.policies.change(config)
+    await common.lock.change(config)
     const isReady = options.beforeListening?.(common.events)
     if (isReady !== undefined) await Promise.all([proxies.change(config), isReady])
     serving = await listen(config, options, common, proxies.served(config))

@@ -2,6 +2,7 @@
 
 import type { ServedProxy } from '../proxy/listener.js'
 import type { SessionProcess, SessionStatus } from '../proxy/routing/session-status.js'
+import type { ListChange } from '../upstream/contracts/list-guard.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import type { ShownState, UpstreamStatus } from '../upstream/contracts/upstream.js'
 
@@ -30,6 +31,8 @@ export interface ServerStatus {
   readonly restarts: number
   /** Of its processes, where `memoryLimitMB` is set. */
   readonly memoryBytes?: number
+  /** The differences from `mcps.lock`. */
+  readonly changes?: readonly ListChange[]
   /** Of a sandbox: what runs the code, how far that isolates, and what it reaches. */
   readonly runtime?: string
   readonly isolation?: string
@@ -88,6 +91,7 @@ function serverStatus({
   about,
   revision,
   evidence,
+  changes,
   gauges: { memoryBytes, ...counts },
 }: UpstreamStatus): ServerStatus {
   const [pid] = pids
@@ -104,6 +108,7 @@ function serverStatus({
     ...(pid !== undefined && { pid }),
     ...counts,
     ...(memoryBytes !== undefined && { memoryBytes }),
+    ...(changes !== undefined && { changes }),
     ...(about !== undefined && {
       runtime: about.runtime,
       isolation: about.isolation,

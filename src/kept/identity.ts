@@ -16,6 +16,7 @@ const shownOnly: readonly (keyof ServerConfig)[] = [
   'argumentErrors',
   'argumentChecks',
   'confirm',
+  'lock',
 ]
 
 const shown: ReadonlySet<string> = new Set(shownOnly)

@@ -100,8 +100,13 @@ export function declaresTasks({ json, names }: ClientCapabilities): boolean {
 }
 
 /** Whether a server could ask this client anything. */
-export function isAskable({ names }: ClientCapabilities): boolean {
-  return Object.keys(askableParts).some((name) => names.has(name))
+export function isAskable(capabilities: ClientCapabilities): boolean {
+  return askableNames(capabilities).length > 0
+}
+
+/** What a server could ask this client for, in one order. */
+export function askableNames({ names }: ClientCapabilities): string[] {
+  return Object.keys(askableParts).filter((name) => names.has(name))
 }
 
 /** Of what a server may ask a client for, the parts that decide what it offers to that client. */

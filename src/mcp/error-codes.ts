@@ -47,6 +47,7 @@ export type FailureReason =
   | 'unauthorized'
   | 'login-required'
   | 'http-status'
+  | 'changed'
   | 'shutting-down'
 
 /** Why the policy of the configuration refuses a call; the value of `data.reason` too. */

@@ -50,6 +50,8 @@ export interface ListItem {
   readonly wrappedSpan: Span | undefined
   /** A tool that can only be called as a task (2025-11-25, Tool-Level Negotiation). */
   readonly needsTask: boolean
+  /** Why no client gets it, though the server lists it: it is not as it was accepted. */
+  readonly withheld?: string
 }
 
 export interface Page {

@@ -5,6 +5,7 @@ import { keptFolder } from '../config/file.js'
 import { Emitter } from '../events/emitter.js'
 import { FolderFiles } from '../kept/folder-files.js'
 import { KeptStore } from '../kept/store.js'
+import type { LockStore } from '../lock/store.js'
 import { type Limits, limits as defaultLimits } from '../limits.js'
 import type { ProxyEvents } from '../events/proxy-events.js'
 import type { ProxyOptions } from './proxy-options.js'
@@ -13,6 +14,7 @@ import { ConfiguredPolicy } from './configured-policy.js'
 import { realRuntime } from '../real-runtime.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
+import type { ListGuard } from '../upstream/contracts/list-guard.js'
 import { Admission } from '../upstream/server/admission.js'
 import { StartTurns } from '../upstream/server/start-turns.js'
 import type { PeerWatch } from '../jsonrpc/peer.js'
@@ -31,6 +33,7 @@ export interface Common {
   readonly unread: Unread
   readonly events: Emitter<ProxyEvents>
   readonly kept: KeptServers
+  readonly lock: Locks
   /** Called by its owner when no server runs any more. Resolves when the facts of servers are written, where they are kept. */
   close(): Promise<void>
 }
@@ -41,6 +44,7 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
   const own = realRuntime(log)
   const runtime = options.runtime ?? own
   const kept = openKept(config, options, runtime)
+  const lock = new LoadedLock(runtime, log)
   const events = new Emitter<ProxyEvents>(log)
   for (const listeners of [on].flat()) events.add(listeners)
   const limits = new ConfiguredLimits(config, defaults, log)
@@ -56,8 +60,10 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
     unread: new Unread(session.unreadBytesMax),
     events,
     kept,
+    lock,
     close: async () => {
       await kept.close()
+      await lock.close()
       await own.close()
     },
   }
@@ -73,6 +79,45 @@ export function openKept(
   const folder = keep === true ? keptFolder(runtime.env) : keep.folder
   const files = runtime.files?.(folder) ?? new FolderFiles(folder)
   return new KeptStore(limits.kept, { files, runtime, log, source })
+}
+
+/** The guards of a proxy, or of all schemas of a gateway. */
+export interface Locks {
+  /** Uses the lock of this configuration, as its file is now; undefined where there is nothing to wait for. */
+  change(config: Configuration): Promise<void> | undefined
+  guard(schema: string): ListGuard | undefined
+}
+
+/** The lock of the configuration in force, which is loaded only where there is one. */
+class LoadedLock implements Locks {
+  readonly #runtime: Runtime
+  readonly #log: LogSink
+  #store: LockStore | undefined
+
+  constructor(runtime: Runtime, log: LogSink) {
+    this.#runtime = runtime
+    this.#log = log
+  }
+
+  change({ lock }: Configuration): Promise<void> | undefined {
+    if (lock.isOn) return this.#load(lock.path)
+    this.#store = undefined
+    return undefined
+  }
+
+  guard(schema: string): ListGuard | undefined {
+    return this.#store?.guard(schema)
+  }
+
+  async close(): Promise<void> {
+    await this.#store?.close()
+  }
+
+  async #load(path: string): Promise<void> {
+    const { LockStore } = await import('../lock/store.js')
+    if (this.#store?.path === path) this.#store.read()
+    else this.#store = new LockStore(path, this.#runtime, this.#log)
+  }
 }
 
 /** Limits that the configuration sets. They are those of the start: the calls and processes that run were counted by them. */

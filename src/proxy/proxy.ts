@@ -55,6 +55,7 @@ export async function createProxy(
   const whole = await resolvedConfig(config, options.runtime)
   const common = openCommon(whole, options)
   await common.policies.change(whole)
+  await common.lock.change(whole)
   return openProxy(whole, options, common)
 }
 
@@ -219,7 +220,7 @@ class PooledProxy implements McpProxy {
 
   /** The context of servers that are opened now. */
   #around(marks: ProxyContext['marks']): ProxyContext {
-    const { events, taps, kept, admission, starts, runtime, log } = this.#common
+    const { events, taps, kept, lock, admission, starts, runtime, log } = this.#common
     const schema = this.#schema
     return {
       runtime,
@@ -235,6 +236,7 @@ class PooledProxy implements McpProxy {
       leg: (protocol, memory) => serverLeg(this.#identity, protocol, memory),
       watch: (service) => taps.watch({ hop: 'upstream', service, schema }),
       kept,
+      guard: () => lock.guard(schema),
       ownStart: this.#options.ownStart ?? 'with-call',
       separatesPrincipals: () =>
         this.#options.ownStart !== 'with-client' && this.#config.server.auth !== undefined,
@@ -265,6 +267,7 @@ class PooledProxy implements McpProxy {
     limits.changed(config)
     this.#changeViews(config)
     this.#directory.leave((view) => !this.#views.has(view))
+    await this.#common.lock.change(config)
     const changes = await this.#fleet.change(this.#serversOf(config), config.startupGraceMs)
     const schema = this.#schema
     events.emit('reload', { schema, ...changes })

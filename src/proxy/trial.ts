@@ -7,9 +7,13 @@ import { numericId } from '../jsonrpc/request-id.js'
 import { readPage } from '../mcp/lists.js'
 import { LazyPromise } from '../runtime/lazy.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
-import { createProxy } from './proxy.js'
+import { openCommon } from './common.js'
+import { createProxy, openProxy } from './proxy.js'
+import type { McpProxy } from './proxy-interface.js'
+import type { ProxyOptions } from './proxy-options.js'
 import { viewKey } from './routing/profile-view.js'
 import { memoryPair } from '../transports/memory.js'
+import type { ListChange, ListGuard } from '../upstream/contracts/list-guard.js'
 import { LastWords } from '../upstream/process/last-words.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
@@ -34,6 +38,8 @@ export interface Trial {
   readonly warnings: readonly string[]
   /** The lines of stderr about its failure. */
   readonly lastWords: readonly string[]
+  /** The differences from `mcps.lock`. */
+  readonly changes: readonly ListChange[]
 }
 
 /** Longer than any wait for all servers. */
@@ -53,6 +59,8 @@ interface TrialOptions {
   readonly runtime: Runtime
   /** The profile whose clients see the tools that are counted; undefined is all that the server has. */
   readonly profile: string | undefined
+  /** In the place of the lock. */
+  readonly guard?: ListGuard
 }
 
 /** Starts a server of a schema as a client without capabilities would, reads its lists, and stops it. */
@@ -60,7 +68,7 @@ export async function tryServer(
   config: Configuration,
   schema: SchemaConfig,
   server: ServerConfig,
-  { runtime, profile }: TrialOptions,
+  { runtime, profile, guard }: TrialOptions,
 ): Promise<Trial> {
   const startedAt = runtime.now()
   const waitMs =
@@ -89,7 +97,7 @@ export async function tryServer(
     },
   }
   const options = { schema: schema.name, runtime, log, on, keep: true, eager: true }
-  const proxy = await createProxy(alone, options)
+  const proxy = await openFor(guard, alone, options)
   const origin = profile === undefined ? {} : { view: viewKey('profile', profile) }
   const tried = async (): Promise<void> => {
     // Lists that are kept would be answered before the server has started.
@@ -102,15 +110,28 @@ export async function tryServer(
     await within(tried(), waitMs, runtime)
     const [status] = proxy.status()
     const failure = status?.state === 'connected' ? undefined : (status?.error ?? lastFailure)
-    const { revision, evidence, crossing, tools: all = 0 }: Partial<UpstreamStatus> = status ?? {}
+    const { revision, evidence, crossing, ...more }: Partial<UpstreamStatus> = status ?? {}
+    const { tools: all = 0, changes = [] } = more
     const tools = profile === undefined ? all : list.items
     const ms = Math.round(runtime.now() - startedAt)
     const needsLogin = status?.state === 'login-required'
     const said = { lastWords: lastWords.lines, warnings: [...warnings] }
-    return { failure, needsLogin, revision, evidence, crossing, tools, toolBytes: list.bytes, ms, ...said }
+    const facts = { revision, evidence, crossing, tools, toolBytes: list.bytes, changes }
+    return { failure, needsLogin, ms, ...facts, ...said }
   } finally {
     await proxy.close(0)
   }
+}
+
+/** The guard takes the place of the lock. */
+async function openFor(
+  guard: ListGuard | undefined,
+  config: Configuration,
+  options: ProxyOptions,
+): Promise<McpProxy> {
+  if (guard === undefined) return createProxy(config, options)
+  const lock = { change: () => undefined, guard: () => guard }
+  return openProxy(config, options, { ...openCommon(config, options), lock })
 }
 
 /** Resolves when a client has its list of tools, or has been told that there is none, with the size of the first page. */

@@ -192,7 +192,12 @@ describe('tables in the documents', () => {
   })
 
   test('have every key of the configuration', () => {
-    const pages = ['docs/configuration.md', 'docs/sandboxed-servers.md', 'docs/front-login.md']
+    const pages = [
+      'docs/configuration.md',
+      'docs/sandboxed-servers.md',
+      'docs/front-login.md',
+      'docs/lock.md',
+    ]
     const told = pages.map(read).join('')
     assert.deepEqual(
       [...keysOf(configJsonSchema())].filter(

@@ -12,7 +12,7 @@ import type { CallTimes } from '../../mcp/call-deadline.js'
 import type { Call } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Revision } from '../../mcp/revisions.js'
-import { type NameCollision, resolveNames } from '../../mcp/names.js'
+import { type NameCollision, publicName, resolveNames } from '../../mcp/names.js'
 import { UriTemplates, uriTemplateLimits } from '../../mcp/uri-template.js'
 import type { LogSink } from '../../runtime/runtime.js'
 import type { CatalogView, Naming } from './catalog-view.js'
@@ -215,7 +215,7 @@ export class Catalog {
     const isNamed = kind === 'tools' || kind === 'prompts'
     const all = isNamed ? this.#namedTargets(kind) : this.#plainTargets(kind)
     const isListed = ({ item, lane }: Target): boolean =>
-      !item.needsTask || (this.#hasTasks && offersTasks(lane))
+      item.withheld === undefined && (!item.needsTask || (this.#hasTasks && offersTasks(lane)))
     const targets = all.filter(isListed)
     const byPublicName = new Map<string, Target>()
     const byOwnName = new Map<string, Target | undefined>()
@@ -246,14 +246,20 @@ export class Catalog {
         prefix,
         rename: kind === 'tools' ? rename : new Map(),
         wholeName: kind === 'tools' && whole !== undefined ? (own) => whole.of(own) : undefined,
-        names: items.map((item) => item.key),
+        // An item that no client gets takes no name from another one.
+        names: items.filter(({ withheld }) => withheld === undefined).map((item) => item.key),
       })),
     )
     for (const collision of resolved.collisions) this.#logCollision(collision)
     return shown.flatMap(({ lane, naming, items }, at) => {
       const mark = kind === 'tools' ? markOf(lane, naming) : undefined
       return items.map((item) =>
-        target(lane, item, resolved.publicNames[at]?.get(item.key) ?? item.key, mark),
+        target(
+          lane,
+          item,
+          resolved.publicNames[at]?.get(item.key) ?? usualName(lane, naming, kind, item),
+          mark,
+        ),
       )
     })
   }
@@ -363,6 +369,18 @@ function isSame(lanes: readonly Lane[], others: readonly Lane[]): boolean {
 function target(lane: CallTarget, item: ListItem, publicName: string, mark?: string): Target {
   const ownKey = item.line.subarray(item.keySpan.start, item.keySpan.end)
   return { lane, item, publicName, mark, ownKey, times: lane.config.toolTimes.get(item.key) }
+}
+
+/** The name that an item has which no client is shown. */
+function usualName(
+  { config }: CallTarget,
+  { prefix, rename, whole }: Naming,
+  kind: 'tools' | 'prompts',
+  { key }: ListItem,
+): string {
+  const shown = kind === 'tools' ? (whole?.of(key) ?? rename.get(key)) : undefined
+  const own = shown ?? key
+  return prefix && whole?.of(key) === undefined ? publicName(config.name, own) : own
 }
 
 /** A name that an item has today is not an older name of another item. */

@@ -115,7 +115,7 @@ class RuledView implements CatalogView {
     const shown = wholeCatalog.item(server, kind, item)
     if (shown === undefined || !this.#shows[kind](usualName(server, kind, item.key))) return undefined
     const set = kind === 'tools' ? this.#setOf(server, item) : undefined
-    return set === undefined ? shown : this.#withoutSet(shown, set)
+    return set === undefined || shown.withheld !== undefined ? shown : this.#withoutSet(shown, set)
   }
 
   hasUri(_server: ServerConfig, uri: string): boolean {

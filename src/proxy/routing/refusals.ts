@@ -15,7 +15,7 @@ import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import type { Call, Outcome } from '../../mcp/call.js'
 import { failToolCall } from '../../mcp/call-failures.js'
 import { nearest } from '../../text/nearest.js'
-import type { Catalog } from './catalog.js'
+import type { Catalog, Target } from './catalog.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { parse, rawAt } from '../../jsonrpc/text.js'
 
@@ -29,7 +29,9 @@ export function refusalOfAll(lanes: readonly CallTarget[], kind: ListKind): Erro
 }
 
 function cannotList(lane: CallTarget, kind: ListKind): boolean {
-  return !lane.known.has(kind) && lane.view.items(kind).length === 0 && lane.view.failure !== undefined
+  const { failure } = lane.view
+  if (failure?.reason === 'changed') return true
+  return !lane.known.has(kind) && lane.view.items(kind).length === 0 && failure !== undefined
 }
 
 /** A server that has never said what it has is down, even while it is being tried again. */
@@ -61,6 +63,12 @@ export function failUnknownName(
   const names = catalog.shown(kind).map(({ publicName }) => publicName)
   const near = nearest(name, names, NEAREST_MAX)
   call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
+}
+
+/** Why a call of this name is refused: it is not as it was accepted. */
+export function refusalOf({ item, lane }: Target): ErrorBody | undefined {
+  if (item.withheld === undefined) return undefined
+  return upstreamFailed(lane.config.name, 'changed', item.withheld)
 }
 
 /** Fails a call that goes on with the answers for a server which has gone. */

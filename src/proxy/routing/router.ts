@@ -6,7 +6,7 @@ import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
 import { ClientTasks, type TaskLimits } from './tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
 import { FirstLists, NameWaits, type Wanted } from './waits.js'
-import { failBound, failUnknownName, isNotFound, refusalOfAll } from './refusals.js'
+import { failBound, failUnknownName, isNotFound, refusalOf, refusalOfAll } from './refusals.js'
 import type { RoutedClient } from './routed-client.js'
 import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
@@ -201,6 +201,8 @@ export class Router {
   ): void {
     call.service = target.lane.config.name
     call.item = target.item.key
+    const withheld = refusalOf(target)
+    if (withheld !== undefined) return call.fail(withheld)
     const { members } = call.frame.params
     let edits = bothEdits(nameEdits(members.span('name'), name, target), more)
     if (call.stateEdits !== undefined) {
@@ -287,9 +289,11 @@ export class Router {
     const about = referenceOf(call)
     if (about === undefined) return call.fail(missingParameter('ref'))
     if (about.kind === 'resource') return this.#awaitReference(call, about.uri)
-    this.#awaitName(call, 'prompts', about.name, (target) =>
-      complete(call, target.lane, nameEdits(about.span, about.name, target)),
-    )
+    this.#awaitName(call, 'prompts', about.name, (target) => {
+      const withheld = refusalOf(target)
+      if (withheld !== undefined) call.fail(withheld)
+      else complete(call, target.lane, nameEdits(about.span, about.name, target))
+    })
   }
 
   /** Waits only for the server that has the resource, where the catalog knows it. */

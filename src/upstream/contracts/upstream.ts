@@ -9,6 +9,7 @@ import type { FailureReason } from '../../mcp/error-codes.js'
 import type { EraEvidence, ServerFacts } from '../../mcp/eras/leg.js'
 import type { ListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
+import type { ListChange } from './list-guard.js'
 import type { RunningProcess } from './running-process.js'
 import type { ServerConfig } from './server-config.js'
 
@@ -56,6 +57,8 @@ export interface UpstreamStatus {
   readonly crossing: string | undefined
   readonly tools: number
   readonly gauges: ServerGauges
+  /** The differences from `mcps.lock`, if there are any. */
+  readonly changes?: readonly ListChange[]
   readonly about?: ServerAbout
 }
 

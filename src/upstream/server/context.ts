@@ -10,6 +10,7 @@ import type { Redactor } from '../../text/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import type { KeptServers } from '../contracts/kept.js'
+import type { ListGuard } from '../contracts/list-guard.js'
 import type { Dialer } from './dialer.js'
 import type { KeptLists } from './kept-view.js'
 import type { MarkedTools } from './lists.js'
@@ -37,6 +38,8 @@ export interface ProxyContext {
   /** The taps of a new connection to this server. */
   readonly watch: (service: string) => PeerWatch
   readonly kept: KeptServers
+  /** Of the lists of servers, where they are locked; it is another one after each change of the lock. */
+  readonly guard: () => ListGuard | undefined
   /** Whether a process that only one client uses starts with its first call instead of with the client. */
   readonly ownStart: 'with-client' | 'with-call'
   /** Whether a process serves clients of one principal only, where `isolation` is not `shared`. */

@@ -6,6 +6,8 @@ import { parse } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, listKinds } from '../../mcp/lists.js'
+import type { ListChange, Verdict } from '../contracts/list-guard.js'
+import { GuardedLists } from './guarded-lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
 import { type Described, KeptView } from './kept-view.js'
@@ -30,6 +32,7 @@ export class ServerLane implements Lane, ServerView {
   readonly #left: () => void
   readonly known: ReadonlySet<ListKind>
   readonly #lists: Lists
+  readonly #guarded: GuardedLists
   readonly #inbox: Inbox
   readonly #workers: Workers
   readonly #keptView: KeptView
@@ -51,6 +54,7 @@ export class ServerLane implements Lane, ServerView {
     const announce = (kinds: readonly ListKind[]): void => this.#announce(kinds)
     this.#lists = new Lists(context, scope.sharing, announce, () => this.#keep())
     this.known = this.#lists.known
+    this.#guarded = new GuardedLists(context, scope, this.#lists)
     this.#inbox = new Inbox(context, scope, this.#lists)
     // The lists of a client's own process may differ from those of the common lane, which other clients see.
     const isKept = !scope.startsOnCall || context.isolation === 'session'
@@ -157,7 +161,7 @@ export class ServerLane implements Lane, ServerView {
 
   /** The server's description of itself and its lists, from this start or an earlier one. */
   get described(): Described | undefined {
-    const { facts } = this
+    const facts = this.#facts
     if (facts === undefined) return undefined
     const isCurrent = this.#inbox.facts !== undefined || this.#keptView.isCurrent
     return { isCurrent, facts, lists: this.#describedLists }
@@ -172,6 +176,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get state(): UpstreamState {
+    if (this.#verdict?.blocked !== undefined) return 'error'
     const { state } = this.#workers
     // A server is connected once its tools and prompts have been listed.
     if (state !== 'connected' || this.#lists.hasNames) return state
@@ -184,6 +189,8 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get failure(): ServerView['failure'] {
+    const why = this.#verdict?.blocked
+    if (why !== undefined) return { message: why, body: this.#guarded.error(why), reason: 'changed' }
     const { failure } = this.#lists
     return this.#workers.failure ?? (failure && { ...failure, body: undefined })
   }
@@ -194,7 +201,27 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get facts(): ServerFacts | undefined {
+    const facts = this.#facts
+    if (facts === undefined || this.#verdict?.showsInstructions !== false) return facts
+    return { ...facts, instructions: undefined }
+  }
+
+  /** The differences from `mcps.lock`. */
+  get changes(): readonly ListChange[] {
+    return this.#verdict?.changes ?? []
+  }
+
+  get #facts(): ServerFacts | undefined {
     return this.#inbox.facts ?? this.#keptView.facts
+  }
+
+  get #verdict(): Verdict | undefined {
+    return this.#guarded.verdict(this.config, this.#facts, (kind) => this.#isShown(kind))
+  }
+
+  /** Whether something is known of the list; one that could not be read may stand as it was before. */
+  #isShown(kind: ListKind): boolean {
+    return this.known.has(kind) || this.#keptView.has(kind) || this.#lists.ownItems(kind).length > 0
   }
 
   get pids(): number[] {
@@ -213,7 +240,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   items(kind: ListKind): readonly ListItem[] {
-    return this.#lists.items(kind)
+    return this.#guarded.items(kind, this.#verdict)
   }
 
   call(call: Call, edits: readonly Edit[]): void {
@@ -224,6 +251,8 @@ export class ServerLane implements Lane, ServerView {
       isCallOf(call, edits, own.item.key)
     )
       return this.#callOwn(own, call, edits)
+    const why = this.#verdict?.blocked
+    if (why !== undefined) return call.fail(this.#guarded.error(why))
     if (this.#isUnused) this.#use()
     const { subscribes } = call.row
     const sent =
@@ -257,6 +286,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   follow(client: ClientPort, uri: string): void {
+    if (this.#verdict?.blocked !== undefined) return
     this.#use()
     this.#inbox.subscriptions.follow(client, uri, this.#workers.firstConnection)
   }
@@ -323,15 +353,16 @@ export class ServerLane implements Lane, ServerView {
   /** Keeps the server's description and lists for the next start. */
   #keep(): void {
     const { facts } = this.#inbox
-    if (facts !== undefined && !this.retired) this.#keptView.confirmed({ facts, lists: this.#describedLists })
+    if (facts === undefined || this.retired) return
+    this.#keptView.confirmed({ facts, lists: this.#describedLists })
+    this.#guarded.complete(this.config, facts)
+    if (this.#guarded.turned(this.#verdict)) this.#announce(listKinds)
   }
 
-  /** The lists of which something is known; one that could not be read may stand as it was before. */
+  /** The lists as the server has written them. */
   get #describedLists(): Described['lists'] {
-    const lists = listKinds.map((kind) => [kind, this.#lists.ownItems(kind)] as const)
-    return new Map(
-      lists.filter(([kind, items]) => this.known.has(kind) || this.#keptView.has(kind) || items.length > 0),
-    )
+    const kinds = listKinds.filter((kind) => this.#isShown(kind))
+    return new Map(kinds.map((kind) => [kind, this.#lists.ownItems(kind)] as const))
   }
 
   #sendLevel(): void {
@@ -343,8 +374,10 @@ export class ServerLane implements Lane, ServerView {
     if (changed.length === 0) return
     this.#context.reports.lists(this.#lists, this.#scope.client, changed)
     if (this.retired) return
+    // A list may block the server, and then the others are not shown either.
+    const kinds = this.#guarded.turned(this.#verdict) ? listKinds : changed
     for (const lane of [...this.#deferred, this])
-      for (const client of lane.#inbox.clients) client.listsChanged(changed)
+      for (const client of lane.#inbox.clients) client.listsChanged(kinds)
   }
 }
 

@@ -52,6 +52,8 @@ export class Lists {
   readonly #lists = new Map<ListKind, readonly ListItem[]>()
   /** A tool of the proxy's own, which is listed until the tools have been read. */
   #ownTool: ListItem | undefined
+  /** The tools before it. */
+  #beneath = NOTHING
   /** Lists that were read at least once. */
   readonly #read = new Set<ListKind>()
   readonly #known = new Set<ListKind>()
@@ -96,6 +98,7 @@ export class Lists {
     const shown = this.items('tools')
     if (shown.some(({ key }) => key === tool.key)) return
     this.#ownTool = tool
+    this.#beneath = shown
     this.#lists.set('tools', [...shown, tool])
     this.#announce(['tools'])
   }
@@ -103,7 +106,8 @@ export class Lists {
   /** Those that the server has, or had. */
   ownItems(kind: ListKind): readonly ListItem[] {
     const items = this.items(kind)
-    return items.at(-1) === this.#ownTool ? items.slice(0, -1) : items
+    const hasOwn = kind === 'tools' && this.#ownTool !== undefined && items.at(-1) === this.#ownTool
+    return hasOwn ? this.#beneath : items
   }
 
   items(kind: ListKind): readonly ListItem[] {
@@ -136,6 +140,11 @@ export class Lists {
   get failure(): ListFailure | undefined {
     const [why] = this.#failures.values()
     return why
+  }
+
+  /** Whether this list could be read the last time. */
+  isRead(kind: ListKind): boolean {
+    return this.known.has(kind) && !this.#failures.has(kind)
   }
 
   /** Whether something is being read, or about to be. */
@@ -210,7 +219,10 @@ export class Lists {
   forget(): ListKind[] {
     const forgotten = [...this.#lists.keys()].filter((kind) => !this.#read.has(kind))
     for (const kind of forgotten) this.#lists.delete(kind)
-    if (this.#ownTool !== undefined && forgotten.includes('tools')) this.#lists.set('tools', [this.#ownTool])
+    if (this.#ownTool !== undefined && forgotten.includes('tools')) {
+      this.#beneath = NOTHING
+      this.#lists.set('tools', [this.#ownTool])
+    }
     return forgotten
   }
 

@@ -185,8 +185,9 @@ export class Server implements Upstream {
       revision: server?.facts.revision.version,
       evidence: server?.evidence,
       crossing: server && crossing(server.facts, this.#context),
-      tools: best?.items('tools').length ?? 0,
+      tools: best?.items('tools').filter(({ withheld }) => withheld === undefined).length ?? 0,
       gauges: this.#gauges,
+      ...(best !== undefined && best.changes.length > 0 && { changes: best.changes }),
       ...(about !== undefined && { about }),
     }
   }

@@ -1,0 +1,302 @@
+// `lock`: lists every server once, compares that with `mcps.lock`, and writes what was not locked, accepted or rejected.
+
+import { isAbsolute } from 'node:path'
+import { enabledSchemas, selectSchema } from '../config/config.js'
+import type { Configuration, SchemaConfig } from '../config/configuration.js'
+import { changesNamed, withAccepted, withBaseline, withRejected } from '../lock/accept.js'
+import { changeInWords, subjectOf } from '../lock/change-words.js'
+import { type Change, changesOf, type ListedServer, type LockedServer, lockedKinds } from '../lock/compare.js'
+import { unseenLines } from '../lock/difference.js'
+import { Contents } from '../lock/listed.js'
+import { LockError, type LockedSchemas } from '../lock/lock-text.js'
+import { LockStore, withServer } from '../lock/store.js'
+import { tryServer } from '../proxy/trial.js'
+import type { Runtime } from '../runtime/runtime.js'
+import { escapeText } from '../text/escape.js'
+import { errorText } from '../text/error-text.js'
+import type { Listed, ListGuard } from '../upstream/contracts/list-guard.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import { counted } from './counted.js'
+import { loadWithSecrets } from './load.js'
+import type { LockCommand } from './lock-options.js'
+import { say } from './say.js'
+import { withChildren } from './with-children.js'
+
+/** Servers that are started at the same time. */
+const AT_ONCE_MAX = 4
+
+/** A server, and the changes of it that are meant. */
+interface Candidate {
+  readonly schema: SchemaConfig
+  readonly server: ServerConfig
+  readonly label: string
+  /** Names of tools and prompts; empty is all. */
+  readonly items: readonly string[]
+}
+
+/** The result for one server. */
+interface Found extends Candidate {
+  readonly failure: string | undefined
+  readonly listed: ListedServer | undefined
+  readonly locked: LockedServer | undefined
+  /** Those that no person has decided about, behind what the command did. */
+  readonly changes: readonly Change[]
+  /** In words. */
+  readonly done: string | undefined
+}
+
+/** @returns the exit code: 1 where a server differs from the lock, or could not be compared; 2 where the command cannot be meant */
+export async function runLock(command: LockCommand): Promise<number> {
+  const config = await loadWithSecrets(
+    { path: command.config, servesHttp: false },
+    { schema: command.schema, asks: true },
+  )
+  if (!isAbsolute(config.source))
+    return refused('there is no configuration file whose servers could be locked')
+  const names = command.schema === undefined ? enabledSchemas(config) : [command.schema]
+  const schemas = names.map((name) => selectSchema(config, name))
+  const candidates = candidatesOf(schemas, command.names)
+  if (typeof candidates === 'string') return refused(candidates)
+  return withChildren(config, names, async ({ runtime, logger, endings }) => {
+    const store = new LockStore(config.lock.path, runtime, () => {})
+    if (store.problem !== undefined) return refused(store.problem, 1)
+    const all = listAll(config, candidates, runtime)
+    const listed = await Promise.race([all, endings.ended.then(() => undefined)])
+    if (listed === undefined) return 1
+    const found = listed.map((each) => judged(command, store.schemas, each))
+    try {
+      if (command.what !== 'check')
+        await store.update((fresh) => pruned(command, config, schemas, written(command, fresh, listed)))
+    } catch (error) {
+      return refused(
+        `${config.lock.path} ${error instanceof LockError ? '' : 'cannot be written: '}${errorText(error)}`,
+        1,
+      )
+    }
+    const print = command.json ? inJson : inWords
+    await say('stdout', found.map((each) => print(each, (text) => logger.clean(text))).join(''))
+    if (!command.json) await say('stdout', `${summary(config, found)}\n`)
+    return found.some(({ failure, changes }) => failure !== undefined || changes.length > 0) ? 1 : 0
+  })
+}
+
+async function refused(problem: string, exitCode = 2): Promise<number> {
+  await say('stderr', `mcps-proxy: ${escapeText(problem)}\n`)
+  return exitCode
+}
+
+/** The servers that are meant, or why a name means none. */
+function candidatesOf(schemas: readonly SchemaConfig[], names: readonly string[]): Candidate[] | string {
+  const all = schemas.flatMap((schema) =>
+    schema.servers
+      .filter(({ disabled, lock }) => !disabled && lock !== false)
+      .map((server) => ({
+        schema,
+        server,
+        label: schemas.length === 1 ? server.name : `${schema.name}: ${server.name}`,
+      })),
+  )
+  if (names.length === 0) return all.map((each) => ({ ...each, items: [] }))
+  const meant = names.map((name) => ({
+    name,
+    target: targetOf(
+      name,
+      all.map(({ server }) => server.name),
+    ),
+  }))
+  const unknown = meant.find(({ target }) => target === undefined)
+  if (unknown !== undefined)
+    return `no server that is locked is called "${unknown.name}"; write SERVER or SERVER/TOOL`
+  return all.flatMap((each) => {
+    const own = meant.flatMap(({ target }) => (target?.server === each.server.name ? [target] : []))
+    const isWhole = own.some(({ item }) => item === undefined)
+    return own.length === 0 ? [] : [{ ...each, items: isWhole ? [] : own.flatMap(({ item }) => item ?? []) }]
+  })
+}
+
+/** The name of a server may have a slash too. */
+function targetOf(
+  name: string,
+  servers: readonly string[],
+): { readonly server: string; readonly item: string | undefined } | undefined {
+  if (servers.includes(name)) return { server: name, item: undefined }
+  const fits = servers.filter((server) => name.startsWith(`${server}/`))
+  const [server] = fits.sort((one, other) => other.length - one.length)
+  return server === undefined ? undefined : { server, item: name.slice(server.length + 1) }
+}
+
+type Tried = Omit<Found, 'locked' | 'changes' | 'done'>
+
+async function listAll(
+  config: Configuration,
+  candidates: readonly Candidate[],
+  runtime: Runtime,
+): Promise<Tried[]> {
+  const tried = new Map<Candidate, Tried>()
+  const waiting = candidates.values()
+  const work = async (): Promise<void> => {
+    for (const each of waiting) tried.set(each, await listOnce(config, each, runtime))
+  }
+  await Promise.all(Array.from({ length: AT_ONCE_MAX }, work))
+  return candidates.flatMap((each) => tried.get(each) ?? [])
+}
+
+async function listOnce(config: Configuration, each: Candidate, runtime: Runtime): Promise<Tried> {
+  const recorder = new Recorder()
+  const trial = await tryServer(config, each.schema, each.server, {
+    runtime,
+    profile: undefined,
+    guard: recorder,
+  })
+  const { listed } = recorder
+  const failure =
+    trial.failure ?? (listed === undefined ? (trial.warnings[0] ?? 'not every list came') : undefined)
+  return { ...each, failure, listed: failure === undefined ? listed : undefined }
+}
+
+/** Remembers the lists of one server. */
+class Recorder implements ListGuard {
+  readonly #contents = new Contents()
+  listed: ListedServer | undefined
+
+  judge(): undefined {
+    return undefined
+  }
+
+  complete(_config: ServerConfig, listed: Listed, isWhole: boolean): void {
+    if (isWhole) this.listed = this.#contents.of(listed)
+  }
+}
+
+/** The changes that are left behind the command, with what it did. */
+function judged(command: LockCommand, schemas: LockedSchemas, tried: Tried): Found {
+  const { schema, server, listed } = tried
+  const before = schemas.get(schema.name)?.get(server.name)
+  if (listed === undefined) return { ...tried, locked: before, changes: [], done: undefined }
+  if (before === undefined && (command.what === 'check' || command.what === 'reject'))
+    return {
+      ...tried,
+      failure: 'not locked yet; mcps-proxy lock does that',
+      locked: before,
+      changes: [],
+      done: undefined,
+    }
+  const after = changed(command, before, tried, listed)
+  const count = before === undefined ? 0 : namedIn(before, tried, listed).length
+  const verb = { accept: 'accepted', reject: 'rejected' }
+  const done =
+    before === undefined
+      ? 'locked'
+      : command.what === 'accept' || command.what === 'reject'
+        ? `${verb[command.what]} ${counted(count, 'change')}`
+        : undefined
+  return {
+    ...tried,
+    locked: after,
+    changes: changesOf(after, listed).filter(({ isRejected }) => !isRejected),
+    done,
+  }
+}
+
+function namedIn(locked: LockedServer, { items }: Candidate, listed: ListedServer): readonly Change[] {
+  const changes = changesOf(locked, listed)
+  return items.length === 0 ? changes : items.flatMap((item) => changesNamed(changes, item))
+}
+
+/** The lock of one server behind the command. */
+function changed(
+  { what }: LockCommand,
+  before: LockedServer | undefined,
+  candidate: Candidate,
+  listed: ListedServer,
+): LockedServer {
+  const known = before ?? withBaseline(undefined, listed)
+  if (what === 'accept') return withAccepted(known, listed, namedIn(known, candidate, listed))
+  return what === 'reject' ? withRejected(known, namedIn(known, candidate, listed)) : known
+}
+
+/** The lock with what the command does, on top of what the file has now. */
+function written(command: LockCommand, fresh: LockedSchemas, tried: readonly Tried[]): LockedSchemas {
+  return tried.reduce((schemas, each) => {
+    const { schema, server, listed } = each
+    const before = schemas.get(schema.name)?.get(server.name)
+    if (listed === undefined || (before === undefined && command.what === 'reject')) return schemas
+    return withServer(schemas, schema.name, server.name, changed(command, before, each, listed))
+  }, fresh)
+}
+
+/** Entries of servers that have left the configuration go with the next plain `lock`. */
+function pruned(
+  { what }: LockCommand,
+  { schemas: all }: Configuration,
+  schemas: readonly SchemaConfig[],
+  locked: LockedSchemas,
+): LockedSchemas {
+  if (what !== 'write') return locked
+  return schemas.reduce((left, { name }) => {
+    const there = new Set(all.get(name)?.servers.map((server) => server.name))
+    const gone = [...(left.get(name)?.keys() ?? [])].filter((server) => !there.has(server))
+    return gone.reduce((rest, server) => withServer(rest, name, server, undefined), left)
+  }, locked)
+}
+
+type Clean = (text: string) => string
+
+function inWords(found: Found, clean: Clean): string {
+  const { label, failure, listed, changes, done } = found
+  const shown = (text: string): string => escapeText(clean(text))
+  const state =
+    failure ??
+    [done, changes.length > 0 ? counted(changes.length, 'change') : undefined].filter(Boolean).join(', ')
+  const head = `${shown(label)}: ${shown(state === '' ? 'unchanged' : state)}${listed === undefined ? '' : `, ${countsOf(listed)}`}`
+  const lines = changes.flatMap((change) => [
+    `  ${shown(subjectOf(change))}: ${change.classes.join(', ')}`,
+    ...changeInWords(change).map((line) => `    ${shown(line)}`),
+  ])
+  return `${[head, ...lines, ...unseenOf(found).map((line) => `  ! ${shown(line)}`)].join('\n')}\n`
+}
+
+function countsOf({ lists }: ListedServer): string {
+  return lockedKinds.map((kind) => counted(lists[kind]?.size ?? 0, kind.slice(0, -1))).join(', ')
+}
+
+/** The invisible characters of everything that is listed, of what was accepted too. */
+function unseenOf({ listed }: Found): string[] {
+  if (listed === undefined) return []
+  const { instructions, lists } = listed
+  const ofItems = lockedKinds.flatMap((kind) =>
+    [...(lists[kind] ?? [])].flatMap(([name, { json }]) =>
+      unseenLines(name, json).map((line) => `${subjectOf({ kind, name })}: ${line}`),
+    ),
+  )
+  const ofText = instructions === undefined ? [] : unseenLines('', instructions.json)
+  return [...ofText.map((line) => `the text of its instructions: ${line}`), ...ofItems]
+}
+
+function inJson(found: Found, clean: Clean): string {
+  const { schema, server, failure, changes, done } = found
+  const lines = (change: Change): string[] => changeInWords(change).map(clean)
+  return `${JSON.stringify({
+    schema: schema.name,
+    server: server.name,
+    ok: failure === undefined && changes.length === 0,
+    failure: failure === undefined ? undefined : clean(failure),
+    done,
+    changes: changes.map((change) => {
+      const { kind, name, from, classes } = change
+      return { kind, name, from, classes, differences: lines(change) }
+    }),
+    unseen: unseenOf(found).map(clean),
+  })}\n`
+}
+
+function summary({ lock }: Configuration, found: readonly Found[]): string {
+  const differing = found.filter(({ changes }) => changes.length > 0).length
+  const failed = found.filter(({ failure }) => failure !== undefined).length
+  const words = [
+    `${counted(found.length - differing - failed, 'server')} unchanged`,
+    ...(differing === 0 ? [] : [`${differing} changed; mcps-proxy lock --accept SERVER accepts that`]),
+    ...(failed === 0 ? [] : [`${failed} not compared`]),
+  ]
+  return `${escapeText(lock.path)}: ${words.join(', ')}`
+}

@@ -1,0 +1,43 @@
+// The items of a server in the form that is compared with the lock.
+
+import type { ListItem } from '../mcp/lists.js'
+import type { Listed, LockedKind } from '../upstream/contracts/list-guard.js'
+import type { Content, ListedServer } from './compare.js'
+import { objectOf, membersIn, readJson, string } from './json.js'
+import { contentOf, noInstructions } from './lock-text.js'
+
+/** The contents of items; each item is read once. */
+export class Contents {
+  readonly #known = new WeakMap<ListItem, Content>()
+
+  of({ client, instructions, lists }: Listed): ListedServer {
+    const read = (kind: LockedKind): ReadonlyMap<string, Content> | undefined => {
+      const items = lists.get(kind)
+      return items && this.#named(items)
+    }
+    return {
+      client,
+      instructions: instructions && instructionsOf(instructions.text),
+      lists: { tools: read('tools'), prompts: read('prompts') },
+    }
+  }
+
+  /** Of items with the same name the first counts, as it does for clients. */
+  #named(items: readonly ListItem[]): ReadonlyMap<string, Content> {
+    const named = new Map<string, Content>()
+    for (const item of items) if (!named.has(item.key)) named.set(item.key, this.#content(item))
+    return named
+  }
+
+  #content(item: ListItem): Content {
+    const known = this.#known.get(item)
+    if (known !== undefined) return known
+    const content = contentOf(objectOf(membersIn(readJson(item.line)).filter(([name]) => name !== 'name')))
+    this.#known.set(item, content)
+    return content
+  }
+}
+
+function instructionsOf(text: string | undefined): Content {
+  return text === undefined || text === '' ? noInstructions : contentOf(string(text))
+}

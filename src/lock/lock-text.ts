@@ -1,0 +1,137 @@
+// The text of `mcps.lock`: JSON in one order, a member a line, so that `git diff` shows what has changed.
+//
+// Each entry has its content for people and the hash of it. An entry that was edited by hand, or merged wrongly, does not
+// fit its hash, and the whole file is refused.
+
+import type { LockedKind } from '../upstream/contracts/list-guard.js'
+import type { Content, LockedItem, LockedServer } from './compare.js'
+import { lockedKinds } from './compare.js'
+import {
+  hashOf,
+  itemsIn,
+  type Json,
+  type Member,
+  memberOf,
+  membersIn,
+  objectOf,
+  plain,
+  printed,
+  readJson,
+  string,
+  textOf,
+} from './json.js'
+
+/** The servers of each schema. */
+export type LockedSchemas = ReadonlyMap<string, ReadonlyMap<string, LockedServer>>
+
+const VERSION = '1'
+
+/** Why a lock cannot be used. */
+export class LockError extends Error {
+  override readonly name = 'LockError'
+}
+
+export function contentOf(json: Json): Content {
+  return { hash: hashOf(json), json }
+}
+
+/** The content for a server without instructions. */
+export const noInstructions: Content = contentOf(plain('null'))
+
+export function encodeLock(schemas: LockedSchemas): string {
+  const members = mapObject(schemas, (servers) => mapObject(servers, serverJson))
+  const comment = string('Written by mcps-proxy lock: what each MCP server was accepted with. Commit it.')
+  return `${printed(
+    objectOf([
+      ['$comment', comment],
+      ['lockVersion', plain(VERSION)],
+      ['schemas', members],
+    ]),
+  )}\n`
+}
+
+function mapObject<T>(values: ReadonlyMap<string, T>, write: (value: T) => Json): Json {
+  return objectOf([...values].map(([name, value]): Member => [name, write(value)]))
+}
+
+function serverJson({ clients, instructions, lists }: LockedServer): Json {
+  const hasInstructions = instructions !== undefined && !isPlainNone(instructions)
+  return objectOf([
+    ['clients', textList(clients)],
+    ...(hasInstructions ? [['instructions', itemJson(instructions)] satisfies Member] : []),
+    ...lockedKinds.map((kind): Member => [kind, mapObject(lists[kind], itemJson)]),
+  ])
+}
+
+function isPlainNone({ content, isRejected }: LockedItem): boolean {
+  return content?.hash === noInstructions.hash && !isRejected
+}
+
+function itemJson({ content, isRejected, clients }: LockedItem): Json {
+  return objectOf([
+    ...(clients === undefined ? [] : [['clients', textList(clients)] satisfies Member]),
+    ...(content === undefined
+      ? []
+      : [['content', content.json] satisfies Member, ['hash', string(content.hash)] satisfies Member]),
+    ...(isRejected ? [['rejected', plain('true')] satisfies Member] : []),
+  ])
+}
+
+function textList(texts: readonly string[]): Json {
+  return { kind: 'array', items: texts.map(string) }
+}
+
+/** @throws LockError that says what is wrong */
+export function decodeLock(bytes: Buffer): LockedSchemas {
+  const json = jsonOf(bytes)
+  const version = memberOf(json, 'lockVersion')
+  if (version?.kind !== 'plain' || version.text !== VERSION)
+    throw new LockError(`has no "lockVersion": ${VERSION}`)
+  return new Map(
+    membersIn(memberOf(json, 'schemas')).map(([schema, servers]) => [
+      schema,
+      new Map(membersIn(servers).map(([name, server]) => [name, serverOf(name, server)])),
+    ]),
+  )
+}
+
+function jsonOf(bytes: Buffer): Json {
+  try {
+    return readJson(bytes)
+  } catch (error) {
+    throw new LockError(`is not JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function serverOf(name: string, json: Json): LockedServer {
+  const instructions = memberOf(json, 'instructions')
+  const read = (kind: LockedKind): ReadonlyMap<string, LockedItem> =>
+    new Map(
+      membersIn(memberOf(json, kind)).map(([item, each]) => [
+        item,
+        itemOf(`"${item}" in "${kind}" of server "${name}"`, each),
+      ]),
+    )
+  return {
+    clients: textsOf(memberOf(json, 'clients')) ?? [],
+    instructions:
+      instructions === undefined
+        ? { content: noInstructions, isRejected: false, clients: undefined }
+        : itemOf(`"instructions" of server "${name}"`, instructions),
+    lists: { tools: read('tools'), prompts: read('prompts') },
+  }
+}
+
+function itemOf(what: string, json: Json): LockedItem {
+  const written = memberOf(json, 'content')
+  const content = written && contentOf(written)
+  if (content !== undefined && textOf(memberOf(json, 'hash')) !== content.hash)
+    throw new LockError(`has content that does not fit its hash: ${what}`)
+  const rejected = memberOf(json, 'rejected')
+  const isRejected = rejected?.kind === 'plain' && rejected.text === 'true'
+  return { content, isRejected, clients: textsOf(memberOf(json, 'clients')) }
+}
+
+function textsOf(json: Json | undefined): readonly string[] | undefined {
+  return json && itemsIn(json).flatMap((item) => textOf(item) ?? [])
+}

@@ -1,0 +1,188 @@
+// The file `mcps.lock`: read at the start and after each change, and written with the first lists of a server.
+
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import process from 'node:process'
+import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
+import type { LogSink } from '../runtime/runtime.js'
+import { errorCode, errorText } from '../text/error-text.js'
+import type { ListGuard } from '../upstream/contracts/list-guard.js'
+import { isKnown, withBaseline } from './accept.js'
+import type { Change, ListedServer, LockedServer } from './compare.js'
+import { type LockState, type LockWriter, SchemaGuard } from './guard.js'
+import { Contents } from './listed.js'
+import { decodeLock, encodeLock, LockError, type LockedSchemas } from './lock-text.js'
+
+/** A lock of a thousand tools has about two megabytes. */
+const FILE_BYTES_MAX = 64 * 1024 * 1024
+
+/** A process that writes the lock holds it for milliseconds. */
+const HELD_MS = 10_000
+
+/** Changes that are remembered as logged, and first lists that wait to be written. */
+const REMEMBERED_MAX = 4096
+
+const NO_SCHEMAS: LockedSchemas = new Map()
+
+interface FirstList {
+  readonly schema: string
+  readonly server: string
+  readonly listed: ListedServer
+}
+
+/** The lock of one configuration. */
+export class LockStore implements LockWriter {
+  readonly path: string
+  readonly #runtime: LockRuntime
+  readonly #log: LogSink
+  readonly #contents = new Contents()
+  readonly #logged = new Set<string>()
+  readonly #guards = new Map<string, ListGuard>()
+  /** The text that was read or written last; undefined where there is no file. */
+  #text: string | undefined
+  #state: LockState = { schemas: NO_SCHEMAS, problem: undefined }
+  #unsaved: FirstList[] = []
+  #saving: Promise<void> = Promise.resolve()
+
+  constructor(path: string, runtime: LockRuntime, log: LogSink) {
+    this.path = path
+    this.#runtime = runtime
+    this.#log = log
+    this.read()
+  }
+
+  /** The servers of each schema, as they are locked. */
+  get schemas(): LockedSchemas {
+    return this.#state.schemas
+  }
+
+  /** Why the file cannot be used; undefined where it can, or there is none. */
+  get problem(): string | undefined {
+    return this.#state.problem
+  }
+
+  /** Reads the file again. One that cannot be used changes nothing, unless it is the first that is read. */
+  read(): void {
+    try {
+      const text = textAt(this.path)
+      if (text === this.#text && this.#state.problem === undefined) return
+      this.#text = text
+      this.#use({
+        schemas: text === undefined ? NO_SCHEMAS : decodeLock(Buffer.from(text)),
+        problem: undefined,
+      })
+    } catch (error) {
+      const problem = `${this.path} ${error instanceof LockError ? error.message : `cannot be read: ${errorText(error)}`}; restore it from git, or remove it and run mcps-proxy lock`
+      this.#log({ level: 'error', message: problem })
+      if (this.#state.schemas === NO_SCHEMAS) this.#use({ schemas: NO_SCHEMAS, problem })
+    }
+  }
+
+  /** The guard of a schema; it is another object after each change of the lock. */
+  guard(schema: string): ListGuard {
+    const known = this.#guards.get(schema)
+    if (known !== undefined) return known
+    const guard = new SchemaGuard(schema, this.#state, this.#contents, this)
+    this.#guards.set(schema, guard)
+    return guard
+  }
+
+  baseline(schema: string, server: string, listed: ListedServer): void {
+    if (this.#unsaved.length >= REMEMBERED_MAX) return
+    this.#use({ ...this.#state, schemas: withFirst(this.#state.schemas, { schema, server, listed }) })
+    this.#unsaved.push({ schema, server, listed })
+    this.#saving = this.#saving.then(() => this.#save())
+  }
+
+  changed(server: string, { kind, name, after }: Change, message: string): void {
+    const change = `${server} ${kind} ${name} ${after?.hash ?? ''}`
+    if (this.#logged.has(change) || this.#logged.size >= REMEMBERED_MAX) return
+    this.#logged.add(change)
+    this.#log({ level: 'warn', service: server, message })
+  }
+
+  /**
+   * Changes the lock of one schema while no other process writes it.
+   *
+   * Rejects with a LockError where the file cannot be used, or the error of the system where it cannot be written.
+   */
+  async update(change: (schemas: LockedSchemas) => LockedSchemas): Promise<void> {
+    const lock = new FileLock(`${this.path}.held`, HELD_MS, this.#runtime)
+    if (!(await lock.take(HELD_MS))) throw new LockError('is being written by another process')
+    try {
+      const before = textAt(this.path)
+      const schemas = change(before === undefined ? NO_SCHEMAS : decodeLock(Buffer.from(before)))
+      const text = encodeLock(schemas)
+      if (text !== before) replace(this.path, text)
+      this.#text = text
+      this.#use({ schemas, problem: undefined })
+    } finally {
+      lock.free()
+    }
+  }
+
+  /** Resolves when every first list is written. */
+  async close(): Promise<void> {
+    await this.#saving
+  }
+
+  async #save(): Promise<void> {
+    const unsaved = this.#unsaved
+    this.#unsaved = []
+    if (unsaved.length === 0) return
+    try {
+      await this.update((schemas) => unsaved.reduce(withFirst, schemas))
+      const names = [...new Set(unsaved.map(({ server }) => `'${server}'`))].join(', ')
+      this.#log({ level: 'info', message: `${this.path}: the first lists of ${names} are locked` })
+    } catch (error) {
+      const message = `${this.path} cannot be written, so first lists are locked until the end of this process: ${errorText(error)}`
+      this.#log({ level: 'warn', message })
+    }
+  }
+
+  #use(state: LockState): void {
+    this.#state = state
+    this.#guards.clear()
+  }
+}
+
+function withFirst(schemas: LockedSchemas, { schema, server, listed }: FirstList): LockedSchemas {
+  const locked = schemas.get(schema)?.get(server)
+  return isKnown(locked, listed.client)
+    ? schemas
+    : withServer(schemas, schema, server, withBaseline(locked, listed))
+}
+
+/** The lock with another entry for one server; undefined takes it out. */
+export function withServer(
+  schemas: LockedSchemas,
+  schema: string,
+  server: string,
+  locked: LockedServer | undefined,
+): LockedSchemas {
+  const servers = new Map(schemas.get(schema))
+  if (locked === undefined) servers.delete(server)
+  else servers.set(server, locked)
+  return new Map(schemas).set(schema, servers)
+}
+
+function textAt(path: string): string | undefined {
+  try {
+    if (statSync(path).size > FILE_BYTES_MAX) throw new LockError('is too large')
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Others see the file of before or the whole new one. */
+function replace(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}.tmp`
+  try {
+    writeFileSync(temporary, text, { mode: 0o644 })
+    renameSync(temporary, path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+}

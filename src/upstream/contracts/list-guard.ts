@@ -1,0 +1,72 @@
+// The interface to `mcps.lock`: what a server lists is compared with what was accepted of it.
+
+import type { ListItem } from '../../mcp/lists.js'
+import type { ServerConfig } from './server-config.js'
+
+/** The classes of changes, as `onChange` of the configuration names them. */
+export const changeClasses = [
+  'new',
+  'removed',
+  'renamed',
+  'description',
+  'inputWider',
+  'inputNarrower',
+  'input',
+  'output',
+  'annotations',
+  'newlyDestructive',
+  'prompt',
+  'instructions',
+  'other',
+] as const
+
+export type ChangeClass = (typeof changeClasses)[number]
+
+export const changeActions = ['warn', 'hide', 'fail'] as const
+
+/** The consequence of a change: a line in the log, an item that no client sees, or a server that is not used. */
+export type ChangeAction = (typeof changeActions)[number]
+
+/** The action for each class. */
+export type ChangeActions = Readonly<Record<ChangeClass, ChangeAction>>
+
+/** The lists that are compared. */
+export type LockedKind = 'tools' | 'prompts'
+
+/** The instructions and lists of one process of a server, or of an earlier start of it. */
+export interface Listed {
+  /** The capabilities by which a server decides what it lists for a client, in one spelling. */
+  readonly client: string
+  /** Undefined where the server has not said yet. */
+  readonly instructions: { readonly text: string | undefined } | undefined
+  /** Without the lists that are not known. */
+  readonly lists: ReadonlyMap<LockedKind, readonly ListItem[]>
+}
+
+/** One difference between the lock and the server. */
+export interface ListChange {
+  readonly kind: LockedKind | 'instructions'
+  /** The server's own name; empty for instructions. */
+  readonly name: string
+  readonly classes: readonly ChangeClass[]
+  /** A person has rejected it. */
+  readonly isRejected: boolean
+}
+
+/** The part of a server that clients get. */
+export interface Verdict {
+  /** The items of before, some of them marked as withheld. */
+  readonly lists: ReadonlyMap<LockedKind, readonly ListItem[]>
+  readonly showsInstructions: boolean
+  /** Why the server is not used at all. */
+  readonly blocked: string | undefined
+  readonly changes: readonly ListChange[]
+}
+
+/** Compares what the servers of one schema list with one state of the lock; another state is another object. */
+export interface ListGuard {
+  /** Undefined for a server that is not locked. */
+  judge(config: ServerConfig, listed: Listed): Verdict | undefined
+  /** Lists of a process have been read. With `isWhole`, all were read, and they become the baseline of a server without one. */
+  complete(config: ServerConfig, listed: Listed, isWhole: boolean): void
+}

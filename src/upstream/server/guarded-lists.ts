@@ -1,0 +1,118 @@
+// The lists of a lane as `mcps.lock` lets clients see them.
+//
+// Everything that clients get of a server passes here, lists of an earlier start too. Accepted items stay the same
+// objects, with the bytes of the server.
+
+import { askableNames } from '../../mcp/capabilities.js'
+import { type ErrorBody } from '../../jsonrpc/build.js'
+import { upstreamFailed } from '../../mcp/error-codes.js'
+import type { ServerFacts } from '../../mcp/eras/leg.js'
+import { type ListItem } from '../../mcp/lists.js'
+import type { ListKind } from '../../mcp/methods.js'
+import type { Listed, ListGuard, LockedKind, Verdict } from '../contracts/list-guard.js'
+import type { ServerConfig } from '../contracts/server-config.js'
+import type { ServerContext } from './context.js'
+import type { Lists } from './lists.js'
+import type { LaneScope } from './sharing.js'
+
+const NOTHING: readonly ListItem[] = []
+
+/** Everything that a verdict depends on. */
+interface Inputs {
+  readonly guard: ListGuard
+  readonly config: ServerConfig
+  readonly facts: ServerFacts | undefined
+  readonly tools: readonly ListItem[] | undefined
+  readonly prompts: readonly ListItem[] | undefined
+}
+
+export class GuardedLists {
+  readonly #context: Pick<ServerContext, 'guard' | 'service'>
+  readonly #lists: Pick<Lists, 'items' | 'ownItems' | 'isRead'>
+  readonly #client: string
+  #latest: { readonly inputs: Inputs; readonly verdict: Verdict | undefined } | undefined
+  #extended: { readonly judged: readonly ListItem[]; readonly items: readonly ListItem[] } | undefined
+  #wasBlocked: string | undefined
+
+  constructor(
+    context: Pick<ServerContext, 'guard' | 'service'>,
+    { declared }: Pick<LaneScope, 'declared'>,
+    lists: Pick<Lists, 'items' | 'ownItems' | 'isRead'>,
+  ) {
+    this.#context = context
+    this.#lists = lists
+    this.#client = askableNames(declared).join(' ')
+  }
+
+  /** Undefined where everything is shown; `isKnown` says of which lists something is known. */
+  verdict(
+    config: ServerConfig,
+    facts: ServerFacts | undefined,
+    isKnown: (kind: LockedKind) => boolean,
+  ): Verdict | undefined {
+    const guard = this.#context.guard()
+    if (guard === undefined) return undefined
+    const items = (kind: LockedKind): readonly ListItem[] | undefined =>
+      isKnown(kind) ? this.#lists.ownItems(kind) : undefined
+    const inputs = { guard, config, facts, tools: items('tools'), prompts: items('prompts') }
+    if (this.#latest === undefined || !isSame(this.#latest.inputs, inputs))
+      this.#latest = { inputs, verdict: guard.judge(config, this.#listed(inputs)) }
+    return this.#latest.verdict
+  }
+
+  /** The items of a list, some of them withheld. */
+  items(kind: ListKind, verdict: Verdict | undefined): readonly ListItem[] {
+    const all = this.#lists.items(kind)
+    if (kind !== 'tools' && kind !== 'prompts') return verdict?.blocked === undefined ? all : NOTHING
+    const judged = verdict?.lists.get(kind)
+    if (judged === undefined) return all
+    const own = this.#lists.ownItems(kind)
+    return own === all ? judged : this.#withOwnTool(judged, all.slice(own.length))
+  }
+
+  /** Lists have been read of a process that says this of itself. */
+  complete(config: ServerConfig, facts: ServerFacts): void {
+    const guard = this.#context.guard()
+    if (guard === undefined) return
+    const items = (kind: LockedKind): readonly ListItem[] | undefined =>
+      this.#lists.isRead(kind) ? this.#lists.ownItems(kind) : undefined
+    const inputs = { guard, config, facts, tools: items('tools'), prompts: items('prompts') }
+    const isWhole = inputs.tools !== undefined && inputs.prompts !== undefined
+    guard.complete(config, this.#listed(inputs), isWhole)
+  }
+
+  /** Whether the server is blocked since the last look, or is not any more. */
+  turned(verdict: Verdict | undefined): boolean {
+    const before = this.#wasBlocked
+    this.#wasBlocked = verdict?.blocked
+    return before !== verdict?.blocked
+  }
+
+  /** The error of each call to a server that is blocked. */
+  error(why: string): ErrorBody {
+    return upstreamFailed(this.#context.service, 'changed', why)
+  }
+
+  /** A tool of the proxy's own is no item of the server. The result is the same array for the same items. */
+  #withOwnTool(judged: readonly ListItem[], tools: readonly ListItem[]): readonly ListItem[] {
+    if (this.#extended?.judged !== judged) this.#extended = { judged, items: [...judged, ...tools] }
+    return this.#extended.items
+  }
+
+  #listed({ facts, tools, prompts }: Inputs): Listed {
+    const lists = new Map<LockedKind, readonly ListItem[]>()
+    if (tools !== undefined) lists.set('tools', tools)
+    if (prompts !== undefined) lists.set('prompts', prompts)
+    return { client: this.#client, instructions: facts && { text: facts.instructions }, lists }
+  }
+}
+
+function isSame(one: Inputs, other: Inputs): boolean {
+  return (
+    one.guard === other.guard &&
+    one.config === other.config &&
+    one.facts === other.facts &&
+    one.tools === other.tools &&
+    one.prompts === other.prompts
+  )
+}

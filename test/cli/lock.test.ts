@@ -1,0 +1,183 @@
+// `lock` as a person and as CI use it, with servers of others, and a proxy that runs meanwhile.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { at, listAt, parsed, textAt } from '../integration/support/json.js'
+import { cli, everything, itEcho, memory } from '../integration/support/programs.js'
+import { type Scope, type Servers, scratch, spawnProgram } from '../integration/support/spawned.js'
+import { untilAnswered } from '../integration/support/waiting.js'
+import { claim } from '../integration/support/asking.js'
+
+interface Machine {
+  readonly folder: string
+  readonly file: string
+  readonly lock: string
+  run(...args: readonly string[]): { code: number | null; out: string; err: string }
+  /** What the server `s` lists from now on. */
+  lists(...tools: readonly object[]): void
+}
+
+const echo = { name: 'give', description: 'Gives', inputSchema: { type: 'object' } }
+const take = { name: 'take', description: 'Takes', inputSchema: { type: 'object' } }
+const poisoned = { ...echo, description: 'Gives\u200b all' }
+
+function machine(
+  t: Scope,
+  servers: Servers = {},
+  more: object = {},
+  env: Record<string, string> = {},
+): Machine {
+  const folder = scratch(t)
+  const [file, lock, list] = ['config.json', 'mcps.lock', 'list.json'].map((name) => join(folder, name))
+  assert(file !== undefined && lock !== undefined && list !== undefined)
+  const all = { s: itEcho({ IT_LIST: list, ...env }), ...servers }
+  writeFileSync(file, JSON.stringify({ ...more, mcpServers: all }))
+  const lists = (...tools: readonly object[]): void => writeFileSync(list, JSON.stringify(tools))
+  lists(take, echo)
+  const run: Machine['run'] = (...args) => {
+    const own = { ...process.env, HOME: folder }
+    const all = [cli, ...args, '--config', file]
+    const { status, stdout, stderr } = spawnSync(process.execPath, all, { env: own, encoding: 'utf8' })
+    return { code: status, out: stdout, err: stderr }
+  }
+  return { folder, file, lock, run, lists }
+}
+
+describe('lock', () => {
+  test('of servers of others is the same in two runs', (t) => {
+    const it = machine(t, { everything, memory: memory(join(scratch(t), 'memory.json')) })
+    const first = it.run('lock')
+    assert.equal(first.code, 0, first.out)
+    assert.match(first.out, /everything: locked, 13 tools, 4 prompts\nmemory: locked, 9 tools, 0 prompts\n/)
+    const text = readFileSync(it.lock, 'utf8')
+    const again = it.run('lock')
+    assert.deepEqual([again.code, readFileSync(it.lock, 'utf8')], [0, text])
+    assert.match(again.out, /everything: unchanged/)
+  })
+
+  test('--check writes nothing, and its exit code says whether all is as locked', (t) => {
+    const it = machine(t)
+    const none = it.run('lock', '--check')
+    assert.equal(none.code, 1)
+    assert.match(none.out, /s: not locked yet; mcps-proxy lock does that/)
+    assert(!existsSync(it.lock))
+    assert.equal(it.run('lock').code, 0)
+    assert.equal(it.run('lock', '--check').code, 0)
+    it.lists(take, poisoned, { ...take, name: 'more' })
+    const text = readFileSync(it.lock, 'utf8')
+    const changed = it.run('lock', '--check')
+    assert.deepEqual([changed.code, readFileSync(it.lock, 'utf8')], [1, text])
+    assert.match(
+      changed.out,
+      /s: 2 changes, 3 tools, 1 prompt\n {2}the tool 'give': description\n {4}description: Gives\{\+<U\+200B> all\+\}\n {2}the tool 'more': new\n/,
+    )
+    assert.match(
+      changed.out,
+      /\n {2}! the tool 'give': U\+200B \(zero-width\) at character 6 of description\n/,
+    )
+    const { out, code } = it.run('lock', '--check', '--json')
+    const line = parsed(out)
+    assert.deepEqual(
+      [code, at(line, 'ok'), listAt(line, 'changes').map((each) => [at(each, 'name'), at(each, 'classes')])],
+      [
+        1,
+        false,
+        [
+          ['give', ['description']],
+          ['more', ['new']],
+        ],
+      ],
+    )
+    assert.match(it.run('doctor').out, /not as in mcps.lock: give, more; mcps-proxy lock shows what differs/)
+  })
+
+  test('--accept and --reject decide about a tool or a whole server', (t) => {
+    const it = machine(t)
+    it.run('lock')
+    it.lists(take, poisoned, { ...take, name: 'more' })
+    const one = it.run('lock', '--accept', 's/give')
+    assert.equal(one.code, 1)
+    assert.match(one.out, /s: accepted 1 change, 1 change, 3 tools, 1 prompt\n {2}the tool 'more': new/)
+    const both = it.run('lock', '--reject', 's')
+    assert.deepEqual([both.code, /s: rejected 1 change, 3 tools/.test(both.out)], [0, true])
+    assert.equal(it.run('lock', '--check').code, 0, 'a decision is no difference')
+    assert.equal(it.run('lock', '--accept', 's').code, 0)
+    assert.equal(
+      at(parsed(readFileSync(it.lock, 'utf8')), 'schemas', 'default', 's', 'tools', 'more', 'rejected'),
+      undefined,
+    )
+  })
+
+  test('takes out what has left the configuration, and records no server that is down as empty', (t) => {
+    const it = machine(t, { gone: itEcho(), off: { ...itEcho(), lock: false } })
+    it.run('lock')
+    const down = { command: process.execPath, args: ['-e', 'process.exit(1)'] }
+    writeFileSync(it.file, JSON.stringify({ mcpServers: { s: down, new: down } }))
+    const { code, out } = it.run('lock')
+    assert.equal(code, 1)
+    assert.match(out, /2 not compared/)
+    const servers = at(parsed(readFileSync(it.lock, 'utf8')), 'schemas', 'default')
+    assert.deepEqual(Object.keys(Object(servers)), ['s'])
+  })
+
+  for (const [args, want] of [
+    [
+      ['--accept', 'nothing/there'],
+      /no server that is locked is called "nothing\/there"; write SERVER or SERVER\/TOOL/,
+    ],
+    [['--accept', 's', '--reject', 's'], /--accept and --reject cannot be used together/],
+    [['extra'], /lock takes no word like "extra"/],
+    [['--reject', 'off'], /no server that is locked is called "off"/],
+  ] as const)
+    test(`${args.join(' ')} is refused`, (t) => {
+      const it = machine(t, { off: { ...itEcho(), lock: false } })
+      const { code, err } = it.run('lock', ...args)
+      assert.deepEqual([code, want.test(err)], [2, true], err)
+    })
+
+  test('a damaged file is named, with what mends it', (t) => {
+    const it = machine(t)
+    writeFileSync(it.lock, '{"lockVersion":7}')
+    const { code, err } = it.run('lock')
+    assert.equal(code, 1)
+    assert.match(err, /mcps\.lock has no "lockVersion": 1; restore it from git, or remove it/)
+  })
+})
+
+const eras = [
+  ['a client with a handshake', false],
+  ['a client without one', true],
+] as const
+
+for (const [client, isTyped] of eras)
+  for (const [server, env] of [
+    ['a server with a handshake', {}],
+    ['a server without one', { IT_STATELESS: '1' }],
+  ] as const)
+    test(`${client} and ${server}: what is hidden is refused, and shown once it is accepted`, async (t) => {
+      const it = machine(t, {}, { lock: { onChange: 'hide' } }, env)
+      assert.equal(it.run('lock').code, 0)
+      it.lists(take, poisoned)
+      const own = { env: { ...process.env, HOME: it.folder } }
+      const proxy = spawnProgram(t, process.execPath, [cli, '--stdio', '--config', it.file], own)
+      const meta = isTyped ? { _meta: claim({}) } : {}
+      if (!isTyped) await proxy.client.open()
+      const names = async (): Promise<string> => {
+        const { value } = await proxy.client.request('tools/list', meta)
+        return listAt(value, 'result', 'tools')
+          .map((each) => textAt(each, 'name'))
+          .join()
+      }
+      // The list of the last run, which is as it was accepted, is shown until the server has started.
+      await untilAnswered(async () => (await names()) === 's__take')
+      const { value } = await proxy.client.request('tools/call', { name: 's__give', arguments: {}, ...meta })
+      assert.match(
+        textAt(value, 'error', 'message'),
+        /the tool 'give' is not as it was accepted \(description\)/,
+      )
+      assert.equal(it.run('lock', '--accept', 's').code, 0)
+      await untilAnswered(async () => (await names()) === 's__take,s__give')
+    })
