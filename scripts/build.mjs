@@ -3,7 +3,7 @@
 //
 // usage: node scripts/build.mjs [FOLDER]        where to; `dist` unless named, for tests a folder of their own
 
-import { chmod, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { createRequire, isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -82,6 +82,7 @@ await bundle(['src/cli.ts'], ['src/cli.ts', 'src/cli/serve-stdio.ts'])
 await bundle(['src/index.ts', 'src/jsonrpc/index.ts'], ['src/jsonrpc/index.ts', 'src/index.ts'])
 await bundle(['src/servers/time.ts'], [])
 await bundle(['src/sandbox.ts'], [])
+await page()
 // Enters a machine as one file.
 await bundle(['src/sandbox/guest/agent.ts'], [])
 await writeFile(
@@ -114,7 +115,33 @@ async function bundle(entryPoints, stages) {
   }
   const plugins = [...options.plugins, sources(await importsOfStages(options, stages))]
   const { metafile } = await build({ ...options, plugins })
-  for (const input of Object.keys(metafile.inputs)) {
+  addPackages(metafile)
+}
+
+/** The page of the inspector, for browsers. */
+async function page() {
+  const { metafile } = await build({
+    entryPoints: { app: 'src/ui/app.tsx' },
+    outdir: join(to, 'ui'),
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2023',
+    charset: 'utf8',
+    legalComments: 'none',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    logLevel: 'warning',
+    metafile: true,
+  })
+  addPackages(metafile)
+  const { code } = await transform(await readFile('src/ui/app.css', 'utf8'), { loader: 'css', minify: true })
+  await writeFile(join(to, 'ui/app.css'), code)
+  await copyFile('src/ui/index.html', join(to, 'ui/index.html'))
+}
+
+function addPackages({ inputs }) {
+  for (const input of Object.keys(inputs)) {
     const [folder] = /^node_modules\/(@[^/]+\/)?[^/]+/.exec(input) ?? []
     if (folder !== undefined) packages.add(folder)
   }

@@ -24,7 +24,12 @@ const targets = {
   },
   build: {
     inputs: [...shared, 'test', 'bench', 'examples'],
-    steps: [[tsc, '-p', 'tsconfig.json'], ['scripts/guests.mjs', 'build/src'], ['scripts/test-programs.mjs']],
+    steps: [
+      [tsc, '-p', 'tsconfig.json'],
+      [tsc, '-p', 'src/ui/tsconfig.json'],
+      ['scripts/guests.mjs', 'build/src'],
+      ['scripts/test-programs.mjs'],
+    ],
   },
 }
 

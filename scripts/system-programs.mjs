@@ -15,6 +15,7 @@ const packages = {
   python3: 'python3',
   podman: 'podman',
   runc: 'runc',
+  chromium: 'chromium',
 }
 
 /** Where Debian has them is in the PATH of root only. */

@@ -2,7 +2,7 @@
 //
 // usage: node scripts/test.mjs fast          everything that is neither slow nor needs programs of the system
 //        node scripts/test.mjs slow          the simulator's seeds and the load runs
-//        node scripts/test.mjs system        what needs nginx, HAProxy, bubblewrap or Podman
+//        node scripts/test.mjs system        what needs nginx, HAProxy, bubblewrap, Podman or Chromium
 //        node scripts/test.mjs FILE…         files whose path ends so: test/cli/args.test.ts, cli/args
 //
 // Named files run without a check of types, with what has changed translated since the last time: in seconds. Options

@@ -54,8 +54,10 @@ const rooms = table(`
   metrics                | events mcp runtime text config transports/http-server version | proxy/ upstream/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
   replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
+  inspector              | jsonrpc mcp runtime text folder gateway record version transports/http-server | events proxy/ upstream/
+  ui                     | | inspector
   ask                    | index jsonrpc mcp text transports/ version
-  cli                    | ask audit index metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients
+  cli                    | ask audit index metrics runtime text config folder gateway lock log login proxy/ real-runtime record replay sandbox secrets upstream/ version cli/clients inspector
   cli/clients            | config mcp text
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
@@ -76,10 +78,11 @@ const users = table(`
   mri                    | cli
   oauth4webapi           | login
   p-queue                | upstream/
+  preact                 | ui
   node:child_process     | login upstream/process sandbox/
-  node:crypto            | audit cli cli/clients front-auth gateway kept lock login policy proxy/ runtime upstream/kept sandbox
+  node:crypto            | audit cli cli/clients front-auth gateway kept lock login policy proxy/ runtime upstream/kept sandbox inspector
   node:dns               | login sandbox/
-  node:fs                | cli cli/clients config kept lock log login record replay runtime secrets servers upstream/ sandbox/
+  node:fs                | cli cli/clients config kept lock log login record replay runtime secrets servers upstream/ sandbox/ inspector
   node:http              | login metrics sandbox
   node:https             | sandbox
   node:net               | login replay runtime transports/ upstream/ sandbox/
@@ -174,6 +177,7 @@ const confined: readonly Confined[] = [
       'src/ask/',
       'src/cli/',
       'src/config/',
+      'src/inspector/',
       'src/kept/',
       'src/upstream/kept/',
       'src/log/',
@@ -183,6 +187,7 @@ const confined: readonly Confined[] = [
       'src/secrets/',
       'src/servers/',
       'src/sandbox/',
+      'src/ui/',
     ],
   },
   {

@@ -23,6 +23,7 @@ import {
   logLevelOf,
   mistakeInServing,
   portOf,
+  uiPortOf,
   runtimeNames,
   runtimeOf,
   sandboxOf,
@@ -139,6 +140,7 @@ function isOptionOf(mode: CommandMode | undefined, name: string): boolean {
 const forms: readonly (readonly [name: string, read: (text: string) => unknown, must: string])[] = [
   ['timeout', millisecondsOf, `a number of milliseconds from 1 to ${timeoutMsMax}`],
   ['port', portOf, `a number from 0 to ${PORT_MAX}`],
+  ['ui', uiPortOf, `a number from 0 to ${PORT_MAX}, or nothing`],
   ['runtime', runtimeOf, `one of ${runtimeNames.join(', ')}`],
   ['log-level', logLevelOf, 'error, warn, info or debug'],
 ]
@@ -153,6 +155,8 @@ function mistakeInValues(line: CommandLine): Usage | undefined {
       return usage(`--${name} is "${value}"`, `it must be ${must}`)
   }
   const level = values.get('log-level')
+  if (modeOf(line) !== 'stdio' && modeOf(line) !== 'url' && (values.get('ui') ?? '') !== '')
+    return usage('--ui takes a port only with stdio', 'with http the page is at /ui on the port of the front')
   if (values.has('silent') && values.has('verbose'))
     return usage('--silent and --verbose cannot be used together', 'choose one')
   if (values.has('verbose') && level !== undefined && level !== 'debug')

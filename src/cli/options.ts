@@ -148,6 +148,13 @@ export const options: readonly Option[] = [
   option('start', 'With --check, start every server and say what came of it', ['check']),
   valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', serving),
   option('force', 'Let --record replace a file that exists, and add a server', [...serving, 'edit']),
+  valued(
+    'ui',
+    '[PORT]',
+    'Serve a page that shows every message; on stdio with its port',
+    ['stdio', 'http', 'url'],
+    { kind: 'optional-value' },
+  ),
   valued('env', 'NAME=VALUE', 'With add: a variable of the server; may be given again', ['edit'], {
     kind: 'list',
   }),

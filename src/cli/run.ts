@@ -29,6 +29,8 @@ export interface ServeOptions {
   readonly kind: 'stdio' | 'http'
   readonly config: string | undefined
   readonly record: string | undefined
+  /** The port of the inspector beside stdio, where 0 is a free one; undefined is no inspector. */
+  readonly uiPort: number | undefined
   /** Whether a recording replaces a file that exists. */
   readonly force: boolean
   readonly timeoutMs: number | undefined

@@ -7,6 +7,7 @@ import { version } from '../version.js'
 import type { HttpCommand } from './serve-options.js'
 import { httpBanner } from './banner.js'
 import type { Run } from './run.js'
+import type { Inspection } from './inspect.js'
 import { announce, serveUntil } from './serve-until.js'
 
 /** Serves until a signal comes; gives the exit code. Listens when `beforeListening` has resolved, where there is such a condition. */
@@ -16,9 +17,12 @@ export async function serveHttp(
 ): Promise<number> {
   const { command, config, endings, telemetry, options } = run
   const { host, port, allowUnauthenticated } = command
+  const inspection = await inspectionOf(run)
   const gateway = await openGateway(config, {
     ...options,
     person: 'here',
+    ...inspection?.options,
+    handler: inspection && ((path) => inspection.pages.find(path)),
     host,
     port,
     allowUnauthenticated,
@@ -28,9 +32,19 @@ export async function serveHttp(
   telemetry?.watch(() => gateway.proxies)
   await serveUntil(run, gateway, async () => {
     const { name } = config.server
-    const { host, origin } = gateway
+    const { host, origin, proxies } = gateway
     announce(run, httpBanner({ name, version, config, host, origin, needsToken: needsToken(config.server) }))
+    await inspection?.open(proxies, origin)
     await endings.ended
   })
+  await inspection?.close()
   return 0
+}
+
+async function inspectionOf(run: Run<HttpCommand>): Promise<Inspection | undefined> {
+  const { command, config } = run
+  if (command.uiPort === undefined) return undefined
+  const { Inspection, refuseOpenPages } = await import('./inspect.js')
+  refuseOpenPages(config, command.host ?? config.server.host)
+  return new Inspection(run)
 }

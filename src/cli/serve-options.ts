@@ -136,6 +136,7 @@ function serveOptionsOf({ values }: CommandLine): Omit<ServeOptions, 'kind'> {
   return {
     config: values.get('config'),
     record: values.get('record'),
+    uiPort: values.has('ui') ? uiPortOf(values.get('ui') ?? '') : undefined,
     force: values.has('force'),
     timeoutMs: millisecondsOf(values.get('timeout') ?? ''),
     logLevel: values.has('verbose') ? 'debug' : logLevelOf(values.get('log-level')),
@@ -159,6 +160,11 @@ export function checkOf(line: CommandLine): CheckCommand {
 export function portOf(text: string): number | undefined {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : PORT_MAX + 1
   return port <= PORT_MAX ? port : undefined
+}
+
+/** 0 takes a free one. */
+export function uiPortOf(text: string): number | undefined {
+  return portOf(text === '' ? '0' : text)
 }
 
 export function logLevelOf(text: string | undefined): LogLevel | undefined {

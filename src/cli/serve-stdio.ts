@@ -18,8 +18,11 @@ export async function serveStdio(
   beforeServing?: (events: EventSource<ProxyEvents>) => Promise<void>,
 ): Promise<number> {
   const { command, config, screen, endings, children, options } = run
+  const inspection =
+    command.uiPort === undefined ? undefined : new (await import('./inspect.js')).Inspection(run)
   const proxy = await createProxy(config, {
     ...options,
+    ...inspection?.options,
     schema: schema.name,
     ownStart: 'with-client',
     person: 'here',
@@ -31,6 +34,7 @@ export async function serveStdio(
   warmUp?.watch(proxy)
   const session = await serveUntil(run, proxy, async () => {
     await beforeServing?.(proxy)
+    await inspection?.open(new Map([[schema.name, proxy]]), undefined, command.uiPort)
     const writes = screen.isShown ? () => screen.makeWay() : undefined
     const attached = await proxy.attach(stdio({ ...limits.session.ndjson, writes }), {
       view: viewOf(command),
@@ -41,6 +45,7 @@ export async function serveStdio(
     if (!endings.isFaulty) warmUp?.begin(proxy)
     return attached
   })
+  await inspection?.close()
   return (await session.ended).exitCode
 }
 

@@ -16,6 +16,7 @@ import type {
   SchemaValues,
   StdioValues,
   TokenValues,
+  UiValues,
 } from './fields.js'
 import type {
   FrontAuthRuleValues,
@@ -154,6 +155,9 @@ export type ConfigurationJson = Shape &
       | (Keys<Omit<FrontValues, 'metrics'>> & {
           readonly metrics?: Keys<MetricsValues> | undefined
           readonly cors?: Keys<CorsConfig> | undefined
+          /** A size may be text such as `16MB` too. */
+          readonly ui?:
+            (Keys<Omit<UiValues, 'history'>> & { readonly history?: number | string | undefined }) | undefined
           readonly tokens?: readonly KeysWith<TokenValues, 'name' | 'sha256'>[] | undefined
           readonly auth?: FrontAuthJson | undefined
         })

@@ -41,6 +41,16 @@ export interface CorsConfig {
   readonly allowedHeaders: readonly string[]
 }
 
+/** The inspector that `--ui` serves. */
+export interface UiConfig {
+  /** Whether other machines may reach it. */
+  readonly remote: boolean
+  /** Whether secrets are taken out of messages. */
+  readonly redact: boolean
+  /** How much is kept while nobody looks; undefined is nothing. */
+  readonly historyBytes: number | undefined
+}
+
 /** A token of one client, or of several that are one principal. */
 export interface FrontToken {
   /** The principal. */
@@ -94,6 +104,7 @@ export interface FrontConfig {
   /** Names under which clients reach the front in addition to its own, each with or without a port. */
   readonly allowedHosts: readonly string[]
   readonly cors: CorsConfig
+  readonly ui: UiConfig
   /** How long a connection of a client may lie idle between two requests, while there is room. */
   readonly keepAliveTimeoutMs: number
   /** How long calls may finish once the proxy is asked to stop; undefined leaves it to the limits. */

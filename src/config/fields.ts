@@ -4,7 +4,14 @@
 // the start-up validator reads with them, and `config.schema.json` is printed
 // from them.
 
-import type { Configuration, CorsConfig, FrontConfig, LoggingConfig, SchemaConfig } from './configuration.js'
+import type {
+  Configuration,
+  CorsConfig,
+  FrontConfig,
+  LoggingConfig,
+  SchemaConfig,
+  UiConfig,
+} from './configuration.js'
 import { publicUrl } from './front-auth.js'
 import { type Kind, boolean, choice, delayMsMax, integer, list, size, text } from './kinds.js'
 import { type ProcessSandboxValue, processSandboxKind } from './process-sandbox.js'
@@ -180,6 +187,27 @@ export const corsFields: FieldsOf<CorsConfig> = {
     httpNames,
     ['Content-Type', 'Authorization'],
     'Request headers that a cross-origin page may send.',
+  ),
+}
+
+export interface UiValues extends Omit<UiConfig, 'historyBytes'> {
+  readonly history: number | undefined
+}
+
+export const uiFields: FieldsOf<UiValues> = {
+  remote: field(
+    boolean(),
+    false,
+    'Whether --ui serves the inspector on a front that other machines reach; the front needs a token then.',
+  ),
+  redact: field(
+    boolean(),
+    true,
+    'Whether the inspector takes secrets out of the messages that it shows and exports.',
+  ),
+  history: optional(
+    size(64 * 1024, 1024 ** 3),
+    'How much of the latest messages the inspector keeps while nobody looks. Absent: nothing, and 16 MiB while somebody looks.',
   ),
 }
 

@@ -1,8 +1,8 @@
 // The `server` section, and the environment variables that stand above it.
 
-import type { CorsConfig, Environment, FrontConfig, FrontToken } from './configuration.js'
+import type { CorsConfig, Environment, FrontConfig, FrontToken, UiConfig } from './configuration.js'
 import { Expansion, type ExpansionSources } from './expand.js'
-import { corsFields, frontFields, stateKeyLengthMin, tokenFields, tokenRules } from './fields.js'
+import { corsFields, frontFields, stateKeyLengthMin, tokenFields, tokenRules, uiFields } from './fields.js'
 import { readFrontAuth } from './front-auth.js'
 import { Findings, switchOf } from './problems.js'
 import type { Section } from './section.js'
@@ -47,6 +47,7 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
     port: portOf(overrides) ?? values.port,
     host: given(env, 'MCP_SERVER_HOST') ?? values.host,
     cors: readCors(section.section('cors'), overrides, defaults),
+    ui: readUi(section.section('ui')),
     keepAliveTimeoutMs: keepAliveTimeout,
     drainTimeoutMs: drainTimeout,
     token: readToken(values.token, section, overrides),
@@ -92,6 +93,12 @@ function readCors(section: Section, overrides: Overrides, { cors }: FrontDefault
         `is "${each}", which no page has for its origin; one is like "https://app.example.com:8443"`,
       )
   return { ...values, enabled: readSwitch(overrides) ?? values.enabled }
+}
+
+function readUi(section: Section): UiConfig {
+  const { history, ...values } = section.readAll(uiFields)
+  section.warnOfUnknownKeys()
+  return { ...values, historyBytes: history }
 }
 
 function readSwitch({ env, findings }: Overrides): boolean | undefined {

@@ -15,6 +15,7 @@ import {
   stdioFields,
   tokenFields,
   tokenRules,
+  uiFields,
 } from './fields.js'
 import {
   frontAuthFields,
@@ -97,6 +98,7 @@ function rootProperties(): JsonSchema {
     $schema: { type: 'string', description: 'Where this schema is, for editors.' },
     server: section('The HTTP front, and the name that clients see.', frontFields, {
       cors: section('Which web pages may call the HTTP front.', corsFields),
+      ui: section('The inspector that --ui serves.', uiFields),
       tokens: {
         type: 'array',
         description: 'Tokens of single clients, by their hashes.',

@@ -19,7 +19,7 @@ import { defaultHttpServerLimits } from '../transports/http-server/limits.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 import { isLoopback } from '../text/loopback.js'
-import { type MetricsPage, type ServedGateway, pathOfView, schemaAt } from './routes.js'
+import { type MetricsPage, type PathHandler, type ServedGateway, pathOfView, schemaAt } from './routes.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 
 export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
@@ -30,6 +30,8 @@ export interface GatewayOptions extends Omit<ProxyOptions, 'schema'> {
   readonly allowedHosts?: readonly string[]
   /** Served at `/metrics`, behind the token. */
   readonly metrics?: MetricsPage | undefined
+  /** Serves paths that are none of the gateway's own, and asks for credentials itself. */
+  readonly handler?: PathHandler | undefined
   /** The front listens after this promise; the servers start first then. Rejects where it must not listen. */
   readonly beforeListening?: ((events: EventSource<ProxyEvents>) => Promise<void>) | undefined
 }
@@ -266,6 +268,7 @@ function listen(
     log,
     runtime,
     metrics: options.metrics,
+    handler: options.handler,
     source,
     remedies,
   })

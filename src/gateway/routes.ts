@@ -16,7 +16,13 @@ import {
 } from './status.js'
 import type { Refusal } from '../transports/http-server/refusal.js'
 import type { Sender } from '../transports/http-server/sender.js'
-import type { HttpEndpoint, HttpRevision, HttpRoutes, HttpRoute } from '../transports/http-server/endpoint.js'
+import type {
+  HttpEndpoint,
+  HttpRevision,
+  HttpRoutes,
+  HttpRoute,
+  RequestHandler,
+} from '../transports/http-server/endpoint.js'
 
 /** The schema that has the short paths. */
 const DEFAULT = 'default'
@@ -60,6 +66,16 @@ function shown(page: SchemaPage | GatewayStatus): string {
   return escapeJson(write(page))
 }
 
+/** What a gateway may serve besides its schemas. */
+export interface MorePaths {
+  readonly metrics?: MetricsPage | undefined
+  /** Comes before all else, and asks for no token of the front. */
+  readonly handler?: PathHandler | undefined
+}
+
+/** The handler of a path that is none of the gateway's own. */
+export type PathHandler = (path: string) => RequestHandler | undefined
+
 /** The handler of each path: an endpoint for each proxy, and the pages about all of them. */
 export class Routes implements HttpRoutes {
   readonly revisions: readonly HttpRevision[] = [...handshakeRevisions, ...statelessRevisions]
@@ -72,14 +88,16 @@ export class Routes implements HttpRoutes {
   readonly #byProxy = new WeakMap<ServedProxy, Map<string, HttpEndpoint>>()
   readonly #access: RouteAccess
   readonly #metrics: MetricsPage | undefined
+  readonly #handler: PathHandler | undefined
   readonly #now: () => number
   readonly #startedMs: number
   /** Nearly all requests have the same path. */
   #last: McpPath | undefined
 
-  constructor(served: ServedGateway, now: () => number, access: RouteAccess, metrics?: MetricsPage) {
+  constructor(served: ServedGateway, now: () => number, access: RouteAccess, more: MorePaths = {}) {
     this.#access = access
-    this.#metrics = metrics
+    this.#metrics = more.metrics
+    this.#handler = more.handler
     this.#served = served
     this.#now = now
     this.#startedMs = now()
@@ -102,6 +120,10 @@ export class Routes implements HttpRoutes {
         path,
         this.#kept(proxy, path, () => viewEndpoint(path, proxy, view)),
       )
+  }
+
+  handlerOf(path: string): RequestHandler | undefined {
+    return this.#handler?.(path)
   }
 
   find(sent: string, sender?: Sender): HttpRoute {

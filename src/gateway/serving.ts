@@ -6,7 +6,7 @@ import { Emitter } from '../events/emitter.js'
 import { type ServingEvents, SessionReports } from '../events/serving-events.js'
 import type { Serving } from '../proxy/listener.js'
 import { Front, type FrontOptions, type FrontRules } from './http-front.js'
-import { type RouteAccess, Routes, type ServedGateway } from './routes.js'
+import { type MorePaths, type RouteAccess, Routes, type ServedGateway } from './routes.js'
 
 /** A front whose schemas and rules may change. */
 export interface SchemasServing extends Serving {
@@ -23,13 +23,16 @@ export interface SchemasServing extends Serving {
  *
  * @throws ConfigError when the front would be open to the network, or the system's error when it cannot listen
  */
-export async function serveSchemas(served: ServedGateway, options: FrontOptions): Promise<SchemasServing> {
+export async function serveSchemas(
+  served: ServedGateway,
+  options: FrontOptions & MorePaths,
+): Promise<SchemasServing> {
   const events = new Emitter<ServingEvents>(options.log)
   const access: RouteAccess = {
     metadata: (path) => front.metadata(path),
     needsScope: (path, sender) => front.needsScope(path, sender),
   }
-  const routes = new Routes(served, () => options.runtime.now(), access, options.metrics)
+  const routes = new Routes(served, () => options.runtime.now(), access, options)
   const front: Front = await Front.make(options, routes, new SessionReports(events))
   const address = await front.listen()
   routes.address = address

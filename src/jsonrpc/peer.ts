@@ -10,6 +10,7 @@ import {
   type FieldReader,
   type MessageHead,
   type ReceivedMessage,
+  type Sink,
   type Ties,
   type UnreadableMessage,
   answerHead,
@@ -30,7 +31,7 @@ import {
   frameOrError,
   seemsAnswerTo,
 } from './frame.js'
-import { type Edit, SplicedLine, type WireBytes, inOrder, splice, withId } from './splice.js'
+import { type Edit, SplicedLine, inOrder, splice, withId } from './splice.js'
 import { Inflight } from './inflight.js'
 import { hasLineBreaks, lineBreakEdits, toOneLine } from './line-safe.js'
 import type { Line } from './line.js'
@@ -72,14 +73,19 @@ export interface PeerOwner<E> {
 export interface PeerOptions {
   readonly inflightMax: number
   readonly frame?: FrameLimits
-  readonly wire?: (direction: 'in' | 'out', bytes: Uint8Array, whole: boolean) => void
-  readonly forwarded?: (input: Uint8Array, edits: readonly Edit[], output: Uint8Array) => void
-  /** Is given what the owner throws at the end of the connection, where nothing else can report it. */
-  readonly onFault?: (error: unknown) => void
+  readonly watch?: PeerWatch
 }
 
-/** The options that observe a connection. */
-export type PeerWatch = Pick<PeerOptions, 'wire' | 'forwarded' | 'onFault'>
+/** The observers of a connection. The taps may change while it is open, so they are read for each message. */
+export interface PeerWatch {
+  readonly wire?: Sink['wire']
+  /** `splice(input, edits)` is what leaves. */
+  readonly forwarded?: ((input: Line, edits: readonly Edit[]) => void) | undefined
+  /** Is given what the owner throws at the end of the connection, where nothing else can report it. */
+  readonly onFault?: ((error: unknown) => void) | undefined
+  /** The connection has ended; called once. */
+  readonly onClosed?: (() => void) | undefined
+}
 
 /** A request of the proxy's own: its id, and the answer to come. */
 export interface PendingAnswer {
@@ -117,16 +123,18 @@ const COPIED_BYTES_MAX = 16 * 1024
 export class Peer<E extends AnswerWaiter> {
   readonly #connection: Connection
   readonly #owner: PeerOwner<E>
-  readonly #options: PeerOptions
+  readonly #frameLimits: FrameLimits | undefined
+  readonly #watch: PeerWatch
   readonly #inflight: Inflight<E | OwnRequest>
   readonly #latest = new LatestTexts()
   #closed = false
 
-  constructor(connection: Connection, owner: PeerOwner<E>, options: PeerOptions) {
+  constructor(connection: Connection, owner: PeerOwner<E>, { inflightMax, frame, watch = {} }: PeerOptions) {
     this.#connection = connection
     this.#owner = owner
-    this.#options = options
-    this.#inflight = new Inflight(options.inflightMax)
+    this.#frameLimits = frame
+    this.#watch = watch
+    this.#inflight = new Inflight(inflightMax)
   }
 
   get open(): boolean {
@@ -135,10 +143,11 @@ export class Peer<E extends AnswerWaiter> {
 
   /** Begins to deliver; no handler of the owner is called before. */
   start(): void {
+    const watch = this.#watch
     this.#connection.start({
       message: this.#message,
       received: (message, during, field) => this.#guard(() => this.receive(message, during, field)),
-      frameLimits: this.#options.frame,
+      frameLimits: this.#frameLimits,
       gaveUp: (key) => this.#guard(() => this.#owner.gaveUp?.(key)),
       failed: (id, error) => this.#guard(() => this.#failed(id, error)),
       oversize: (id, bytes, isCall) => this.#guard(() => this.#oversize(id, bytes, isCall)),
@@ -146,7 +155,9 @@ export class Peer<E extends AnswerWaiter> {
       drained: () => this.#guard(() => this.#owner.drained?.()),
       ended: () => this.#guard(() => this.#owner.ended()),
       closed: (cause) => this.#close(cause),
-      wire: this.#options.wire,
+      get wire() {
+        return watch.wire
+      },
     })
   }
 
@@ -190,7 +201,7 @@ export class Peer<E extends AnswerWaiter> {
   /** Splices one item of a list, which leaves inside a message of the proxy's own. */
   item(line: Line, edits: readonly Edit[]): Uint8Array {
     const hasBreaks = hasLineBreaks(line)
-    if (this.#options.forwarded !== undefined) return this.#tapped(line, edits, hasBreaks)
+    if (this.#watch.forwarded !== undefined) this.#show(line, edits, hasBreaks)
     return splice(hasBreaks ? toOneLine(line) : line, inOrder(edits))
   }
 
@@ -250,9 +261,9 @@ export class Peer<E extends AnswerWaiter> {
     return { id, answer: asked.answer }
   }
 
-  /** Every forwarded message is made here: spliced, kept on one line, and shown to the tap. */
+  /** Every forwarded message is made here: shown to the tap, spliced, and kept on one line. */
   #spliced(frame: Frame, edits: readonly Edit[]): Outgoing {
-    if (this.#options.forwarded !== undefined) return this.#tapped(frame.line, edits, frame.multiline)
+    if (this.#watch.forwarded !== undefined) this.#show(frame.line, edits, frame.multiline)
     if (frame.multiline) return spliced(toOneLine(frame.line), edits)
     if (frame.kind === 'result' && frame.long !== undefined) {
       const { head, last } = frame.long
@@ -261,15 +272,12 @@ export class Peer<E extends AnswerWaiter> {
     return spliced(frame.line, edits)
   }
 
-  #tapped(line: Line, edits: readonly Edit[], hasBreaks: boolean): WireBytes {
-    const all = hasBreaks ? lineBreakEdits(line, edits) : inOrder(edits)
-    const output = splice(line, all)
+  #show(line: Line, edits: readonly Edit[], hasBreaks: boolean): void {
     try {
-      this.#options.forwarded?.(line, all, output)
+      this.#watch.forwarded?.(line, hasBreaks ? lineBreakEdits(line, edits) : inOrder(edits))
     } catch (error) {
       this.#abort(new TransportError('TRANSPORT_TAP', 'the forward tap failed', { cause: error }))
     }
-    return output
   }
 
   /** The guard is inlined here, since a guard as a function would be a closure for every message. */
@@ -277,7 +285,7 @@ export class Peer<E extends AnswerWaiter> {
     if (this.#closed) return
     try {
       if (line[0] !== 0x7b && isBatch(line)) return this.#owner.batch(line)
-      this.receive(receivedMessage(frameOrError(line, this.#options.frame, this.#latest), line), during)
+      this.receive(receivedMessage(frameOrError(line, this.#frameLimits, this.#latest), line), during)
     } catch (error) {
       this.#faulty(error)
     }
@@ -329,12 +337,13 @@ export class Peer<E extends AnswerWaiter> {
   #close(cause: TransportError | undefined): void {
     if (this.#closed) return
     this.#closed = true
+    this.#watch.onClosed?.()
     const unanswered = this.#endOwn(cause)
     try {
       this.#owner.closed(unanswered, cause)
     } catch (error) {
       // The connection has ended already, so a second end would reach no handler.
-      this.#options.onFault?.(error)
+      this.#watch.onFault?.(error)
     }
   }
 

@@ -45,3 +45,23 @@ export interface WireTap {
   readonly wire?: (event: WireEvent) => void
   readonly forward?: (event: ForwardEvent) => void
 }
+
+/**
+ * A tap that is switched on and off while connections are open. When it fails, it is switched off, and traffic goes on.
+ *
+ * A stream that is open already may begin within a message.
+ */
+export interface LiveTap {
+  wire(event: WireEvent): void
+  /** `splice(input, edits)` is what leaves; it is not put together for this. */
+  forward(event: Omit<ForwardEvent, 'output'>): void
+  /** No more events of this connection will come. */
+  ended(connection: number): void
+}
+
+/** The place of one such tap, beside the tap of the options. */
+export interface TapSwitch {
+  /** Shows the tap all connections from now on, in the place of the one before. */
+  on(tap: LiveTap): void
+  off(): void
+}

@@ -53,6 +53,8 @@ export class Logger {
   readonly sink: LogSink
   /** The least severe level that is logged from now on. */
   level: LogLevel
+  /** Is given the values that are added from now on. */
+  onSecrets: (values: readonly string[]) => void = () => {}
   readonly #options: LoggerOptions
   readonly #redactor = new Redactor()
   readonly #file: RotatingFile | undefined
@@ -73,8 +75,9 @@ export class Logger {
   }
 
   /** Values that are replaced wherever they would be logged. */
-  addSecrets(values: Iterable<string>): void {
+  addSecrets(values: readonly string[]): void {
     this.#redactor.add(...values)
+    this.onSecrets(values)
   }
 
   /** The text without secrets, cut after about `lengthMax` UTF-16 units. */

@@ -18,7 +18,8 @@ import type { ListGuard } from '../upstream/contracts/list-guard.js'
 import { Admission } from '../upstream/server/admission.js'
 import { StartTurns } from '../upstream/server/start-turns.js'
 import type { PeerWatch } from '../jsonrpc/peer.js'
-import type { Hop, WireTap } from '../jsonrpc/wire-tap.js'
+import { splice } from '../jsonrpc/splice.js'
+import type { Hop, LiveTap, TapSwitch, WireTap } from '../jsonrpc/wire-tap.js'
 import { errorText } from '../text/error-text.js'
 
 /** The parts that the proxies of one gateway share. */
@@ -40,7 +41,7 @@ export interface Common {
 
 /** For one proxy, or for all of a gateway. A runtime that was not given is closed with it. */
 export function openCommon(config: Configuration, options: ProxyOptions): Common {
-  const { tap, limits: defaults, log = () => {}, on = {} } = options
+  const { tap, tapSwitch, limits: defaults, log = () => {}, on = {} } = options
   const own = realRuntime(log)
   const runtime = options.runtime ?? own
   const kept = openKept(config, options, runtime)
@@ -49,12 +50,14 @@ export function openCommon(config: Configuration, options: ProxyOptions): Common
   for (const listeners of [on].flat()) events.add(listeners)
   const limits = new ConfiguredLimits(config, defaults, log)
   const { session, upstream } = limits.inForce
+  const taps = new Taps(tap, runtime, log, tapSwitch !== undefined)
+  tapSwitch?.(taps)
   return {
     runtime,
     log,
     limits,
     policies: new ConfiguredPolicy(runtime),
-    taps: new Taps(tap, runtime, log),
+    taps,
     admission: new Admission(upstream.processesMax),
     starts: new StartTurns(runtime),
     unread: new Unread(session.unreadBytesMax),
@@ -168,40 +171,129 @@ function configured(config: Configuration, limits: Limits = defaultLimits): Limi
 
 // The taps of every connection, each with its number.
 
-/** Numbers the connections of all schemas, shows the tap what crosses them, and logs faults of their owners. */
-export class Taps {
+type Observers = Pick<PeerWatch, 'wire' | 'forwarded'>
+type LiveObservers = { readonly [Name in keyof Observers]-?: NonNullable<Observers[Name]> }
+
+/** Numbers the connections of all schemas, shows the taps what crosses them, and logs faults of their owners. */
+export class Taps implements TapSwitch {
   readonly #tap: WireTap | undefined
   readonly #runtime: Pick<Runtime, 'now'>
   readonly #startedAt: number
   readonly #log: LogSink
+  /** Undefined where there is no switch, so that no connection is kept. */
+  readonly #open: Set<WatchedConnection> | undefined
+  #live: LiveTap | undefined
   #connections = 0
 
-  constructor(tap: WireTap | undefined, runtime: Pick<Runtime, 'now'>, log: LogSink) {
+  constructor(tap: WireTap | undefined, runtime: Pick<Runtime, 'now'>, log: LogSink, hasSwitch = false) {
     this.#tap = tap
     this.#log = log
     this.#runtime = runtime
     this.#startedAt = runtime.now()
+    this.#open = hasSwitch ? new Set() : undefined
   }
 
   /** The observers of a new connection. */
   watch(hop: Omit<Hop, 'connection'>): PeerWatch {
     const to: Hop = { ...hop, connection: ++this.#connections }
+    const fixed = { ...this.#fixed(to), onFault: (error: unknown) => this.#fault(to, error) }
+    if (this.#open === undefined) return fixed
+    const watched = new WatchedConnection(fixed, this.#liveOf(to), () => {
+      this.#open?.delete(watched)
+      this.#safely((live) => live.ended(to.connection))
+    })
+    watched.show(this.#live !== undefined)
+    this.#open.add(watched)
+    return watched
+  }
+
+  on(tap: LiveTap): void {
+    this.#live = tap
+    for (const watched of this.#open ?? []) watched.show(true)
+  }
+
+  off(): void {
+    this.#live = undefined
+    for (const watched of this.#open ?? []) watched.show(false)
+  }
+
+  #fixed(to: Hop): Observers {
     const { wire, forward } = this.#tap ?? {}
     return {
-      onFault: (error) =>
-        this.#log({
-          level: 'error',
-          message: `a fault while a connection ended: ${errorText(error)}`,
-          ...(hop.service !== undefined && { service: hop.service }),
-          details: { hop: hop.hop, stack: error instanceof Error ? error.stack : undefined },
-        }),
       ...(wire !== undefined && {
-        wire: (direction, bytes, whole) =>
-          wire({ ...to, direction, at: this.#runtime.now() - this.#startedAt, bytes, whole }),
+        wire: (direction, bytes, whole) => wire({ ...to, direction, at: this.#now(), bytes, whole }),
       }),
       ...(forward !== undefined && {
-        forwarded: (input, edits, output) => forward({ to, input, edits, output }),
+        forwarded: (input, edits) => forward({ to, input, edits, output: splice(input, edits) }),
       }),
     }
+  }
+
+  #liveOf(to: Hop): LiveObservers {
+    return {
+      wire: (direction, bytes, whole) =>
+        this.#safely((live) => live.wire({ ...to, direction, at: this.#now(), bytes, whole })),
+      forwarded: (input, edits) => this.#safely((live) => live.forward({ to, input, edits })),
+    }
+  }
+
+  #safely(show: (live: LiveTap) => void): void {
+    if (this.#live === undefined) return
+    try {
+      show(this.#live)
+    } catch (error) {
+      this.off()
+      this.#log({
+        level: 'error',
+        message: `the inspector has failed and sees nothing more: ${errorText(error)}`,
+      })
+    }
+  }
+
+  #fault({ hop, service }: Hop, error: unknown): void {
+    this.#log({
+      level: 'error',
+      message: `a fault while a connection ended: ${errorText(error)}`,
+      ...(service !== undefined && { service }),
+      details: { hop, stack: error instanceof Error ? error.stack : undefined },
+    })
+  }
+
+  #now(): number {
+    return this.#runtime.now() - this.#startedAt
+  }
+}
+
+/** The observers of one connection, to which those of the switch are added and taken away. */
+class WatchedConnection implements PeerWatch {
+  readonly onFault: PeerWatch['onFault']
+  readonly onClosed: () => void
+  wire: PeerWatch['wire']
+  forwarded: PeerWatch['forwarded']
+  readonly #fixed: Observers
+  readonly #live: LiveObservers
+
+  constructor(fixed: PeerWatch, live: LiveObservers, onClosed: () => void) {
+    this.onFault = fixed.onFault
+    this.onClosed = onClosed
+    this.#fixed = fixed
+    this.#live = live
+  }
+
+  show(isLive: boolean): void {
+    const { wire, forwarded } = this.#fixed
+    this.wire = isLive ? both(wire, this.#live.wire) : wire
+    this.forwarded = isLive ? both(forwarded, this.#live.forwarded) : forwarded
+  }
+}
+
+function both<Values extends readonly unknown[]>(
+  first: ((...values: Values) => void) | undefined,
+  second: (...values: Values) => void,
+): (...values: Values) => void {
+  if (first === undefined) return second
+  return (...values) => {
+    first(...values)
+    second(...values)
   }
 }

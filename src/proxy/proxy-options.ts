@@ -1,6 +1,6 @@
 // The options of a proxy. Its configuration is apart.
 
-import type { WireTap } from '../jsonrpc/wire-tap.js'
+import type { TapSwitch, WireTap } from '../jsonrpc/wire-tap.js'
 import type { Limits } from '../limits.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -16,6 +16,11 @@ export interface ProxyOptions {
   /** Logs every HTTP request to a server, and every token that is fetched, at level `debug`. */
   readonly verbose?: boolean
   readonly tap?: WireTap
+  /**
+   * Is given a switch, once, with which another tap can be shown all connections while they are open. Without this
+   * option no connection is kept for it.
+   */
+  readonly tapSwitch?: (taps: TapSwitch) => void
   /** Time, randomness and processes; the real ones, which end with the proxy, unless given. */
   readonly runtime?: Runtime
   readonly limits?: Limits

@@ -6,7 +6,7 @@
 import { quote } from '../jsonrpc/text.js'
 
 /** The text that replaces a secret. */
-const REDACTED = '[redacted]'
+export const REDACTED = '[redacted]'
 
 /** Shorter values are not looked for: blanking them would blank half of every text. */
 const SECRET_LENGTH_MIN = 6
@@ -26,7 +26,8 @@ const userInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}@/g
 const cutBearer = /\b(Bearer\s+)[\w.~+/=-]+$/i
 const cutUserInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}$/
 
-interface Range {
+/** Where something stands in a text, in UTF-16 units. */
+export interface Range {
   readonly start: number
   readonly end: number
 }
@@ -73,11 +74,28 @@ export class Redactor {
   beginning(cut: string): string {
     // The cut may also have split a character of several bytes.
     const text = cut.replace(/\uFFFD{1,3}$/, '')
-    const partLength = Math.max(0, ...this.#secrets.map((secret) => partAtEnd(text, secret)))
+    const partLength = this.#partLength(text)
     const part = { start: text.length - partLength, end: text.length }
     const ranges = this.#rangesIn(text)
     const clean = masked(text, partLength > 0 ? [...ranges, part] : ranges)
     return withoutCredentials(clean).replace(cutBearer, `$1${REDACTED}`).replace(cutUserInfo, `$1${REDACTED}`)
+  }
+
+  /** Where secrets and credentials stand in a text that is shown in pieces; `isCut` says that its end is missing. */
+  ranges(text: string, isCut: boolean): Range[] {
+    const partLength = isCut ? this.#partLength(text) : 0
+    const part = { start: text.length - partLength, end: text.length }
+    const credentials = [bearer, userInfo, ...(isCut ? [cutBearer, cutUserInfo] : [])].flatMap((pattern) =>
+      [...text.matchAll(new RegExp(pattern, 'gi'))].map(({ index, 0: whole, 1: before = '' }) => ({
+        start: index + before.length,
+        end: index + whole.replace(/@$/, '').length,
+      })),
+    )
+    return [...this.#rangesIn(text), ...(partLength > 0 ? [part] : []), ...credentials]
+  }
+
+  #partLength(text: string): number {
+    return Math.max(0, ...this.#secrets.map((secret) => partAtEnd(text, secret)))
   }
 
   get #secrets(): readonly string[] {

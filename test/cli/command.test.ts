@@ -35,6 +35,7 @@ describe('the command line', () => {
     remote: undefined,
     config: undefined,
     record: undefined,
+    uiPort: undefined,
     timeoutMs: undefined,
     logLevel: undefined,
     silent: false,

@@ -24,6 +24,7 @@ describe('the command line', () => {
     allowUnauthenticated: false,
     config: undefined,
     record: undefined,
+    uiPort: undefined,
     timeoutMs: undefined,
     logLevel: undefined,
     silent: false,

@@ -106,6 +106,7 @@ const full = {
       credentials: true,
       allowedHeaders: ['X-A'],
     },
+    ui: { remote: true, redact: false, history: '1 MB' },
   },
   cli: { stdio: { encoding: 'utf8', delimiter: '\n', timeout: 5000 } },
   schemas: {
@@ -144,6 +145,7 @@ describe('a configuration', () => {
       keepAliveTimeoutMs: keepAliveTimeout,
       drainTimeoutMs: drainTimeout,
       tokens: [{ name: 'ci', sha256: hash, profiles: ['review'], expiresAtMs: Date.UTC(2027, 0, 1) }],
+      ui: { remote: true, redact: false, historyBytes: 1024 ** 2 },
       stateKeys: [stateKey, previousStateKey],
     })
     assert.deepEqual(config.stdio, { timeoutMs: 5000, encoding: 'utf8', delimiter: '\n' })

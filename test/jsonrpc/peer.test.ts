@@ -17,6 +17,7 @@ import {
   Peer,
   type PeerOptions,
   type PeerOwner,
+  type PeerWatch,
 } from '../../src/jsonrpc/peer.js'
 import { type RequestId, numericId, readId } from '../../src/jsonrpc/request-id.js'
 import { deliverLong } from '../../src/transports/long-lines.js'
@@ -264,12 +265,14 @@ test('of every message the connection is told what a reader would find in its by
 test('no line break leaves, so nothing can hide behind one', () => {
   const forwards: { input: string; edits: string[]; output: string }[] = []
   const { script, peer } = scene({
-    forwarded: (input, edits, output) =>
-      forwards.push({
-        input: Buffer.from(input).toString(),
-        edits: edits.map(({ why }) => why),
-        output: Buffer.from(output).toString(),
-      }),
+    watch: {
+      forwarded: (input, edits) =>
+        forwards.push({
+          input: input.toString(),
+          edits: edits.map(({ why }) => why),
+          output: splice(input, edits).toString(),
+        }),
+    },
   })
   const hidden = '{"jsonrpc":"2.0","id":9,"method":"tools/call"}'
   const text = `{"jsonrpc":"2.0","id":1,"method":"m","params":{"arguments":\r${hidden}\n}}`
@@ -354,12 +357,15 @@ test('a long result leaves whole where somebody watches', () => {
   const from = scene()
   const to = new Peer<Entry>(script, new Diary(), {
     inflightMax: 3,
-    forwarded: (input) => void inputs.push(Buffer.from(input).toString()),
+    watch: { forwarded: (input) => void inputs.push(input.toString()) },
   })
   from.peer.forward(request('{"jsonrpc":"2.0","id":7,"method":"m"}'), [], entry, false)
   forwarding(from, to, '7')
   deliver(from.script, longResult('1'))
-  assert.deepEqual(script.sent, [longResult('7').line.toString()])
+  assert.deepEqual(
+    [...script.sent, ...script.parts.map((parts) => parts.join(''))],
+    [longResult('7').line.toString()],
+  )
   assert.deepEqual(inputs, [longResult('1').line.toString()])
 })
 
@@ -372,10 +378,13 @@ test('a long message that is not in order is refused as a short one is', () => {
 
 test('the forward tap sees what recomputes the output, and nothing of what the proxy says itself', () => {
   const seen: string[] = []
-  const { peer } = scene({
-    forwarded: (input, edits, output) => {
-      assert.equal(splice(toLine(input), edits).compare(output), 0)
-      seen.push(edits.map(({ why, start, end }) => `${why} ${start}-${end}`).join())
+  const outputs: string[] = []
+  const { script, peer } = scene({
+    watch: {
+      forwarded: (input, edits) => {
+        outputs.push(splice(input, edits).toString())
+        seen.push(edits.map(({ why, start, end }) => `${why} ${start}-${end}`).join())
+      },
     },
   })
   const frame = request('{"jsonrpc":"2.0","id":5,"method":"m","params":{"name":"x"}}')
@@ -385,6 +394,29 @@ test('the forward tap sees what recomputes the output, and nothing of what the p
   peer.notify('own')
   peer.ask('own')
   assert.deepEqual(seen, ['id 22-23,name 54-57', ''])
+  assert.deepEqual(script.sent.slice(0, 2), outputs)
+})
+
+test('taps that are set while a connection is open see what follows, and nothing once they are gone', async () => {
+  const [left, right] = memoryPair()
+  const seen: string[] = []
+  const watch: { -readonly [Name in keyof PeerWatch]: PeerWatch[Name] } = {
+    onClosed: () => void seen.push('closed'),
+  }
+  const peer = new Peer(left, new Diary(), { inflightMax: 3, watch })
+  const far = new Peer(right, new Diary(), { inflightMax: 3 })
+  peer.start()
+  far.start()
+  peer.notify('before')
+  watch.wire = (direction, bytes) => void seen.push(`${direction} ${Buffer.from(bytes).toString()}`)
+  watch.forwarded = (input) => void seen.push(`forwarded ${input.toString()}`)
+  peer.pass(notification('{"jsonrpc":"2.0","method":"n"}'), [])
+  watch.wire = undefined
+  watch.forwarded = undefined
+  peer.pass(notification('{"jsonrpc":"2.0","method":"after"}'), [])
+  await peer.close()
+  const line = '{"jsonrpc":"2.0","method":"n"}'
+  assert.deepEqual(seen, [`forwarded ${line}`, `out ${line}`, 'closed'])
 })
 
 test('lends nothing past the limit, to forwarded and to own requests, and neither takes from the other', () => {
@@ -534,8 +566,10 @@ test('what comes on the stream of one of our requests is told together with it',
 
 test('a forward tap that throws closes the connection, and the message does not leave', () => {
   const { script, diary, peer } = scene({
-    forwarded: () => {
-      throw new Error('disk full')
+    watch: {
+      forwarded: () => {
+        throw new Error('disk full')
+      },
     },
   })
   peer.forward(request('{"jsonrpc":"2.0","id":1,"method":"m"}'), [], entry, false)
@@ -550,8 +584,10 @@ test('a wire tap that throws closes its connection and passes nothing', async ()
   const other = new Diary()
   const peer = new Peer(left, diary, {
     inflightMax: 3,
-    wire: (direction) => {
-      if (direction === 'in') throw new Error('disk full')
+    watch: {
+      wire: (direction) => {
+        if (direction === 'in') throw new Error('disk full')
+      },
     },
   })
   const far = new Peer(right, other, { inflightMax: 3 })
@@ -596,7 +632,7 @@ test("an exception in an owner's callback ends its connection and goes no furthe
 
 test('an exception while hearing of the end goes no further either, and is reported', () => {
   const faults: unknown[] = []
-  const { script, diary } = scene({ onFault: (error) => faults.push(error) })
+  const { script, diary } = scene({ watch: { onFault: (error) => faults.push(error) } })
   diary.on = () => {
     throw new Error('a fault')
   }

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { describe, test } from 'node:test'
 import { root } from '../support/source-text.js'
 
@@ -93,6 +94,21 @@ describe('a start of the command', () => {
       )
       assert.doesNotMatch(text.toString('latin1'), /^ *\/\*\*/m, file)
     }
+  })
+})
+
+describe('the inspector', () => {
+  test('is loaded by no start without --ui, and read whole by one with it', () => {
+    const files = loadedWith(entry(/^serve-stdio-.*\.js$/), loadedWith(join(dist, 'cli.js')))
+    for (const file of files)
+      assert.doesNotMatch(readFileSync(file, 'latin1'), /InspectorPages = class/, file)
+    assert.match(readFileSync(entry(/^inspect-.*\.js$/), 'latin1'), /InspectorPages = class/)
+  })
+
+  test('has a page of at most 40 KB', () => {
+    const names = ['index.html', 'app.js', 'app.css']
+    const sizes = names.map((name) => gzipSync(readFileSync(join(dist, 'ui', name))).length)
+    assert(sizes.reduce((sum, size) => sum + size) <= 40_000, sizes.join(' '))
   })
 })
 

@@ -38,7 +38,7 @@ export interface SourceFile {
 export function readSources(folder: string): SourceFile[] {
   const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
   return names
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) =>
       relative(root, join(root, folder, name))
         .split(sep)

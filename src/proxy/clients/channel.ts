@@ -65,7 +65,7 @@ export class ClientChannel implements PeerOwner<Question> {
     this.#directory = directory
     this.#context = context
     this.draining = new Draining(runtime, () => this.#giveUp())
-    this.#peer = new Peer(connection, this, { ...limits.session, ...watch })
+    this.#peer = new Peer(connection, this, { ...limits.session, watch })
     this.#flow = new Flow(connection, this.#peer, context, (on) => this.#client.routes?.read(on))
     this.#client = new SessionClient(serial, leg, view, this.#peer, this.#flow, context)
     this.#opening = new Opening(runtime, limits.session)

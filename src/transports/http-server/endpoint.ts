@@ -5,6 +5,7 @@ import type { Connection } from '../../jsonrpc/connection.js'
 import type { Clock } from '../../runtime/deadline.js'
 import type { HttpServerLimits } from './limits.js'
 import type { Refusal } from './refusal.js'
+import type { HttpRequest, ServeResult } from './request.js'
 import type { Sender } from './sender.js'
 
 /** The features of a client's revision that the transport uses. */
@@ -62,8 +63,13 @@ export type HttpRoute =
   /** Nothing; for all, or only for those who have the token that is asked for. */
   | { readonly kind: 'nothing'; readonly refusal: Refusal; readonly isForAll?: boolean }
 
+/** Serves a request that the guard has let in. It asks for a credential itself, where one is needed. */
+export type RequestHandler = (request: HttpRequest) => ServeResult
+
 /** The table of paths. */
 export interface HttpRoutes {
+  /** The handler of a path at which no token of the front counts. */
+  handlerOf?(path: string): RequestHandler | undefined
   /** `path` as it was sent, without the query, for this sender, or for everybody. */
   find(path: string, sender?: Sender): HttpRoute
   /** The revisions that a client may name in a header. */

@@ -166,6 +166,8 @@ export class HttpServer {
       return undefined
     }
     if (fields.length > 0) response.add(fields)
+    const handler = this.#routes.handlerOf?.(admitted.path)
+    if (handler !== undefined) return handler(request)
     const verdict = this.#guard.sender(head, admitted.path)
     return verdict instanceof Promise
       ? verdict.then((found) => this.#dispatch(request, admitted, found))

@@ -78,7 +78,7 @@ export class HttpResponse {
   send(status: number, fields: Fields, body?: Uint8Array | WireParts): void {
     const length = body?.length ?? 0
     // RFC 9110, section 8.6.
-    const about = status === 204 ? '' : `content-length: ${length}\r\n`
+    const about = status === 204 || status === 304 ? '' : `content-length: ${length}\r\n`
     const head = this.#head(status, fields, about)
     this.#state = 'ended'
     if (this.#isClosed) return
@@ -167,6 +167,8 @@ const reasons: ReadonlyMap<number, string> = new Map([
   [200, 'OK'],
   [202, 'Accepted'],
   [204, 'No Content'],
+  [304, 'Not Modified'],
+  [308, 'Permanent Redirect'],
   [400, 'Bad Request'],
   [401, 'Unauthorized'],
   [403, 'Forbidden'],

@@ -60,7 +60,8 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     this.#inbox = inbox
     this.#worker = worker
     this.#context = context
-    const options = { ...limits, frame: { ...limits.frame, names: messageNames }, ...context.watch(service) }
+    const frame = { ...limits.frame, names: messageNames }
+    const options = { ...limits, frame, watch: context.watch(service) }
     const peer = new Peer<InflightCall>(dialed.connection, this, options)
     this.#peer = peer
     this.#ending = new Ending(dialed, context)

@@ -1,0 +1,63 @@
+// `--ui`: the inspector of a serving process, and the address that a person opens.
+
+import { randomBytes } from 'node:crypto'
+import { secretsIn } from '../config/config.js'
+import { needsToken } from '../config/front.js'
+import { ConfigError } from '../config/problems.js'
+import type { McpProxy, ProxyOptions } from '../index.js'
+import { Inspector } from '../inspector/inspector.js'
+import { type PagesListener, listenForPages } from '../inspector/listener.js'
+import { InspectorPages } from '../inspector/pages.js'
+import { isLoopback } from '../text/loopback.js'
+import type { Run } from './run.js'
+
+/** Nobody guesses it, and each start has another. */
+const KEY_BYTES = 32
+
+/** The inspector of one process. */
+export class Inspection {
+  readonly pages: InspectorPages
+  /** For the proxies that it is to see. */
+  readonly options: Pick<ProxyOptions, 'tapSwitch' | 'on'>
+  readonly #inspector: Inspector
+  readonly #run: Run
+  readonly #key: string = randomBytes(KEY_BYTES).toString('base64url')
+  #listener: PagesListener | undefined
+
+  /** @throws the system's error when the files of the page are missing */
+  constructor(run: Run) {
+    const { config, logger, options, schemasOf } = run
+    this.#run = run
+    const { redact: redacts, historyBytes } = config.server.ui
+    this.#inspector = new Inspector({ runtime: options.runtime, redacts, historyBytes })
+    const { redactor } = this.#inspector
+    redactor.addSecrets([...secretsIn(config, schemasOf(config)), this.#key])
+    logger.onSecrets = (secrets) => redactor.addSecrets(secrets)
+    this.pages = new InspectorPages(this.#inspector, this.#key)
+    const on = [...[options.on ?? []].flat(), this.#inspector.status.listeners]
+    this.options = { tapSwitch: this.#inspector.tapSwitch, on }
+  }
+
+  /** Shows these proxies, on a port of this machine where no front has the pages. @throws the system's error */
+  async open(proxies: ReadonlyMap<string, McpProxy>, origin: string | undefined, port = 0): Promise<void> {
+    const { options, screen } = this.#run
+    const { runtime, log = () => {} } = options
+    this.#inspector.status.proxies = proxies
+    if (origin === undefined) this.#listener = await listenForPages(this.pages, port, { runtime, log })
+    // Neither to the log file, nor through what takes secrets out of the log.
+    screen.write(`inspector: ${origin ?? this.#listener?.origin}/ui/#key=${this.#key}\n`)
+  }
+
+  async close(): Promise<void> {
+    this.#inspector.close()
+    await this.#listener?.close()
+  }
+}
+
+/** @throws ConfigError when the pages would be open to the network */
+export function refuseOpenPages({ server, source }: Run['config'], host: string): void {
+  if (isLoopback(host) || (server.ui.remote && needsToken(server))) return
+  const problem = `--ui shows every message, and ${host} can be reached from other machines`
+  const hint = 'listen on 127.0.0.1, or set "ui": { "remote": true } and a token in "server"'
+  throw new ConfigError('CONFIG_INVALID', source, [{ path: 'server.ui.remote', problem, hint }])
+}

@@ -1,0 +1,87 @@
+// The facts of a captured frame: its kind, its id, its method, and the beginning of its text.
+
+import { Buffer } from 'node:buffer'
+import { CR, LF, OPEN_ARRAY } from '../jsonrpc/ascii.js'
+import { FrameError } from '../jsonrpc/errors.js'
+import { type Frame, type ResultFrame, frameOrError } from '../jsonrpc/frame.js'
+import { toLine } from '../jsonrpc/line.js'
+import { membersAt } from '../jsonrpc/members.js'
+import { rawAt, stringAt } from '../jsonrpc/text.js'
+import type { FrameRow } from './protocol.js'
+import type { CapturedFrame } from './ring.js'
+
+export type FrameFacts = Pick<FrameRow, 'kind' | 'id' | 'method' | 'name' | 'failed'>
+
+/** The message without the line end behind it. */
+export function messageOf({ bytes, size }: CapturedFrame): Buffer {
+  if (size > bytes.length || bytes.at(-1) !== LF) return bytes
+  return bytes.subarray(0, bytes.length - (bytes.at(-2) === CR ? 2 : 1))
+}
+
+export function isCut({ bytes, size }: CapturedFrame): boolean {
+  return size > bytes.length
+}
+
+/** Members of the beginning of a message that was cut. */
+const headId = /^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*("(?:[^"\\]|\\.){0,256}"|-?\d{1,32})/s
+const headMethod = /^\s*\{(?:[^{}[\]]{0,400}?[{,])?\s*"method"\s*:\s*"([\w/$.-]{1,256})"/s
+const headResult = /^\s*\{(?:[^{}[\]]{0,400}?[{,])?\s*"(result|error)"\s*:/s
+
+/** How much of the beginning of a cut message is looked at. */
+const HEAD_LENGTH = 1024
+
+export function factsOf(frame: CapturedFrame): FrameFacts {
+  const message = messageOf(frame)
+  if (isCut(frame)) return factsOfHead(message.toString('latin1', 0, HEAD_LENGTH))
+  if (message[0] === OPEN_ARRAY) return { kind: 'batch' }
+  const read = frameOrError(toLine(message))
+  return read instanceof FrameError ? { kind: 'other' } : factsOfMessage(read)
+}
+
+function factsOfMessage(frame: Frame): FrameFacts {
+  switch (frame.kind) {
+    case 'request':
+    case 'notification': {
+      const { kind, method, params } = frame
+      const name = params.members.string('name') ?? params.members.string('uri') ?? clientName(frame)
+      const id = kind === 'request' ? { id: frame.id } : {}
+      return { kind, ...id, method, ...(name !== undefined && { name }) }
+    }
+    case 'result':
+      return { kind: 'result', id: frame.id, ...(isToolError(frame) && { failed: true }) }
+    case 'error':
+      return { kind: 'error', ...(frame.id !== undefined && { id: frame.id }), failed: true }
+  }
+}
+
+/** Whether a tool says of its result that it failed (MCP, Tools: error handling). */
+function isToolError({ line, result }: ResultFrame): boolean {
+  const span = membersAt(line, result)?.span('isError')
+  return span !== undefined && rawAt(line, span) === 'true'
+}
+
+/** Of an `initialize` request. */
+function clientName({ line, params }: Extract<Frame, { method: string }>): string | undefined {
+  const info = membersAt(line, params.members.span('clientInfo'))
+  return stringAt(line, info?.span('name'))
+}
+
+function factsOfHead(head: string): FrameFacts {
+  const id = headId.exec(head)?.[1]
+  const method = headMethod.exec(head)?.[1]
+  const withId = id !== undefined && { id }
+  if (method !== undefined) return { kind: id === undefined ? 'notification' : 'request', ...withId, method }
+  const outcome = headResult.exec(head)?.[1]
+  if (outcome === 'error') return { kind: 'error', ...withId, failed: true }
+  return { kind: outcome === 'result' ? outcome : 'other', ...withId }
+}
+
+/** Of the text that a row shows, in characters. */
+const TEXT_LENGTH = 160
+
+/** The beginning of the message, redacted. */
+export function textOf(message: Buffer, clean: (bytes: Buffer, isCut: boolean) => Buffer): string {
+  const head = message.subarray(0, HEAD_LENGTH)
+  const text = clean(head, message.length > head.length).toString('utf8')
+  return text.slice(0, TEXT_LENGTH)
+}

@@ -1,0 +1,139 @@
+// One frame for the page: its input and its output, cut into the pieces that edits and secrets make of them.
+
+import { Buffer, isUtf8 } from 'node:buffer'
+import { recordHead, recordLine, recordMessage } from '../record/line.js'
+import type { Range } from '../text/redactor.js'
+import { isCut, messageOf } from './frame-facts.js'
+import type { FrameView, MessageSide, Segment } from './protocol.js'
+import { type MessageRedactor, replacementOf } from './redaction.js'
+import type { CapturedForward, CapturedFrame, Ring } from './ring.js'
+import type { Rows } from './rows.js'
+
+/** How many entries are searched for the frame on the other hop. */
+const SEARCHED_MAX = 5000
+
+/** A stretch of bytes with the reason of its edit. */
+interface Stretch extends Range {
+  readonly why: string
+}
+
+export function frameView(
+  frame: CapturedFrame,
+  ring: Ring,
+  rows: Rows,
+  redactor: MessageRedactor,
+): FrameView {
+  const other = otherOf(frame, ring)
+  const [came, left] = frame.direction === 'in' ? [frame, other] : [other, frame]
+  const made = left?.made
+  return {
+    row: rows.rowOf(frame),
+    ...(came !== undefined && { input: sideOf({ ...came.hop, ...kept(came) }, made?.edits ?? [], redactor) }),
+    // The frame that came in may have left the ring before the one that left.
+    ...(came === undefined &&
+      made !== undefined && { input: sideOf({ ...kept(made) }, made.edits, redactor) }),
+    ...(left !== undefined && { output: sideOf({ ...left.hop, ...kept(left) }, outputs(left), redactor) }),
+    fixture: lineOf(frame, redactor).toString('utf8').trimEnd(),
+    ...(other !== undefined && { other: other.n }),
+  }
+}
+
+function kept(entry: CapturedFrame | CapturedForward): Pick<SideFacts, 'bytes' | 'size' | 'isCut'> {
+  const bytes = entry.kind === 'frame' ? messageOf(entry) : entry.bytes
+  return { bytes, size: entry.size, isCut: entry.size > entry.bytes.length }
+}
+
+/** The line of a recording, without secrets. */
+export function lineOf(frame: CapturedFrame, redactor: MessageRedactor): Buffer {
+  const { hop, direction, whole, at, bytes } = frame
+  const head = recordHead({ ...hop, direction, whole }, at)
+  const clean = redactor.clean(bytes, isCut(frame))
+  return Buffer.concat(whole ? recordMessage(head, withFeed(clean)) : recordLine(head, clean))
+}
+
+/** Behind a whole message the recording leaves one line feed out, which not every transport gives. */
+function withFeed(bytes: Buffer): Buffer {
+  return bytes.at(-1) === 0x0a ? bytes : Buffer.concat([bytes, Buffer.from('\n')])
+}
+
+/** Where the bytes of edits stand in the output. */
+function outputs({ made }: CapturedFrame): Stretch[] {
+  let moved = 0
+  return (made?.edits ?? []).map(({ start, end, bytes, why }) => {
+    const at = start + moved
+    moved += bytes.length - (end - start)
+    return { start: at, end: at + bytes.length, why }
+  })
+}
+
+interface SideFacts {
+  readonly hop?: 'client' | 'upstream'
+  readonly service?: string | undefined
+  readonly connection?: number
+  readonly bytes: Buffer
+  readonly size: number
+  readonly isCut: boolean
+}
+
+function sideOf(facts: SideFacts, edits: readonly Stretch[], redactor: MessageRedactor): MessageSide {
+  const { hop, service, connection, bytes, size, isCut: cut } = facts
+  const secrets = redactor.ranges(bytes, cut)
+  const isText = isUtf8(bytes) || (cut && isUtf8(withoutCutCharacter(bytes)))
+  return {
+    ...(hop !== undefined && { hop }),
+    ...(service !== undefined && { service }),
+    ...(connection !== undefined && { conn: connection }),
+    ...(isText && { segments: segmentsOf(bytes, edits, secrets) }),
+    ...(secrets.length === 0 && { base64: bytes.toString('base64') }),
+    bytes: size,
+    keptBytes: bytes.length,
+  }
+}
+
+function withoutCutCharacter(bytes: Buffer): Buffer {
+  let end = bytes.length
+  while (end > 0 && ((bytes[end - 1] ?? 0) & 0xc0) === 0x80) end--
+  return bytes.subarray(0, Math.max(0, end - 1))
+}
+
+/** The pieces between all edges, in order; an insertion of nothing leaves no piece. */
+function segmentsOf(bytes: Buffer, edits: readonly Stretch[], secrets: readonly Range[]): Segment[] {
+  const edges = [0, bytes.length, ...[...edits, ...secrets].flatMap(({ start, end }) => [start, end])]
+  const places = [...new Set(edges.filter((edge) => edge <= bytes.length))].sort((a, b) => a - b)
+  const segments: Segment[] = []
+  for (const [index, start] of places.entries()) {
+    const end = places[index + 1]
+    if (end === undefined) break
+    const why = edits.find((edit) => edit.start <= start && end <= edit.end)?.why
+    const secret = secrets.find((each) => each.start <= start && end <= each.end)
+    // Of a secret in several pieces only the first is replaced, and the others are left out.
+    if (secret !== undefined && secret.start < start) continue
+    const piece = secret === undefined ? bytes.subarray(start, end) : replacementOf(bytes, start)
+    segments.push({
+      text: piece.toString('utf8'),
+      ...(why !== undefined && { why }),
+      ...(secret !== undefined && { redacted: true }),
+    })
+  }
+  return segments
+}
+
+/** The frame that came in on another connection and left as this one, or left from this one. */
+function otherOf(frame: CapturedFrame, ring: Ring): CapturedFrame | undefined {
+  const isOut = frame.direction === 'out'
+  const wanted = isOut ? inputOf(frame) : messageOf(frame)
+  const step = isOut ? -1 : 1
+  for (let n = frame.n + step, seen = 0; seen < SEARCHED_MAX; n += step, seen++) {
+    const entry = ring.get(n)
+    if (entry === undefined) return undefined
+    if (entry.kind !== 'frame' || entry.hop.hop === frame.hop.hop || entry.direction === frame.direction)
+      continue
+    if ((isOut ? messageOf(entry) : inputOf(entry)).equals(wanted)) return entry
+  }
+  return undefined
+}
+
+/** What a frame was made of; without edits it is its own input. */
+function inputOf(frame: CapturedFrame): Buffer {
+  return frame.made?.bytes ?? messageOf(frame)
+}

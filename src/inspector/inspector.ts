@@ -1,0 +1,112 @@
+// What the page of the inspector shows, and who looks at it.
+//
+// The tap is on while somebody looks and for half a minute afterwards. Then the memory is freed, unless the
+// configuration asks for a history.
+
+import type { TapSwitch } from '../jsonrpc/wire-tap.js'
+import type { Runtime, Timer } from '../runtime/runtime.js'
+import { version } from '../version.js'
+import { Capture } from './capture.js'
+import { BATCH_MS, Viewer, type ViewerStream } from './feed.js'
+import { frameView } from './frame-view.js'
+import type { FrameView } from './protocol.js'
+import { MessageRedactor } from './redaction.js'
+import { Ring, defaultRingLimits } from './ring.js'
+import { Rows } from './rows.js'
+import { Status } from './status.js'
+
+/** Each has a place in memory and takes time of the event loop. */
+export const VIEWERS_MAX = 4
+
+/** How long the memory outlives the last viewer: a page that is loaded again finds what it had. */
+const LINGER_MS = 30_000
+
+export interface InspectorOptions {
+  readonly runtime: Pick<Runtime, 'wallNow' | 'setTimer' | 'memoryOf'>
+  readonly redacts: boolean
+  /** Frames are kept from the start on, in so many bytes; undefined keeps them while somebody looks. */
+  readonly historyBytes?: number | undefined
+}
+
+/** The frames and the viewers of one process. */
+export class Inspector {
+  readonly redactor: MessageRedactor
+  readonly ring: Ring
+  readonly rows: Rows
+  readonly status: Status
+  /** Is given the place of the tap before the first connection. */
+  readonly tapSwitch = (taps: TapSwitch): void => {
+    this.#taps = taps
+    if (this.#options.historyBytes !== undefined) taps.on(this.#capture)
+  }
+  readonly #options: InspectorOptions
+  readonly #capture: Capture
+  readonly #startedAt: number
+  readonly #viewers = new Set<Viewer>()
+  #taps: TapSwitch | undefined
+  #isOn = false
+  #timer: Timer | undefined
+
+  constructor(options: InspectorOptions) {
+    const { runtime, redacts, historyBytes = defaultRingLimits.bytesMax } = options
+    this.#options = options
+    this.redactor = new MessageRedactor(redacts)
+    this.ring = new Ring({ ...defaultRingLimits, bytesMax: historyBytes })
+    this.rows = new Rows(this.ring, this.redactor)
+    this.status = new Status(runtime, this.redactor)
+    this.#capture = new Capture(this.ring)
+    this.#startedAt = runtime.wallNow()
+  }
+
+  /** Opens a feed; gives the function that ends it, or undefined when there are too many. */
+  view(stream: ViewerStream, wantsRows: boolean, since: number | undefined): (() => void) | undefined {
+    if (this.#viewers.size >= VIEWERS_MAX) return undefined
+    const viewer = new Viewer(this.ring, this.rows, stream, wantsRows, since)
+    this.#viewers.add(viewer)
+    this.#look()
+    viewer.greet({ version, startedAt: this.#startedAt, redacts: this.redactor.isOn })
+    this.#tick()
+    return () => {
+      if (!this.#viewers.delete(viewer) || this.#viewers.size > 0) return
+      this.#wait(LINGER_MS, () => this.#rest())
+    }
+  }
+
+  frame(n: number): FrameView | undefined {
+    this.rows.update()
+    const entry = this.ring.get(n)
+    return entry?.kind === 'frame' ? frameView(entry, this.ring, this.rows, this.redactor) : undefined
+  }
+
+  close(): void {
+    this.#timer?.cancel()
+    this.#taps?.off()
+  }
+
+  #look(): void {
+    if (this.#isOn) return
+    this.#isOn = true
+    this.#taps?.on(this.#capture)
+  }
+
+  /** Sends each viewer what is new, again and again while there is one. */
+  #tick(): void {
+    this.rows.update()
+    for (const viewer of this.#viewers) viewer.send(this.#capture.frames)
+    this.#wait(BATCH_MS, () => this.#tick())
+  }
+
+  #rest(): void {
+    if (this.#options.historyBytes !== undefined) return
+    this.#isOn = false
+    this.#taps?.off()
+    this.#capture.clear()
+    this.ring.clear()
+    this.rows.clear()
+  }
+
+  #wait(delayMs: number, next: () => void): void {
+    this.#timer?.cancel()
+    this.#timer = this.#options.runtime.setTimer(delayMs, next)
+  }
+}

@@ -1,0 +1,253 @@
+// The paths of the inspector below /ui: three files that are open, and everything else behind a key.
+
+import { Buffer } from 'node:buffer'
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { programFolder } from '../folder.js'
+import type { RequestHandler } from '../transports/http-server/endpoint.js'
+import { targetOf } from '../transports/http-server/guard.js'
+import type { HttpRequest, ServeResult } from '../transports/http-server/request.js'
+import type { RequestHead } from '../transports/http-server/request-head.js'
+import type { Fields, HttpResponse } from '../transports/http-server/response.js'
+import { errorText } from '../text/error-text.js'
+import { VIEWERS_MAX, type Inspector } from './inspector.js'
+
+/** Nothing from elsewhere is loaded, framed or sent, and no text becomes markup. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
+const securityFields: Fields = Object.entries({
+  'content-security-policy': POLICY,
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}).flat()
+
+interface Asset {
+  readonly bytes: Buffer
+  readonly type: string
+  readonly etag: string
+}
+
+const files = [
+  ['/ui/', 'index.html', 'text/html; charset=utf-8'],
+  ['/ui/app.js', 'app.js', 'text/javascript; charset=utf-8'],
+  ['/ui/app.css', 'app.css', 'text/css; charset=utf-8'],
+] as const
+
+/** The files of the page, read at once: an upgrade may replace them while the process runs. @throws the system's error */
+export function readAssets(folder: string = join(programFolder, 'ui')): ReadonlyMap<string, Asset> {
+  return new Map(
+    files.map(([path, name, type]) => {
+      const bytes = readFileSync(join(folder, name))
+      return [path, { bytes, type, etag: `"${sha256(bytes).toString('base64url')}"` }]
+    }),
+  )
+}
+
+/** A page of the inspector, for those who have the key. */
+type Page = (request: HttpRequest, query: URLSearchParams, rest: string) => void | Promise<void>
+
+/** Serves the inspector. */
+export class InspectorPages {
+  readonly #inspector: Inspector
+  readonly #keyHash: Buffer
+  readonly #assets: ReadonlyMap<string, Asset>
+  readonly #pages: readonly (readonly [method: string, path: RegExp, page: Page])[]
+
+  constructor(inspector: Inspector, key: string, assets: ReadonlyMap<string, Asset> = readAssets()) {
+    this.#inspector = inspector
+    this.#keyHash = sha256(key)
+    this.#assets = assets
+    this.#pages = [
+      ['GET', /^\/ui\/feed$/, ({ response }, query) => this.#feed(response, query)],
+      ['GET', /^\/ui\/status$/, async ({ response }) => sendJson(response, await inspector.status.report())],
+      ['POST', /^\/ui\/servers$/, (request) => this.#control(request)],
+      ['GET', /^\/ui\/frames\/(\d{1,15})$/, ({ response }, _query, n) => this.#frame(response, Number(n))],
+    ]
+  }
+
+  /** The handler of a path; undefined where it is none of the inspector. */
+  find(path: string): RequestHandler | undefined {
+    if (path !== '/ui' && !path.startsWith('/ui/')) return undefined
+    return (request) => this.#serve(request)
+  }
+
+  #serve(request: HttpRequest): ServeResult {
+    const { head, response } = request
+    const { path, query } = targetOf(head.target)
+    if (isForeign(head)) return refuse(response, 403, 'Requests of other pages are not allowed')
+    if (path === '/ui') return sendRedirect(response)
+    const asset = this.#assets.get(path)
+    if (asset !== undefined) return sendAsset(head, response, asset)
+    if (!this.#hasKey(head))
+      return refuse(
+        response,
+        401,
+        'The key of the inspector is required: open the address that the start printed',
+      )
+    for (const [method, pattern, page] of this.#pages) {
+      const [whole, rest = ''] = pattern.exec(path) ?? []
+      if (whole === undefined) continue
+      if (head.method !== method) return refuse(response, 405, `This path takes ${method}`)
+      const served = page(request, new URLSearchParams(query), rest)
+      return served instanceof Promise ? served.then(() => undefined) : undefined
+    }
+    return refuse(response, 404, 'There is nothing here')
+  }
+
+  #hasKey(head: RequestHead): boolean {
+    const [, key] = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '') ?? []
+    return key !== undefined && timingSafeEqual(sha256(key), this.#keyHash)
+  }
+
+  #feed(response: HttpResponse, query: URLSearchParams): undefined {
+    const since = /^\d{1,15}$/.exec(query.get('since') ?? '')?.[0]
+    // The head must leave first, and a stream that has begun cannot be refused.
+    const stream = new LateStream(response)
+    const end = this.#inspector.view(
+      stream,
+      !query.has('counts'),
+      since === undefined ? undefined : Number(since),
+    )
+    if (end === undefined)
+      return refuse(
+        response,
+        503,
+        `${VIEWERS_MAX} pages of the inspector are open already: close one of them`,
+      )
+    response.whenClosed(end)
+  }
+
+  async #control(request: HttpRequest): Promise<void> {
+    const wanted = readControl(await readBody(request))
+    const { response } = request
+    if (wanted === undefined)
+      return refuse(response, 400, 'The body must be {"schema":…,"server":…,"action":"restart" or "stop"}')
+    const proxy = this.#inspector.status.proxies.get(wanted.schema)
+    if (proxy === undefined) return refuse(response, 404, `There is no schema '${wanted.schema}'`)
+    try {
+      await proxy[wanted.action](wanted.server)
+      sendJson(response, {})
+    } catch (error) {
+      refuse(response, 409, this.#inspector.redactor.cleanText(errorText(error)))
+    }
+  }
+
+  #frame(response: HttpResponse, n: number): void {
+    const view = this.#inspector.frame(n)
+    if (view === undefined) refuse(response, 404, 'This frame is not kept any more')
+    else sendJson(response, view)
+  }
+}
+
+interface Control {
+  readonly schema: string
+  readonly server: string
+  readonly action: 'restart' | 'stop'
+}
+
+function readControl(body: string | undefined): Control | undefined {
+  try {
+    const read: unknown = JSON.parse(body ?? '')
+    if (typeof read !== 'object' || read === null) return undefined
+    const { schema, server, action }: Partial<Record<string, unknown>> = { ...read }
+    const isKnown = action === 'restart' || action === 'stop'
+    return typeof schema === 'string' && typeof server === 'string' && isKnown
+      ? { schema, server, action }
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Longer bodies are none of the page's. */
+const BODY_BYTES_MAX = 4096
+
+/** Undefined for a body that is too long, or does not come. */
+function readBody({ body, wire }: HttpRequest): Promise<string | undefined> {
+  if (body !== undefined)
+    return Promise.resolve(body.length > BODY_BYTES_MAX ? undefined : body.toString('utf8'))
+  const chunks: Buffer[] = []
+  let length = 0
+  return new Promise((resolve) => {
+    wire.readBody({
+      data: (chunk) => {
+        length += chunk.length
+        if (length <= BODY_BYTES_MAX) chunks.push(Buffer.from(chunk))
+      },
+      end: () => resolve(length > BODY_BYTES_MAX ? undefined : Buffer.concat(chunks).toString('utf8')),
+      gone: () => resolve(undefined),
+    })
+  })
+}
+
+/** Begins its response with the first line. */
+class LateStream {
+  readonly #response: HttpResponse
+
+  constructor(response: HttpResponse) {
+    this.#response = response
+  }
+
+  get unsentBytes(): number {
+    return this.#response.unsentBytes
+  }
+
+  write(pieces: readonly Uint8Array[]): void {
+    if (!this.#response.hasBegun)
+      this.#response.stream(200, [
+        ...securityFields,
+        'content-type',
+        'application/x-ndjson',
+        'cache-control',
+        'no-store',
+      ])
+    this.#response.write(pieces)
+  }
+}
+
+/** Whether a page of another origin asks; a browser says so in these fields (Fetch Metadata). */
+function isForeign(head: RequestHead): boolean {
+  const origin = head.get('origin')
+  const host = head.get('host')
+  const site = head.get('sec-fetch-site') ?? 'same-origin'
+  const isNavigation = site === 'none' && head.get('sec-fetch-mode') === 'navigate'
+  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return true
+  return site !== 'same-origin' && !isNavigation
+}
+
+function sendRedirect(response: HttpResponse): undefined {
+  response.send(308, [...securityFields, 'location', '/ui/'])
+}
+
+function sendAsset(head: RequestHead, response: HttpResponse, { bytes, type, etag }: Asset): undefined {
+  const fields = [...securityFields, 'etag', etag, 'cache-control', 'no-cache']
+  if (head.method !== 'GET' && head.method !== 'HEAD') return refuse(response, 405, 'This path takes GET')
+  if (head.get('if-none-match') === etag) response.send(304, fields)
+  else response.send(200, [...fields, 'content-type', type], bytes)
+}
+
+function sendJson(response: HttpResponse, value: unknown, status = 200): void {
+  const fields = [...securityFields, 'content-type', 'application/json', 'cache-control', 'no-store']
+  response.send(status, fields, Buffer.from(JSON.stringify(value)))
+}
+
+function refuse(response: HttpResponse, status: number, error: string): undefined {
+  sendJson(response, { error }, status)
+}
+
+function sha256(text: string | Buffer): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,110 @@
+// The JSON that the page of the inspector reads. Types alone, since the page is compiled for browsers.
+
+/** One message, or one piece of bytes that is none, as a row of the table. */
+export interface FrameRow {
+  /** Unique in this process, rising. */
+  readonly n: number
+  /** Milliseconds since the proxy started. */
+  readonly at: number
+  readonly hop: 'client' | 'upstream'
+  /** The server of an upstream hop. */
+  readonly service?: string
+  readonly schema: string
+  readonly conn: number
+  /** From the proxy's point of view. */
+  readonly dir: 'in' | 'out'
+  readonly kind: 'request' | 'notification' | 'result' | 'error' | 'batch' | 'other'
+  /** As it is written. */
+  readonly id?: string
+  readonly method?: string
+  /** The tool, the prompt or the resource, or the name of a client that initializes. */
+  readonly name?: string
+  /** An error, or the result of a tool that failed. */
+  readonly failed?: true
+  /** On the wire. */
+  readonly bytes: number
+  /** Only the beginning is kept. */
+  readonly cut?: true
+  /** The reasons of its edits. */
+  readonly edits?: readonly string[]
+  /** The beginning of the text. */
+  readonly text: string
+}
+
+/** One line of the feed. */
+export type FeedLine =
+  | { readonly hello: Hello }
+  | { readonly frames: readonly FrameRow[] }
+  /** So many frames were not shown, because the viewer was too slow for them. */
+  | { readonly skipped: number }
+  /** For a page that is not looked at. */
+  | { readonly counts: { readonly frames: number } }
+
+export interface Hello {
+  readonly version: string
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+  readonly redacts: boolean
+}
+
+/** A piece of a message. */
+export interface Segment {
+  readonly text: string
+  /** The reason of the edit that removed it from the input, or wrote it to the output. */
+  readonly why?: string
+  /** It stands in the place of a secret. */
+  readonly redacted?: true
+}
+
+/** One side of a forwarded message. */
+export interface MessageSide {
+  readonly hop?: 'client' | 'upstream'
+  readonly service?: string
+  readonly conn?: number
+  /** UTF-8 text; undefined for bytes that are none. */
+  readonly segments?: readonly Segment[]
+  /** The bytes, in base64, where nothing of them is redacted. */
+  readonly base64?: string
+  readonly bytes: number
+  readonly keptBytes: number
+}
+
+/** A frame with its edits. */
+export interface FrameView {
+  readonly row: FrameRow
+  /** What came in; absent for a message of the proxy's own. */
+  readonly input?: MessageSide
+  /** What left; absent for a message that went no further. */
+  readonly output?: MessageSide
+  /** The line of a transcript for `mcps-proxy replay`. */
+  readonly fixture: string
+  /** The number of the frame on the other hop, where it is still kept. */
+  readonly other?: number
+}
+
+/** One server as the page shows it. */
+export interface ServerRow {
+  readonly schema: string
+  readonly name: string
+  readonly kind: string
+  readonly state: string
+  readonly error?: string
+  readonly revision?: string
+  readonly tools: number
+  readonly inFlight: number
+  readonly queued: number
+  /** Calls that it may work on at the same time; absent where there is no limit. */
+  readonly slots?: number
+  readonly restarts: number
+  readonly pids: readonly number[]
+  readonly memoryBytes?: number
+  /** When its lists were last read, in milliseconds since 1970. */
+  readonly listedAt?: number
+}
+
+/** The state of servers. */
+export interface StatusReport {
+  /** Milliseconds since 1970. */
+  readonly now: number
+  readonly servers: readonly ServerRow[]
+}

@@ -1,0 +1,87 @@
+// Takes secrets out of messages: those of the configuration, and values of members that are named like secrets.
+//
+// Messages are read as Latin-1, one character a byte, so that a range of the text is a range of the bytes. Secrets are
+// looked for in the same form.
+
+import { Buffer } from 'node:buffer'
+import { REDACTED, type Range, Redactor } from '../text/redactor.js'
+
+/**
+ * A member whose name ends like that of a secret, with a value that is a string, a number or the beginning of one. In a
+ * text within JSON the quotes are escaped, as often as texts are nested. A `progressToken` is no secret.
+ */
+const secretMember =
+  /(\\{0,15}")(?!progressToken\1)(?:[\w.-]{0,64}(?:token|passwords?|passwd|passphrase|secret|api[_-]?keys?|access[_-]?key|private[_-]?key|client[_-]?secret|authorization|credentials?|cookie))\1\s{0,8}:\s{0,8}(?:\1((?:(?!\1)(?:\\.|[^\\]))*)|(-?\d[\d.eE+-]*))/gis
+
+/** Finds and replaces secrets in messages. */
+export class MessageRedactor {
+  /** Undefined where nothing is taken out. */
+  readonly #secrets: Redactor | undefined
+
+  constructor(isOn: boolean) {
+    this.#secrets = isOn ? new Redactor() : undefined
+  }
+
+  get isOn(): boolean {
+    return this.#secrets !== undefined
+  }
+
+  addSecrets(values: Iterable<string>): void {
+    this.#secrets?.add(...[...values].flatMap((value) => [value, latin1(value)]))
+  }
+
+  cleanText(text: string): string {
+    return this.clean(Buffer.from(text), false).toString('utf8')
+  }
+
+  /** Where secrets stand, in order and without overlaps; `isCut` says that the end of the message is missing. */
+  ranges(bytes: Buffer, isCut: boolean): Range[] {
+    return this.#secrets === undefined ? [] : rangesOf(bytes.toString('latin1'), this.#secrets, isCut)
+  }
+
+  /** The bytes without secrets; the same bytes where there are none. */
+  clean(bytes: Buffer, isCut: boolean): Buffer {
+    const ranges = this.ranges(bytes, isCut)
+    if (ranges.length === 0) return bytes
+    const pieces: Buffer[] = []
+    let from = 0
+    for (const { start, end } of ranges) {
+      pieces.push(bytes.subarray(from, start), replacementOf(bytes, start))
+      from = end
+    }
+    return Buffer.concat([...pieces, bytes.subarray(from)])
+  }
+}
+
+/** A number becomes a string, so that JSON stays JSON. */
+export function replacementOf(bytes: Buffer, start: number): Buffer {
+  const isValue = /[:\s]/.test(String.fromCharCode(bytes[start - 1] ?? 0))
+  return isValue && isDigit(bytes[start]) ? Buffer.from(`"${REDACTED}"`) : Buffer.from(REDACTED)
+}
+
+function isDigit(byte = 0): boolean {
+  return (byte >= 0x30 && byte <= 0x39) || byte === 0x2d
+}
+
+function latin1(text: string): string {
+  return Buffer.from(text).toString('latin1')
+}
+
+function rangesOf(text: string, secrets: Redactor, isCut: boolean): Range[] {
+  const members = [...text.matchAll(secretMember)].flatMap(({ index, 0: whole, 2: string, 3: number }) => {
+    const value = string ?? number ?? ''
+    const end = index + whole.length
+    return value === '' || value === 'null' ? [] : [{ start: end - value.length, end }]
+  })
+  return merged([...secrets.ranges(text, isCut), ...members])
+}
+
+function merged(ranges: readonly Range[]): Range[] {
+  const found: Range[] = []
+  for (const { start, end } of ranges.toSorted((a, b) => a.start - b.start)) {
+    const last = found.at(-1)
+    if (last === undefined || start > last.end) found.push({ start, end })
+    else if (end > last.end) found[found.length - 1] = { start: last.start, end }
+  }
+  return found
+}

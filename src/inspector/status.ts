@@ -1,0 +1,73 @@
+// The state of servers, as the page shows it.
+
+import type { ProxyListeners } from '../events/proxy-events.js'
+import type { McpProxy } from '../proxy/proxy-interface.js'
+import type { Runtime } from '../runtime/runtime.js'
+import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
+import type { ServerRow, StatusReport } from './protocol.js'
+import type { MessageRedactor } from './redaction.js'
+
+/** A proxy as the page shows it. */
+export type InspectedProxy = Pick<McpProxy, 'status' | 'sessions' | 'restart' | 'stop'>
+
+/** Most servers whose time of reading is remembered. */
+const LISTED_MAX = 1000
+
+type StatusRuntime = Pick<Runtime, 'wallNow' | 'memoryOf'>
+
+/** Reports on the proxies that it is given. */
+export class Status {
+  /** By the names of their schemas. */
+  proxies: ReadonlyMap<string, InspectedProxy> = new Map()
+  /** For the proxies. */
+  readonly listeners: ProxyListeners = {
+    lists: ({ schema, server }) => this.#listed(keyOf(schema, server)),
+  }
+  readonly #runtime: StatusRuntime
+  readonly #redactor: MessageRedactor
+  readonly #listedAt = new Map<string, number>()
+
+  constructor(runtime: StatusRuntime, redactor: MessageRedactor) {
+    this.#runtime = runtime
+    this.#redactor = redactor
+  }
+
+  async report(): Promise<StatusReport> {
+    const all = [...this.proxies].flatMap(([schema, proxy]) =>
+      proxy.status().map((status) => this.#row(schema, status)),
+    )
+    return { now: this.#runtime.wallNow(), servers: await Promise.all(all) }
+  }
+
+  async #row(schema: string, status: UpstreamStatus): Promise<ServerRow> {
+    const { name, kind, state, error, pids, revision, tools, gauges } = status
+    const { inFlight, queued, restarts } = gauges
+    const memoryBytes = gauges.memoryBytes ?? (await this.#memoryOf(pids))
+    const listedAt = this.#listedAt.get(keyOf(schema, name))
+    const facts = { schema, name, kind, state, tools, inFlight, queued, restarts, pids }
+    return {
+      ...facts,
+      ...(error !== undefined && { error: this.#redactor.cleanText(error) }),
+      ...(revision !== undefined && { revision }),
+      ...(memoryBytes !== undefined && { memoryBytes }),
+      ...(listedAt !== undefined && { listedAt }),
+    }
+  }
+
+  /** Of all processes together; undefined where the system does not tell it of one. */
+  async #memoryOf(pids: readonly number[]): Promise<number | undefined> {
+    const each = await Promise.all(pids.map((pid) => this.#runtime.memoryOf(pid)))
+    return each.length === 0 ? undefined : each.reduce((sum, bytes) => bytes && sum && sum + bytes)
+  }
+
+  #listed(key: string): void {
+    this.#listedAt.delete(key)
+    this.#listedAt.set(key, this.#runtime.wallNow())
+    const [oldest = key] = this.#listedAt.keys()
+    if (this.#listedAt.size > LISTED_MAX) this.#listedAt.delete(oldest)
+  }
+}
+
+function keyOf(schema: string, server: string): string {
+  return `${schema}\n${server}`
+}

@@ -1,0 +1,69 @@
+// The connection of the page to the proxy: the key, and what is fetched with it.
+
+import type { FeedLine } from '../inspector/protocol.js'
+
+const KEY = 'mcps-proxy key'
+
+/** Moves the key from the address, where others may see it, to where only this tab has it. */
+export function takeKey(): string | undefined {
+  const given = /^#key=([\w-]{43})$/.exec(location.hash)?.[1]
+  if (given !== undefined) {
+    sessionStorage.setItem(KEY, given)
+    history.replaceState(null, '', '#/wire')
+  }
+  return sessionStorage.getItem(KEY) ?? undefined
+}
+
+/** A refusal of the proxy, in its words. */
+export class ApiError extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+export async function api(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ''}` }
+  const response = await fetch(path, { ...init, headers, cache: 'no-store' })
+  if (response.ok) return response
+  const body: unknown = await response.json().catch(() => ({}))
+  const error = typeof body === 'object' && body !== null && 'error' in body ? String(body.error) : ''
+  throw new ApiError(response.status, error === '' ? `HTTP ${response.status}` : error)
+}
+
+export async function apiJson<T>(path: string, isThat: (value: unknown) => value is T): Promise<T> {
+  const value: unknown = await (await api(path)).json()
+  if (isThat(value)) return value
+  throw new ApiError(0, 'the proxy has sent something else than this page expects: load the page again')
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+function isFeedLine(value: unknown): value is FeedLine {
+  return isObject(value) && ['hello', 'frames', 'skipped', 'counts'].some((name) => name in value)
+}
+
+/** Reads the feed until it ends or `signal` fires. */
+export async function readFeed(
+  query: string,
+  signal: AbortSignal,
+  take: (line: FeedLine) => void,
+): Promise<void> {
+  const response = await api(`/ui/feed${query}`, { signal })
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { value, done } = (await reader?.read()) ?? { value: undefined, done: true }
+    if (done || value === undefined) return
+    const lines = `${rest}${value}`.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const parsed: unknown = JSON.parse(line)
+      if (isFeedLine(parsed)) take(parsed)
+    }
+  }
+}

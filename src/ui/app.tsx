@@ -1,0 +1,150 @@
+// The page: its views, and the feed that fills them.
+
+import { type JSX, render } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { StatusReport } from '../inspector/protocol.js'
+import { ApiError, apiJson, isObject, readFeed, takeKey } from './api.js'
+import { Frame } from './frame.js'
+import { RowsStore } from './rows-store.js'
+import { Servers } from './servers.js'
+import { Wire } from './wire.js'
+
+const views = ['wire', 'frame', 'servers'] as const
+type View = (typeof views)[number]
+
+/** Between two looks at the servers. */
+const STATUS_MS = 2000
+
+/** Before a feed that ended is opened again. */
+const AGAIN_MS = 1000
+
+function viewOf(hash: string): View {
+  return views.find((view) => hash.startsWith(`#/${view}`)) ?? 'wire'
+}
+
+function App({ hasKey }: { readonly hasKey: boolean }): JSX.Element {
+  const store = useMemo(() => new RowsStore(), [])
+  const [hash, setHash] = useState(location.hash)
+  const [selected, setSelected] = useState<ReadonlySet<number>>(new Set())
+  const trouble = useFeed(store, hasKey)
+  useEffect(() => {
+    const changed = (): void => setHash(location.hash)
+    addEventListener('hashchange', changed)
+    return () => removeEventListener('hashchange', changed)
+  }, [])
+  const view = viewOf(hash)
+  const n = Number(/^#\/frame\/(\d+)$/.exec(hash)?.[1] ?? store.last)
+  return (
+    <>
+      <header>
+        <h1>mcps-proxy</h1>
+        <nav aria-label="Views">
+          {views.map((each) => (
+            <a key={each} href={`#/${each}`} aria-current={each === view ? 'page' : undefined}>
+              {each[0]?.toUpperCase() + each.slice(1)}
+            </a>
+          ))}
+        </nav>
+        <p role="status" class="trouble">
+          {trouble}
+        </p>
+      </header>
+      <main>
+        {view === 'wire' ? (
+          <Wire store={store} selected={selected} onSelect={setSelected} onOpen={open} />
+        ) : null}
+        {view === 'frame' ? <Frame n={n} onOpen={open} /> : null}
+        {view === 'servers' ? (
+          <WithStatus>{(status, refresh) => <Servers status={status} refresh={refresh} />}</WithStatus>
+        ) : null}
+      </main>
+    </>
+  )
+}
+
+function open(n: number): void {
+  location.hash = `#/frame/${n}`
+}
+
+/** Fills the store while the page is looked at, and gives what is wrong. */
+function useFeed(store: RowsStore, hasKey: boolean): string {
+  const [trouble, setTrouble] = useState('')
+  const [, redraw] = useState(0)
+  const due = useRef(false)
+  useEffect(() => {
+    if (!hasKey)
+      return setTrouble('This address has no key: open the one that mcps-proxy printed when it started.')
+    let control = new AbortController()
+    const ended = new AbortController()
+    const show = (): void => {
+      if (due.current) return
+      due.current = true
+      requestAnimationFrame(() => {
+        due.current = false
+        redraw((count) => count + 1)
+      })
+    }
+    const follow = async (): Promise<void> => {
+      while (!ended.signal.aborted) {
+        control = new AbortController()
+        try {
+          const query = document.hidden ? '?counts' : `?since=${store.last}`
+          await readFeed(query, control.signal, (line) => {
+            setTrouble('')
+            store.take(line)
+            show()
+          })
+        } catch (error) {
+          if (!control.signal.aborted)
+            setTrouble(error instanceof ApiError ? error.message : 'The proxy does not answer.')
+          if (error instanceof ApiError && error.status === 401) return
+        }
+        if (!control.signal.aborted) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+      }
+    }
+    const again = (): void => control.abort()
+    document.addEventListener('visibilitychange', again)
+    void follow()
+    return () => {
+      ended.abort()
+      document.removeEventListener('visibilitychange', again)
+      control.abort()
+    }
+  }, [store, hasKey])
+  return trouble
+}
+
+interface WithStatusProps {
+  readonly children: (status: StatusReport, refresh: () => void) => JSX.Element
+}
+
+/** What is below has the state of servers and clients, a moment old. */
+function WithStatus({ children }: WithStatusProps): JSX.Element {
+  const [status, setStatus] = useState<StatusReport | string>('Loading…')
+  const [asked, setAsked] = useState(0)
+  useEffect(() => {
+    let isOver = false
+    const take = (next: StatusReport | string): void => {
+      if (!isOver) setStatus(next)
+    }
+    const ask = (): void => {
+      if (!document.hidden)
+        apiJson('/ui/status', isStatus).then(take, (error: unknown) => take(String(error)))
+    }
+    ask()
+    const timer = setInterval(ask, STATUS_MS)
+    return () => {
+      isOver = true
+      clearInterval(timer)
+    }
+  }, [asked])
+  if (typeof status === 'string') return <p role="status">{status}</p>
+  return children(status, () => setAsked(asked + 1))
+}
+
+function isStatus(value: unknown): value is StatusReport {
+  return isObject(value) && Array.isArray(value['servers'])
+}
+
+const root = document.getElementById('app')
+if (root !== null) render(<App hasKey={takeKey() !== undefined} />, root)

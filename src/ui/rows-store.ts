@@ -1,0 +1,129 @@
+// The rows that the page keeps, what is known of them together, and which of them the filter shows.
+
+import type { FeedLine, FrameRow } from '../inspector/protocol.js'
+
+/** Older rows are dropped. */
+const ROWS_MAX = 50_000
+
+/** They are dropped together, since each time moves all others. */
+const DROPPED = 5000
+
+/** A row of the table: a frame, or a gap. */
+export interface Row extends FrameRow {
+  /** Milliseconds from the request to this answer. */
+  ms?: number
+  /** Of an answer. */
+  about?: string
+  /** Who the client of a client hop said it is. */
+  client?: string
+}
+
+export interface Filter {
+  readonly schema: string
+  readonly server: string
+  readonly client: string
+  readonly method: string
+  readonly errors: boolean
+  readonly text: string
+}
+
+export const noFilter: Filter = { schema: '', server: '', client: '', method: '', errors: false, text: '' }
+
+/** Keeps rows in the order of their numbers. */
+export class RowsStore {
+  rows: Row[] = []
+  shown: Row[] = []
+  filter: Filter = noFilter
+  skipped = 0
+  errors = 0
+  /** While true, `shown` stays as it is. */
+  paused = false
+  /** Rows that came while paused and pass the filter. */
+  waiting = 0
+  readonly #open = new Map<string, Row>()
+  readonly #clients = new Map<number, string>()
+
+  /** The number of the last frame. */
+  get last(): number {
+    return this.rows.at(-1)?.n ?? 0
+  }
+
+  take(line: FeedLine): void {
+    if ('skipped' in line) this.skipped += line.skipped
+    if ('frames' in line) for (const frame of line.frames) if (frame.n > this.last) this.#add({ ...frame })
+    if (this.rows.length > ROWS_MAX) this.#drop()
+  }
+
+  setFilter(filter: Filter): void {
+    this.filter = filter
+    this.#refresh()
+  }
+
+  setPaused(paused: boolean): void {
+    this.paused = paused
+    if (!paused) this.#refresh()
+  }
+
+  /** The values of a column, for the choices of a filter. */
+  values(column: 'schema' | 'service' | 'client' | 'method'): string[] {
+    return [...new Set(this.rows.flatMap((row) => row[column] ?? []))].sort()
+  }
+
+  #add(row: Row): void {
+    this.#relate(row)
+    this.rows.push(row)
+    if (row.failed) this.errors++
+    if (!passes(row, this.filter)) return
+    if (this.paused) this.waiting++
+    else this.shown.push(row)
+  }
+
+  /** Finds the request that an answer is for, by the connection and the id. */
+  #relate(row: Row): void {
+    if (row.hop === 'client') {
+      if (row.method === 'initialize' && row.name !== undefined) this.#clients.set(row.conn, row.name)
+      const name = this.#clients.get(row.conn)
+      row.client = `${row.conn}${name === undefined ? '' : ` ${name}`}`
+    }
+    if (row.id === undefined) return
+    const [asker, answerer] = row.dir === 'in' ? ['in', 'out'] : ['out', 'in']
+    if (row.kind === 'request') {
+      this.#open.set(`${row.conn} ${asker} ${row.id}`, row)
+      if (this.#open.size > ROWS_MAX) this.#open.delete(this.#open.keys().next().value ?? '')
+      return
+    }
+    const key = `${row.conn} ${answerer} ${row.id}`
+    const request = this.#open.get(key)
+    if (request === undefined) return
+    this.#open.delete(key)
+    row.ms = row.at - request.at
+    if (request.method !== undefined) row.about = request.method
+    if (request.name !== undefined && row.name === undefined) row.about = `${request.method} ${request.name}`
+  }
+
+  #drop(): void {
+    const gone = this.rows.splice(0, DROPPED)
+    const first = this.rows[0]?.n ?? 0
+    const kept = this.shown.findIndex(({ n }) => n >= first)
+    if (!this.paused) this.shown.splice(0, kept < 0 ? this.shown.length : kept)
+    for (const { failed } of gone) if (failed) this.errors--
+  }
+
+  #refresh(): void {
+    this.waiting = 0
+    this.shown = this.rows.filter((row) => passes(row, this.filter))
+  }
+}
+
+function passes(row: Row, { schema, server, client, method, errors, text }: Filter): boolean {
+  if (schema !== '' && row.schema !== schema) return false
+  if (server !== '' && row.service !== server) return false
+  if (client !== '' && row.client !== client) return false
+  if (method !== '' && row.method !== method && !row.about?.startsWith(method)) return false
+  if (errors && row.failed !== true && row.kind !== 'other') return false
+  return text === '' || wordsOf(row).includes(text.toLowerCase())
+}
+
+function wordsOf({ text, method = '', name = '', about = '', service = '', id = '' }: Row): string {
+  return `${text}\n${method}\n${name}\n${about}\n${service}\n${id}`.toLowerCase()
+}

@@ -1,0 +1,232 @@
+// The table of all frames.
+
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { type Filter, type Row, type RowsStore, noFilter } from './rows-store.js'
+import { bytesText, count, msText, short, timeText } from './text.js'
+import { VirtualList } from './virtual-list.js'
+
+const ROW_HEIGHT = 24
+
+/** So many characters of names and texts are laid out. */
+const NAME_LENGTH = 80
+const TEXT_LENGTH = 160
+
+const columns = ['Time', 'From → to', 'Message', 'Id', 'Bytes', 'Took', 'Edits', 'Text'] as const
+
+interface WireProps {
+  readonly store: RowsStore
+  readonly selected: ReadonlySet<number>
+  readonly onSelect: (selected: ReadonlySet<number>) => void
+  readonly onOpen: (n: number) => void
+}
+
+export function Wire({ store, selected, onSelect, onOpen }: WireProps): JSX.Element {
+  const [follows, setFollows] = useState(true)
+  const [active, setActive] = useState(0)
+  const [, redraw] = useState(0)
+  const { shown, paused } = store
+  const at = follows ? shown.length - 1 : Math.min(active, shown.length - 1)
+  const change = (alter: () => void): void => {
+    alter()
+    redraw((n) => n + 1)
+  }
+  const move = (index: number): void => {
+    setFollows(false)
+    setActive(index)
+  }
+  const onKey = (key: string): boolean => {
+    const row = shown[at]
+    if (key === 'Enter' && row !== undefined) onOpen(row.n)
+    else if (key === ' ' && row !== undefined) onSelect(toggled(selected, row.n))
+    else return false
+    return true
+  }
+  const renderRow = (index: number): JSX.Element | null => {
+    const row = shown[index]
+    if (row === undefined) return null
+    const facts = { row, index, isActive: index === at, isSelected: selected.has(row.n) }
+    const open = (): void => {
+      move(index)
+      onOpen(row.n)
+    }
+    return <WireRow key={row.n} {...facts} onOpen={open} />
+  }
+  return (
+    <section aria-label="Wire" class="view">
+      <Filters store={store} onChange={(filter) => change(() => store.setFilter(filter))}>
+        <button type="button" aria-pressed={paused} onClick={() => change(() => store.setPaused(!paused))}>
+          {paused ? `Resume (${store.waiting} new)` : 'Pause'}
+        </button>
+        <label>
+          <input type="checkbox" checked={follows} onChange={() => setFollows(!follows)} /> Follow
+        </label>
+      </Filters>
+      <Counts store={store} selected={selected.size} />
+      <VirtualList
+        id="row"
+        role="grid"
+        label="Frames. Enter opens a frame, space selects it for export."
+        count={shown.length}
+        itemHeight={ROW_HEIGHT}
+        active={at}
+        follows={follows && !paused}
+        columns={columns.length}
+        header={<Header />}
+        render={renderRow}
+        onMove={move}
+        onKey={onKey}
+      />
+    </section>
+  )
+}
+
+function toggled(selected: ReadonlySet<number>, n: number): ReadonlySet<number> {
+  const next = new Set(selected)
+  if (!next.delete(n)) next.add(n)
+  return next
+}
+
+function Header(): JSX.Element {
+  return (
+    <div role="rowgroup" class="head">
+      <div role="row" class="row" aria-rowindex={1}>
+        {columns.map((name, at) => (
+          <span key={name} role="columnheader" aria-colindex={at + 1}>
+            {name}
+          </span>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+interface WireRowProps {
+  readonly row: Row
+  readonly index: number
+  readonly isActive: boolean
+  readonly isSelected: boolean
+  readonly onOpen: () => void
+}
+
+function WireRow({ row, index, isActive, isSelected, onOpen }: WireRowProps): JSX.Element {
+  const cells = [
+    timeText(row.at),
+    routeOf(row),
+    messageOf(row),
+    row.id ?? '',
+    bytesText(row.bytes) + (row.cut ? ' (cut)' : ''),
+    msText(row.ms),
+    (row.edits ?? []).map((why) => `±${why}`).join(' '),
+    row.text,
+  ]
+  const kind = row.failed ? 'failed' : row.kind
+  return (
+    <div
+      id={`row-${index}`}
+      role="row"
+      class={`row ${kind}${isActive ? ' active' : ''}`}
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      onClick={onOpen}
+    >
+      {cells.map((text, at) => (
+        <span key={at} role="gridcell" aria-colindex={at + 1}>
+          {at === 0 && isSelected ? '✓ ' : ''}
+          {short(text, at === 7 ? TEXT_LENGTH : NAME_LENGTH)}
+        </span>
+      ))}
+    </div>
+  )
+}
+
+/** Where a frame comes from and where it goes. */
+export function routeOf({ hop, dir, client = '', service = '', schema }: Row): string {
+  const other = hop === 'client' ? `client ${client}` : service
+  const proxy = schema === 'default' ? 'proxy' : `proxy/${schema}`
+  return dir === 'in' ? `${other} → ${proxy}` : `${proxy} → ${other}`
+}
+
+export function messageOf({ kind, method, name, about, failed }: Row): string {
+  if (method !== undefined) return name === undefined ? method : `${method} ${name}`
+  if (kind === 'result' || kind === 'error') return `${failed ? '✗' : '✓'} ${about ?? kind}`
+  return kind === 'batch' ? 'several messages' : 'no message'
+}
+
+function Counts({ store, selected }: { readonly store: RowsStore; readonly selected: number }): JSX.Element {
+  const { rows, shown, errors, skipped } = store
+  const words = [
+    count(rows.length, 'frame'),
+    ...(shown.length < rows.length ? [`${shown.length.toLocaleString('en')} shown`] : []),
+    count(errors, 'error'),
+    ...(skipped > 0 ? [`${skipped.toLocaleString('en')} skipped, because this page was too slow`] : []),
+    ...(selected > 0 ? [`${selected} selected`] : []),
+  ].join(', ')
+  return <p class="counts">{words}</p>
+}
+
+interface FiltersProps {
+  readonly store: RowsStore
+  readonly onChange: (filter: Filter) => void
+  readonly children: JSX.Element[]
+}
+
+function Filters({ store, onChange, children }: FiltersProps): JSX.Element {
+  const { filter } = store
+  const [text, setText] = useState(filter.text)
+  // One more search for each letter would be many.
+  useEffect(() => {
+    const timer = setTimeout(() => text !== filter.text && onChange({ ...filter, text }), 150)
+    return () => clearTimeout(timer)
+  }, [text])
+  const choice = (
+    label: string,
+    name: 'schema' | 'server' | 'client' | 'method',
+    values: string[],
+  ): JSX.Element => (
+    <label>
+      {label}{' '}
+      <select
+        value={filter[name]}
+        onChange={({ currentTarget: { value } }) => onChange({ ...filter, [name]: value })}
+      >
+        <option value="">all</option>
+        {values.map((value) => (
+          <option key={value} value={value}>
+            {short(value, NAME_LENGTH)}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+  const schemas = store.values('schema')
+  return (
+    <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+      {schemas.length > 1 ? choice('Schema', 'schema', schemas) : null}
+      {choice('Server', 'server', store.values('service'))}
+      {choice('Client', 'client', store.values('client'))}
+      {choice('Method', 'method', store.values('method'))}
+      <label>
+        <input
+          type="checkbox"
+          checked={filter.errors}
+          onChange={() => onChange({ ...filter, errors: !filter.errors })}
+        />{' '}
+        Errors only
+      </label>
+      <label>
+        Text <input type="search" value={text} onInput={({ currentTarget: { value } }) => setText(value)} />
+      </label>
+      <button
+        type="button"
+        onClick={() => {
+          setText('')
+          onChange(noFilter)
+        }}
+      >
+        Clear
+      </button>
+      {children}
+    </form>
+  )
+}

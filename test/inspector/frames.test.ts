@@ -1,0 +1,208 @@
+// Captured frames: how they are cut, what the ring keeps, and what a row and a frame show of them.
+
+import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
+import { describe, test } from 'node:test'
+import { KEPT_BYTES_MAX } from '../../src/inspector/capture.js'
+import { factsOf } from '../../src/inspector/frame-facts.js'
+import { frameView } from '../../src/inspector/frame-view.js'
+import type { FrameView } from '../../src/inspector/protocol.js'
+import type { CapturedFrame } from '../../src/inspector/ring.js'
+import { Scene, client, edit, server } from './support.js'
+
+function frameAt(scene: Scene, n: number): CapturedFrame {
+  const entry = scene.ring.get(n)
+  assert(entry?.kind === 'frame')
+  return entry
+}
+
+function viewOf(scene: Scene, n: number): FrameView {
+  scene.rows.update()
+  return frameView(frameAt(scene, n), scene.ring, scene.rows, scene.redactor)
+}
+
+describe('a captured stream', () => {
+  const cases: [title: string, chunks: readonly string[], frames: readonly string[]][] = [
+    ['one line in one chunk', ['a\n'], ['a\n']],
+    ['two lines in one chunk', ['a\nb\n'], ['a\n', 'b\n']],
+    ['a line in three chunks', ['a', 'b', 'c\nd\n'], ['abc\n', 'd\n']],
+    ['line ends of Windows', ['a\r', '\nb'], ['a\r\n']],
+  ]
+  for (const [title, chunks, frames] of cases)
+    test(`is cut into its lines: ${title}`, () => {
+      const scene = new Scene()
+      for (const chunk of chunks) {
+        scene.wire(client, 'in', chunk)
+        scene.wire(server, 'out', 'another\n')
+      }
+      assert.deepEqual(
+        scene.frames.filter((frame) => frame !== 'another\n'),
+        frames,
+      )
+    })
+
+  test('keeps the beginning of a line past the limit, and its size', () => {
+    const scene = new Scene()
+    const long = 'x'.repeat(KEPT_BYTES_MAX)
+    for (const text of [long.slice(1), '\n', long, 'y\n']) scene.wire(client, 'in', text)
+    scene.wire(client, 'in', `${long}y`, { whole: true })
+    const all = [1, 2, 3].map((n) => frameAt(scene, n))
+    assert.deepEqual(
+      all.map(({ bytes, size }) => [bytes.length, size]),
+      [
+        [KEPT_BYTES_MAX, KEPT_BYTES_MAX],
+        [KEPT_BYTES_MAX, KEPT_BYTES_MAX + 2],
+        [KEPT_BYTES_MAX, KEPT_BYTES_MAX + 1],
+      ],
+    )
+    assert.deepEqual(
+      all.map((frame) => scene.rows.rowOf(frame).cut),
+      [undefined, true, true],
+    )
+  })
+
+  test('begins anew once its connection has ended', () => {
+    const scene = new Scene()
+    scene.wire(client, 'in', 'half')
+    scene.capture.ended(client.connection)
+    scene.wire(client, 'in', 'a\n')
+    assert.deepEqual(scene.frames, ['a\n'])
+  })
+})
+
+describe('the ring', () => {
+  test('drops the oldest one past its number, and past its bytes', () => {
+    const few = new Scene({ entriesMax: 3, bytesMax: 1e6 })
+    for (const text of 'abcd') few.wire(client, 'in', `${text}\n`)
+    assert.deepEqual(few.frames, ['b\n', 'c\n', 'd\n'])
+    const small = new Scene({ entriesMax: 100, bytesMax: 3000 })
+    for (const text of 'abcd') small.wire(client, 'in', `${text.repeat(799)}\n`)
+    assert.deepEqual(
+      small.frames.map((frame) => frame[0]),
+      ['b', 'c', 'd'],
+    )
+    assert(small.ring.bytes <= 3000)
+    small.ring.clear()
+    assert.deepEqual([small.ring.bytes, small.ring.first, small.ring.next], [0, 5, 5])
+  })
+})
+
+describe('the facts of a frame', () => {
+  const big = 'x'.repeat(KEPT_BYTES_MAX)
+  const cases: [frame: string, facts: object][] = [
+    ['{"jsonrpc":"2.0","id":1.0,"method":"m"}', { kind: 'request', id: '1.0', method: 'm' }],
+    [
+      '{"method":"tools/call","params":{"name":"t"},"jsonrpc":"2.0","id":"a"}',
+      { kind: 'request', id: '"a"', method: 'tools/call', name: 't' },
+    ],
+    [
+      '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"editor"}}}',
+      { kind: 'request', id: '0', method: 'initialize', name: 'editor' },
+    ],
+    ['{"jsonrpc":"2.0","method":"n"}', { kind: 'notification', method: 'n' }],
+    ['{"jsonrpc":"2.0","id":1,"result":{}}', { kind: 'result', id: '1' }],
+    ['{"jsonrpc":"2.0","id":1,"result":{"isError":true}}', { kind: 'result', id: '1', failed: true }],
+    ['{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}', { kind: 'error', id: '1', failed: true }],
+    ['[{"jsonrpc":"2.0","method":"n"}]', { kind: 'batch' }],
+    ['Debugger attached.', { kind: 'other' }],
+    [
+      `{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"${big}"}}`,
+      { kind: 'request', id: '7', method: 'm' },
+    ],
+    [`{"jsonrpc":"2.0","id":7,"error":{"message":"${big}"}}`, { kind: 'error', id: '7', failed: true }],
+    [`{"result":{"a":"${big}"},"jsonrpc":"2.0","id":8}`, { kind: 'result' }],
+  ]
+  for (const [text, facts] of cases)
+    test(text.slice(0, 60), () => {
+      const scene = new Scene()
+      scene.wire(client, 'in', `${text}\n`)
+      assert.deepEqual(factsOf(frameAt(scene, 1)), facts)
+    })
+})
+
+function marked(side: FrameView['input']): unknown {
+  return side?.segments?.flatMap(({ text, why }) => (why ? [[why, text]] : []))
+}
+
+describe('a frame', () => {
+  const call =
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__r","arguments":{"é":1}}}'
+  const out = call.replace('files__r', 'r').replace('"id":1', '"id":1000')
+  const edits = [edit(call, '1,"method"', '1000,"method"', 'id'), edit(call, 'files__r', 'r', 'name')]
+
+  function forwarded(): Scene {
+    const scene = new Scene()
+    scene.wire(client, 'in', `${call}\n`)
+    scene.wire({ ...client, connection: 9 }, 'in', `${call.replace('files__r', 'files__x')}\n`)
+    scene.forward(server, call, ...edits)
+    scene.wire(server, 'out', '{"jsonrpc":"2.0","method":"own"}\n')
+    scene.wire(server, 'out', `${out}\n`)
+    return scene
+  }
+
+  test('that left has its edits, and the frame that came in', () => {
+    const view = viewOf(forwarded(), 5)
+    assert.deepEqual(
+      [view.other, view.row.edits, view.input?.conn, view.output?.service],
+      [1, ['id', 'name'], 1, 'files'],
+    )
+    assert.deepEqual(marked(view.input), [
+      ['id', '1,"method"'],
+      ['name', 'files__r'],
+    ])
+    assert.deepEqual(marked(view.output), [
+      ['id', '1000,"method"'],
+      ['name', 'r'],
+    ])
+    assert.equal(view.input?.segments?.map(({ text }) => text).join(''), call)
+    assert.equal(view.output?.segments?.map(({ text }) => text).join(''), out)
+  })
+
+  test('that came in shows what left for it', () => {
+    const view = viewOf(forwarded(), 1)
+    assert.deepEqual([view.other, view.output?.service, view.row.edits], [5, 'files', undefined])
+  })
+
+  test('that was forwarded without an edit is found by its bytes', () => {
+    const scene = new Scene()
+    scene.wire(server, 'in', `${call}\n`)
+    scene.wire(client, 'out', `${call}\n`)
+    assert.deepEqual([viewOf(scene, 1).other, viewOf(scene, 2).other], [2, 1])
+  })
+
+  test('of the proxy itself has no input', () => {
+    const view = viewOf(forwarded(), 4)
+    assert.deepEqual([view.input, view.other, view.row.edits], [undefined, undefined, undefined])
+  })
+
+  test('of a client is not taken for that of another', () => {
+    assert.equal(viewOf(forwarded(), 2).output, undefined)
+  })
+
+  test('that is longer than what is kept has its edits nevertheless', () => {
+    const scene = new Scene()
+    const long = call.replace('{"é":1}', `"${'x'.repeat(KEPT_BYTES_MAX)}"`)
+    scene.wire(client, 'in', `${long}\n`)
+    scene.forward(server, long, edit(long, 'files__r', 'r', 'name'), edit(long, '}}', ' }}', 'meta'))
+    scene.wire(server, 'out', `${long.replace('files__r', 'r').replace('}}', ' }}')}\n`)
+    const view = viewOf(scene, 3)
+    assert.deepEqual([view.row.edits, view.other], [['name', 'meta'], 1])
+  })
+
+  test('has a line for a transcript', () => {
+    const { fixture } = viewOf(forwarded(), 1)
+    assert.equal(fixture, `{"t":0.000000,"hop":"client","conn":1,"dir":"in","frame":${call}}`)
+  })
+
+  test('that is no text has bytes', () => {
+    const scene = new Scene()
+    scene.wire(client, 'in', Buffer.from([0xff, 0x0a]))
+    assert.deepEqual(viewOf(scene, 1).input, {
+      hop: 'client',
+      conn: 1,
+      base64: '/w==',
+      bytes: 2,
+      keptBytes: 1,
+    })
+  })
+})

@@ -1,0 +1,237 @@
+// Who looks at the inspector, and what that costs the others.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { memoryPair } from '../../src/index.js'
+import { BATCH_MS } from '../../src/inspector/feed.js'
+import { Inspector, VIEWERS_MAX } from '../../src/inspector/inspector.js'
+import type { FeedLine } from '../../src/inspector/protocol.js'
+import { Peer } from '../../src/jsonrpc/peer.js'
+import type { LiveTap, TapSwitch } from '../../src/jsonrpc/wire-tap.js'
+import type { LogRecord } from '../../src/index.js'
+import { Status } from '../../src/inspector/status.js'
+import { MessageRedactor } from '../../src/inspector/redaction.js'
+import { Taps } from '../../src/proxy/common.js'
+import { FakeRuntime } from '../upstream/support/fake-runtime.js'
+import { client, server } from './support.js'
+
+/** A viewer that may leave its lines unread. */
+class Reader {
+  unsentBytes = 0
+  readonly lines: FeedLine[] = []
+
+  write(pieces: readonly Uint8Array[]): void {
+    for (const line of Buffer.concat(pieces).toString().trim().split('\n')) this.lines.push(JSON.parse(line))
+  }
+
+  get frames(): string[] {
+    return this.lines.flatMap((line) => ('frames' in line ? line.frames.map(({ text }) => text) : []))
+  }
+}
+
+/** A tap's place that says whether it is taken. */
+class Place implements TapSwitch {
+  tap: LiveTap | undefined
+
+  on(tap: LiveTap): void {
+    this.tap = tap
+  }
+
+  off(): void {
+    this.tap = undefined
+  }
+
+  say(text: string): void {
+    this.tap?.wire({ ...client, direction: 'in', at: 1, whole: true, bytes: Buffer.from(text) })
+  }
+}
+
+function scene(historyBytes?: number): { runtime: FakeRuntime; place: Place; inspector: Inspector } {
+  const runtime = new FakeRuntime()
+  const place = new Place()
+  const inspector = new Inspector({ runtime, redacts: true, historyBytes })
+  inspector.tapSwitch(place)
+  return { runtime, place, inspector }
+}
+
+describe('the tap of the inspector', () => {
+  test('is there while somebody looks, and for thirty seconds afterwards', async () => {
+    const { runtime, place, inspector } = scene()
+    place.say('unseen')
+    const reader = new Reader()
+    const end = inspector.view(reader, true, undefined)
+    place.say('seen')
+    await runtime.pass(BATCH_MS, BATCH_MS)
+    assert.deepEqual(reader.frames, ['seen'])
+    end?.()
+    await runtime.pass(29_000)
+    place.say('late')
+    const second = new Reader()
+    inspector.view(second, true, inspector.ring.first)?.()
+    assert.deepEqual(second.frames, ['late'])
+    await runtime.pass(30_000)
+    assert.deepEqual([place.tap, inspector.ring.bytes], [undefined, 0])
+  })
+
+  test('is there from the start where the configuration asks for a history', async () => {
+    const { runtime, place, inspector } = scene(1e6)
+    place.say('early')
+    const reader = new Reader()
+    inspector.view(reader, true, undefined)?.()
+    await runtime.pass(60_000)
+    assert.deepEqual(reader.frames, ['early'])
+    place.say('more')
+    assert.equal(inspector.ring.next, 3)
+  })
+})
+
+describe('a feed', () => {
+  test('is refused to one viewer past the limit', () => {
+    const { inspector } = scene()
+    const ends = Array.from({ length: VIEWERS_MAX }, () => inspector.view(new Reader(), true, undefined))
+    assert.equal(inspector.view(new Reader(), true, undefined), undefined)
+    ends[0]?.()
+    assert.notEqual(inspector.view(new Reader(), true, undefined), undefined)
+  })
+
+  test('skips what has left the ring while its viewer read nothing, and slows nobody', async () => {
+    const { runtime, place, inspector } = scene()
+    const [slow, quick] = [new Reader(), new Reader()]
+    inspector.view(slow, true, undefined)
+    inspector.view(quick, true, undefined)
+    slow.unsentBytes = 2 * 1024 * 1024
+    for (let batch = 0; batch < 30; batch++) {
+      for (let at = 0; at < 1500; at++) place.say(`${batch} ${at}`)
+      await runtime.pass(100, 100)
+    }
+    assert.equal(quick.frames.length, 45_000)
+    assert.equal(slow.lines.length, 1)
+    slow.unsentBytes = 0
+    await runtime.pass(3000, 100)
+    assert.deepEqual(slow.lines[1], { skipped: 5000 })
+    assert.equal(slow.frames.length, 40_000)
+  })
+
+  test('of a page that is not looked at has numbers', async () => {
+    const { runtime, place, inspector } = scene()
+    const reader = new Reader()
+    inspector.view(reader, false, undefined)
+    place.say('a')
+    await runtime.pass(300, 100)
+    assert.deepEqual(reader.lines.slice(1), [{ counts: { frames: 0 } }, { counts: { frames: 1 } }])
+  })
+})
+
+function talk(taps: Taps): { near: Peer<never>; far: Peer<never> } {
+  const [left, right] = memoryPair()
+  const owner = {
+    request() {},
+    notification() {},
+    stray() {},
+    batch() {},
+    malformed() {},
+    failed() {},
+    oversize() {},
+    ended() {},
+    closed() {},
+  }
+  const near = new Peer<never>(left, owner, { inflightMax: 3, watch: taps.watch(client) })
+  const far = new Peer<never>(right, owner, { inflightMax: 3, watch: taps.watch(server) })
+  near.start()
+  far.start()
+  return { near, far }
+}
+
+function tap(seen: string[], fails = false): LiveTap {
+  return {
+    wire: ({ connection, direction, bytes }) => {
+      if (fails) throw new Error('full')
+      seen.push(`${connection} ${direction} ${Buffer.from(bytes).toString().length}`)
+    },
+    forward: () => undefined,
+    ended: (connection) => void seen.push(`${connection} ended`),
+  }
+}
+
+test('the state of a server has the time of its lists, and no secret in the reason', async () => {
+  const runtime = new FakeRuntime()
+  const redactor = new MessageRedactor(true)
+  redactor.addSecrets(['the-secret'])
+  const status = new Status(runtime, redactor)
+  const gauges = { inFlight: 1, queued: 2, restarts: 3, memoryBytes: 4 }
+  const none = { connectedAtMs: undefined, revision: undefined, evidence: undefined, crossing: undefined }
+  const facts = {
+    name: 'files',
+    kind: 'stdio',
+    state: 'error',
+    error: 'no the-secret',
+    pids: [7],
+    tools: 5,
+  } as const
+  const proxy = {
+    status: () => [{ ...facts, ...none, gauges }],
+    sessions: () => [],
+    restart: unused,
+    stop: unused,
+  }
+  status.proxies = new Map([['work', proxy]])
+  const counts = { tools: 5, prompts: 0, resources: 0, templates: 0 }
+  status.listeners.lists?.({ schema: 'work', server: 'files', client: undefined, changed: [], counts })
+  const [row] = (await status.report()).servers
+  assert.deepEqual(row, {
+    schema: 'work',
+    name: 'files',
+    kind: 'stdio',
+    state: 'error',
+    error: 'no [redacted]',
+    tools: 5,
+    inFlight: 1,
+    queued: 2,
+    restarts: 3,
+    pids: [7],
+    memoryBytes: 4,
+    listedAt: runtime.wallNow(),
+  })
+})
+
+function unused(): Promise<void> {
+  return Promise.resolve()
+}
+
+describe('the switch of taps', () => {
+  test('shows connections that are open already, beside the tap of the options', async () => {
+    const fixed: string[] = []
+    const taps = new Taps(
+      { wire: ({ direction }) => void fixed.push(direction) },
+      new FakeRuntime(),
+      () => {},
+      true,
+    )
+    const { near } = talk(taps)
+    near.notify('a')
+    const seen: string[] = []
+    taps.on(tap(seen))
+    near.notify('b')
+    await near.close()
+    taps.off()
+    assert.deepEqual(seen, ['1 out 30', '1 ended'])
+    assert.deepEqual(fixed, ['out', 'out'])
+  })
+
+  test('takes a tap away that fails, and passes the message', async () => {
+    const log: LogRecord[] = []
+    const taps = new Taps(undefined, new FakeRuntime(), (record) => log.push(record), true)
+    const { near } = talk(taps)
+    taps.on(tap([], true))
+    near.notify('a')
+    near.notify('b')
+    assert.deepEqual([near.open, log.length], [true, 1])
+    assert.match(log[0]?.message ?? '', /inspector has failed.*full/)
+    await near.close()
+  })
+
+  test('keeps no connection where there is none', () => {
+    const watch = new Taps(undefined, new FakeRuntime(), () => {}).watch(client)
+    assert.deepEqual(Object.keys(watch), ['onFault'])
+  })
+})

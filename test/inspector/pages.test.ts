@@ -1,0 +1,147 @@
+// The paths of the inspector: who gets what.
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { Inspector } from '../../src/inspector/inspector.js'
+import { type PagesListener, listenForPages } from '../../src/inspector/listener.js'
+import { InspectorPages, readAssets } from '../../src/inspector/pages.js'
+import { realRuntime } from '../../src/index.js'
+import { type Answer, open, send } from '../transports/support/http.js'
+
+const key = 'k'.repeat(43)
+const folder = mkdtempSync(join(tmpdir(), 'pages-'))
+for (const name of ['index.html', 'app.js', 'app.css']) writeFileSync(join(folder, name), `of ${name}`)
+const runtime = realRuntime()
+const inspector = new Inspector({ runtime, redacts: true })
+const pages = new InspectorPages(inspector, key, readAssets(folder))
+const done: string[] = []
+let listener: PagesListener | undefined
+let port = 0
+
+function act(what: string): (name: string) => Promise<void> {
+  return async (name) => {
+    if (name === 'gone') throw new Error("there is no server 'gone'")
+    done.push(`${what} ${name}`)
+  }
+}
+
+before(async () => {
+  inspector.status.proxies = new Map([
+    ['default', { status: () => [], sessions: () => [], restart: act('restart'), stop: act('stop') }],
+  ])
+  listener = await listenForPages(pages, 0, { runtime, log: () => {} })
+  port = listener.port
+})
+after(async () => {
+  inspector.close()
+  await listener?.close()
+  await runtime.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Fields = Readonly<Record<string, string>>
+const withKey: Fields = { authorization: `Bearer ${key}` }
+
+function get(path: string, headers: Fields = {}, method = 'GET', body?: string): Promise<Answer> {
+  return send(port, { path, method, headers, ...(body !== undefined && { body }) })
+}
+
+describe('without the key', () => {
+  const cases: [path: string, status: number][] = [
+    ['/ui/', 200],
+    ['/ui/app.js', 200],
+    ['/ui/app.css', 200],
+    ['/ui', 308],
+    ['/ui/feed', 401],
+    ['/ui/frames/1', 401],
+    ['/ui/status', 401],
+    ['/ui/nothing', 401],
+    ['/', 404],
+    ['/mcp', 404],
+  ]
+  for (const [path, status] of cases)
+    test(`${path} is ${status}`, async () => {
+      const answer = await get(path)
+      assert.equal(answer.status, status)
+      if (!path.startsWith('/ui')) return
+      assert.equal(answer.headers['x-content-type-options'], 'nosniff')
+      assert.match(
+        String(answer.headers['content-security-policy']),
+        /^default-src 'none'; script-src 'self';/,
+      )
+    })
+
+  test('a wrong one is none, and a server is not stopped', async () => {
+    const wrong = { authorization: `Bearer ${key.slice(1)}x` }
+    assert.equal((await get('/ui/status', wrong)).status, 401)
+    const body = '{"schema":"default","server":"a","action":"stop"}'
+    assert.equal((await get('/ui/servers', wrong, 'POST', body)).status, 401)
+    assert.deepEqual(done, [])
+  })
+})
+
+describe('a request of another page is refused, with the key too', () => {
+  const cases: [title: string, fields: Fields][] = [
+    ['another origin', { origin: 'https://a.example' }],
+    ['another port of this machine', { origin: 'http://127.0.0.1:1' }],
+    ['no origin of any kind', { origin: 'null' }],
+    ['another site', { 'sec-fetch-site': 'cross-site' }],
+    ['another port, as a browser says it', { 'sec-fetch-site': 'same-site' }],
+    ['an address that was typed, by a script', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'cors' }],
+    ['a name that leads here', { host: 'rebound.example' }],
+  ]
+  for (const [title, fields] of cases)
+    test(title, async () => {
+      assert.equal((await get('/ui/status', { ...withKey, ...fields })).status, 403)
+    })
+})
+
+describe('with the key', () => {
+  test('the page gets the state, a frame that is gone, and the reason', async () => {
+    const own = { ...withKey, origin: `http://127.0.0.1:${port}`, 'sec-fetch-site': 'same-origin' }
+    assert.equal((await get('/ui/status', own)).status, 200)
+    const gone = await get('/ui/frames/99', own)
+    assert.deepEqual([gone.status, gone.body], [404, '{"error":"This frame is not kept any more"}'])
+    assert.equal((await get('/ui/nothing', own)).status, 404)
+    assert.equal((await get('/ui/status', own, 'DELETE')).status, 405)
+  })
+
+  const controls: [body: string, status: number, done: readonly string[]][] = [
+    ['{"schema":"default","server":"a","action":"restart"}', 200, ['restart a']],
+    ['{"schema":"default","server":"b","action":"stop"}', 200, ['stop b']],
+    ['{"schema":"default","server":"a","action":"explode"}', 400, []],
+    ['{"schema":"default","server":"gone","action":"stop"}', 409, []],
+    ['{"schema":"other","server":"a","action":"stop"}', 404, []],
+    ['null', 400, []],
+    [`{"pad":"${'x'.repeat(5000)}"}`, 400, []],
+  ]
+  for (const [body, status, want] of controls)
+    test(`a server is controlled: ${body.slice(0, 60)}`, async () => {
+      done.length = 0
+      assert.equal((await get('/ui/servers', withKey, 'POST', body)).status, status)
+      assert.deepEqual(done, want)
+    })
+
+  test('the feed begins with who speaks, and a fifth one is refused', async () => {
+    const feeds = await Promise.all(
+      [1, 2, 3, 4].map(() => open(port, { path: '/ui/feed', method: 'GET', headers: withKey })),
+    )
+    const [first] = feeds
+    const line = await new Promise((resolve) =>
+      first?.once('data', (chunk: Buffer) => resolve(chunk.toString())),
+    )
+    assert.match(String(line), /^\{"hello":\{"version":/)
+    assert.equal(first?.headers['content-type'], 'application/x-ndjson')
+    assert.equal((await get('/ui/feed', withKey)).status, 503)
+    for (const feed of feeds) feed.destroy()
+  })
+
+  test('a file that the browser has is not sent again', async () => {
+    const { headers } = await get('/ui/app.js')
+    const again = await get('/ui/app.js', { 'if-none-match': String(headers['etag']) })
+    assert.deepEqual([again.status, again.body], [304, ''])
+  })
+})

@@ -1,0 +1,54 @@
+// Frames for tests of the inspector, as taps see them.
+
+import { Buffer } from 'node:buffer'
+import type { Hop, WireEvent } from '../../src/index.js'
+import { Capture } from '../../src/inspector/capture.js'
+import { MessageRedactor } from '../../src/inspector/redaction.js'
+import { Ring, type RingLimits } from '../../src/inspector/ring.js'
+import { Rows } from '../../src/inspector/rows.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import type { Edit } from '../../src/jsonrpc/splice.js'
+
+export const client: Hop = { hop: 'client', service: undefined, schema: 'default', connection: 1 }
+export const server: Hop = { hop: 'upstream', service: 'files', schema: 'default', connection: 2 }
+
+/** A ring with its tap. */
+export class Scene {
+  readonly redactor: MessageRedactor = new MessageRedactor(true)
+  readonly ring: Ring
+  readonly capture: Capture
+  readonly rows: Rows
+
+  constructor(limits?: RingLimits) {
+    this.ring = new Ring(limits)
+    this.capture = new Capture(this.ring)
+    this.rows = new Rows(this.ring, this.redactor)
+  }
+
+  wire(hop: Hop, direction: 'in' | 'out', text: string | Buffer, more: Partial<WireEvent> = {}): void {
+    this.capture.wire({ ...hop, direction, at: 0, whole: false, bytes: Buffer.from(text), ...more })
+  }
+
+  forward(to: Hop, input: string, ...edits: Edit[]): void {
+    this.capture.forward({ to, input: toLine(input), edits })
+  }
+
+  get frames(): string[] {
+    return this.#all.map(({ bytes }) => bytes.toString())
+  }
+
+  get #all(): { bytes: Buffer }[] {
+    const found: { bytes: Buffer }[] = []
+    for (let n = this.ring.first; n < this.ring.next; n++) {
+      const entry = this.ring.get(n)
+      if (entry?.kind === 'frame') found.push(entry)
+    }
+    return found
+  }
+}
+
+/** Replaces `old`, which stands once in the text. */
+export function edit(text: string, old: string, by: string, why: Edit['why']): Edit {
+  const start = Buffer.from(text.slice(0, text.indexOf(old))).length
+  return { start, end: start + Buffer.byteLength(old), bytes: Buffer.from(by), why }
+}

@@ -1,0 +1,191 @@
+// The page of the inspector in Chromium: every view by keyboard, by the rules of accessibility, and with a hostile server.
+
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { nodeProgram, everything, root } from '../integration/support/programs.js'
+import { type Inspected, noBrowser, openBrowser, startInspected, watch } from './support/inspected.js'
+
+const ends: (() => void | Promise<void>)[] = []
+const scope = { after: (end: () => void | Promise<void>) => void ends.unshift(end) }
+const views = ['wire', 'frame', 'servers'] as const
+const axe = noBrowser === false ? readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8') : ''
+
+describe('the page of the inspector', { skip: noBrowser }, () => {
+  let browser: Browser
+  let proxy: Inspected
+
+  before(async () => {
+    browser = await openBrowser()
+    proxy = await startInspected(scope, { everything, hostile: nodeProgram('hostile.mjs', {}, {}) })
+  })
+  after(async () => {
+    await browser.close()
+    for (const end of ends) await end()
+  })
+
+  async function open(address = proxy.address, colorScheme: 'dark' | 'light' = 'light'): Promise<Page> {
+    const page = await browser.newPage({ colorScheme, reducedMotion: 'reduce' })
+    page.setDefaultTimeout(10_000)
+    await page.goto(address)
+    return page
+  }
+
+  /** Two clients that call the same tool. */
+  async function talk(): Promise<void> {
+    const clients = await Promise.all(['first', 'second'].map((name) => proxy.connect(name)))
+    for (const client of clients) {
+      await client.listTools()
+      await client.callTool({ name: 'everything__echo', arguments: { message: 'hi', n: '9007199254740993' } })
+    }
+  }
+
+  test('shows messages of two clients, and their edits, by keyboard alone', async () => {
+    const page = await open()
+    await page.getByRole('grid').waitFor()
+    await talk()
+    const row = page.getByRole('row', { name: /second → proxy.*tools\/call everything__echo/ })
+    await row.waitFor()
+    await tabTo(page, 'Text')
+    await page.keyboard.type('everything')
+    await page.getByText(/shown/).waitFor()
+    await tabTo(page, 'Frames. Enter opens a frame, space selects it for export.')
+    await page.keyboard.press('End')
+    while (!(await activeText(page)).includes('±name')) await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('Space')
+    await page.getByText('1 selected').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('tree', { name: /^Left/ }).waitFor()
+    assert.match(
+      await page.getByRole('region', { name: 'Came in' }).innerText(),
+      /−name\s+"everything__echo"/,
+    )
+    assert.match(await page.getByRole('region', { name: 'Left' }).innerText(), /\+name\s+"echo"/)
+    await tabTo(page, 'Left, as a tree. Right and left open and fold.')
+    const before = await page.getByRole('treeitem').count()
+    await page.keyboard.press('ArrowLeft')
+    assert((await page.getByRole('treeitem').count()) < before)
+    await page.keyboard.press('ArrowRight')
+    assert.equal(await page.getByRole('treeitem').count(), before)
+    await page.close()
+  })
+
+  test('restarts a server by keyboard, after a question', async () => {
+    const page = await open()
+    await tabTo(page, 'Servers')
+    await page.keyboard.press('Enter')
+    const line = page.getByRole('row', { name: /^everything/ })
+    await line.getByText('connected').waitFor()
+    const pid = await line.getByRole('cell').nth(4).innerText()
+    await tabTo(page, 'Restart everything')
+    await page.keyboard.press('Enter')
+    await page.getByText('Restart everything?').waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await page.getByText('restart everything: done').waitFor()
+    await page.waitForFunction(
+      `![...document.querySelectorAll('td')].some((cell) => cell.textContent === '${pid}')`,
+    )
+    await page.close()
+  })
+
+  for (const colorScheme of ['light', 'dark'] as const)
+    test(`breaks no rule of accessibility: ${colorScheme}`, async () => {
+      const page = await open(proxy.address, colorScheme)
+      await talk()
+      await page
+        .getByRole('row', { name: /tools\/call everything__echo/ })
+        .first()
+        .waitFor()
+      for (const view of views) {
+        await page.goto(`${proxy.origin}/ui/#/${view}`)
+        await page.getByRole('region').first().waitFor()
+        if (view === 'frame') await page.getByRole('tree').first().waitFor()
+        await page.evaluate(axe)
+        const { violations } = await page.evaluate<{
+          violations: { id: string; nodes: { html: string }[] }[]
+        }>('axe.run()')
+        assert.deepEqual(
+          violations.map(
+            ({ id, nodes }) => `${view} ${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`,
+          ),
+          [],
+        )
+      }
+      await page.close()
+    })
+
+  test('shows what a hostile server says as text, and asks nobody else for anything', async () => {
+    const page = await open()
+    const watched = watch(page)
+    await page.getByRole('grid').waitFor()
+    const client = await proxy.connect('<b onclick=alert(9)>')
+    await client.listTools()
+    for (const name of ['hostile__t0', 'hostile__long']) await client.callTool({ name, arguments: {} })
+    const rows = page.getByRole('row', { name: /hostile → proxy/ })
+    await rows.last().waitFor()
+    for (const filter of ['hostile__t0', 'hostile__long', 'tools/list']) {
+      await page.goto(`${proxy.origin}/ui/#/wire`)
+      await page.getByLabel('Text').fill(filter)
+      await page
+        .getByRole('row', { name: new RegExp(filter) })
+        .last()
+        .click()
+      await page
+        .getByRole('region', { name: 'Left' })
+        .or(page.getByRole('region', { name: 'Came in' }))
+        .first()
+        .waitFor()
+    }
+    await page.goto(`${proxy.origin}/ui/#/servers`)
+    await page.getByRole('row', { name: /^hostile/ }).waitFor()
+    assert.deepEqual(watched.troubles, [])
+    assert.deepEqual(
+      watched.requests.filter((url) => !url.startsWith(`${proxy.origin}/ui/`)),
+      [],
+    )
+    await page.close()
+  })
+
+  test('is nothing without its key, from another origin, and in a frame', async () => {
+    const page = await open(`${proxy.origin}/ui/#key=${'x'.repeat(43)}`)
+    await page.getByText('The key of the inspector is required').waitFor()
+    const other = createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html')
+      response.end(`<iframe src="${proxy.origin}/ui/"></iframe>`)
+    })
+    ends.unshift(() => void other.close())
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const address = other.address()
+    assert(typeof address === 'object' && address !== null)
+    await page.goto(`http://127.0.0.1:${address.port}/`)
+    assert.equal(await page.frames()[1]?.evaluate(`document.getElementById('app') === null`), true)
+    const said = await page.evaluate<string>(
+      `fetch('${proxy.origin}/ui/status', { headers: { authorization: 'Bearer x' } }).then(String, String)`,
+    )
+    assert.match(said, /Failed to fetch/)
+    await page.close()
+  })
+})
+
+/** Presses Tab until the element with this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const script = `(() => {
+    const at = document.activeElement
+    return at?.getAttribute('aria-label') ?? at?.closest('label')?.innerText?.trim() ?? at?.textContent ?? ''
+  })()`
+  for (let presses = 0; presses < 60; presses++) {
+    if ((await page.evaluate<string>(script)).startsWith(name)) return
+    await page.keyboard.press('Tab')
+  }
+  assert.fail(`no Tab leads to ${name}`)
+}
+
+/** The text of the row that the keys have reached. */
+function activeText(page: Page): Promise<string> {
+  return page.evaluate<string>(`
+    document.getElementById(document.querySelector('[aria-activedescendant]')?.getAttribute('aria-activedescendant') ?? '')?.textContent ?? ''`)
+}

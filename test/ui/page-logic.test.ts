@@ -1,0 +1,142 @@
+// What the page of the inspector computes without a browser.
+
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { editReasons } from '../../src/index.js'
+import type { FrameRow } from '../../src/inspector/protocol.js'
+import { jsonLines, visibleLines } from '../../src/ui/json-lines.js'
+import { type Filter, RowsStore, noFilter } from '../../src/ui/rows-store.js'
+import { reasons } from '../../src/ui/reasons.js'
+import { bytesText, hexText, short, timeText, visible } from '../../src/ui/text.js'
+
+const base = { hop: 'client', schema: 'default', conn: 1, bytes: 10, text: '' } as const
+
+function request(n: number, id: string, more: Partial<FrameRow> = {}): FrameRow {
+  return { ...base, n, at: n, dir: 'in', kind: 'request', id, method: 'tools/call', ...more }
+}
+
+function result(n: number, id: string, more: Partial<FrameRow> = {}): FrameRow {
+  return { ...base, n, at: n, dir: 'out', kind: 'result', id, ...more }
+}
+
+describe('the rows', () => {
+  test('of answers know their requests, by connection, direction and id', () => {
+    const store = new RowsStore()
+    store.take({
+      frames: [
+        request(1, '1', { name: 'a__x' }),
+        request(2, '1', { conn: 2, name: 'b' }),
+        request(3, '1', { dir: 'out', method: 'ping' }),
+        result(5, '1', { conn: 2 }),
+        result(9, '1'),
+        result(10, '1', { dir: 'in' }),
+        result(11, '1'),
+      ],
+    })
+    const answers = store.rows.slice(3).map(({ about, ms }) => [about, ms])
+    assert.deepEqual(answers, [
+      ['tools/call b', 3],
+      ['tools/call a__x', 8],
+      ['ping', 7],
+      [undefined, undefined],
+    ])
+  })
+
+  test('past 50,000 leave, with what is shown of them', () => {
+    const store = new RowsStore()
+    for (let n = 1; n <= 50_001; n += 1000)
+      store.take({ frames: Array.from({ length: 1000 }, (_, at) => request(n + at, String(n + at))) })
+    assert.deepEqual([store.rows.length, store.shown.length, store.rows[0]?.n], [46_000, 46_000, 5001])
+    store.take({ frames: [request(5, '5')] })
+    assert.equal(store.rows.length, 46_000)
+  })
+
+  test('come while the view is paused, and are shown afterwards', () => {
+    const store = new RowsStore()
+    store.take({ frames: [request(1, '1')] })
+    store.setPaused(true)
+    store.take({ frames: [request(2, '2')] })
+    assert.deepEqual([store.shown.length, store.waiting], [1, 1])
+    store.setPaused(false)
+    assert.deepEqual([store.shown.length, store.waiting], [2, 0])
+  })
+
+  const rows = [
+    request(1, '1', { method: 'initialize', name: 'editor' }),
+    request(2, '2', { name: 'a__x', text: '{"Needle":1}' }),
+    result(3, '2', { failed: true }),
+    request(4, '1', { hop: 'upstream', service: 'a', conn: 3, dir: 'out', schema: 'other' }),
+  ]
+  const filters: [filter: Partial<Filter>, shown: readonly number[]][] = [
+    [{}, [1, 2, 3, 4]],
+    [{ server: 'a' }, [4]],
+    [{ schema: 'other' }, [4]],
+    [{ client: '1 editor' }, [1, 2, 3]],
+    [{ method: 'tools/call' }, [2, 3, 4]],
+    [{ errors: true }, [3]],
+    [{ text: 'nEEdle' }, [2]],
+    [{ text: 'a__x' }, [2, 3]],
+  ]
+  for (const [filter, shown] of filters)
+    test(`are filtered by ${JSON.stringify(filter)}`, () => {
+      const store = new RowsStore()
+      store.take({ frames: rows.slice(0, 2) })
+      store.setFilter({ ...noFilter, ...filter })
+      store.take({ frames: rows.slice(2) })
+      assert.deepEqual(
+        store.shown.map(({ n }) => n),
+        shown,
+      )
+    })
+})
+
+describe('a tree of JSON', () => {
+  test('has the text as it is written', () => {
+    const text = '{ "a" : [1.0, "\\u0041:", {}] ,"b":null}\n'
+    const lines = jsonLines(text) ?? []
+    assert.deepEqual(
+      lines.map(({ depth, key, value, below }) => [
+        depth,
+        text.slice(key.start, key.end),
+        text.slice(value.start, value.end),
+        below,
+      ]),
+      [
+        [0, '', '{', 8],
+        [1, '"a"', '[', 5],
+        [2, '', '1.0', 0],
+        [2, '', '"\\u0041:"', 0],
+        [2, '', '{', 1],
+        [2, '', '}', 0],
+        [1, '', ']', 0],
+        [1, '"b"', 'null', 0],
+        [0, '', '}', 0],
+      ],
+    )
+    assert.deepEqual(visibleLines(lines, new Set([1])), [0, 1, 7, 8])
+    assert.deepEqual(visibleLines(lines, new Set([0])), [0])
+  })
+
+  for (const text of ['', '{"a":1', 'a]', '{"a":"', `[${'1,'.repeat(50_001)}1]`])
+    test(`is none: ${text.slice(0, 20)}`, () => {
+      assert.equal(jsonLines(text), undefined)
+    })
+})
+
+test('text of strangers turns nothing round and hides nothing', () => {
+  assert.equal(visible('a\u202eb\u200b\u0007<img>'), 'a\\u{202e}b\\u{200b}\\u{7}<img>')
+  assert.equal(short('a\nb'.repeat(3), 5), 'a ba …')
+})
+
+test('every reason of an edit is explained', () => {
+  assert.deepEqual(Object.keys(reasons).toSorted(), editReasons.toSorted())
+})
+
+test('numbers and bytes have forms for people', () => {
+  assert.deepEqual([bytesText(9999), bytesText(19_400), bytesText(12e6)], ['9999 B', '19 kB', '12 MB'])
+  assert.deepEqual([timeText(61_005), timeText(3_600_000)], ['01:01.005', '1:00:00.000'])
+  assert.equal(
+    hexText(btoa('\u0000A~\u007f')),
+    '00000000  00 41 7e 7f                                      .A~.',
+  )
+})
