@@ -7,8 +7,7 @@ import { resolveConfig } from '../../src/config/config.js'
 import type { Configuration } from '../../src/config/configuration.js'
 import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
 import type { LogRecord } from '../../src/index.js'
-import { realRuntime } from '../../src/real-runtime.js'
-import type { Runtime, Timer } from '../../src/runtime/runtime.js'
+import { Clock } from '../front-auth/clock.js'
 import { Issuer } from '../front-auth/issuer.js'
 import { claim } from '../integration/support/asking.js'
 import { itServer, root } from '../integration/support/programs.js'
@@ -26,38 +25,6 @@ const rules = [
   { scope: 'mcp:ops', profiles: ['ops'] },
   { scope: 'mcp:all' },
 ]
-
-/** Hours can pass in it: timers of more than a minute that are due then fire. */
-class Clock {
-  readonly runtime: Runtime
-  readonly #timers = new Map<Timer, { readonly dueMs: number; readonly fire: () => void }>()
-  #aheadMs = 0
-
-  constructor() {
-    const real = realRuntime()
-    const wallNow = (): number => real.wallNow() + this.#aheadMs
-    const setTimer: Runtime['setTimer'] = (delayMs, fire) => {
-      const timer = real.setTimer(delayMs, fire)
-      if (delayMs > 60_000) this.#timers.set(timer, { dueMs: wallNow() + delayMs, fire })
-      return {
-        cancel: () => {
-          this.#timers.delete(timer)
-          timer.cancel()
-        },
-      }
-    }
-    this.runtime = { ...real, wallNow, setTimer }
-  }
-
-  pass(ms: number): void {
-    this.#aheadMs += ms
-    for (const [timer, { dueMs, fire }] of Array.from(this.#timers)) {
-      if (dueMs > this.runtime.wallNow() || !this.#timers.delete(timer)) continue
-      timer.cancel()
-      fire()
-    }
-  }
-}
 
 class Served {
   readonly issuer: Issuer

@@ -12,6 +12,7 @@ import { scratch } from './support/spawned.js'
 import { until } from './support/waiting.js'
 import { message, open, send } from '../transports/support/http.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
+import { Issuer } from '../front-auth/issuer.js'
 import { type Seen, answerOf, json, scripted } from '../transports/support/scripted.js'
 
 /** Where there are secrets; each has a value that is found nowhere else. */
@@ -29,6 +30,7 @@ const places = [
   'set',
   'input',
   'frontToken',
+  'introspection',
   'wrongToken',
   'upstreamSession',
   'cookie',
@@ -105,8 +107,14 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
     },
     restartDelay: 3_600_000,
   })
+  const issuer = await new Issuer().listen(t)
+  const asked = { url: issuer.issuer, clientId: 'front', clientSecret: secret['introspection'] }
+  const issuers = [
+    { issuer: issuer.issuer, algorithms: ['ES256'] },
+    { issuer: `${issuer.issuer}/other`, introspection: asked },
+  ]
   const config = {
-    server: { port: 0, token: secret['frontToken'] },
+    server: { port: 0, token: secret['frontToken'], publicUrl: 'https://mcp.example.com', auth: { issuers } },
     logging: { level: 'debug', file: join(folder, 'log', 'proxy.log'), maxSize: 4096, maxFiles: 50 },
     mcpServers: {
       remote: {
@@ -164,6 +172,16 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
   const wrong = { authorization: `Bearer ${secret['wrongToken']}` }
   for (const path of ['/mcp', '/api/none/mcp', '/nothing'])
     answers.push((await send(port, { path, body: message('ping', 1), headers: wrong })).body)
+  // Access tokens that are right, have expired, and stand in the address.
+  const tokens = [Date.now() / 1000 + 3600, 1].map((exp) =>
+    issuer.token({ sub: 'ann', aud: 'https://mcp.example.com', exp: Math.floor(exp) }),
+  )
+  for (const token of tokens) {
+    await ask(message('tools/call', 'a', { name: 'remote__work', arguments: { way: 'text' } }), {
+      authorization: `Bearer ${token}`,
+    })
+    answers.push((await send(port, { path: `/mcp?access_token=${token}`, body: message('ping', 1) })).body)
+  }
   const session = await open(port, {
     body: message('initialize', 0, { protocolVersion: '2025-11-25' }),
     headers,
@@ -219,6 +237,7 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
   }
   for (const [where, text] of Object.entries(said)) {
     assert.ok(text.length > 50, where)
+    for (const token of tokens) assert.equal(text.includes(token.slice(-40)), false, `a token in ${where}`)
     for (const place of places)
       assert.equal(
         text.includes(secret[place] ?? ''),
@@ -232,7 +251,8 @@ test('no secret of the configuration or of a client is said anywhere', async (t)
   // What a client shows to us is for us alone.
   for (const { headers: sent } of remote.seen) {
     const all = JSON.stringify(sent)
-    for (const place of ['frontToken', 'wrongToken']) assert.equal(all.includes(secret[place] ?? ''), false)
+    const fronts = [...tokens, secret['frontToken'] ?? '', secret['wrongToken'] ?? '']
+    for (const shown of fronts) assert.equal(all.includes(shown), false)
   }
 })
 

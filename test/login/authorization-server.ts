@@ -24,6 +24,9 @@ export interface AuthorizationOptions {
   readonly onGrant?: (asked: URLSearchParams, proof: string | undefined) => object | undefined
   /** Members that replace those of an answer to a request for a device code. */
   readonly deviceAnswer?: Readonly<Record<string, unknown>>
+  /** The resource of its tokens where that is another server, and how they are made. */
+  readonly resource?: string
+  readonly newAccessToken?: () => string
   /** Runs while a refresh is asked for. */
   readonly onRefresh?: () => Promise<void>
 }
@@ -222,7 +225,8 @@ export class AuthorizationServer {
       if ('access_token' in answer) this.#access.add(String(answer.access_token))
       return json(response, 'error' in answer ? 400 : 200, answer)
     }
-    if (asked.get('resource') !== this.url) return json(response, 400, { error: 'invalid_target' })
+    const { resource = this.url } = this.options
+    if (asked.get('resource') !== resource) return json(response, 400, { error: 'invalid_target' })
     if (asked.get('grant_type') === 'refresh_token') {
       const token = asked.get('refresh_token') ?? ''
       this.refreshes++
@@ -251,7 +255,8 @@ export class AuthorizationServer {
   }
 
   #grant(response: ServerResponse, scope: string): void {
-    const [access, refresh] = [`access-${randomUUID()}`, `refresh-${randomUUID()}`]
+    const { newAccessToken = () => `access-${randomUUID()}` } = this.options
+    const [access, refresh] = [newAccessToken(), `refresh-${randomUUID()}`]
     this.#access.add(access)
     this.#refresh.set(refresh, true)
     json(response, 200, {

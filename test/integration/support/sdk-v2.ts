@@ -11,7 +11,10 @@ export interface ClientLibrary {
     info: Readonly<Record<'name' | 'version', string>>,
     options: Readonly<Record<string, unknown>>,
   ) => LibraryClient
-  readonly StreamableHTTPClientTransport: new (url: URL) => object
+  readonly StreamableHTTPClientTransport: new (
+    url: URL,
+    options?: { readonly authProvider: object },
+  ) => { finishAuth(code: string): Promise<void> }
   readonly SSEClientTransport: new (url: URL) => object
 }
 
