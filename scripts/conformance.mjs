@@ -35,7 +35,7 @@ const runMs = 180_000
 const startMs = 20_000
 const clientMs = 30_000
 /** Scenarios of the client at once; each is a program of the suite, a client, a proxy and a browser. */
-const clientsMax = 4
+const clientsMax = 2
 
 /** Scenarios of the client that its requirements do not count, and that the proxy passes all the same. */
 const alsoPassed = [
@@ -327,29 +327,41 @@ async function clientProblems(folder, run, at) {
   )
 }
 
-async function main(folder) {
-  await install()
+/** The suite in front of the reference server and of proxies; gives what went wrong. */
+async function serverProblems(folder) {
   const { url, stop: end } = await listening([reference, '--http', '0'])
   const direct = await serverChecks(join(folder, 'direct'), url)
   const behind = isRunning ? await runningThere(folder) : await startedHere(folder, url)
   await end()
-
   const scored = await required()
   const others = [...direct.keys()].filter((name) => !scored.includes(name))
   tabulate(`server, required by ${revision}`, { direct, ...behind }, scored)
   tabulate('server, not scored', { direct, ...behind }, others)
-
-  const problems = [
+  return [
     ...scored.flatMap((name) => named(`direct: ${name}`, wrong(all(direct, [name])))),
     ...scored.filter((name) => !direct.has(name)).map((name) => `direct: ${name}: did not run`),
     ...Object.entries(behind).flatMap(([way, run]) =>
       [...direct].flatMap(([name, checks]) => named(`${way}: ${name}`, lost(checks, all(run, [name])))),
     ),
   ]
-  if (!isRunning) {
-    for (const [at, run] of clientRuns.entries()) problems.push(...(await clientProblems(folder, run, at)))
-    for (const [at, cell] of cells.entries()) problems.push(...(await cellProblems(folder, cell, at)))
-  }
+}
+
+/** What went wrong in several runs, one after another. */
+async function inTurn(folder, runs, problemsOf) {
+  const problems = []
+  for (const [at, run] of runs.entries()) problems.push(...(await problemsOf(folder, run, at)))
+  return problems
+}
+
+async function main(folder) {
+  await install()
+  const servers = async () => [
+    ...(await serverProblems(folder)),
+    ...(isRunning ? [] : await inTurn(folder, cells, cellProblems)),
+  ]
+  // Many scenarios wait for something, so these two run beside each other.
+  const clients = isRunning ? [] : inTurn(folder, clientRuns, clientProblems)
+  const problems = (await Promise.all([servers(), clients])).flat()
   console.log(problems.length === 0 ? 'what passes directly passes behind the proxy' : problems.join('\n'))
   return problems.length === 0 ? 0 : 1
 }

@@ -21,7 +21,9 @@ export class AutomaticLogin {
   readonly #runtime: LoginRuntime
   readonly #tell: (level: LogLevel, message: string) => void
   readonly #closing = new AbortController()
-  #isRunning = false
+  #running: Promise<void> | undefined
+  /** To ask for, beyond those of the login before. */
+  #moreScopes: string | undefined
   /** When a call has needed the login last, in milliseconds since 1970. */
   #calledAtMs = 0
   #startPage: string | undefined
@@ -45,16 +47,21 @@ export class AutomaticLogin {
     return this.#startPage
   }
 
-  /** Opens the browser, unless that was done; `isCalled` says that a call needs the login. Never throws. */
-  ask(isCalled: boolean): void {
+  /**
+   * Opens the browser, unless that was done; `isCalled` says that a call needs the login, and `scopes` are those to ask for.
+   * Resolves when the login has ended, in whatever way.
+   */
+  ask(isCalled: boolean, scopes: readonly string[] = []): Promise<void> {
     if (isCalled) this.#calledAtMs = this.#runtime.wallNow()
-    if (this.#isRunning || this.#closing.signal.aborted) return
-    this.#isRunning = true
-    void this.#run()
+    if (this.#closing.signal.aborted) return Promise.resolve()
+    if (this.#running !== undefined) return this.#running
+    this.#moreScopes = scopes.length === 0 ? undefined : scopes.join(' ')
+    this.#running = this.#run()
       .catch((error: unknown) => this.#tell('warn', `its login cannot begin: ${errorText(error)}`))
       .finally(() => {
-        this.#isRunning = false
+        this.#running = undefined
       })
+    return this.#running
   }
 
   /** Gives up a login that is under way. */
@@ -99,7 +106,8 @@ export class AutomaticLogin {
       this.#tell('info', `${words}: ${startPage}`)
     }
     try {
-      const { issuer } = await logIn(this.#target, this.#store, this.#runtime, { show, left })
+      const target = { ...this.#target, moreScopes: this.#moreScopes }
+      const { issuer } = await logIn(target, this.#store, this.#runtime, { show, left })
       this.#tell('info', `logged in at ${new URL(issuer).host}`)
     } catch (error) {
       if (this.#closing.signal.aborted) return

@@ -5,6 +5,7 @@
 
 import { TransportError } from '../jsonrpc/errors.js'
 import type { LogLevel, Timer } from '../runtime/runtime.js'
+import { within } from '../runtime/deadline.js'
 import { errorText } from '../text/error-text.js'
 import type {
   Credential,
@@ -14,11 +15,12 @@ import type {
   UnprovenRequest,
 } from '../transports/http-client/credentials.js'
 import { inShell } from '../text/escape.js'
-import { bearerChallenge, scopesIn } from './challenges.js'
+import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'
 import { LoginError } from './login-error.js'
 import { type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
 import { LoginWatch } from './login-watch.js'
+import { StepUps } from './step-up.js'
 import { TokenRequests } from './token-requests.js'
 
 /** A token is not used any more this long before its end. */
@@ -29,6 +31,9 @@ const RENEW_AGAIN_MS = 30_000
 
 /** A login that is in use is looked at again after so long: it may have ended, or be another one. */
 const LOOK_AGAIN_MS = 1000
+
+/** A request waits so long for the person, who may grant more rights later too. */
+const STEP_UP_MS = 20_000
 
 /** A person may copy the command that names it into a shell, and the server has chosen it. */
 const plainScope = /^[\w.:/*@+-]+$/
@@ -45,8 +50,8 @@ interface Held {
 export interface LoginHelp {
   /** The address with which a login begins that is under way. */
   readonly startPage: string | undefined
-  /** The server wants a login; `isCalled` says that a call needs it. */
-  ask(isCalled: boolean): void
+  /** The server wants a login, with these scopes too; `isCalled` says that a call needs it. Resolves when none is under way any more. */
+  ask(isCalled: boolean, scopes?: readonly string[]): Promise<void>
 }
 
 export class LoginCredentials implements HttpCredentials {
@@ -57,6 +62,7 @@ export class LoginCredentials implements HttpCredentials {
   readonly #tell: (level: LogLevel, message: string) => void
   readonly #help: LoginHelp | undefined
   readonly #watch: LoginWatch
+  readonly #stepUps: StepUps
   #held: Held | undefined
   /** The version of the file that was looked at last. */
   #version: string | undefined
@@ -81,6 +87,7 @@ export class LoginCredentials implements HttpCredentials {
     this.#store = store
     this.#tell = tell
     this.#help = help
+    this.#stepUps = new StepUps(runtime)
     this.#watch = new LoginWatch(() => store.versionOf(url) !== this.#version, runtime)
   }
 
@@ -111,13 +118,10 @@ export class LoginCredentials implements HttpCredentials {
 
   async refused(sent: Credential | undefined, refusal: CredentialRefusal): Promise<CredentialVerdict> {
     const challenge = bearerChallenge(refusal.challenges)
-    if (refusal.status === 403) {
-      if (sent === undefined || challenge?.get('error') !== 'insufficient_scope') return undefined
-      const scopes = scopesIn(this.#held?.login.scope, challenge.get('scope'))
-      const scope = scopes.filter((each) => plainScope.test(each)).join(' ')
-      return authError(`'${this.#name}' wants more rights; run: ${this.#command} --scope '${scope}'`)
-    }
+    const isTooLittle = refusal.status === 403
+    if (isTooLittle && challenge?.get('error') !== 'insufficient_scope') return undefined
     try {
+      if (isTooLittle) return sent && challenge && (await this.#stepUp(sent, challenge))
       this.#look()
       if (this.#held === undefined)
         return challenge === undefined && sent === undefined ? undefined : this.#needed()
@@ -131,17 +135,39 @@ export class LoginCredentials implements HttpCredentials {
 
   #needed(): TransportError {
     this.#isNeeded = true
-    this.#help?.ask(false)
-    const page = this.#help?.startPage
-    const ways = `${page === undefined ? '' : `open ${page} or `}run: ${this.#command}`
+    void this.#help?.ask(false)
     return new TransportError(
       'TRANSPORT_LOGIN',
-      `Authentication failed: '${this.#name}' needs a login; ${ways}`,
+      `Authentication failed: '${this.#name}' needs a login; ${this.#way}`,
     )
+  }
+
+  get #way(): string {
+    const page = this.#help?.startPage
+    return `${page === undefined ? '' : `open ${page} or `}run: ${this.#command}`
   }
 
   get #command(): string {
     return `mcps-proxy login ${inShell(this.#name)}`
+  }
+
+  /** More rights for one request: the person is asked for them, and it is sent again. */
+  async #stepUp(sent: Credential, challenge: BearerChallenge): Promise<CredentialVerdict> {
+    this.#look()
+    if (this.#held === undefined) return this.#needed()
+    // The login has changed meanwhile.
+    if (this.#held.credential.secret !== sent.secret) return 'again'
+    const asked = scopesIn(this.#held.login.scope, ...this.#stepUps.wanted)
+    const scopes = this.#stepUps.next(asked, challenge)
+    if (scopes !== undefined && this.#help !== undefined) {
+      await within(this.#help.ask(true, scopes), STEP_UP_MS, this.#runtime)
+      this.#look()
+      if (this.#held !== undefined && this.#held.credential.secret !== sent.secret) return 'again'
+    }
+    const all = scopes ?? scopesIn(asked.join(' '), challenge.get('scope'))
+    const shown = all.filter((each) => plainScope.test(each)).join(' ')
+    const why = scopes === undefined ? ', and asking for them did not help' : ''
+    return authError(`'${this.#name}' wants more rights${why}; ${this.#way} --scope '${shown}'`)
   }
 
   /** A server that wants no login is not looked for again. */

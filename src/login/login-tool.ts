@@ -66,7 +66,7 @@ export class LoginTool {
   }
 
   /** A person begins the login, and nothing else does. */
-  readonly ask = (): void => {}
+  readonly ask = (): Promise<void> => Promise.resolve()
 
   close(): void {
     this.#closing.abort()

@@ -70,9 +70,9 @@ describe('an automatic login', () => {
   test('is one tab for all who want it, and its address has no state', async (t) => {
     const at = await place(t)
     const all = Array.from({ length: 20 }, () => at.automatic())
-    for (const each of all) each.ask(false)
+    for (const each of all) void each.ask(false)
     await until(() => at.store.read(at.server.url) !== undefined)
-    for (const each of all) each.ask(false)
+    for (const each of all) void each.ask(false)
     await until(() => at.log.some((line) => line.startsWith('logged in at 127.0.0.1:')))
     assert.equal(at.tabs().length, 1)
     assert.match(at.tabs()[0] ?? '', /^http:\/\/127\.0\.0\.1:\d+\/login\/[0-9a-f]{32}$/)
@@ -84,7 +84,7 @@ describe('an automatic login', () => {
     const other = at.store.browserTurn()
     assert(other.tryTake())
     const own = at.automatic()
-    own.ask(true)
+    void own.ask(true)
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual([at.tabs(), at.server.asked], [[], []])
     other.free()
@@ -94,14 +94,14 @@ describe('an automatic login', () => {
 
   test('is not asked for again after a refusal, unless a call needs it', async (t) => {
     const at = await place(t, { refusesLogin: true })
-    at.automatic().ask(false)
+    void at.automatic().ask(false)
     await until(() => at.log.some((line) => line.includes('came to nothing: access_denied')))
     const own = at.automatic()
-    own.ask(false)
+    void own.ask(false)
     await new Promise((resolve) => setImmediate(resolve))
     assert.equal(at.tabs().length, 1)
     at.server.options = {}
-    own.ask(true)
+    void own.ask(true)
     await until(() => at.store.read(at.server.url) !== undefined)
     assert.equal(at.tabs().length, 2)
     assert.equal(at.store.refusedAtMs(at.server.url), undefined)
@@ -110,7 +110,7 @@ describe('an automatic login', () => {
   test('ends with its proxy, and the next one may begin', async (t) => {
     const at = await place(t, {}, '')
     const own = at.automatic()
-    own.ask(false)
+    void own.ask(false)
     await until(() => at.tabs().length === 1)
     assert.match(own.startPage ?? '', /\/login\//)
     own.close()

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { TransportError } from '../../src/jsonrpc/errors.js'
-import { LoginCredentials } from '../../src/login/login-credentials.js'
+import { LoginCredentials, type LoginHelp } from '../../src/login/login-credentials.js'
 import { LoginError } from '../../src/login/login-error.js'
 import { logIn } from '../../src/login/login-flow.js'
 import { type Login, LoginStore } from '../../src/login/login-store.js'
@@ -41,8 +41,13 @@ function login(
   return logIn({ url: server.url, ...more }, store, runtime, { show: async (page) => void browse(page) })
 }
 
-function credentials({ server, store, runtime }: Place, log: string[] = []): LoginCredentials {
-  return new LoginCredentials('guarded', server.url, store, runtime, (_, message) => void log.push(message))
+function credentials(
+  { server, store, runtime }: Place,
+  log: string[] = [],
+  help?: LoginHelp,
+): LoginCredentials {
+  const tell = (_: unknown, message: string): void => void log.push(message)
+  return new LoginCredentials('guarded', server.url, store, runtime, tell, help)
 }
 
 async function secretOf(of: LoginCredentials, { server }: Place): Promise<string | undefined> {
@@ -250,6 +255,29 @@ describe('the credentials of a server with a login', () => {
     const verdict = await own.refused({ fields: [], secret: accessToken }, { status: 403, challenges })
     assert(verdict instanceof TransportError)
     assert.match(verdict.message, /wants more rights; run: mcps-proxy login guarded --scope 'read write'$/)
+  })
+
+  test('ask a person for the scopes that are missing, once, and the request goes again', async (t) => {
+    const at = await place(t)
+    await login(at)
+    const help = {
+      startPage: undefined,
+      ask: async (_: boolean, scopes: readonly string[] = []) =>
+        void (await login(at, { moreScopes: scopes.join(' ') })),
+    }
+    const own = credentials(at, [], help)
+    const challenges = ['Bearer error="insufficient_scope", scope="write"']
+    const refused = async (): Promise<unknown> => {
+      const secret = (await secretOf(own, at)) ?? ''
+      return own.refused({ fields: [], secret }, { status: 403, challenges })
+    }
+    assert.equal(await refused(), 'again')
+    assert.deepEqual(at.server.scopesAsked, ['read', 'read write'])
+    assert.match(
+      String(await refused()),
+      /wants more rights, and asking for them did not help; run: .* --scope 'read write'$/,
+    )
+    assert.equal(at.server.scopesAsked.length, 2)
   })
 
   test('name no scope that a shell would read as a command', async (t) => {

@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { loginPlace } from './conformance-login.mjs'
 
 const [cli, revision, url] = process.argv.slice(2)
@@ -49,7 +50,7 @@ const calls = {
 const isLogin = scenario.startsWith('auth/')
 const place = isLogin
   ? loginPlace(scenario, url, JSON.parse(context))
-  : { args: ['--url', url], env: process.env, logIn: () => false, remove: () => undefined }
+  : { args: ['--url', url], env: process.env, remove: () => undefined }
 
 /** Accepts a form as it stands: a field has its default (SEP-1034), or any value of its type. */
 function accepted({ requestedSchema: { properties } }) {
@@ -62,13 +63,13 @@ function accepted({ requestedSchema: { properties } }) {
 
 const answerTo = ({ method, params }) => (method === 'elicitation/create' ? accepted(params) : {})
 
-if (isLogin) place.logIn(cli, 'run: mcps-proxy login server')
 const proxy = spawn(process.execPath, [cli, ...place.args, '--silent'], {
   stdio: ['pipe', 'pipe', 'inherit'],
   env: place.env,
 })
 const exited = once(proxy, 'exit')
 const waiting = new Map()
+let waits = 0
 const send = (message) => proxy.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 
 /** Comes again with what it is asked for, as often as that is. */
@@ -78,7 +79,11 @@ async function request(method, params = {}) {
   send({ id, method, params: { ...params, ...(claim && { _meta: claim }) } })
   const { result, error } = await answered
   if (error !== undefined) {
-    if (place.logIn(cli, error.message)) return request(method, params)
+    // The browser of the person is faster than a person, and slower than a call.
+    if (error.data?.reason === 'login-required' && ++waits < 50) {
+      await setTimeout(200)
+      return request(method, params)
+    }
     throw new Error(`${method}: ${error.message}`)
   }
   if (result.resultType !== 'input_required') return result

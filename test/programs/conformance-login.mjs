@@ -1,7 +1,6 @@
 // What the client of the conformance runs needs for the scenarios of authorization: a home folder without logins, the
 // configuration that the scenario speaks of, and a browser that follows every redirect.
 
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,22 +50,9 @@ export function loginPlace(scenario, url, context) {
   const entry = { url, prefix: false, describe: false, auth }
   writeFileSync(config, JSON.stringify({ mcpServers: { server: entry } }))
   const env = { ...process.env, HOME: home, BROWSER: browser }
-  let logins = 0
   return {
     args: ['stdio', '--config', config],
     env,
-    logIn: (cli, message) => {
-      const [, scope] = /run: mcps-proxy login server(?: --scope '(.*)')?/.exec(message) ?? []
-      if (auth.grant !== undefined || !message.includes('mcps-proxy login') || ++logins > 3) return false
-      const more = scope === undefined ? [] : ['--scope', scope]
-      const { status, stderr } = spawnSync(
-        process.execPath,
-        [cli, 'login', 'server', '--config', config, ...more],
-        { env, encoding: 'utf8' },
-      )
-      if (status !== 0) console.error(stderr)
-      return status === 0
-    },
     remove: () => rmSync(home, { recursive: true, force: true }),
   }
 }

@@ -206,7 +206,7 @@ function loginFor(
     credentials,
     logins: {
       onChange: (wake) => credentials.onChange(wake),
-      ask: () => automatic?.ask(true),
+      ask: () => void automatic?.ask(true),
       tool,
       close: () => {
         automatic?.close()

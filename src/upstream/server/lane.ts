@@ -191,8 +191,7 @@ export class ServerLane implements Lane, ServerView {
   get failure(): ServerView['failure'] {
     const why = this.#verdict?.blocked
     if (why !== undefined) return { message: why, body: this.#guarded.error(why), reason: 'changed' }
-    const { failure } = this.#lists
-    return this.#workers.failure ?? (failure && { ...failure, body: undefined })
+    return this.#workers.failure ?? this.#lists.failure
   }
 
   /** The latest description by a process of this lane; undefined before the first. */

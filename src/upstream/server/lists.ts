@@ -5,6 +5,7 @@
 // back half does not look as if it had nothing. One that comes back and says that
 // it has nothing is asked again, since many say so before they are done.
 
+import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
 import { isSameItem, type ListItem, listKinds, listShapes, readPage } from '../../mcp/lists.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
@@ -32,6 +33,8 @@ const NAMED_MAX = 10
 export interface ListFailure {
   readonly message: string
   readonly reason: FailureReason | undefined
+  /** The error of a call, where a person has to log in. */
+  readonly body: ErrorBody | undefined
 }
 
 /** The connection from which a list is read. */
@@ -287,7 +290,8 @@ export class Lists {
     // The log line names the server anyway.
     const why = `${listShapes[kind].method}: ${said.replace(`'${this.#context.service}': `, '')}`
     const reason = error instanceof UpstreamError ? error.reason : undefined
-    this.#failures.set(kind, { message: why, reason })
+    const body = error instanceof UpstreamError && reason === 'login-required' ? error.body : undefined
+    this.#failures.set(kind, { message: why, reason, body })
     const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
     // That a server which is being stopped lists nothing is no news.
     const isStopped = error instanceof UpstreamError && error.reason === 'shutting-down'
@@ -341,7 +345,11 @@ export class Lists {
     const { retriesMax, retryMs, retryMsMax } = limits.lists
     if (this.#retry !== undefined || this.#retries >= retriesMax) return
     const delayMs = Math.min(retryMs * 2 ** this.#retries++, retryMsMax)
-    this.#retry = runtime.setTimer(delayMs, () => {
+    const { logins } = this.#context
+    const needsLogin = [...this.#failures.values()].some(({ reason }) => reason === 'login-required')
+    const later = (again: () => void): Timer =>
+      needsLogin && logins !== undefined ? logins.onChange(again) : runtime.setTimer(delayMs, again)
+    this.#retry = later(() => {
       this.#retry = undefined
       // A server that still has nothing is believed.
       if (this.#retries >= DOUBTED_RETRIES) this.#doubted.clear()
