@@ -7,11 +7,18 @@ import { configFileInForce, importsFolder, secretsFile } from '../config/file.js
 import { changedLines } from '../config/edit.js'
 import { realRuntime } from '../real-runtime.js'
 import { FileLock } from '../runtime/file-lock.js'
-import { SecretStore } from '../secrets/store.js'
+import { SecretStore, SecretStoreError } from '../secrets/store.js'
+import { errorCode, errorText } from '../text/error-text.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { isLoopback } from '../text/loopback.js'
 import { Redactor } from '../text/redactor.js'
-import { ChangedMeanwhile, type FileChange, applyChanges, undoNewest } from './clients/changes.js'
+import {
+  ChangedMeanwhile,
+  type FileChange,
+  applyChanges,
+  assertUnchanged,
+  undoNewest,
+} from './clients/changes.js'
 import { wordsOf } from './clients/launch.js'
 import { type ClientPlan, type ImportPlan, type MovedServer, planImport } from './clients/plan.js'
 import { referencesIn, secretNamesIn, secretsOfEntry } from './clients/secrets.js'
@@ -67,24 +74,26 @@ async function importNow(command: ImportCommand, path: string, folder: string): 
 }
 
 async function write({ changes, secrets }: ImportPlan, folder: string, store: SecretStore): Promise<number> {
+  let backups: readonly string[]
   try {
+    // Another import may have given its secrets the same names.
+    assertUnchanged(changes)
     for (const { name, value } of secrets) await store.set(name, value)
-    const backups = applyChanges(changes, folder, new Date())
-    await show([
-      `${counted(changes.length, 'file')} written; ${backups.length === 1 ? 'a copy is' : 'copies are'} beside:`,
-      ...backups.map((path) => `  ${path}`),
-    ])
-    await show([
-      'Restart the clients. mcps-proxy doctor says whether every server starts; mcps-proxy import --undo gives everything back.',
-    ])
-    return 0
+    backups = applyChanges(changes, folder, new Date())
   } catch (error) {
-    if (!(error instanceof ChangedMeanwhile)) {
-      undoNewest(folder)
-      throw error
-    }
-    return failed(`${error.message}, so that nothing was written; run the command again`, 1)
+    if (error instanceof ChangedMeanwhile)
+      return failed(`${error.message}, so that nothing was written; run the command again`, 1)
+    if (!(error instanceof SecretStoreError) && errorCode(error) === undefined) throw error
+    return failed(`${errorText(error)}; no file was changed`, 1)
   }
+  await show([
+    `${counted(changes.length, 'file')} written; ${backups.length === 1 ? 'a copy is' : 'copies are'} beside:`,
+    ...backups.map((path) => `  ${path}`),
+  ])
+  await show([
+    'Restart the clients. mcps-proxy doctor says whether every server starts; mcps-proxy import --undo gives everything back.',
+  ])
+  return 0
 }
 
 async function undo(folder: string, isDry: boolean): Promise<number> {

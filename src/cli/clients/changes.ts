@@ -54,19 +54,32 @@ export class ChangedMeanwhile extends Error {
 
 const FORMAT = 1
 
+/** The record of an import that is about to be written. */
+export interface WrittenRecord {
+  readonly path: string
+  readonly changes: readonly RecordedChange[]
+}
+
 /**
- * Writes all of them; `onStep` is called between any two writes.
+ * Writes all of them, or none; gives the copies.
  *
- * @throws ChangedMeanwhile before anything is written, or when a file changes in the very moment; the record undoes what was written
+ * @throws ChangedMeanwhile, or the system's error; what was written is taken back then
  */
-export function applyChanges(
-  changes: readonly FileChange[],
-  folder: string,
-  date: Date,
-  onStep: () => void = () => undefined,
-): readonly string[] {
+export function applyChanges(changes: readonly FileChange[], folder: string, date: Date): readonly string[] {
+  const record = recordChanges(changes, folder, date)
+  try {
+    writeRecorded(changes, record)
+  } catch (error) {
+    undo(record)
+    throw error
+  }
+  return record.changes.flatMap(({ backup }) => backup ?? [])
+}
+
+/** Writes what undoes them, before anything else. @throws ChangedMeanwhile */
+export function recordChanges(changes: readonly FileChange[], folder: string, date: Date): WrittenRecord {
   const stamp = date.toISOString().slice(0, 19).replaceAll(':', '-')
-  for (const change of changes) assertUnchanged(change)
+  assertUnchanged(changes)
   const recorded = changes.map(({ path, before, after }) => ({
     path,
     backup: before === undefined ? undefined : unused(`${path}.mcps-proxy-backup-${stamp}`),
@@ -75,20 +88,29 @@ export function applyChanges(
   }))
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const record = JSON.stringify({ format: FORMAT, date: date.toISOString(), changes: recorded }, undefined, 2)
-  put(unused(join(folder, `${stamp}.json`)), `${record}\n`, 0o600)
+  const path = unused(join(folder, `${stamp}.json`))
+  put(path, `${record}\n`, 0o600)
+  return { path, changes: recorded }
+}
+
+/** `onStep` is called between any two writes. @throws ChangedMeanwhile when a file changes in the very moment */
+export function writeRecorded(
+  changes: readonly FileChange[],
+  record: WrittenRecord,
+  onStep: () => void = () => undefined,
+): void {
   for (const [at, { before = '', path }] of changes.entries()) {
     onStep()
-    const backup = recorded[at]?.backup
+    const backup = record.changes[at]?.backup
     if (backup !== undefined) put(backup, before, modeOf(path))
   }
   for (const change of changes) {
     onStep()
-    assertUnchanged(change)
+    assertUnchanged([change])
     mkdirSync(dirname(change.path), { recursive: true, mode: 0o700 })
     put(targetOf(change.path), change.after, modeOf(change.path))
   }
   onStep()
-  return recorded.flatMap(({ backup }) => backup ?? [])
 }
 
 export interface Undone {
@@ -104,12 +126,15 @@ export interface Undone {
  */
 export function undoNewest(folder: string, isDry = false): readonly Undone[] | undefined {
   const newest = recordsIn(folder).at(-1)
-  if (newest === undefined) return undefined
-  const undone = newest.changes.toReversed().map((change) => ({ change, left: restore(change, isDry) }))
+  return newest && undo(newest, isDry)
+}
+
+function undo({ path, changes }: WrittenRecord, isDry = false): readonly Undone[] {
+  const undone = changes.toReversed().map((change) => ({ change, left: restore(change, isDry) }))
   if (!isDry) {
     for (const { change, left } of undone)
       if (left === undefined && change.backup !== undefined) rmSync(change.backup, { force: true })
-    rmSync(newest.path, { force: true })
+    rmSync(path, { force: true })
   }
   return undone.map(({ change, left }) => ({ path: change.path, left }))
 }
@@ -131,12 +156,7 @@ function restore({ path, backup, before, after }: RecordedChange, isDry: boolean
   return undefined
 }
 
-interface StoredRecord {
-  readonly path: string
-  readonly changes: readonly RecordedChange[]
-}
-
-function recordsIn(folder: string): StoredRecord[] {
+function recordsIn(folder: string): WrittenRecord[] {
   if (!existsSync(folder)) return []
   const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
   return names.sort(byDate).flatMap((name) => {
@@ -172,11 +192,14 @@ function textOr(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function assertUnchanged({ path, before }: FileChange): void {
-  const now = bytesOf(path)
-  const isSame =
-    now === undefined ? before === undefined : before !== undefined && now.equals(Buffer.from(before))
-  if (!isSame) throw new ChangedMeanwhile(path)
+/** @throws ChangedMeanwhile */
+export function assertUnchanged(changes: readonly FileChange[]): void {
+  for (const { path, before } of changes) {
+    const now = bytesOf(path)
+    const isSame =
+      now === undefined ? before === undefined : before !== undefined && now.equals(Buffer.from(before))
+    if (!isSame) throw new ChangedMeanwhile(path)
+  }
 }
 
 /** A reader finds the old bytes or the new ones. */

@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmdirSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -15,7 +16,13 @@ import {
 import { dirname, join, relative } from 'node:path'
 import { once } from 'node:events'
 import { type TestContext, describe, test } from 'node:test'
-import { ChangedMeanwhile, applyChanges, undoNewest } from '../../../src/cli/clients/changes.js'
+import {
+  ChangedMeanwhile,
+  applyChanges,
+  recordChanges,
+  undoNewest,
+  writeRecorded,
+} from '../../../src/cli/clients/changes.js'
 import type { Launch } from '../../../src/cli/clients/launch.js'
 import { clientNames } from '../../../src/cli/clients/names.js'
 import { type ImportPlan, planImport } from '../../../src/cli/clients/plan.js'
@@ -411,7 +418,8 @@ function prepared(t: TestContext): {
   const counted = new Home(t)
   counted.putClient('cursor', readFileSync(path, 'utf8'))
   counted.putClient('claude', readFileSync(real, 'utf8'))
-  applyChanges(counted.plan().changes, counted.imports, new Date(), () => steps++)
+  const { changes } = counted.plan()
+  writeRecorded(changes, recordChanges(changes, counted.imports, new Date()), () => steps++)
   return { home, before: home.snapshot(), link, steps }
 }
 
@@ -427,7 +435,8 @@ describe('an import that is cut short', () => {
       const kill = (): void => {
         if (at++ === step) throw new Killed()
       }
-      assert.throws(() => applyChanges(changes, home.imports, new Date(), kill), Killed)
+      const record = recordChanges(changes, home.imports, new Date())
+      assert.throws(() => writeRecorded(changes, record, kill), Killed)
       for (const [path, { before: old, after }] of texts)
         assert([old, after].includes(readText(path)), `${step}: ${path}`)
       assert(lstatSync(link).isSymbolicLink())
@@ -448,6 +457,20 @@ describe('an import that is cut short', () => {
     writeFileSync(path, '{}')
     const before = home.snapshot()
     assert.throws(() => applyChanges(changes, home.imports, new Date()), ChangedMeanwhile)
+    assert.deepEqual(home.snapshot(), before)
+  })
+
+  test('is taken back where a file cannot be written, and the import before it stays', (t) => {
+    const { home, before } = prepared(t)
+    home.import(['claude'])
+    const imported = home.snapshot()
+    // The draft of the file cannot be made, after our own file was written.
+    const draft = `${clientOf('cursor').path(home.machine)}.${process.pid}.tmp`
+    mkdirSync(draft)
+    assert.throws(() => applyChanges(home.plan().changes, home.imports, new Date()), { code: /EISDIR/ })
+    rmdirSync(draft)
+    assert.deepEqual(home.snapshot(), imported)
+    undoNewest(home.imports)
     assert.deepEqual(home.snapshot(), before)
   })
 
