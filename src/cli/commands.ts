@@ -181,7 +181,7 @@ the first client sees the lists at once. The exit code is 1 when a server failed
     takes: '',
     about: 'what servers list against mcps.lock, which git keeps',
     group: 'SET UP',
-    details: `Starts every server once and compares its tools, prompts and instructions with mcps.lock, which
+    details: `Starts every server and compares its tools, prompts and instructions with mcps.lock, which
 stands beside the configuration file. A server that is not locked yet is locked with what it lists;
 each other change is printed, with its classes and what differs. --accept takes over what a server
 or a tool is now, --reject keeps it hidden from clients, and --check writes nothing. The exit code

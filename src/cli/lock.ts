@@ -3,18 +3,26 @@
 import { isAbsolute } from 'node:path'
 import { enabledSchemas, selectSchema } from '../config/config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
-import { changesNamed, withAccepted, withBaseline, withRejected } from '../lock/accept.js'
+import { changesNamed, nothingLocked, withAccepted, withBaseline, withRejected } from '../lock/accept.js'
 import { changeInWords, subjectOf } from '../lock/change-words.js'
-import { type Change, changesOf, type ListedServer, type LockedServer, lockedKinds } from '../lock/compare.js'
+import {
+  type Change,
+  changesOf,
+  type Content,
+  type ListedServer,
+  type LockedServer,
+  lockedKinds,
+} from '../lock/compare.js'
 import { unseenLines } from '../lock/difference.js'
 import { Contents } from '../lock/listed.js'
 import { LockError, type LockedSchemas } from '../lock/lock-text.js'
 import { LockStore, withServer } from '../lock/store.js'
+import { listAsAskable } from '../proxy/askable-trial.js'
 import { tryServer } from '../proxy/trial.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { escapeText } from '../text/escape.js'
 import { errorText } from '../text/error-text.js'
-import type { Listed, ListGuard } from '../upstream/contracts/list-guard.js'
+import type { Listed, ListGuard, LockedKind } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { counted } from './counted.js'
 import { loadWithSecrets } from './load.js'
@@ -37,8 +45,8 @@ interface Candidate {
 /** The result for one server. */
 interface Found extends Candidate {
   readonly failure: string | undefined
-  readonly listed: ListedServer | undefined
-  readonly locked: LockedServer | undefined
+  /** For each kind of client; empty where the server could not be listed. */
+  readonly listed: readonly ListedServer[]
   /** Those that no person has decided about, behind what the command did. */
   readonly changes: readonly Change[]
   /** In words. */
@@ -125,7 +133,7 @@ function targetOf(
   return server === undefined ? undefined : { server, item: name.slice(server.length + 1) }
 }
 
-type Tried = Omit<Found, 'locked' | 'changes' | 'done'>
+type Tried = Omit<Found, 'changes' | 'done'>
 
 async function listAll(
   config: Configuration,
@@ -143,76 +151,73 @@ async function listAll(
 
 async function listOnce(config: Configuration, each: Candidate, runtime: Runtime): Promise<Tried> {
   const recorder = new Recorder()
-  const trial = await tryServer(config, each.schema, each.server, {
-    runtime,
-    profile: undefined,
-    guard: recorder,
-  })
-  const { listed } = recorder
-  const failure =
-    trial.failure ?? (listed === undefined ? (trial.warnings[0] ?? 'not every list came') : undefined)
-  return { ...each, failure, listed: failure === undefined ? listed : undefined }
+  const options = { runtime, profile: undefined, guard: recorder }
+  const trial = await tryServer(config, each.schema, each.server, options)
+  const isListed = recorder.listed.size > 0
+  const failure = trial.failure ?? (isListed ? undefined : (trial.warnings[0] ?? 'not every list came'))
+  if (failure !== undefined) return { ...each, failure, listed: [] }
+  await listAsAskable(config, each.schema, each.server, runtime, recorder)
+  return { ...each, failure, listed: [...recorder.listed.values()] }
 }
 
-/** Remembers the lists of one server. */
+/** Remembers the lists of one server, by kinds of clients. */
 class Recorder implements ListGuard {
   readonly #contents = new Contents()
-  listed: ListedServer | undefined
+  readonly listed = new Map<string, ListedServer>()
 
   judge(): undefined {
     return undefined
   }
 
   complete(_config: ServerConfig, listed: Listed, isWhole: boolean): void {
-    if (isWhole) this.listed = this.#contents.of(listed)
+    if (isWhole) this.listed.set(listed.client, this.#contents.of(listed))
   }
 }
+
+const verbs = { write: undefined, check: undefined, accept: 'accepted', reject: 'rejected' } as const
 
 /** The changes that are left behind the command, with what it did. */
 function judged(command: LockCommand, schemas: LockedSchemas, tried: Tried): Found {
-  const { schema, server, listed } = tried
-  const before = schemas.get(schema.name)?.get(server.name)
-  if (listed === undefined) return { ...tried, locked: before, changes: [], done: undefined }
-  if (before === undefined && (command.what === 'check' || command.what === 'reject'))
-    return {
-      ...tried,
-      failure: 'not locked yet; mcps-proxy lock does that',
-      locked: before,
-      changes: [],
-      done: undefined,
-    }
-  const after = changed(command, before, tried, listed)
-  const count = before === undefined ? 0 : namedIn(before, tried, listed).length
-  const verb = { accept: 'accepted', reject: 'rejected' }
-  const done =
-    before === undefined
-      ? 'locked'
-      : command.what === 'accept' || command.what === 'reject'
-        ? `${verb[command.what]} ${counted(count, 'change')}`
-        : undefined
-  return {
-    ...tried,
-    locked: after,
-    changes: changesOf(after, listed).filter(({ isRejected }) => !isRejected),
-    done,
-  }
+  const before = schemas.get(tried.schema.name)?.get(tried.server.name)
+  if (tried.listed.length === 0) return { ...tried, changes: [], done: undefined }
+  const isNeeded = command.what === 'check' || command.what === 'reject'
+  if (before === undefined && isNeeded)
+    return { ...tried, failure: 'not locked yet; mcps-proxy lock does that', changes: [], done: undefined }
+  const verb = verbs[command.what]
+  const count = before === undefined ? 0 : allChanges(before, tried.listed, tried.items).length
+  const ofCommand = verb && `${verb} ${counted(count, 'change')}`
+  const after = changed(command, before, tried)
+  const changes = allChanges(after, tried.listed, []).filter(({ isRejected }) => !isRejected)
+  return { ...tried, changes, done: before === undefined ? 'locked' : ofCommand }
 }
 
-function namedIn(locked: LockedServer, { items }: Candidate, listed: ListedServer): readonly Change[] {
-  const changes = changesOf(locked, listed)
-  return items.length === 0 ? changes : items.flatMap((item) => changesNamed(changes, item))
+/** The changes for all kinds of clients, each once; `items` are those that are meant, or all. */
+function allChanges(
+  locked: LockedServer,
+  listed: readonly ListedServer[],
+  items: readonly string[],
+): readonly Change[] {
+  const all = listed.flatMap((each) => changesOf(locked, each))
+  const once = new Map(all.map((change) => [`${change.kind} ${change.name}`, change]))
+  return items.length === 0
+    ? [...once.values()]
+    : items.flatMap((item) => changesNamed([...once.values()], item))
 }
 
 /** The lock of one server behind the command. */
 function changed(
   { what }: LockCommand,
   before: LockedServer | undefined,
-  candidate: Candidate,
-  listed: ListedServer,
+  { listed, items }: Tried,
 ): LockedServer {
-  const known = before ?? withBaseline(undefined, listed)
-  if (what === 'accept') return withAccepted(known, listed, namedIn(known, candidate, listed))
-  return what === 'reject' ? withRejected(known, namedIn(known, candidate, listed)) : known
+  if (before !== undefined && what === 'reject')
+    return withRejected(before, allChanges(before, listed, items))
+  const accepted =
+    before === undefined || what !== 'accept'
+      ? before
+      : listed.reduce((locked, each) => withAccepted(locked, each, allChanges(locked, [each], items)), before)
+  if (accepted !== undefined && what === 'check') return accepted
+  return listed.reduce(withBaseline, accepted ?? nothingLocked)
 }
 
 /** The lock with what the command does, on top of what the file has now. */
@@ -220,8 +225,8 @@ function written(command: LockCommand, fresh: LockedSchemas, tried: readonly Tri
   return tried.reduce((schemas, each) => {
     const { schema, server, listed } = each
     const before = schemas.get(schema.name)?.get(server.name)
-    if (listed === undefined || (before === undefined && command.what === 'reject')) return schemas
-    return withServer(schemas, schema.name, server.name, changed(command, before, each, listed))
+    if (listed.length === 0 || (before === undefined && command.what === 'reject')) return schemas
+    return withServer(schemas, schema.name, server.name, changed(command, before, each))
   }, fresh)
 }
 
@@ -248,7 +253,7 @@ function inWords(found: Found, clean: Clean): string {
   const state =
     failure ??
     [done, changes.length > 0 ? counted(changes.length, 'change') : undefined].filter(Boolean).join(', ')
-  const head = `${shown(label)}: ${shown(state === '' ? 'unchanged' : state)}${listed === undefined ? '' : `, ${countsOf(listed)}`}`
+  const head = `${shown(label)}: ${shown(state === '' ? 'unchanged' : state)}${listed.length === 0 ? '' : `, ${countsOf(listed)}`}`
   const lines = changes.flatMap((change) => [
     `  ${shown(subjectOf(change))}: ${change.classes.join(', ')}`,
     ...changeInWords(change).map((line) => `    ${shown(line)}`),
@@ -256,21 +261,25 @@ function inWords(found: Found, clean: Clean): string {
   return `${[head, ...lines, ...unseenOf(found).map((line) => `  ! ${shown(line)}`)].join('\n')}\n`
 }
 
-function countsOf({ lists }: ListedServer): string {
-  return lockedKinds.map((kind) => counted(lists[kind]?.size ?? 0, kind.slice(0, -1))).join(', ')
+function countsOf(listed: readonly ListedServer[]): string {
+  const count = (kind: LockedKind): number =>
+    new Set(listed.flatMap(({ lists }) => [...(lists[kind]?.keys() ?? [])])).size
+  return lockedKinds.map((kind) => counted(count(kind), kind.slice(0, -1))).join(', ')
 }
 
 /** The invisible characters of everything that is listed, of what was accepted too. */
 function unseenOf({ listed }: Found): string[] {
-  if (listed === undefined) return []
-  const { instructions, lists } = listed
-  const ofItems = lockedKinds.flatMap((kind) =>
-    [...(lists[kind] ?? [])].flatMap(([name, { json }]) =>
-      unseenLines(name, json).map((line) => `${subjectOf({ kind, name })}: ${line}`),
+  const lines = listed.flatMap(({ instructions, lists }) => [
+    ...(instructions === undefined ? [] : unseenAbout({ kind: 'instructions', name: '' }, instructions)),
+    ...lockedKinds.flatMap((kind) =>
+      [...(lists[kind] ?? [])].flatMap(([name, content]) => unseenAbout({ kind, name }, content)),
     ),
-  )
-  const ofText = instructions === undefined ? [] : unseenLines('', instructions.json)
-  return [...ofText.map((line) => `the text of its instructions: ${line}`), ...ofItems]
+  ])
+  return [...new Set(lines)]
+}
+
+function unseenAbout(subject: Pick<Change, 'kind' | 'name'>, { json }: Content): string[] {
+  return unseenLines(subject.name, json).map((line) => `${subjectOf(subject)}: ${line}`)
 }
 
 function inJson(found: Found, clean: Clean): string {

@@ -4,6 +4,7 @@ import type { LockedKind } from '../upstream/contracts/list-guard.js'
 import {
   type Change,
   type Content,
+  isKnown,
   type ListedServer,
   type LockedItem,
   type LockedServer,
@@ -13,15 +14,10 @@ import { noInstructions } from './lock-text.js'
 
 type Lists = Record<LockedKind, ReadonlyMap<string, LockedItem>>
 
-const nothing: LockedServer = {
+export const nothingLocked: LockedServer = {
   clients: [],
   instructions: undefined,
   lists: { tools: new Map(), prompts: new Map() },
-}
-
-/** Whether the lists for this kind of client are in the lock. */
-export function isKnown(locked: LockedServer | undefined, client: string): boolean {
-  return locked?.clients.includes(client) === true
 }
 
 /**
@@ -30,8 +26,8 @@ export function isKnown(locked: LockedServer | undefined, client: string): boole
  * Existing entries stay: an item that differs from its entry is a change for every client.
  */
 export function withBaseline(locked: LockedServer | undefined, listed: ListedServer): LockedServer {
-  const before = locked ?? nothing
-  if (isKnown(locked, listed.client)) return before
+  const before = locked ?? nothingLocked
+  if (isKnown(before, listed.client)) return before
   const clients = [...before.clients, listed.client].sort()
   const lists: Lists = { ...before.lists }
   for (const kind of lockedKinds) lists[kind] = merged(kind, before, listed, clients)

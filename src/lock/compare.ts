@@ -1,6 +1,7 @@
 // The differences between the lock and what a server lists, each with its classes. Pure: no file and no clock.
 
 import type { ChangeClass, ListChange, LockedKind } from '../upstream/contracts/list-guard.js'
+import { everyAskable } from '../mcp/capabilities.js'
 import { type Json, isSame, memberOf, membersIn } from './json.js'
 import { schemaChanges } from './schema-change.js'
 
@@ -76,8 +77,7 @@ function listChanges(kind: LockedKind, locked: LockedServer, { client, lists }: 
     const isRejected = entry?.isRejected === true
     if (before !== undefined)
       return [change(kind, name, classesOf(kind, before.json, after.json), isRejected, before, after)]
-    // The first list for a client of another kind is a baseline, like the first of all.
-    if (entry === undefined && !locked.clients.includes(client)) return []
+    if (entry === undefined && !isKnown(locked, client)) return []
     const old = gone.find(([each, { content }]) => content?.hash === after.hash && !renames.has(each))?.[0]
     if (old === undefined) return [change(kind, name, ['new'], isRejected, undefined, after)]
     renames.set(old, name)
@@ -87,6 +87,14 @@ function listChanges(kind: LockedKind, locked: LockedServer, { client, lists }: 
     .filter(([name]) => !renames.has(name))
     .map(([name, { content, isRejected }]) => change(kind, name, ['removed'], isRejected, content, undefined))
   return [...changes, ...removed]
+}
+
+/** Clients that can be asked for everything get every tool, so that nothing is new to the others which these have not. */
+const askedAnything = everyAskable.join(' ')
+
+/** Whether an item that is not in the lock is new for such a client; otherwise its first list is a baseline. */
+export function isKnown({ clients }: LockedServer, client: string): boolean {
+  return clients.includes(client) || clients.includes(askedAnything)
 }
 
 function isFor(client: string, clients: readonly string[]): boolean {

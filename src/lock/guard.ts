@@ -10,7 +10,7 @@ import type {
   Verdict,
 } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
-import { type Change, changesOf, type ListedServer, lockedKinds } from './compare.js'
+import { type Change, changesOf, isKnown, type ListedServer, lockedKinds } from './compare.js'
 import { acceptCommand, changeInWords, subjectOf, unseenOfChange } from './change-words.js'
 import type { Contents } from './listed.js'
 import type { LockedSchemas } from './lock-text.js'
@@ -71,7 +71,7 @@ export class SchemaGuard implements ListGuard {
       this.#writer.changed(name, change, this.#line(name, change, actionOf(change, lock)))
     // Many servers list nothing at first.
     const hasSome = lockedKinds.some((kind) => (now.lists[kind]?.size ?? 0) > 0)
-    if (isWhole && hasSome && locked?.clients.includes(listed.client) !== true)
+    if (isWhole && hasSome && (locked === undefined || !isKnown(locked, listed.client)))
       this.#writer.baseline(this.#schema, name, now)
   }
 

@@ -6,7 +6,7 @@ import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import type { ListGuard } from '../upstream/contracts/list-guard.js'
-import { isKnown, withBaseline } from './accept.js'
+import { withBaseline } from './accept.js'
 import type { Change, ListedServer, LockedServer } from './compare.js'
 import { type LockState, type LockWriter, SchemaGuard } from './guard.js'
 import { Contents } from './listed.js'
@@ -147,9 +147,8 @@ export class LockStore implements LockWriter {
 
 function withFirst(schemas: LockedSchemas, { schema, server, listed }: FirstList): LockedSchemas {
   const locked = schemas.get(schema)?.get(server)
-  return isKnown(locked, listed.client)
-    ? schemas
-    : withServer(schemas, schema, server, withBaseline(locked, listed))
+  const next = withBaseline(locked, listed)
+  return next === locked ? schemas : withServer(schemas, schema, server, next)
 }
 
 /** The lock with another entry for one server; undefined takes it out. */

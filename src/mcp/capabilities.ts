@@ -104,9 +104,12 @@ export function isAskable(capabilities: ClientCapabilities): boolean {
   return askableNames(capabilities).length > 0
 }
 
+/** Everything that a server may ask a client for. */
+export const everyAskable: readonly string[] = ['elicitation', 'roots', 'sampling']
+
 /** What a server could ask this client for, in one order. */
 export function askableNames({ names }: ClientCapabilities): string[] {
-  return Object.keys(askableParts).filter((name) => names.has(name))
+  return everyAskable.filter((name) => names.has(name))
 }
 
 /** Of what a server may ask a client for, the parts that decide what it offers to that client. */

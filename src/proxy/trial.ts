@@ -97,7 +97,7 @@ export async function tryServer(
     },
   }
   const options = { schema: schema.name, runtime, log, on, keep: true, eager: true }
-  const proxy = await openFor(guard, alone, options)
+  const proxy = guard === undefined ? await createProxy(alone, options) : openGuarded(guard, alone, options)
   const origin = profile === undefined ? {} : { view: viewKey('profile', profile) }
   const tried = async (): Promise<void> => {
     // Lists that are kept would be answered before the server has started.
@@ -123,13 +123,8 @@ export async function tryServer(
   }
 }
 
-/** The guard takes the place of the lock. */
-async function openFor(
-  guard: ListGuard | undefined,
-  config: Configuration,
-  options: ProxyOptions,
-): Promise<McpProxy> {
-  if (guard === undefined) return createProxy(config, options)
+/** A proxy in which the guard takes the place of the lock. */
+export function openGuarded(guard: ListGuard, config: Configuration, options: ProxyOptions): McpProxy {
   const lock = { change: () => undefined, guard: () => guard }
   return openProxy(config, options, { ...openCommon(config, options), lock })
 }

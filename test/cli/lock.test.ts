@@ -51,7 +51,7 @@ describe('lock', () => {
     const it = machine(t, { everything, memory: memory(join(scratch(t), 'memory.json')) })
     const first = it.run('lock')
     assert.equal(first.code, 0, first.out)
-    assert.match(first.out, /everything: locked, 13 tools, 4 prompts\nmemory: locked, 9 tools, 0 prompts\n/)
+    assert.match(first.out, /everything: locked, 16 tools, 4 prompts\nmemory: locked, 9 tools, 0 prompts\n/)
     const text = readFileSync(it.lock, 'utf8')
     const again = it.run('lock')
     assert.deepEqual([again.code, readFileSync(it.lock, 'utf8')], [0, text])

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { changesOf } from '../../src/lock/compare.js'
-import { withAccepted, withRejected } from '../../src/lock/accept.js'
+import { withAccepted, withBaseline, withRejected } from '../../src/lock/accept.js'
 import { decodeLock, encodeLock } from '../../src/lock/lock-text.js'
 import type { LockedServer } from '../../src/lock/compare.js'
 import type { ClientOrigin } from '../../src/mcp/call.js'
@@ -224,6 +224,17 @@ describe('the first list', () => {
   })
 })
 
+test('what clients list that can be asked for everything is the baseline of all others', async (t) => {
+  const everything = listed({ echo, add, ask: add }, { greet }, 'Be kind', 'elicitation roots sampling')
+  const it = await world(t, { onChange: 'hide' }, { before: withBaseline(baseline, everything) })
+  const client = await it.attach({ sampling: {} })
+  await refusal(it, client, 'tools/call', { name: 's__add', arguments: {} })
+  await it.change({ sampling: { ask: add, more: add } })
+  assert.deepEqual(await names(it, client), ['s__echo', 's__add', 's__ask'])
+  const lock = decodeLock(readFileSync(it.path)).get('default')?.get('s')
+  assert.deepEqual(lock?.clients, ['', 'elicitation roots sampling'])
+})
+
 describe('hide', () => {
   test('keeps what has changed from every list and refuses it on every way, for two clients and a profile', async (t) => {
     const it = await world(t, { onChange: 'hide' }, { before: baseline })
@@ -396,6 +407,23 @@ describe('while the proxy runs', () => {
     assert.equal(news(client), before + 1)
     assert.deepEqual(await names(it, client), ['s__echo', 's__add', 's__steal'])
     assert.equal(it.runtime.children.length, 1, 'no server is started again')
+  })
+
+  test('a tool that changes while its call waits for consent is not called', async (t) => {
+    const server = { confirm: ['add'], isolation: 'shared' }
+    const it = await world(t, { onChange: 'hide' }, { before: baseline, server })
+    const client = await it.attach({ elicitation: {} })
+    await names(it, client)
+    const asked = client.next('a question', ({ value }) => textAt(value, 'method') === 'elicitation/create')
+    const answer = client.call('s__add')
+    const { value } = await it.runtime.until(asked)
+    await it.change({ tools: { echo, add: poisoned } })
+    client.send(
+      JSON.stringify({ jsonrpc: '2.0', id: at(value, 'id'), result: { action: 'accept', content: {} } }),
+    )
+    const { value: outcome } = await it.runtime.until(answer)
+    assert.equal(textAt(outcome, 'error', 'data', 'reason'), 'changed')
+    assert(!it.runtime.children.some(({ heard }) => heard.includes('tools/call')))
   })
 
   test('what is rejected is hidden where a change would only be logged, until it is as before', async (t) => {

@@ -231,7 +231,13 @@ export class Router {
 
   /** The call goes on when the policy admits it. */
   #under(policy: CallPolicy, target: Target): Pass {
-    return (call, lane, edits) => policy.admit(call, target, edits, () => this.#pass(call, lane, edits))
+    return (call, lane, edits) =>
+      policy.admit(call, target, edits, () => {
+        // The tool may have changed while a person was asked.
+        const withheld = refusalOf(this.#catalog.named('tools', target.publicName) ?? target)
+        if (withheld !== undefined) call.fail(withheld)
+        else this.#pass(call, lane, edits)
+      })
   }
 
   /** A call with nothing to check leaves behind those that are being checked. */
