@@ -125,8 +125,8 @@ export class LoginCredentials implements HttpCredentials {
       this.#look()
       if (this.#held === undefined)
         return challenge === undefined && sent === undefined ? undefined : this.#needed()
-      // Another process has renewed the token, or logged in.
-      if (this.#held.credential.secret !== sent?.secret) return 'again'
+      // Another process has renewed the token, or logged in; that token may have ended too.
+      if (this.#held.credential.secret !== sent?.secret) return 'other'
       return (await this.#renew(this.#held)) === undefined ? this.#needed() : 'again'
     } catch (error) {
       return error instanceof TransportError ? error : authError(errorText(error))

@@ -27,6 +27,10 @@ export interface AuthorizationOptions {
   /** The resource of its tokens where that is another server, and how they are made. */
   readonly resource?: string
   readonly newAccessToken?: () => string
+  /** A refusal repeats the token that it refuses. */
+  readonly echoes?: boolean
+  /** Whether a refresh may have had no reader; it was not, where the tokens of its answer were used. */
+  readonly isLost?: () => boolean
   /** Runs while a refresh is asked for. */
   readonly onRefresh?: () => Promise<void>
 }
@@ -42,15 +46,23 @@ interface Code {
 /** Both servers on one port of this machine. */
 export class AuthorizationServer {
   readonly asked: string[] = []
+  /** Tokens, codes, states and verifiers, none of which may be shown anywhere. */
+  readonly secrets: Set<string> = new Set()
+  /** Requests of the MCP endpoint, without the token that belongs there. */
+  readonly mcpRequests: string[] = []
   readonly scopesAsked: string[] = []
   refreshes = 0
   reuses = 0
+  /** Refresh tokens that came twice, and whose first answer was lost. */
+  lost = 0
   options: AuthorizationOptions
   readonly #server = createServer((request, response) => void this.#answer(request, response))
   readonly #clients = new Map<string, readonly string[]>()
   readonly #codes = new Map<string, Code>()
   readonly #access = new Set<string>()
   readonly #refresh = new Map<string, boolean>()
+  /** The last access token was used. */
+  #isUsed = false
   #port = 0
 
   constructor(options: AuthorizationOptions = {}) {
@@ -151,14 +163,20 @@ export class AuthorizationServer {
 
   #mcp(request: IncomingMessage, response: ServerResponse, body: string): void {
     const [, token = ''] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? []
+    this.mcpRequests.push(
+      `${request.url} ${JSON.stringify({ ...request.headers, authorization: '' })} ${body}`,
+    )
     const { id, method } = body === '' ? { id: undefined, method: '' } : Object(JSON.parse(body))
     if (!this.#access.has(token) && this.options.opens?.includes(String(method)) !== true) {
       const challenge =
         this.options.challenge ??
         `Bearer resource_metadata="${this.origin}/.well-known/oauth-protected-resource/mcp", scope="read"`
-      response.writeHead(401, challenge === '' ? {} : { 'www-authenticate': challenge }).end('who are you?')
+      response
+        .writeHead(401, challenge === '' ? {} : { 'www-authenticate': challenge })
+        .end(`who are you? ${this.options.echoes === true ? token : ''}`)
       return
     }
+    this.#isUsed = true
     if (request.method !== 'POST') return void response.writeHead(405).end()
     if (id === undefined) return void response.writeHead(202).end()
     const results: Readonly<Record<string, unknown>> = {
@@ -197,6 +215,7 @@ export class AuthorizationServer {
     assert.equal(asked.get('code_challenge_method'), 'S256')
     const [redirectUri, clientId] = [asked.get('redirect_uri') ?? '', asked.get('client_id') ?? '']
     assert(this.#clients.get(clientId)?.includes(redirectUri))
+    for (const name of ['state', 'code_challenge']) this.secrets.add(asked.get(name) ?? '')
     const scope = asked.get('scope') ?? ''
     this.scopesAsked.push(scope)
     const back = new URL(redirectUri)
@@ -205,6 +224,7 @@ export class AuthorizationServer {
     if (this.options.refusesLogin === true) back.searchParams.set('error', 'access_denied')
     else {
       const code = randomUUID()
+      this.secrets.add(code)
       const challenge = asked.get('code_challenge') ?? ''
       this.#codes.set(code, {
         redirectUri,
@@ -231,15 +251,19 @@ export class AuthorizationServer {
       const token = asked.get('refresh_token') ?? ''
       this.refreshes++
       const isFresh = this.#refresh.get(token)
-      if (isFresh === false) {
+      const isLost = isFresh === false && !this.#isUsed && this.options.isLost?.() === true
+      if (isLost) this.lost++
+      else if (isFresh === false) {
         this.reuses++
         this.revokeAll()
       }
-      if (isFresh !== true) return json(response, 400, { error: 'invalid_grant' })
+      if (isFresh !== true && !isLost) return json(response, 400, { error: 'invalid_grant' })
       this.#refresh.set(token, false)
+      this.#isUsed = false
       await this.options.onRefresh?.()
       return this.#grant(response, '')
     }
+    this.secrets.add(asked.get('code_verifier') ?? '')
     const code = this.#codes.get(asked.get('code') ?? '')
     this.#codes.delete(asked.get('code') ?? '')
     const verifier = createHash('sha256')
@@ -259,6 +283,7 @@ export class AuthorizationServer {
     const [access, refresh] = [newAccessToken(), `refresh-${randomUUID()}`]
     this.#access.add(access)
     this.#refresh.set(refresh, true)
+    this.secrets.add(access).add(refresh)
     json(response, 200, {
       access_token: access,
       token_type: 'Bearer',

@@ -102,11 +102,13 @@ describe('a login', () => {
     ],
     ['an issuer with a slash behind it', { metadata: { issuer: undefined } }, /names the issuer 'undefined'/],
     ['no PKCE', { metadata: { code_challenge_methods_supported: ['plain'] } }, /no PKCE method S256/],
-    [
-      'an endpoint that is no address',
-      { metadata: { authorization_endpoint: 'javascript:alert(1)' } },
-      /no usable authorization_endpoint/,
-    ],
+    ...['javascript:alert(1)', '-a', '$(touch pwned)', 'file:///etc/passwd'].map(
+      (endpoint): [string, AuthorizationOptions, RegExp] => [
+        `the endpoint ${endpoint}`,
+        { metadata: { authorization_endpoint: endpoint } },
+        /no usable authorization_endpoint/,
+      ],
+    ),
     [
       'no registration',
       { metadata: { registration_endpoint: undefined } },

@@ -61,6 +61,27 @@ describe('credentials', () => {
       assert.deepEqual(credentials.asked, [`POST ${server.url.pathname}`, `POST ${server.url.pathname}`])
     })
 
+  test('of another process are tried, and then one that is new', async (t) => {
+    const server = await scripted(t, (_, response) => response.writeHead(401).end())
+    const verdicts = ['other', 'other', 'again', 'again'] as const
+    for (const [first, made] of [
+      [0, 3],
+      [1, 3],
+      [2, 2],
+    ] as const) {
+      const seen = server.seen.length
+      const left = verdicts.slice(first)
+      const credentials: HttpCredentials = {
+        credential: () => undefined,
+        refused: async () => left.shift(),
+      }
+      const { heard, request } = connect(t, server.url, { credentials })
+      request(1, 'work')
+      await heard.until(() => heard.failures.length === 1)
+      assert.equal(server.seen.length - seen, made)
+    }
+  })
+
   test('that have nothing better leave it to the server to say why', async (t) => {
     const server = await scripted(t, refusing(403, answering))
     const { heard, request } = connect(t, server.url, { credentials: new NotingCredentials(undefined) })

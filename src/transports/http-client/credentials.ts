@@ -24,8 +24,11 @@ export interface CredentialRefusal {
   readonly challenges: readonly string[]
 }
 
-/** 'again' where another credential is worth a try; an error takes the place of the server's refusal. */
-export type CredentialVerdict = 'again' | TransportError | undefined
+/**
+ * 'again' where another credential is worth a try, 'other' where it is one that was there before and may be refused too; an error
+ * takes the place of the server's refusal.
+ */
+export type CredentialVerdict = 'again' | 'other' | TransportError | undefined
 
 /** Credentials that change while a connection lasts. */
 export interface HttpCredentials {

@@ -38,6 +38,7 @@ export class HttpExchange implements ChannelUser {
   #startedAt = 0
   #redirects = 0
   #isHeld = false
+  #hasTriedOther = false
   #settled = false
   #cancelled = false
 
@@ -163,7 +164,12 @@ export class HttpExchange implements ChannelUser {
     if (said === undefined) this.#settle(answer)
     else discard(answer, this.#session.target.limits.excerptBytesMax)
     answer.read(true)
-    if (said === 'again') this.#again()
+    // A credential that was there before does not count as renewed, once.
+    if (said === 'other' && !this.#hasTriedOther) {
+      this.#hasTriedOther = true
+      this.#handler.isRenewed = false
+    }
+    if (said === 'again' || said === 'other') this.#again()
     else if (said !== undefined) this.#failed(said, answer.status)
   }
 

@@ -1,6 +1,7 @@
 // The meaning of a refusal of our credentials, in words that name the setting to change.
 
 import type { CredentialsRefusal } from '../../transports/http-client/options.js'
+import { inShell } from '../../text/escape.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
 import { type GoogleAuth, googleAuthOf } from './google-auth.js'
 
@@ -23,7 +24,7 @@ export function credentialsRefusal(
   status?: number,
   words = '',
 ): CredentialsRefusal {
-  const { name } = config
+  const { name, login } = config
   const auth = googleAuthOf(config)
   const how = status === undefined ? '' : ` (HTTP ${status})`
   if (auth !== undefined) {
@@ -38,7 +39,7 @@ export function credentialsRefusal(
     message: `Authentication failed: '${name}' refused the request${how}${said}`,
     remedy: saysWho(config)
       ? 'check the headers that its configuration sends'
-      : 'its configuration sends no Authorization; add it to its headers, with a token that this server takes',
+      : `its configuration sends no Authorization; add it to its headers, with a token that this server takes${login === undefined ? '' : `, or run: mcps-proxy login ${inShell(name)}`}`,
   }
 }
 
