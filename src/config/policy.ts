@@ -16,7 +16,7 @@ const toolPattern = text({
 
 const principalPattern = text({
   pattern: '^[^\\u0000-\\u001f]+$',
-  wanted: 'the name of a token, in which "*" stands for any characters',
+  wanted: 'the name of a principal, in which "*" stands for any characters',
 })
 
 /** A list of names of tools and of `{ "annotations": "destructive" }`. */
@@ -68,7 +68,7 @@ export const limitRules: Rules = { required: ['perMinute'] }
 export const limitFields: FieldsOf<LimitValues> = {
   principal: optional(
     principalPattern,
-    'The clients that are limited, by the names of their tokens. Each principal is counted for itself. Absent: all.',
+    'The principals that are limited: names of tokens, or ISSUER#SUBJECT. Each is counted for itself. Absent: all.',
   ),
   tools: field(
     oneOrMany(toolPattern),

@@ -47,6 +47,8 @@ export const checks = {
   'bad-line': 'something that is no message',
   'bad-batch': 'an answer to a batch that cannot be taken apart',
   'bad-log': 'a line of the log that could do something to a terminal',
+  'not-audited': 'a call has no line in the audit',
+  'wrong-audit': 'a line of the audit says something else than the client was told',
   'event-twice': 'an event was told again that had come',
   'session-lost': 'the proxy has forgotten a session that is in use',
   'left-session': 'sessions are left that nobody uses',

@@ -6,6 +6,7 @@ import { claimMembers } from './claim.js'
 import { ClientEars } from './client-ears.js'
 import type { ClientWire } from './client-wire.js'
 import { GRACE_MS } from './configuration.js'
+import { noncesIn } from './json.js'
 import type { Entry, Ledger } from './ledger.js'
 import type { Servers } from './list-watch.js'
 import type { ClientPlan } from './plan.js'
@@ -115,6 +116,7 @@ export class SimClient {
     const tokenText = token ? `,"progressToken":${count}` : ''
     const members = params(nonce)
     entry.args = /"arguments":(.*)$/.exec(members)?.[1]
+    entry.about = noncesIn(entry.args ?? '')[0]
     const meta = `"_meta":{"about":"n:${nonce};"${tokenText}${claimMembers(claim)}}${members === '' ? '' : `,${members}`}`
     return { entry, text: `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${meta}}}` }
   }

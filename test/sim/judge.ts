@@ -59,6 +59,7 @@ export function closeAll(world: World): void {
   close(world)
   world.host.ledger.close()
   world.counted.judge(world.host.ledger)
+  world.audit.judge(world.host.ledger)
 }
 
 /** Faults stop, and whoever took nothing takes everything. */

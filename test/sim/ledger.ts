@@ -57,6 +57,8 @@ export interface Entry {
   silentFrom: number | undefined
   /** The arguments as they were written. */
   args: string | undefined
+  /** The nonce in the arguments: that of the first request of a call, also where they come again. */
+  about: string | undefined
   executed: number
   /** Where it was executed last. */
   job: Job | undefined
@@ -172,6 +174,7 @@ export class Ledger {
       givenUpAt: undefined,
       silentFrom: undefined,
       args: undefined,
+      about: undefined,
       executed: 0,
       job: undefined,
       reply: undefined,

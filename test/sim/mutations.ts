@@ -466,6 +466,11 @@ const recovery: readonly Mutation[] = [
         }),
     }),
   })),
+  mutation('a line of the audit is lost', 'not-audited', () => ({ audit: () => [] })),
+  mutation('a line of the audit is written twice', 'wrong-audit', () => ({ audit: (line) => [line, line] })),
+  mutation('calls that failed are written down as answered', ['wrong-audit', 'not-audited'], () => ({
+    audit: (line) => [line.replace('"outcome":"failed"', '"outcome":"answered"')],
+  })),
   mutation('a timer of the real clock', 'real-time', () => ({
     runtime: (runtime) => ({
       setTimer: (delayMs, fire) => {

@@ -2,6 +2,7 @@
 
 import { createProxy } from '../../src/proxy/proxy.js'
 import type { McpProxy } from '../../src/proxy/proxy-interface.js'
+import { AuditWatch } from './audit-watch.js'
 import type { Check } from './checks.js'
 import { SimClient } from './client.js'
 import type { ClientWire } from './client-wire.js'
@@ -30,6 +31,7 @@ export class World {
   /** Who takes the part of each client of the plan now. */
   readonly seats: (SimClient | undefined)[] = []
   readonly counted: CountedCalls = new CountedCalls()
+  readonly audit: AuditWatch
   readonly #turns: Turns
   readonly #changes = new Map<string, ReloadKind>()
   readonly #thrown: (error: unknown) => void
@@ -39,6 +41,7 @@ export class World {
   constructor(plan: Plan, wrong: Wrong = {}) {
     this.plan = plan
     this.host = new Host(plan, wrong)
+    this.audit = new AuditWatch(() => this.host.runtime.wallNow(), wrong)
     this.#turns = new Turns((what) => this.host.ledger.fail('real-time', `${what} was used`))
     this.#thrown = (error) => this.#fault('thrown', error)
   }
@@ -124,7 +127,8 @@ export class World {
     if (plan.front !== undefined) this.#welcome()
     const { ownStart = 'with-call' } = plan
     const keep = plan.kept !== undefined
-    const options = { runtime, log, ownStart, keep, limits: limitsOf(this.#limits) }
+    const on = { call: this.audit.ended }
+    const options = { runtime, log, on, ownStart, keep, limits: limitsOf(this.#limits) }
     if (plan.kept !== undefined) {
       liveBefore({ plan, kept: plan.kept, files: host.files, runtime }).catch(this.#thrown)
       this.settle()

@@ -33,6 +33,8 @@ export interface Wrong {
   readonly limits?: (limits: LimitsPlan) => LimitsPlan
   readonly proxy?: (proxy: McpProxy) => Partial<McpProxy>
   readonly record?: (record: LogRecord) => LogRecord
+  /** The lines in the place of one line of the audit. */
+  readonly audit?: (line: string) => readonly string[]
   readonly log?: (line: string) => string
   readonly stream?: (stream: Readable) => void
 }
