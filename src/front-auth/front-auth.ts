@@ -81,10 +81,18 @@ export class FrontAuth {
     if (before !== undefined) this.#grants = before.#grants
   }
 
+  /** The sender of a token that was found valid; undefined of any other. */
+  known(hash: string, path: string): Verdict | undefined {
+    const known = this.#known.get(hash)
+    return known === undefined || this.#wallNow >= known.sender.untilMs
+      ? undefined
+      : this.#forPath(known, path)
+  }
+
   /** The sender of a token; `hash` stands for it. */
   senderOf(token: string, hash: string, path: string): Verdict | Promise<Verdict> {
-    const known = this.#known.get(hash)
-    if (known !== undefined && this.#wallNow < known.sender.untilMs) return this.#forPath(known, path)
+    const known = this.known(hash, path)
+    if (known !== undefined) return known
     if (token.length > TOKEN_LENGTH_MAX)
       return invalid(`its bearer token has more than ${TOKEN_LENGTH_MAX} bytes`)
     if (this.#wallNow < (this.#inactive.get(hash) ?? 0)) return refusalOf(inactive())

@@ -3,7 +3,7 @@
 import type { FrontAuth } from '../front-auth/front-auth.js'
 import { transportRefused } from '../mcp/error-codes.js'
 import type { Refusal } from '../transports/http-server/refusal.js'
-import { type Sender, type Verdict, isSender } from '../transports/http-server/sender.js'
+import { type BearerToken, type Sender, type Verdict, isSender } from '../transports/http-server/sender.js'
 import { type FrontTokens, hashOf } from './front-tokens.js'
 
 /** Such a token is ours, and no authorization server is asked about it. */
@@ -12,6 +12,8 @@ const OWN = /^mcps_/
 export class FrontAccess {
   readonly #tokens: FrontTokens
   readonly #auth: FrontAuth | undefined
+  /** A client shows its token with each request, and the hash of a long one costs as much as a part of the request. */
+  readonly #digests = new WeakMap<BearerToken, Digest>()
 
   /** `auth` is undefined where clients cannot log in. */
   constructor(tokens: FrontTokens, auth: FrontAuth | undefined) {
@@ -19,12 +21,14 @@ export class FrontAccess {
     this.#auth = auth
   }
 
-  readonly senderOf = (token: string, path: string): Verdict | Promise<Verdict> => {
-    const digest = hashOf(token)
-    const own = this.#tokens.senderOf(digest)
-    const isOwn = isSender(own) || this.#auth === undefined || OWN.test(token) || this.#tokens.hasHad(digest)
-    if (!isOwn && this.#auth !== undefined) return this.#auth.senderOf(token, digest.toString('base64'), path)
-    return own
+  readonly senderOf = (token: BearerToken, path: string): Verdict | Promise<Verdict> => {
+    const digest = this.#digestOf(token)
+    const auth = this.#auth
+    const known = auth?.known(digest.text, path)
+    if (known !== undefined) return known
+    const own = this.#tokens.senderOf(digest.bytes)
+    const isOwn = isSender(own) || OWN.test(token.text) || this.#tokens.hasHad(digest.bytes)
+    return isOwn || auth === undefined ? own : auth.senderOf(token.text, digest.text, path)
   }
 
   /** The credential of a principal while it is valid; another one is another client. */
@@ -55,4 +59,18 @@ export class FrontAccess {
       ...(challenge !== undefined && { headers: { 'www-authenticate': challenge } }),
     }
   }
+
+  #digestOf(token: BearerToken): Digest {
+    const known = this.#digests.get(token)
+    if (known !== undefined) return known
+    const bytes = hashOf(token.text)
+    const digest = { bytes, text: bytes.toString('latin1') }
+    this.#digests.set(token, digest)
+    return digest
+  }
+}
+
+interface Digest {
+  readonly bytes: Buffer
+  readonly text: string
 }

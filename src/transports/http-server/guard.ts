@@ -7,7 +7,7 @@ import type { Refusal, Refusals } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 import type { Fields } from './response.js'
 import { isLoopback } from '../../text/loopback.js'
-import { type Sender, type SenderOf, type Verdict, isSender } from './sender.js'
+import { type BearerToken, type Sender, type SenderOf, type Verdict, isSender } from './sender.js'
 
 export interface CorsRules {
   readonly enabled: boolean
@@ -63,6 +63,7 @@ export interface AdmittedHead {
   /** The fields that each response has, for a page of another origin. */
   readonly fields: Fields
   readonly accepts: Accepts
+  readonly token: BearerToken | undefined
 }
 
 /** Checks requests by one set of rules. */
@@ -86,7 +87,8 @@ export class Guard {
     const refusal = this.#refusesHead(head)
     if (refusal !== undefined) return refusal
     const fields = corsHeaderFields(this.#rules.cors, head.get('origin'))
-    const admitted = { ...targetOf(head.target), fields, accepts: readAccept(head.list('accept')) }
+    const accepts = readAccept(head.list('accept'))
+    const admitted = { ...targetOf(head.target), fields, accepts, token: bearerToken(head) }
     this.#admitted.set(head, admitted)
     return admitted
   }
@@ -97,10 +99,9 @@ export class Guard {
    * The token is judged anew for each request, even if the head is the same as before: a token can expire while its
    * connection is kept.
    */
-  sender(head: RequestHead, path: string): Verdict | undefined | Promise<Verdict> {
+  sender({ token, path }: AdmittedHead): Verdict | undefined | Promise<Verdict> {
     const { senderOf } = this.#rules
     if (senderOf === undefined) return anybody
-    const token = bearerToken(head)
     return token === undefined ? undefined : senderOf(token, path)
   }
 
@@ -203,8 +204,9 @@ export class Guard {
 
 const noToken = { status: 401, why: 'it has no bearer token', description: undefined } as const
 
-function bearerToken(head: RequestHead): string | undefined {
-  return /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '')?.[1]
+function bearerToken(head: RequestHead): BearerToken | undefined {
+  const text = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '')?.[1]
+  return text === undefined ? undefined : { text }
 }
 
 /** The authority of an absolute-form request target (RFC 9112 section 3.2.2); one that cannot be read is `''`. */

@@ -168,7 +168,7 @@ export class HttpServer {
     if (fields.length > 0) response.add(fields)
     const handler = this.#routes.handlerOf?.(admitted.path)
     if (handler !== undefined) return handler(request)
-    const verdict = this.#guard.sender(head, admitted.path)
+    const verdict = this.#guard.sender(admitted)
     return verdict instanceof Promise
       ? verdict.then((found) => this.#dispatch(request, admitted, found))
       : this.#dispatch(request, admitted, verdict)
@@ -209,7 +209,8 @@ export class HttpServer {
   ): (() => void) | undefined {
     if (sender?.untilMs === undefined) return undefined
     const examine = async (): Promise<Sender | undefined> => {
-      const now = await this.#guard.sender(head, path)
+      const admitted = this.#guard.admit(head)
+      const now = isRefusal(admitted) ? undefined : await this.#guard.sender(admitted)
       if (!isSender(now) || now.principal !== sender.principal) return undefined
       const route = this.#routes.find(path, now)
       return 'endpoint' in route && route.endpoint === endpoint ? now : undefined

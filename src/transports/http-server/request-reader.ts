@@ -15,8 +15,11 @@ export interface RequestSink extends BodySink {
   head(head: RequestHead, body: Buffer | undefined): void
 }
 
-/** A head of this length is compared with the one before: a client says nearly the same with each request. */
-const FAMILIAR_BYTES_MAX = 2048
+/**
+ * A head of this length is compared with the one before: a client says nearly the same with each request. An access token
+ * has up to 8 KiB.
+ */
+const FAMILIAR_BYTES_MAX = 10_240
 
 const NOTHING = Buffer.alloc(0)
 

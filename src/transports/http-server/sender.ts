@@ -23,12 +23,17 @@ export interface TokenRefusal {
 
 export type Verdict = Sender | TokenRefusal
 
+/** The token of the head of a request: one object for all requests that have this head on one connection. */
+export interface BearerToken {
+  readonly text: string
+}
+
 /**
  * Finds the sender by the token of a request for this path.
  *
  * Takes the same time for every wrong token that the front compares with its own.
  */
-export type SenderOf = (token: string, path: string) => Verdict | Promise<Verdict>
+export type SenderOf = (token: BearerToken, path: string) => Verdict | Promise<Verdict>
 
 export function isSender(verdict: Verdict | undefined): verdict is Sender {
   return verdict !== undefined && 'principal' in verdict

@@ -200,8 +200,8 @@ export async function front(scope: Scope, options: FrontOptions = {}): Promise<F
 }
 
 function senderBy(principalOf: NonNullable<FrontOptions['principalOf']>): SenderOf {
-  return (token) => {
-    const found = principalOf(token)
+  return ({ text }) => {
+    const found = principalOf(text)
     return found instanceof Promise ? found.then(verdictOf) : verdictOf(found)
   }
 }
