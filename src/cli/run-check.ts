@@ -2,7 +2,7 @@
 
 import process from 'node:process'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
-import type { SchemaConfig } from '../config/configuration.js'
+import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { selectProfile, selectSchema } from '../config/config.js'
 import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
@@ -34,7 +34,21 @@ interface Candidate {
 export async function runCheck(command: CheckCommand): Promise<number> {
   const { text, exitCode, checked } = await checkConfig(command, process.env)
   await say('stdout', text)
-  return checked === undefined || !command.start ? exitCode : tryAll(checked)
+  if (checked === undefined || !command.start) return exitCode
+  return Math.max(await tryAll(checked), await tryIssuers(checked.config))
+}
+
+/** Asks each authorization server whose tokens the front accepts for its keys. */
+async function tryIssuers({ server: { auth } }: Configuration): Promise<number> {
+  if (auth === undefined) return 0
+  const [{ issuerTrouble }, { realRuntime }] = await Promise.all([
+    import('../front-auth/issuer.js'),
+    import('../real-runtime.js'),
+  ])
+  const troubles = await Promise.all(auth.issuers.map((issuer) => issuerTrouble(issuer, realRuntime())))
+  for (const [at, { issuer }] of auth.issuers.entries())
+    await say('stdout', `  ${escapeText(`${issuer}  ${troubles[at] ?? 'its tokens can be checked'}`)}\n`)
+  return troubles.some((trouble) => trouble !== undefined) ? 1 : 0
 }
 
 /**

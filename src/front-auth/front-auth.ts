@@ -5,18 +5,15 @@
 import type { JsonObject } from '../text/json-object.js'
 import { write } from '../jsonrpc/text.js'
 import { within } from '../runtime/deadline.js'
-import type { Runtime } from '../runtime/runtime.js'
-import { loginHttp } from '../login/login-http.js'
-import { isLoopback } from '../text/loopback.js'
+import type { LoginRuntime } from '../login/login-http.js'
 import type { FrontAuthConfig, FrontAuthIssuer } from '../config/configuration.js'
 import type { Sender, TokenRefusal, Verdict } from '../transports/http-server/sender.js'
 import { TokenProblem, textsOf } from './claims.js'
-import { IssuerKeys, type IssuerHttp } from './issuer-keys.js'
-import { introspect } from './introspection.js'
+import { Issuer } from './issuer.js'
 import { principalOf } from './principal.js'
 import { type Challenge, Resources } from './resources.js'
 import { AccessRules, type Grants } from './rules.js'
-import { SKEW_S, Signatures, readJwt } from './jwt.js'
+import { SKEW_S, readJwt } from './jwt.js'
 
 /** The longest token; most are below 2 KiB. */
 const TOKEN_LENGTH_MAX = 8192
@@ -39,7 +36,7 @@ const INTROSPECTED_MS = 60_000
 export interface FrontAuthOptions {
   readonly auth: FrontAuthConfig
   readonly publicUrl: string
-  readonly runtime: Pick<Runtime, 'env' | 'now' | 'wallNow' | 'setTimer' | 'connect'>
+  readonly runtime: LoginRuntime
 }
 
 /** A token whose claims are known: its sender, and where it counts. */
@@ -47,13 +44,6 @@ interface KnownToken {
   readonly sender: Sender & { readonly untilMs: number }
   /** The resources that it is for; undefined is the front as a whole. */
   readonly resources: ReadonlySet<string> | undefined
-}
-
-/** How the tokens of one issuer are examined. */
-interface Issuer {
-  readonly config: FrontAuthIssuer
-  readonly http: IssuerHttp
-  readonly signatures: Signatures
 }
 
 export class FrontAuth {
@@ -75,7 +65,10 @@ export class FrontAuth {
     this.#options = options
     this.#rules = new AccessRules(auth)
     this.#issuers = new Map(
-      auth.issuers.map((config) => [config.issuer, before?.issuerAs(config) ?? newIssuer(config, options)]),
+      auth.issuers.map((config) => [
+        config.issuer,
+        before?.issuerAs(config) ?? new Issuer(config, options.runtime),
+      ]),
     )
     this.#resources = new Resources(publicUrl, [...this.#issuers.keys()], this.#rules)
     if (before !== undefined) this.#grants = before.#grants
@@ -162,7 +155,7 @@ export class FrontAuth {
     const issuer = this.#issuers.get(String(jwt.claims['iss']))
     if (issuer === undefined) throw new TokenProblem('invalid', 'its issuer is not one of server.auth')
     if (issuer.config.introspection !== undefined) return this.#ask(token, hash, [issuer])
-    const claims = await issuer.signatures.verify(token, jwt)
+    const claims = await issuer.verify(token, jwt)
     return this.#accept(hash, issuer, claims, Infinity)
   }
 
@@ -170,13 +163,11 @@ export class FrontAuth {
   async #ask(token: string, hash: string, issuers: readonly Issuer[]): Promise<KnownToken> {
     let problem = inactive()
     for (const issuer of issuers) {
-      const claims = await introspect(token, issuer.config, issuer.http.configured).catch(
-        (error: unknown) => {
-          if (!(error instanceof TokenProblem)) throw error
-          problem = error
-          return undefined
-        },
-      )
+      const claims = await issuer.introspect(token).catch((error: unknown) => {
+        if (!(error instanceof TokenProblem)) throw error
+        problem = error
+        return undefined
+      })
       if (claims !== undefined) return this.#accept(hash, issuer, claims, this.#wallNow + INTROSPECTED_MS)
     }
     if (problem.kind !== 'unavailable') put(this.#inactive, hash, this.#wallNow + INTROSPECTED_MS, KNOWN_MAX)
@@ -222,13 +213,6 @@ export class FrontAuth {
 
 /** Most characters of an audience that a log line repeats. */
 const SHOWN_LENGTH_MAX = 200
-
-function newIssuer(config: FrontAuthIssuer, { runtime }: FrontAuthOptions): Issuer {
-  const isNear = isLoopback(new URL(config.issuer).hostname)
-  const http = { configured: loginHttp(runtime, true), discovered: loginHttp(runtime, isNear) }
-  const keys = new IssuerKeys(config, http, () => runtime.now())
-  return { config, http, signatures: new Signatures(config, keys, () => runtime.wallNow()) }
-}
 
 /** Sets a value as the newest of a map; beyond `sizeMax` the oldest goes. */
 function put<T>(map: Map<string, T>, key: string, value: T, sizeMax: number): void {

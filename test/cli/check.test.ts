@@ -81,6 +81,19 @@ describe('--check', () => {
 })
 
 describe('--check --start', () => {
+  test('names an authorization server whose keys cannot be had', (t) => {
+    const issuer = 'http://127.0.0.1:9/team'
+    const server = { publicUrl: 'https://mcp.example.com', auth: { issuers: [{ issuer }] } }
+    const path = configFile(t, {}, { server })
+    assert.match(run('--check', path).stdout, /valid: /)
+    const { code, stdout } = run('--check', path, '--start')
+    assert.equal(code, 1)
+    assert.match(
+      stdout,
+      /^ {2}http:\/\/127\.0\.0\.1:9\/team {2}the keys of .* cannot be had: 127\.0\.0\.1:9 cannot be reached/m,
+    )
+  })
+
   test('says of each server what came of it, and fails when one failed', (t) => {
     const path = configFile(t, {
       every: everything,

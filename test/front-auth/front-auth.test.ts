@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { FrontAuth } from '../../src/front-auth/front-auth.js'
 import { introspect } from '../../src/front-auth/introspection.js'
+import { issuerTrouble } from '../../src/front-auth/issuer.js'
 import { readJwt } from '../../src/front-auth/jwt.js'
 import { principalOf } from '../../src/front-auth/principal.js'
 import { Resources } from '../../src/front-auth/resources.js'
@@ -198,6 +199,24 @@ describe('a token', () => {
 })
 
 describe('the keys of an issuer', () => {
+  test('can be tried before the first client comes', async (t) => {
+    const { issuer, options } = await setup(t)
+    const [config] = options.auth.issuers
+    assert(config !== undefined)
+    const trouble = (changes: object): Promise<string | undefined> =>
+      issuerTrouble({ ...config, ...changes }, options.runtime)
+    const introspection = {
+      url: issuer.issuer.replace('team', 'introspect'),
+      clientId: 'x',
+      clientSecret: 'y',
+    }
+    assert.equal(await trouble({}), undefined)
+    assert.match((await trouble({ issuer: `${issuer.issuer}/` })) ?? '', /names the issuer 'http.*team'$/)
+    assert.match((await trouble({ issuer: `${issuer.issuer}/x` })) ?? '', /it has no metadata; set jwksUri$/)
+    assert.match((await trouble({ jwksUri: issuer.issuer })) ?? '', /there is no key set at its address$/)
+    assert.match((await trouble({ introspection })) ?? '', /refuses the client id of the front/)
+  })
+
   test('are asked for once for many new tokens, and again after ten minutes', async (t) => {
     const { issuer, outcomeOf, claims, pass } = await setup(t)
     const token = (sub: string): string => issuer.token(claims({ sub }))
