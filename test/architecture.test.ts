@@ -34,7 +34,7 @@ const rooms = table(`
   upstream/http          | jsonrpc mcp runtime text transports/http-client login upstream/auth upstream/contracts | upstream/
   upstream/kept          | jsonrpc mcp limits | runtime upstream/
   kept                   | jsonrpc mcp limits text | runtime upstream/
-  upstream/kinds         | jsonrpc mcp runtime text folder transports/ upstream/ sandbox
+  upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox
   limits                 | jsonrpc | proxy/ transports/ upstream/
   real-runtime           | upstream/process | runtime
   config                 | folder mcp text upstream/contracts | runtime upstream/

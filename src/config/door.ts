@@ -1,6 +1,7 @@
 // A door: one server of a configuration, under its own names.
 
 import { isObject } from '../text/json-object.js'
+import { loginsIn } from './login-variables.js'
 import { ConfigError } from './problems.js'
 import { nearest } from '../text/nearest.js'
 
@@ -53,7 +54,20 @@ function withOnly(owner: Readonly<Record<string, unknown>>, server: string, sour
   if (!isObject(entry)) return { ...owner, [key]: { [server]: entry } }
   if (entry['disabled'] === true)
     throw failure(source, `has the server "${server}" disabled`, `mcps-proxy enable ${server} lets it start`)
-  return { ...owner, [key]: { [server]: { ...entry, prefix: false, describe: false } } }
+  const own = { ...entry, prefix: false, describe: false }
+  return { ...owner, [key]: { ...loginsOf(entry, servers), [server]: own } }
+}
+
+/** The servers whose logins a server uses, which are not started. */
+function loginsOf(
+  { env }: Readonly<Record<string, unknown>>,
+  servers: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const used = isObject(env) ? loginsIn(env) : []
+  const entries = Object.entries(servers).filter(([name]) => used.includes(name))
+  return Object.fromEntries(
+    entries.map(([name, entry]) => [name, isObject(entry) ? { ...entry, disabled: true } : entry]),
+  )
 }
 
 function hintOf(server: string, servers: object): string {

@@ -8,6 +8,7 @@ import { schemaFields } from './fields.js'
 import { memberPath } from './problems.js'
 import { unresolved } from './references.js'
 import { Section } from './section.js'
+import { withLogins } from './login-variables.js'
 import { type SchemaContext, readServer } from './server.js'
 import { sharedFields } from './server-fields.js'
 
@@ -64,7 +65,8 @@ function readSchema(
   const servers = readMembers(section, key, rule, (server, written) => readServer(server, written, own))
   if (enabled && servers.every((server) => server?.disabled === true))
     section.warn(key, 'has no server that is enabled')
-  return { name, enabled, servers: servers.filter((server): server is ServerConfig => server !== undefined) }
+  const read = servers.filter((server): server is ServerConfig => server !== undefined)
+  return { name, enabled, servers: read.map((server) => withLogins(server, read)) }
 }
 
 interface NameRule {

@@ -3,6 +3,7 @@
 import process from 'node:process'
 import type { RestartLimits, ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
+import { readLoginVariables } from './login-variables.js'
 import { boolean, choice, delayMsMax, integer, list, map, orTrue, text } from './kinds.js'
 import { type PathBase, absolute, fromHome } from './paths.js'
 import { type ProcessSandboxValue, processSandbox, processSandboxKind } from './process-sandbox.js'
@@ -23,7 +24,8 @@ export function readStdio(
   const command = expansion.text(values.command)
   const args = values.args.map((arg) => expansion.text(arg))
   const file = readVariables(section, expansion.text(values.envFile ?? ''), expansion, base)
-  const env = new Map([...file.values, ...expansion.map(values.env)])
+  const { plain, logins } = readLoginVariables(section, values.env, expansion)
+  const env = new Map([...file.values, ...expansion.map(plain)])
   const cwd = values.cwd === undefined ? base.folder : absolute(expansion.text(values.cwd), base)
   const sandbox = processSandbox(common.name, section, values, context.sandbox, expansion, base)
   const said = expansion.result(secretsOfEnv(env), command === '' ? 'the command is empty' : undefined)
@@ -35,6 +37,7 @@ export function readStdio(
     command: fromHome(command, base.home),
     args,
     env: Object.fromEntries(env),
+    ...(logins.length > 0 && { loginVariables: logins }),
     inheritEnv: values.inheritEnv,
     cwd,
     restart: values.restart,
@@ -165,7 +168,11 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
     'Program to start, found through PATH; never a shell. ${VAR} is expanded.',
   ),
   args: field(list(secretText), [], 'Arguments of the program. ${VAR} and ${VAR:-fallback} are expanded.'),
-  env: field(map(variableName), new Map(), 'Environment variables for the program. ${VAR} is expanded.'),
+  env: field(
+    map(variableName),
+    new Map(),
+    'Environment variables for the program. ${VAR} is expanded, and ${login:NAME} is the token of a login.',
+  ),
   envFile: optional(
     text(),
     'File with further variables for the program, NAME=value on each line; env stands above it. ${VAR} is expanded.',

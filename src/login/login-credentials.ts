@@ -116,6 +116,15 @@ export class LoginCredentials implements HttpCredentials {
     return held.credential
   }
 
+  /** The same for a use that lasts: a token in the last fifth of its life is renewed first, where that can be done now. */
+  async lasting(request: UnprovenRequest): Promise<Credential | undefined> {
+    const credential = await this.credential(request)
+    if (credential === undefined || this.#held === undefined) return credential
+    if (this.#runtime.wallNow() < this.#held.renewAt || this.#held.login.refreshToken === undefined)
+      return credential
+    return this.#renew(this.#held).catch(() => credential)
+  }
+
   async refused(sent: Credential | undefined, refusal: CredentialRefusal): Promise<CredentialVerdict> {
     const challenge = bearerChallenge(refusal.challenges)
     const isTooLittle = refusal.status === 403

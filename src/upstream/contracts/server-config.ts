@@ -102,6 +102,8 @@ export interface StdioServerConfig extends ServerCommon {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
+  /** Further variables, which have tokens of logins; absent where there are none. */
+  readonly loginVariables?: readonly LoginVariable[]
   /** Names of variables, or true for all that are not the proxy's own. */
   readonly inheritEnv: true | readonly string[]
   /** Absolute. */
@@ -122,6 +124,17 @@ export interface StdioServerConfig extends ServerCommon {
   /** Undefined for a program without walls. */
   readonly sandbox: ProcessSandbox | undefined
   readonly onTimeout: 'cancel' | 'restart'
+}
+
+/** A variable with the access token of a login to a remote server, and the text around it. */
+export interface LoginVariable {
+  readonly variable: string
+  readonly before: string
+  readonly after: string
+  /** The name of the remote server. */
+  readonly server: string
+  /** Undefined where the configuration has no such server. */
+  readonly target: { readonly url: string; readonly settings: LoginSettings } | undefined
 }
 
 /** A grant in which no person takes part (RFC 6749, section 4.4; RFC 7523; RFC 8693; the identity assertion grant of MCP). */
