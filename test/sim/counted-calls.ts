@@ -12,8 +12,8 @@ import type { Entry, Ledger } from './ledger.js'
 /** Errors that are no error of the one that refuses. */
 const MISTAKES = [-32700, -32600, -32601, -32602, -32002]
 
-/** The head of a request is compared with its message before that is taken for a call. */
-const MISHEADED = '"error":{"code":-32020,'
+/** Refused by a status of HTTP, for its head, or for a session that has ended: it may not have become a call. */
+const BEFORE_CALLS = /^HTTP |"error":\{"code":-32020,|"Session not found"/
 
 /** The number may be another one for a client of the other era. */
 const ERROR = 'error'
@@ -75,7 +75,7 @@ function tallied(entries: readonly Entry[]): Record<'certain' | 'uncertain', Map
     if (UNCOUNTED.includes(written)) continue
     const method = written === 'no/such' ? 'other' : written
     const [answer] = answers
-    if (answer === undefined || answer.text.startsWith('HTTP ') || answer.text.includes(MISHEADED)) {
+    if (answer === undefined || BEFORE_CALLS.test(answer.text)) {
       add(uncertain, method)
       continue
     }
