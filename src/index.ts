@@ -36,7 +36,7 @@ export type {
   ServerEvent,
 } from './events/proxy-events.js'
 export type { McpProxy } from './proxy/proxy-interface.js'
-export type { ProxyOptions } from './proxy/proxy-options.js'
+export type { CallTrace, CallTracer, ProxyOptions } from './proxy/proxy-options.js'
 export { type RealRuntime, realRuntime } from './real-runtime.js'
 export type { SessionEnd } from './proxy/clients/draining.js'
 export type { ServingEvents, SessionEvent } from './events/serving-events.js'

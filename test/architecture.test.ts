@@ -41,7 +41,7 @@ const rooms = table(`
   lock                   | jsonrpc mcp runtime text upstream/contracts | upstream/
   log                    | text | runtime
   record                 | jsonrpc runtime text config
-  events                 | | jsonrpc runtime transports/ upstream/
+  events                 | | jsonrpc mcp runtime transports/ upstream/
   audit                  | jsonrpc log runtime text | config events
   proxy/routing          | jsonrpc mcp runtime text | upstream/
   proxy/input            | jsonrpc mcp runtime
@@ -80,7 +80,7 @@ const users = table(`
   p-queue                | upstream/
   preact                 | ui
   node:child_process     | login upstream/process sandbox/
-  node:crypto            | audit cli cli/clients front-auth gateway kept lock login policy proxy/ runtime upstream/kept sandbox inspector
+  node:crypto            | audit cli cli/clients front-auth gateway kept lock login metrics policy proxy/ runtime upstream/kept sandbox inspector
   node:dns               | login sandbox/
   node:fs                | cli cli/clients config kept lock log login record replay runtime secrets servers upstream/ sandbox/ inspector
   node:http              | login metrics sandbox

@@ -99,7 +99,8 @@ export async function runPlan<C extends ServeOptions>(
     const record = await openRecordIfAsked(plan, logger)
     const options = {
       log: logger.sink,
-      on: [feedback.listeners, telemetry?.listeners ?? {}],
+      on: [feedback.listeners, ...(telemetry?.listeners ?? [])],
+      tracer: telemetry?.tracer,
       verbose: logger.isVerbose,
       runtime: children.watch(own),
       // A recording is played back where nothing is kept.

@@ -2,6 +2,7 @@
 
 import type { EventListeners } from './emitter.js'
 import type { TransportName } from '../jsonrpc/connection.js'
+import type { CallTrace } from '../mcp/trace-edits.js'
 import type { ListsNews, ServerNews } from '../upstream/server/reports.js'
 
 /** Every event names the schema that it is of. */
@@ -66,6 +67,8 @@ export interface CallEvent extends OfSchema {
   readonly resultBytes: number
   /** Whether the result of `tools/call` has `isError: true`. */
   readonly isToolError: boolean
+  /** Of the option `tracer`; undefined where the call is not traced. */
+  readonly trace: CallTrace | undefined
   /**
    * `params.arguments` or the result as raw JSON; undefined where there is none.
    *

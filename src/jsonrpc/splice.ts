@@ -28,6 +28,7 @@ export const editReasons = [
   'error-code',
   'subscription',
   'structured-wrap',
+  'trace',
   'line-safe',
 ] as const
 export type EditReason = (typeof editReasons)[number]

@@ -17,6 +17,7 @@ import { inputRefused } from './error-codes.js'
 import type { ListKind, RequestRow } from './methods.js'
 import type { Revision } from './revisions.js'
 import type { TaskItem } from './tasks.js'
+import type { CallTrace } from './trace-edits.js'
 
 /** The properties of a client that are known before its first message. */
 export interface ClientOrigin {
@@ -220,6 +221,8 @@ export class Call implements CallHolder {
   #isKept = false
   /** Whether its tool's structured results are shown as one member of an object to clients of a session. */
   isWrapped = false
+  /** Undefined where it is not traced. */
+  trace: CallTrace | undefined
   /** How often it was given to another connection. */
   repeats = 0
   /** Its server has answered that it wants it again, under another id (MCP 2026-07-28, Multi Round-Trip Requests). */
@@ -304,6 +307,7 @@ export class Call implements CallHolder {
     attempt.service = this.service
     attempt.times = this.times
     attempt.isWrapped = this.isWrapped
+    attempt.trace = this.trace
     attempt.#whole = this
     attempt.serial = this.serial
     this.holder = attempt
@@ -321,6 +325,7 @@ export class Call implements CallHolder {
     request.service = this.service
     request.item = this.item
     request.serial = this.serial
+    request.trace = this.trace
     this.#owner.replaced?.(this, request)
     this.#owner = owner
     this.context = context

@@ -3,8 +3,7 @@
 // The series of the latest kinds of calls are kept together, so that a call costs a few comparisons and additions.
 
 import type { CallEvent, ProxyListeners, ServerEvent } from '../events/proxy-events.js'
-import { isClientMistake } from '../mcp/error-codes.js'
-import { requests, statelessRequests } from '../mcp/methods.js'
+import { type ServerSpeech, frontError, isKnownMethod, transportOf, upstreamError } from './call-labels.js'
 import { counted, operations } from './families.js'
 import {
   Counter,
@@ -48,12 +47,6 @@ interface CallSeries {
   readonly resultBytes: Counter
 }
 
-/** The protocol version and the transport of a server. */
-interface ServerSpeech {
-  readonly revision: string
-  readonly transport: string
-}
-
 /** Counts the calls of all schemas. */
 export class CallMetrics {
   readonly #hasTools: boolean
@@ -85,6 +78,11 @@ export class CallMetrics {
       call: (event) => this.#count(event),
       server: (event) => this.#speaks(event),
     }
+  }
+
+  /** Undefined before the server is ready. */
+  speechOf(schema: string, server: string): ServerSpeech | undefined {
+    return this.#speech.get(`${schema}\0${server}`)
   }
 
   get families(): readonly Family[] {
@@ -152,11 +150,11 @@ export class CallMetrics {
 
   #newSeries(event: CallEvent): CallSeries {
     const { schema, server = '', revision = '', serverMs } = event
-    const method = isKnown(event.method) ? event.method : OTHER
+    const method = isKnownMethod(event.method) ? event.method : OTHER
     const tool = this.#toolOf(event)
     const tools = this.#hasTools ? [tool] : []
     const named = [schema, server, method]
-    const speech = this.#speech.get(`${schema}\0${server}`)
+    const speech = this.speechOf(schema, server)
     const front = [...named, this.#errorType(event, frontError(event)), revision, transportOf(event)]
     const upstream = [
       ...named,
@@ -192,10 +190,9 @@ export class CallMetrics {
     return type === '' ? '' : this.#errorTypes.of(type)
   }
 
-  /** Only a name that was passed on to a server may be that of a tool. */
-  #toolOf({ method, name, server, serverMs }: CallEvent): string {
-    if (!this.#hasTools || method !== 'tools/call' || serverMs === undefined || name === undefined) return ''
-    return server === undefined ? '' : this.#tools.of(name)
+  /** The name that the server has for it: a client cannot make one up. */
+  #toolOf({ method, item }: CallEvent): string {
+    return this.#hasTools && method === 'tools/call' && item !== undefined ? this.#tools.of(item) : ''
   }
 
   #speaks(event: ServerEvent): void {
@@ -213,28 +210,6 @@ export class CallMetrics {
 function likenessOf(event: CallEvent): Omit<Likeness, 'wasSent' | 'tool'> {
   const { schema, server, method, outcome, isToolError, code, reason, revision, transport } = event
   return { schema, server, method, outcome, isToolError, code, reason, revision, transport }
-}
-
-function isKnown(method: string): boolean {
-  return requests.get(method) !== undefined || statelessRequests.get(method) !== undefined
-}
-
-/** A mistake of the client is no error of the side that was asked (OpenTelemetry, RPC: server spans). */
-function frontError({ outcome, code }: CallEvent): string {
-  if (outcome === 'cancelled') return 'cancelled'
-  return code === undefined || isClientMistake(code) ? '' : String(code)
-}
-
-/** The server's own error, or why there was no answer. */
-function upstreamError({ outcome, code, reason }: CallEvent): string {
-  if (outcome === 'cancelled') return 'cancelled'
-  return reason ?? (code === undefined ? '' : String(code))
-}
-
-/** As OpenTelemetry names transports; a connection inside the process has none. */
-function transportOf({ transport }: CallEvent): string {
-  if (transport === 'stdio') return 'pipe'
-  return transport === 'http' || transport === 'sse' ? 'tcp' : ''
 }
 
 function histograms(

@@ -3,6 +3,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import process from 'node:process'
 import { version } from '../version.js'
+import type { ServerSpeech } from './call-labels.js'
 import { CallMetrics } from './call-metrics.js'
 import { exposition } from './exposition.js'
 import { type ProcessFacts, type WatchedProxies, processGauges, proxyGauges, resultTokens } from './gauges.js'
@@ -31,6 +32,10 @@ export class Metrics {
 
   get listeners(): ProxyListeners {
     return this.#calls.listeners
+  }
+
+  speechOf(schema: string, server: string): ServerSpeech | undefined {
+    return this.#calls.speechOf(schema, server)
   }
 
   /** Servers and clients are read from these proxies. */

@@ -5,13 +5,16 @@
 import type { Configuration } from '../config/configuration.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
-import type { WatchedProxies } from './gauges.js'
+import { read } from './families.js'
+import { type WatchedProxies, family } from './gauges.js'
 import { EXPOSITION_TYPE } from './exposition.js'
 import { Metrics } from './metrics.js'
 import { MetricsServer } from './metrics-server.js'
 import { OtlpExporter, type Post } from './otlp/exporter.js'
 import { metricsJson } from './otlp/metrics-json.js'
 import { type OtlpOptions, otlpOptions } from './otlp/options.js'
+import { spansJson } from './otlp/spans-json.js'
+import { type Span, Tracing } from './tracing.js'
 
 /** How long the end of the program waits for a collector. */
 const CLOSE_MS = 2000
@@ -27,12 +30,15 @@ export interface TelemetryOptions {
 /** Counts the calls of one process, and serves or sends the counts. */
 export class Telemetry {
   readonly #metrics: Metrics
-  readonly #exporter: OtlpExporter<never> | undefined
+  readonly #exporter: OtlpExporter<Span> | undefined
   #server: MetricsServer | undefined
+  /** Traces calls; undefined where no collector gets them. */
+  readonly tracer: Tracing | undefined
 
-  constructor(metrics: Metrics, exporter: OtlpExporter<never> | undefined) {
+  constructor(metrics: Metrics, exporter?: OtlpExporter<Span>, tracer?: Tracing) {
     this.#metrics = metrics
     this.#exporter = exporter
+    this.tracer = tracer
   }
 
   /** The page for the HTTP front. */
@@ -42,8 +48,10 @@ export class Telemetry {
   }
 
   /** Of the proxies whose calls are counted. */
-  get listeners(): ProxyListeners {
-    return this.#metrics.listeners
+  get listeners(): readonly ProxyListeners[] {
+    const { tracer } = this
+    const counting = this.#metrics.listeners
+    return tracer === undefined ? [counting] : [counting, { call: (event) => tracer.ended(event) }]
   }
 
   /** Servers and clients are read from these proxies. */
@@ -81,8 +89,7 @@ export async function openTelemetry(
   if (wanted === undefined && otlp === undefined) return undefined
   const place = wanted?.port === undefined ? undefined : { ...wanted, port: wanted.port }
   const metrics = new Metrics(wanted?.tools ?? false, runtime.wallNow())
-  const exporter = otlp && openExporter(otlp, metrics, log, runtime)
-  const telemetry = new Telemetry(metrics, exporter)
+  const telemetry = otlp === undefined ? new Telemetry(metrics) : exporting(otlp, metrics, log, runtime)
   if (place === undefined) return telemetry
   try {
     const port = await telemetry.listen(place)
@@ -97,18 +104,24 @@ export async function openTelemetry(
   return telemetry
 }
 
-function openExporter(
+function exporting(
   options: OtlpOptions,
   metrics: Metrics,
   log: LogSink,
   runtime: TelemetryOptions['runtime'],
-): OtlpExporter<never> {
-  const startMs = runtime.wallNow()
+): Telemetry {
+  const now = (): number => runtime.wallNow()
+  const { resource, sampler, tracesUrl, headers } = options
+  const startMs = now()
   const exported = {
-    metrics: () => metricsJson(metrics.families(), options.resource, { startMs, nowMs: runtime.wallNow() }),
-    spans: () => '',
+    metrics: () => metricsJson(metrics.families(), resource, { startMs, nowMs: now() }),
+    spans: (spans: readonly Span[]) => spansJson(spans, resource),
   }
-  return new OtlpExporter(options, exported, postWith(options.headers), runtime, log)
+  const exporter = new OtlpExporter(options, exported, postWith(headers), runtime, log)
+  if (tracesUrl === undefined) return new Telemetry(metrics, exporter)
+  metrics.add(() => [family(read.spansDropped, [{ labels: [], value: exporter.dropped }])])
+  const speechOf: Metrics['speechOf'] = (schema, server) => metrics.speechOf(schema, server)
+  return new Telemetry(metrics, exporter, new Tracing(sampler, speechOf, now, (span) => exporter.add(span)))
 }
 
 /** Node's own client, whose certificates are those of NODE_EXTRA_CA_CERTS too. */

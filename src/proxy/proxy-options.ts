@@ -1,9 +1,12 @@
 // The options of a proxy. Its configuration is apart.
 
 import type { TapSwitch, WireTap } from '../jsonrpc/wire-tap.js'
+import type { CallTrace, CallTracer } from '../mcp/trace-edits.js'
 import type { Limits } from '../limits.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
+
+export type { CallTrace, CallTracer }
 
 export interface ProxyOptions {
   /** Which schema of the configuration is served; `default` unless given. */
@@ -21,6 +24,8 @@ export interface ProxyOptions {
    * option no connection is kept for it.
    */
   readonly tapSwitch?: (taps: TapSwitch) => void
+  /** Traces calls: the server of a call that is traced gets its `traceparent`, and the events of the call have its trace. */
+  readonly tracer?: CallTracer | undefined
   /** Time, randomness and processes; the real ones, which end with the proxy, unless given. */
   readonly runtime?: Runtime
   readonly limits?: Limits

@@ -99,6 +99,7 @@ class PooledProxy implements McpProxy {
       log: common.log,
       limits: this.#limits,
       unread: common.unread,
+      tracer: options.tracer,
       pending: new PendingInput(
         () => this.#config.server.stateKeys,
         this.#schema,

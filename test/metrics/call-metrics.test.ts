@@ -145,8 +145,8 @@ describe('labels', () => {
     without.count()
     assert.deepEqual(samplesOf(without.page(), `${FRONT}_count`, { gen_ai_tool_name: 'a' }), [])
     const { count, page } = counting(true)
-    count({ name: 'guessed', serverMs: undefined })
-    for (let n = 0; n <= TOOLS_MAX; n++) for (let twice = 0; twice < 2; twice++) count({ name: `t${n}` })
+    count({ name: 'guessed', item: undefined })
+    for (let n = 0; n <= TOOLS_MAX; n++) for (let twice = 0; twice < 2; twice++) count({ item: `t${n}` })
     const tools = samplesOf(page(), `${FRONT}_count`).map(({ labels, value }) => [
       labels.get('gen_ai_tool_name'),
       value,

@@ -3,6 +3,8 @@
 import { strict as assert } from 'node:assert'
 import { type IncomingMessage, createServer, request } from 'node:http'
 import { describe, test } from 'node:test'
+import { type ForwardEvent, httpServer } from '../../src/index.js'
+import { libraryProxy } from '../integration/support/library.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { openGateway } from '../../src/gateway/gateway.js'
 import { EXPOSITION_TYPE } from '../../src/metrics/exposition.js'
@@ -10,10 +12,9 @@ import { MetricsServer } from '../../src/metrics/metrics-server.js'
 import { type Telemetry, openTelemetry } from '../../src/metrics/telemetry.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import type { Runtime } from '../../src/runtime/runtime.js'
-import { listAt, parsed, textAt } from '../integration/support/json.js'
-import { program, root } from '../integration/support/programs.js'
+import { at, listAt, parsed, textAt } from '../integration/support/json.js'
+import { nodeProgram, program, root } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { until } from '../integration/support/waiting.js'
 import { handshake, send } from '../transports/support/http.js'
 import { readExposition, samplesOf, sumOf } from './support/exposition.js'
 
@@ -57,7 +58,8 @@ function timers(t: Scope): Pick<Runtime, 'setTimer' | 'wallNow'> {
 async function gatewayWith(t: Scope, telemetry: Telemetry | undefined, server: object = {}): Promise<number> {
   assert(telemetry !== undefined)
   const gateway = await openGateway(configOf(server), {
-    on: [{}, telemetry.listeners],
+    on: telemetry.listeners,
+    tracer: telemetry.tracer,
     metrics: telemetry.page,
   })
   telemetry.watch(() => gateway.proxies)
@@ -100,9 +102,11 @@ test('calls of both eras to servers of both are counted by what each side speaks
     assert.equal(sumOf(read, FRONT, { ...of, error_type: 'tool_error' }), 1)
   }
   const spoken = (server: string) =>
-    samplesOf(read, UPSTREAM, { server, gen_ai_tool_name: `${server}__test_simple_text` }).map(
-      ({ labels, value }) => [labels.get('mcp_protocol_version'), labels.get('network_transport'), value],
-    )
+    samplesOf(read, UPSTREAM, { server, gen_ai_tool_name: 'test_simple_text' }).map(({ labels, value }) => [
+      labels.get('mcp_protocol_version'),
+      labels.get('network_transport'),
+      value,
+    ])
   assert.deepEqual(spoken('old'), [['2025-11-25', 'pipe', 2]])
   assert.deepEqual(spoken('new'), [['2026-07-28', 'pipe', 2]])
   assert.equal(sumOf(read, 'mcps_sessions'), 2)
@@ -200,9 +204,8 @@ test('a collector gets the same, with headers and the name of the sender, at the
   )
   await callAll(await gatewayWith(t, telemetry))
   await telemetry?.close()
-  await until(() => got.length > 0)
-  const [first] = got
-  assert.deepEqual([first?.path, first?.key], ['/v1/metrics', 'k'])
+  const first = got.find(({ path }) => path === '/v1/metrics')
+  assert.equal(first?.key, 'k')
   const resource = listAt(first?.body, 'resourceMetrics', 0, 'resource', 'attributes')
   assert.equal(textAt(resource, 0, 'value', 'stringValue'), 'mine')
   const metrics = listAt(first?.body, 'resourceMetrics', 0, 'scopeMetrics', 0, 'metrics')
@@ -213,6 +216,70 @@ test('a collector gets the same, with headers and the name of the sender, at the
     6,
   )
 })
+
+/** The digit of which the parent of a span is made. */
+const parentOf = (span: unknown): string => textAt(span, 'parentSpanId').slice(0, 1)
+
+/** The spans that a collector has got. */
+function spansIn(got: readonly { path: string; body: unknown }[]): readonly unknown[] {
+  return got
+    .filter(({ path }) => path === '/v1/traces')
+    .flatMap(({ body }) => listAt(body, 'resourceSpans', 0, 'scopeSpans', 0, 'spans'))
+}
+
+for (const file of ['reference.mjs', 'reference-stateless.mjs'])
+  test(`a call of either era to ${file} is a span below that of its client, and its server gets the one below`, async (t) => {
+    const { url, got } = await collector(t)
+    const { telemetry } = await opened(t, { otlp: url })
+    const sent: string[] = []
+    const forward = ({ to, output, edits }: ForwardEvent): void => {
+      const message = parsed(Buffer.from(output).toString())
+      if (to.hop === 'upstream' && at(message, 'method') === 'tools/call')
+        sent.push(
+          `${textAt(message, 'params', '_meta', 'traceparent')} ${edits.some(({ why }) => why === 'trace')}`,
+        )
+    }
+    const options = { on: telemetry?.listeners ?? [], tracer: telemetry?.tracer, tap: { forward } }
+    const { proxy } = await libraryProxy(t, { s: nodeProgram(file, {}, {}) }, options)
+    const { port } = await proxy.serve(httpServer({ port: 0 }))
+    const session = await handshake(port)
+    const parents = ['1', '2', '3'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`)
+    const [inMeta, inHeader, both] = parents
+    const name = 's__test_simple_text'
+    const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
+    for (const claims of [undefined, claim])
+      for (const [meta, header] of [
+        [inMeta, undefined],
+        [undefined, inHeader],
+        [both, inHeader],
+        [undefined, undefined],
+      ]) {
+        const _meta = { ...claims, ...(meta !== undefined && { traceparent: meta }) }
+        const params = { name, arguments: {}, ...(Object.keys(_meta).length > 0 && { _meta }) }
+        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+        const fields = {
+          ...(claims === undefined ? session : modern),
+          ...(header !== undefined && { traceparent: header }),
+        }
+        assert.equal((await send(port, { body, headers: fields })).status, 200)
+      }
+    await telemetry?.close()
+    const spans = spansIn(got)
+    const fronts = spans.filter((span) => at(span, 'kind') === 2)
+    assert.deepEqual(fronts.map(parentOf), ['1', '2', '3', '', '1', '2', '3', ''])
+    assert.deepEqual(
+      fronts.map((span) => textAt(span, 'traceId').slice(0, 1) === parentOf(span) || parentOf(span) === ''),
+      fronts.map(() => true),
+    )
+    const below = fronts.map((front) =>
+      spans.find((span) => textAt(span, 'parentSpanId') === textAt(front, 'spanId')),
+    )
+    assert.deepEqual(
+      sent,
+      below.map((span) => `00-${textAt(span, 'traceId')}-${textAt(span, 'spanId')}-01 true`),
+    )
+    assert(below.every((span) => at(span, 'kind') === 3))
+  })
 
 test('nothing is opened where nothing asks for it', async (t) => {
   assert.equal((await opened(t, {})).telemetry, undefined)

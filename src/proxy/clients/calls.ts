@@ -14,6 +14,7 @@ import {
   type StatelessContext,
 } from '../../mcp/call.js'
 import { subscribed } from '../../mcp/subscriptions.js'
+import { traceparentOf } from '../../mcp/trace-edits.js'
 import { askClient } from '../input/input-rounds.js'
 import type { Answers } from './answers.js'
 import type { CatalogView } from '../routing/catalog-view.js'
@@ -31,7 +32,7 @@ export class ChannelCalls implements CallOwner {
   readonly #calls = new BriefMap<RequestId, Call>()
   /** By the ids of their client. */
   readonly open: Pick<BriefMap<RequestId, Call>, 'has' | 'size'> = this.#calls
-  readonly #context: Pick<ClientContext, 'limits' | 'runtime'>
+  readonly #context: Pick<ClientContext, 'limits' | 'runtime' | 'tracer'>
   readonly #reports: ClientReports
   readonly #answers: Answers
   readonly #rest: () => void
@@ -40,7 +41,7 @@ export class ChannelCalls implements CallOwner {
 
   /** `rest` is called when a call has ended of a session that ends. */
   constructor(
-    context: Pick<ClientContext, 'limits' | 'runtime'>,
+    context: Pick<ClientContext, 'limits' | 'runtime' | 'tracer'>,
     reports: ClientReports,
     answers: Answers,
     rest: () => void,
@@ -51,8 +52,12 @@ export class ChannelCalls implements CallOwner {
     this.#rest = rest
   }
 
-  add(call: Call): void {
+  /** `field` reads the header fields of the HTTP request that brought it. */
+  add(call: Call, field?: FieldReader): void {
     call.serial = ++this.#last
+    const { tracer } = this.#context
+    if (tracer !== undefined)
+      call.trace = tracer.begin(traceparentOf(call.frame) ?? field?.('traceparent'), call.frame.id)
     call.deadline.isTimed = this.#reports.heard.has('call')
     this.#calls.set(call.key, call)
   }
@@ -172,7 +177,7 @@ export class StatelessCalls {
     sender.begun(context)
     const withField = field === undefined ? heard : { ...heard, field }
     const call = new Call(frame, row, client, new CallDeadline(runtime.now()), owner, withField)
-    this.#calls.add(call)
+    this.#calls.add(call, field)
     if (request.kind === 'listen') client.listen(call, request.filter)
     else client.route(call)
     return undefined

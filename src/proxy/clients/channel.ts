@@ -98,7 +98,7 @@ export class ClientChannel implements PeerOwner<Question> {
     const received = this.#leg.received(frame)
     switch (received.kind) {
       case 'call':
-        return this.#call(frame, received.row)
+        return this.#call(frame, received.row, field)
       case 'stateless':
       case 'listen':
         if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
@@ -258,7 +258,7 @@ export class ClientChannel implements PeerOwner<Question> {
     this.#rest()
   }
 
-  #call(frame: RequestFrame, row: RequestRow): void {
+  #call(frame: RequestFrame, row: RequestRow, field: FieldReader | undefined): void {
     if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
     const { limits, runtime } = this.#context
     const { profile } = this.#leg
@@ -267,7 +267,7 @@ export class ClientChannel implements PeerOwner<Question> {
     const isFull =
       this.#calls.open.size >= limits.session.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
     if (isFull) return this.#refuse(frame, tooManyCalls())
-    this.#calls.add(call)
+    this.#calls.add(call, field)
     const { router } = this.#client.reach()
     if (!isEarly) return router.route(call)
     this.#opening.hold(call, () => {

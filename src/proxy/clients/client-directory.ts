@@ -16,6 +16,7 @@ import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { Limits } from '../../limits.js'
 import type { ClientOrigin, StatelessContext } from '../../mcp/call.js'
 import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
+import type { CallTracer } from '../../mcp/trace-edits.js'
 import type { ClientLeg, ServerDescription } from '../../mcp/eras/leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
 import type { CatalogView } from '../routing/catalog-view.js'
@@ -32,6 +33,8 @@ export interface ClientContext {
   readonly limits: Limits
   readonly unread: Unread
   readonly pending: PendingInput
+  /** Undefined where calls are not traced. */
+  readonly tracer?: CallTracer | undefined
   /** Whether the proxy was made for one client; the states that servers give it are not signed then. */
   readonly isForOneClient: boolean
   /** `principal` is that of its requests without a session. */

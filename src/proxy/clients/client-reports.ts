@@ -49,17 +49,17 @@ export class ClientReports {
 
   settled(call: Call, outcome: Outcome): void {
     if (!this.heard.has('call') && !(this.heard.has('failure') && hasFailed(outcome))) return
-    const { frame, context, service, item, deadline } = call
+    const { frame, context, service: server, item, deadline, trace } = call
     const now = this.#runtime.now()
     const serverMs = deadline.sentAt === undefined ? undefined : now - deadline.sentAt
-    this.#emit({ frame, context, server: service, item, ms: now - deadline.arrivedAt, serverMs }, outcome)
+    const ms = now - deadline.arrivedAt
+    this.#emit({ frame, context, server, item, ms, serverMs, trace }, outcome)
   }
 
   /** A request of this client was refused before it became a call; returns that error. */
   refused(frame: RequestFrame, error: ErrorBody, context: CallContext): ErrorBody {
     if (this.heard.has('call') || this.heard.has('failure')) {
-      const request = { frame, context, server: undefined, item: undefined, ms: 0, serverMs: undefined }
-      this.#emit(request, { kind: 'failed', error })
+      this.#emit({ frame, context, ms: 0, ...neverSent }, { kind: 'failed', error })
     }
     return error
   }
@@ -71,6 +71,8 @@ export class ClientReports {
     event.release()
   }
 }
+
+const neverSent = { server: undefined, item: undefined, serverMs: undefined, trace: undefined } as const
 
 function hasFailed(outcome: Outcome): boolean {
   if (outcome.kind === 'answered') return outcome.frame.kind === 'error'

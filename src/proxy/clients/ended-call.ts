@@ -9,6 +9,7 @@ import { parse, rawAt } from '../../jsonrpc/text.js'
 import type { CallContext, Outcome } from '../../mcp/call.js'
 import { claims } from '../../mcp/eras/any-client.js'
 import { claimedVersion } from '../../mcp/eras/request-context.js'
+import type { CallTrace } from '../../mcp/trace-edits.js'
 import { resultMembers } from '../../mcp/result-type.js'
 import { statelessRevision } from '../../mcp/revisions.js'
 import type { CallEvent } from '../../events/proxy-events.js'
@@ -27,6 +28,7 @@ export interface EndedRequest {
   readonly item: string | undefined
   readonly ms: number
   readonly serverMs: number | undefined
+  readonly trace: CallTrace | undefined
 }
 
 /** The messages stay readable until `release`. */
@@ -49,6 +51,7 @@ export class EndedCall implements CallEvent {
   readonly argumentBytes: number
   readonly resultBytes: number
   readonly isToolError: boolean
+  readonly trace: CallTrace | undefined
   readonly code: number | undefined
   readonly message: string | undefined
   readonly reason: string | undefined
@@ -80,6 +83,7 @@ export class EndedCall implements CallEvent {
     this.argumentBytes = lengthOf(members.span('arguments'))
     this.resultBytes = result === undefined ? 0 : bytesIn(result)
     this.isToolError = frame.method === 'tools/call' && saysError(outcome)
+    this.trace = request.trace
     this.code = code
     this.message = message
     this.reason = reason

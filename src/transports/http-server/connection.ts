@@ -137,7 +137,7 @@ export class StreamableConnection implements Connection, Kept, SessionView {
       if (isOpening) this.#opening = keys[0]
       if (isShared) response.whenClosed(() => this.#left(exchange))
     }
-    const field = isShared ? fieldReader(head) : undefined
+    const field = fieldReader(head)
     this.#inbox.deliver(() => {
       for (const frame of frames) this.#deliver(frame, field)
     })
@@ -157,7 +157,7 @@ export class StreamableConnection implements Connection, Kept, SessionView {
     this.#inbox.measure(this.#streams.backlogBytes)
   }
 
-  #deliver(frame: Frame, field: FieldReader | undefined): void {
+  #deliver(frame: Frame, field: FieldReader): void {
     if (!this.#inbox.frame(frame, field)) return
     const key = cancelledBy(frame)
     // The response ends here, since the server must not answer a cancelled request; `initialize` cannot be cancelled.

@@ -11,6 +11,7 @@ import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, CallHolder, ClientPort } from '../../mcp/call.js'
 import type { Outdated, ServerLeg } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
+import { withTrace } from '../../mcp/trace-edits.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
 import { Abandoned } from './abandoned.js'
 import type { ServerConnection } from './connection.js'
@@ -80,7 +81,9 @@ export class Calls {
     const lend = this.#clients.only !== undefined
     const own = call.frame.params.meta.span('progressToken')
     const inWords = bothEdits(edits, this.#leg.speech.edits(call))
-    const all = own === undefined ? inWords : this.#withToken(inWords, flight, own, lend)
+    const { trace } = call
+    const traced = trace === undefined ? inWords : withTrace(call.frame, inWords, trace.traceparent)
+    const all = own === undefined ? traced : this.#withToken(traced, flight, own, lend)
     const id = this.#peer.forward(call.frame, all, flight, lend, undefined, call.wasAnswered)
     if (id === undefined) return this.#notSent(flight)
     flight.id = id

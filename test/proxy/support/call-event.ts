@@ -23,6 +23,7 @@ export function callEvent(members: Partial<CallEvent> = {}): CallEvent {
     argumentBytes: 2,
     resultBytes: 2,
     isToolError: false,
+    trace: undefined,
     bytes: () => Buffer.from('{}'),
     ...members,
   }
