@@ -100,6 +100,8 @@ export interface ServerRow {
   readonly memoryBytes?: number
   /** When its lists were last read, in milliseconds since 1970. */
   readonly listedAt?: number
+  /** Differences from `mcps.lock`. */
+  readonly changes?: number
 }
 
 /** The state of servers. */

@@ -40,7 +40,7 @@ export class Status {
   }
 
   async #row(schema: string, status: UpstreamStatus): Promise<ServerRow> {
-    const { name, kind, state, error, pids, revision, tools, gauges } = status
+    const { name, kind, state, error, pids, revision, tools, gauges, changes } = status
     const { inFlight, queued, restarts } = gauges
     const memoryBytes = gauges.memoryBytes ?? (await this.#memoryOf(pids))
     const listedAt = this.#listedAt.get(keyOf(schema, name))
@@ -51,6 +51,7 @@ export class Status {
       ...(revision !== undefined && { revision }),
       ...(memoryBytes !== undefined && { memoryBytes }),
       ...(listedAt !== undefined && { listedAt }),
+      ...(changes !== undefined && { changes: changes.length }),
     }
   }
 

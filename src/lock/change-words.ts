@@ -3,6 +3,7 @@
 import { inShell } from '../text/escape.js'
 import type { Change } from './compare.js'
 import { differences, unseenLines } from './difference.js'
+import type { Json } from './json.js'
 import { showUnseen } from './unseen.js'
 
 /** The subject of a change, such as `the tool 'read_file'`. */
@@ -11,14 +12,16 @@ export function subjectOf({ kind, name }: Pick<Change, 'kind' | 'name'>): string
   return `the ${kind === 'tools' ? 'tool' : 'prompt'} '${showUnseen(name)}'`
 }
 
+const nothing: Json = { kind: 'object', members: [] }
+
 /** The lines below a change. */
-export function changeInWords({ kind, classes, before, after, from }: Change): string[] {
+export function changeInWords({ classes, before, after, from }: Change): string[] {
   const [first] = classes
   if (from !== undefined) return [`was called '${showUnseen(from)}'`]
   if (first === 'removed') return ['is listed no more']
-  if (first === 'new') return ['was not listed before']
-  const lines = differences(before?.json, after?.json)
-  return kind === 'instructions' && lines.length === 0 ? ['has changed'] : lines
+  const lines = differences(before?.json ?? nothing, after?.json)
+  if (first === 'new') return ['was not listed before', ...lines]
+  return lines
 }
 
 /** The invisible characters of an item behind the change. */

@@ -31,6 +31,8 @@ export interface LockedServer {
 /** The lists of a server for one kind of client; a list that is not known is undefined. */
 export interface ListedServer {
   readonly client: string
+  /** Whether the lists are of this kind of client; those of an earlier start may be of another. */
+  readonly isCurrent: boolean
   readonly instructions: Content | undefined
   readonly lists: Readonly<Record<LockedKind, ReadonlyMap<string, Content> | undefined>>
 }
@@ -61,13 +63,17 @@ function instructionChanges(locked: LockedItem | undefined, after: Content | und
   return [{ ...change, before, after, from: undefined }]
 }
 
-function listChanges(kind: LockedKind, locked: LockedServer, { client, lists }: ListedServer): Change[] {
+function listChanges(
+  kind: LockedKind,
+  locked: LockedServer,
+  { client, isCurrent, lists }: ListedServer,
+): Change[] {
   const listed = lists[kind]
   if (listed === undefined) return []
   const entries = locked.lists[kind]
   const gone = [...entries].filter(
     ([name, { content, clients }]) =>
-      content !== undefined && !listed.has(name) && isFor(client, clients ?? locked.clients),
+      isCurrent && content !== undefined && !listed.has(name) && isFor(client, clients ?? locked.clients),
   )
   const renames = new Map<string, string>()
   const changes = [...listed].flatMap(([name, after]): Change[] => {
@@ -77,7 +83,7 @@ function listChanges(kind: LockedKind, locked: LockedServer, { client, lists }: 
     const isRejected = entry?.isRejected === true
     if (before !== undefined)
       return [change(kind, name, classesOf(kind, before.json, after.json), isRejected, before, after)]
-    if (entry === undefined && !isKnown(locked, client)) return []
+    if (entry === undefined && isCurrent && !isKnown(locked, client)) return []
     const old = gone.find(([each, { content }]) => content?.hash === after.hash && !renames.has(each))?.[0]
     if (old === undefined) return [change(kind, name, ['new'], isRejected, undefined, after)]
     renames.set(old, name)

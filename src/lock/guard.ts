@@ -107,12 +107,20 @@ export class SchemaGuard implements ListGuard {
   }
 
   #line(server: string, change: Change, action: ChangeAction): string {
-    const what = `${subjectOf(change)} is not as in mcps.lock (${change.classes.join(', ')}): ${[...changeInWords(change), ...unseenOfChange(change)].join('; ')}`
+    const what = `${subjectOf(change)} is not as in mcps.lock (${change.classes.join(', ')}): ${inOneLine(change)}`
     if (change.isRejected) return `${what}; it was rejected, and stays hidden`
     const then = { warn: '', hide: 'it is hidden; ', fail: 'the server is not used; ' }[action]
     return `${what}; ${then}${acceptCommand(this.#schema, server, change)} accepts it`
   }
 }
+
+/** A line of the log; mcps-proxy lock shows the whole change. */
+function inOneLine(change: Change): string {
+  const line = [...unseenOfChange(change), ...changeInWords(change)].join('; ')
+  return line.length > LINE_LENGTH_MAX ? `${line.slice(0, LINE_LENGTH_MAX)}…` : line
+}
+
+const LINE_LENGTH_MAX = 2000
 
 /** Names in one error. */
 const NAMED_MAX = 5

@@ -10,13 +10,14 @@ import { contentOf, noInstructions } from './lock-text.js'
 export class Contents {
   readonly #known = new WeakMap<ListItem, Content>()
 
-  of({ client, instructions, lists }: Listed): ListedServer {
+  of({ client, isCurrent, instructions, lists }: Listed): ListedServer {
     const read = (kind: LockedKind): ReadonlyMap<string, Content> | undefined => {
       const items = lists.get(kind)
       return items && this.#named(items)
     }
     return {
       client,
+      isCurrent,
       instructions: instructions && instructionsOf(instructions.text),
       lists: { tools: read('tools'), prompts: read('prompts') },
     }

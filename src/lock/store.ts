@@ -19,7 +19,7 @@ const FILE_BYTES_MAX = 64 * 1024 * 1024
 const HELD_MS = 10_000
 
 /** Changes that are remembered as logged, and first lists that wait to be written. */
-const REMEMBERED_MAX = 4096
+const REMEMBERED_MAX = 1024
 
 const NO_SCHEMAS: LockedSchemas = new Map()
 

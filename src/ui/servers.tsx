@@ -126,6 +126,7 @@ function ServerLine({ server, now, ask }: ServerLineProps): JSX.Element {
     pids,
     memoryBytes,
     listedAt,
+    changes,
     revision,
   } = server
   const calls = `${inFlight}${slots === undefined ? '' : ` of ${slots}`}${queued > 0 ? `, ${queued} wait` : ''}`
@@ -138,6 +139,9 @@ function ServerLine({ server, now, ask }: ServerLineProps): JSX.Element {
       <td>
         <span class={`state ${state}`}>{state}</span>
         {error === undefined ? null : <div class="why">{short(error, 500)}</div>}
+        {changes === undefined ? null : (
+          <div class="why">{`${changes} ${changes === 1 ? 'change' : 'changes'} against mcps.lock`}</div>
+        )}
       </td>
       <td class="number">{tools}</td>
       <td class="number">{calls}</td>

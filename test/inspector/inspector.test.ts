@@ -160,6 +160,7 @@ test('the state of a server has the time of its lists, and no secret in the reas
   const status = new Status(runtime, redactor)
   const gauges = { inFlight: 1, queued: 2, restarts: 3, memoryBytes: 4 }
   const none = { connectedAtMs: undefined, revision: undefined, evidence: undefined, crossing: undefined }
+  const change = { kind: 'tools', name: 'x', classes: ['new'], isRejected: false } as const
   const facts = {
     name: 'files',
     kind: 'stdio',
@@ -169,7 +170,7 @@ test('the state of a server has the time of its lists, and no secret in the reas
     tools: 5,
   } as const
   const proxy = {
-    status: () => [{ ...facts, ...none, gauges }],
+    status: () => [{ ...facts, ...none, gauges, changes: [change] }],
     sessions: () => [],
     restart: unused,
     stop: unused,
@@ -191,6 +192,7 @@ test('the state of a server has the time of its lists, and no secret in the reas
     pids: [7],
     memoryBytes: 4,
     listedAt: runtime.wallNow(),
+    changes: 1,
   })
 })
 

@@ -370,6 +370,38 @@ describe('fail', () => {
     assert.equal(it.proxy.status()[0]?.state, 'connected')
   })
 
+  test('waits for what the process of a client lists, which has more than those of others', async (t) => {
+    const before = withBaseline(baseline, listed({ echo, add, ask: add }, { greet }, 'Be kind', 'sampling'))
+    const it = await world(t, { onChange: 'fail' }, { before, says: { sampling: { ask: add } } })
+    assert.deepEqual(await names(it, await it.attach()), ['s__echo', 's__add'])
+    const client = await it.attach({ sampling: {} })
+    await names(it, client)
+    assert.equal(await refusal(it, client, 'resources/read', { uri: 'mem://a' }), 'answered')
+    assert.equal(await refusal(it, client, 'tools/call', { name: 's__add', arguments: {} }), 'answered')
+    assert.deepEqual(await names(it, client), ['s__echo', 's__add', 's__ask'])
+    await it.change({ sampling: {} })
+    assert.match(await refusal(it, client, 'tools/call', { name: 's__add', arguments: {} }), /^changed: /)
+  })
+
+  for (const onChange of ['hide', 'fail'])
+    test(`of lists of an earlier start holds until the server has listed, with ${onChange}`, async (t) => {
+      const keep = join(scratch(t), 'kept')
+      const path = join(scratch(t), 'mcps.lock')
+      const first = await world(t, true, { keep, path, says: { tools: { echo: poisoned, add } } })
+      assert.equal((await names(first, await first.attach())).length, 2)
+      await first.runtime.until(first.proxy.close(0))
+      const server = { lazy: true }
+      const second = await world(t, { onChange }, { keep, path, before: baseline, server })
+      const client = await second.attach()
+      assert.deepEqual(await names(second, client), onChange === 'hide' ? ['s__add'] : [])
+      assert.equal(second.runtime.children.length, 0, 'it is lazy')
+      assert.equal(
+        await refusal(second, client, 'tools/call', { name: 's__echo', arguments: {} }),
+        'answered',
+      )
+      assert.deepEqual(await names(second, client), ['s__echo', 's__add'])
+    })
+
   test('of one server leaves the others alone', async (t) => {
     const others = { other: { command: 'y', prefix: false } }
     const server = { lock: { onChange: 'fail' } }

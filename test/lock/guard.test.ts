@@ -41,7 +41,12 @@ function itemsOf(tools: Items): ListItem[] {
 }
 
 function said(tools: Items, instructions?: string): Listed {
-  return { client: '', instructions: { text: instructions }, lists: new Map([['tools', itemsOf(tools)]]) }
+  return {
+    client: '',
+    isCurrent: true,
+    instructions: { text: instructions },
+    lists: new Map([['tools', itemsOf(tools)]]),
+  }
 }
 
 function judged(config: ServerConfig, before: LockedServer, now: Listed): Verdict | undefined {
@@ -141,7 +146,7 @@ test('lists are compared when one of them, the lock or the configuration is anot
   const guardOf = (): ListGuard => ({ judge: (_, now) => void seen.push(now), complete: () => {} })
   let guard: ListGuard | undefined = guardOf()
   let tools = itemsOf({ x: a })
-  const lists = { items: () => tools, ownItems: () => tools, isRead: () => true }
+  const lists = { items: () => tools, ownItems: () => tools, isRead: () => true, hasNames: true }
   const guarded = new GuardedLists({ guard: () => guard, service: 's' }, { declared: noCapabilities }, lists)
   const look = (isKnown: boolean, one = config): void =>
     void guarded.verdict(one, facts, (kind) => isKnown && kind === 'tools')

@@ -1,10 +1,11 @@
 // The file: what is written is read again, several processes write it, and a damaged one is refused.
 
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { assert as check, dictionary, jsonValue, property, record, string } from 'fast-check'
+import { changesOf } from '../../src/lock/compare.js'
 import { decodeLock, encodeLock, LockError } from '../../src/lock/lock-text.js'
 import { LockStore } from '../../src/lock/store.js'
 import { realRuntime } from '../../src/real-runtime.js'
@@ -101,6 +102,26 @@ for (const [title, damage, want] of [
     store.read()
     assert.equal(store.schemas.size, 0)
   })
+
+test('a file of more than 64 MiB is not read', async (t) => {
+  const path = join(scratch(t), 'mcps.lock')
+  writeFileSync(path, '')
+  truncateSync(path, 64 * 1024 * 1024 + 1)
+  assert.match(stored(t, path).store.problem ?? '', /mcps\.lock is too large/)
+})
+
+test('1024 first lists wait to be written, and 1024 changes are remembered as logged', async (t) => {
+  const { store, log } = stored(t, join(scratch(t), 'mcps.lock'))
+  for (let at = 0; at < 1025; at++) store.baseline('default', `s${at}`, listed({ x: {} }))
+  assert.equal(store.schemas.get('default')?.size, 1024)
+  await store.close()
+  log.length = 0
+  const [change] = changesOf(locked({}), listed({ x: {} }))
+  assert(change !== undefined)
+  for (let at = 0; at < 1025; at++) store.changed(`s${at}`, change, 'changed')
+  store.changed('s0', change, 'changed')
+  assert.equal(log.length, 1024)
+})
 
 test('a folder that cannot be written costs the file and nothing else', async (t) => {
   const path = join(scratch(t), 'gone', 'mcps.lock')

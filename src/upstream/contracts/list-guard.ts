@@ -37,6 +37,8 @@ export type LockedKind = 'tools' | 'prompts'
 export interface Listed {
   /** The capabilities by which a server decides what it lists for a client, in one spelling. */
   readonly client: string
+  /** Whether the process of these clients has said it, and not another one or one of an earlier start. */
+  readonly isCurrent: boolean
   /** Undefined where the server has not said yet. */
   readonly instructions: { readonly text: string | undefined } | undefined
   /** Without the lists that are not known. */

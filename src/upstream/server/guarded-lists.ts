@@ -22,13 +22,15 @@ interface Inputs {
   readonly guard: ListGuard
   readonly config: ServerConfig
   readonly facts: ServerFacts | undefined
+  /** Whether the lists are those of the lane's own process. */
+  readonly isCurrent: boolean
   readonly tools: readonly ListItem[] | undefined
   readonly prompts: readonly ListItem[] | undefined
 }
 
 export class GuardedLists {
   readonly #context: Pick<ServerContext, 'guard' | 'service'>
-  readonly #lists: Pick<Lists, 'items' | 'ownItems' | 'isRead'>
+  readonly #lists: Pick<Lists, 'items' | 'ownItems' | 'isRead' | 'hasNames'>
   readonly #client: string
   #latest: { readonly inputs: Inputs; readonly verdict: Verdict | undefined } | undefined
   #extended: { readonly judged: readonly ListItem[]; readonly items: readonly ListItem[] } | undefined
@@ -37,7 +39,7 @@ export class GuardedLists {
   constructor(
     context: Pick<ServerContext, 'guard' | 'service'>,
     { declared }: Pick<LaneScope, 'declared'>,
-    lists: Pick<Lists, 'items' | 'ownItems' | 'isRead'>,
+    lists: Pick<Lists, 'items' | 'ownItems' | 'isRead' | 'hasNames'>,
   ) {
     this.#context = context
     this.#lists = lists
@@ -54,7 +56,8 @@ export class GuardedLists {
     if (guard === undefined) return undefined
     const items = (kind: LockedKind): readonly ListItem[] | undefined =>
       isKnown(kind) ? this.#lists.ownItems(kind) : undefined
-    const inputs = { guard, config, facts, tools: items('tools'), prompts: items('prompts') }
+    const { hasNames: isCurrent } = this.#lists
+    const inputs = { guard, config, facts, isCurrent, tools: items('tools'), prompts: items('prompts') }
     if (this.#latest === undefined || !isSame(this.#latest.inputs, inputs))
       this.#latest = { inputs, verdict: guard.judge(config, this.#listed(inputs)) }
     return this.#latest.verdict
@@ -76,16 +79,28 @@ export class GuardedLists {
     if (guard === undefined) return
     const items = (kind: LockedKind): readonly ListItem[] | undefined =>
       this.#lists.isRead(kind) ? this.#lists.ownItems(kind) : undefined
-    const inputs = { guard, config, facts, tools: items('tools'), prompts: items('prompts') }
+    const inputs = {
+      guard,
+      config,
+      facts,
+      isCurrent: true,
+      tools: items('tools'),
+      prompts: items('prompts'),
+    }
     const isWhole = inputs.tools !== undefined && inputs.prompts !== undefined
     guard.complete(config, this.#listed(inputs), isWhole)
+  }
+
+  /** Why no call may go to the server; what an earlier start has listed blocks none. */
+  blocked(verdict: Verdict | undefined): string | undefined {
+    return this.#lists.hasNames ? verdict?.blocked : undefined
   }
 
   /** Whether the server is blocked since the last look, or is not any more. */
   turned(verdict: Verdict | undefined): boolean {
     const before = this.#wasBlocked
-    this.#wasBlocked = verdict?.blocked
-    return before !== verdict?.blocked
+    this.#wasBlocked = this.blocked(verdict)
+    return before !== this.#wasBlocked
   }
 
   /** The error of each call to a server that is blocked. */
@@ -99,11 +114,11 @@ export class GuardedLists {
     return this.#extended.items
   }
 
-  #listed({ facts, tools, prompts }: Inputs): Listed {
+  #listed({ facts, isCurrent, tools, prompts }: Inputs): Listed {
     const lists = new Map<LockedKind, readonly ListItem[]>()
     if (tools !== undefined) lists.set('tools', tools)
     if (prompts !== undefined) lists.set('prompts', prompts)
-    return { client: this.#client, instructions: facts && { text: facts.instructions }, lists }
+    return { client: this.#client, isCurrent, instructions: facts && { text: facts.instructions }, lists }
   }
 }
 
@@ -112,6 +127,7 @@ function isSame(one: Inputs, other: Inputs): boolean {
     one.guard === other.guard &&
     one.config === other.config &&
     one.facts === other.facts &&
+    one.isCurrent === other.isCurrent &&
     one.tools === other.tools &&
     one.prompts === other.prompts
   )

@@ -176,7 +176,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get state(): UpstreamState {
-    if (this.#verdict?.blocked !== undefined) return 'error'
+    if (this.#blocked !== undefined) return 'error'
     const { state } = this.#workers
     // A server is connected once its tools and prompts have been listed.
     if (state !== 'connected' || this.#lists.hasNames) return state
@@ -189,7 +189,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get failure(): ServerView['failure'] {
-    const why = this.#verdict?.blocked
+    const why = this.#blocked
     if (why !== undefined) return { message: why, body: this.#guarded.error(why), reason: 'changed' }
     return this.#workers.failure ?? this.#lists.failure
   }
@@ -216,6 +216,10 @@ export class ServerLane implements Lane, ServerView {
 
   get #verdict(): Verdict | undefined {
     return this.#guarded.verdict(this.config, this.#facts, (kind) => this.#isShown(kind))
+  }
+
+  get #blocked(): string | undefined {
+    return this.#guarded.blocked(this.#verdict)
   }
 
   /** Whether something is known of the list; one that could not be read may stand as it was before. */
@@ -250,7 +254,7 @@ export class ServerLane implements Lane, ServerView {
       isCallOf(call, edits, own.item.key)
     )
       return this.#callOwn(own, call, edits)
-    const why = this.#verdict?.blocked
+    const why = this.#blocked
     if (why !== undefined) return call.fail(this.#guarded.error(why))
     if (this.#isUnused) this.#use()
     const { subscribes } = call.row
@@ -285,7 +289,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   follow(client: ClientPort, uri: string): void {
-    if (this.#verdict?.blocked !== undefined) return
+    if (this.#blocked !== undefined) return
     this.#use()
     this.#inbox.subscriptions.follow(client, uri, this.#workers.firstConnection)
   }

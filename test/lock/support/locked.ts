@@ -18,6 +18,7 @@ function named(items: Items): ReadonlyMap<string, Content> {
 export function listed(tools: Items, prompts: Items = {}, instructions?: string, client = ''): ListedServer {
   return {
     client,
+    isCurrent: true,
     instructions: instructions === undefined ? noInstructions : content(instructions),
     lists: { tools: named(tools), prompts: named(prompts) },
   }
