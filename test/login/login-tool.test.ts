@@ -44,9 +44,11 @@ const pageIn = (text: string): string => /http:\S+\/login\/[0-9a-f]{32}/.exec(te
 
 /** The server has listed its own tool, of which the client is told. */
 async function replaced(client: RawClient, meta?: object): Promise<void> {
-  while (!(await names(client, meta)).includes('guarded__hello'))
+  for (;;) {
+    const listed = await names(client, meta)
+    if (listed.includes('guarded__hello') && !listed.includes('guarded__login')) return
     await client.next('a change', ({ value }) => textAt(value, 'method').endsWith('/list_changed'))
-  assert(!(await names(client, meta)).includes('guarded__login'))
+  }
 }
 
 describe('the tool that begins a login', () => {
@@ -79,6 +81,29 @@ describe('the tool that begins a login', () => {
     }
     assert.doesNotMatch(JSON.stringify(log), /access-|refresh-|state=|code=/)
   })
+
+  const handshake = ['server/discover', 'initialize', 'notifications/initialized']
+  for (const [what, opens] of [
+    ['lists', handshake],
+    ['calls', [...handshake, 'tools/list']],
+  ] as const)
+    test(`is listed when a server wants the login for its ${what} alone`, async (t) => {
+      const { attach, proxy } = await place(t, 'here', { opens })
+      const { client } = await attach()
+      await client.open()
+      await names(client)
+      const refused = await client.call('guarded__hello')
+      assert.equal(at(refused.value, 'error', 'data', 'reason'), 'login-required')
+      assert.equal(proxy.status()[0]?.state, 'login-required')
+      assert((await names(client)).includes('guarded__login'))
+      const page = pageIn(textOf((await client.call('guarded__login')).value))
+      const waiting = client.call('guarded__login')
+      await browse(page)
+      assert.match(textOf((await waiting).value), /^Logged in/)
+      await replaced(client)
+      assert.equal(textOf((await client.call('guarded__hello')).value), 'hi')
+      assert.equal(proxy.status()[0]?.state, 'connected')
+    })
 
   const url = { elicitation: { url: {} } }
   for (const action of ['accept', 'decline'])

@@ -285,8 +285,10 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   failed(flight: InflightCall | undefined, error: TransportError): void {
     if (error.code === 'TRANSPORT_SESSION') this.#ending.forgotten(error)
-    if (flight === undefined) this.#log('warn', error.message)
-    else this.calls.failed(flight, error)
+    if (flight === undefined) return this.#log('warn', error.message)
+    const { body, message, reason } = fromTransport(this.#context.service, error)
+    if (reason === 'login-required') this.#inbox.lists.loginNeeded(this, { message, reason, body })
+    this.calls.failed(flight, error)
   }
 
   malformed(error: FrameError, line: Uint8Array, bytes: number): void {

@@ -77,6 +77,8 @@ export class Lists {
   #retries = 0
   #retry: Timer | undefined
   /** The wait of calls that need the lists, and how many lists were missing when it began. */
+  /** The login that the server wants. */
+  #login: { readonly why: ListFailure; readonly watch: Timer } | undefined
   #hurried: { readonly over: Promise<void>; readonly missing: number } | undefined
   #endWait: () => void = () => {}
 
@@ -139,10 +141,22 @@ export class Lists {
     return this.#reading.get(kind)
   }
 
-  /** Why a list could not be read last, where that is so. */
+  /** Why a list could not be read last, where that is so, or the login that calls need. */
   get failure(): ListFailure | undefined {
     const [why] = this.#failures.values()
-    return why
+    return why ?? this.#login?.why
+  }
+
+  /** The server wants a login during its session: after a login its lists are read again. */
+  loginNeeded(connection: ServerConnection, why: ListFailure): void {
+    const { logins } = this.#context
+    if (logins === undefined || connection !== this.#connection || this.#login !== undefined) return
+    if (logins.tool !== undefined) this.showOwnTool(logins.tool.item)
+    const watch = logins.onChange(() => {
+      this.#login = undefined
+      if (this.#connection !== undefined) void this.#refresh(this.#connection, listKinds)
+    })
+    this.#login = { why, watch }
   }
 
   /** Whether this list could be read the last time. */
@@ -157,6 +171,7 @@ export class Lists {
 
   /** A process is ready; resolves when its lists have been read, or could not be. */
   opened(connection: ServerConnection, capabilities: ServerCapabilities): Promise<void> {
+    this.#endLogin()
     this.#connection = connection
     this.#capabilities = capabilities
     for (const kind of listKinds)
@@ -203,6 +218,7 @@ export class Lists {
   close(): void {
     this.#connection = undefined
     this.#cancelRetry()
+    this.#endLogin()
     this.#endHurry()
   }
 
@@ -238,10 +254,14 @@ export class Lists {
     this.#rounds--
     this.#onRead()
     if (this.#failures.size === 0) this.#retries = 0
-    else if (connection === this.#connection) this.#scheduleRetry()
+    else if (connection === this.#connection) {
+      const wanted = [...this.#failures.values()].find(({ reason }) => reason === 'login-required')
+      if (wanted === undefined) this.#scheduleRetry()
+      else this.loginNeeded(connection, wanted)
+    }
     if (this.#hurried === undefined) return
     const isLess = this.#failures.size < this.#hurried.missing
-    if (isLess || this.#retries >= HURRIED_TRIES) this.#endHurry()
+    if (isLess || this.#retries >= HURRIED_TRIES || this.#login !== undefined) this.#endHurry()
   }
 
   /** One read at a time for each list: a change that is announced during a read makes it read once more. */
@@ -292,7 +312,7 @@ export class Lists {
     const reason = error instanceof UpstreamError ? error.reason : undefined
     const body = error instanceof UpstreamError && reason === 'login-required' ? error.body : undefined
     this.#failures.set(kind, { message: why, reason, body })
-    const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
+    const kept = this.ownItems(kind).length === 0 ? '' : '; what was known of it stays'
     // That a server which is being stopped lists nothing is no news.
     const isStopped = error instanceof UpstreamError && error.reason === 'shutting-down'
     this.#log(isStopped ? 'debug' : 'warn', `${why}${kept}`)
@@ -329,6 +349,11 @@ export class Lists {
     else this.#log('info', `listed to clients with tasks only: ${what}`)
   }
 
+  #endLogin(): void {
+    this.#login?.watch.cancel()
+    this.#login = undefined
+  }
+
   #endHurry(): void {
     this.#endWait()
     this.#hurried = undefined
@@ -345,11 +370,7 @@ export class Lists {
     const { retriesMax, retryMs, retryMsMax } = limits.lists
     if (this.#retry !== undefined || this.#retries >= retriesMax) return
     const delayMs = Math.min(retryMs * 2 ** this.#retries++, retryMsMax)
-    const { logins } = this.#context
-    const needsLogin = [...this.#failures.values()].some(({ reason }) => reason === 'login-required')
-    const later = (again: () => void): Timer =>
-      needsLogin && logins !== undefined ? logins.onChange(again) : runtime.setTimer(delayMs, again)
-    this.#retry = later(() => {
+    this.#retry = runtime.setTimer(delayMs, () => {
       this.#retry = undefined
       // A server that still has nothing is believed.
       if (this.#retries >= DOUBTED_RETRIES) this.#doubted.clear()

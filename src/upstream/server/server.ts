@@ -175,11 +175,12 @@ export class Server implements Upstream {
     const best = this.#best
     const about = this.#context.about?.()
     const server = best?.server
+    const state = this.#stateOf(best)
     return {
       name: this.config.name,
       kind: this.config.kind,
-      state: this.#stateOf(best),
-      error: best?.state === 'error' ? best.failure?.message : undefined,
+      state,
+      error: state === 'error' || state === 'login-required' ? best?.failure?.message : undefined,
       connectedAtMs: this.#context.dialer.connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
       revision: server?.facts.revision.version,
@@ -232,8 +233,9 @@ export class Server implements Upstream {
 
   /** Nothing runs before a client wants something of it. */
   #stateOf(lane: ServerLane | undefined): ShownState {
-    if (lane?.state === 'error' && lane.failure?.reason === 'login-required') return 'login-required'
-    return lane?.state ?? 'disconnected'
+    if (lane === undefined) return 'disconnected'
+    const { state, failure } = lane
+    return failure?.reason === 'login-required' && state !== 'starting' ? 'login-required' : state
   }
 
   get #idle(): boolean {
