@@ -24,7 +24,7 @@ const KNOWN_MAX = 10_000
 /** Principals whose rights are remembered, for a reload. */
 const PRINCIPALS_MAX = 10_000
 
-/** Tokens that are being examined at one time, each for all requests that show it. */
+/** Unknown tokens that are being examined at one time, each for all requests that show it. */
 const EXAMINED_MAX = 256
 
 /** How long a request waits for the examination of its token. */
@@ -136,7 +136,8 @@ export class FrontAuth {
   #examine(token: string, hash: string): Promise<KnownToken | TokenRefusal> {
     const running = this.#examined.get(hash)
     if (running !== undefined) return running
-    if (this.#examined.size >= EXAMINED_MAX) return Promise.resolve(crowded)
+    // Strangers can send any number of tokens. They keep no token out that was found valid.
+    if (this.#examined.size >= EXAMINED_MAX && !this.#known.has(hash)) return Promise.resolve(crowded)
     const examined = within(this.#find(token, hash), EXAMINATION_MS, this.#options.runtime)
       .then((found) => found ?? late)
       .catch((error: unknown) => {

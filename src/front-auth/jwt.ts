@@ -2,6 +2,7 @@
 
 import { Buffer } from 'node:buffer'
 import { parse } from '../jsonrpc/text.js'
+import { errorText } from '../text/error-text.js'
 import { type JsonObject, isObject } from '../text/json-object.js'
 import type * as Jose from 'jose'
 import type { FrontAuthIssuer } from '../config/configuration.js'
@@ -97,8 +98,9 @@ export class Signatures {
       for await (const key of error) {
         if (++tried > KEYS_MAX) break
         const found = await jose.jwtVerify(token, key, options).catch((each: unknown) => {
-          if (each instanceof jose.errors.JWSSignatureVerificationFailed) return undefined
-          throw each
+          // The key is the right one where the claims are what is wrong.
+          if (isOfClaims(each, jose)) throw each
+          return undefined
         })
         if (found !== undefined) return found.payload
       }
@@ -120,13 +122,19 @@ function invalidBecause(why: string): TokenProblem {
   return new TokenProblem('invalid', why)
 }
 
-function problemOf(error: unknown, { errors }: typeof Jose): unknown {
+function isOfClaims(error: unknown, { errors }: typeof Jose): boolean {
+  return error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed
+}
+
+function problemOf(error: unknown, { errors }: typeof Jose): TokenProblem {
+  if (error instanceof TokenProblem) return error
   if (error instanceof errors.JWTExpired) return new TokenProblem('expired', 'it has expired')
   if (error instanceof errors.JWTClaimValidationFailed)
     return invalidBecause(`its claim "${error.claim}" is missing or wrong`)
   if (error instanceof errors.JWKSNoMatchingKey) return invalidBecause('its issuer has no such key')
   if (error instanceof errors.JOSEError) return invalidBecause(`it cannot be verified (${error.code})`)
-  return error
+  // jose throws errors of the system for keys that are malformed or too short.
+  return invalidBecause(`the key that it names cannot be used (${errorText(error)})`)
 }
 
 /**

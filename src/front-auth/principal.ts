@@ -13,11 +13,15 @@ const CUT_LENGTH = 80
 export function principalOf(issuer: string, subject: string): string {
   const escaped = subject.replaceAll(/[^\x21-\x24\x26-\x7e]/gu, escape)
   if (escaped.length <= SUBJECT_LENGTH_MAX) return `${issuer}#${escaped}`
-  const hash = createHash('sha256').update(subject).digest('base64url')
+  const hash = createHash('sha256').update(escaped).digest('base64url')
   return `${issuer}#${escaped.slice(0, CUT_LENGTH)}%%${hash}`
 }
 
+/** Half of a surrogate pair, which JSON can spell, has no bytes in UTF-8. */
+const surrogate = /^[\ud800-\udfff]$/
+
 function escape(character: string): string {
+  if (surrogate.test(character)) return `%u${character.charCodeAt(0).toString(16).toUpperCase()}`
   return Buffer.from(character)
     .toString('hex')
     .toUpperCase()

@@ -1,7 +1,7 @@
 // Whose an access token is, and why one is refused.
 
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { FrontAuth } from '../../src/front-auth/front-auth.js'
 import { introspect } from '../../src/front-auth/introspection.js'
@@ -54,7 +54,7 @@ async function setup(
   const config = {
     issuer: issuer.issuer,
     audience: ['api://mcp'],
-    algorithms: ['ES256'],
+    algorithms: ['ES256', 'RS256'],
     jwksUri: undefined,
     introspection: introspects ? introspection : undefined,
   }
@@ -253,6 +253,16 @@ describe('the keys of an issuer', () => {
     assert.match(await outcomeOf(known), /#ann$/)
   })
 
+  test('that cannot be used make the tokens that name them invalid, and hide no other key', async (t) => {
+    const { issuer, outcomeOf, claims } = await setup(t)
+    const { n, e } = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
+    issuer.otherKeys.push({ kid: 'malformed', kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' })
+    issuer.otherKeys.push({ kid: 'short', kty: 'RSA', n, e })
+    assert.equal(await outcomeOf(issuer.token(claims(), { kid: 'malformed' })), invalid)
+    assert.equal(await outcomeOf(issuer.token(claims(), { kid: 'short', alg: 'RS256' })), invalid)
+    assert.match(await outcomeOf(issuer.token(claims(), { kid: undefined })), /#ann$/)
+  })
+
   test('that cannot be had are no fault of a token, and are not asked for at every request', async (t) => {
     const { issuer, verdictOf, claims, pass } = await setup(t)
     issuer.isDown = true
@@ -287,6 +297,19 @@ describe('the keys of an issuer', () => {
 })
 
 describe('introspection', () => {
+  test('asks again about tokens that were found active, however many others wait', async (t) => {
+    const { issuer, auth, claims, pass } = await setup(t, { introspects: true })
+    issuer.active.set('opaque', claims())
+    await auth.senderOf('opaque', 'opaque', '/mcp')
+    pass(60_000)
+    const answer = issuer.hold()
+    const others = Array.from({ length: 256 }, async (_, at) => auth.senderOf(`x${at}`, `x${at}`, '/mcp'))
+    const again = auth.senderOf('opaque', 'opaque', '/mcp')
+    answer()
+    assert('principal' in (await again))
+    await Promise.all(others)
+  })
+
   const introspection = { url: 'https://a.example/ask', clientId: 'a b', clientSecret: 'c' }
   const asked = {
     issuer: 'https://a.example',
@@ -456,4 +479,10 @@ describe('a principal', () => {
       if (typeof want === 'string') assert.equal(principal, want)
       else assert.match(principal, want)
     })
+
+  test('is another one for each half of a surrogate pair', () => {
+    const long = 'x'.repeat(200)
+    const subjects = ['\ud800', '\ud801', '\ufffd', `${long}\ud800`, `${long}\ud801`]
+    assert.equal(new Set(subjects.map((subject) => principalOf('https://a.example', subject))).size, 5)
+  })
 })

@@ -19,6 +19,8 @@ export class Issuer {
   /** The paths that were asked for. */
   readonly asked: string[] = []
   readonly active: Map<string, object> = new Map()
+  /** Keys that stand before the one with which tokens are signed. */
+  readonly otherKeys: object[] = []
   /** Answers 500 to everything. */
   isDown = false
   #held: Promise<void> | undefined
@@ -104,11 +106,14 @@ export class Issuer {
         return [
           200,
           {
-            keys: this.#keys.map(({ kid, publicKey }) => ({
-              kid,
-              use: 'sig',
-              ...publicKey.export({ format: 'jwk' }),
-            })),
+            keys: [
+              ...this.otherKeys,
+              ...this.#keys.map(({ kid, publicKey }) => ({
+                kid,
+                use: 'sig',
+                ...publicKey.export({ format: 'jwk' }),
+              })),
+            ],
           },
         ]
       case '/introspect': {
