@@ -258,6 +258,18 @@ describe('a session', () => {
     await bobEnded
     assert.equal(await served.status({ headers: bob }), 401)
   })
+
+  test('opens no stream that a reload forbids while the token is examined', async (t) => {
+    const served = await Served.open(t)
+    const answer = served.issuer.hold()
+    const sent = { method: 'GET', path: '/p/ops/sse', headers: served.bearer('ann', 'mcp:ops') }
+    const opened = open(served.gateway.port, sent)
+    await until(() => served.issuer.asked.length > 0)
+    await served.gateway.reload(configOf(served.issuer, { rules: [{ scope: 'mcp:all' }] }))
+    answer()
+    const { statusCode } = await opened
+    assert.equal(statusCode, 403)
+  })
 })
 
 describe('a process', () => {

@@ -168,10 +168,19 @@ export class HttpServer {
     if (fields.length > 0) response.add(fields)
     const handler = this.#routes.handlerOf?.(admitted.path)
     if (handler !== undefined) return handler(request)
-    const verdict = this.#guard.sender(admitted)
-    return verdict instanceof Promise
-      ? verdict.then((found) => this.#dispatch(request, admitted, found))
-      : this.#dispatch(request, admitted, verdict)
+    return this.#identify(request, admitted)
+  }
+
+  /** Other rules may have come while a token was examined, and then it is examined by those. */
+  #identify(request: HttpRequest, admitted: AdmittedHead): ServeResult {
+    const guard = this.#guard
+    const verdict = guard.sender(admitted)
+    if (!(verdict instanceof Promise)) return this.#dispatch(request, admitted, verdict)
+    return verdict.then((found) => {
+      if (guard === this.#guard) return this.#dispatch(request, admitted, found)
+      const again = this.#guard.admit(request.head)
+      return isRefusal(again) ? again : this.#identify(request, again)
+    })
   }
 
   #dispatch(request: HttpRequest, admission: AdmittedHead, verdict: Verdict | undefined): ServeResult {
@@ -208,9 +217,10 @@ export class HttpServer {
     sender: Sender | undefined,
   ): (() => void) | undefined {
     if (sender?.untilMs === undefined) return undefined
-    const examine = async (): Promise<Sender | undefined> => {
+    const examine = async (): Promise<Sender | 'unknown' | undefined> => {
       const admitted = this.#guard.admit(head)
       const now = isRefusal(admitted) ? undefined : await this.#guard.sender(admitted)
+      if (now !== undefined && !isSender(now) && now.status === 503) return 'unknown'
       if (!isSender(now) || now.principal !== sender.principal) return undefined
       const route = this.#routes.find(path, now)
       return 'endpoint' in route && route.endpoint === endpoint ? now : undefined

@@ -14,14 +14,23 @@ const TIMER_MS_MAX = 2_147_483_647
 export interface TokenStream {
   readonly response: HttpResponse
   readonly sender: Sender
-  /** Examines the token again; undefined when it does not open this stream any more. */
-  readonly examine: () => Promise<Sender | undefined>
+  /** Examines the token again; undefined when it does not open this stream any more, `unknown` while that cannot be found out. */
+  readonly examine: () => Promise<Sender | 'unknown' | undefined>
+}
+
+/** A stream whose token could not be examined goes on to the end that it had, and this much later it is tried again. */
+const AGAIN_MS = 5000
+
+/** The end of a stream, and the timer of its next examination. */
+interface Watched {
+  readonly untilMs: number
+  readonly timer: { cancel(): void }
 }
 
 export class TokenStreams {
   readonly #environment: Pick<HttpEnvironment, 'wallNow' | 'setTimer' | 'failed'>
   /** As many as connections at most. */
-  readonly #timers = new Map<TokenStream, { cancel(): void }>()
+  readonly #streams = new Map<TokenStream, Watched>()
 
   constructor(environment: Pick<HttpEnvironment, 'wallNow' | 'setTimer' | 'failed'>) {
     this.#environment = environment
@@ -29,25 +38,24 @@ export class TokenStreams {
 
   add(stream: TokenStream): void {
     if (stream.response.isClosed || stream.sender.untilMs === undefined) return
-    this.#setTimer(stream, stream.sender.untilMs)
+    this.#watch(stream, stream.sender.untilMs)
     stream.response.whenClosed(() => {
-      this.#timers.get(stream)?.cancel()
-      this.#timers.delete(stream)
+      this.#streams.get(stream)?.timer.cancel()
+      this.#streams.delete(stream)
     })
   }
 
   /** The access rules are others now. */
   examineAll(): void {
-    for (const stream of this.#timers.keys()) this.#examine(stream)
+    for (const stream of this.#streams.keys()) this.#examine(stream)
   }
 
-  #setTimer(stream: TokenStream, untilMs: number): void {
-    const delayMs = Math.min(Math.max(0, untilMs - this.#environment.wallNow()), TIMER_MS_MAX)
-    this.#timers.get(stream)?.cancel()
-    this.#timers.set(
-      stream,
-      this.#environment.setTimer(delayMs, () => this.#examine(stream)),
-    )
+  /** Examines it at its end, or before. */
+  #watch(stream: TokenStream, untilMs: number, laterMs = TIMER_MS_MAX): void {
+    const delayMs = Math.min(Math.max(0, untilMs - this.#environment.wallNow()), laterMs)
+    this.#streams.get(stream)?.timer.cancel()
+    const timer = this.#environment.setTimer(delayMs, () => this.#examine(stream))
+    this.#streams.set(stream, { untilMs, timer })
   }
 
   #examine(stream: TokenStream): void {
@@ -57,12 +65,18 @@ export class TokenStreams {
         this.#environment.failed(error)
         return undefined
       })
-      .then((sender) => {
-        if (stream.response.isClosed) return
-        if (sender?.untilMs !== undefined) this.#setTimer(stream, sender.untilMs)
-        else if (stream.response.hasBegun) stream.response.end()
-        else stream.response.cut()
-      })
+      .then((sender) => this.#examined(stream, sender))
       .catch((error: unknown) => this.#environment.failed(error))
+  }
+
+  #examined(stream: TokenStream, sender: Sender | 'unknown' | undefined): void {
+    const { response } = stream
+    const known = this.#streams.get(stream)
+    if (response.isClosed || known === undefined) return
+    const isInTime = this.#environment.wallNow() < known.untilMs
+    if (sender === 'unknown' && isInTime) this.#watch(stream, known.untilMs, AGAIN_MS)
+    else if (sender !== 'unknown' && sender?.untilMs !== undefined) this.#watch(stream, sender.untilMs)
+    else if (response.hasBegun) response.end()
+    else response.cut()
   }
 }
