@@ -21,7 +21,7 @@ export interface LimitRule {
 export interface LimitedCall {
   /** Empty for clients that no front has let in. */
   readonly principal: string
-  /** The server and the name that it has for the tool, as one text that no other tool has. */
+  /** The server and the name that it has for the tool, as JSON. */
   readonly tool: string
   /** The name of the tool as clients without a profile see it. */
   readonly name: string
@@ -65,23 +65,24 @@ export class CallLimits {
 
   /** Takes a token from the bucket of each rule for this call, or from none; gives the milliseconds to wait in that case. */
   take(call: LimitedCall): number | undefined {
-    const limits = this.#limits.filter(({ isFor, covers }) => isFor(call.principal) && covers(call.name))
-    if (limits.length === 0) return undefined
-    const now = this.#clock.now()
-    const buckets = limits.map((limit) => this.#bucket(limit, call, now))
-    const waits = limits.map(({ perMinute }, index) => {
-      const missing = 1 - (buckets[index]?.tokens ?? 0)
-      return (missing * MINUTE_MS) / perMinute
-    })
-    const waitMs = Math.max(...waits)
+    const buckets: Bucket[] = []
+    let waitMs = 0
+    for (const limit of this.#limits) {
+      if (!limit.isFor(call.principal) || !limit.covers(call.name)) continue
+      const bucket = this.#bucket(limit, call)
+      buckets.push(bucket)
+      waitMs = Math.max(waitMs, ((1 - bucket.tokens) * MINUTE_MS) / limit.perMinute)
+    }
     if (waitMs > 0) return waitMs
     for (const bucket of buckets) bucket.tokens -= 1
     return undefined
   }
 
-  /** The bucket, refilled up to `now`; it becomes the one that was used last. */
-  #bucket({ id, burst, perMinute, each }: Limit, { principal, tool }: LimitedCall, now: number): Bucket {
-    const key = `${id}\n${write([principal, each ? tool : ''])}`
+  /** The bucket, refilled up to now; it becomes the one that was used last. */
+  #bucket({ id, burst, perMinute, each }: Limit, { principal, tool }: LimitedCall): Bucket {
+    const now = this.#clock.now()
+    // The id and the tool are JSON, which has no line end of its own.
+    const key = `${id}\n${each ? tool : ''}\n${principal}`
     const known = this.#buckets.get(key)
     const bucket = known ?? { tokens: burst, atMs: now }
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.atMs) * perMinute) / MINUTE_MS)

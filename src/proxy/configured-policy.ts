@@ -24,7 +24,11 @@ export class ConfiguredPolicy {
   /** Resolves when the policy of this configuration is in force. */
   async change(config: Configuration): Promise<void> {
     const isNeeded = hasPolicy(config)
-    if (isNeeded) this.#policy ??= new (await import('../policy/policy.js')).Policy(this.#runtime)
+    if (isNeeded && this.#policy === undefined) {
+      const { Policy } = await import('../policy/policy.js')
+      // Schemas that are reloaded at the same time share it.
+      this.#policy ??= new Policy(this.#runtime)
+    }
     this.#policy?.change(config.limits, secretsIn(config))
     this.#isInForce = isNeeded
   }

@@ -17,16 +17,19 @@ export const OWN_MS = 100
 /** Who comes over HTTP without a session: all of them are one, as nobody asks who they are. */
 export const EVERYBODY = 'everybody'
 
-/** The file's own form; `changes` says what became of single servers. */
+/** A limit that no run reaches: every call passes the policy all the same. */
+const ample = { perMinute: 1_000_000 }
+
+/** The file's own form; `changes` says what became of single servers. Every other seed has a policy. */
 export function configurationOf(
-  servers: readonly ServerPlan[],
+  { servers, seed }: { readonly servers: readonly ServerPlan[]; readonly seed: number },
   changes: ReadonlyMap<string, ReloadKind> = new Map(),
 ): ConfigurationJson {
   const kept = servers.filter(({ name }) => changes.get(name) !== 'removed')
   const mcpServers = Object.fromEntries(
     kept.map((server) => [server.name, withChange(serverOf(server), server, changes.get(server.name))]),
   )
-  return { startupGraceMs: GRACE_MS, mcpServers }
+  return { startupGraceMs: GRACE_MS, mcpServers, ...(seed % 2 === 1 && { limits: [ample] }) }
 }
 
 /** Where the configuration is, and where another one is. */

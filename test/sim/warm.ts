@@ -5,6 +5,7 @@
 export async function warm(): Promise<void> {
   await Promise.all([
     import('../../src/kept/folder-files.js'),
+    import('../../src/policy/policy.js'),
     import('../../src/upstream/http/http-dialer.js'),
     import('../../src/gateway/serving.js'),
     import('../../src/transports/http-server/limits.js'),

@@ -86,7 +86,7 @@ export class World {
   /** Applies a configuration in which one server has changed. */
   reload(name: string, how: ReloadKind): void {
     this.#changes.set(name, how)
-    const changed = readConfiguration(configurationOf(this.plan.servers, this.#changes))
+    const changed = readConfiguration(configurationOf(this.plan, this.#changes))
     this.proxy.reload(changed).catch(this.#thrown)
   }
 
@@ -133,7 +133,7 @@ export class World {
       liveBefore({ plan, kept: plan.kept, files: host.files, runtime }).catch(this.#thrown)
       this.settle()
     }
-    createProxy(readConfiguration(configurationOf(plan.servers)), options).then((right) => {
+    createProxy(readConfiguration(configurationOf(plan)), options).then((right) => {
       const proxy = changed(right, host.wrong.proxy?.(right))
       this.#proxy = proxy
       this.counted.listen(proxy)

@@ -233,7 +233,7 @@ export function targetOf(url: string): { readonly path: string; readonly query: 
 /** Without these a page could not speak the protocol at all. */
 const protocolHeaders = ['Accept', 'Content-Type', 'Last-Event-ID', 'MCP-Protocol-Version', 'Mcp-Session-Id']
 const ALLOWED = 'access-control-allow-origin'
-const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate'
+const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate, Retry-After'
 
 /** How long a browser may remember the answer to a preflight; Chrome keeps none longer. */
 const PREFLIGHT_AGE_S = 7200
