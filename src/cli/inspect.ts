@@ -1,12 +1,14 @@
 // `--ui`: the inspector of a serving process, and the address that a person opens.
 
 import { randomBytes } from 'node:crypto'
-import { secretsIn } from '../config/config.js'
+import { enabledSchemas, secretsIn } from '../config/config.js'
 import { needsToken } from '../config/front.js'
 import { ConfigError } from '../config/problems.js'
 import type { McpProxy, ProxyOptions } from '../index.js'
+import { pathOfView } from '../gateway/routes.js'
 import { Inspector } from '../inspector/inspector.js'
 import { type PagesListener, listenForPages } from '../inspector/listener.js'
+import type { Entry } from '../inspector/protocol.js'
 import { InspectorPages } from '../inspector/pages.js'
 import { isLoopback } from '../text/loopback.js'
 import type { Run } from './run.js'
@@ -26,10 +28,13 @@ export class Inspection {
 
   /** @throws the system's error when the files of the page are missing */
   constructor(run: Run) {
-    const { config, logger, options, schemasOf } = run
+    const { argv, config, logger, options, program, schemasOf } = run
     this.#run = run
+    // An address may hold a password or a key.
+    const args = argv.map((arg) => logger.clean(arg))
+    const invocation = { command: [program, ...args].join(' '), args }
     const { redact: redacts, historyBytes } = config.server.ui
-    this.#inspector = new Inspector({ runtime: options.runtime, redacts, historyBytes })
+    this.#inspector = new Inspector({ runtime: options.runtime, redacts, historyBytes, invocation })
     const { redactor } = this.#inspector
     redactor.addSecrets([...secretsIn(config, schemasOf(config)), this.#key])
     logger.onSecrets = (secrets) => redactor.addSecrets(secrets)
@@ -42,16 +47,39 @@ export class Inspection {
   async open(proxies: ReadonlyMap<string, McpProxy>, origin: string | undefined, port = 0): Promise<void> {
     const { options, screen } = this.#run
     const { runtime, log = () => {} } = options
-    this.#inspector.status.proxies = proxies
+    const { status } = this.#inspector
+    status.proxies = proxies
+    status.entries = origin === undefined ? [this.#ownEntry()] : entriesOf(this.#run.config, origin)
     if (origin === undefined) this.#listener = await listenForPages(this.pages, port, { runtime, log })
     // Neither to the log file, nor through what takes secrets out of the log.
     screen.write(`inspector: ${origin ?? this.#listener?.origin}/ui/#key=${this.#key}\n`)
+  }
+
+  /** As the client of this process has it in its file. */
+  #ownEntry(): Entry {
+    const { argv, program, logger } = this.#run
+    return { title: 'this process', server: { command: program, args: argv.map((arg) => logger.clean(arg)) } }
   }
 
   async close(): Promise<void> {
     this.#inspector.close()
     await this.#listener?.close()
   }
+}
+
+/** The addresses of the schemas and profiles. */
+function entriesOf(config: Run['config'], origin: string): Entry[] {
+  const headers = needsToken(config.server) && { headers: { Authorization: 'Bearer YOUR_TOKEN' } }
+  const entry = (title: string, path: string): Entry => ({
+    title,
+    server: { type: 'http', url: `${origin}${path}/mcp`, ...headers },
+  })
+  return [
+    ...enabledSchemas(config).map((name) =>
+      entry(`schema ${name}`, name === 'default' ? '' : `/api/${encodeURIComponent(name)}`),
+    ),
+    ...[...config.profiles.keys()].map((name) => entry(`profile ${name}`, pathOfView('p', name))),
+  ]
 }
 
 /** @throws ConfigError when the pages would be open to the network */

@@ -3,6 +3,7 @@
 // The tap is on while somebody looks and for half a minute afterwards. Then the memory is freed, unless the
 // configuration asks for a history.
 
+import type { Buffer } from 'node:buffer'
 import type { TapSwitch } from '../jsonrpc/wire-tap.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
 import { version } from '../version.js'
@@ -10,6 +11,7 @@ import { Capture } from './capture.js'
 import { BATCH_MS, Viewer, type ViewerStream } from './feed.js'
 import { frameView } from './frame-view.js'
 import type { FrameView } from './protocol.js'
+import { type FrameRanges, type RecordingInvocation, recordingOf } from './recording.js'
 import { MessageRedactor } from './redaction.js'
 import { Ring, defaultRingLimits } from './ring.js'
 import { Rows } from './rows.js'
@@ -24,6 +26,8 @@ const LINGER_MS = 30_000
 export interface InspectorOptions {
   readonly runtime: Pick<Runtime, 'wallNow' | 'setTimer' | 'memoryOf'>
   readonly redacts: boolean
+  /** How the proxy was started, without secrets, for recordings. */
+  readonly invocation: RecordingInvocation
   /** Frames are kept from the start on, in so many bytes; undefined keeps them while somebody looks. */
   readonly historyBytes?: number | undefined
 }
@@ -53,7 +57,7 @@ export class Inspector {
     this.redactor = new MessageRedactor(redacts)
     this.ring = new Ring({ ...defaultRingLimits, bytesMax: historyBytes })
     this.rows = new Rows(this.ring, this.redactor)
-    this.status = new Status(runtime, this.redactor)
+    this.status = new Status(runtime, this.redactor, this.ring)
     this.#capture = new Capture(this.ring)
     this.#startedAt = runtime.wallNow()
   }
@@ -76,6 +80,12 @@ export class Inspector {
     this.rows.update()
     const entry = this.ring.get(n)
     return entry?.kind === 'frame' ? frameView(entry, this.ring, this.rows, this.redactor) : undefined
+  }
+
+  /** The frames of these numbers as a recording. */
+  recording(ranges: FrameRanges): Promise<Buffer[]> {
+    const at = new Date(this.#options.runtime.wallNow())
+    return recordingOf(this.ring, ranges, this.redactor, { ...this.#options.invocation, at })
   }
 
   close(): void {

@@ -11,6 +11,7 @@ import type { HttpRequest, ServeResult } from '../transports/http-server/request
 import type { RequestHead } from '../transports/http-server/request-head.js'
 import type { Fields, HttpResponse } from '../transports/http-server/response.js'
 import { errorText } from '../text/error-text.js'
+import { readRanges } from './recording.js'
 import { VIEWERS_MAX, type Inspector } from './inspector.js'
 
 /** Nothing from elsewhere is loaded, framed or sent, and no text becomes markup. */
@@ -73,6 +74,7 @@ export class InspectorPages {
     this.#pages = [
       ['GET', /^\/ui\/feed$/, ({ response }, query) => this.#feed(response, query)],
       ['GET', /^\/ui\/status$/, async ({ response }) => sendJson(response, await inspector.status.report())],
+      ['POST', /^\/ui\/export$/, (request) => this.#export(request)],
       ['POST', /^\/ui\/servers$/, (request) => this.#control(request)],
       ['GET', /^\/ui\/frames\/(\d{1,15})$/, ({ response }, _query, n) => this.#frame(response, Number(n))],
     ]
@@ -131,7 +133,7 @@ export class InspectorPages {
   }
 
   async #control(request: HttpRequest): Promise<void> {
-    const wanted = readControl(await readBody(request))
+    const wanted = readControl(await readBody(request, CONTROL_BYTES_MAX))
     const { response } = request
     if (wanted === undefined)
       return refuse(response, 400, 'The body must be {"schema":…,"server":…,"action":"restart" or "stop"}')
@@ -143,6 +145,17 @@ export class InspectorPages {
     } catch (error) {
       refuse(response, 409, this.#inspector.redactor.cleanText(errorText(error)))
     }
+  }
+
+  async #export(request: HttpRequest): Promise<void> {
+    const { response } = request
+    const text = await readBody(request, RANGES_BYTES_MAX)
+    const ranges = text === undefined ? undefined : readRanges(text)
+    if (ranges === undefined)
+      return refuse(response, 400, 'The body must be numbers of frames like 1-200,310')
+    const parts = await this.#inspector.recording(ranges)
+    const fields = [...securityFields, 'content-type', 'application/x-ndjson', 'cache-control', 'no-store']
+    response.send(200, fields, Buffer.concat(parts))
   }
 
   #frame(response: HttpResponse, n: number): void {
@@ -173,21 +186,21 @@ function readControl(body: string | undefined): Control | undefined {
 }
 
 /** Longer bodies are none of the page's. */
-const BODY_BYTES_MAX = 4096
+const CONTROL_BYTES_MAX = 4096
+const RANGES_BYTES_MAX = 512 * 1024
 
 /** Undefined for a body that is too long, or does not come. */
-function readBody({ body, wire }: HttpRequest): Promise<string | undefined> {
-  if (body !== undefined)
-    return Promise.resolve(body.length > BODY_BYTES_MAX ? undefined : body.toString('utf8'))
+function readBody({ body, wire }: HttpRequest, bytesMax: number): Promise<string | undefined> {
+  if (body !== undefined) return Promise.resolve(body.length > bytesMax ? undefined : body.toString('utf8'))
   const chunks: Buffer[] = []
   let length = 0
   return new Promise((resolve) => {
     wire.readBody({
       data: (chunk) => {
         length += chunk.length
-        if (length <= BODY_BYTES_MAX) chunks.push(Buffer.from(chunk))
+        if (length <= bytesMax) chunks.push(Buffer.from(chunk))
       },
-      end: () => resolve(length > BODY_BYTES_MAX ? undefined : Buffer.concat(chunks).toString('utf8')),
+      end: () => resolve(length > bytesMax ? undefined : Buffer.concat(chunks).toString('utf8')),
       gone: () => resolve(undefined),
     })
   })

@@ -104,9 +104,53 @@ export interface ServerRow {
   readonly changes?: number
 }
 
-/** The state of servers. */
+/** A client that is attached. */
+export interface ClientRow {
+  readonly schema: string
+  /** As it says of itself; absent for one that has said nothing yet. */
+  readonly name?: string
+  readonly version?: string
+  readonly revision: string
+  /** What it sees, as in `profile:review`; absent is everything. */
+  readonly view?: string
+  readonly tools?: number
+  /** Milliseconds since 1970. */
+  readonly connectedAt: number
+  /** Processes of servers that run for it alone. */
+  readonly processes: number
+  readonly unreadBytes: number
+}
+
+/** How clients reach a schema or a profile. */
+export interface Entry {
+  readonly title: string
+  /** What stands in the file of the client. */
+  readonly server: Readonly<Record<string, unknown>>
+}
+
+/** The calls of one client to one tool, or with one method. */
+export interface UsageRow {
+  readonly schema: string
+  readonly server: string
+  readonly what: string
+  readonly client: string
+  readonly view: string
+  readonly calls: number
+  readonly errors: number
+  readonly argumentBytes: number
+  readonly resultBytes: number
+  /** How many took no longer than so many milliseconds, and longer than the class before. */
+  readonly times: readonly (readonly [ms: number, count: number])[]
+}
+
+/** The state of servers and clients. */
 export interface StatusReport {
   /** Milliseconds since 1970. */
   readonly now: number
   readonly servers: readonly ServerRow[]
+  readonly clients: readonly ClientRow[]
+  readonly entries: readonly Entry[]
+  readonly usage: readonly UsageRow[]
+  /** What of the messages is kept. */
+  readonly kept: { readonly entries: number; readonly bytes: number }
 }

@@ -2,10 +2,13 @@
 
 import type { ProxyListeners } from '../events/proxy-events.js'
 import type { McpProxy } from '../proxy/proxy-interface.js'
+import type { SessionStatus } from '../proxy/routing/session-status.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
-import type { ServerRow, StatusReport } from './protocol.js'
+import type { ClientRow, Entry, ServerRow, StatusReport } from './protocol.js'
 import type { MessageRedactor } from './redaction.js'
+import type { Ring } from './ring.js'
+import { Usage } from './usage.js'
 
 /** A proxy as the page shows it. */
 export type InspectedProxy = Pick<McpProxy, 'status' | 'sessions' | 'restart' | 'stop'>
@@ -22,21 +25,42 @@ export class Status {
   /** For the proxies. */
   readonly listeners: ProxyListeners = {
     lists: ({ schema, server }) => this.#listed(keyOf(schema, server)),
+    call: (event) => this.#usage.count(event),
   }
+  /** How clients reach the proxies. */
+  entries: readonly Entry[] = []
   readonly #runtime: StatusRuntime
   readonly #redactor: MessageRedactor
+  readonly #ring: Pick<Ring, 'first' | 'next' | 'bytes'>
+  readonly #usage: Usage
   readonly #listedAt = new Map<string, number>()
 
-  constructor(runtime: StatusRuntime, redactor: MessageRedactor) {
+  constructor(
+    runtime: StatusRuntime,
+    redactor: MessageRedactor,
+    ring: Pick<Ring, 'first' | 'next' | 'bytes'>,
+  ) {
     this.#runtime = runtime
     this.#redactor = redactor
+    this.#ring = ring
+    this.#usage = new Usage(redactor)
   }
 
   async report(): Promise<StatusReport> {
     const all = [...this.proxies].flatMap(([schema, proxy]) =>
       proxy.status().map((status) => this.#row(schema, status)),
     )
-    return { now: this.#runtime.wallNow(), servers: await Promise.all(all) }
+    const { first, next, bytes } = this.#ring
+    return {
+      now: this.#runtime.wallNow(),
+      servers: await Promise.all(all),
+      clients: [...this.proxies].flatMap(([schema, proxy]) =>
+        proxy.sessions().map((each) => clientRow(schema, each)),
+      ),
+      entries: this.entries,
+      usage: this.#usage.report(),
+      kept: { entries: next - first, bytes },
+    }
   }
 
   async #row(schema: string, status: UpstreamStatus): Promise<ServerRow> {
@@ -66,6 +90,22 @@ export class Status {
     this.#listedAt.set(key, this.#runtime.wallNow())
     const [oldest = key] = this.#listedAt.keys()
     if (this.#listedAt.size > LISTED_MAX) this.#listedAt.delete(oldest)
+  }
+}
+
+function clientRow(schema: string, status: SessionStatus): ClientRow {
+  const { client, view, tools, revision, connectedAtMs, processes, unreadBytes } = status
+  const { name, version } = client ?? {}
+  return {
+    schema,
+    ...(name !== undefined && { name }),
+    ...(version !== undefined && { version }),
+    revision,
+    ...(view !== undefined && { view }),
+    ...(tools !== undefined && { tools }),
+    connectedAt: connectedAtMs,
+    processes: processes.length,
+    unreadBytes,
   }
 }
 

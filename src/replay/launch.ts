@@ -140,7 +140,14 @@ const places = ['--record', '--port', '-p', '--host', '--schema', '--allow-unaut
 const switches: readonly string[] = ['--allow-unauthenticated']
 
 function stdioArguments(args: readonly string[] = ['--stdio']): string[] {
-  return without(args, records)
+  return without(withoutPage(args), records)
+}
+
+/** A replay is not looked at; the port of the page may be left out. */
+function withoutPage(args: readonly string[]): string[] {
+  return args.filter(
+    (arg, at) => !/^--ui(?:=|$)/.test(arg) && !(args[at - 1] === '--ui' && /^\d+$/.test(arg)),
+  )
 }
 
 /** `path` is the path of the schema; `$port` stands for the port. */
@@ -149,7 +156,9 @@ function httpArguments(args: readonly string[] = []): {
   readonly path: string
 } {
   const schema = valueOf(args, '--schema')
-  const rest = without(args, places).filter((arg, at) => arg !== '--stdio' && !(at === 0 && arg === 'stdio'))
+  const rest = without(withoutPage(args), places).filter(
+    (arg, at) => arg !== '--stdio' && !(at === 0 && arg === 'stdio'),
+  )
   return {
     args: [...rest, '--port', '$port'],
     path: schema === undefined ? '/mcp' : `/api/${encodeURIComponent(schema)}/mcp`,

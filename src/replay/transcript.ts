@@ -191,7 +191,8 @@ function isMessage(bytes: Buffer): boolean {
 
 const VERSION = '1'
 
-const HEADER_KEYS = 'mcps title recorded transport url command args config beside env revision at'.split(' ')
+const HEADER_KEYS =
+  'mcps title recorded redacted cut transport url command args config beside env revision at'.split(' ')
 
 /** @throws PatternError when it is not written as it must be */
 export function readHeader(tree: JsonNode, bytes: Buffer): Header {

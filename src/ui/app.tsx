@@ -6,10 +6,13 @@ import type { StatusReport } from '../inspector/protocol.js'
 import { ApiError, apiJson, isObject, readFeed, takeKey } from './api.js'
 import { Frame } from './frame.js'
 import { RowsStore } from './rows-store.js'
+import { Clients } from './clients.js'
+import { Export } from './export.js'
 import { Servers } from './servers.js'
+import { Usage } from './usage.js'
 import { Wire } from './wire.js'
 
-const views = ['wire', 'frame', 'servers'] as const
+const views = ['wire', 'frame', 'servers', 'usage', 'clients', 'export'] as const
 type View = (typeof views)[number]
 
 /** Between two looks at the servers. */
@@ -54,9 +57,22 @@ function App({ hasKey }: { readonly hasKey: boolean }): JSX.Element {
           <Wire store={store} selected={selected} onSelect={setSelected} onOpen={open} />
         ) : null}
         {view === 'frame' ? <Frame n={n} onOpen={open} /> : null}
-        {view === 'servers' ? (
-          <WithStatus>{(status, refresh) => <Servers status={status} refresh={refresh} />}</WithStatus>
-        ) : null}
+        {view === 'wire' || view === 'frame' ? null : (
+          <WithStatus>
+            {(status, refresh) => {
+              switch (view) {
+                case 'servers':
+                  return <Servers status={status} refresh={refresh} />
+                case 'usage':
+                  return <Usage rows={status.usage} />
+                case 'clients':
+                  return <Clients status={status} />
+                case 'export':
+                  return <Export store={store} selected={selected} status={status} />
+              }
+            }}
+          </WithStatus>
+        )}
       </main>
     </>
   )

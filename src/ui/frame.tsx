@@ -4,6 +4,7 @@ import type { JSX } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { FrameView, MessageSide, Segment } from '../inspector/protocol.js'
 import { apiJson, isObject } from './api.js'
+import { Copy } from './copy.js'
 import { type JsonLine, type Range, jsonLines, visibleLines } from './json-lines.js'
 import { reasons } from './reasons.js'
 import { bytesText, count, hexText, short, timeText, visible } from './text.js'
@@ -286,20 +287,5 @@ function Edits({ sides }: { readonly sides: readonly (MessageSide | undefined)[]
         ))}
       </dl>
     </section>
-  )
-}
-
-function Copy({ what, text }: { readonly what: string; readonly text: string }): JSX.Element {
-  const [state, setState] = useState('')
-  const copy = (): void => {
-    navigator.clipboard.writeText(text).then(
-      () => setState(' (copied)'),
-      () => setState(' (the browser refuses it)'),
-    )
-  }
-  return (
-    <button type="button" onClick={copy}>
-      {`Copy ${what}${state}`}
-    </button>
   )
 }

@@ -74,7 +74,10 @@ interface Sight {
 }
 
 /** The part of the box that is in sight, and the function that looks again. */
-function useSight(box: RefObject<HTMLDivElement | null>): { readonly sight: Sight; readonly look: () => void } {
+function useSight(box: RefObject<HTMLDivElement | null>): {
+  readonly sight: Sight
+  readonly look: () => void
+} {
   const [sight, setSight] = useState<Sight>({ top: 0, height: 600 })
   const look = (): void => {
     if (box.current === null) return

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { memoryPair } from '../../src/index.js'
+import { type CallEvent, memoryPair } from '../../src/index.js'
 import { BATCH_MS } from '../../src/inspector/feed.js'
 import { Inspector, VIEWERS_MAX } from '../../src/inspector/inspector.js'
 import type { FeedLine } from '../../src/inspector/protocol.js'
@@ -11,9 +11,12 @@ import type { LiveTap, TapSwitch } from '../../src/jsonrpc/wire-tap.js'
 import type { LogRecord } from '../../src/index.js'
 import { Status } from '../../src/inspector/status.js'
 import { MessageRedactor } from '../../src/inspector/redaction.js'
+import { Ring } from '../../src/inspector/ring.js'
+import { Usage } from '../../src/inspector/usage.js'
 import { Taps } from '../../src/proxy/common.js'
+import { callEvent } from '../proxy/support/call-event.js'
 import { FakeRuntime } from '../upstream/support/fake-runtime.js'
-import { client, server } from './support.js'
+import { client, invocation, server } from './support.js'
 
 /** A viewer that may leave its lines unread. */
 class Reader {
@@ -49,7 +52,7 @@ class Place implements TapSwitch {
 function scene(historyBytes?: number): { runtime: FakeRuntime; place: Place; inspector: Inspector } {
   const runtime = new FakeRuntime()
   const place = new Place()
-  const inspector = new Inspector({ runtime, redacts: true, historyBytes })
+  const inspector = new Inspector({ runtime, redacts: true, historyBytes, invocation })
   inspector.tapSwitch(place)
   return { runtime, place, inspector }
 }
@@ -157,7 +160,7 @@ test('the state of a server has the time of its lists, and no secret in the reas
   const runtime = new FakeRuntime()
   const redactor = new MessageRedactor(true)
   redactor.addSecrets(['the-secret'])
-  const status = new Status(runtime, redactor)
+  const status = new Status(runtime, redactor, new Ring())
   const gauges = { inFlight: 1, queued: 2, restarts: 3, memoryBytes: 4 }
   const none = { connectedAtMs: undefined, revision: undefined, evidence: undefined, crossing: undefined }
   const change = { kind: 'tools', name: 'x', classes: ['new'], isRejected: false } as const
@@ -235,5 +238,46 @@ describe('the switch of taps', () => {
   test('keeps no connection where there is none', () => {
     const watch = new Taps(undefined, new FakeRuntime(), () => {}).watch(client)
     assert.deepEqual(Object.keys(watch), ['onFault'])
+  })
+})
+
+function event(more: Partial<CallEvent>): CallEvent {
+  return callEvent({ method: 'tools/call', server: 'a', ...more })
+}
+
+describe('the usage', () => {
+  test('counts calls of each tool, server, client and view, and their errors', () => {
+    const usage = new Usage(new MessageRedactor(true))
+    usage.count(event({ name: 'a__x', clientName: 'ann', ms: 1, argumentBytes: 4, resultBytes: 8 }))
+    usage.count(event({ name: 'a__x', clientName: 'ann', ms: 100, argumentBytes: 4, isToolError: true }))
+    usage.count(event({ name: 'a__x', clientName: 'bob', outcome: 'cancelled' }))
+    usage.count(event({ name: 'a__x', clientName: 'bob', view: 'profile:p', outcome: 'failed' }))
+    usage.count(event({ method: 'tools/list', name: undefined, clientName: undefined }))
+    const rows = usage.report()
+    assert.deepEqual(
+      rows.map(({ what, client, view, calls, errors }) => [what, client, view, calls, errors]),
+      [
+        ['a__x', 'ann', '', 2, 1],
+        ['a__x', 'bob', '', 1, 0],
+        ['a__x', 'bob', 'profile:p', 1, 1],
+        ['tools/list', '', '', 1, 0],
+      ],
+    )
+    assert.deepEqual([rows[0]?.argumentBytes, rows[0]?.resultBytes], [8, 10])
+    const times = rows[0]?.times ?? []
+    assert.deepEqual(
+      times.map(([ms, count]) => [ms >= (ms < 50 ? 1 : 100), ms < 130, count]),
+      [
+        [true, true, 1],
+        [true, true, 1],
+      ],
+    )
+  })
+
+  test('of one name past the limit counts among others', () => {
+    const usage = new Usage(new MessageRedactor(true))
+    for (let n = 0; n < 2003; n++) usage.count(event({ name: `t${n}` }))
+    const rows = usage.report()
+    assert.deepEqual([rows.length, rows.at(-1)?.what, rows.at(-1)?.calls], [2001, 'others', 3])
   })
 })

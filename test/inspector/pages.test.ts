@@ -9,13 +9,14 @@ import { Inspector } from '../../src/inspector/inspector.js'
 import { type PagesListener, listenForPages } from '../../src/inspector/listener.js'
 import { InspectorPages, readAssets } from '../../src/inspector/pages.js'
 import { realRuntime } from '../../src/index.js'
+import { invocation } from './support.js'
 import { type Answer, open, send } from '../transports/support/http.js'
 
 const key = 'k'.repeat(43)
 const folder = mkdtempSync(join(tmpdir(), 'pages-'))
 for (const name of ['index.html', 'app.js', 'app.css']) writeFileSync(join(folder, name), `of ${name}`)
 const runtime = realRuntime()
-const inspector = new Inspector({ runtime, redacts: true })
+const inspector = new Inspector({ runtime, redacts: true, invocation })
 const pages = new InspectorPages(inspector, key, readAssets(folder))
 const done: string[] = []
 let listener: PagesListener | undefined

@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer'
 import type { Hop, WireEvent } from '../../src/index.js'
 import { Capture } from '../../src/inspector/capture.js'
 import { MessageRedactor } from '../../src/inspector/redaction.js'
+import type { RecordingInvocation } from '../../src/inspector/recording.js'
 import { Ring, type RingLimits } from '../../src/inspector/ring.js'
 import { Rows } from '../../src/inspector/rows.js'
 import { toLine } from '../../src/jsonrpc/line.js'
@@ -11,6 +12,8 @@ import type { Edit } from '../../src/jsonrpc/splice.js'
 
 export const client: Hop = { hop: 'client', service: undefined, schema: 'default', connection: 1 }
 export const server: Hop = { hop: 'upstream', service: 'files', schema: 'default', connection: 2 }
+
+export const invocation: RecordingInvocation = { command: 'mcps-proxy --stdio', args: ['--stdio'] }
 
 /** A ring with its tap. */
 export class Scene {

@@ -11,7 +11,7 @@ import { type Inspected, noBrowser, openBrowser, startInspected, watch } from '.
 
 const ends: (() => void | Promise<void>)[] = []
 const scope = { after: (end: () => void | Promise<void>) => void ends.unshift(end) }
-const views = ['wire', 'frame', 'servers'] as const
+const views = ['wire', 'frame', 'servers', 'usage', 'clients', 'export'] as const
 const axe = noBrowser === false ? readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8') : ''
 
 describe('the page of the inspector', { skip: noBrowser }, () => {
@@ -89,6 +89,32 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     await page.waitForFunction(
       `![...document.querySelectorAll('td')].some((cell) => cell.textContent === '${pid}')`,
     )
+    await page.close()
+  })
+
+  test('shows usage and clients, and exports what is selected', async () => {
+    const page = await open()
+    await talk()
+    const row = page.getByRole('row', { name: /proxy → everything.*tools\/call echo/ })
+    await row.first().waitFor()
+    await page.getByRole('grid').focus()
+    for (const key of ['Home', 'Space', 'ArrowDown', 'Space']) await page.keyboard.press(key)
+    for (const [view, name] of [
+      ['Usage', /^everything__echo/],
+      ['Clients', /^second/],
+    ] as const) {
+      await tabTo(page, view)
+      await page.keyboard.press('Enter')
+      await page.getByRole('row', { name }).first().waitFor()
+    }
+    await tabTo(page, 'Export')
+    await page.keyboard.press('Enter')
+    await tabTo(page, 'Selected rows (2)')
+    const [file] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')])
+    const lines = readFileSync(await file.path(), 'utf8')
+      .trim()
+      .split('\n')
+    assert.deepEqual([lines.length, lines[0]?.slice(0, 24)], [3, '{"mcps":1,"recorded":tru'])
     await page.close()
   })
 

@@ -5,6 +5,8 @@ import { describe, test } from 'node:test'
 import { editReasons } from '../../src/index.js'
 import type { FrameRow } from '../../src/inspector/protocol.js'
 import { jsonLines, visibleLines } from '../../src/ui/json-lines.js'
+import { rangesOf } from '../../src/ui/ranges.js'
+import { grouped } from '../../src/ui/usage-groups.js'
 import { type Filter, RowsStore, noFilter } from '../../src/ui/rows-store.js'
 import { reasons } from '../../src/ui/reasons.js'
 import { bytesText, hexText, short, timeText, visible } from '../../src/ui/text.js'
@@ -139,4 +141,49 @@ test('numbers and bytes have forms for people', () => {
     hexText(btoa('\u0000A~\u007f')),
     '00000000  00 41 7e 7f                                      .A~.',
   )
+})
+
+test('usage is grouped, with the quantiles of all members', () => {
+  const row = {
+    schema: 'default',
+    server: 's',
+    client: 'c',
+    view: '',
+    errors: 0,
+    argumentBytes: 100,
+    resultBytes: 300,
+  }
+  const rows = [
+    { ...row, what: 'a', calls: 90, times: [[1, 90]] as const },
+    {
+      ...row,
+      what: 'b',
+      schema: 'work',
+      calls: 10,
+      errors: 2,
+      times: [
+        [50, 4],
+        [400, 6],
+      ] as const,
+    },
+  ]
+  const [all] = grouped(rows, 'client')
+  assert.deepEqual(all, {
+    name: 'c',
+    calls: 100,
+    errors: 2,
+    p50: 1,
+    p95: 400,
+    argumentBytes: 200,
+    resultBytes: 600,
+    tokens: 200,
+  })
+  assert.deepEqual(
+    grouped(rows, 'tool').map(({ name }) => name),
+    ['a', 'work/b'],
+  )
+})
+
+test('numbers are named as ranges', () => {
+  assert.deepEqual([rangesOf([]), rangesOf([7, 3, 1, 2]), rangesOf([5])], ['', '1-3,7', '5'])
 })

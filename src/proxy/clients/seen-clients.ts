@@ -21,7 +21,7 @@ export class SeenClient {
   hasLeft = false
 
   constructor(
-    { info, revision }: StatelessContext,
+    { info, revision, origin }: StatelessContext,
     reports: ClientReports,
     runtime: Pick<Runtime, 'now' | 'wallNow'>,
   ) {
@@ -29,7 +29,15 @@ export class SeenClient {
     this.#runtime = runtime
     this.usedAt = runtime.now()
     const connectedAtMs = runtime.wallNow()
-    this.status = { client: info, revision: revision.version, connectedAtMs, processes: [], unreadBytes: 0 }
+    const { version } = revision
+    this.status = {
+      client: info,
+      view: origin?.view,
+      revision: version,
+      connectedAtMs,
+      processes: [],
+      unreadBytes: 0,
+    }
   }
 
   get isIdle(): boolean {

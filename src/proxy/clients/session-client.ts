@@ -108,8 +108,15 @@ export class SessionClient implements RoutedClient {
     const { info: client, revision } = this.profile
     const processes = this.routes?.processes ?? []
     const { backlogBytes: unreadBytes } = this.#flow
-    const { version } = revision
-    return { client, revision: version, connectedAtMs: this.#connectedAtMs, processes, unreadBytes }
+    return {
+      client,
+      view: this.view.name || undefined,
+      tools: this.routes?.shown('tools').length,
+      revision: revision.version,
+      connectedAtMs: this.#connectedAtMs,
+      processes,
+      unreadBytes,
+    }
   }
 
   reach(): ClientRoutes {

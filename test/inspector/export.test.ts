@@ -1,0 +1,99 @@
+// A recording that the inspector makes, and viewers beside clients, with the whole command.
+
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { at, parsed } from '../integration/support/json.js'
+import { patientCli, everything } from '../integration/support/programs.js'
+import { type Scope, Spawned, configFile, scratch } from '../integration/support/spawned.js'
+import { until } from '../integration/support/waiting.js'
+import { type Answer, open, send } from '../transports/support/http.js'
+
+interface Ui {
+  readonly port: number
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** A proxy on stdio with its page. */
+async function started(scope: Scope, more: object = {}): Promise<{ proxy: Spawned; ui: Ui }> {
+  const config = configFile(
+    scope,
+    { a: everything, b: everything },
+    { server: { ui: { history: '16MB', ...more } } },
+  )
+  const proxy = new Spawned(process.execPath, [
+    patientCli,
+    'stdio',
+    '--ui',
+    '0',
+    '--no-kept-lists',
+    '--config',
+    config,
+  ])
+  scope.after(() => proxy.kill())
+  await until(() => proxy.stderr.includes('#key='))
+  const [, port, key] = /inspector: http:\/\/127\.0\.0\.1:(\d+)\/ui\/#key=(\S+)/.exec(proxy.stderr) ?? []
+  return { proxy, ui: { port: Number(port), headers: { authorization: `Bearer ${key}` } } }
+}
+
+function ask({ port, headers }: Ui, method: string, path: string, body?: string): Promise<Answer> {
+  return send(port, { path, method, headers, ...(body !== undefined && { body }) })
+}
+
+test('an export that is neither cut nor redacted replays without a difference', async (scope) => {
+  const { proxy, ui } = await started(scope)
+  await proxy.client.open()
+  for (const name of ['a__echo', 'b__echo'])
+    await proxy.client.request('tools/call', { name, arguments: { message: name, password: '' } })
+  const { body } = await ask(ui, 'POST', '/ui/export', '')
+  const [header = ''] = body.split('\n')
+  assert.deepEqual(
+    ['redacted', 'cut', 'recorded'].map((member) => at(parsed(header), member)),
+    [undefined, undefined, true],
+  )
+  const file = join(scratch(scope), 'session.jsonl')
+  writeFileSync(file, body)
+  await proxy.finish()
+  const replay = new Spawned(process.execPath, [patientCli, 'replay', file])
+  scope.after(() => replay.kill())
+  assert.equal(await replay.exited, 0, JSON.stringify(replay.client.invalid))
+})
+
+test('an export says what is missing in it', async (scope) => {
+  const { proxy, ui } = await started(scope)
+  await proxy.client.open()
+  const long = 'x'.repeat(100_000)
+  await proxy.client.request('tools/call', {
+    name: 'a__echo',
+    arguments: { password: 'hidden-word', message: long },
+  })
+  const { body } = await ask(ui, 'POST', '/ui/export', '')
+  assert.doesNotMatch(body, /hidden-word/)
+  const header = parsed(body.split('\n')[0] ?? '')
+  assert.deepEqual([Number(at(header, 'redacted')) > 0, Number(at(header, 'cut')) > 0], [true, true])
+  assert.match(body, /^\{"comment":"The next message is cut: 65536 of its 1\d{5} bytes are here\."\}$/m)
+  const few = await ask(ui, 'POST', '/ui/export', '1-3')
+  assert(few.body.split('\n').length < 6)
+  assert.equal((await ask(ui, 'POST', '/ui/export', '3-')).status, 400)
+})
+
+test('a viewer that never reads slows no client, and another one sees the calls', async (scope) => {
+  const { proxy, ui } = await started(scope)
+  await proxy.client.open()
+  const stuck = request({ ...ui, path: '/ui/feed' })
+  stuck.end()
+  const reader = await open(ui.port, { path: '/ui/feed', method: 'GET', headers: ui.headers })
+  let seen = ''
+  reader.on('data', (chunk: Buffer) => (seen += chunk.toString()))
+  const text = 'x'.repeat(30_000)
+  for (let call = 0; call < 300; call++)
+    await proxy.client.request('tools/call', { name: 'a__echo', arguments: { message: text, call } })
+  await proxy.client.request('tools/call', { name: 'a__echo', arguments: { message: 'the last' } })
+  await until(() => seen.includes('the last'))
+  const status = parsed((await ask(ui, 'GET', '/ui/status')).body)
+  assert.equal(at(status, 'usage', 0, 'what') !== undefined, true)
+  stuck.destroy()
+  reader.destroy()
+})
