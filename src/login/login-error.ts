@@ -10,7 +10,7 @@ export class LoginError extends Error {
 
   /** Whether the authorization server does not take the refresh token any more, so that only a new login helps. */
   get isOver(): boolean {
-    return this.code === 'invalid_grant'
+    return this.code !== undefined && over.has(this.code)
   }
 
   /** Whether the same request would be refused again. */
@@ -21,3 +21,6 @@ export class LoginError extends Error {
 
 /** Codes of a server that may answer later (RFC 6749, section 4.1.2.1). */
 const passing: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable'])
+
+/** The code of the standard, and those of GitHub and Slack. */
+const over: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token'])

@@ -9,6 +9,7 @@ import { type LoginClient, authOf } from './client-auth.js'
 import { LoginError } from './login-error.js'
 import type { LoginHttp, LoginResponse } from './login-http.js'
 import { membersIn, textsIn } from './metadata.js'
+import { type JsonObject, isObject } from '../text/json-object.js'
 
 export interface Tokens {
   readonly accessToken: string
@@ -262,7 +263,7 @@ export class TokenRequests {
       libraryClient(client),
       await this.#proof(client),
       token,
-      this.#options(undefined),
+      this.#options(undefined, ({ status }) => new Response(null, { status })),
     )
     return response.ok
   }
@@ -271,14 +272,14 @@ export class TokenRequests {
     return authOf(client, this.#server, this.#library)
   }
 
-  #options(resource: string | undefined): TokenOptions {
+  #options(resource: string | undefined, read: typeof mended = mended): TokenOptions {
     const { customFetch, allowInsecureRequests } = this.#library
     return {
       // `LoginHttp` decides about addresses: http is for this machine alone.
       [allowInsecureRequests]: true,
       [customFetch]: async (url: string, { headers, body }: FetchTerms) => {
         const text = body instanceof URLSearchParams ? body.toString() : ''
-        return mended(await this.#http(new URL(url), { method: 'POST', headers, body: text }))
+        return read(await this.#http(new URL(url), { method: 'POST', headers, body: text }), this.host)
       },
       ...(resource !== undefined && { additionalParameters: { resource } }),
     }
@@ -309,8 +310,9 @@ export class TokenRequests {
       )
     const words =
       typeof description === 'string' ? `${code}: ${description.slice(0, SHOWN_LENGTH_MAX)}` : code
-    const message = `${words} (${this.host})`
-    return new LoginError(message, code)
+    // Entra v2 takes the resource from the scopes alone.
+    const mend = words.includes('AADSTS9010010') ? '; set "resource": false in auth' : ''
+    return new LoginError(`${words} (${this.host})${mend}`, code)
   }
 
   #refused(what: string, status: number, text: string): LoginError {
@@ -350,18 +352,43 @@ function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }
 
-/** The answer as the library accepts it; what is no JSON passes as it came. */
-function mended({ status, text }: LoginResponse): Response {
-  const members = membersIn(text)
-  if (members === undefined) return new Response(text, { status })
-  const kept = Object.entries(members).filter(([name, value]) => value !== null && name !== 'id_token')
+/**
+ * The answer as the library accepts it. A busy or failing server has refused nothing, whatever its body says.
+ *
+ * @throws LoginError for an outage, and for what is no answer of a token endpoint
+ */
+function mended(response: LoginResponse, host: string): Response {
+  const { status, text } = response
+  const members = membersIn(text) ?? formIn(response)
+  const code = members?.['error']
+  if (members === undefined || status >= 500 || status === 429) {
+    const words = typeof code === 'string' ? `: ${code.slice(0, SHOWN_LENGTH_MAX)}` : ''
+    throw new LoginError(`no token from ${host}: HTTP ${status}${words}`)
+  }
+  // Of a user's token Slack has the members in one of their own.
+  const user = members['authed_user']
+  const hasToken = typeof members['access_token'] === 'string'
+  const named = hasToken || !isObject(user) ? members : { ...members, ...user }
+  const kept = Object.entries(named).filter(([name, value]) => value !== null && name !== 'id_token')
   const clean: Record<string, unknown> = Object.fromEntries(kept)
-  const isError = 'error' in clean
-  if (!isError && 'access_token' in clean && typeof clean['token_type'] !== 'string')
+  const { token_type: type, expires_in: life, scope } = clean
+  if ('access_token' in clean && (typeof type !== 'string' || ofSlack.has(type)))
     clean['token_type'] = 'bearer'
-  if (typeof clean['expires_in'] === 'string') clean['expires_in'] = parse(clean['expires_in'])
+  if (typeof life === 'string') clean['expires_in'] = parse(life)
+  // GitHub and Slack list scopes with commas.
+  if (typeof scope === 'string' && !scope.includes(' ')) clean['scope'] = scope.replaceAll(',', ' ')
+  const isError = 'error' in clean
   return new Response(write(clean), {
     status: isError && status < 400 ? 400 : status === 201 ? 200 : status,
     headers: { 'content-type': 'application/json' },
   })
+}
+
+const ofSlack: ReadonlySet<string> = new Set(['bot', 'user'])
+
+/** The members of a form, which some servers send in place of JSON. */
+function formIn(response: LoginResponse): JsonObject | undefined {
+  const types = response.all('content-type')
+  const isForm = types.some((type) => type.startsWith('application/x-www-form-urlencoded'))
+  return isForm ? Object.fromEntries(new URLSearchParams(response.text)) : undefined
 }

@@ -14,6 +14,7 @@ const metadata = { issuer, token_endpoint: `${issuer}/token`, registration_endpo
 interface Answered {
   readonly status?: number
   readonly text: string
+  readonly type?: string
 }
 
 interface Place {
@@ -25,7 +26,7 @@ async function place(answer: Answered, more: Partial<AuthorizationServer> = {}):
   const sent: LoginRequest[] = []
   const http: LoginHttp = async (_, request = {}) => {
     sent.push(request)
-    return { status: answer.status ?? 200, text: answer.text, all: () => [] }
+    return { status: answer.status ?? 200, text: answer.text, all: () => [answer.type ?? 'application/json'] }
   }
   return { requests: await TokenRequests.of({ ...metadata, ...more }, http), sent }
 }
@@ -123,5 +124,115 @@ describe('a client', () => {
     assert.equal((await requests.clientFor({ clientId: 'c', issuer }, 'http://h/', last)).id, 'c')
     const registered = { ...last, isRegistered: true }
     await assert.rejects(requests.clientFor({}, 'http://h/', registered), /registration/)
+  })
+})
+
+const form = 'application/x-www-form-urlencoded; charset=utf-8'
+const aad = 'AADSTS9010010: The resource parameter does not match with the requested scopes.'
+
+describe('an answer of a token endpoint', () => {
+  const given: readonly [string, Answered, object][] = [
+    [
+      'GitHub, as a form',
+      { type: form, text: 'access_token=gho_1&scope=repo%2Cuser&token_type=bearer' },
+      { accessToken: 'gho_1', scope: 'repo user' },
+    ],
+    [
+      'Slack, of a user',
+      {
+        text: '{"ok":true,"access_token":null,"authed_user":{"id":"U1","scope":"chat:write,users:read","access_token":"xoxp","token_type":"user","refresh_token":"xoxe","expires_in":43200}}',
+      },
+      { accessToken: 'xoxp', scope: 'chat:write users:read', refreshToken: 'xoxe', expiresIn: 43_200 },
+    ],
+    [
+      'Slack, of a bot',
+      {
+        text: '{"ok":true,"access_token":"xoxb","token_type":"bot","scope":"commands","refresh_token":null}',
+      },
+      { accessToken: 'xoxb', scope: 'commands' },
+    ],
+    [
+      'Keycloak',
+      {
+        status: 201,
+        text: '{"access_token":"a","expires_in":60,"refresh_expires_in":0,"token_type":"Bearer","not-before-policy":0,"scope":"openid email","id_token":"odd"}',
+      },
+      { accessToken: 'a', scope: 'openid email', expiresIn: 60 },
+    ],
+    [
+      'a server without a type',
+      { text: '{"access_token":"a","expires_in":"60"}' },
+      { accessToken: 'a', expiresIn: 60 },
+    ],
+  ]
+  const nothing = { refreshToken: undefined, expiresIn: undefined, scope: undefined }
+  const client = { id: 'c', secret: undefined, method: 'none' } as const
+  for (const [title, answer, wanted] of given)
+    test(`of ${title}, is understood`, async () => {
+      const { requests } = await place(answer)
+      assert.deepEqual(await requests.refresh(client, 'r', undefined), { ...nothing, ...wanted })
+    })
+
+  const refusals: readonly [title: string, answer: Answered, message: RegExp, isOver: boolean][] = [
+    [
+      'GitHub, with status 200',
+      {
+        text: '{"error":"bad_refresh_token","error_description":"The refresh token is incorrect or expired."}',
+      },
+      /^bad_refresh_token: The refresh token is incorrect or expired\. \(as\.example\)$/,
+      true,
+    ],
+    ['GitHub, as a form', { type: form, text: 'error=bad_refresh_token' }, /^bad_refresh_token \(/, true],
+    ['Slack', { text: '{"ok":false,"error":"invalid_refresh_token"}' }, /^invalid_refresh_token/, true],
+    [
+      'Entra',
+      { status: 400, text: JSON.stringify({ error: 'invalid_request', error_description: aad }) },
+      /^invalid_request: AADSTS9010010.*\(as\.example\); set "resource": false in auth$/,
+      false,
+    ],
+    [
+      'Cognito',
+      { status: 401, text: '{"error":"invalid_client"}' },
+      /^invalid_client \(as\.example\)$/,
+      false,
+    ],
+    [
+      'a proxy before it',
+      { status: 502, type: 'text/html', text: '<html>Bad Gateway</html>' },
+      /^no token from as\.example: HTTP 502$/,
+      false,
+    ],
+    ['a busy server', { status: 429, text: '{"error":"invalid_grant"}' }, /HTTP 429: invalid_grant$/, false],
+    [
+      'no token endpoint',
+      { type: 'text/html', text: '<html>Hello' },
+      /^no token from as\.example: HTTP 200$/,
+      false,
+    ],
+  ]
+  for (const [title, answer, message, isOver] of refusals)
+    test(`of ${title}, ${isOver ? 'ends' : 'does not end'} the login`, async () => {
+      const { requests } = await place(answer)
+      await assert.rejects(requests.refresh(client, 'r', undefined), (error) => {
+        assert(error instanceof LoginError)
+        assert.match(error.message, message)
+        return error.isOver === isOver
+      })
+    })
+
+  test('to a revocation may be empty', async () => {
+    for (const status of [200, 204, 503]) {
+      const { requests } = await place({ status, text: '' }, { revocation_endpoint: `${issuer}/revoke` })
+      assert.equal(await requests.revoke(client, 't'), status < 300)
+    }
+  })
+
+  test('to a registration may have status 200, and not say when the secret ends', async () => {
+    const { requests } = await place({ text: '{"client_id":"c","client_secret":"s"}' })
+    assert.deepEqual(await requests.register('http://h/'), {
+      id: 'c',
+      secret: 's',
+      method: 'client_secret_basic',
+    })
   })
 })
