@@ -1,6 +1,7 @@
 // `server.publicUrl` and `server.auth`: access tokens of authorization servers.
 
 import type { FrontAuthConfig, FrontAuthIssuer, FrontAuthRule, FrontConfig } from './configuration.js'
+import { isLoopback } from '../text/loopback.js'
 import { Expansion, type ExpansionSources } from './expand.js'
 import { type Kind, list, text } from './kinds.js'
 import { type FieldsOf, type Rules, type Section, field, optional } from './section.js'
@@ -20,7 +21,7 @@ const issuer = text({
 })
 
 export const publicUrl: Kind<string> = text({
-  pattern: '^https?://[^/?#\\s]+(?:/[^?#\\s]*)?$',
+  pattern: '^https?://[^/?#\\s"]+(?:/[^?#\\s"]*)?$',
   wanted: 'the address under which clients reach the front, such as "https://mcp.example.com"',
 })
 
@@ -105,6 +106,22 @@ export const frontAuthFields: FieldsOf<FrontAuthValues> = {
   ),
 }
 
+/** Reads `server.publicUrl`, in the form in which tokens have it: without a slash at its end. */
+export function readPublicUrl(server: Section, written: string | undefined): string | undefined {
+  if (written === undefined || !isAddress(server, 'publicUrl', written)) return undefined
+  const { origin, pathname, protocol, hostname } = new URL(written)
+  if (protocol === 'http:' && !isLoopback(hostname))
+    server.warn('publicUrl', `is "${written}": the tokens of clients can be read on the way; use https`)
+  return origin + pathname.replace(/\/+$/, '')
+}
+
+/** Whether a text that looks like an address is one. */
+function isAddress(section: Section, key: string, written: string): boolean {
+  const isOne = URL.canParse(written)
+  if (!isOne) section.problem(key, `is "${written}"`, 'must be an address with the name of a host')
+  return isOne
+}
+
 /** Reads `server.auth`; undefined when it is absent. */
 export function readFrontAuth(
   server: Section,
@@ -142,6 +159,8 @@ function readIssuer(section: Section, sources: ExpansionSources): FrontAuthIssue
     ? readIntrospection(section.section('introspection'), sources)
     : undefined
   section.warnOfUnknownKeys()
+  if (values.issuer !== '') isAddress(section, 'issuer', values.issuer)
+  if (values.jwksUri !== undefined) isAddress(section, 'jwksUri', values.jwksUri)
   const written = section.raw('algorithms')
   if (Array.isArray(written) && written.length === 0)
     section.problem('algorithms', 'is empty', `name at least one of ${asymmetric.join(', ')}`)
@@ -151,6 +170,7 @@ function readIssuer(section: Section, sources: ExpansionSources): FrontAuthIssue
 function readIntrospection(section: Section, sources: ExpansionSources): FrontAuthIssuer['introspection'] {
   section.check(introspectionRules, introspectionFields)
   const { url, clientId, clientSecret: written } = section.readOnly(introspectionFields)
+  if (url !== '') isAddress(section, 'url', url)
   const expansion = new Expansion(sources)
   const clientSecret = expansion.text(written)
   if (expansion.missing !== undefined)

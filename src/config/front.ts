@@ -3,7 +3,7 @@
 import type { CorsConfig, Environment, FrontConfig, FrontToken, UiConfig } from './configuration.js'
 import { Expansion, type ExpansionSources } from './expand.js'
 import { corsFields, frontFields, stateKeyLengthMin, tokenFields, tokenRules, uiFields } from './fields.js'
-import { readFrontAuth } from './front-auth.js'
+import { readFrontAuth, readPublicUrl } from './front-auth.js'
 import { Findings, switchOf } from './problems.js'
 import type { Section } from './section.js'
 import { isLoopback } from '../text/loopback.js'
@@ -40,7 +40,7 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
   const overrides = defaults.isServed
     ? { ...sources, findings: section.findings }
     : { ...sources, findings: new Findings(), references: undefined }
-  const publicUrl = url?.replace(/\/+$/, '')
+  const publicUrl = readPublicUrl(section, url)
   const front = {
     ...values,
     publicUrl,

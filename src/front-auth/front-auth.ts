@@ -200,6 +200,7 @@ export class FrontAuth {
     if (audiences.some((each) => audience.includes(each)) || this.#resources.nameFront(audiences))
       return undefined
     const own = audiences.filter((each) => each.startsWith(`${this.#options.publicUrl}/`))
+    if (audiences.length === 0) throw new TokenProblem('audience', 'it has no audience')
     if (own.length === 0)
       throw new TokenProblem(
         'audience',

@@ -323,6 +323,11 @@ describe('a configuration', () => {
         /issuers\[0\]\.issuer\|is ".*must be the issuer as its tokens name it/,
       ],
       [of({ issuer: `${issuer}?a` }), /issuers\[0\]\.issuer\|/],
+      [
+        { ...of({}), publicUrl: 'https://a"b/' },
+        /^server\.publicUrl\|is "https:\/\/a"b\/"\|must be the address under/,
+      ],
+      [of({ issuer: 'https://[/' }), /issuers\[0\]\.issuer\|is "https:\/\/\[\/"\|must be an address/],
       [of({ jwksUri: 'http://auth.example.com/keys' }), /jwksUri\|is ".*begins with https/],
       [of({ algorithms: ['none'] }), asymmetric],
       [of({ algorithms: ['HS256'] }), asymmetric],

@@ -39,12 +39,16 @@ class Served {
     this.log = log
   }
 
-  static async open(scope: Scope, auth: object = { rules }): Promise<Served> {
+  static async open(
+    scope: Scope,
+    auth: object = { rules },
+    more: (issuer: string) => object = () => ({}),
+  ): Promise<Served> {
     const issuer = await new Issuer().listen(scope)
     const clock = new Clock()
     const log: LogRecord[] = []
     const options = { runtime: clock.runtime, log: (record: LogRecord) => void log.push(record) }
-    const gateway = await openGateway(configOf(issuer, auth), options)
+    const gateway = await openGateway(configOf(issuer, auth, more(issuer.issuer)), options)
     scope.after(() => gateway.close(0))
     return new Served(issuer, gateway, clock, log)
   }
@@ -71,12 +75,12 @@ class Served {
   }
 }
 
-function configOf({ issuer }: Issuer, auth: object): Configuration {
+function configOf({ issuer }: Issuer, auth: object, more: object = {}): Configuration {
   const value = {
     mcpServers: { a: itServer({ IT_NAME: 'a' }), b: itServer({ IT_NAME: 'b' }, { isolation: 'shared' }) },
     sessionProcessIdleMs: 500,
     profiles: { read: { tools: { allow: ['a__echo'] } }, ops: {} },
-    server: { port: 0, publicUrl, auth: { issuers: [{ issuer }], ...auth } },
+    server: { port: 0, publicUrl, auth: { issuers: [{ issuer, ...more }], ...auth } },
   }
   return resolveConfig(value, { source: 'test', folder: root, env: process.env })
 }
@@ -133,6 +137,18 @@ describe('a client that logs in', () => {
       assert.equal(answer.status, status, answer.body)
       assert.equal(answer.headers['www-authenticate'], challenge)
     })
+
+  test('is named in the log with the reason, once it has a token', async (t) => {
+    const served = await Served.open(t)
+    await served.status({})
+    await served.status({ headers: served.bearer('ann', 'mcp:all', { aud: 'https://other.example' }) })
+    const refusals = served.log.filter(({ message: text }) => text.includes('is refused'))
+    assert.equal(refusals.length, 1)
+    assert.match(
+      refusals[0]?.message ?? '',
+      /\(HTTP 401\): .*its audience \('https:\/\/other\.example'\) is neither/,
+    )
+  })
 
   test('gets 503 while the keys of its issuer cannot be had', async (t) => {
     const served = await Served.open(t)
@@ -237,6 +253,25 @@ describe('a session', () => {
     await Promise.all(ends)
     assert.equal(await served.status({ headers: session }), 401)
     assert.equal(await served.status({ headers: { ...session, ...served.bearer('ann', 'mcp:all') } }), 200)
+  })
+
+  test('of an opaque token: its streams end within a minute after its issuer revokes it', async (t) => {
+    const introspection = { clientId: 'front', clientSecret: 's%cret' }
+    const served = await Served.open(t, {}, (origin) => ({
+      introspection: { ...introspection, url: origin.replace('team', 'introspect') },
+    }))
+    const { issuer, clock } = served
+    issuer.active.set('opaque', { sub: 'ann', aud: publicUrl })
+    const session = await served.session({ authorization: 'Bearer opaque' })
+    const stream = await served.stream({ method: 'GET', headers: session })
+    clock.pass(61_000)
+    await until(() => issuer.asked.length === 2)
+    assert.equal(await served.status({ headers: session }), 200)
+    const ended = once(stream.response, 'end')
+    issuer.active.clear()
+    clock.pass(61_000)
+    await ended
+    assert.equal(await served.status({ headers: session }), 401)
   })
 
   test('ends when a reload takes away what its principal may use; others stay', async (t) => {

@@ -109,7 +109,10 @@ export class Guard {
   unauthorized(path: string, from: string, verdict: Verdict | undefined): Refusal {
     const refused = verdict === undefined || isSender(verdict) ? noToken : verdict
     const { status, why, description } = refused
-    this.#notices.note('token', `a request from ${from} is refused (HTTP ${status}): ${why}`, from)
+    // A login begins with a request without a token.
+    const isUsual = refused === noToken && this.#rules.challenge !== undefined
+    const message = `a request from ${from} is refused (HTTP ${status}): ${why}`
+    if (!isUsual) this.#notices.note('token', message, from)
     if (status === 503)
       return this.#refusals.plain(503, 'The token cannot be examined now', { 'retry-after': '5' })
     const challenge = this.#rules.challenge?.(path, description) ?? plainChallenge
