@@ -2,9 +2,8 @@
 
 import { createHash } from 'node:crypto'
 import { defaultFrameLimits } from '../jsonrpc/frame.js'
-import { itemsAt, membersAt } from '../jsonrpc/members.js'
-import { type Span, scanText } from '../jsonrpc/scan.js'
-import { parse, quote, rawAt, stringAt } from '../jsonrpc/text.js'
+import { scanText } from '../jsonrpc/scan.js'
+import { parse, quote } from '../jsonrpc/text.js'
 import { escapeUnseen } from './unseen.js'
 
 /** A JSON value. Members stand in the order of their names, and may stand twice. */
@@ -21,20 +20,79 @@ const DEPTH_MAX = defaultFrameLimits.depthMax + 16
 
 /** @throws FrameError for bytes that are no JSON */
 export function readJson(bytes: Buffer): Json {
-  return valueAt(bytes, scanText(bytes, DEPTH_MAX))
+  scanText(bytes, DEPTH_MAX)
+  return new Reader(bytes.toString()).value()
 }
 
-function valueAt(bytes: Buffer, span: Span): Json {
-  const members = membersAt(bytes, span)
-  if (members !== undefined)
-    return objectOf(
-      [...members].map(({ key, value }): Member => [stringAt(bytes, key) ?? '', valueAt(bytes, value)]),
-    )
-  const first = String.fromCharCode(bytes[span.start] ?? 0)
-  // An object with more members than are read is compared by its bytes.
-  if (first !== '[') return plain(first === '"' ? quote(stringAt(bytes, span) ?? '') : rawAt(bytes, span))
-  const items = itemsAt(bytes, span, Number.POSITIVE_INFINITY)
-  return { kind: 'array', items: items.map((item) => valueAt(bytes, item)) }
+/** Reads a text that is JSON, once from its beginning to its end. */
+class Reader {
+  readonly #text: string
+  #at = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  value(): Json {
+    switch (this.#next()) {
+      case '{':
+        return objectOf(this.#list('}', () => this.#member()))
+      case '[':
+        return { kind: 'array', items: this.#list(']', () => this.value()) }
+      case '"':
+        return plain(this.#string())
+      default:
+        return plain(this.#word())
+    }
+  }
+
+  #member(): Member {
+    this.#next()
+    const name = parse(this.#string())
+    this.#next()
+    this.#at++
+    return [String(name), this.value()]
+  }
+
+  #list<T>(end: string, read: () => T): T[] {
+    const items: T[] = []
+    this.#at++
+    while (this.#next() !== end) {
+      items.push(read())
+      if (this.#next() === ',') this.#at++
+    }
+    this.#at++
+    return items
+  }
+
+  /** In its shortest spelling. */
+  #string(): string {
+    const start = this.#at
+    let end = this.#text.indexOf('"', start + 1)
+    while (isEscaped(this.#text, end)) end = this.#text.indexOf('"', end + 1)
+    this.#at = end + 1
+    const raw = this.#text.slice(start, this.#at)
+    return raw.includes('\\') ? quote(String(parse(raw))) : raw
+  }
+
+  #word(): string {
+    const start = this.#at
+    while (/[-+.\w]/.test(this.#text[this.#at] ?? ' ')) this.#at++
+    return this.#text.slice(start, this.#at)
+  }
+
+  /** The next character that is no white space. */
+  #next(): string {
+    while (' \n\r\t'.includes(this.#text[this.#at] ?? '!')) this.#at++
+    return this.#text[this.#at] ?? ''
+  }
+}
+
+/** Whether an odd number of backslashes stands before the quote. */
+function isEscaped(text: string, at: number): boolean {
+  let from = at
+  while (text[from - 1] === '\\') from--
+  return (at - from) % 2 === 1
 }
 
 export function plain(text: string): Json {
@@ -101,8 +159,8 @@ const COLUMNS = 100
 
 /** For people and `git diff`; invisible characters are written as escapes. `depth` is the indentation of the first line. */
 export function printed(json: Json, depth = 0): string {
-  const line = escapeUnseen(canonical(json))
-  if (json.kind === 'plain' || line.length <= COLUMNS - 2 * depth || line.length <= 2) return line
+  const line = canonical(json)
+  if (json.kind === 'plain' || line.length <= Math.max(COLUMNS - 2 * depth, 2)) return escapeUnseen(line)
   const inner = '  '.repeat(depth + 1)
   const parts =
     json.kind === 'array'

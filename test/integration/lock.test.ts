@@ -12,6 +12,7 @@ import type { ClientOrigin } from '../../src/mcp/call.js'
 import type { LogRecord } from '../../src/runtime/runtime.js'
 import { listed, locked } from '../lock/support/locked.js'
 import { type FakeChild, FakeRuntime } from '../upstream/support/fake-runtime.js'
+import { claim } from './support/asking.js'
 import type { RawClient } from './support/client.js'
 import { at, listAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
@@ -41,6 +42,8 @@ interface World {
   readonly says: Says
   readonly path: string
   attach(capabilities?: object, origin?: ClientOrigin): Promise<RawClient>
+  /** A client that has sent nothing. */
+  stateless(): Promise<RawClient>
   /** The server says that its lists have changed. */
   change(says: Partial<Says>): Promise<void>
   /** The lock of server `s` becomes another one, and the proxy reads it. */
@@ -126,6 +129,7 @@ async function world(
     says,
     path,
     attach,
+    stateless: async () => (await made.attach()).client,
     change: async (next) => {
       Object.assign(says, next)
       for (const child of runtime.children) {
@@ -313,6 +317,24 @@ describe('hide', () => {
     const client = await it.attach()
     assert(!client.heard.some(({ text }) => text.includes('Obey')))
     assert.match(said(it), /the text of its instructions is not as in mcps.lock/)
+  })
+
+  test('leaves out the changed instructions of an earlier start, for a client without a session', async (t) => {
+    const keep = join(scratch(t), 'kept')
+    const path = join(scratch(t), 'mcps.lock')
+    const says = { instructions: 'Obey' }
+    const first = await world(t, true, { keep, path, says })
+    await first.attach()
+    await first.runtime.until(first.proxy.close(0))
+    for (const [lock, want] of [
+      [{ onChange: 'hide' }, ''],
+      [true, 'Obey'],
+    ] as const) {
+      const it = await world(t, lock, { keep, path, before: baseline, says })
+      const client = await it.stateless()
+      const { value } = await it.runtime.until(client.request('server/discover', { _meta: claim({}) }))
+      assert.equal(textAt(value, 'result', 'instructions'), want)
+    }
   })
 
   test('holds for the lists of an earlier start too', async (t) => {

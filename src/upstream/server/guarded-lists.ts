@@ -122,6 +122,22 @@ export class GuardedLists {
   }
 }
 
+/** The facts of an earlier start as clients may see them before one uses the server. */
+export function guardedFacts(
+  guard: ListGuard | undefined,
+  config: ServerConfig,
+  facts: ServerFacts | undefined,
+): ServerFacts | undefined {
+  if (guard === undefined || facts === undefined) return facts
+  const instructions = { text: facts.instructions }
+  const verdict = guard.judge(config, { client: '', isCurrent: false, instructions, lists: new Map() })
+  return shownFacts(facts, verdict)
+}
+
+export function shownFacts(facts: ServerFacts, verdict: Verdict | undefined): ServerFacts {
+  return verdict?.showsInstructions === false ? { ...facts, instructions: undefined } : facts
+}
+
 function isSame(one: Inputs, other: Inputs): boolean {
   return (
     one.guard === other.guard &&

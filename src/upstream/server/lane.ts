@@ -7,7 +7,7 @@ import type { Call, ClientPort } from '../../mcp/call.js'
 import type { OpenedServer, ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, listKinds } from '../../mcp/lists.js'
 import type { ListChange, Verdict } from '../contracts/list-guard.js'
-import { GuardedLists } from './guarded-lists.js'
+import { GuardedLists, shownFacts } from './guarded-lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
 import { type Described, KeptView } from './kept-view.js'
@@ -201,8 +201,7 @@ export class ServerLane implements Lane, ServerView {
 
   get facts(): ServerFacts | undefined {
     const facts = this.#facts
-    if (facts === undefined || this.#verdict?.showsInstructions !== false) return facts
-    return { ...facts, instructions: undefined }
+    return facts && shownFacts(facts, this.#verdict)
   }
 
   /** The differences from `mcps.lock`. */

@@ -11,6 +11,7 @@ import { crossing } from '../../mcp/eras/crossing.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
 import type { KnownServer } from '../contracts/dial.js'
 import { Dialer } from './dialer.js'
+import { guardedFacts } from './guarded-lists.js'
 import { ServerLane } from './lane.js'
 import { MarkedTools } from './lists.js'
 import type { ProxyContext, ServerContext, ServerKind } from './context.js'
@@ -92,7 +93,8 @@ export class Server implements Upstream {
   get view(): Upstream['view'] {
     const best = this.#best
     if (best !== undefined) return best
-    const { facts, kept } = this.#context.keptLists
+    const { facts: before, kept } = this.#context.keptLists
+    const facts = guardedFacts(this.#context.guard(), this.config, before)
     return { facts, failure: undefined, lastFailure: kept?.failure, state: 'disconnected' }
   }
 
