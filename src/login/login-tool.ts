@@ -3,13 +3,15 @@
 // A person reads its result, or is asked by the client to open the page (MCP, Elicitation: URL mode). The tools of the server
 // take its place after the login.
 
-import { buildResult } from '../jsonrpc/build.js'
+import { randomUUID } from 'node:crypto'
+import { type ErrorBody, buildNotification, buildResult } from '../jsonrpc/build.js'
 import { fault } from '../jsonrpc/errors.js'
-import { type ResultFrame, readFrame } from '../jsonrpc/frame.js'
+import { type NotificationFrame, type ResultFrame, readFrame } from '../jsonrpc/frame.js'
 import { membersOf } from '../jsonrpc/members.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { parse, rawAt, write } from '../jsonrpc/text.js'
-import type { Call, CallContext } from '../mcp/call.js'
+import type { Call, CallContext, ClientPort } from '../mcp/call.js'
+import { pageRequired } from '../mcp/error-codes.js'
 import { toolFailure } from '../mcp/call-failures.js'
 import { type InputRequest, isDeclared, whyUnaskable } from '../mcp/input-requests.js'
 import { type ListItem, readListItem } from '../mcp/lists.js'
@@ -35,6 +37,8 @@ interface Begun {
   readonly page: Promise<string>
   /** Resolves when it has ended: undefined where it is made, else why not. */
   readonly ended: Promise<string | undefined>
+  /** The clients that were sent to the page by an error, and the ids of that. */
+  readonly offered: Map<ClientPort, string>
 }
 
 /** The server, and whether the person can open a page of this machine. */
@@ -84,6 +88,28 @@ export class LoginTool {
     run.catch((error: unknown) => tell(call, `The login cannot begin: ${errorText(error)}`, true))
   }
 
+  /** The error with the page, for a client of 2025-11-25 that can open it; `notifications/elicitation/complete` follows. */
+  refusal({ client, context }: Call): Promise<ErrorBody | undefined> | undefined {
+    const { isHere, name } = this.#target
+    const message = `Log in to '${name}'`
+    const { revision } = context
+    const isKnown = revision.form === 'bare' && revision.elicitationModes
+    if (!isHere || !isKnown || !canAsk(questionOf(message, ''), context)) return undefined
+    const { page, offered, ended } = this.#begin()
+    const known = offered.get(client)
+    const elicitationId = known ?? randomUUID()
+    if (known === undefined) {
+      offered.set(client, elicitationId)
+      void ended.then((why) => {
+        if (why === undefined) client.tell(completeFrame(elicitationId), [], undefined)
+      })
+    }
+    return within(page, PAGE_MS_MAX, this.#runtime).then(
+      (url) => (url === undefined ? undefined : pageRequired(name, { elicitationId, url, message })),
+      () => undefined,
+    )
+  }
+
   #begin(): Begun {
     if (this.#begun !== undefined) return this.#begun
     const signal = this.#closing.signal
@@ -105,7 +131,7 @@ export class LoginTool {
     // A login that fails before it has a page rejects this.
     const page = Promise.race([shown.promise, login.then(() => shown.promise)])
     page.catch(() => undefined)
-    this.#begun = { page, ended }
+    this.#begun = { page, ended, offered: new Map() }
     return this.#begun
   }
 
@@ -113,11 +139,10 @@ export class LoginTool {
   async #show(call: Call, { page }: Begun): Promise<void> {
     const url = await within(page, Math.min(PAGE_MS_MAX, this.#leftMs(call)), this.#runtime)
     if (url === undefined) throw new Error('the authorization server is slow; call this tool again')
-    const params = write({ mode: 'url', message: `Log in to '${this.#target.name}'`, url })
-    const question = { key: '"login"', method: 'elicitation/create', params }
+    const question = questionOf(`Log in to '${this.#target.name}'`, url)
     if (!canAsk(question, call.context)) return tell(call, this.#words(url))
     call.needsInput({
-      frame: questionFrame(call, params),
+      frame: questionFrame(call, question.params),
       service: this.#target.name,
       resume: (again, edits) => this.call(again, edits),
     })
@@ -162,6 +187,16 @@ function itemFor(name: string): ListItem {
 function tell(call: Call, text: string, isError = false): void {
   const result = isError ? toolFailure(text) : write({ content: [{ type: 'text', text }] })
   call.settle({ kind: 'result', result })
+}
+
+function questionOf(message: string, url: string): InputRequest {
+  return { key: '"login"', method: 'elicitation/create', params: write({ mode: 'url', message, url }) }
+}
+
+function completeFrame(elicitationId: string): NotificationFrame {
+  const frame = readFrame(buildNotification('notifications/elicitation/complete', write({ elicitationId })))
+  if (frame.kind === 'notification') return frame
+  throw fault('a notification is a notification')
 }
 
 /** A client without a session is asked in the result of its call. */

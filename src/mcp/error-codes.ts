@@ -20,6 +20,7 @@ const DECLINED = -1
 const HEADER_MISMATCH = -32020
 const MISSING_CAPABILITY = -32021
 const UNSUPPORTED_VERSION = -32022
+const URL_ELICITATION_REQUIRED = -32042
 // The numbers of other servers over HTTP, which clients look for.
 const TRANSPORT_ERROR = -32000
 const SESSION_NOT_FOUND = -32001
@@ -247,6 +248,20 @@ const NO_UPSTREAM_LENGTH_MAX = 4096
 /** An upstream refuses our credentials; `message` says which variable holds them, where that is known. */
 export function authenticationFailed(service: string, message: string, details: Details = {}): ErrorBody {
   return failure(INTERNAL_ERROR, message, { service, ...details })
+}
+
+/** A page that a person has to open (MCP 2025-11-25, Elicitation: URL mode). */
+export interface RequiredPage {
+  readonly elicitationId: string
+  readonly url: string
+  readonly message: string
+}
+
+/** The client has to let its user open this page before it sends the request again. */
+export function pageRequired(service: string, page: RequiredPage): ErrorBody {
+  return failure(URL_ELICITATION_REQUIRED, `'${service}' needs a login`, {
+    elicitations: [{ mode: 'url', ...page }],
+  })
 }
 
 /** A server asks for input during a call whose client cannot be asked; `why` is the reason. */

@@ -106,6 +106,29 @@ describe('the tool that begins a login', () => {
     })
 
   const url = { elicitation: { url: {} } }
+  test('is not needed by a client of 2025-11-25 whose call is refused: the error has the page', async (t) => {
+    const { attach } = await place(t, 'here', { opens: [...handshake, 'tools/list'] })
+    const [{ client }, { client: other }] = [await attach(), await attach()]
+    await client.open(url, '2025-11-25')
+    await other.open({}, '2025-11-25')
+    for (const each of [client, other]) await names(each)
+    const elicitation = async (): Promise<unknown> =>
+      at((await client.call('guarded__hello')).value, 'error', 'data', 'elicitations', 0)
+    const wanted = await elicitation()
+    assert.deepEqual([at(wanted, 'mode'), at(wanted, 'message')], ['url', "Log in to 'guarded'"])
+    assert.deepEqual(await elicitation(), wanted)
+    const refused = (await other.call('guarded__hello')).value
+    assert.equal(at(refused, 'error', 'data', 'reason'), 'login-required')
+    const complete = client.notification('notifications/elicitation/complete')
+    await browse(textAt(wanted, 'url'))
+    assert.equal(at((await complete).value, 'params', 'elicitationId'), at(wanted, 'elicitationId'))
+    assert.equal(textOf((await client.call('guarded__hello')).value), 'hi')
+    assert.equal(
+      other.count((value) => at(value, 'method') === 'notifications/elicitation/complete'),
+      0,
+    )
+  })
+
   for (const action of ['accept', 'decline'])
     test(`asks a client of 2025-11-25 to open the page: ${action}`, async (t) => {
       const { attach, store, server } = await place(t)

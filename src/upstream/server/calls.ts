@@ -197,12 +197,14 @@ export class Calls {
     return [...new Set(claimedIds(error, line).flatMap((id) => this.#peer.entry(id) ?? []))]
   }
 
-  /** The call did not get through, or its answer will not come; the transport says why. */
-  failed(flight: InflightCall, error: TransportError): void {
+  /** The call did not get through, or its answer will not come; the transport says why, or `instead` does. */
+  failed(flight: InflightCall, error: TransportError, instead?: Promise<ErrorBody | undefined>): void {
     if (mayStillRun(error)) this.#abandon(flight)
     this.#end(flight)
+    const { body } = fromTransport(this.#service, error)
     if (error.code === 'TRANSPORT_SESSION' && this.#mayFollow(flight.call, error)) this.#repeat(flight)
-    else flight.call.fail(fromTransport(this.#service, error).body)
+    else if (instead === undefined) flight.call.fail(body)
+    else void instead.then((better) => flight.call.fail(better ?? body))
   }
 
   /** The answer came, but cannot be given. */

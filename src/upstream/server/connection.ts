@@ -287,8 +287,9 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     if (error.code === 'TRANSPORT_SESSION') this.#ending.forgotten(error)
     if (flight === undefined) return this.#log('warn', error.message)
     const { body, message, reason } = fromTransport(this.#context.service, error)
-    if (reason === 'login-required') this.#inbox.lists.loginNeeded(this, { message, reason, body })
-    this.calls.failed(flight, error)
+    if (reason !== 'login-required') return this.calls.failed(flight, error)
+    this.#inbox.lists.loginNeeded(this, { message, reason, body })
+    this.calls.failed(flight, error, this.#context.logins?.tool?.refusal(flight.call))
   }
 
   malformed(error: FrameError, line: Uint8Array, bytes: number): void {

@@ -1,6 +1,7 @@
 // The context of one server: the services of the proxy, how servers of its kind behave, and the facts about this
 // server.
 
+import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import type { Call } from '../../mcp/call.js'
 import type { ListItem } from '../../mcp/lists.js'
@@ -94,6 +95,8 @@ export interface OwnTool {
   readonly item: ListItem
   /** Takes over a call of it; the edits are those with which the server would get the call. */
   call(call: Call, edits: readonly Edit[]): void
+  /** The error by which the client of another call learns what to do first; undefined where it has to be told in words. */
+  refusal(call: Call): Promise<ErrorBody | undefined> | undefined
 }
 
 /** The logins to one server. */
