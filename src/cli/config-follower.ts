@@ -34,6 +34,13 @@ const startOnly = [
   ['console', 'logging.console'],
 ] as const
 
+/** Opened at the start, for every call from then on. */
+const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configuration) => unknown])[] = [
+  ['audit', ({ audit }) => audit],
+  ['server.metrics', ({ server }) => server.metrics],
+  ['server.otlp', ({ server }) => server.otlp],
+]
+
 /** Keeps what is served, and the log of this process, equal to the file until `stop`. */
 export class ConfigFollower {
   readonly #run: Run
@@ -139,8 +146,9 @@ export class ConfigFollower {
     for (const [key, name] of startOnly)
       if (config.logging[key] !== started.logging[key])
         logger.sink({ level: 'warn', message: `${name} has changed, which needs a restart` })
-    if (JSON.stringify(config.audit) !== JSON.stringify(started.audit))
-      logger.sink({ level: 'warn', message: 'audit has changed, which needs a restart' })
+    for (const [name, valueOf] of openedAtStart)
+      if (JSON.stringify(valueOf(config)) !== JSON.stringify(valueOf(started)))
+        logger.sink({ level: 'warn', message: `${name} has changed, which needs a restart` })
     tellWarnings(logger, fresh, schemasOf(config))
   }
 

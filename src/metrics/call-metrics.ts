@@ -24,6 +24,9 @@ export const TOOLS_MAX = 500
 /** Error numbers are chosen by servers. */
 export const ERROR_TYPES_MAX = 64
 
+/** Kinds of calls that are compared before any is looked up. */
+const RECENT_MAX = 8
+
 /** The error type that stands for every further one (OpenTelemetry, error.type). */
 const OTHER_ERROR = '_OTHER'
 
@@ -60,7 +63,9 @@ export class CallMetrics {
   /** By server, and by method or tool. */
   readonly #known = new Map<string | undefined, Map<string, CallSeries[]>>()
   #knownCount = 0
-  #latest: CallSeries | undefined
+  /** Of the latest kinds of calls, each in the place of an earlier one. */
+  readonly #recent: CallSeries[] = []
+  #replaced = 0
   readonly #errorTypes = new LimitedValues(ERROR_TYPES_MAX, OTHER_ERROR)
   readonly #tools = new LimitedValues(TOOLS_MAX, OTHER)
   /** By schema and server; there are as many as were ever configured. */
@@ -91,9 +96,7 @@ export class CallMetrics {
   }
 
   #count(event: CallEvent): void {
-    const latest = this.#latest
-    const series = latest !== undefined && this.#isLike(event, latest) ? latest : this.#seriesOf(event)
-    this.#latest = series
+    const series = this.#recentLike(event) ?? this.#seriesOf(event)
     const { ms, serverMs, argumentBytes, resultBytes } = event
     series.front.observe(ms / 1000)
     if (serverMs !== undefined) {
@@ -103,6 +106,15 @@ export class CallMetrics {
     series.ended?.add(1)
     if (argumentBytes > 0) series.argumentBytes.add(argumentBytes)
     if (resultBytes > 0) series.resultBytes.add(resultBytes)
+  }
+
+  #recentLike(event: CallEvent): CallSeries | undefined {
+    const recent = this.#recent
+    for (let at = 0; at < recent.length; at++) {
+      const each = recent[at]
+      if (each !== undefined && this.#isLike(event, each)) return each
+    }
+    return undefined
   }
 
   #isLike(event: CallEvent, { like }: CallSeries): boolean {
@@ -122,10 +134,11 @@ export class CallMetrics {
   }
 
   #seriesOf(event: CallEvent): CallSeries {
-    const ofServer = this.#known.get(event.server)
-    for (const each of ofServer?.get(this.#keyOf(event)) ?? []) if (this.#isLike(event, each)) return each
-    const series = this.#newSeries(event)
-    this.#keep(series, event)
+    const known = this.#known.get(event.server)?.get(this.#keyOf(event))
+    const found = known?.find((each) => this.#isLike(event, each))
+    const series = found ?? this.#newSeries(event)
+    if (found === undefined) this.#keep(series, event)
+    this.#recent[this.#replaced++ % RECENT_MAX] = series
     return series
   }
 
@@ -203,7 +216,8 @@ export class CallMetrics {
     this.#speech.set(key, { revision, transport: kind === 'http' || kind === 'sse' ? 'tcp' : 'pipe' })
     // Those that are kept have the labels of before.
     this.#known.delete(server)
-    this.#latest = undefined
+    this.#recent.length = 0
+    this.#replaced = 0
   }
 }
 

@@ -179,12 +179,16 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     const secret = 'a-new-secret-value'
     const logging = { level: 'debug', file: join(file, '..', 'x.log'), maxFiles: 2 }
     const missing = { command: `/nowhere/${secret}`, env: { API_KEY: secret } }
-    writeFileSync(file, text({ a, b, missing }, { logging, audit: 'stderr' }))
+    writeFileSync(
+      file,
+      text({ a, b, missing }, { logging, audit: 'stderr', server: { metrics: { port: 0 } } }),
+    )
     await has(client, 'b__nonce')
     await until(() => proxy.stderr.includes('/nowhere/[redacted]'))
     await until(() => proxy.stderr.includes('logging.maxFiles has changed, which needs a restart'))
     await until(() => proxy.stderr.includes('audit has changed, which needs a restart'))
     assert.match(proxy.stderr, /logging\.file has changed/)
+    await until(() => proxy.stderr.includes('server.metrics has changed, which needs a restart'))
     client.send('{"jsonrpc":"2.0","id":77,"result":{}}')
     await until(() => proxy.stderr.includes('"level":"debug"'))
     assert(!proxy.stderr.includes(secret))
