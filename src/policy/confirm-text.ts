@@ -1,12 +1,15 @@
 // The question of a confirmation, as the user of a client reads it.
 
-import { write } from '../jsonrpc/text.js'
+import { membersOf } from '../jsonrpc/members.js'
+import { rawAt, write } from '../jsonrpc/text.js'
 import { escapeJson, escapeText } from '../text/escape.js'
 import type { Redactor } from '../text/redactor.js'
 import { withoutSecretMembers } from '../text/secret-members.js'
 
 /** Longer arguments are cut: a person does not read them, and some clients show the text in a small window. */
 const ARGUMENTS_LENGTH_MAX = 2000
+/** Of more arguments the last ones would not be seen. */
+const MEMBERS_MAX = 50
 const NAME_LENGTH_MAX = 200
 
 /** Of one tool call; `args` is raw JSON. */
@@ -27,8 +30,20 @@ function name(text: string): string {
 }
 
 function shown(args: string, redactor: Redactor): string {
-  const text = withoutSecretMembers(redactor.shown(args, ARGUMENTS_LENGTH_MAX))
-  return args.length <= ARGUMENTS_LENGTH_MAX
-    ? escapeJson(text)
-    : `${escapeJson(text)}… (${args.length} characters)`
+  if (args.length <= ARGUMENTS_LENGTH_MAX) return cut(args, ARGUMENTS_LENGTH_MAX, redactor)
+  const bytes = Buffer.from(args)
+  const members = [...(membersOf(bytes) ?? [])]
+  if (members.length === 0 || members.length > MEMBERS_MAX) return cut(args, ARGUMENTS_LENGTH_MAX, redactor)
+  // Each has its share, so that no long argument hides the next one.
+  const lengthMax = Math.floor(ARGUMENTS_LENGTH_MAX / members.length)
+  const parts = members.map(({ key: { start }, value: { end } }) =>
+    cut(rawAt(bytes, { start, end }), lengthMax, redactor),
+  )
+  return `{${parts.join(', ')}}`
+}
+
+/** JSON up to a length. */
+function cut(json: string, lengthMax: number, redactor: Redactor): string {
+  const text = escapeJson(withoutSecretMembers(redactor.shown(json, lengthMax)))
+  return json.length <= lengthMax ? text : `${text}… (${json.length} characters)`
 }

@@ -67,10 +67,19 @@ describe('the question', () => {
   for (const [title, args, wanted] of cases) test(`shows ${title}`, () => assert.equal(said(args), wanted))
 
   test('cuts long arguments, also inside of a secret', () => {
-    assert.match(said(`{"a":"${'x'.repeat(5000)}"}`), /^\{"a":"x{1994}… \(5008 characters\)$/)
-    const cut = said(`{"a":"${'x'.repeat(1900)}","password":"${'y'.repeat(500)}"}`)
+    assert.match(said(`{"a":"${'x'.repeat(5000)}"}`), /^\{"a":"x{1995}… \(5006 characters\)\}$/)
+    const cut = said(`{"a":"${'x'.repeat(1900)}","password":"${'y'.repeat(1500)}"}`)
     assert(cut.includes('"password":"[redacted]"… ('), cut)
     assert(!cut.includes('yy'))
+  })
+
+  test('shows the beginning of each argument, however long the others are', () => {
+    const long = 'x'.repeat(5000)
+    const path = '"path":"/home/ann/.ssh/authorized_keys"'
+    for (const args of [`{"content":"${long}",${path}}`, `{"content":"x"${' '.repeat(5000)},${path}}`])
+      assert(said(args).includes(path), said(args))
+    const many = Array.from({ length: 51 }, (_, at) => `"a${at}":"${long}"`)
+    assert.match(said(`{${many.join(',')}}`), /^\{"a0":"x+… \(\d+ characters\)$/)
   })
 
   test('names the tool on one line', () => {
