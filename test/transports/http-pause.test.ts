@@ -50,6 +50,8 @@ async function quiet(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
+const limitsTool: HttpTarget['limitsTool'] = ({ line }) => line.includes('rate-limited')
+
 describe('Retry-After', () => {
   test('holds every message to the server until the time is over', async (t) => {
     const clock = new Clock()
@@ -93,6 +95,24 @@ describe('Retry-After', () => {
     await heard.until(() => heard.failures.length === 3)
     assert.equal(server.seen.length, 2)
   })
+
+  const errors = [
+    ['of one tool, which its error says', '{"reason":"rate-limited","retryAfterSeconds":20}', 0],
+    ['of all, with an error that does not say more', '{"reason":"busy"}', 20_000],
+  ] as const
+  for (const [title, data, pausedMs] of errors)
+    test(title, async (t) => {
+      const clock = new Clock()
+      const body = `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"no","data":${data}}}`
+      const server = await scripted(t, (_seen, response) =>
+        response.writeHead(429, { 'retry-after': '20' }).end(body),
+      )
+      const shared = paced(clock)
+      const { heard, request } = connect(t, server.url, { ...shared, limitsTool, retries: 0 })
+      request(1, 'work')
+      await heard.until(() => heard.messages.length === 1)
+      assert.equal(shared.pause?.leftMs, pausedMs)
+    })
 
   test('is taken back with the message that waits for it', async (t) => {
     const clock = new Clock()

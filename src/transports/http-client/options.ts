@@ -1,5 +1,6 @@
 // The options of the HTTP transports: address, credentials, limits.
 
+import type { ErrorFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { HttpCredentials } from './credentials.js'
@@ -96,6 +97,8 @@ export interface HttpTarget {
   readonly overrules?: (method: string, status: number) => boolean
   /** Whether a server that answers with this error number has refused the request and not taken it. */
   readonly refusesRequest: (code: number) => boolean
+  /** Whether an error with HTTP 429 limits the tool that was called, so that it is the answer and other messages may be sent. */
+  readonly limitsTool?: (error: ErrorFrame) => boolean
   /**
    * Says what a refusal of our credentials means; `words` are the server's, without secrets.
    *

@@ -53,6 +53,8 @@ export interface PostOwner {
   ended?(post: HttpPost): void
 }
 
+const TOO_MANY = 429
+
 /** The media types of an answer to a POST. */
 const ACCEPT = 'application/json, text/event-stream'
 
@@ -195,7 +197,8 @@ export class HttpPost implements ExchangeHandler, Waiting {
   responded(answer: HttpAnswer): void {
     const { status } = answer
     const isSuccess = status >= 200 && status < 300
-    this.#session.learn(answer, this.method === 'initialize' && isSuccess)
+    // The body says what is limited.
+    if (status !== TOO_MANY) this.#session.learn(answer, this.method === 'initialize' && isSuccess)
     if (isSuccess) this.#session.target.listRefusals.given(this.method)
     if (status >= 300 && status < 400)
       return this.#fail(redirected(this.#session.target, status, answer.get('location')))
@@ -344,8 +347,13 @@ export class HttpPost implements ExchangeHandler, Waiting {
   }
 
   #refused(answer: HttpAnswer): void {
-    readExcerpt(answer, this.#session.target.limits.excerptBytesMax, (body) => {
+    const { limits, limitsTool } = this.#session.target
+    readExcerpt(answer, limits.excerptBytesMax, (body) => {
+      const error = answer.status === TOO_MANY ? errorTo(this.id, body) : undefined
+      const isOfTool = error !== undefined && limitsTool?.(error) === true
+      if (answer.status === TOO_MANY && !isOfTool) this.#session.learn(answer, false)
       if (this.#ended) return
+      if (isOfTool) return this.#stands(answer, body)
       // A request that was cancelled in flight is not sent again.
       if (this.#awaited && this.#attempted.afterRefusal(answer, () => this.send())) return
       this.#stands(answer, body)

@@ -1,7 +1,7 @@
 // Makes the connections to one remote server; loaded for the first one.
 
 import type { Connection } from '../../jsonrpc/connection.js'
-import { refusesRequest } from '../../mcp/error-codes.js'
+import { refusesRequest, retryAfterIn } from '../../mcp/error-codes.js'
 import { requests } from '../../mcp/methods.js'
 import { requestFields } from '../../mcp/http-headers.js'
 import type { Redactor } from '../../text/redactor.js'
@@ -113,6 +113,7 @@ export class HttpDialer {
       isEndless: (method) => method === LISTEN,
       overrules: (method, status) => method === DISCOVER && saysNothing(status),
       refusesRequest,
+      limitsTool: (error) => retryAfterIn(error) !== undefined,
       listRefusals: new ListRefusals(isList),
       refusal: refusalsOf(config, tell),
       log: tell,
