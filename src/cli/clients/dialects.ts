@@ -18,6 +18,8 @@ export type MemberUse =
   | { readonly kind: 'tools'; readonly to: 'allow' | 'deny' }
   /** The variable with the token of a header `Authorization`, and headers whose values are names of variables. */
   | { readonly kind: 'bearer' | 'env-headers' }
+  /** The login of a remote server, which has the same members in our file. */
+  | { readonly kind: 'login' }
   /** It tells the client something, and stays with the client's entry. */
   | { readonly kind: 'client' }
   /** Members of a member. */
@@ -51,10 +53,14 @@ const usualTypes = { stdio: 'stdio', http: 'http', sse: 'sse', 'streamable-http'
 const type: MemberUse = { kind: 'type', types: usualTypes }
 
 const headers = map('headers')
+const oauth: MemberUse = { kind: 'login' }
 
 export const dialects: Readonly<Record<ClientName, Dialect>> = {
   claude: { variables: 'none', members: { ...program, type: { kind: 'type', types: { stdio: 'stdio' } } } },
-  'claude-code': { variables: 'shell', members: { ...program, type, url: url(undefined), headers } },
+  'claude-code': {
+    variables: 'shell',
+    members: { ...program, type, url: url(undefined), headers, oauth },
+  },
   cursor: {
     variables: ['userHome', 'pathSeparator', '/'],
     members: { ...program, type, url: url('detected'), headers, envFile: path('envFile') },
@@ -66,6 +72,7 @@ export const dialects: Readonly<Record<ClientName, Dialect>> = {
       type,
       url: url('http'),
       headers,
+      oauth,
       envFile: path('envFile'),
       cwd: path('cwd'),
       gallery: client,

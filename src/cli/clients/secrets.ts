@@ -44,9 +44,12 @@ function secretsOfArguments(args: readonly string[]): string[] {
   })
 }
 
-/** The variables and header fields of an entry of ours whose values stand in the file as they are. */
+/** The members of an entry of ours that may have secrets. */
+const places = ['env', 'headers', 'oauth'] as const
+
+/** The variables, header fields and members of a login of an entry of ours whose values stand in the file as they are. */
 export function secretNamesIn(entry: Readonly<Record<string, unknown>>): string[] {
-  return ['env', 'headers'].flatMap((key) => {
+  return places.flatMap((key) => {
     const values = entry[key]
     if (!isObject(values)) return []
     return Object.entries(values).flatMap(([name, value]) => {
@@ -77,7 +80,7 @@ export function withReferences(
 ): { readonly entry: Readonly<Record<string, unknown>>; readonly secrets: readonly KeptSecret[] } {
   const secrets: KeptSecret[] = []
   const referring = { ...entry }
-  for (const key of ['env', 'headers']) {
+  for (const key of places) {
     const values = entry[key]
     if (!isObject(values)) continue
     const changed = { ...values }

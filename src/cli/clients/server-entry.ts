@@ -30,6 +30,15 @@ export function readEntry(value: unknown, dialect: Dialect): EntryReading {
   }
 }
 
+/** Of `oauth` in our file. */
+const loginMembers: ReadonlySet<string> = new Set([
+  'clientId',
+  'clientSecret',
+  'callbackPort',
+  'scopes',
+  'authServerMetadataUrl',
+])
+
 class Reading {
   readonly #dialect: Dialect
   readonly #entry: Record<string, unknown> = {}
@@ -105,6 +114,8 @@ class Reading {
         for (const [name, variable] of Object.entries(mapOf(key, value)))
           this.#header(key, name, `\${${variableOf(key, variable)}}`)
         return undefined
+      case 'login':
+        return this.#login(key, value)
       case 'client':
         this.#client[key] = value
         return undefined
@@ -114,6 +125,15 @@ class Reading {
   #set(key: string, to: string, value: unknown): void {
     if (Object.hasOwn(this.#entry, to)) throw new Stays(`"${key}" says again what another member says`)
     this.#entry[to] = value
+  }
+
+  #login(key: string, value: unknown): void {
+    if (!isObject(value)) throw new Stays(`"${key}" is no object`)
+    const members = Object.entries(value).map(([name, each]) => {
+      if (!loginMembers.has(name)) throw new Stays(`"${key}.${name}" is not understood`)
+      return [name, typeof each === 'string' ? this.#text(`${key}.${name}`, each) : each] as const
+    })
+    this.#set(key, 'oauth', Object.fromEntries(members))
   }
 
   /** An empty list says what no list says. */
