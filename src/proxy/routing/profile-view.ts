@@ -74,6 +74,7 @@ class RuledView implements CatalogView {
   isGone = false
   #rules: ViewRules
   #shows: Readonly<Record<ListKind, Match>>
+  #hasUri: Match
   /** The names of tools that are shown instead of the usual ones. */
   #renames: ReadonlySet<string>
   /** Tools without the parameters that are set; a tool is one object each time. */
@@ -83,6 +84,7 @@ class RuledView implements CatalogView {
     this.name = name
     this.#rules = rules
     this.#shows = matchersOf(rules)
+    this.#hasUri = uriMatcher(rules.resources)
     this.#renames = new Set(rules.tools.rename.values())
   }
 
@@ -92,6 +94,7 @@ class RuledView implements CatalogView {
     this.isGone = given === undefined
     this.#rules = rules
     this.#shows = matchersOf(rules)
+    this.#hasUri = uriMatcher(rules.resources)
     this.#renames = new Set(rules.tools.rename.values())
     this.#reduced = new WeakMap()
   }
@@ -119,7 +122,7 @@ class RuledView implements CatalogView {
   }
 
   hasUri(_server: ServerConfig, uri: string): boolean {
-    return this.#shows.resources(uri)
+    return this.#hasUri(uri)
   }
 
   callEdits(server: ServerConfig, item: ListItem, call: Call): readonly Edit[] {
@@ -151,4 +154,26 @@ function matcher({ allow, deny }: NamePatterns): Match {
   const isDenied = matcherOf(deny)
   const isAllowed = allow === undefined ? undefined : matcherOf(allow)
   return (name) => isAllowed?.(name) !== false && !isDenied(name)
+}
+
+/** `.` or `..` as a part of a path, in every spelling that some server may take for it. */
+const dotSegment = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:[/\\?#]|%2f|%5c|$)/i
+
+/**
+ * Whether clients may use a URI that no list has. It may be written in a way that a server reads as another one: a path
+ * with `..` is refused, because it would lead out of a folder that is allowed.
+ */
+function uriMatcher(patterns: NamePatterns): Match {
+  if (patterns.allow === undefined && patterns.deny.length === 0) return () => true
+  const isShown = matcher(patterns)
+  const isDenied = matcherOf(patterns.deny)
+  return (uri) => isShown(uri) && !dotSegment.test(uri) && !isDenied(plainUri(uri))
+}
+
+/** A URI without escapes, with its scheme and host in lower case. */
+function plainUri(uri: string): string {
+  const text = URL.canParse(uri) ? new URL(uri).href : uri
+  return text.replaceAll(/(?:%[0-9a-f]{2})+/gi, (escapes) =>
+    Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8'),
+  )
 }

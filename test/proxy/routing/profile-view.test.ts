@@ -38,8 +38,8 @@ function toolCalled(name: string): ListItem {
 
 describe('patterns', () => {
   const cases: readonly (readonly [
-    allow: string[] | undefined,
-    deny: string[],
+    allow: readonly string[] | undefined,
+    deny: readonly string[],
     uri: string,
     isShown: boolean,
   ])[] = [
@@ -60,6 +60,16 @@ describe('patterns', () => {
     [['A'], [], 'a', false],
     [['*'], ['*secret*'], 'a secret thing', false],
     [['x', 'a*'], ['b'], 'ab', true],
+    [['file:///a/*'], [], 'file:///a/b.c/..d/e', true],
+    ...['../b', 'x/../../b', '%2e%2E/b', '..%2fb', '..\\b', 'x%5c..%5c..%5cb', '.', './b', '..?x', '..'].map(
+      (path) => [['file:///a/*'], [], `file:///a/${path}`, false] as const,
+    ),
+    [undefined, [], 'file:///a/../b', true],
+    ...['FILE:///a/b', 'file:/a/b', 'file://localhost/a/b', 'file:///%61/b', 'file:///a%2Fb'].map(
+      (uri) => [undefined, ['file:///a/*'], uri, false] as const,
+    ),
+    [undefined, ['file:///ä/*'], 'file:///%c3%a4/b', false],
+    [undefined, ['file:///a/*'], 'file:///ab/%61', true],
   ]
   for (const [allow, deny, uri, isShown] of cases)
     test(`${JSON.stringify({ allow, deny })} ${isShown ? 'shows' : 'hides'} "${uri}"`, () => {
