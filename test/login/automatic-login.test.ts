@@ -8,6 +8,8 @@ import { AutomaticLogin } from '../../src/login/automatic-login.js'
 import { hasPerson } from '../../src/login/browser.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
+import { textAt } from '../integration/support/json.js'
+import { libraryProxy } from '../integration/support/library.js'
 import { scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
@@ -19,6 +21,7 @@ interface Place {
   /** The addresses that the browser was opened with. */
   readonly tabs: () => string[]
   readonly automatic: () => AutomaticLogin
+  readonly browser: string
 }
 
 /** `follows` is what the browser does with its address. */
@@ -45,7 +48,7 @@ async function place(
     return made
   }
   const tabs = (): string[] => (existsSync(seen) ? readFileSync(seen, 'utf8').split('\n').slice(0, -1) : [])
-  return { server, store, log, tabs, automatic }
+  return { server, store, log, tabs, automatic, browser }
 }
 
 describe('a browser opens unasked', () => {
@@ -105,6 +108,25 @@ describe('an automatic login', () => {
     await until(() => at.store.read(at.server.url) !== undefined)
     assert.equal(at.tabs().length, 2)
     assert.equal(at.store.refusedAtMs(at.server.url), undefined)
+  })
+
+  test('is asked for again by a call of a tool that no list has, and the tools follow', async (t) => {
+    const at = await place(t, { refusesLogin: true })
+    const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: at.browser } }
+    t.after(() => runtime.close())
+    const guarded = { url: at.server.url }
+    const { attach, log, proxy } = await libraryProxy(t, { guarded }, { runtime, person: 'here' })
+    const { client } = await attach()
+    await client.open()
+    await client.request('tools/list')
+    await until(() => log.some(({ message }) => message.includes('came to nothing')))
+    assert.deepEqual([proxy.status()[0]?.state, at.tabs().length], ['login-required', 1])
+    at.server.options = {}
+    const refused = await client.call('guarded__hello')
+    assert.match(textAt(refused.value, 'error', 'message'), /needs a login/)
+    await until(() => at.tabs().length === 2)
+    await until(() => proxy.status()[0]?.state === 'connected')
+    assert.equal(textAt((await client.call('guarded__hello')).value, 'result', 'content', 0, 'text'), 'hi')
   })
 
   test('ends with its proxy, and the next one may begin', async (t) => {

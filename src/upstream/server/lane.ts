@@ -120,6 +120,7 @@ export class ServerLane implements Lane, ServerView {
   hurry(): void {
     this.#endDeferral()
     if (this.#lists.hasNames) return
+    if (this.failure?.reason === 'login-required') this.#context.logins?.ask()
     // Trying again without other credentials gets nowhere, and may lock them out.
     const isRefused = this.#workers.failure?.reason === 'unauthorized' && this.state !== 'starting'
     this.#workers.hurry(isRefused)
