@@ -88,15 +88,20 @@ export class IssuerKeys {
 
 /** The address of the keys in the metadata of an issuer (RFC 8414, or OpenID Connect Discovery). @throws Error */
 async function jwksUriOf({ issuer }: FrontAuthIssuer, http: IssuerHttp): Promise<string> {
+  let problem: unknown = new Error('it has no metadata; set jwksUri')
   for (const place of placesOf(new URL(issuer))) {
-    const metadata = await membersAt(new URL(place), http.configured)
+    // Some servers fail at places where others have their metadata.
+    const metadata = await membersAt(new URL(place), http.configured).catch((error: unknown) => {
+      problem = error
+      return undefined
+    })
     if (metadata === undefined) continue
     const { issuer: named, jwks_uri: uri } = metadata
     if (named !== issuer) throw new Error(`its metadata names the issuer '${String(named)}'`)
     if (typeof uri !== 'string' || !URL.canParse(uri)) throw new Error('its metadata has no jwks_uri')
     return uri
   }
-  throw new Error('it has no metadata; set jwksUri')
+  throw problem
 }
 
 /** The object at an address; undefined where there is none. */

@@ -3,7 +3,7 @@
 import { realRuntime } from '../../src/real-runtime.js'
 import type { Runtime, Timer } from '../../src/runtime/runtime.js'
 
-/** Hours can pass in it: timers of more than a minute that are due then fire. */
+/** Hours can pass in it: timers of more than 50 s that are due then fire. */
 export class Clock {
   readonly runtime: Runtime
   readonly #timers = new Map<Timer, { readonly dueMs: number; readonly fire: () => void }>()
@@ -14,7 +14,7 @@ export class Clock {
     const wallNow = (): number => real.wallNow() + this.#aheadMs
     const setTimer: Runtime['setTimer'] = (delayMs, fire) => {
       const timer = real.setTimer(delayMs, fire)
-      if (delayMs > 60_000) this.#timers.set(timer, { dueMs: wallNow() + delayMs, fire })
+      if (delayMs > 50_000) this.#timers.set(timer, { dueMs: wallNow() + delayMs, fire })
       return {
         cancel: () => {
           this.#timers.delete(timer)

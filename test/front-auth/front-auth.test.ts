@@ -272,10 +272,17 @@ describe('the keys of an issuer', () => {
       verdicts.map((verdict) => 'status' in verdict && verdict.status),
       [503, 503],
     )
-    assert.equal(issuer.asked.length, 1)
+    assert.equal(new Set(issuer.asked).size, issuer.asked.length)
     issuer.isDown = false
     pass(5000)
     assert('principal' in (await verdictOf(token)))
+  })
+
+  test('are found where the issuer has its metadata, though it fails at the places before', async (t) => {
+    const { issuer, outcomeOf, claims } = await setup(t)
+    issuer.metadataPath = '/team/.well-known/openid-configuration'
+    assert.match(await outcomeOf(issuer.token(claims())), /#ann$/)
+    assert.equal(issuer.asked.length, 4)
   })
 
   test('that come late hold no other token, and at most 256 wait', async (t) => {

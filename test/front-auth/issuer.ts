@@ -21,6 +21,8 @@ export class Issuer {
   readonly active: Map<string, object> = new Map()
   /** Keys that stand before the one with which tokens are signed. */
   readonly otherKeys: object[] = []
+  /** It fails at the path that is usual, where this is another one. */
+  metadataPath = '/.well-known/oauth-authorization-server/team'
   /** Answers 500 to everything. */
   isDown = false
   #held: Promise<void> | undefined
@@ -100,8 +102,10 @@ export class Issuer {
 
   #valueAt(path: string, { headers }: IncomingMessage, body: string): [number, object] {
     switch (path) {
-      case '/.well-known/oauth-authorization-server/team':
+      case this.metadataPath:
         return [200, { issuer: this.issuer, jwks_uri: `${this.#origin}/keys` }]
+      case '/.well-known/oauth-authorization-server/team':
+        return [500, {}]
       case '/keys':
         return [
           200,
