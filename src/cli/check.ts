@@ -34,7 +34,7 @@ export async function checkConfig(command: CheckCommand, env: Environment): Prom
       { schema, asks: start, runsPrograms: start },
     )
     const checked = { config, schemas: await servedBy(command, config) }
-    const warnings = warningsOf(checked, env)
+    const warnings = [...warningsOf(checked, env), ...(await lockWarnings(config))]
     return { text: validText(config, warnings, keptReport(config, env)), exitCode: 0, checked }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
@@ -48,6 +48,11 @@ async function servedBy(command: CheckCommand, config: Configuration): Promise<S
   const { refuseGateway } = await import('../gateway/gateway.js')
   refuseGateway(config, command)
   return enabledSchemas(config).map((name) => selectSchema(config, name))
+}
+
+async function lockWarnings({ lock }: Configuration): Promise<ConfigWarning[]> {
+  const message = lock.isOn ? (await import('../lock/store.js')).lockProblem(lock.path) : undefined
+  return message === undefined ? [] : [{ path: '', message }]
 }
 
 /** Faults that do not stop a start, although a part of it would fail. */

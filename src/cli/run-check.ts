@@ -51,6 +51,14 @@ async function tryIssuers({ server: { auth } }: Configuration): Promise<number> 
   return troubles.some((trouble) => trouble !== undefined) ? 1 : 0
 }
 
+/** A lock that cannot be used compares nothing, or blocks servers. */
+async function tryLock({ lock }: Configuration, json: boolean): Promise<number> {
+  const problem = lock.isOn ? (await import('../lock/store.js')).lockProblem(lock.path) : undefined
+  if (problem === undefined) return 0
+  await say('stdout', json ? `${JSON.stringify({ lock: problem })}\n` : `  ${escapeText(problem)}\n`)
+  return 1
+}
+
 /**
  * Starts each server of a schema, or the one that is named, all at the same time, and says what is wrong and what mends it.
  *
@@ -76,7 +84,8 @@ export async function runDoctor({
   }
   const checked = { config, schemas: [{ ...rest, servers: chosen }], profile: profileName }
   const report = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }
-  const exitCode = await tryAll(checked, report, Math.max(1, chosen.length))
+  const ofServers = await tryAll(checked, report, Math.max(1, chosen.length))
+  const exitCode = isBrief ? ofServers : (await tryLock(config, json)) || ofServers
   if (name === undefined && profile === undefined && !isBrief) await lookAtClients(path, servers, json)
   return exitCode
 }

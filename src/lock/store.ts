@@ -71,7 +71,7 @@ export class LockStore implements LockWriter {
         problem: undefined,
       })
     } catch (error) {
-      const problem = `${this.path} ${error instanceof LockError ? error.message : `cannot be read: ${errorText(error)}`}; restore it from git, or remove it and run mcps-proxy lock`
+      const problem = inWords(this.path, error)
       this.#log({ level: 'error', message: problem })
       if (this.#state.schemas === NO_SCHEMAS) this.#use({ schemas: NO_SCHEMAS, problem })
     }
@@ -143,6 +143,22 @@ export class LockStore implements LockWriter {
     this.#state = state
     this.#guards.clear()
   }
+}
+
+/** Why the file cannot be used; undefined where it can, or there is none. */
+export function lockProblem(path: string): string | undefined {
+  try {
+    const text = textAt(path)
+    if (text !== undefined) decodeLock(Buffer.from(text))
+    return undefined
+  } catch (error) {
+    return inWords(path, error)
+  }
+}
+
+function inWords(path: string, error: unknown): string {
+  const what = error instanceof LockError ? error.message : `cannot be read: ${errorText(error)}`
+  return `${path} ${what}; restore it from git, or remove it and run mcps-proxy lock`
 }
 
 function withFirst(schemas: LockedSchemas, { schema, server, listed }: FirstList): LockedSchemas {

@@ -143,7 +143,11 @@ describe('lock', () => {
     writeFileSync(it.lock, '{"lockVersion":7}')
     const { code, err } = it.run('lock')
     assert.equal(code, 1)
-    assert.match(err, /mcps\.lock has no "lockVersion": 1; restore it from git, or remove it/)
+    const problem = /mcps\.lock has no "lockVersion": 1; restore it from git, or remove it/
+    assert.match(err, problem)
+    assert.match(it.run('check').out, problem)
+    const doctor = it.run('doctor')
+    assert.deepEqual([doctor.code, problem.test(doctor.out)], [1, true], doctor.out)
   })
 })
 

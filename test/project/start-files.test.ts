@@ -45,6 +45,8 @@ function builtinsOf(program: readonly string[]): string[] {
   return listed.map(String)
 }
 
+const isOfLock = (file: string): boolean => readFileSync(file, 'latin1').includes('"lockVersion"')
+
 describe('a start of the command', () => {
   test('opens few files: each stage is one chunk, beside what begins it', () => {
     const files = loadedWith(entry(/^serve-stdio-.*\.js$/), loadedWith(join(dist, 'cli.js')))
@@ -70,6 +72,12 @@ describe('a start of the command', () => {
         isThere,
         name,
       )
+  })
+
+  test('opens nothing of the lock, which is read where there is one', () => {
+    const files = [...loadedWith(entry(/^serve-stdio-.*\.js$/), loadedWith(join(dist, 'cli.js')))]
+    assert.deepEqual(files.filter(isOfLock), [])
+    assert(readdirSync(dist).some((name) => name.endsWith('.js') && isOfLock(join(dist, name))))
   })
 
   test('loads no module of Node.js that it does not need', () => {
