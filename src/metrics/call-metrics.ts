@@ -2,7 +2,7 @@
 //
 // The series of the latest kinds of calls are kept together, so that a call costs a few comparisons and additions.
 
-import type { CallEvent, ProxyListeners, ServerEvent } from '../events/proxy-events.js'
+import type { CallEvent, ListsEvent, ProxyListeners, ServerEvent } from '../events/proxy-events.js'
 import { type ServerSpeech, frontError, isKnownMethod, transportOf, upstreamError } from './call-labels.js'
 import { counted, operations } from './families.js'
 import {
@@ -70,6 +70,8 @@ export class CallMetrics {
   readonly #tools = new LimitedValues(TOOLS_MAX, OTHER)
   /** By schema and server; there are as many as were ever configured. */
   readonly #speech = new Map<string, ServerSpeech>()
+  /** The same: the length of each list. */
+  readonly #lists = new Map<string, ListsEvent['bytes']>()
   /** Of the events of a proxy. */
   readonly listeners: ProxyListeners
 
@@ -82,12 +84,18 @@ export class CallMetrics {
     this.listeners = {
       call: (event) => this.#count(event),
       server: (event) => this.#speaks(event),
+      lists: ({ schema, server, bytes }) => void this.#lists.set(`${schema}\0${server}`, bytes),
     }
   }
 
   /** Undefined before the server is ready. */
   speechOf(schema: string, server: string): ServerSpeech | undefined {
     return this.#speech.get(`${schema}\0${server}`)
+  }
+
+  /** Undefined before the lists are read. */
+  listsOf(schema: string, server: string): ListsEvent['bytes'] | undefined {
+    return this.#lists.get(`${schema}\0${server}`)
   }
 
   get families(): readonly Family[] {

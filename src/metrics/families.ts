@@ -13,6 +13,7 @@ const transport = label('network_transport', 'network.transport')
 const tool = label('gen_ai_tool_name', 'gen_ai.tool.name')
 const reason = label('reason', 'mcps.reason')
 const quantile = label('quantile', 'mcps.quantile')
+const list = label('list', 'mcps.list')
 
 const operation = [schema, server, method, errorType, revision, transport]
 
@@ -101,6 +102,8 @@ type Read =
   | 'resultTokens'
   | 'up'
   | 'tools'
+  | 'listBytes'
+  | 'listTokens'
   | 'queueDepth'
   | 'inflight'
   | 'processes'
@@ -135,6 +138,24 @@ export const read: Readonly<Record<Read, Description>> = {
     server,
   ),
   tools: own('mcps_server_tools', 'gauge', '{tool}', 'Tools of the server.', schema, server),
+  listBytes: own(
+    'mcps_list_bytes',
+    'gauge',
+    'By',
+    'Length of what the server lists, before filters.',
+    schema,
+    server,
+    list,
+  ),
+  listTokens: own(
+    'mcps_list_tokens',
+    'gauge',
+    '{token}',
+    'Tokens that the lists cost a model, estimated as a quarter of their bytes.',
+    schema,
+    server,
+    list,
+  ),
   queueDepth: own(
     'mcps_queue_depth',
     'gauge',

@@ -23,9 +23,15 @@ const ofServers: readonly (readonly [Description, (status: UpstreamStatus) => nu
 ]
 
 /** The state of servers and clients. */
-export function proxyGauges(proxies: WatchedProxies): readonly Family[] {
+export function proxyGauges(proxies: WatchedProxies, listsOf: ListsOf): readonly Family[] {
   const servers = [...proxies].flatMap(([schema, proxy]) =>
-    proxy.status().map((status) => ({ labels: [schema, status.name], status })),
+    proxy.status().map((status) => ({ schema, labels: [schema, status.name], status })),
+  )
+  const lists = servers.flatMap(({ schema, labels, status }) =>
+    Object.entries(listsOf(schema, status.name) ?? {}).map(([list, value]) => ({
+      labels: [...labels, list],
+      value,
+    })),
   )
   const sessions = [...proxies].map(([schema, proxy]) => ({ labels: [schema], all: proxy.sessions() }))
   return [
@@ -36,6 +42,8 @@ export function proxyGauges(proxies: WatchedProxies): readonly Family[] {
       })
       return family(description, points)
     }),
+    family(read.listBytes, lists),
+    family(read.listTokens, lists.map(inTokens)),
     family(
       read.sessions,
       sessions.map(({ labels, all }) => ({ labels, value: all.length })),
@@ -50,14 +58,20 @@ export function proxyGauges(proxies: WatchedProxies): readonly Family[] {
   ]
 }
 
-/** The tokens that results cost, estimated from their bytes. */
+/** The length of each list of a server; undefined before they are read. */
+type ListsOf = (schema: string, server: string) => Readonly<Record<string, number>> | undefined
+
+/** The tokens that results cost. */
 export function resultTokens(resultBytes: SeriesFamily<Counter>): Family {
   const points = resultBytes
     .points()
-    .flatMap(({ labels, value }) =>
-      typeof value === 'number' ? [{ labels, value: Math.ceil(value / TOKEN_BYTES) }] : [],
-    )
+    .flatMap(({ labels, value }) => (typeof value === 'number' ? [inTokens({ labels, value })] : []))
   return family(read.resultTokens, points)
+}
+
+/** Estimated from bytes. */
+function inTokens({ labels, value }: Point & { readonly value: number }): Point {
+  return { labels, value: Math.ceil(value / TOKEN_BYTES) }
 }
 
 /** The process at the time of a scrape. */

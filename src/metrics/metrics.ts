@@ -53,7 +53,7 @@ export class Metrics {
     return [
       ...calls.families,
       resultTokens(calls.resultBytes),
-      ...proxyGauges(this.#proxies()),
+      ...proxyGauges(this.#proxies(), (schema, server) => calls.listsOf(schema, server)),
       ...processGauges(this.#facts(), version),
       ...this.#more(),
     ]

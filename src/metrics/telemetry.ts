@@ -93,7 +93,7 @@ export async function openTelemetry(
   if (place === undefined) return telemetry
   try {
     const port = await telemetry.listen(place)
-    log({ level: 'info', message: `metrics are at http://${place.host}:${port}/metrics` })
+    log({ level: 'info', message: `metrics are at http://${hostInUrl(place.host)}:${port}/metrics` })
   } catch (error) {
     if (needsPort || !(error instanceof Error)) {
       await telemetry.close()
@@ -102,6 +102,10 @@ export async function openTelemetry(
     warn(error.message)
   }
   return telemetry
+}
+
+function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
 }
 
 function exporting(

@@ -180,7 +180,14 @@ test('the state of a server has the time of its lists, and no secret in the reas
   }
   status.proxies = new Map([['work', proxy]])
   const counts = { tools: 5, prompts: 0, resources: 0, templates: 0 }
-  status.listeners.lists?.({ schema: 'work', server: 'files', client: undefined, changed: [], counts })
+  status.listeners.lists?.({
+    schema: 'work',
+    server: 'files',
+    client: undefined,
+    changed: [],
+    counts,
+    bytes: counts,
+  })
   const [row] = (await status.report()).servers
   assert.deepEqual(row, {
     schema: 'work',

@@ -228,6 +228,9 @@ test('servers and clients are read when the page is', () => {
   }
   const metrics = new Metrics(false, Date.now())
   metrics.watch(() => new Map([['default', proxy]]))
+  const sizes = { tools: 9, prompts: 0, resources: 0, templates: 0 }
+  const lists = { schema: 'default', client: undefined, changed: [], counts: sizes, bytes: sizes }
+  for (const server of ['s', 'gone']) void metrics.listeners.lists?.({ ...lists, server })
   const read = readExposition(metrics.text())
   metrics.close()
   const values = [
@@ -241,6 +244,19 @@ test('servers and clients are read when the page is', () => {
     'sessions',
     'unread_bytes',
   ]
+  assert.deepEqual(
+    samplesOf(read, 'mcps_list_tokens').map(({ labels, value }) => [
+      labels.get('server'),
+      labels.get('list'),
+      value,
+    ]),
+    [
+      ['s', 'tools', 3],
+      ['s', 'prompts', 0],
+      ['s', 'resources', 0],
+      ['s', 'templates', 0],
+    ],
+  )
   assert.deepEqual(
     values.map((name) => samplesOf(read, `mcps_${name}`).map(({ value }) => value)),
     [[0, 0], [4, 4], [2, 2], [1, 1], [2, 2], [3, 3], [6], [2], [10]],

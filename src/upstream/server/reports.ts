@@ -53,14 +53,18 @@ export class Reports {
   }
 
   lists(lists: Lists, client: number | undefined, changed: readonly ListKind[]): void {
-    const count = (kind: ListKind): number => lists.items(kind).length
-    const counts = {
-      tools: count('tools'),
-      prompts: count('prompts'),
-      resources: count('resources'),
-      templates: count('templates'),
-    }
-    this.#context.news.lists({ server: this.#context.service, client, changed, counts })
+    const counts = ofEach((kind) => lists.items(kind).length)
+    const bytes = ofEach((kind) => lists.items(kind).reduce((sum, { line }) => sum + line.length, 0))
+    this.#context.news.lists({ server: this.#context.service, client, changed, counts, bytes })
+  }
+}
+
+function ofEach(valueOf: (kind: ListKind) => number): Readonly<Record<ListKind, number>> {
+  return {
+    tools: valueOf('tools'),
+    prompts: valueOf('prompts'),
+    resources: valueOf('resources'),
+    templates: valueOf('templates'),
   }
 }
 
@@ -208,6 +212,8 @@ export interface ListsNews {
   readonly changed: readonly ListKind[]
   /** How many items the server has, before filters. */
   readonly counts: Readonly<Record<ListKind, number>>
+  /** The length of these items, as the server wrote them. */
+  readonly bytes: Readonly<Record<ListKind, number>>
 }
 
 /** The listener for news of servers. */
