@@ -16,6 +16,7 @@ import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 
 const root = resolve(import.meta.dirname, '..')
 const home = resolve(root, 'test/conformance')
@@ -34,6 +35,8 @@ const suiteMajor = 22
 const runMs = 180_000
 const startMs = 20_000
 const clientMs = 30_000
+/** The access tokens of the authorization server of our own end within this. */
+const tokenMs = 3500
 /** Scenarios of the client at once; each is a program of the suite, a client, a proxy and a browser. */
 const clientsMax = 2
 
@@ -119,7 +122,10 @@ async function listening(args) {
   const child = start(process.execPath, args)
   let said = ''
   const found = new Promise((found, failed) => {
-    const late = setTimeout(() => failed(new Error(`${args[0]} does not listen: ${said}`)), startMs)
+    const late = globalThis.setTimeout(
+      () => failed(new Error(`${args[0]} does not listen: ${said}`)),
+      startMs,
+    )
     const done = (settle, value) => {
       clearTimeout(late)
       settle(value)
@@ -139,7 +145,7 @@ async function stop(child) {
   if (child.exitCode !== null || child.signalCode !== null) return
   const closed = once(child, 'close')
   child.kill()
-  const late = setTimeout(() => child.kill('SIGKILL'), 5000)
+  const late = globalThis.setTimeout(() => child.kill('SIGKILL'), 5000)
   await closed
   clearTimeout(late)
 }
@@ -360,10 +366,101 @@ async function main(folder) {
     ...(isRunning ? [] : await inTurn(folder, cells, cellProblems)),
   ]
   // Many scenarios wait for something, so these two run beside each other.
-  const clients = isRunning ? [] : inTurn(folder, clientRuns, clientProblems)
-  const problems = (await Promise.all([servers(), clients])).flat()
+  const clients = async () =>
+    isRunning
+      ? []
+      : [...(await inTurn(folder, clientRuns, clientProblems)), ...(await providerProblems(folder))]
+  const problems = (await Promise.all([servers(), clients()])).flat()
   console.log(problems.length === 0 ? 'what passes directly passes behind the proxy' : problems.join('\n'))
   return problems.length === 0 ? 0 : 1
+}
+
+/** Two proxies with one login at a server whose authorization server is `oidc-provider`; gives what went wrong. */
+async function providerProblems(folder) {
+  const server = start(suiteNode(), [join(home, 'oidc-server.mjs')])
+  const events = []
+  const lines = createInterface({ input: server.stdout })
+  const url = await new Promise((resolve, reject) => {
+    server.on('close', () => reject(new Error('oidc-provider does not start')))
+    lines.on('line', (line) => (line.startsWith('http') ? resolve(line) : events.push(line)))
+  })
+  const place = join(folder, 'provider')
+  await mkdir(place)
+  const config = join(place, 'mcp.json')
+  const client = { grant: 'client_credentials', clientId: 'service', clientSecret: 'of-the-service' }
+  const servers = { person: { url }, service: { url, auth: { type: 'oauth', ...client } } }
+  await writeFile(config, JSON.stringify({ mcpServers: servers }))
+  const env = { ...process.env, HOME: place, BROWSER: program('browser.mjs') }
+  const proxies = [1, 2].map(() => speaking([cli, 'stdio', '--silent', '--config', config], env))
+  const [first] = proxies
+  const counts = (word) => events.filter((each) => each.startsWith(word)).length
+  const results = []
+  const check = async (id, isRight) => results.push({ id, status: (await isRight()) ? 'SUCCESS' : 'FAILURE' })
+  await Promise.all(proxies.map((proxy) => proxy.open()))
+  await check('one login for two proxies', async () => {
+    const answers = await Promise.all(proxies.map((proxy) => proxy.call('person__read')))
+    return answers.every(Boolean) && counts('grant authorization_code') === 1
+  })
+  await check('client_credentials', () => first.call('service__read'))
+  await check('one refresh for two proxies', async () => {
+    await setTimeout(tokenMs)
+    const before = counts('grant refresh_token')
+    const answers = await Promise.all(proxies.map((proxy) => proxy.call('person__read')))
+    return answers.every(Boolean) && counts('grant refresh_token') === before + 1
+  })
+  await check('step-up', () => first.call('person__write'))
+  await check('rotation: no refresh token is used twice', () => counts('revoked') + counts('refusal') === 0)
+  await check('revocation', async () => {
+    const { code } = await run(process.execPath, [cli, 'logout', 'person', '--config', config], startMs, {
+      env,
+    })
+    return code === 0 && counts('revoked') > 0
+  })
+  for (const proxy of proxies) await proxy.end()
+  await stop(server)
+  tabulate(
+    'logins at oidc-provider',
+    { proxies: new Map(results.map((each) => [each.id, [each]])) },
+    results.map(({ id }) => id),
+  )
+  return named('oidc-provider', wrong(results))
+}
+
+/** A client of 2025-11-25 of a proxy; a call is made again while the person logs in. */
+function speaking(args, env) {
+  const child = start(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'inherit'] })
+  const waiting = new Map()
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const { id, ...answer } = JSON.parse(line)
+    waiting.get(id)?.(answer)
+  })
+  let last = 0
+  const request = (method, params) => {
+    const id = ++last
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+    return new Promise((resolve) => waiting.set(id, resolve))
+  }
+  return {
+    open: () =>
+      request('initialize', {
+        protocolVersion: revision,
+        capabilities: {},
+        clientInfo: { name: 'c', version: '1' },
+      }),
+    /** Whether it succeeds in the end. */
+    call: async (name) => {
+      for (const end = Date.now() + clientMs; Date.now() < end; await setTimeout(200)) {
+        const { error } = await request('tools/call', { name, arguments: {} })
+        if (error === undefined) return true
+        if (error.data?.reason !== 'login-required' && !error.message.includes('is starting')) {
+          console.log(`${name}: ${error.message}`)
+          return false
+        }
+      }
+      return false
+    },
+    end: () => stop(child),
+  }
 }
 
 function named(where, checks) {

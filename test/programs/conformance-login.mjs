@@ -43,8 +43,7 @@ const auths = {
 /** The arguments and variables with which the proxy is started for a scenario; `remove` is for its end. */
 export function loginPlace(scenario, url, context) {
   const home = mkdtempSync(join(tmpdir(), 'conformance-home-'))
-  const browser = join(home, 'browser.mjs')
-  writeFileSync(browser, `#!${process.execPath}\nawait fetch(process.argv[2])\n`, { mode: 0o755 })
+  const browser = join(import.meta.dirname, 'browser.mjs')
   const config = join(home, 'mcp.json')
   const auth = { type: 'oauth', ...auths[scenario]?.(context) }
   const entry = { url, prefix: false, describe: false, auth }
