@@ -6,7 +6,7 @@ import { Expansion, type ExpansionSources } from './expand.js'
 import { type Kind, list, text } from './kinds.js'
 import { type FieldsOf, type Rules, type Section, field, optional } from './section.js'
 
-/** Https, or http on this machine: anybody on the way could answer in the place of the other end otherwise. */
+/** Https, or http on this machine: a machine on the way could answer in the place of the other end otherwise. */
 const safeUrl = '^(?:https://[^/?#\\s]+|http://(?:localhost|127\\.\\d+\\.\\d+\\.\\d+|\\[::1\\])(?::\\d+)?)'
 
 const address = text({

@@ -1,4 +1,4 @@
-// What a token says, from a JWT (RFC 9068) or from an introspection endpoint (RFC 7662).
+// The claims of a token, from a JWT (RFC 9068) or from an introspection endpoint (RFC 7662).
 
 import type { JsonObject } from '../text/json-object.js'
 

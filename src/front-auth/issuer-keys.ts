@@ -1,4 +1,4 @@
-// The keys of one issuer: found by its metadata, kept for a while, asked for again when a token names another one.
+// The keys of one issuer: found by its metadata, kept for ten minutes, asked for again when a token names another one.
 
 import { errorText } from '../text/error-text.js'
 import { type JsonObject, isObject } from '../text/json-object.js'
@@ -14,7 +14,7 @@ const KEYS_MS = 600_000
 /** How often unknown keys can make the front ask again: everybody can name one. */
 const UNKNOWN_MS = 30_000
 
-/** After a failure nobody asks again for this time. */
+/** After a failure the issuer is not asked again for this time. */
 const FAILURE_MS = 5000
 
 /** Requests to an issuer: to the addresses of the configuration, and to those that its metadata names. */

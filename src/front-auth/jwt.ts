@@ -68,7 +68,7 @@ export class Signatures {
     }
   }
 
-  /** Whatever can be refused without keys. */
+  /** Refuses what needs no keys to be seen. */
   #refuseHead(jwt: UnverifiedJwt): void {
     const { header } = jwt
     const { alg, crit } = header

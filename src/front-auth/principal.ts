@@ -1,4 +1,4 @@
-// The word that stands for a subject of an issuer, in logs and wherever clients are told apart.
+// The word that stands for a subject of an issuer, in logs and wherever clients are kept apart.
 
 import { createHash } from 'node:crypto'
 

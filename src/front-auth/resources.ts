@@ -5,7 +5,7 @@
 import { write } from '../jsonrpc/text.js'
 import type { AccessRules } from './rules.js'
 
-/** An endpoint as its path has it, whether there is one or not: nobody learns from an answer which ones there are. */
+/** An endpoint as its path has it, whether there is one or not: an answer does not show which ones exist. */
 interface Resource {
   readonly path: string
   /** The profile that it shows, where it shows one. */
@@ -17,7 +17,7 @@ interface Resource {
 const endpoint = /^(?:\/(api|p|servers)\/([^/]+))?\/(?:mcp|sse|message)\/?$/
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
-/** What a client is told that has no token, a wrong one, or one with too few scopes. */
+/** The answer to a client that has no token, a wrong one, or one with too few scopes. */
 export interface Challenge {
   readonly error?: 'invalid_token' | 'insufficient_scope'
   readonly description?: string | undefined
@@ -106,7 +106,7 @@ export class Resources {
   }
 }
 
-/** What cannot be unescaped stays as it is, and is no endpoint. */
+/** A name that cannot be unescaped is left alone, and is no endpoint. */
 function unescaped(text: string): string {
   try {
     return decodeURIComponent(text)

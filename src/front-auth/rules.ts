@@ -1,4 +1,4 @@
-// Which profiles the scopes and claims of a token open, and which scopes a client is told to ask for.
+// Which profiles the scopes and claims of a token open, and which scopes a client should ask for.
 
 import type { JsonObject } from '../text/json-object.js'
 import type { FrontAuthConfig, FrontAuthRule } from '../config/configuration.js'
@@ -23,7 +23,7 @@ export class AccessRules {
     this.#written = scopes
   }
 
-  /** What the rules need of a token. */
+  /** The parts of a token that the rules need. */
   grantsIn(claims: JsonObject): Grants {
     const names = new Set(this.#rules.flatMap(({ claim }) => claim ?? []))
     return {
