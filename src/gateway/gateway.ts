@@ -85,7 +85,10 @@ const remedies: FrontRemedies = {
 export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
   const common = openCommon(config, options)
   // The clients of another front may be those of other people.
-  const isFar = options.person === 'here' && !isLoopback(addressOf(config, options).host)
+  const { publicUrl, auth } = config.server
+  const isPublic =
+    !isLoopback(addressOf(config, options).host) || publicUrl !== undefined || auth !== undefined
+  const isFar = options.person === 'here' && isPublic
   const proxies = new SchemaProxies({ ...options, ...(isFar && { person: 'elsewhere' }) }, common)
   let serving: SchemasServing | undefined
   try {

@@ -213,7 +213,7 @@ export class LoginCredentials implements HttpCredentials {
     return this.#renewing
   }
 
-  /** The file may have another token by now, which another process has renewed: no refresh token is used twice. */
+  /** Another process may have renewed the token in the file meanwhile: no refresh token is used twice. */
   async #renewAlone({ credential: { secret } }: Held): Promise<Credential | undefined> {
     this.#look()
     const login = this.#held?.login

@@ -124,7 +124,7 @@ async function authorize(of: Authorization): Promise<Given> {
     LOGIN_MS,
     runtime,
   )
-  if (callback === undefined) throw new LoginError(`nobody logged in within ${LOGIN_MS / 60_000} minutes`)
+  if (callback === undefined) throw new LoginError(`there was no login within ${LOGIN_MS / 60_000} minutes`)
   const tokens = await requests.exchange(client, callback, { state, verifier, redirectUri, resource })
   return { ...tokens, asked: scope, redirectUri }
 }

@@ -48,7 +48,7 @@ export interface LoginToolTarget extends LoginTarget {
 }
 
 export class LoginTool {
-  /** As it is listed, under the server's own names. */
+  /** Its name is one of the server's. */
   readonly item: ListItem
   readonly #target: LoginToolTarget
   readonly #store: LoginStore

@@ -2,14 +2,17 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
+import { resolveConfig } from '../../src/config/config.js'
 import { homeOf, loginFolder } from '../../src/config/file.js'
+import { openGateway } from '../../src/gateway/gateway.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/asking.js'
 import type { RawClient } from '../integration/support/client.js'
 import { at, listAt, textAt } from '../integration/support/json.js'
 import { type TestProxy, libraryProxy } from '../integration/support/library.js'
-import { itEcho } from '../integration/support/programs.js'
+import { asRead, itEcho } from '../integration/support/programs.js'
+import { untilAnswered } from '../integration/support/waiting.js'
 import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
 
 interface Place extends TestProxy {
@@ -204,6 +207,33 @@ describe('the tool that begins a login', () => {
     )
     assert(!server.asked.includes('POST /register'))
   })
+
+  for (const [title, server, wanted] of [
+    ['of this machine', {}, /open this page in a browser of the machine/],
+    ['that others reach', { publicUrl: 'https://mcp.example.com' }, /operator of mcps-proxy/],
+  ] as const)
+    test(`tells the clients of a gateway ${title} what to do`, async (t) => {
+      const guard = await new AuthorizationServer().listen()
+      t.after(() => guard.close())
+      const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
+      const value = asRead({
+        server: { port: 0, ...server },
+        mcpServers: { guarded: { url: guard.url }, open: itEcho() },
+      })
+      const config = resolveConfig(value, { source: 'test', folder: process.cwd(), env: runtime.env })
+      const gateway = await openGateway(config, { runtime, person: 'here' })
+      t.after(async () => {
+        await gateway.close(0)
+        await runtime.close()
+      })
+      const ask = async (method: string, params: object): Promise<string> => {
+        const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+        return (await fetch(`${gateway.origin}/mcp`, { method: 'POST', headers, body })).text()
+      }
+      await untilAnswered(async () => (await ask('tools/list', {})).includes('guarded__login'))
+      assert.match(await ask('tools/call', { name: 'guarded__login', arguments: {} }), wanted)
+    })
 
   test('is listed only where the configuration allows a tool of that name', async (t) => {
     const { attach } = await place(t, 'here', { tools: { allow: ['hello'] } })
