@@ -24,6 +24,7 @@ import { eras, httpEras } from './eras.js'
 import { firstCall } from './first-call.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
 import { httpMemory, httpStart } from './http-start.js'
+import { inspector } from './inspector.js'
 import { many } from './many.js'
 import { onPage, pageTables } from './page-tables.js'
 import { type Row, markdown } from './report.js'
@@ -47,6 +48,10 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['worst', ['the worst messages that a server may send: memory, and the calls of another server', worst]],
   ['eras', ['small calls where clients and servers speak different revisions', eras]],
   ['era-sizes', ['results of 0.25 to 16 MB where clients and servers speak different revisions', eraSizes]],
+  [
+    'inspector',
+    ['small calls over stdio with --ui, unseen and with a page that reads everything', inspector],
+  ],
   ['sandbox', ['code and commands in sandboxes, set against the programs alone', sandbox]],
   ['http-calls', ['small calls over HTTP on 32 connections', httpCalls]],
   ['http-latency', ['small calls over HTTP, one at a time', httpLatency]],

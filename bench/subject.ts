@@ -41,6 +41,8 @@ export type Way =
   | 'other build'
   | 'proxy, 1 server'
   | 'proxy, 200 servers'
+  | 'proxy, --ui'
+  | 'proxy, --ui and a page'
 
 /** A command to measure, with what a call has to say to reach the bench server through it. */
 export interface SubjectSpec {
@@ -201,9 +203,14 @@ export class Subject {
     return this.#child.pid ?? 0
   }
 
+  /** All that it wrote to stderr. */
+  get stderr(): string {
+    return readFileSync(this.#stderrPath, 'utf8')
+  }
+
   /** An error with the end of what the subject wrote to stderr. */
   explain(error: unknown): string {
-    const stderr = readFileSync(this.#stderrPath, 'utf8').trim().slice(-STDERR_SHOWN_BYTES)
+    const stderr = this.stderr.trim().slice(-STDERR_SHOWN_BYTES)
     const message = error instanceof Error ? error.message : String(error)
     return stderr === '' ? message : `${message} (stderr: ${stderr.replaceAll('\n', ' | ')})`
   }

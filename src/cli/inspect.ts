@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { enabledSchemas, secretsIn } from '../config/config.js'
 import { needsToken } from '../config/front.js'
 import { ConfigError } from '../config/problems.js'
-import type { McpProxy, ProxyOptions } from '../index.js'
+import type { EventSource, McpProxy, ProxyEvents, ProxyOptions } from '../index.js'
 import { pathOfView } from '../gateway/routes.js'
 import { Inspector } from '../inspector/inspector.js'
 import { type PagesListener, listenForPages } from '../inspector/listener.js'
@@ -20,7 +20,7 @@ const KEY_BYTES = 32
 export class Inspection {
   readonly pages: InspectorPages
   /** For the proxies that it is to see. */
-  readonly options: Pick<ProxyOptions, 'tapSwitch' | 'on'>
+  readonly options: Pick<ProxyOptions, 'tapSwitch' | 'on' | 'onSecrets'>
   readonly #inspector: Inspector
   readonly #run: Run
   readonly #key: string = randomBytes(KEY_BYTES).toString('base64url')
@@ -37,19 +37,25 @@ export class Inspection {
     this.#inspector = new Inspector({ runtime: options.runtime, redacts, historyBytes, invocation })
     const { redactor } = this.#inspector
     redactor.addSecrets([...secretsIn(config, schemasOf(config)), this.#key])
-    logger.onSecrets = (secrets) => redactor.addSecrets(secrets)
+    const onSecrets = (secrets: readonly string[]): void => redactor.addSecrets(secrets)
+    logger.onSecrets = onSecrets
     this.pages = new InspectorPages(this.#inspector, this.#key)
     const on = [...[options.on ?? []].flat(), this.#inspector.status.listeners]
-    this.options = { tapSwitch: this.#inspector.tapSwitch, on }
+    this.options = { tapSwitch: this.#inspector.tapSwitch, on, onSecrets }
   }
 
   /** Shows these proxies, on a port of this machine where no front has the pages. @throws the system's error */
-  async open(proxies: ReadonlyMap<string, McpProxy>, origin: string | undefined, port = 0): Promise<void> {
+  async open(
+    proxies: ReadonlyMap<string, McpProxy>,
+    events: EventSource<ProxyEvents>,
+    origin: string | undefined,
+    port = 0,
+  ): Promise<void> {
     const { options, screen } = this.#run
     const { runtime, log = () => {} } = options
-    const { status } = this.#inspector
-    status.proxies = proxies
-    status.entries = origin === undefined ? [this.#ownEntry()] : entriesOf(this.#run.config, origin)
+    this.#inspector.show(proxies, events)
+    this.#inspector.status.entries =
+      origin === undefined ? [this.#ownEntry()] : entriesOf(this.#run.config, origin)
     if (origin === undefined) this.#listener = await listenForPages(this.pages, port, { runtime, log })
     // Neither to the log file, nor through what takes secrets out of the log.
     screen.write(`inspector: ${origin ?? this.#listener?.origin}/ui/#key=${this.#key}\n`)

@@ -34,7 +34,7 @@ export async function serveHttp(
     const { name } = config.server
     const { host, origin, proxies } = gateway
     announce(run, httpBanner({ name, version, config, host, origin, needsToken: needsToken(config.server) }))
-    await inspection?.open(proxies, origin)
+    await inspection?.open(proxies, gateway, origin)
     await endings.ended
   })
   await inspection?.close()

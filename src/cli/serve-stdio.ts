@@ -34,7 +34,7 @@ export async function serveStdio(
   warmUp?.watch(proxy)
   const session = await serveUntil(run, proxy, async () => {
     await beforeServing?.(proxy)
-    await inspection?.open(new Map([[schema.name, proxy]]), undefined, command.uiPort)
+    await inspection?.open(new Map([[schema.name, proxy]]), proxy, undefined, command.uiPort)
     const writes = screen.isShown ? () => screen.makeWay() : undefined
     const attached = await proxy.attach(stdio({ ...limits.session.ndjson, writes }), {
       view: viewOf(command),

@@ -28,6 +28,8 @@ export interface ServerStatus {
   /** Calls that it works on, calls that wait, and starts after a crash. */
   readonly inFlight: number
   readonly queued: number
+  /** Calls that it may work on at the same time. */
+  readonly slots: number
   readonly restarts: number
   /** Of its processes, where `memoryLimitMB` is set. */
   readonly memoryBytes?: number

@@ -2,7 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 import { LF } from '../jsonrpc/ascii.js'
-import type { ForwardEvent, LiveTap, WireEvent } from '../jsonrpc/wire-tap.js'
+import type { Edit } from '../jsonrpc/splice.js'
+import type { Hop, LiveTap } from '../jsonrpc/wire-tap.js'
 import type { Ring } from './ring.js'
 
 /** More of one message is not kept. */
@@ -27,29 +28,45 @@ export class Capture implements LiveTap {
     return this.#frames
   }
 
-  wire(event: WireEvent): void {
-    const bytes = Buffer.from(event.bytes.buffer, event.bytes.byteOffset, event.bytes.length)
-    if (event.whole) return this.#add(event, Buffer.from(bytes.subarray(0, KEPT_BYTES_MAX)), bytes.length)
-    const line = this.#lineOf(event)
+  wire(of: Hop, direction: 'in' | 'out', given: Uint8Array, whole: boolean, at: number): void {
+    const bytes = Buffer.from(given.buffer, given.byteOffset, given.length)
+    const add = (kept: Buffer, size: number): void => {
+      this.#frames++
+      this.#ring.add({
+        kind: 'frame',
+        n: this.#ring.next,
+        at,
+        hop: of,
+        direction,
+        whole,
+        bytes: kept,
+        size,
+        made: undefined,
+      })
+    }
+    if (whole) return add(Buffer.from(bytes.subarray(0, KEPT_BYTES_MAX)), bytes.length)
+    const line = this.#lineOf(of.connection, direction)
     let start = 0
     for (let end = bytes.indexOf(LF); end >= 0; end = bytes.indexOf(LF, start)) {
       line.add(bytes.subarray(start, end + 1))
       const { size } = line
-      this.#add(event, line.take(), size)
+      add(line.take(), size)
       start = end + 1
     }
     if (start < bytes.length) line.add(bytes.subarray(start))
   }
 
-  forward({ to, input, edits }: Omit<ForwardEvent, 'output'>): void {
+  forward(to: Hop, input: Uint8Array, edits: readonly Edit[]): void {
     if (edits.length === 0 || edits.length > EDITS_MAX) return
     const bytes = Buffer.from(input.subarray(0, KEPT_BYTES_MAX))
     let outputSize = input.length
     for (const edit of edits) outputSize += edit.bytes.length - (edit.end - edit.start)
     // The bytes of an edit may be a view of something large.
-    const kept = edits.map((edit) => ({
-      ...edit,
-      bytes: Buffer.from(edit.bytes.subarray(0, KEPT_BYTES_MAX)),
+    const kept = edits.map(({ start, end, bytes: by, why }) => ({
+      start,
+      end,
+      bytes: Buffer.from(by.subarray(0, KEPT_BYTES_MAX)),
+      why,
     }))
     const { next: n } = this.#ring
     this.#ring.add({ kind: 'forward', n, to, bytes, size: input.length, edits: kept, outputSize })
@@ -64,21 +81,10 @@ export class Capture implements LiveTap {
     this.#lines.clear()
   }
 
-  #lineOf({ connection, direction }: WireEvent): UnfinishedFrame {
+  #lineOf(connection: number, direction: 'in' | 'out'): UnfinishedFrame {
     const lines = this.#lines.get(connection) ?? { in: new UnfinishedFrame(), out: new UnfinishedFrame() }
     this.#lines.set(connection, lines)
     return lines[direction]
-  }
-
-  #add(
-    { at, direction, whole, hop, service, schema, connection }: WireEvent,
-    bytes: Buffer,
-    size: number,
-  ): void {
-    this.#frames++
-    const { next: n } = this.#ring
-    const of = { hop, service, schema, connection }
-    this.#ring.add({ kind: 'frame', n, at, hop: of, direction, whole, bytes, size })
   }
 }
 
@@ -99,8 +105,8 @@ class UnfinishedFrame {
   }
 
   take(): Buffer {
-    const [first = Buffer.alloc(0)] = this.#parts
-    const bytes = this.#parts.length === 1 ? first : Buffer.concat(this.#parts)
+    const [first] = this.#parts
+    const bytes = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts)
     this.#parts = []
     this.#kept = 0
     this.size = 0

@@ -18,8 +18,8 @@ export const BATCH_MS = 100
 /** Most bytes that wait for a viewer. */
 const UNSENT_BYTES_MAX = 1024 * 1024
 
-/** Most rows that are made for one viewer at a time, since each takes some microseconds. */
-const ROWS_MAX = 2000
+/** Most rows that are made for one viewer at a time, since each takes some microseconds: 6,000 in a second. */
+const ROWS_MAX = 600
 
 /** One open feed. */
 export class Viewer {

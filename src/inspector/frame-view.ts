@@ -23,7 +23,8 @@ export function frameView(
   rows: Rows,
   redactor: MessageRedactor,
 ): FrameView {
-  const other = otherOf(frame, ring)
+  rows.link(frame)
+  const other = otherOf(frame, ring, rows)
   const [came, left] = frame.direction === 'in' ? [frame, other] : [other, frame]
   const made = left?.made
   return {
@@ -119,7 +120,7 @@ function segmentsOf(bytes: Buffer, edits: readonly Stretch[], secrets: readonly 
 }
 
 /** The frame that came in on another connection and left as this one, or left from this one. */
-function otherOf(frame: CapturedFrame, ring: Ring): CapturedFrame | undefined {
+function otherOf(frame: CapturedFrame, ring: Ring, rows: Rows): CapturedFrame | undefined {
   const isOut = frame.direction === 'out'
   const wanted = isOut ? inputOf(frame) : messageOf(frame)
   const step = isOut ? -1 : 1
@@ -128,6 +129,7 @@ function otherOf(frame: CapturedFrame, ring: Ring): CapturedFrame | undefined {
     if (entry === undefined) return undefined
     if (entry.kind !== 'frame' || entry.hop.hop === frame.hop.hop || entry.direction === frame.direction)
       continue
+    rows.link(entry)
     if ((isOut ? messageOf(entry) : inputOf(entry)).equals(wanted)) return entry
   }
   return undefined

@@ -4,6 +4,8 @@
 // configuration asks for a history.
 
 import type { Buffer } from 'node:buffer'
+import type { EventSource } from '../events/emitter.js'
+import type { ProxyEvents } from '../events/proxy-events.js'
 import type { TapSwitch } from '../jsonrpc/wire-tap.js'
 import type { Runtime, Timer } from '../runtime/runtime.js'
 import { version } from '../version.js'
@@ -76,8 +78,14 @@ export class Inspector {
     }
   }
 
+  /** Shows these proxies, whose events come from `events`. */
+  show(proxies: Status['proxies'], events: EventSource<ProxyEvents>): void {
+    this.status.proxies = proxies
+    this.status.events = events
+    if (this.#options.historyBytes !== undefined) this.status.count()
+  }
+
   frame(n: number): FrameView | undefined {
-    this.rows.update()
     const entry = this.ring.get(n)
     return entry?.kind === 'frame' ? frameView(entry, this.ring, this.rows, this.redactor) : undefined
   }
@@ -94,6 +102,7 @@ export class Inspector {
   }
 
   #look(): void {
+    this.status.count()
     if (this.#isOn) return
     this.#isOn = true
     this.#taps?.on(this.#capture)
@@ -101,7 +110,6 @@ export class Inspector {
 
   /** Sends each viewer what is new, again and again while there is one. */
   #tick(): void {
-    this.rows.update()
     for (const viewer of this.#viewers) viewer.send(this.#capture.frames)
     this.#wait(BATCH_MS, () => this.#tick())
   }
@@ -112,7 +120,6 @@ export class Inspector {
     this.#taps?.off()
     this.#capture.clear()
     this.ring.clear()
-    this.rows.clear()
   }
 
   #wait(delayMs: number, next: () => void): void {

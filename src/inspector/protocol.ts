@@ -93,8 +93,8 @@ export interface ServerRow {
   readonly tools: number
   readonly inFlight: number
   readonly queued: number
-  /** Calls that it may work on at the same time; absent where there is no limit. */
-  readonly slots?: number
+  /** Calls that it may work on at the same time; 0 while it does not run. */
+  readonly slots: number
   readonly restarts: number
   readonly pids: readonly number[]
   readonly memoryBytes?: number

@@ -19,7 +19,7 @@ export interface CapturedFrame {
   /** Of all of it. */
   readonly size: number
   /** The edits with which it was made, once they are found. */
-  made?: CapturedForward
+  made: CapturedForward | undefined
 }
 
 /** A message that the proxy forwards with edits. */
@@ -51,8 +51,10 @@ export const defaultRingLimits: RingLimits = { bytesMax: 16 * 1024 * 1024, entri
 /** Keeps entries by their numbers, which rise by one. */
 export class Ring {
   readonly #limits: RingLimits
-  readonly #entries = new Map<number, Entry>()
+  /** An entry has the place of its number, modulo their number. */
+  #slots: (Entry | undefined)[] = []
   #bytes = 0
+  #first = 1
   #next = 1
 
   constructor(limits: RingLimits = defaultRingLimits) {
@@ -66,7 +68,7 @@ export class Ring {
 
   /** The number of the oldest entry. */
   get first(): number {
-    return this.#next - this.#entries.size
+    return this.#first
   }
 
   get bytes(): number {
@@ -75,27 +77,29 @@ export class Ring {
 
   /** Takes an entry with the number `next`. */
   add(entry: Entry): void {
-    this.#entries.set(entry.n, entry)
-    this.#next++
+    const { bytesMax, entriesMax } = this.#limits
+    if (this.#next - this.#first >= entriesMax) this.#drop()
+    this.#slots[this.#next++ % entriesMax] = entry
     this.#bytes += memoryOf(entry)
-    while (this.#bytes > this.#limits.bytesMax || this.#entries.size > this.#limits.entriesMax) this.#drop()
+    while (this.#bytes > bytesMax) this.#drop()
   }
 
   get(n: number): Entry | undefined {
-    return this.#entries.get(n)
+    return n < this.#first || n >= this.#next ? undefined : this.#slots[n % this.#limits.entriesMax]
   }
 
   /** Numbers go on where they were. */
   clear(): void {
-    this.#entries.clear()
+    this.#slots = []
+    this.#first = this.#next
     this.#bytes = 0
   }
 
   #drop(): void {
-    const oldest = this.#entries.get(this.first)
-    if (oldest === undefined) return
-    this.#entries.delete(oldest.n)
-    this.#bytes -= memoryOf(oldest)
+    const at = this.#first++ % this.#limits.entriesMax
+    const oldest = this.#slots[at]
+    this.#slots[at] = undefined
+    if (oldest !== undefined) this.#bytes -= memoryOf(oldest)
   }
 }
 

@@ -9,34 +9,34 @@ import type { FrameRow } from './protocol.js'
 import type { MessageRedactor } from './redaction.js'
 import type { CapturedForward, CapturedFrame, Ring } from './ring.js'
 
-/** Most forwarded messages of one connection whose output has not been found; items of lists never leave by themselves. */
-const PENDING_MAX = 1000
+/** So many entries before a frame are searched for the edits that made it: as many as wait to be written together. */
+const SEARCHED_MAX = 500
 
-/** Reads the ring once for all viewers, and finds the edits of each frame. */
+/** Makes rows of frames. */
 export class Rows {
   readonly #ring: Ring
   readonly #redactor: MessageRedactor
-  /** Forwarded messages that may still leave, by connection. */
-  readonly #pending = new Map<number, CapturedForward[]>()
-  #at: number
 
   constructor(ring: Ring, redactor: MessageRedactor) {
     this.#ring = ring
     this.#redactor = redactor
-    this.#at = ring.next
   }
 
-  /** Reads what has been captured since the last time. */
-  update(): void {
-    this.#at = Math.max(this.#at, this.#ring.first)
-    for (; this.#at < this.#ring.next; this.#at++) {
-      const entry = this.#ring.get(this.#at)
-      if (entry?.kind === 'forward') this.#expect(entry)
-      else if (entry?.direction === 'out') this.#match(entry)
+  /** Finds the edits of a frame that left, once. */
+  link(frame: CapturedFrame): void {
+    if (frame.direction === 'in' || frame.made !== undefined) return
+    const message = messageOf(frame)
+    for (let n = frame.n - 1; n >= frame.n - SEARCHED_MAX; n--) {
+      const entry = this.#ring.get(n)
+      if (entry === undefined) return
+      if (entry.kind !== 'forward' || !makes(entry, frame, message)) continue
+      frame.made = entry
+      return
     }
   }
 
   rowOf(frame: CapturedFrame): FrameRow {
+    this.link(frame)
     const { n, at, direction: dir, hop, size, made } = frame
     const message = messageOf(frame)
     const edits = [...new Set(made?.edits.map(({ why }) => why))]
@@ -58,34 +58,11 @@ export class Rows {
       text: textOf(message, clean),
     }
   }
-
-  clear(): void {
-    this.#pending.clear()
-    this.#at = this.#ring.next
-  }
-
-  #expect(forward: CapturedForward): void {
-    const { connection } = forward.to
-    const pending = this.#pending.get(connection) ?? []
-    this.#pending.set(connection, pending)
-    if (pending.push(forward) > PENDING_MAX) pending.shift()
-    // Connections over HTTP may be many, and each end without a word here.
-    if (this.#pending.size > PENDING_MAX) this.#pending.delete([...this.#pending.keys()][0] ?? connection)
-  }
-
-  #match(frame: CapturedFrame): void {
-    const pending = this.#pending.get(frame.hop.connection)
-    const message = messageOf(frame)
-    const at = pending?.findIndex((forward) => makes(forward, frame, message)) ?? -1
-    if (pending === undefined || at < 0) return
-    const [made] = pending.splice(at, 1)
-    if (made !== undefined) frame.made = made
-    if (pending.length === 0) this.#pending.delete(frame.hop.connection)
-  }
 }
 
 /** Whether the frame is the output of the forwarded message, as far as both are kept. */
 function makes(forward: CapturedForward, frame: CapturedFrame, message: Buffer): boolean {
+  if (forward.to.connection !== frame.hop.connection) return false
   const size = isCut(frame) ? frame.size : message.length
   // The size of a line that was cut counts its line end.
   if (forward.outputSize !== size && !(isCut(frame) && forward.outputSize + 1 === size)) return false

@@ -1,6 +1,7 @@
 // The state of servers, as the page shows it.
 
-import type { ProxyListeners } from '../events/proxy-events.js'
+import type { EventSource } from '../events/emitter.js'
+import type { ProxyEvents, ProxyListeners } from '../events/proxy-events.js'
 import type { McpProxy } from '../proxy/proxy-interface.js'
 import type { SessionStatus } from '../proxy/routing/session-status.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -25,14 +26,16 @@ export class Status {
   /** For the proxies. */
   readonly listeners: ProxyListeners = {
     lists: ({ schema, server }) => this.#listed(keyOf(schema, server)),
-    call: (event) => this.#usage.count(event),
   }
+  /** Of their calls, which are counted once somebody looks. */
+  events: EventSource<ProxyEvents> | undefined
   /** How clients reach the proxies. */
   entries: readonly Entry[] = []
   readonly #runtime: StatusRuntime
   readonly #redactor: MessageRedactor
   readonly #ring: Pick<Ring, 'first' | 'next' | 'bytes'>
   readonly #usage: Usage
+  #isCounting = false
   readonly #listedAt = new Map<string, number>()
 
   constructor(
@@ -44,6 +47,13 @@ export class Status {
     this.#redactor = redactor
     this.#ring = ring
     this.#usage = new Usage(redactor)
+  }
+
+  /** Counts calls from now on. */
+  count(): void {
+    if (this.#isCounting || this.events === undefined) return
+    this.#isCounting = true
+    this.events.on('call', (event) => this.#usage.count(event))
   }
 
   async report(): Promise<StatusReport> {
@@ -65,10 +75,10 @@ export class Status {
 
   async #row(schema: string, status: UpstreamStatus): Promise<ServerRow> {
     const { name, kind, state, error, pids, revision, tools, gauges, changes } = status
-    const { inFlight, queued, restarts } = gauges
+    const { inFlight, queued, slots, restarts } = gauges
     const memoryBytes = gauges.memoryBytes ?? (await this.#memoryOf(pids))
     const listedAt = this.#listedAt.get(keyOf(schema, name))
-    const facts = { schema, name, kind, state, tools, inFlight, queued, restarts, pids }
+    const facts = { schema, name, kind, state, tools, inFlight, queued, slots, restarts, pids }
     return {
       ...facts,
       ...(error !== undefined && { error: this.#redactor.cleanText(error) }),

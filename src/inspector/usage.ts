@@ -49,7 +49,7 @@ export class Usage {
 
   #rowOf({ schema, server = '', method, name, clientName = '', view = '' }: CallEvent): Counted {
     const what = method === 'tools/call' && name !== undefined ? name : method
-    const key = JSON.stringify([schema, server, what, clientName, view])
+    const key = `${schema}\n${server}\n${what}\n${clientName}\n${view}`
     const known = this.#rows.get(key)
     if (known !== undefined) return known
     const isFull = this.#rows.size >= ROWS_MAX

@@ -52,9 +52,10 @@ export interface WireTap {
  * A stream that is open already may begin within a message.
  */
 export interface LiveTap {
-  wire(event: WireEvent): void
+  /** The facts of a `WireEvent`, for which no object is made. */
+  wire(of: Hop, direction: 'in' | 'out', bytes: Uint8Array, whole: boolean, at: number): void
   /** `splice(input, edits)` is what leaves; it is not put together for this. */
-  forward(event: Omit<ForwardEvent, 'output'>): void
+  forward(to: Hop, input: Uint8Array, edits: readonly Edit[]): void
   /** No more events of this connection will come. */
   ended(connection: number): void
 }

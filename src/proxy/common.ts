@@ -232,8 +232,8 @@ export class Taps implements TapSwitch {
   #liveOf(to: Hop): LiveObservers {
     return {
       wire: (direction, bytes, whole) =>
-        this.#safely((live) => live.wire({ ...to, direction, at: this.#now(), bytes, whole })),
-      forwarded: (input, edits) => this.#safely((live) => live.forward({ to, input, edits })),
+        this.#safely((live) => live.wire(to, direction, bytes, whole, this.#now())),
+      forwarded: (input, edits) => this.#safely((live) => live.forward(to, input, edits)),
     }
   }
 

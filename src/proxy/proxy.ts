@@ -237,6 +237,7 @@ class PooledProxy implements McpProxy {
       leg: (protocol, memory) => serverLeg(this.#identity, protocol, memory),
       watch: (service) => taps.watch({ hop: 'upstream', service, schema }),
       kept,
+      onSecrets: this.#options.onSecrets,
       guard: () => lock.guard(schema),
       ownStart: this.#options.ownStart ?? 'with-call',
       separatesPrincipals: () =>

@@ -40,9 +40,12 @@ export class Redactor {
   /** Undefined after something was added. */
   #all: readonly string[] | undefined
 
-  /** The given secrets are never forgotten. */
-  constructor(secrets: Iterable<string> = []) {
+  readonly #onAdded: (secrets: readonly string[]) => void
+
+  /** The given secrets are never forgotten. `onAdded` is given those that are added. */
+  constructor(secrets: Iterable<string> = [], onAdded: (secrets: readonly string[]) => void = () => {}) {
     this.#given = [...secrets].flatMap(secretForms)
+    this.#onAdded = onAdded
   }
 
   /** Adds secrets; beyond a thousand, those that were added longest ago are forgotten. */
@@ -53,6 +56,7 @@ export class Redactor {
       this.#added.set(secret, secretForms(secret))
     }
     this.#all = undefined
+    this.#onAdded(secrets)
     let excess = this.#added.size - Math.max(ADDED_MAX, secrets.length)
     for (const oldest of this.#added.keys()) {
       if (excess-- <= 0) return

@@ -8,6 +8,12 @@ const ROWS_MAX = 50_000
 /** They are dropped together, since each time moves all others. */
 const DROPPED = 5000
 
+const columns = ['schema', 'service', 'client', 'method'] as const
+type Column = (typeof columns)[number]
+
+/** So many choices of a filter are more than a person reads. */
+const VALUES_MAX = 500
+
 /** A row of the table: a frame, or a gap. */
 export interface Row extends FrameRow {
   /** Milliseconds from the request to this answer. */
@@ -40,6 +46,12 @@ export class RowsStore {
   paused = false
   /** Rows that came while paused and pass the filter. */
   waiting = 0
+  readonly #values: Readonly<Record<Column, Set<string>>> = {
+    schema: new Set(),
+    service: new Set(),
+    client: new Set(),
+    method: new Set(),
+  }
   readonly #open = new Map<string, Row>()
   readonly #clients = new Map<number, string>()
 
@@ -64,13 +76,17 @@ export class RowsStore {
     if (!paused) this.#refresh()
   }
 
-  /** The values of a column, for the choices of a filter. */
-  values(column: 'schema' | 'service' | 'client' | 'method'): string[] {
-    return [...new Set(this.rows.flatMap((row) => row[column] ?? []))].sort()
+  /** The values of a column, for the choices of a filter; those of rows that were dropped too. */
+  values(column: Column): string[] {
+    return [...this.#values[column]].sort()
   }
 
   #add(row: Row): void {
     this.#relate(row)
+    for (const column of columns) {
+      const value = row[column]
+      if (value !== undefined && this.#values[column].size < VALUES_MAX) this.#values[column].add(value)
+    }
     this.rows.push(row)
     if (row.failed) this.errors++
     if (!passes(row, this.filter)) return

@@ -129,7 +129,7 @@ function ServerLine({ server, now, ask }: ServerLineProps): JSX.Element {
     changes,
     revision,
   } = server
-  const calls = `${inFlight}${slots === undefined ? '' : ` of ${slots}`}${queued > 0 ? `, ${queued} wait` : ''}`
+  const calls = `${inFlight}${slots === 0 ? '' : ` of ${slots}`}${queued > 0 ? `, ${queued} wait` : ''}`
   return (
     <tr>
       <th scope="row">
@@ -149,7 +149,7 @@ function ServerLine({ server, now, ask }: ServerLineProps): JSX.Element {
       <td>{pids.join(', ')}</td>
       <td class="number">{memoryBytes === undefined ? '' : bytesText(memoryBytes)}</td>
       <td class="number">{listedAt === undefined ? '' : `${agoText(now - listedAt)} ago`}</td>
-      <td>
+      <td class="actions">
         <button
           type="button"
           onClick={() => ask({ server, action: 'restart' })}

@@ -23,7 +23,7 @@ const upstream = {
   evidence: undefined,
   crossing: undefined,
   tools: 2,
-  gauges: { inFlight: 0, queued: 0, restarts: 0, memoryBytes: undefined },
+  gauges: { inFlight: 0, queued: 0, slots: 0, restarts: 0, memoryBytes: undefined },
 } as const
 const failed = {
   ...upstream,

@@ -17,7 +17,6 @@ function frameAt(scene: Scene, n: number): CapturedFrame {
 }
 
 function viewOf(scene: Scene, n: number): FrameView {
-  scene.rows.update()
   return frameView(frameAt(scene, n), scene.ring, scene.rows, scene.redactor)
 }
 

@@ -45,7 +45,7 @@ class Place implements TapSwitch {
   }
 
   say(text: string): void {
-    this.tap?.wire({ ...client, direction: 'in', at: 1, whole: true, bytes: Buffer.from(text) })
+    this.tap?.wire(client, 'in', Buffer.from(text), true, 1)
   }
 }
 
@@ -103,14 +103,14 @@ describe('a feed', () => {
     inspector.view(slow, true, undefined)
     inspector.view(quick, true, undefined)
     slow.unsentBytes = 2 * 1024 * 1024
-    for (let batch = 0; batch < 30; batch++) {
-      for (let at = 0; at < 1500; at++) place.say(`${batch} ${at}`)
+    for (let batch = 0; batch < 90; batch++) {
+      for (let at = 0; at < 500; at++) place.say(`${batch} ${at}`)
       await runtime.pass(100, 100)
     }
     assert.equal(quick.frames.length, 45_000)
     assert.equal(slow.lines.length, 1)
     slow.unsentBytes = 0
-    await runtime.pass(3000, 100)
+    await runtime.pass(8000, 100)
     assert.deepEqual(slow.lines[1], { skipped: 5000 })
     assert.equal(slow.frames.length, 40_000)
   })
@@ -147,7 +147,7 @@ function talk(taps: Taps): { near: Peer<never>; far: Peer<never> } {
 
 function tap(seen: string[], fails = false): LiveTap {
   return {
-    wire: ({ connection, direction, bytes }) => {
+    wire: ({ connection }, direction, bytes) => {
       if (fails) throw new Error('full')
       seen.push(`${connection} ${direction} ${Buffer.from(bytes).toString().length}`)
     },
@@ -161,7 +161,7 @@ test('the state of a server has the time of its lists, and no secret in the reas
   const redactor = new MessageRedactor(true)
   redactor.addSecrets(['the-secret'])
   const status = new Status(runtime, redactor, new Ring())
-  const gauges = { inFlight: 1, queued: 2, restarts: 3, memoryBytes: 4 }
+  const gauges = { inFlight: 1, queued: 2, slots: 5, restarts: 3, memoryBytes: 4 }
   const none = { connectedAtMs: undefined, revision: undefined, evidence: undefined, crossing: undefined }
   const change = { kind: 'tools', name: 'x', classes: ['new'], isRejected: false } as const
   const facts = {
@@ -198,6 +198,7 @@ test('the state of a server has the time of its lists, and no secret in the reas
     tools: 5,
     inFlight: 1,
     queued: 2,
+    slots: 5,
     restarts: 3,
     pids: [7],
     memoryBytes: 4,

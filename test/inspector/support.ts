@@ -29,11 +29,11 @@ export class Scene {
   }
 
   wire(hop: Hop, direction: 'in' | 'out', text: string | Buffer, more: Partial<WireEvent> = {}): void {
-    this.capture.wire({ ...hop, direction, at: 0, whole: false, bytes: Buffer.from(text), ...more })
+    this.capture.wire(hop, direction, Buffer.from(text), more.whole ?? false, 0)
   }
 
   forward(to: Hop, input: string, ...edits: Edit[]): void {
-    this.capture.forward({ to, input: toLine(input), edits })
+    this.capture.forward(to, toLine(input), edits)
   }
 
   get frames(): string[] {

@@ -207,7 +207,7 @@ describe('labels', () => {
 })
 
 test('servers and clients are read when the page is', () => {
-  const gauges = { inFlight: 1, queued: 2, restarts: 3, memoryBytes: undefined }
+  const gauges = { inFlight: 1, queued: 2, slots: 4, restarts: 3, memoryBytes: undefined }
   const status = {
     name: 's',
     kind: 'stdio',

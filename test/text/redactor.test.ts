@@ -43,6 +43,15 @@ test('a character that is cut shows no part either', () => {
     assert.equal(discretion.beginning(bytes.toString('utf8', 0, length)), 'got [redacted]')
 })
 
+test('the owner is given what is added, once', () => {
+  const added: string[] = []
+  const redactor = new Redactor(['the given one'], (secrets) => added.push(...secrets))
+  redactor.add('a session id')
+  redactor.add('a session id')
+  redactor.add('a cookie', 'a session id')
+  assert.deepEqual(added, ['a session id', 'a cookie', 'a session id'])
+})
+
 test('what is learnt on the way is a secret from then on, and so many are remembered', () => {
   const discretion = new Redactor(['first-secret'])
   assert.equal(discretion.clean('first-secret learnt-00000'), '[redacted] learnt-00000')

@@ -16,7 +16,7 @@ test('calls that run and that wait are counted, and starts after a crash', async
   await runtime.pass(1000)
   await opening
   const gauges = (): unknown => proxy.status()[0]?.gauges
-  const none = { inFlight: 0, queued: 0, restarts: 0, memoryBytes: undefined }
+  const none = { inFlight: 0, queued: 0, slots: 2, restarts: 0, memoryBytes: undefined }
   assert.deepEqual(gauges(), none)
   const calls = Promise.all([1, 2, 3].map(() => client.call('s__t')))
   await settled()

@@ -34,6 +34,8 @@ export interface ServerGauges {
   readonly inFlight: number
   /** Calls that wait for a process or for a slot of one. */
   readonly queued: number
+  /** Calls that its processes, or its sessions, may work on at the same time. */
+  readonly slots: number
   /** Starts after a crash, since the proxy began. */
   readonly restarts: number
   /** Resident memory of its processes where that is watched, in bytes. */

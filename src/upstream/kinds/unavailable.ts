@@ -88,7 +88,7 @@ class UnavailableUpstream implements Upstream, Lane {
       evidence: undefined,
       crossing: undefined,
     }
-    const gauges = { inFlight: 0, queued: 0, restarts: 0, memoryBytes: undefined }
+    const gauges = { inFlight: 0, queued: 0, slots: 0, restarts: 0, memoryBytes: undefined }
     return { name, kind, state, error, pids, tools: 0, gauges, ...unknown }
   }
 

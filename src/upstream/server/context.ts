@@ -39,6 +39,8 @@ export interface ProxyContext {
   /** The taps of a new connection to this server. */
   readonly watch: (service: string) => PeerWatch
   readonly kept: KeptServers
+  /** Is given the secrets that servers hand out, such as session ids and cookies, and tokens of logins. */
+  readonly onSecrets?: ((secrets: readonly string[]) => void) | undefined
   /** Of the lists of servers, where they are locked; it is another one after each change of the lock. */
   readonly guard: () => ListGuard | undefined
   /** Whether a process that only one client uses starts with its first call instead of with the client. */

@@ -201,6 +201,7 @@ export class Server implements Upstream {
     return {
       inFlight: total(lanes.map(({ load }) => load.inFlight)),
       queued: total(lanes.map(({ load }) => load.queued)),
+      slots: total(lanes.map(({ load }) => load.slots)),
       restarts: this.#context.restarts.count,
       memoryBytes: memory.length === 0 ? undefined : total(memory),
     }

@@ -23,7 +23,7 @@ export interface Forward {
 }
 
 /** How many calls run, and how many wait. */
-export type Load = Pick<ServerGauges, 'inFlight' | 'queued'>
+export type Load = Pick<ServerGauges, 'inFlight' | 'queued' | 'slots'>
 
 /** How often, within the idle time, the worker looks whether its process is still needed. */
 const IDLE_CHECKS = 4
@@ -97,6 +97,7 @@ export class Worker {
     return {
       inFlight: sum(({ taken }) => taken),
       queued: this.#arriving.size + sum(({ waiting }) => waiting),
+      slots: this.supervisor.connection === undefined ? 0 : this.#context.concurrency,
     }
   }
 

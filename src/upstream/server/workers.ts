@@ -89,7 +89,7 @@ export class Workers {
   get load(): Load {
     const loads = this.#workers.map(({ load }) => load)
     const sum = (key: keyof Load): number => loads.reduce((total, load) => total + load[key], 0)
-    return { inFlight: sum('inFlight'), queued: sum('queued') }
+    return { inFlight: sum('inFlight'), queued: sum('queued'), slots: sum('slots') }
   }
 
   get state(): UpstreamState {
