@@ -25,7 +25,7 @@ export interface LockState {
 export interface LockWriter {
   /** A first list. */
   baseline(schema: string, server: string, listed: ListedServer): void
-  changed(server: string, change: Change, message: string): void
+  changed(server: string, change: Change, message: () => string): void
 }
 
 export class SchemaGuard implements ListGuard {
@@ -68,7 +68,7 @@ export class SchemaGuard implements ListGuard {
     const locked = this.#state.schemas.get(this.#schema)?.get(name)
     const now = this.#contents.of(listed)
     for (const change of locked === undefined ? [] : changesOf(locked, now))
-      this.#writer.changed(name, change, this.#line(name, change, actionOf(change, lock)))
+      this.#writer.changed(name, change, () => this.#line(name, change, actionOf(change, lock)))
     // Many servers list nothing at first.
     const hasSome = lockedKinds.some((kind) => (now.lists[kind]?.size ?? 0) > 0)
     if (isWhole && hasSome && (locked === undefined || !isKnown(locked, listed.client)))

@@ -3,7 +3,7 @@
 import type { ListItem } from '../mcp/lists.js'
 import type { Listed, LockedKind } from '../upstream/contracts/list-guard.js'
 import type { Content, ListedServer } from './compare.js'
-import { objectOf, membersIn, readJson, string } from './json.js'
+import { objectOf, membersIn, readJson, string, textOf } from './json.js'
 import { contentOf, noInstructions } from './lock-text.js'
 
 /** The contents of items; each item is read once. */
@@ -33,7 +33,10 @@ export class Contents {
   #content(item: ListItem): Content {
     const known = this.#known.get(item)
     if (known !== undefined) return known
-    const content = contentOf(objectOf(membersIn(readJson(item.line)).filter(([name]) => name !== 'name')))
+    const members = membersIn(readJson(item.line))
+    // Only one: a reader may take another name that the item has too.
+    const name = members.findIndex(([each, value]) => each === 'name' && textOf(value) === item.key)
+    const content = contentOf(objectOf(members.filter((_, at) => at !== name)))
     this.#known.set(item, content)
     return content
   }

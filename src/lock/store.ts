@@ -93,11 +93,11 @@ export class LockStore implements LockWriter {
     this.#saving = this.#saving.then(() => this.#save())
   }
 
-  changed(server: string, { kind, name, after }: Change, message: string): void {
+  changed(server: string, { kind, name, after }: Change, message: () => string): void {
     const change = `${server} ${kind} ${name} ${after?.hash ?? ''}`
     if (this.#logged.has(change) || this.#logged.size >= REMEMBERED_MAX) return
     this.#logged.add(change)
-    this.#log({ level: 'warn', service: server, message })
+    this.#log({ level: 'warn', service: server, message: message() })
   }
 
   /**

@@ -138,6 +138,20 @@ for (const [schema, server, name, want] of [
     assert.equal(acceptCommand(schema, server, change), want)
   })
 
+test('an item with a second name, which other readers may take, is another one', () => {
+  const [item] = itemsOf({ x: a })
+  const twice = readListItem(
+    Buffer.from(`{"name":"x","n\\u0061me":"y",${JSON.stringify(a).slice(1)}`),
+    'tools',
+  )
+  assert(item !== undefined && twice?.key === 'x')
+  const [one, other] = [item, twice].map(
+    (each) =>
+      new Contents().of({ ...said({}), lists: new Map([['tools', [each]]]) }).lists.tools?.get('x')?.hash,
+  )
+  assert.notEqual(one, other)
+})
+
 test('lists are compared when one of them, the lock or the configuration is another one', () => {
   const config = configOf(true)
   const handshake = toLine(Buffer.from('{"capabilities":{},"instructions":"i"}'))

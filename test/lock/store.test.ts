@@ -132,8 +132,8 @@ test('1024 first lists wait to be written, and 1024 changes are remembered as lo
   log.length = 0
   const [change] = changesOf(locked({}), listed({ x: {} }))
   assert(change !== undefined)
-  for (let at = 0; at < 1025; at++) store.changed(`s${at}`, change, 'changed')
-  store.changed('s0', change, 'changed')
+  for (let at = 0; at < 1025; at++) store.changed(`s${at}`, change, () => 'changed')
+  store.changed('s0', change, () => 'changed')
   assert.equal(log.length, 1024)
 })
 
