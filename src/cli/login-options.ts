@@ -1,5 +1,6 @@
 // The words and options of `login`, `logins` and `logout`.
 
+import { type ClientInfo, clientInfoOf, mistakeInClientInfo } from './client-info.js'
 import { usage } from './tokens.js'
 import type { CommandLine, Usage } from './tokens.js'
 
@@ -14,6 +15,8 @@ export interface LoginCommand {
   readonly opensBrowser: boolean
   /** Whether a code is shown that the person enters on another device. */
   readonly isByDevice: boolean
+  /** The client at the authorization server, for a server that is in no configuration. */
+  readonly client: ClientInfo | undefined
   readonly config: string | undefined
   readonly schema: string
   readonly json: boolean
@@ -21,7 +24,11 @@ export interface LoginCommand {
 
 const loginCommands = ['login', 'logins', 'logout'] as const
 
-export function loginCommandOf({ command, words, rest, values }: CommandLine): LoginCommand | Usage {
+/** The options that name a client. */
+const ofClient = ['client-info', 'client-metadata-url'] as const
+
+export function loginCommandOf(line: CommandLine): LoginCommand | Usage {
+  const { command, words, rest, values } = line
   const what = loginCommands.find((name) => name === command) ?? 'login'
   const [server, stray] = words
   const example = `for example: mcps-proxy ${what} linear`
@@ -31,8 +38,16 @@ export function loginCommandOf({ command, words, rest, values }: CommandLine): L
   if (what !== 'logins' && server === undefined)
     return usage(`${what} needs the name or the address of a server`, example)
   if (what !== 'login')
-    for (const option of ['scope', 'no-browser', 'device'])
+    for (const option of ['scope', 'no-browser', 'device', ...ofClient])
       if (values.has(option)) return usage(`--${option} works only with login`)
+  const isNamed = !/^https?:/i.test(server ?? '')
+  if (isNamed && ofClient.some((option) => values.has(option)))
+    return usage(
+      '--client-info and --client-metadata-url are for an address',
+      `set auth.clientId of '${server ?? ''}'`,
+    )
+  const mistake = mistakeInClientInfo(line)
+  if (mistake !== undefined) return mistake
   if (values.has('device') && values.has('no-browser'))
     return usage('--device needs no browser of this machine, so --no-browser is not for it', example)
   if (what !== 'logins' && values.has('json')) return usage('--json works only with logins')
@@ -43,6 +58,7 @@ export function loginCommandOf({ command, words, rest, values }: CommandLine): L
     scope: values.get('scope'),
     opensBrowser: !values.has('no-browser'),
     isByDevice: values.has('device'),
+    client: clientInfoOf(line),
     config: values.get('config'),
     schema: values.get('schema') ?? 'default',
     json: values.has('json'),

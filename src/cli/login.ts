@@ -48,14 +48,14 @@ interface Target {
   /** As it is called in messages. */
   readonly name: string
   readonly url: string
-  readonly settings: LoginSettings | undefined
+  readonly settings: Partial<LoginSettings> | undefined
 }
 
 /** A server of the configuration, or any by its address. */
-async function targetOf({ server, config: path, schema }: LoginCommand): Promise<Target> {
+async function targetOf({ server, config: path, schema, client }: LoginCommand): Promise<Target> {
   if (/^https?:\/\//i.test(server)) {
     if (!URL.canParse(server)) throw new UnknownServer('that is no address of a server')
-    return { name: new URL(server).host, url: server, settings: undefined }
+    return { name: new URL(server).host, url: server, settings: client }
   }
   const config = await loadWithSecrets({ path, env: process.env, servesHttp: false }, { schema, asks: true })
   const { servers } = selectSchema(config, schema)

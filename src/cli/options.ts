@@ -190,6 +190,11 @@ export const options: readonly Option[] = [
     { kind: 'list', aliases: ['H'] },
   ),
   valued('auth', 'HOW', 'auto, google (send ID tokens) or none; only with --url', ['url']),
+  valued('client-info', 'JSON|@FILE', 'The client for the login: {"client_id": …, "client_secret": …}', [
+    'url',
+    'login',
+  ]),
+  valued('client-metadata-url', 'URL', 'A client ID metadata document, for the login', ['url', 'login']),
   valued('audience', 'URL', 'Audience of the ID tokens (default: the origin of the url)', ['url']),
   valued('impersonate-service-account', 'EMAIL', 'Get the ID tokens as this service account', ['url']),
   option('http', 'Serve every enabled schema on HTTP; what no mode at all means', [

@@ -1,6 +1,7 @@
 // The options of `--url`.
 
 import type { RemoteServer } from '../proxy/remote.js'
+import { clientInfoOf, mistakeInClientInfo } from './client-info.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
 import { usage } from './tokens.js'
 import type { CommandLine, Usage } from './tokens.js'
@@ -17,7 +18,8 @@ export function remoteOf(line: CommandLine): RemoteServer | undefined {
   const way = values.get('auth') ?? 'auto'
   const isMeant = audience !== undefined || impersonate !== undefined || isCloudRun(url)
   const google = way === 'google' || (way === 'auto' && isMeant)
-  return { url, headers: headersOf(line), audience, impersonate, google }
+  const client = clientInfoOf(line)
+  return { url, headers: headersOf(line), audience, impersonate, google, ...(client && { client }) }
 }
 
 export function mistakeInRemote(line: CommandLine): Usage | undefined {
@@ -32,7 +34,13 @@ export function mistakeInRemote(line: CommandLine): Usage | undefined {
   const isPointless = values.has('audience') || values.has('impersonate-service-account')
   if (way === 'none' && isPointless)
     return usage('--auth none sends no ID token', 'leave out --audience and --impersonate-service-account')
-  return url === undefined ? undefined : mistakeInHeaders(line)
+  const hasClient = values.has('client-info') || values.has('client-metadata-url')
+  if (hasClient && (way !== undefined || isPointless))
+    return usage(
+      '--client-info and --client-metadata-url are for a login, and ID tokens need none',
+      'leave out one',
+    )
+  return url === undefined ? undefined : (mistakeInHeaders(line) ?? mistakeInClientInfo(line))
 }
 
 /** The proxy sends no other server a token that the command line does not name. */

@@ -363,7 +363,7 @@ function mended(response: LoginResponse, host: string): Response {
   const code = members?.['error']
   if (members === undefined || status >= 500 || status === 429) {
     const words = typeof code === 'string' ? `: ${code.slice(0, SHOWN_LENGTH_MAX)}` : ''
-    throw new LoginError(`no token from ${host}: HTTP ${status}${words}`)
+    throw new LoginError(`HTTP ${status} of the token endpoint${words} (${host})`)
   }
   // Of a user's token Slack has the members in one of their own.
   const user = members['authed_user']

@@ -16,6 +16,12 @@ export interface RemoteServer {
   readonly google: boolean
   readonly audience: string | undefined
   readonly impersonate: string | undefined
+  /** The client at the authorization server of a login; absent registers one. */
+  readonly client?: {
+    readonly clientId?: string
+    readonly clientSecret?: string
+    readonly clientMetadataUrl?: string
+  }
 }
 
 /** A service that has to be started first takes longer than a program on this machine. */
@@ -23,7 +29,7 @@ const timeoutMsDefault = 120_000
 
 /** Names and descriptions pass through: a client sees the server unchanged. */
 export function remoteConfig(
-  { url, headers, google, audience, impersonate }: RemoteServer,
+  { url, headers, google, audience, impersonate, client }: RemoteServer,
   timeoutMs: number | undefined,
   name: string,
 ): Configuration {
@@ -36,12 +42,13 @@ export function remoteConfig(
   // A text like `${NAME}` is no variable here, since there is no configuration file.
   const server = {
     url: url.replaceAll('${', '$%7B'),
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, literal(value)])),
+    headers: literals(headers),
     prefix: false,
     describe: false,
     startTimeout: ownTimeoutMs,
     listTimeout: ownTimeoutMs,
     ...(google && { auth }),
+    ...(client && { auth: { type: 'oauth', ...literals(client) } }),
   }
   const config = resolveConfig(
     { mcpServers: { [new URL(url).hostname]: server } },
@@ -61,6 +68,10 @@ export function remoteConfig(
   // The client opens the server and gets no answer before the server has answered, or its time is over.
   const graceMs = 2 * ownTimeoutMs
   return { ...config, startupGraceMs: graceMs, firstGraceMs: graceMs, schemas: new Map(schemas) }
+}
+
+function literals(texts: object): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, literal(String(value))]))
 }
 
 /** @throws TransportError when a server needs credentials, and there are none or they must not be sent to it */

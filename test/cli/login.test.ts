@@ -6,6 +6,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
 import { parseArguments } from '../../src/cli/args.js'
+import { remoteConfig } from '../../src/proxy/remote.js'
 import { at, parsed, textAt } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
 import { configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
@@ -138,9 +139,31 @@ describe('login', () => {
     ['login a b', /login takes one server/],
     ['logins a', /logins takes no name/],
     ['logout a --scope x', /--scope works only with login/],
+    ['login a --client-info @f', /are for an address; set auth\.clientId of 'a'/],
+    ['login https://h --client-info {}', /--client-info has no "client_id", or its file cannot be read/],
+    ['login https://h --client-metadata-url http://h', /no https:\/\/ address with a path/],
+    ['logout https://h --client-metadata-url https://h/c', /works only with login/],
+    [
+      'connect https://h --client-info {"client_id":"c"} --auth none',
+      /are for a login, and ID tokens need none/,
+    ],
     ['login a --json', /--json works only with logins/],
     ['login a --port 1', /--port cannot be used with login/],
   ]
+  test('by an address has the client of the command line, also in a file', (t) => {
+    const file = join(scratch(t), 'client.json')
+    writeFileSync(file, '{"client_id":"c","client_secret":"s"}')
+    const command = parseArguments(['login', 'https://h', '--client-info', `@${file}`])
+    assert(command.kind === 'login')
+    assert.deepEqual(command.client, { clientId: 'c', clientSecret: 's' })
+    const address = 'https://me.example/client.json'
+    const connect = parseArguments(['connect', 'https://h/mcp', '--client-metadata-url', address])
+    assert(connect.kind === 'stdio' && connect.remote !== undefined)
+    const [server] = remoteConfig(connect.remote, undefined, 'x').schemas.get('default')?.servers ?? []
+    assert(server?.kind === 'http')
+    assert.equal(server.login?.clientMetadataUrl, address)
+  })
+
   for (const [line, wanted] of mistakes)
     test(`refuses: ${line}`, () => {
       const command = parseArguments(line.split(' '))

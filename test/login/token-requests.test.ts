@@ -199,14 +199,19 @@ describe('an answer of a token endpoint', () => {
     [
       'a proxy before it',
       { status: 502, type: 'text/html', text: '<html>Bad Gateway</html>' },
-      /^no token from as\.example: HTTP 502$/,
+      /^HTTP 502 of the token endpoint \(as\.example\)$/,
       false,
     ],
-    ['a busy server', { status: 429, text: '{"error":"invalid_grant"}' }, /HTTP 429: invalid_grant$/, false],
+    [
+      'a busy server',
+      { status: 429, text: '{"error":"invalid_grant"}' },
+      /^HTTP 429 of the token endpoint: invalid_grant \(/,
+      false,
+    ],
     [
       'no token endpoint',
       { type: 'text/html', text: '<html>Hello' },
-      /^no token from as\.example: HTTP 200$/,
+      /^HTTP 200 of the token endpoint \(/,
       false,
     ],
   ]
