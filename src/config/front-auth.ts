@@ -4,6 +4,7 @@ import type { FrontAuthConfig, FrontAuthIssuer, FrontAuthRule, FrontConfig } fro
 import { isLoopback } from '../text/loopback.js'
 import { Expansion, type ExpansionSources } from './expand.js'
 import { type Kind, list, text } from './kinds.js'
+import type { Findings } from './problems.js'
 import { type FieldsOf, type Rules, type Section, field, optional } from './section.js'
 
 /** Https, or http on this machine: a machine on the way could answer in the place of the other end otherwise. */
@@ -115,6 +116,11 @@ export function readPublicUrl(server: Section, written: string | undefined): str
   return origin + pathname.replace(/\/+$/, '')
 }
 
+/** The sources of a secret; on stdio no problem of one is reported. */
+interface SecretSources extends ExpansionSources {
+  readonly findings: Findings
+}
+
 /** Whether a text that looks like an address is one. */
 function isAddress(section: Section, key: string, written: string): boolean {
   const isOne = URL.canParse(written)
@@ -126,7 +132,7 @@ function isAddress(section: Section, key: string, written: string): boolean {
 export function readFrontAuth(
   server: Section,
   { publicUrl: url }: Pick<FrontConfig, 'publicUrl'>,
-  sources: ExpansionSources,
+  sources: SecretSources,
 ): FrontAuthConfig | undefined {
   if (!server.has('auth')) return undefined
   const section = server.section('auth')
@@ -152,7 +158,7 @@ export function readFrontAuth(
   return { issuers, rules, scopes }
 }
 
-function readIssuer(section: Section, sources: ExpansionSources): FrontAuthIssuer {
+function readIssuer(section: Section, sources: SecretSources): FrontAuthIssuer {
   section.check(frontIssuerRules, frontIssuerFields)
   const values = section.readAll(frontIssuerFields)
   const introspection = section.has('introspection')
@@ -167,15 +173,15 @@ function readIssuer(section: Section, sources: ExpansionSources): FrontAuthIssue
   return { ...values, introspection }
 }
 
-function readIntrospection(section: Section, sources: ExpansionSources): FrontAuthIssuer['introspection'] {
+function readIntrospection(section: Section, sources: SecretSources): FrontAuthIssuer['introspection'] {
   section.check(introspectionRules, introspectionFields)
   const { url, clientId, clientSecret: written } = section.readOnly(introspectionFields)
   if (url !== '') isAddress(section, 'url', url)
   const expansion = new Expansion(sources)
   const clientSecret = expansion.text(written)
   if (expansion.missing !== undefined)
-    section.problem(
-      'clientSecret',
+    sources.findings.problem(
+      section.pathOf('clientSecret'),
       `has no value: ${expansion.missing}`,
       'set it, or take "introspection" out',
     )

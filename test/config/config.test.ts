@@ -349,6 +349,9 @@ describe('a configuration', () => {
     ]
     for (const [server, problem] of cases)
       assert.match(problemsOf({ mcpServers: { s: one }, server }).join('\n'), problem)
+    const introspection = { url: issuer, clientId: 'a', clientSecret: '${NONE}' }
+    const value = { mcpServers: { s: one }, server: of({ introspection }) }
+    resolveConfig(value, { source: 'm', folder: '/', env: {}, servesHttp: false })
   })
 
   test('has no token that no client can send', () => {
