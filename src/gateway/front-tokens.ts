@@ -2,6 +2,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FrontToken } from '../config/configuration.js'
+import { write } from '../jsonrpc/text.js'
 import type { Sender, Verdict } from '../transports/http-server/sender.js'
 
 /** The tokens of the front itself that clients may present. */
@@ -54,10 +55,11 @@ export class FrontTokens {
     return this.#find(digest) !== undefined || this.#former.has(digest.toString('hex'))
   }
 
-  /** The hash of the token of a principal while it is valid; another one is another client. */
+  /** The token of a principal, as its hash, and its profiles, while it is valid; another one is another client. */
   readonly credentialOf = (principal: string): string | undefined => {
     const found = this.#of(principal)
-    return found === undefined || this.#isExpired(found) ? undefined : found.hash.toString('hex')
+    if (found === undefined || this.#isExpired(found)) return undefined
+    return write([found.hash.toString('hex'), found.sender.profiles])
   }
 
   #of(principal: string): Credential | undefined {

@@ -52,6 +52,17 @@ describe('tokens', () => {
     assert.equal(whyRefused(tokens, 'x'), 'its bearer token is not accepted')
   })
 
+  test('that get other profiles are other credentials, so that no stream of before goes on', () => {
+    const credentialWith = (profiles: string[] | undefined): string | undefined =>
+      new FrontTokens(
+        { token: undefined, tokens: [{ ...named('ann', 'a'), profiles }] },
+        () => 0,
+      ).credentialOf('ann')
+    const credentials = [undefined, ['read'], [], ['read', 'ops']].map(credentialWith)
+    assert.equal(new Set(credentials).size, 4)
+    assert.equal(credentialWith(['read']), credentials[1])
+  })
+
   test('that are revoked are named, until they are back', () => {
     const fewer = new FrontTokens({ token: undefined, tokens: [named('ann', 'a')] }, () => 0, tokens)
     const back = new FrontTokens({ token: undefined, tokens: [named('bob', 'b')] }, () => 0, fewer)
