@@ -4,11 +4,14 @@ import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { escapeText } from '../text/escape.js'
 
-/** The line that the person types; stdout is left to results. */
+/** The line that the person types, or nothing at the end of the input; stdout is left to results. */
 export async function askLine(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
+  // While a line is edited, Ctrl-C is a key and no signal.
+  lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'))
+  const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')))
   try {
-    return (await lines.question(escapeText(question))).trim()
+    return (await Promise.race([lines.question(escapeText(question)), ended])).trim()
   } finally {
     lines.close()
   }

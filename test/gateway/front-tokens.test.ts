@@ -21,6 +21,11 @@ const whyRefused = (tokens: FrontTokens, token: string): string | undefined => {
   return 'why' in verdict ? verdict.why : undefined
 }
 
+const credentialWith = (profiles: string[] | undefined): string | undefined =>
+  new FrontTokens({ token: undefined, tokens: [{ ...named('ann', 'a'), profiles }] }, () => 0).credentialOf(
+    'ann',
+  )
+
 describe('tokens', () => {
   let nowMs = 0
   const tokens = new FrontTokens(
@@ -53,11 +58,6 @@ describe('tokens', () => {
   })
 
   test('that get other profiles are other credentials, so that no stream of before goes on', () => {
-    const credentialWith = (profiles: string[] | undefined): string | undefined =>
-      new FrontTokens(
-        { token: undefined, tokens: [{ ...named('ann', 'a'), profiles }] },
-        () => 0,
-      ).credentialOf('ann')
     const credentials = [undefined, ['read'], [], ['read', 'ops']].map(credentialWith)
     assert.equal(new Set(credentials).size, 4)
     assert.equal(credentialWith(['read']), credentials[1])

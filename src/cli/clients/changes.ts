@@ -22,7 +22,7 @@ import {
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { isObject } from '../../text/json-object.js'
-import { errorCode } from '../../text/error-text.js'
+import { errorCode, errorText } from '../../text/error-text.js'
 
 /** The text of a file before and after; a file that is not there yet has none before. */
 export interface FileChange {
@@ -129,14 +129,21 @@ export function undoNewest(folder: string, isDry = false): readonly Undone[] | u
   return newest && undo(newest, isDry)
 }
 
+/** Where the system refuses a file, the others are restored all the same, and the record stays for another try. */
 function undo({ path, changes }: WrittenRecord, isDry = false): readonly Undone[] {
-  const undone = changes.toReversed().map((change) => ({ change, left: restore(change, isDry) }))
-  if (!isDry) {
-    for (const { change, left } of undone)
-      if (left === undefined && change.backup !== undefined) rmSync(change.backup, { force: true })
-    rmSync(path, { force: true })
-  }
-  return undone.map(({ change, left }) => ({ path: change.path, left }))
+  let isRefused = false
+  const undone = changes.toReversed().map((change) => {
+    try {
+      const left = restore(change, isDry)
+      if (!isDry && left === undefined && change.backup !== undefined) rmSync(change.backup, { force: true })
+      return { path: change.path, left }
+    } catch (error) {
+      isRefused = true
+      return { path: change.path, left: `it cannot be restored now: ${errorText(error)}` }
+    }
+  })
+  if (!isDry && !isRefused) rmSync(path, { force: true })
+  return undone
 }
 
 /** Undefined for a file that has the bytes of before, or will have them; else why it was left. */

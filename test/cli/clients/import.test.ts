@@ -499,6 +499,18 @@ describe('an import that is cut short', () => {
     )
   })
 
+  test('a file that the system refuses holds no other, and is restored by another undo', (t) => {
+    const { home, before } = prepared(t)
+    home.import()
+    const draft = `${clientOf('cursor').path(home.machine)}.${process.pid}.tmp`
+    mkdirSync(draft)
+    const left = (): (string | undefined)[] | undefined => undoNewest(home.imports)?.map((each) => each.left)
+    assert.deepEqual(left()?.filter((why) => why !== undefined).length, 1)
+    rmdirSync(draft)
+    assert.deepEqual(left(), [undefined, undefined, undefined])
+    assert.deepEqual(home.snapshot(), before)
+  })
+
   test('imports are undone from the last to the first', (t) => {
     const { home, before } = prepared(t)
     home.import(['claude'])
