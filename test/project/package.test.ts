@@ -133,6 +133,7 @@ describe('the examples', () => {
       'embed',
       /^time time__get_current_time answered true\n\{"jsonrpc":"2\.0","id":1,"result":.*\nthe tap saw every message\n$/,
     ],
+    ['trace', /^tools\/call get_current_time 00-4bf92f3577b3 true\n$/],
     ['serve', /^http:\/\/127\.0\.0\.1:\d+\/mcp\n1 opened streamable-http\n200\n1 ended streamable-http\n$/],
   ]
   for (const [name, printed] of programs)

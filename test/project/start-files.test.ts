@@ -45,7 +45,7 @@ function builtinsOf(program: readonly string[]): string[] {
   return listed.map(String)
 }
 
-const isOfLock = (file: string): boolean => readFileSync(file, 'latin1').includes('"lockVersion"')
+const has = (file: string, text: string): boolean => readFileSync(file, 'latin1').includes(text)
 
 describe('a start of the command', () => {
   test('opens few files: each stage is one chunk, beside what begins it', () => {
@@ -74,11 +74,20 @@ describe('a start of the command', () => {
       )
   })
 
-  test('opens nothing of the lock, which is read where there is one', () => {
-    const files = [...loadedWith(entry(/^serve-stdio-.*\.js$/), loadedWith(join(dist, 'cli.js')))]
-    assert.deepEqual(files.filter(isOfLock), [])
-    assert(readdirSync(dist).some((name) => name.endsWith('.js') && isOfLock(join(dist, name))))
-  })
+  for (const [what, text] of [
+    ['the lock', '"lockVersion"'],
+    ['metrics and traces', '"mcps_build_info"'],
+  ] as const)
+    test(`opens nothing of ${what}, which is read where it is configured`, () => {
+      for (const name of [/^serve-stdio-.*\.js$/, /^serve-http-.*\.js$/]) {
+        const files = [...loadedWith(entry(name), loadedWith(join(dist, 'cli.js')))]
+        assert.deepEqual(
+          files.filter((file) => has(file, text)),
+          [],
+        )
+      }
+      assert(readdirSync(dist).some((name) => name.endsWith('.js') && has(join(dist, name), text)))
+    })
 
   test('loads no module of Node.js that it does not need', () => {
     const empty = new Set(builtinsOf(['--eval', '']))
