@@ -36,8 +36,8 @@ export async function serveHttp(
     announce(run, httpBanner({ name, version, config, host, origin, needsToken: needsToken(config.server) }))
     await inspection?.open(proxies, gateway, origin)
     await endings.ended
+    await inspection?.close()
   })
-  await inspection?.close()
   return 0
 }
 

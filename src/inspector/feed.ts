@@ -10,6 +10,7 @@ export interface ViewerStream {
   /** Bytes that the viewer has not taken. */
   readonly unsentBytes: number
   write(pieces: readonly Uint8Array[]): void
+  end(): void
 }
 
 /** Milliseconds between two batches. */
@@ -39,6 +40,11 @@ export class Viewer {
     this.#stream = stream
     this.#wantsRows = wantsRows
     this.#at = since === undefined ? ring.first : Math.min(since + 1, ring.next)
+  }
+
+  /** Nothing more follows. */
+  end(): void {
+    this.#stream.end()
   }
 
   greet(hello: Hello): void {

@@ -51,6 +51,7 @@ export class Inspector {
   readonly #viewers = new Set<Viewer>()
   #taps: TapSwitch | undefined
   #isOn = false
+  #isClosed = false
   #timer: Timer | undefined
 
   constructor(options: InspectorOptions) {
@@ -66,7 +67,7 @@ export class Inspector {
 
   /** Opens a feed; gives the function that ends it, or undefined when there are too many. */
   view(stream: ViewerStream, wantsRows: boolean, since: number | undefined): (() => void) | undefined {
-    if (this.#viewers.size >= VIEWERS_MAX) return undefined
+    if (this.#isClosed || this.#viewers.size >= VIEWERS_MAX) return undefined
     const viewer = new Viewer(this.ring, this.rows, stream, wantsRows, since)
     this.#viewers.add(viewer)
     this.#look()
@@ -96,7 +97,11 @@ export class Inspector {
     return recordingOf(this.ring, ranges, this.redactor, { ...this.#options.invocation, at })
   }
 
+  /** Ends every feed, which would hold up the end of its front, and takes no more. */
   close(): void {
+    this.#isClosed = true
+    for (const viewer of this.#viewers) viewer.end()
+    this.#viewers.clear()
     this.#timer?.cancel()
     this.#taps?.off()
   }

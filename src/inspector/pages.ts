@@ -229,6 +229,10 @@ class LateStream {
       ])
     this.#response.write(pieces)
   }
+
+  end(): void {
+    this.#response.end()
+  }
 }
 
 /** Whether a page of another origin asks; a browser says so in these fields (Fetch Metadata). */

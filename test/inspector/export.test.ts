@@ -1,6 +1,7 @@
 // A recording that the inspector makes, and viewers beside clients, with the whole command.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
@@ -94,6 +95,8 @@ test('a viewer that never reads slows no client, and another one sees the calls'
   await until(() => seen.includes('the last'))
   const status = parsed((await ask(ui, 'GET', '/ui/status')).body)
   assert.equal(at(status, 'usage', 0, 'what') !== undefined, true)
+  const ended = once(reader, 'end')
+  assert.equal(await proxy.finish(), 0)
+  await ended
   stuck.destroy()
-  reader.destroy()
 })

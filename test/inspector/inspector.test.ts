@@ -23,6 +23,12 @@ class Reader {
   unsentBytes = 0
   readonly lines: FeedLine[] = []
 
+  isEnded = false
+
+  end(): void {
+    this.isEnded = true
+  }
+
   write(pieces: readonly Uint8Array[]): void {
     for (const line of Buffer.concat(pieces).toString().trim().split('\n')) this.lines.push(JSON.parse(line))
   }
@@ -95,6 +101,16 @@ describe('a feed', () => {
     assert.equal(inspector.view(new Reader(), true, undefined), undefined)
     ends[0]?.()
     assert.notEqual(inspector.view(new Reader(), true, undefined), undefined)
+  })
+
+  test('ends with the proxy, and none begins afterwards', async () => {
+    const { runtime, place, inspector } = scene()
+    const reader = new Reader()
+    inspector.view(reader, true, undefined)
+    inspector.close()
+    await runtime.pass(1000, 100)
+    assert.deepEqual([reader.isEnded, place.tap], [true, undefined])
+    assert.equal(inspector.view(new Reader(), true, undefined), undefined)
   })
 
   test('skips what has left the ring while its viewer read nothing, and slows nobody', async () => {
