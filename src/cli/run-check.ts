@@ -131,9 +131,9 @@ const inBrief: Lines = (server, trial, hint) => [
   ...(hint === undefined ? [] : [hint]),
 ]
 
-const inOneLine: Lines = ({ name }, { failure, needsLogin, tools, revision = '' }) => [
+const inOneLine: Lines = (server, { failure, needsLogin, tools, revision = '' }) => [
   needsLogin
-    ? `login   ${loginWords(name)}`
+    ? `login   ${loginWords(server)}`
     : failure === undefined
       ? `ready   ${counted(tools, 'tool')}, ${revision}`
       : `failed  ${failure}`,
@@ -261,16 +261,19 @@ function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
   )
 }
 
-function loginWords(name: string): string {
-  return `it needs a login; run: mcps-proxy login ${inShell(name)}`
+/** A program needs the logins of the servers whose tokens it gets. */
+function loginWords(server: ServerConfig): string {
+  const used = server.kind === 'stdio' ? server.loginVariables?.map((each) => each.server) : undefined
+  const commands = [...new Set(used ?? [server.name])].map((name) => `mcps-proxy login ${inShell(name)}`)
+  return `it needs a login; run: ${commands.join(' and ')}`
 }
 
 /** Why a server failed is often only on its stderr. */
 function inWords(
-  { name }: ServerConfig,
+  server: ServerConfig,
   { failure, needsLogin, revision, evidence, tools, ms, lastWords }: Trial,
 ): string[] {
-  if (needsLogin) return [loginWords(name)]
+  if (needsLogin) return [loginWords(server)]
   if (failure !== undefined)
     return [
       `failed after ${ms} ms: ${failure}`,

@@ -80,7 +80,7 @@ export class GrantCredentials implements HttpCredentials {
     const challenge = bearerChallenge(refusal.challenges)
     if (refusal.status === 403 && challenge?.get('error') !== 'insufficient_scope') return undefined
     // Another request has got a new token meanwhile.
-    if (sent !== undefined && sent.secret !== this.#held?.credential.secret) return 'again'
+    if (this.#held !== undefined && sent?.secret !== this.#held.credential.secret) return 'again'
     if (refusal.status === 401) this.#challenge = challenge
     else if (this.#stepUps.next(this.#asked, challenge) === undefined) return this.#tooLittle(challenge)
     try {

@@ -136,6 +136,8 @@ function checked(metadata: JsonObject, issuer: string, endpoints: readonly Endpo
   const methods = textsIn(metadata['code_challenge_methods_supported'])
   if (endpoints.includes('authorization_endpoint') && !methods.includes('S256'))
     throw new LoginError(`${issuer} has no PKCE method S256`)
+  if (endpoints.includes('device_authorization_endpoint') && !('device_authorization_endpoint' in metadata))
+    throw new LoginError(`${issuer} has no logins by a code on another device: log in without --device`)
   for (const name of endpoints) {
     const endpoint = metadata[name]
     if (typeof endpoint !== 'string' || !/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint))

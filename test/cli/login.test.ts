@@ -28,7 +28,7 @@ async function place(t: TestContext, login: 'auto' | 'manual' = 'manual'): Promi
   writeFileSync(browser, `#!${process.execPath}\nawait fetch(process.argv[2])\n`)
   chmodSync(browser, 0o755)
   const guarded = { url: server.url, auth: { type: 'oauth', login } }
-  const config = configFile(t, { guarded, local: { command: 'x' } })
+  const config = configFile(t, { guarded, local: { command: 'x', env: { T: '${login:guarded}' } } })
   return { server, config, env: { ...process.env, HOME: home, BROWSER: browser } }
 }
 
@@ -66,8 +66,11 @@ describe('login', () => {
     const here = await place(t)
     const before = await run(here, ['call', 'guarded__hello'])
     assert.match(before.err, /'guarded' needs a login; run: mcps-proxy login guarded/)
-    const doctor = await run(here, ['doctor', 'guarded'])
-    assert.match(doctor.out, /^ {2}guarded {2}it needs a login; run: mcps-proxy login guarded\n/)
+    for (const name of ['guarded', 'local'])
+      assert.match(
+        (await run(here, ['doctor', name])).out,
+        new RegExp(`^ {2}${name} {2}it needs a login; run: mcps-proxy login guarded\\n`),
+      )
     assert.match((await run(here, ['list'])).out, /guarded {2}login {3}it needs a login; run: mcps-proxy/)
     const { code, out, err } = await run(here, ['login', 'guarded'])
     assert.deepEqual([code, err.includes('/login/')], [0, true])

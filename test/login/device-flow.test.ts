@@ -76,7 +76,7 @@ describe('a login by a code', () => {
       'a server without such logins',
       [],
       { metadata: { device_authorization_endpoint: undefined } },
-      /no usable device_authorization_endpoint/,
+      /has no logins by a code on another device/,
     ],
   ]
   for (const [title, answers, options, wanted] of ends)
