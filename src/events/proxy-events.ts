@@ -59,7 +59,7 @@ export interface CallEvent extends OfSchema {
   readonly isAsked: boolean
   /** Milliseconds from the request to its end. */
   readonly ms: number
-  /** Those since it was last sent to its server; undefined where no server got it. */
+  /** Those since it was last sent to its server; undefined where no server got it, and while `call` has no listener. */
   readonly serverMs: number | undefined
   /** The length of `params.arguments`, as the client wrote them; 0 where there are none. */
   readonly argumentBytes: number
