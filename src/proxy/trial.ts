@@ -96,10 +96,14 @@ export async function tryServer(
       if (news.state === 'ready' || news.state === 'failed' || isOver) settled.come()
     },
   }
-  const options = { schema: schema.name, runtime, log, on, keep: true, eager: true }
+  // Of a server without shared processes none is opened before a client comes.
+  const isIsolated = server.kind === 'stdio' && server.isolation === 'session'
+  const ownStart = isIsolated ? 'with-client' : 'with-call'
+  const options = { schema: schema.name, runtime, log, on, keep: true, eager: true, ownStart } as const
   const proxy = guard === undefined ? await createProxy(alone, options) : openGuarded(guard, alone, options)
   const origin = profile === undefined ? {} : { view: viewKey('profile', profile) }
   const tried = async (): Promise<void> => {
+    if (isIsolated) void listed((connection) => proxy.attach(connection))
     // Lists that are kept would be answered before the server has started.
     await settled.promise
     const { state } = proxy.status()[0] ?? {}

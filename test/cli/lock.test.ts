@@ -48,10 +48,17 @@ function machine(
 
 describe('lock', () => {
   test('of servers of others is the same in two runs', (t) => {
-    const it = machine(t, { everything, memory: memory(join(scratch(t), 'memory.json')) })
+    const it = machine(t, {
+      everything,
+      memory: memory(join(scratch(t), 'memory.json')),
+      own: { ...itEcho(), isolation: 'session' },
+    })
     const first = it.run('lock')
     assert.equal(first.code, 0, first.out)
-    assert.match(first.out, /everything: locked, 16 tools, 4 prompts\nmemory: locked, 9 tools, 0 prompts\n/)
+    assert.match(
+      first.out,
+      /everything: locked, 16 tools, 4 prompts\nmemory: locked, 9 tools, 0 prompts\nown: locked, 2 tools, 1 prompt\n/,
+    )
     const text = readFileSync(it.lock, 'utf8')
     const again = it.run('lock')
     assert.deepEqual([again.code, readFileSync(it.lock, 'utf8')], [0, text])
