@@ -57,7 +57,7 @@ function withFeed(bytes: Buffer): Buffer {
   return bytes.at(-1) === 0x0a ? bytes : Buffer.concat([bytes, Buffer.from('\n')])
 }
 
-/** Where the bytes of edits stand in the output. */
+/** The places of the bytes of edits in the output. */
 function outputs({ made }: CapturedFrame): Stretch[] {
   let moved = 0
   return (made?.edits ?? []).map(({ start, end, bytes, why }) => {
@@ -135,7 +135,7 @@ function otherOf(frame: CapturedFrame, ring: Ring, rows: Rows): CapturedFrame | 
   return undefined
 }
 
-/** What a frame was made of; without edits it is its own input. */
+/** The bytes that a frame was made of; a frame without edits is the same as its input. */
 function inputOf(frame: CapturedFrame): Buffer {
   return frame.made?.bytes ?? messageOf(frame)
 }

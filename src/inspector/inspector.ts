@@ -1,6 +1,6 @@
-// What the page of the inspector shows, and who looks at it.
+// The messages that the page of the inspector shows, and the viewers that look at it.
 //
-// The tap is on while somebody looks and for half a minute afterwards. Then the memory is freed, unless the
+// The tap is on while a page is open and for half a minute afterwards. Then the memory is freed, unless the
 // configuration asks for a history.
 
 import type { Buffer } from 'node:buffer'
@@ -30,7 +30,7 @@ export interface InspectorOptions {
   readonly redacts: boolean
   /** How the proxy was started, without secrets, for recordings. */
   readonly invocation: RecordingInvocation
-  /** Frames are kept from the start on, in so many bytes; undefined keeps them while somebody looks. */
+  /** Frames are kept from the start on, in so many bytes; undefined keeps them while a page is open. */
   readonly historyBytes?: number | undefined
 }
 

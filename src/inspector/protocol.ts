@@ -72,9 +72,9 @@ export interface MessageSide {
 /** A frame with its edits. */
 export interface FrameView {
   readonly row: FrameRow
-  /** What came in; absent for a message of the proxy's own. */
+  /** The message that came in; absent for one that the proxy made itself. */
   readonly input?: MessageSide
-  /** What left; absent for a message that went no further. */
+  /** The message that left; absent for one that went no further. */
   readonly output?: MessageSide
   /** The line of a transcript for `mcps-proxy replay`. */
   readonly fixture: string
@@ -111,7 +111,7 @@ export interface ClientRow {
   readonly name?: string
   readonly version?: string
   readonly revision: string
-  /** What it sees, as in `profile:review`; absent is everything. */
+  /** Its view, as in `profile:review`; absent is everything. */
   readonly view?: string
   readonly tools?: number
   /** Milliseconds since 1970. */
@@ -124,7 +124,7 @@ export interface ClientRow {
 /** How clients reach a schema or a profile. */
 export interface Entry {
   readonly title: string
-  /** What stands in the file of the client. */
+  /** The entry in the file of the client. */
   readonly server: Readonly<Record<string, unknown>>
 }
 
@@ -151,6 +151,6 @@ export interface StatusReport {
   readonly clients: readonly ClientRow[]
   readonly entries: readonly Entry[]
   readonly usage: readonly UsageRow[]
-  /** What of the messages is kept. */
+  /** The messages and edits that are kept. */
   readonly kept: { readonly entries: number; readonly bytes: number }
 }

@@ -34,7 +34,7 @@ export class MessageRedactor {
     return this.clean(Buffer.from(text), false).toString('utf8')
   }
 
-  /** Where secrets stand, in order and without overlaps; `isCut` says that the end of the message is missing. */
+  /** The places of secrets, in order and without overlaps; `isCut` says that the end of the message is missing. */
   ranges(bytes: Buffer, isCut: boolean): Range[] {
     return this.#secrets === undefined ? [] : rangesOf(bytes.toString('latin1'), this.#secrets, isCut)
   }

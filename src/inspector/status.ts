@@ -27,7 +27,7 @@ export class Status {
   readonly listeners: ProxyListeners = {
     lists: ({ schema, server }) => this.#listed(keyOf(schema, server)),
   }
-  /** Of their calls, which are counted once somebody looks. */
+  /** Of their calls, which are counted once a page has been open. */
   events: EventSource<ProxyEvents> | undefined
   /** How clients reach the proxies. */
   entries: readonly Entry[] = []

@@ -56,7 +56,8 @@ function App({ hasKey }: { readonly hasKey: boolean }): JSX.Element {
         {view === 'wire' ? (
           <Wire store={store} selected={selected} onSelect={setSelected} onOpen={open} />
         ) : null}
-        {view === 'frame' ? <Frame n={n} onOpen={open} /> : null}
+        {view === 'frame' && n > 0 ? <Frame n={n} onOpen={open} /> : null}
+        {view === 'frame' && n === 0 ? <p role="status">No frame has come yet.</p> : null}
         {view === 'wire' || view === 'frame' ? null : (
           <WithStatus>
             {(status, refresh) => {
@@ -134,7 +135,7 @@ interface WithStatusProps {
   readonly children: (status: StatusReport, refresh: () => void) => JSX.Element
 }
 
-/** What is below has the state of servers and clients, a moment old. */
+/** The view below has the state of servers and clients, a moment old. */
 function WithStatus({ children }: WithStatusProps): JSX.Element {
   const [status, setStatus] = useState<StatusReport | string>('Loading…')
   const [asked, setAsked] = useState(0)

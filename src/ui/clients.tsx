@@ -1,4 +1,4 @@
-// Who is attached, and what stands in the files of clients.
+// The clients that are attached, and entries for the files of others.
 
 import type { JSX } from 'preact'
 import type { StatusReport } from '../inspector/protocol.js'

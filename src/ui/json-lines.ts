@@ -1,4 +1,4 @@
-// A JSON text as lines of a tree, each a range of the text as it is written.
+// A JSON text as lines of a tree, each a range of the text.
 
 /** A line of the tree. */
 export interface JsonLine {

@@ -20,7 +20,7 @@ export interface Row extends FrameRow {
   ms?: number
   /** Of an answer. */
   about?: string
-  /** Who the client of a client hop said it is. */
+  /** The number and the name of the client, of a client hop. */
   client?: string
 }
 
@@ -42,7 +42,7 @@ export class RowsStore {
   filter: Filter = noFilter
   skipped = 0
   errors = 0
-  /** While true, `shown` stays as it is. */
+  /** While true, `shown` does not change. */
   paused = false
   /** Rows that came while paused and pass the filter. */
   waiting = 0

@@ -140,7 +140,7 @@ function WireRow({ row, index, isActive, isSelected, onOpen }: WireRowProps): JS
   )
 }
 
-/** Where a frame comes from and where it goes. */
+/** The two ends between which a frame passes. */
 export function routeOf({ hop, dir, client = '', service = '', schema }: Row): string {
   const other = hop === 'client' ? `client ${client}` : service
   const proxy = schema === 'default' ? 'proxy' : `proxy/${schema}`
