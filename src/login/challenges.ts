@@ -1,4 +1,4 @@
-// What a server says of the login that it wants: `WWW-Authenticate` (RFC 9110, section 11.6.1; RFC 6750, section 3).
+// The login that a server wants, as it names it: `WWW-Authenticate` (RFC 9110, section 11.6.1; RFC 6750, section 3).
 
 import { write } from '../jsonrpc/text.js'
 import { requestMeta } from '../mcp/meta-keys.js'

@@ -154,7 +154,7 @@ function parametersIn(text: string): URLSearchParams {
   return new URL(text.trim()).searchParams
 }
 
-/** The login as it is stored. */
+/** The stored form of a login. */
 export function loginOf(
   target: LoginTarget,
   place: LoginPlace,

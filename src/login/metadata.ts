@@ -1,4 +1,4 @@
-// Where a login takes place: the metadata of the resource (RFC 9728), and of its authorization server (RFC 8414).
+// The place of a login: the metadata of the resource (RFC 9728), and of its authorization server (RFC 8414).
 //
 // MCP, Authorization: authorization server discovery. Identifiers are compared character by character.
 
@@ -15,11 +15,11 @@ export interface LoginPlace {
   /** The `resource` of requests for tokens (RFC 8707). */
   readonly resource: string
   readonly server: AuthorizationServer
-  /** What the resource offers; undefined where it does not say. */
+  /** The scopes that the resource offers; undefined where it names none. */
   readonly scopes: readonly string[] | undefined
 }
 
-/** What the configuration says of it. */
+/** The keys of the configuration about the place. */
 export interface LoginWish {
   /** The authorization server, where there are several. */
   readonly issuer?: string | undefined

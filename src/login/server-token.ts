@@ -56,7 +56,7 @@ async function tokenOf(
       : new GrantCredentials(server, url, { settings, grant: settings.unattended }, runtime, tell)
   const held = await get(credentials)
   if (held !== undefined) return held.secret
-  // The program uses the token before the server could refuse a request of ours.
+  // No request of the proxy has been refused, so this stands for the refusal that the program would get.
   const verdict = await credentials.refused(undefined, { status: 401, challenges: ['Bearer'] })
   if (verdict instanceof TransportError) throw verdict
   const got = await get(credentials)

@@ -11,7 +11,7 @@ const PAUSE_MS = 600_000
 /** A challenge may be of any length. */
 const SCOPES_MAX = 100
 
-/** What was asked for, and how often; ends the loop of a server that always wants more. */
+/** Remembers the requests for more scopes, and ends the loop of a server that always wants more. */
 export class StepUps {
   readonly #runtime: Pick<Runtime, 'now'>
   #times: number[] = []

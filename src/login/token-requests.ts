@@ -32,7 +32,7 @@ export interface DeviceCode {
   readonly interval: number
 }
 
-/** What the configuration says of the proxy as a client. */
+/** The keys of the configuration about the client. */
 export interface ConfiguredClient {
   readonly clientId?: string | undefined
   readonly clientSecret?: string | undefined
@@ -165,7 +165,7 @@ export class TokenRequests {
   ): Promise<Tokens> {
     const { validateAuthResponse, authorizationCodeGrantRequest, processAuthorizationCodeResponse } =
       this.#library
-    // The library passes an issuer with a slash behind it (RFC 9207, section 2.4: compared as it is).
+    // The library passes an issuer with a slash behind it (RFC 9207, section 2.4: simple string comparison).
     const issuer = callback.get('iss')
     if (issuer !== null && issuer !== this.#server.issuer)
       throw new LoginError('the answer is that of another authorization server')
@@ -299,7 +299,7 @@ export class TokenRequests {
     }
   }
 
-  /** Errors of the library hold requests and answers; only the codes of OAuth are told. */
+  /** Errors of the library hold requests and answers, so the message has only the code and the description. */
   #failure(error: unknown): LoginError {
     if (error instanceof LoginError) return error
     const code = memberOf(error, 'error')
