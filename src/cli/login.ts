@@ -159,9 +159,14 @@ async function list({ json }: LoginCommand, store: LoginStore, runtime: LoginRun
 
 /** The tokens are removed here also when the authorization server cannot be reached. */
 async function leave({ name, url }: Target, store: LoginStore, runtime: LoginRuntime): Promise<number> {
-  const login = store.read(url)
-  if (login === undefined) return failed(`there is no login to '${name}'`, 1)
-  await store.alone(url, async () => store.remove(url))
+  const found = store.read(url)
+  if (found === undefined) return failed(`there is no login to '${name}'`, 1)
+  const login = await store.alone(url, async () => {
+    // A process that was renewing the tokens has others now, and those must be revoked.
+    const last = store.read(url) ?? found
+    store.remove(url)
+    return last
+  })
   const isRevoked = await revoked(login, runtime).catch(() => false)
   const more = isRevoked
     ? ''

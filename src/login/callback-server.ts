@@ -51,10 +51,11 @@ export class CallbackServer {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    const { pathname, searchParams } = new URL(request.url ?? '/', this.redirectUri)
-    // A page of another name, which points here by its DNS, gets nothing.
-    if (request.headers.host !== this.#host || request.method !== 'GET')
+    const { url = '/', method, headers } = request
+    // A page of another name, which points here by its DNS, gets nothing. Every page can ask for `//`, which is no address.
+    if (headers.host !== this.#host || method !== 'GET' || !URL.canParse(url, this.redirectUri))
       return page(response, 404, 'Not found.')
+    const { pathname, searchParams } = new URL(url, this.redirectUri)
     if (pathname === this.#startPath && this.#address !== '') {
       response.writeHead(302, { location: this.#address, 'cache-control': 'no-store' }).end()
       return

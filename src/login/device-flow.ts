@@ -4,7 +4,7 @@ import type { Runtime } from '../runtime/runtime.js'
 import { wantedLogin } from './challenges.js'
 import { LoginError } from './login-error.js'
 import { type LoginTarget, loginOf, resourceOf, scopeOf } from './login-flow.js'
-import { type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
+import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
 import { findLogin } from './metadata.js'
 import { type DeviceCode, TokenRequests, type Tokens } from './token-requests.js'
@@ -26,7 +26,7 @@ export async function logInByDevice(
   show: ShowCode,
 ): Promise<Login> {
   const url = new URL(target.url)
-  const http = loginHttp(runtime, isLoopbackHost(url.hostname))
+  const http = loginHttp(runtime, url)
   const { challenge, isOpen } = await wantedLogin(url, http)
   const endpoints = ['device_authorization_endpoint', 'token_endpoint'] as const
   const place = await findLogin(url, challenge, http, { ...target, isOpen, endpoints })

@@ -19,7 +19,7 @@ import { LoginError } from './login-error.js'
 import { type LoginHttp, type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
 import { type LoginPlace, findLogin, serverMetadata } from './metadata.js'
 import { StepUps } from './step-up.js'
-import { TokenRequests, type Tokens } from './token-requests.js'
+import { TokenRequests, type Tokens, clientElsewhere } from './token-requests.js'
 
 /** A grant that was refused is not asked for again for so long: the same answer would come. */
 const REFUSED_MS = 30_000
@@ -51,6 +51,8 @@ export class GrantCredentials implements HttpCredentials {
   #asked: readonly string[] = []
   #held: Held | undefined
   #fetching: Promise<Credential> | undefined
+  /** The authorization server that was shown the secret; the client is none of another. */
+  #issuer: string | undefined
   #refusal: { readonly error: TransportError; readonly until: number } | undefined
 
   /** `name` is that of the server in the configuration; `tell` logs, and never a token. */
@@ -146,9 +148,12 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   async #tokens(): Promise<Tokens> {
-    const http = loginHttp(this.#runtime, isLoopbackHost(this.#url.hostname))
+    const http = loginHttp(this.#runtime, this.#url)
     const wish = { ...this.#settings, endpoints: ofToken }
     const place = await findLogin(this.#url, this.#challenge, http, wish)
+    // A server that is taken over later must not get the secret by naming another one.
+    this.#issuer ??= place.server.issuer
+    if (place.server.issuer !== this.#issuer) throw clientElsewhere(place.server.issuer, this.#issuer)
     const requests = await TokenRequests.of(place.server, http)
     const client = requests.configured(this.#settings)
     if (client === undefined) throw new LoginError('auth.clientId is missing')

@@ -118,9 +118,7 @@ export class TokenRequests {
     const { clientId } = target
     const isElsewhere = last !== undefined && last.issuer !== issuer
     if (isElsewhere && clientId === last.client.id && target.issuer === undefined)
-      throw new LoginError(
-        `the server names ${issuer} for its login now, and auth.clientId is a client of ${last.issuer}: set auth.issuer to the one to which it belongs`,
-      )
+      throw clientElsewhere(issuer, last.issuer)
     const configured = this.configured(target)
     if (configured !== undefined) return configured
     const isSame = last?.issuer === issuer && last.redirectUri === (redirectUri ?? '') && last.isRegistered
@@ -319,6 +317,13 @@ export class TokenRequests {
     const code = membersIn(text)?.['error']
     return new LoginError(`${what}: ${typeof code === 'string' ? code : `HTTP ${status}`} (${this.host})`)
   }
+}
+
+/** The error where a server names another authorization server than that of the configured client. */
+export function clientElsewhere(issuer: string, own: string): LoginError {
+  return new LoginError(
+    `the server names ${issuer} for its login now, and auth.clientId is a client of ${own}: set auth.issuer to the one to which it belongs`,
+  )
 }
 
 /** Of what an authorization server says about a refusal. */

@@ -52,6 +52,9 @@ describe('the page of a login', () => {
       ['/callback?state=&code=c', '404'],
       ['/callback?code=c', '404'],
       ['/login/other', '404'],
+      // No address, which any page may ask for.
+      ['//', '404'],
+      ['http://[', '404'],
       ['/login/random/../random2', '404'],
       ['/login/random', '302 https://auth.example/authorize?state=right'],
       ['/callback?state=right&code=c', '200'],

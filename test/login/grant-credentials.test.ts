@@ -41,7 +41,11 @@ interface Place {
   readonly server: AuthorizationServer
   /** The parameters of every request for a token, with `proof`. */
   readonly asked: object[]
-  readonly credentials: (grant?: Partial<UnattendedGrant>, more?: Partial<LoginSettings>) => GrantCredentials
+  readonly credentials: (
+    grant?: Partial<UnattendedGrant>,
+    more?: Partial<LoginSettings>,
+    url?: string,
+  ) => GrantCredentials
 }
 
 type Answer = AuthorizationOptions['onGrant']
@@ -59,9 +63,9 @@ async function place(t: TestContext, answer?: Answer): Promise<Place> {
     server.close()
     await runtime.close()
   })
-  const credentials: Place['credentials'] = (grant, more) => {
+  const credentials: Place['credentials'] = (grant, more, url = server.url) => {
     const login = { settings: { ...settings, ...more }, grant: { ...plain, ...grant } }
-    return new GrantCredentials('tracker', server.url, login, runtime, () => {})
+    return new GrantCredentials('tracker', url, login, runtime, () => {})
   }
   return { server, asked, credentials }
 }
@@ -169,6 +173,29 @@ describe('the tokens of a grant without a person', () => {
         assert.match(messageOf(await own.refused(undefined, unauthorized)), wanted)
       assert.equal(asked.length, 1)
     })
+
+  test('are asked for at one authorization server, whatever the server names later', async (t) => {
+    const { asked, credentials, server } = await place(t)
+    const other = await place(t)
+    const own = credentials()
+    await own.refused(undefined, unauthorized)
+    server.options = { ...server.options, resourceMetadata: { authorization_servers: [other.server.issuer] } }
+    assert.match(
+      messageOf(await own.refused(await own.credential(), unauthorized)),
+      /names http:\S+ for its login now.* set auth\.issuer/,
+    )
+    assert.deepEqual([asked.length, other.asked.length], [1, 0])
+  })
+
+  test('are not asked for in the network of the proxy, where a server on the internet points', async (t) => {
+    const { credentials } = await place(t)
+    const own = credentials({}, {}, 'https://192.0.2.1/mcp')
+    const challenges = ['Bearer resource_metadata="https://10.0.0.1/x"']
+    assert.match(
+      messageOf(await own.refused(undefined, { status: 401, challenges })),
+      /10\.0\.0\.1 is not asked/,
+    )
+  })
 
   test('that a server cannot give now are asked for again', async (t) => {
     const { asked, credentials } = await place(t, () => ({ error: 'temporarily_unavailable' }))
