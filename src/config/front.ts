@@ -138,6 +138,11 @@ export function needsToken({
   return token !== undefined || tokens.length > 0 || auth !== undefined
 }
 
+/** Whether the clients of the front are of several principals, and not all of one. */
+export function hasSeveralPrincipals({ token, tokens, auth }: FrontConfig): boolean {
+  return auth !== undefined || tokens.length + (token === undefined ? 0 : 1) > 1
+}
+
 function readTokens(server: Section): FrontToken[] {
   const seen = new Set<string>()
   return server.objects('tokens').map((section) => {

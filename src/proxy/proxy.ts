@@ -10,6 +10,7 @@ import type { ConfigurationJson } from '../config/configuration-json.js'
 import { marksOf } from '../config/chain.js'
 import { secretsFile } from '../config/file.js'
 import { resolveConfig, selectSchema } from '../config/config.js'
+import { hasSeveralPrincipals } from '../config/front.js'
 import type { EventListener } from '../events/emitter.js'
 import { Fleet, inWords } from './fleet.js'
 import { ClientDirectory } from './clients/client-directory.js'
@@ -108,6 +109,7 @@ class PooledProxy implements McpProxy {
         () => this.#policy.current?.questions,
       ),
       isForOneClient: options.ownStart === 'with-client',
+      hasSeveralPrincipals: () => hasSeveralPrincipals(this.#config.server),
       newLeg: (origin, principal) => {
         const legacy = new LegacyClientLeg(this.#identity, origin, this.#fleet.isTransparent)
         const { isSeveral = false } = origin

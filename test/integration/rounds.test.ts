@@ -25,7 +25,12 @@ interface Stage {
   readonly ids: string[]
 }
 
-async function stage(t: Scope, answers: Answers, servers: readonly string[] = ['s']): Promise<Stage> {
+async function stage(
+  t: Scope,
+  answers: Answers,
+  servers: readonly string[] = ['s'],
+  more: Parameters<typeof scripted>[4] = {},
+): Promise<Stage> {
   const calls: unknown[] = []
   const ids: string[] = []
   const it = await scripted(
@@ -50,6 +55,8 @@ async function stage(t: Scope, answers: Answers, servers: readonly string[] = ['
           return '{"resultType":"complete","resources":[],"resourceTemplates":[],"prompts":[],"ttlMs":0,"cacheScope":"private"}'
       }
     },
+    {},
+    more,
   )
   return { it, calls, ids }
 }
@@ -83,6 +90,30 @@ describe('a client without a session', () => {
     assert.deepEqual(at(again, 'inputResponses'), { who: accepted })
     await closed(it)
   })
+
+  const tokens = [
+    { name: 'ann', sha256: 'a'.repeat(64) },
+    { name: 'bob', sha256: 'b'.repeat(64) },
+  ]
+  const fronts: [title: string, server: object, isSigned: boolean][] = [
+    ['one token', { tokens: tokens.slice(1) }, false],
+    ['several tokens', { tokens }, true],
+    ['a token for everything beside another', { token: 'x', tokens: tokens.slice(1) }, true],
+  ]
+  for (const [title, server, isSigned] of fronts)
+    test(`behind a front with ${title} ${isSigned ? 'cannot' : 'can'} bring the state of another`, async (t) => {
+      const { it, calls } = await stage(t, [asks({ who: form }, 'own'), done], ['s'], { server })
+      const ask = async (principal: string, params: object): Promise<unknown> => {
+        const { client } = await it.attach({ principal, isSeveral: true })
+        const sent = { name: 's__t', ...params, _meta: claim }
+        return (await timed(it, client.request('tools/call', sent))).heard.value
+      }
+      const requestState = textAt(await ask('ann', {}), 'result', 'requestState')
+      const answer = await ask('bob', { requestState, inputResponses: { who: accepted } })
+      if (isSigned) assert.equal(textAt(answer, 'error', 'data', 'reason'), 'state-unknown')
+      assert.equal(calls.length, isSigned ? 1 : 2)
+      await closed(it)
+    })
 
   test('comes back without a state where the server gave none, and to no other server', async (t) => {
     const { it, calls } = await stage(t, [asks({ who: form }), done], ['nothing', 's'])

@@ -37,6 +37,8 @@ export interface ClientContext {
   readonly tracer?: CallTracer | undefined
   /** Whether the proxy was made for one client; the states that servers give it are not signed then. */
   readonly isForOneClient: boolean
+  /** Whether a front tells its clients apart by several principals. */
+  readonly hasSeveralPrincipals: () => boolean
   /** `principal` is that of its requests without a session. */
   newLeg(origin: ClientOrigin, principal: string): ClientLeg
   newReports(serial: number): ClientReports

@@ -79,9 +79,10 @@ export class StatelessClient implements RoutedClient {
     this.#routes = context.reach(this)
   }
 
-  /** Whether the states of servers that it carries are signed. */
+  /** Whether the states of servers that it carries are signed: not where all clients of a front are one principal. */
   get #isSigned(): boolean {
-    return !this.isSeveral && !this.#directory.isOneClient
+    const { isOneClient, context } = this.#directory
+    return !isOneClient && (!this.isSeveral || context.hasSeveralPrincipals())
   }
 
   get idle(): boolean {

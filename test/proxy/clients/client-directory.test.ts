@@ -41,6 +41,7 @@ function directory(guestsMax: number): { readonly clients: ClientDirectory; read
     unread: new Unread(session.unreadBytesMax),
     pending: new PendingInput(() => [], 's', pendingInput, runtime),
     isForOneClient: false,
+    hasSeveralPrincipals: () => false,
     newLeg: () => assert.fail('no connection is attached'),
     newReports: (serial) => new ClientReports(events, 's', serial, runtime),
     watch: () => ({}),
