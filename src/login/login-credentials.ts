@@ -88,10 +88,15 @@ export class LoginCredentials implements HttpCredentials {
     this.#tell = tell
     this.#help = help
     this.#stepUps = new StepUps(runtime)
-    this.#watch = new LoginWatch(() => store.versionOf(url) !== this.#version, runtime)
+    this.#watch = new LoginWatch(() => this.hasChanged, runtime)
   }
 
-  /** Calls `wake` when a login was made or has ended since the server was last asked. */
+  /** A login was made or has ended since the server was last asked. */
+  get hasChanged(): boolean {
+    return this.#store.versionOf(this.#url) !== this.#version
+  }
+
+  /** Calls `wake` once, when that is so. */
   onChange(wake: () => void): Timer {
     return this.#watch.next(wake)
   }
@@ -184,7 +189,7 @@ export class LoginCredentials implements HttpCredentials {
     const isFirst = this.#lookedAt === Number.NEGATIVE_INFINITY
     const isOld = this.#held !== undefined && this.#runtime.now() - this.#lookedAt >= LOOK_AGAIN_MS
     if (!isFirst && !isOld && !this.#isNeeded) return
-    if (isFirst || this.#store.versionOf(this.#url) !== this.#version) this.#look()
+    if (isFirst || this.hasChanged) this.#look()
     else this.#lookedAt = this.#runtime.now()
   }
 

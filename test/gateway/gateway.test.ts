@@ -282,6 +282,7 @@ describe('the pages of a gateway', () => {
               pid: 1,
               inFlight: 0,
               queued: 0,
+              slots: 64,
               restarts: 0,
             },
             {
@@ -293,6 +294,7 @@ describe('the pages of a gateway', () => {
               error: gone,
               inFlight: 0,
               queued: 0,
+              slots: 0,
               restarts,
             },
           ],
@@ -317,6 +319,7 @@ describe('the pages of a gateway', () => {
               pid: 1,
               inFlight: 0,
               queued: 0,
+              slots: 64,
               restarts: 0,
             },
           ],

@@ -172,8 +172,11 @@ describe('the credentials of a server with a login', () => {
     // A server that wants something else than a login is told of in its own words.
     assert.equal(await own.refused(undefined, { status: 401, challenges: ['Basic realm="x"'] }), undefined)
     assert.equal(verdict.code, 'TRANSPORT_LOGIN')
+    assert.equal(own.hasChanged, false)
     const { accessToken } = await login(at)
+    assert.equal(own.hasChanged, true, 'no browser opens for a login that was just made')
     assert.equal(await secretOf(own, at), accessToken)
+    assert.equal(own.hasChanged, false)
   })
 
   test('look at nothing while the server wants no login, and leave one that has ended elsewhere', async (t) => {

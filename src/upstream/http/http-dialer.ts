@@ -207,7 +207,10 @@ function loginFor(
     credentials,
     logins: {
       onChange: (wake) => credentials.onChange(wake),
-      ask: () => void automatic?.ask(true),
+      ask: () => {
+        // A login that was just made is used within half a second, and needs no second tab.
+        if (!credentials.hasChanged) void automatic?.ask(true)
+      },
       tool,
       close: () => {
         automatic?.close()
