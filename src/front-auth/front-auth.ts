@@ -42,6 +42,8 @@ export interface FrontAuthOptions {
 /** A token whose claims are known: its sender, and where it counts. */
 interface KnownToken {
   readonly sender: Sender & { readonly untilMs: number }
+  /** When its issuer is asked again, in monotonic time: a clock that is set back keeps no revoked token alive. */
+  readonly askedAgainMs: number
   /** The resources that it is for; undefined is the front as a whole. */
   readonly resources: ReadonlySet<string> | undefined
 }
@@ -53,7 +55,7 @@ export class FrontAuth {
   readonly #issuers: ReadonlyMap<string, Issuer>
   /** By the hashes of tokens, as the next two. */
   readonly #known = new Map<string, KnownToken>()
-  /** Tokens that no issuer knows, and until when that is remembered, in milliseconds since 1970. */
+  /** Tokens that no issuer knows, and until when that is remembered, in monotonic time. */
   readonly #inactive = new Map<string, number>()
   readonly #examined = new Map<string, Promise<KnownToken | TokenRefusal>>()
   /** By principals: what their latest tokens have. */
@@ -77,7 +79,7 @@ export class FrontAuth {
   /** The sender of a token that was found valid; undefined of any other. */
   known(hash: string, path: string): Verdict | undefined {
     const known = this.#known.get(hash)
-    return known === undefined || this.#wallNow >= known.sender.untilMs
+    return known === undefined || this.#wallNow >= known.sender.untilMs || this.#now >= known.askedAgainMs
       ? undefined
       : this.#forPath(known, path)
   }
@@ -88,7 +90,7 @@ export class FrontAuth {
     if (known !== undefined) return known
     if (token.length > TOKEN_LENGTH_MAX)
       return invalid(`its bearer token has more than ${TOKEN_LENGTH_MAX} bytes`)
-    if (this.#wallNow < (this.#inactive.get(hash) ?? 0)) return refusalOf(inactive())
+    if (this.#now < (this.#inactive.get(hash) ?? -Infinity)) return refusalOf(inactive())
     return this.#examine(token, hash).then((found) =>
       'sender' in found ? this.#forPath(found, path) : found,
     )
@@ -122,6 +124,10 @@ export class FrontAuth {
   issuerAs(config: FrontAuthIssuer): Issuer | undefined {
     const known = this.#issuers.get(config.issuer)
     return known !== undefined && write(known.config) === write(config) ? known : undefined
+  }
+
+  get #now(): number {
+    return this.#options.runtime.now()
   }
 
   get #wallNow(): number {
@@ -169,14 +175,14 @@ export class FrontAuth {
         problem = error
         return undefined
       })
-      if (claims !== undefined) return this.#accept(hash, issuer, claims, this.#wallNow + INTROSPECTED_MS)
+      if (claims !== undefined) return this.#accept(hash, issuer, claims, INTROSPECTED_MS)
     }
-    if (problem.kind !== 'unavailable') put(this.#inactive, hash, this.#wallNow + INTROSPECTED_MS, KNOWN_MAX)
+    if (problem.kind !== 'unavailable') put(this.#inactive, hash, this.#now + INTROSPECTED_MS, KNOWN_MAX)
     throw problem
   }
 
-  /** Remembers a token that its issuer vouches for, until it expires or until then. @throws TokenProblem */
-  #accept(hash: string, { config }: Issuer, claims: JsonObject, untilMs: number): KnownToken {
+  /** Remembers a token that its issuer vouches for, until it expires or for so long. @throws TokenProblem */
+  #accept(hash: string, { config }: Issuer, claims: JsonObject, forMs: number): KnownToken {
     const { sub, exp, aud } = claims
     if (typeof sub !== 'string' || sub === '') throw new TokenProblem('invalid', 'it has no subject')
     const expiresMs = typeof exp === 'number' ? (exp + SKEW_S) * 1000 : Infinity
@@ -187,9 +193,10 @@ export class FrontAuth {
       principal,
       profiles: this.#rules.profilesOf(grants),
       scopes: grants.scopes,
-      untilMs: Math.min(expiresMs, untilMs),
+      untilMs: Math.min(expiresMs, this.#wallNow + forMs),
     }
-    const known = { sender, resources: this.#resourcesIn(textsOf(aud), config) }
+    const resources = this.#resourcesIn(textsOf(aud), config)
+    const known = { sender, resources, askedAgainMs: this.#now + forMs }
     put(this.#known, hash, known, KNOWN_MAX)
     put(this.#grants, principal, grants, PRINCIPALS_MAX)
     return known

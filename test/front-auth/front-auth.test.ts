@@ -30,6 +30,8 @@ interface Setup {
   /** The principal, or why there is none. */
   readonly outcomeOf: (token: string, path?: string) => Promise<string>
   readonly pass: (ms: number) => void
+  /** Sets the clock of the wall by so much. */
+  readonly setClock: (byMs: number) => void
 }
 
 const rule = (scope: string, profiles?: readonly string[]): FrontAuthRule => ({
@@ -44,8 +46,9 @@ async function setup(
   { introspects = false, ...changes }: Partial<FrontAuthConfig> & { readonly introspects?: boolean } = {},
 ): Promise<Setup> {
   const issuer = await new Issuer().listen(scope)
-  let passedMs = 0
-  const runtime = { ...realRuntime(), env: {}, now: () => passedMs, wallNow: () => START_MS + passedMs }
+  let [passedMs, setMs] = [0, 0]
+  const wallNow = (): number => START_MS + passedMs + setMs
+  const runtime = { ...realRuntime(), env: {}, now: () => passedMs, wallNow }
   const introspection = {
     url: issuer.issuer.replace('team', 'introspect'),
     clientId: 'front',
@@ -74,6 +77,9 @@ async function setup(
     },
     pass: (ms) => {
       passedMs += ms
+    },
+    setClock: (byMs) => {
+      setMs += byMs
     },
   }
 }
@@ -350,6 +356,16 @@ describe('introspection', () => {
     pass(59_999)
     assert.match(await outcomeOf('opaque'), /#ann$/)
     pass(1)
+    assert.equal(await outcomeOf('opaque'), invalid)
+  })
+
+  test('asks again after a minute, though the clock was set back', async (t) => {
+    const { issuer, outcomeOf, claims, pass, setClock } = await setup(t, { introspects: true })
+    issuer.active.set('opaque', claims())
+    await outcomeOf('opaque')
+    issuer.active.delete('opaque')
+    setClock(-3_600_000)
+    pass(60_000)
     assert.equal(await outcomeOf('opaque'), invalid)
   })
 
