@@ -45,13 +45,13 @@ export class SchemaGuard implements ListGuard {
     const { lock, name } = config
     if (lock === undefined || lock === false) return undefined
     const { problem, schemas } = this.#state
-    if (problem !== undefined) return isOnlyWarned(lock) ? undefined : blockedBy(problem, listed, [])
+    if (problem !== undefined) return isOnlyWarned(lock) ? undefined : blockedBy(problem, listed, [], [])
     const locked = schemas.get(this.#schema)?.get(name)
     if (locked === undefined) return undefined
     const changes = changesOf(locked, this.#contents.of(listed))
     if (changes.length === 0) return undefined
     const failing = changes.filter((change) => actionOf(change, lock) === 'fail')
-    if (failing.length > 0) return blockedBy(this.#failure(name, failing), listed, changes)
+    if (failing.length > 0) return blockedBy(this.#failure(name, failing), listed, failing, changes)
     const hidden = changes.filter((change) => actionOf(change, lock) === 'hide')
     const lists = lockedKinds.map((kind) => [kind, this.#withheld(kind, name, listed, hidden)] as const)
     return {
@@ -136,9 +136,19 @@ function isOnlyWarned(actions: ChangeActions): boolean {
   return Object.values(actions).every((action) => action === 'warn')
 }
 
-function blockedBy(why: string, listed: Listed, changes: readonly Change[]): Verdict {
+function blockedBy(
+  why: string,
+  listed: Listed,
+  failing: readonly Change[],
+  changes: readonly Change[],
+): Verdict {
   const lists = [...listed.lists].map(
     ([kind, items]) => [kind, items.map((item) => ({ ...item, withheld: why }))] as const,
   )
-  return { lists: new Map(lists), showsInstructions: false, blocked: why, changes }
+  return {
+    lists: new Map(lists),
+    showsInstructions: false,
+    blocked: { why, by: failing.map(({ kind }) => kind) },
+    changes,
+  }
 }

@@ -424,6 +424,27 @@ describe('fail', () => {
       assert.deepEqual(await names(second, client), ['s__echo', 's__add'])
     })
 
+  test('holds where another list of the server fails, and before a lazy one has listed by a lock that cannot be used', async (t) => {
+    const read = { uri: 'mem://a' }
+    const says = { tools: { echo: poisoned, add } }
+    const it = await world(t, { onChange: 'fail' }, { before: baseline, says })
+    const { script } = it.runtime
+    it.runtime.script = (method, ...rest) => (method === 'prompts/list' ? '{}' : script?.(method, ...rest))
+    assert.match(await refusal(it, await it.attach(), 'resources/read', read), /^changed: /)
+    const path = join(scratch(t), 'mcps.lock')
+    writeFileSync(path, '')
+    const lazy = await world(t, { onChange: 'fail' }, { path, server: { lazy: true } })
+    const call = { name: 's__add', arguments: {} }
+    assert.match(
+      await refusal(lazy, await lazy.attach(), 'tools/call', call),
+      /^changed: .*restore it from git/,
+    )
+    assert.deepEqual(
+      lazy.runtime.children.flatMap(({ heard }) => heard.filter((each) => each === 'tools/call')),
+      [],
+    )
+  })
+
   test('of one server leaves the others alone', async (t) => {
     const others = { other: { command: 'y', prefix: false } }
     const server = { lock: { onChange: 'fail' } }

@@ -160,7 +160,13 @@ test('lists are compared when one of them, the lock or the configuration is anot
   const guardOf = (): ListGuard => ({ judge: (_, now) => void seen.push(now), complete: () => {} })
   let guard: ListGuard | undefined = guardOf()
   let tools = itemsOf({ x: a })
-  const lists = { items: () => tools, ownItems: () => tools, isRead: () => true, hasNames: true }
+  const lists = {
+    items: () => tools,
+    ownItems: () => tools,
+    isRead: () => true,
+    hasNames: true,
+    known: new Set([]),
+  }
   const guarded = new GuardedLists({ guard: () => guard, service: 's' }, { declared: noCapabilities }, lists)
   const look = (isKnown: boolean, one = config): void =>
     void guarded.verdict(one, facts, (kind) => isKnown && kind === 'tools')

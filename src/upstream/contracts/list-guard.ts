@@ -60,8 +60,8 @@ export interface Verdict {
   /** The items of before, some of them marked as withheld. */
   readonly lists: ReadonlyMap<LockedKind, readonly ListItem[]>
   readonly showsInstructions: boolean
-  /** Why the server is not used at all. */
-  readonly blocked: string | undefined
+  /** Why the server is not used at all, and in what of it; nothing where the lock itself cannot be used. */
+  readonly blocked: { readonly why: string; readonly by: readonly ListChange['kind'][] } | undefined
   readonly changes: readonly ListChange[]
 }
 

@@ -30,7 +30,7 @@ interface Inputs {
 
 export class GuardedLists {
   readonly #context: Pick<ServerContext, 'guard' | 'service'>
-  readonly #lists: Pick<Lists, 'items' | 'ownItems' | 'isRead' | 'hasNames'>
+  readonly #lists: Pick<Lists, 'items' | 'ownItems' | 'isRead' | 'hasNames' | 'known'>
   readonly #client: string
   #latest: { readonly inputs: Inputs; readonly verdict: Verdict | undefined } | undefined
   #extended: { readonly judged: readonly ListItem[]; readonly items: readonly ListItem[] } | undefined
@@ -39,7 +39,7 @@ export class GuardedLists {
   constructor(
     context: Pick<ServerContext, 'guard' | 'service'>,
     { declared }: Pick<LaneScope, 'declared'>,
-    lists: Pick<Lists, 'items' | 'ownItems' | 'isRead' | 'hasNames'>,
+    lists: Pick<Lists, 'items' | 'ownItems' | 'isRead' | 'hasNames' | 'known'>,
   ) {
     this.#context = context
     this.#lists = lists
@@ -91,9 +91,13 @@ export class GuardedLists {
     guard.complete(config, this.#listed(inputs), isWhole)
   }
 
-  /** Why no call may go to the server; what an earlier start has listed blocks none. */
+  /** Why no call may go to the server; what an earlier start has listed blocks none, and a list that fails saves none. */
   blocked(verdict: Verdict | undefined): string | undefined {
-    return this.#lists.hasNames ? verdict?.blocked : undefined
+    if (verdict?.blocked === undefined) return undefined
+    const { hasNames, known } = this.#lists
+    const { why, by } = verdict.blocked
+    const isOwn = by.some((kind) => (kind === 'instructions' ? known.size > 0 : known.has(kind)))
+    return hasNames || by.length === 0 || isOwn ? why : undefined
   }
 
   /** Whether the server is blocked since the last look, or is not any more. */
