@@ -9,17 +9,19 @@ import {
   existsSync,
   fchmodSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import process from 'node:process'
 import { isObject } from '../../text/json-object.js'
 import { errorCode, errorText } from '../../text/error-text.js'
@@ -107,8 +109,9 @@ export function writeRecorded(
   for (const change of changes) {
     onStep()
     assertUnchanged([change])
-    mkdirSync(dirname(change.path), { recursive: true, mode: 0o700 })
-    put(targetOf(change.path), change.after, modeOf(change.path))
+    const target = targetOf(change.path)
+    mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+    put(target, change.after, modeOf(change.path))
   }
   onStep()
 }
@@ -229,9 +232,11 @@ function put(path: string, content: string | Uint8Array, mode: number): void {
   }
 }
 
-/** A link stays a link. */
+/** A link stays a link, also one to a file that is not there. */
 function targetOf(path: string): string {
-  return existsSync(path) ? realpathSync(path) : path
+  if (existsSync(path)) return realpathSync(path)
+  const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  return isLink ? targetOf(resolve(dirname(path), readlinkSync(path))) : path
 }
 
 function modeOf(path: string): number {

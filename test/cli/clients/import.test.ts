@@ -511,6 +511,18 @@ describe('an import that is cut short', () => {
     assert.deepEqual(home.snapshot(), before)
   })
 
+  test('a link to a file that is not there yet stays one', (t) => {
+    const { home } = prepared(t)
+    mkdirSync(dirname(home.own), { recursive: true })
+    symlinkSync('../dotfiles/mcps/config.json', home.own)
+    home.import()
+    assert(lstatSync(home.own).isSymbolicLink())
+    assert.deepEqual(Object.keys(Object(home.servers())), ['b', 'a'])
+    undoNewest(home.imports)
+    assert(lstatSync(home.own).isSymbolicLink())
+    assert.equal(readText(home.own), undefined)
+  })
+
   test('imports are undone from the last to the first', (t) => {
     const { home, before } = prepared(t)
     home.import(['claude'])
