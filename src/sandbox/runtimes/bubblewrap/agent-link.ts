@@ -1,7 +1,7 @@
 // The connection to the agent of one machine.
 //
-// The agent is not trusted. A frame that an honest agent would not send ends the machine; how much may come at
-// all is bounded by the windows of its channels.
+// The service does not trust the agent. A frame that an honest agent would not send ends the machine. The windows of the channels
+// bound how many bytes the agent can send.
 
 import { Buffer } from 'node:buffer'
 import type { Readable, Writable } from 'node:stream'
@@ -22,21 +22,21 @@ import { LONG_READ_BYTES, allocateGcBallast } from '../../../runtime/gc-ballast.
 import { FULL_READ_BYTES, ReadThrottle } from '../../../runtime/read-throttle.js'
 import { type AcceptConnection, GuestChannel, GuestConnections } from './channels.js'
 
-/** Programs of a machine that the service waits for; the service itself asks for fewer. */
+/** The most programs of a machine that run at a time; the service asks for fewer. */
 const CHANNELS_MAX = 64
 
-/** Connections accepted in one turn of the event loop: each takes as long as a hundred other frames. */
+/** The most connections accepted in one turn of the event loop: each takes as long as a hundred other frames. */
 const OPENS_A_TURN_MAX = 64
 
 /**
- * What the agent was told and has not read, as `frameCost` counts.
+ * The most bytes sent to the agent and not yet read by it, as `frameCost` counts.
  *
- * The windows of all connections, and those of more programs than the service asks for with a few long starts. Nothing else
- * bounds it: one that reads nothing can close connections and open others for ever, and each is told of its end.
+ * The limit covers the windows of all connections, and of more programs than the service asks for with a few long starts. No
+ * window bounds an agent that reads nothing: it can close and open connections for ever, and the service reports the end of each.
  */
 const UNREAD_COST_MAX = 32 * 1024 * 1024
 
-/** What to start, with all its variables. */
+/** The program to start, with all its variables. */
 export interface AgentCommand {
   readonly program: string
   readonly args: readonly string[]
@@ -49,13 +49,13 @@ export interface AgentStreams {
 }
 
 export interface AgentLinkEvents {
-  /** Programs may be started. */
+  /** Called when programs can be started. */
   ready(): void
-  /** The agent does what no honest agent does; nothing is read any more. */
+  /** Called when the agent breaks the protocol; the link reads nothing after that. */
   broken(how: string): void
-  /** Adds to an end which limit was the reason. */
+  /** Adds to the exit of a program the limit that caused it. */
   explain(program: GuestProcess, exit: GuestExit): GuestExit
-  /** A program has connected to the port of the agent; absent where there is no such port. */
+  /** Called when a program has connected to the port of the agent; absent where there is no such port. */
   readonly connected?: AcceptConnection | undefined
 }
 
@@ -88,7 +88,7 @@ export class AgentLink {
     })
   }
 
-  /** How many programs the service waits for. */
+  /** The number of programs that the service waits for. */
   get running(): number {
     return this.#channels.size
   }
@@ -110,7 +110,7 @@ export class AgentLink {
     return channel
   }
 
-  /** The machine is gone: every program has ended so. */
+  /** Ends every program with this exit when the machine is gone. */
   end(exit: GuestExit): void {
     this.#end ??= exit
     for (const channel of this.#channels.values()) channel.end(this.#end)
@@ -149,7 +149,7 @@ export class AgentLink {
     if (chunk.length >= FULL_READ_BYTES) this.#throttle.worked(frames.length)
   }
 
-  /** In their order. An open too many for this turn waits for the next, and with it everything that comes after it. */
+  /** Handles frames in order. An open frame above the limit of this turn waits for the next turn, with all frames after it. */
   #takeAll(frames: readonly AgentFrame[]): void {
     for (const [at, frame] of frames.entries()) {
       if (this.#end !== undefined) return

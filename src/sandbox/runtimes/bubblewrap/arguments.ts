@@ -1,29 +1,29 @@
 // The arguments of bwrap for one machine.
 //
-// They are read from a descriptor, so that no list of processes shows them, on the host or inside.
+// The service writes them to a descriptor, so that no list of processes shows them, on the host or inside.
 
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import type { MachineSpec } from '../../runtime.js'
 import type { OpenVolume } from '../../volumes.js'
 
-/** Where the folder of the session is inside. */
+/** The folder of the session, as programs inside see it. */
 export const WORKSPACE = '/workspace'
 
-/** Where the agent is inside, whoever it is read from. */
+/** The path of the agent inside. */
 export const AGENT_PATH = '/.agent.mjs'
 
-/** The first process inside, which waits for the others. */
+/** The path of the first process inside, which waits for the others. */
 export const FIRST_PATH = '/.first'
 
-/** The user inside, whatever it is on the host. */
+/** The user inside, independent of the user on the host. */
 const GUEST_ID = '1000'
 
 const MiB = 1024 * 1024
 
-/** Descriptors of the child, from 3 on, by what is read or written there. */
+/** Descriptors of the child, from 3 on, by their content. */
 export const descriptors = { args: 3, info: 4, seccomp: 5, agent: 6, first: 7, firstFile: 8 } as const
 
-/** What the name service and the tools of the system need to be told. */
+/** Files that the name service and the tools of the system need. */
 export const guestFiles: readonly (readonly [path: string, content: string])[] = [
   [
     '/etc/passwd',
@@ -34,7 +34,7 @@ export const guestFiles: readonly (readonly [path: string, content: string])[] =
   ['/etc/nsswitch.conf', 'passwd: files\ngroup: files\nhosts: files dns\n'],
 ]
 
-/** What is the same on every machine of a kind, and no secret: the linker, alternatives, certificates, time zones. */
+/** Files that are the same on every machine of a kind and hold no secret: the linker, alternatives, certificates, time zones. */
 const systemPaths: readonly string[] = [
   '/etc/ld.so.cache',
   '/etc/ld.so.conf',
@@ -51,15 +51,15 @@ const systemPaths: readonly string[] = [
   '/etc/services',
 ]
 
-/** With the network of the host, names are found as on the host. */
+/** With the network of the host, programs resolve names as the host does. */
 const systemResolverPaths: readonly string[] = ['/etc/resolv.conf', '/etc/host.conf']
 
-/** The command line of the kernel, which may hold secrets of the host, keys of the user of the service, and tables of the kernel. */
+/** Files that may hold secrets: the command line of the kernel, keys of the user of the service, tables of the kernel. */
 const HIDDEN_IN_PROC = ['cmdline', 'keys', 'key-users', 'kcore', 'timer_list', 'sched_debug', 'latency_stats']
 
-/** What differs from machine to machine. */
+/** The facts that differ from machine to machine. */
 export interface BwrapTerms {
-  /** On the host. */
+  /** A path on the host. */
   readonly sessionFolder: string
   readonly memoryMiB: number
   readonly network: MachineSpec['network']
@@ -68,12 +68,12 @@ export interface BwrapTerms {
   readonly readOnlyPaths: readonly string[]
 }
 
-/** The options that bwrap reads; the command itself has to stand on its command line. */
+/** The options that bwrap reads from the descriptor; the command itself must be on its command line. */
 export function bwrapArguments(terms: BwrapTerms): string[] {
   return [...namespaces(terms), ...system(terms), ...own(terms)]
 }
 
-/** Of a machine: how much its folders in memory may take. */
+/** The most bytes that the folders in memory of a machine may take. */
 function temporaryBytes(memoryMiB: number): number {
   return Math.floor(memoryMiB / 4) * MiB
 }
@@ -100,13 +100,16 @@ function system({ network, readOnlyPaths }: BwrapTerms): string[] {
   ].flat()
 }
 
-/** `/proc`, without the files that tell of the host. */
+/** Mounts `/proc` without the files that show facts of the host. */
 export function procMounts(): string[] {
   const hidden = HIDDEN_IN_PROC.map((name) => `/proc/${name}`).filter((path) => existsSync(path))
   return ['--proc', '/proc', ...hidden.flatMap((path) => ['--ro-bind', '/dev/null', path])]
 }
 
-/** The programs and libraries of the host to read: `/usr`, what leads to it from the root (links, or folders), and system files. */
+/**
+ * Mounts the programs and libraries of the host read-only: `/usr`, the links or folders at the root that lead to it, and system
+ * files.
+ */
 export function systemMounts(isHostNetwork: boolean): string[] {
   const atRoot = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap((path) => {
     const stats = lstatSync(path, { throwIfNoEntry: false })
@@ -129,9 +132,9 @@ function own({ sessionFolder, memoryMiB, volumes }: BwrapTerms): string[] {
       guestPath,
     ]),
     ['--ro-bind-data', String(descriptors.agent), AGENT_PATH],
-    // A program that its user cannot read becomes a process whose memory this user can neither read nor write.
+    // The user cannot read this program, so the kernel lets the user neither read nor write the memory of its process.
     ['--perms', '0111', '--ro-bind-data', String(descriptors.first), FIRST_PATH],
-    // Both are in memory, and no limit holds for them.
+    // Both are in memory, and no limit applies to them.
     ['--remount-ro', '/dev', '--remount-ro', '/'],
     ['--chdir', WORKSPACE],
   ].flat()

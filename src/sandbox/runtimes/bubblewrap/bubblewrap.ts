@@ -19,7 +19,7 @@ import { type BubblewrapHost, startMachine } from './machine.js'
 import { findScopes } from './scope.js'
 import { processors } from './seccomp.js'
 
-/** Machines of bubblewrap. */
+/** Runs machines with bubblewrap. */
 export class BubblewrapRuntime implements SandboxRuntime {
   readonly id = 'bubblewrap'
   readonly isolation = 'namespaces'
@@ -69,7 +69,7 @@ export class BubblewrapRuntime implements SandboxRuntime {
     await this.#host.discard(sessionId)
   }
 
-  /** A dead service's machines and scopes have ended with it; its folders are left. */
+  /** Removes the folders of dead services; their machines and scopes have ended with them. */
   async sweep(): Promise<void> {
     await this.#host.folder.sweep()
   }
@@ -85,26 +85,29 @@ export class BubblewrapRuntime implements SandboxRuntime {
   }
 }
 
-/** It is seen inside, so that it says nothing of the service. */
+/** Programs inside see the name, so it carries no fact of the service. */
 function scopeName(): string {
   return `mcps-sandbox-${randomBytes(8).toString('hex')}`
 }
 
-/** What was found; a host only when bubblewrap can be used. */
+/** The result of the probe; `host` is set only when bubblewrap can be used. */
 interface BubblewrapFindings {
   readonly probe: RuntimeProbe
   readonly host?: BubblewrapHost
 }
 
-/** The first one with `--disable-userns`. */
+/** The first version with `--disable-userns`. */
 const VERSION_MIN = [0, 8] as const
 
-/** A machine that does nothing takes milliseconds. */
+/** The time limit of a trial; a machine that does nothing takes milliseconds. */
 const TRY_MS = 20_000
 
 const install = 'install it: apt-get install bubblewrap (dnf, apk: bubblewrap)'
 
-/** `name` is of no other scope; `identity` is the user of a machine, when it is not that of this process. */
+/**
+ * `name` must differ from the names of all other scopes; `identity` is the user of a machine, when it differs from that of this
+ * process.
+ */
 export async function probeBubblewrap(
   runtime: Runtime,
   agentFile: string,
@@ -151,7 +154,7 @@ const trialArguments = [
   ['--dev', '/dev', '--', 'true'],
 ].flat()
 
-/** What the kernel, or what guards it, did not allow; each has its own remedy. */
+/** Explains why the kernel or its policy refused the trial; each reason has a remedy. */
 function refused(complaint: string): BubblewrapFindings {
   const why = `bwrap cannot make a machine: ${complaint.split('\n')[0] ?? ''}`
   const remedies: readonly (readonly [RegExp, string])[] = [

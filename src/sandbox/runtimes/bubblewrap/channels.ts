@@ -1,4 +1,4 @@
-// Streams whose bytes come and go in frames, within a window that each side keeps.
+// Streams whose bytes travel in frames, within a window that each side keeps.
 
 import { Buffer } from 'node:buffer'
 import { Readable, Writable } from 'node:stream'
@@ -19,30 +19,33 @@ import {
 } from '../../frames.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
 
-/** Credit is given back in steps of the window, so that not every frame has an answer. */
+/** The reader grants credit in steps of the window, so that not every frame causes a reply. */
 const STEPS = 4
 
-/** A payload is small that is less than this part of its read. */
+/** A payload below this share of its read counts as small. */
 const SMALL_SHARE = 2
 
-/** A stream that comes in frames. At most the window and one chunk are held: credit is given for what a reader has taken. */
+/**
+ * A stream that arrives in frames. It holds at most the window and one chunk, since it grants credit only for bytes that a reader
+ * has taken.
+ */
 export class FramedReadable {
   readonly stream: Readable
   readonly #window: number
   readonly #tell: (cost: number) => void
   #waiting: Buffer[] = []
   #isWanted = false
-  /** Came, and not yet told as taken. */
+  /** Bytes received for which no credit has been granted. */
   #outstanding = 0
   #untold = 0
   #isOver = false
 
-  /** `tell` says how much was taken. */
+  /** `tell` grants credit for this many bytes. */
   constructor(window: number, tell: (cost: number) => void) {
     this.#window = window
     this.#tell = tell
     this.stream = new Readable({
-      // One chunk, so that bytes earn no credit before they are read.
+      // The stream holds one chunk, so that bytes earn no credit before a reader takes them.
       highWaterMark: 1,
       read: () => {
         this.#isWanted = true
@@ -51,7 +54,7 @@ export class FramedReadable {
     })
   }
 
-  /** False for more than was allowed. */
+  /** Returns false when the payload is empty or exceeds the window. */
   push(payload: Buffer): boolean {
     this.#outstanding += frameCost(payload.length)
     if (this.#outstanding > this.#window || payload.length === 0) return false
@@ -85,7 +88,7 @@ export class FramedReadable {
   }
 }
 
-/** A small payload is copied, so that it does not hold the read that it came with. */
+/** Copies a small payload, so that it does not keep the whole read in memory. */
 function owned(payload: Buffer): Buffer {
   return payload.length * SMALL_SHARE < payload.buffer.byteLength ? Buffer.from(payload) : payload
 }
@@ -96,7 +99,7 @@ export interface FrameSender {
   end(): void
 }
 
-/** A stream that is sent in frames, as far as the other side can take it. */
+/** A stream that is sent in frames, within the window of the other side. */
 export class FramedWritable {
   readonly stream: Writable
   readonly #window: number
@@ -118,11 +121,11 @@ export class FramedWritable {
         done()
       },
     })
-    // A program may end before it has read everything.
+    // A program may end before it has read all its input.
     this.stream.on('error', () => undefined)
   }
 
-  /** False for more than was sent, and for nothing: there would be no end of it. */
+  /** Returns false for more credit than was used, and for none, which the agent could send without end. */
   taken(cost: number): boolean {
     this.#outstanding -= cost
     if (this.#outstanding < 0 || cost === 0) return false
@@ -130,7 +133,7 @@ export class FramedWritable {
     return true
   }
 
-  /** The other side takes nothing any more. */
+  /** The other side reads no more. */
   end(): void {
     this.#isOver = true
     this.#deliver()
@@ -152,15 +155,15 @@ export class FramedWritable {
   }
 }
 
-// One program in a machine, as the service has it: three streams made of frames.
+// One program in a machine, as the service sees it: three streams made of frames.
 
-/** Sends a frame of this channel; nothing once the machine is gone. */
+/** Sends a frame of this channel; does nothing once the machine is gone. */
 export type SendFrame = (kind: number, payload?: Uint8Array) => void
 
-/** Of the reason that the agent gives; a program may have forged it. */
+/** The most characters of the reason that the agent reports; a program may have forged it. */
 const FAILURE_LENGTH_MAX = 500
 
-/** A program that was asked for. */
+/** A program that the service has asked for. */
 export class GuestChannel implements GuestProcess {
   readonly stdin: Writable
   readonly exited: Promise<GuestExit>
@@ -200,7 +203,7 @@ export class GuestChannel implements GuestProcess {
     this.#send(agentOrders.kill)
   }
 
-  /** A frame of this channel; gives the end when it is the last one, and false when no honest agent sends it. */
+  /** Handles a frame of this channel; returns the exit for the last one, and false for a frame that no honest agent sends. */
   take(kind: number, payload: Buffer): GuestExit | boolean {
     switch (kind) {
       case agentReports.output:
@@ -216,7 +219,7 @@ export class GuestChannel implements GuestProcess {
     }
   }
 
-  /** Nothing more comes. */
+  /** Ends all streams with this exit. */
   end(exit: GuestExit): void {
     this.#input.end()
     this.#output.end()
@@ -251,13 +254,13 @@ function printable(text: string): string {
 
 // The connections that programs of a machine have made to the port of its agent.
 //
-// Like all that the agent says they may be forged. How many there are and what each may hold is bounded here; what
-// is asked for on them is judged by the proxy that accepts them.
+// A program may forge them, as it may forge all frames of the agent. This file bounds their number and the bytes of each; the
+// proxy that accepts them judges the requests.
 
-/** Takes a connection of a program. */
+/** Accepts a connection of a program. */
 export type AcceptConnection = (program: ProgramEnd) => void
 
-/** By their channels, until the agent has said that they are gone. */
+/** The connections by channel, until the agent reports that they are gone. */
 export class GuestConnections {
   readonly #connections = new Map<number, GuestConnection>()
   readonly #accept: AcceptConnection
@@ -268,7 +271,7 @@ export class GuestConnections {
     this.#send = send
   }
 
-  /** A frame of a connection; false when no honest agent sends it. */
+  /** Handles a frame of a connection; returns false for a frame that no honest agent sends. */
   take(kind: number, channel: number, payload: Buffer): boolean {
     if (kind === connectionReports.open) return payload.length === 0 && this.#open(channel)
     const connection = this.#connections.get(channel)
@@ -279,7 +282,7 @@ export class GuestConnections {
     return payload.length === 0
   }
 
-  /** The machine is gone. */
+  /** Ends all connections when the machine is gone. */
   end(): void {
     for (const connection of this.#connections.values()) connection.end()
     this.#connections.clear()
@@ -334,7 +337,7 @@ class GuestConnection implements ProgramEnd {
     this.#close()
   }
 
-  /** False for what no honest agent sends; after a drop it may not have heard of it yet. */
+  /** Returns false for a frame that no honest agent sends; after a drop, the agent may send frames until it has read the order. */
   take(kind: number, payload: Buffer): boolean {
     switch (kind) {
       case connectionReports.sent:
@@ -348,7 +351,7 @@ class GuestConnection implements ProgramEnd {
     }
   }
 
-  /** The program is gone: nothing more comes, and nothing can be sent. */
+  /** The program is gone: the connection receives and sends nothing more. */
   end(): void {
     this.#isDropped = true
     this.#close()

@@ -1,7 +1,7 @@
-// The interpreters of a machine: where they are on the host, and what else has to be bound for them.
+// The interpreters of a machine: their places on the host, and the other files that must be bound for them.
 //
-// No interpreter runs on the host, since code of a session may have written to what it loads. Its files are looked at, and
-// none is taken from a volume.
+// No interpreter runs on the host, since code of a session may have changed the files that it loads. The service only looks at
+// its files, and accepts no interpreter from a volume.
 
 import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync } from 'node:fs'
 import { Buffer } from 'node:buffer'
@@ -12,17 +12,17 @@ import { isProgram, systemFolders } from '../../host-program.js'
 import { type MachineVolume, MachineStartError, type SandboxLanguage } from '../../runtime.js'
 import { isTooWide, overlap } from '../../volumes.js'
 
-/** An interpreter that can be run inside. */
+/** An interpreter that can run inside. */
 export interface GuestInterpreter {
   readonly program: string
-  /** Files and folders of the host that it needs besides `/usr`. */
+  /** Files and folders of the host that it needs in addition to `/usr`. */
   readonly paths: readonly string[]
 }
 
-/** What a machine is to run. */
+/** The interpreter that a machine shall run. */
 export interface WantedInterpreter {
   readonly language: SandboxLanguage
-  /** A path on the host; undefined: that of the system. */
+  /** A path on the host; undefined selects the interpreter of the system. */
   readonly interpreter: string | undefined
   readonly volumes: readonly MachineVolume[]
 }
@@ -42,7 +42,7 @@ export function findInterpreter(wanted: WantedInterpreter, env: Runtime['env']):
   return found
 }
 
-/** The Node that runs the service; it runs the agent too. */
+/** The Node that runs the service, which runs the agent too. */
 export function nodeItself(): GuestInterpreter {
   return located(process.execPath, 'node')
 }
@@ -63,7 +63,7 @@ function located(path: string, language: SandboxLanguage): GuestInterpreter {
     )
   const real = realpathSync(path)
   if (language === 'node') return { program: real, paths: isInSystem(real) ? [] : [real] }
-  // In a virtual environment the path by which Python is started decides which packages it has.
+  // In a virtual environment, the path by which Python is started decides which packages it finds.
   const program = join(realpathSync(dirname(path)), basename(path))
   const environment = dirname(dirname(program))
   const base = baseOf(environment)
@@ -77,7 +77,7 @@ function located(path: string, language: SandboxLanguage): GuestInterpreter {
   )
 }
 
-/** Where the base of a virtual environment has its programs; undefined for a folder that is none. */
+/** The interpreter on which a virtual environment is based; undefined for a folder that is no virtual environment. */
 function baseOf(environment: string): string | undefined {
   const file = join(environment, 'pyvenv.cfg')
   if (!existsSync(file)) return undefined
@@ -95,7 +95,7 @@ function isInSystem(path: string): boolean {
   return path === '/usr' || path.startsWith('/usr/')
 }
 
-/** A program that is not a script. */
+/** Whether the path is a program and not a script. */
 function isBinary(path: string): boolean {
   if (!isProgram(path)) return false
   const start = Buffer.alloc(2)

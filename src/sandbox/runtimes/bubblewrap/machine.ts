@@ -28,10 +28,10 @@ import { OWN_PROCESSES, type Scopes, groupOf, memoryKills, scopeCommand } from '
 import { type ProcessorCalls, seccompFilter } from './seccomp.js'
 import { errorText } from '../../../text/error-text.js'
 
-/** The kernel ends the processes of a machine at once, unless one of them waits for a device. */
+/** The kernel ends the processes of a machine immediately, unless one of them waits for a device. */
 const KILL_WAIT_MS = 2000
 
-/** What was found on this host, once. */
+/** The findings of the probe on this host. */
 export interface BubblewrapHost {
   readonly bwrap: string
   readonly prlimit: string
@@ -44,7 +44,7 @@ export interface BubblewrapHost {
   readonly shell: Buffer
 }
 
-/** What a machine is started with. */
+/** The facts with which a machine starts. */
 interface StartTerms {
   readonly runtime: Runtime
   readonly log: LogSink
@@ -53,14 +53,14 @@ interface StartTerms {
   readonly spec: MachineSpec
   readonly place: MachinePlace
   readonly interpreter: GuestInterpreter
-  /** No other machine has it; of its scope. It is seen inside, and says nothing. */
+  /** The name of its scope, which no other machine has. Programs inside see it, so it carries no fact. */
   readonly name: string
 }
 
-/** What has been started. */
+/** The processes of a machine that has started. */
 interface Started {
   readonly child: Child
-  /** The number, on the host, of the first process of the machine's namespace; with it all others end. */
+  /** The host's number of the first process in the machine's namespace; when it ends, the kernel ends all others. */
   readonly first: number
   /** The folder of its control group. */
   readonly group: string | undefined
@@ -72,22 +72,22 @@ export class BubblewrapMachine implements Machine {
   readonly workspace: string = WORKSPACE
   readonly interpreter: readonly [string, ...string[]]
   readonly ended: Promise<MachineEnd>
-  /** Resolves when programs can be started; when the machine ends before, it never does. */
+  /** Resolves when programs can be started; never resolves when the machine ends before. */
   readonly ready: Promise<void>
   readonly #terms: StartTerms
   readonly #child: Child
   readonly #first: number
   readonly #group: string | undefined
   readonly #env: Readonly<Record<string, string>>
-  /** Undefined where its programs reach no host, or the network of this one. */
+  /** Undefined when programs reach no host, or use the network of this host. */
   readonly #egress: Egress | undefined
   readonly #link: AgentLink
   readonly #startedAt: string | undefined
   readonly #unwatch: () => void
-  /** How often the limit of memory had been reached before a program began. */
+  /** How often the memory limit had been reached before a program began. */
   readonly #marks = new WeakMap<GuestProcess, number>()
   #isReady: () => void = () => {}
-  /** Why it has to end; the first reason counts. */
+  /** Why the machine must end; the first reason counts. */
   #verdict: MachineEnd | undefined
 
   constructor(terms: StartTerms, { child, first, group }: Started) {
@@ -129,7 +129,7 @@ export class BubblewrapMachine implements Machine {
     await this.ended
   }
 
-  /** The root of a machine cannot be changed from inside, so that paths below it lead to its own folders. */
+  /** Programs inside cannot change the root of a machine, so paths below it lead to its own folders. */
   #watchDisk(): () => void {
     const { disk, place, spec } = this.#terms
     const root = `/proc/${this.#first}/root`
@@ -144,7 +144,7 @@ export class BubblewrapMachine implements Machine {
     })
   }
 
-  /** Names the limit that ended a program, or kept it from starting. */
+  /** Names the limit that ended a program, or prevented its start. */
   #explained(exit: GuestExit, since: number): GuestExit {
     const { pids, memoryMiB } = this.#terms.spec.flavor
     if (exit.failure?.endsWith('EAGAIN') === true) return { ...exit, limit: `the limit of ${pids} processes` }
@@ -159,7 +159,7 @@ export class BubblewrapMachine implements Machine {
     void this.#kill()
   }
 
-  /** With the first process of its namespace all others in it are gone before bwrap ends. */
+  /** When the first process of the namespace ends, the kernel ends all others in it before bwrap ends. */
   async #kill(): Promise<void> {
     const [child, first, { runtime }] = [this.#child, this.#first, this.#terms]
     if (this.#startedAt !== undefined && readProcess(first)?.startedAt === this.#startedAt) killProcess(first)
@@ -183,7 +183,7 @@ function killProcess(pid: number): void {
   }
 }
 
-/** Bytes that processes have written, by their own list of processes. */
+/** The bytes that processes have written, by their own list of processes. */
 function writtenIn(proc: string): number {
   let bytes = 0
   for (const name of namesIn(proc)) {
@@ -202,7 +202,7 @@ function namesIn(path: string): string[] {
   }
 }
 
-/** How a program ends whose machine is gone. */
+/** The exit of a program whose machine is gone. */
 function exitWith({ reason, message }: MachineEnd): GuestExit {
   const none = { code: undefined, signal: undefined }
   const failure = `the machine of the session has ended: ${message}`
@@ -211,9 +211,9 @@ function exitWith({ reason, message }: MachineEnd): GuestExit {
     : { ...none, failure }
 }
 
-// Starting one machine: bwrap, what it reads, and the limits around it.
+// Starts one machine: bwrap, its input, and the limits around it.
 
-/** The agent is small; every program may have more. */
+/** Flags of the agent, which is small; programs may use more memory. */
 const AGENT_FLAGS = [
   '--max-old-space-size=64',
   '--max-semi-space-size=1',
@@ -221,10 +221,16 @@ const AGENT_FLAGS = [
   '--no-warnings',
 ]
 
-/** When memory runs out, programs of machines are ended before those of the host. The environment is none of the service's. */
+/**
+ * When memory runs out, the kernel ends programs of machines before those of the host. The environment has no variable of the
+ * service.
+ */
 const OUTSIDE = 'echo 1000 >/proc/self/oom_score_adj; exec /usr/bin/env -i "$@"'
 
-/** The first process of a machine: it waits for processes without parents, and ends with the agent, and all others with it. */
+/**
+ * The first process of a machine waits for processes without parents. It ends with the agent, and all other processes end with
+ * it.
+ */
 const FIRST = 'exec 3<&0 </dev/null; "$@" <&3 3<&- & exec 3<&- >/dev/null 2>&1; wait'
 
 const MiB = 1024 * 1024
@@ -254,7 +260,7 @@ export async function startMachine(terms: StartTerms): Promise<BubblewrapMachine
   }
 }
 
-/** Gives bwrap what it reads, and gives the number of the first process on the host. */
+/** Writes the input of bwrap, and returns the host's number of the first process. */
 async function begun({ runtime, host, spec, place, interpreter }: StartTerms, child: Child): Promise<number> {
   const options = bwrapArguments({
     sessionFolder: place.folder,
@@ -283,10 +289,10 @@ function spawned({ runtime, host, spec, place: { identity, volumes }, name }: St
   const inside = [FIRST_PATH, '-c', FIRST, 'sh', ...agent]
   const limited = [
     [host.prlimit, ...limits(spec.flavor), '--', host.bwrap, '--args', String(descriptors.args), '--'],
-    // Counted for each user namespace, so that it is set inside.
+    // The kernel counts processes for each user namespace, so this limit is set inside.
     [host.prlimit, `--nproc=${spec.flavor.pids + OWN_PROCESSES}`, '--', ...inside],
   ].flat()
-  // Only root speaks to the systemd of the system, and becomes the user of the session after that.
+  // Only root can ask the systemd of the system; `setpriv` switches to the user of the session after that.
   const user =
     host.scopes === undefined || identity === undefined
       ? []
@@ -304,7 +310,7 @@ function spawned({ runtime, host, spec, place: { identity, volumes }, name }: St
   })
 }
 
-/** Of every process of a machine, the first one included. A core limit of one byte is kept by the filter of system calls. */
+/** Limits of every process of a machine, the first one included. The filter of system calls keeps the core limit of one byte. */
 function limits({ memoryMiB, diskGiB }: FlavorLimits): string[] {
   return [
     '--core=1',
@@ -315,7 +321,7 @@ function limits({ memoryMiB, diskGiB }: FlavorLimits): string[] {
   ]
 }
 
-/** What every program finds; packages are installed into the workspace. */
+/** Variables of every program; `pip` and `npm` install packages into the workspace. */
 function variables({ env, network }: MachineSpec): Record<string, string> {
   return {
     PATH: `${WORKSPACE}/.local/bin:/usr/local/bin:/usr/bin:/bin`,
@@ -343,14 +349,14 @@ function pipe(child: Child, descriptor: number): Duplex | undefined {
 }
 
 function give(child: Child, descriptor: number, content: string | Uint8Array): void {
-  // Read to its end, so that its descriptor is given back when bwrap has closed its own.
+  // The pipe is read to its end, so that its descriptor is closed when bwrap has closed its side.
   pipe(child, descriptor)
     ?.on('error', () => undefined)
     .resume()
     .end(content)
 }
 
-/** What bwrap tells as soon as there is a first process. */
+/** Reads the number of the first process, which bwrap writes as soon as that process exists. */
 function firstProcess(info: Duplex | undefined): Promise<number> {
   return new Promise((resolve) => {
     let said = ''
@@ -363,17 +369,17 @@ function firstProcess(info: Duplex | undefined): Promise<number> {
   })
 }
 
-/** On the loopback of the machine, where nobody else listens when its agent begins. */
+/** A port on the loopback of the machine, where no other program listens when the agent begins. */
 const PROXY_PORT = 3128
 
-/** The machine itself: its own servers are reached without the proxy. Python looks for `[::1]`, others for `::1`. */
+/** Names of the machine itself: programs reach its servers without the proxy. Python looks for `[::1]`, others for `::1`. */
 const OWN_NAMES = 'localhost,127.0.0.1,0.0.0.0,::1,[::1],sandbox'
 
 /**
- * In the spellings that programs read: curl wants small letters for http, others want capitals.
+ * Sets the proxy in the spellings that programs read: curl wants small letters for http, others want capitals.
  *
- * There is none for all protocols, since the proxy knows no other ones. With the last of them `fetch` of Node.js
- * reads the others from version 22.21 and 24.0 on, and `node:http` and `node:https` from 22.21 and 24.5 on.
+ * No variable covers all protocols, since the proxy carries no other ones. With `NODE_USE_ENV_PROXY`, `fetch` of Node.js reads
+ * the others from versions 22.21 and 24.0, and `node:http` and `node:https` from 22.21 and 24.5.
  */
 function proxyVariables(): Record<string, string> {
   const proxy = `http://127.0.0.1:${PROXY_PORT}`

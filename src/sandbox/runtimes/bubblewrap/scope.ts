@@ -1,7 +1,7 @@
 // The limits of a machine as a whole: a scope of systemd, which is a control group of version 2.
 //
-// `systemd-run --scope` asks the manager of the system, or that of the user, for a group with limits, moves itself into
-// it, and becomes the command. So the limits hold for ordinary users too, and a machine stays inside the unit of its service.
+// `systemd-run --scope` asks the manager of the system, or that of the user, for a group with limits, moves itself into it, and
+// becomes the command. The limits therefore apply for ordinary users too, and a machine stays inside the unit of its service.
 
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
 import { join } from 'node:path'
@@ -12,27 +12,27 @@ import { findProgram, programOutput } from '../../host-program.js'
 
 const CGROUPS = '/sys/fs/cgroup'
 
-/** bwrap, the first process inside and the threads of the agent, which are not programs of the session. */
+/** Processes that are not programs of the session: bwrap, the first process inside, the threads of the agent. */
 export const OWN_PROCESSES = 24
 
 const PROBE_MS = 10_000
 
-/** With it a user's own systemd is found. */
+/** Variables by which systemd-run finds the systemd of a user. */
 const BUS_VARIABLES = ['XDG_RUNTIME_DIR', 'DBUS_SESSION_BUS_ADDRESS'] as const
 
 const probeFlavor: FlavorLimits = { cpus: 1, memoryMiB: 64, pids: 40, diskGiB: 1 }
 
-/** Prints what the kernel holds for the group in which it runs. */
+/** Prints the limits that the kernel applies to the group in which the script runs. */
 const PROBE_SCRIPT = `group=${CGROUPS}$(sed -n 's/^0:://p' /proc/self/cgroup); cat "$group/memory.max" "$group/pids.max"`
 
-/** How scopes are made on this host. */
+/** The program that makes scopes on this host. */
 export interface Scopes {
   readonly program: string
-  /** What systemd-run reads of the environment. */
+  /** The variables that systemd-run reads. */
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Undefined where systemd makes no scopes, or the kernel does not hold their limits. */
+/** Undefined when systemd makes no scopes, or the kernel does not apply their limits. */
 export async function findScopes(runtime: Runtime, name: string): Promise<Scopes | undefined> {
   const program = findProgram('systemd-run', runtime.env)
   if (program === undefined) return undefined
@@ -53,7 +53,7 @@ export async function findScopes(runtime: Runtime, name: string): Promise<Scopes
   return code === 0 && stdout === held ? scopes : undefined
 }
 
-/** The command and its arguments before those of what is to be limited. */
+/** The command and its arguments before those of the limited program. */
 export function scopeCommand({ program }: Scopes, name: string, flavor: FlavorLimits): [string, ...string[]] {
   const properties = [
     `MemoryMax=${flavor.memoryMiB}M`,
@@ -73,13 +73,13 @@ export function scopeCommand({ program }: Scopes, name: string, flavor: FlavorLi
   ]
 }
 
-/** The folder of the group of a process that systemd-run has become; undefined where it is in none of its own. */
+/** The folder of the group of a process that systemd-run has become; undefined when the process has no such group. */
 export function groupOf(pid: number): string | undefined {
   const [, path] = /^0::(\/.*\.scope)$/m.exec(readProcFile(`/proc/${pid}/cgroup`)) ?? []
   return path === undefined ? undefined : join(CGROUPS, path)
 }
 
-/** How many processes of a group the kernel has ended for want of memory; 0 where there is no group, or it is gone. */
+/** How many processes of a group the kernel has ended for lack of memory; 0 when there is no group, or it is gone. */
 export function memoryKills(group: string | undefined): number {
   const events = group === undefined ? '' : readProcFile(join(group, 'memory.events'))
   return Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0)

@@ -1,8 +1,8 @@
 // The filter of system calls of a machine, as a program of classic BPF (seccomp(2)).
 //
-// It is a list of what is refused: with namespaces, no capabilities and no set-user-id programs, most of what is left
-// can do no harm, and programs of all kinds should run. What is refused are ways into other processes, mounts and namespaces, and
-// parts of the kernel in which many faults were found.
+// The filter lists refused calls: with namespaces, no capabilities and no set-user-id programs, most other calls do no harm, and
+// programs of all kinds should run. The filter refuses ways into other processes, mounts and namespaces, and parts of the kernel
+// that had many faults.
 
 import { Buffer } from 'node:buffer'
 
@@ -13,7 +13,7 @@ const JUMP_GREATER = 0x25
 const AND = 0x54
 const RETURN = 0x06
 
-/** `struct seccomp_data`: where the number of the call, the processor and the lower halves of the arguments stand. */
+/** `struct seccomp_data`: the offsets of the number of the call, the processor and the lower halves of the arguments. */
 const AT_NUMBER = 0
 const AT_AUDIT = 4
 const atArgument = (index: number): number => 16 + 8 * index
@@ -26,17 +26,17 @@ const ENOSYS = errno(38)
 const EPROTONOSUPPORT = errno(93)
 const EAFNOSUPPORT = errno(97)
 
-/** The call is not made, and whoever made it is told that it was. */
+/** The kernel does not make the call, and reports success to the caller. */
 const FAKE_SUCCESS = errno(0)
 
 /** `CLONE_NEWNS`, `NEWCGROUP`, `NEWUTS`, `NEWIPC`, `NEWUSER`, `NEWPID`, `NEWNET`. */
 const NEW_NAMESPACES = 0x7e020000
 
-/** Put bytes into the input of a terminal; the terminal may be that of whoever started the service. */
+/** These requests put bytes into the input of a terminal, which may be the terminal that started the service. */
 const TIOCSTI = 0x5412
 const TIOCLINUX = 0x541c
 
-/** `AF_INET`, `AF_INET6`, and what they may carry: the usual protocol, TCP, UDP. Others would load modules of the kernel. */
+/** `AF_INET`, `AF_INET6`, and their allowed protocols: the default one, TCP, UDP. Others would load modules of the kernel. */
 const INTERNET_FAMILIES = [2, 10]
 const INTERNET_PROTOCOLS = [0, 6, 17]
 const AF_UNIX = 1
@@ -50,19 +50,19 @@ const NETLINK_ROUTE = 0
 const RLIMIT_CORE = 4
 
 /**
- * Whoever runs such a file becomes its owner, who is the user of the service or of `runAs`. Inside, mounts forbid
- * that; on the host a file in a volume would lend the user to everybody there.
+ * A file with this bit runs as its owner, who is the user of the service or of `runAs`. Mounts forbid that inside; on the host,
+ * such a file in a volume would let every user run programs as that owner.
  */
 const SET_USER_ID = 0o4000
 
-/** `O_CREAT`, `__O_TMPFILE`: without them the mode is nothing. */
+/** `O_CREAT`, `__O_TMPFILE`: without them the kernel ignores the mode. */
 const CREATES = 0o20000100
 
-/** Pages of a pool of the host that no group is charged for. */
+/** These flags take pages from a pool of the host that the kernel charges to no group. */
 const MAP_HUGETLB = 0x40000
 const MFD_HUGETLB = 4
 
-/** Linux itself, and the question which one it is. */
+/** The personality of Linux, and the query for the current one. */
 const PERSONALITIES = [0, 0xffffffff]
 
 type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number]
@@ -74,7 +74,7 @@ export function seccompFilter(calls: ProcessorCalls): Buffer {
     [JUMP_EQUAL, 1, 0, calls.audit],
     [RETURN, 0, 0, KILL_PROCESS],
     [LOAD, 0, 0, AT_NUMBER],
-    // The numbers of x32 are above it too.
+    // The numbers of x32 are above this limit too.
     [JUMP_GREATER, 0, 1, LAST_CALL],
     [RETURN, 0, 0, ENOSYS],
     ...POINTER_ARGUMENT_CALLS.flatMap((call) => answer(call, ENOSYS)),
@@ -108,12 +108,12 @@ const sockets: readonly Instruction[] = [
   [RETURN, 0, 0, EAFNOSUPPORT],
 ]
 
-/** The last of these instructions returns. */
+/** The last of these instructions must return. */
 function whenFamily(family: number, then: readonly Instruction[]): Instruction[] {
   return [[LOAD, 0, 0, atArgument(0)], [JUMP_EQUAL, 0, then.length, family], ...then]
 }
 
-/** Its third argument is the new limit, or a null pointer in a question for the old one. */
+/** The third argument is the new limit, or a null pointer in a query. */
 const coreLimit: readonly Instruction[] = [
   [LOAD, 0, 0, atArgument(1)],
   [JUMP_EQUAL, 1, 0, RLIMIT_CORE],
@@ -144,7 +144,7 @@ function whenNone(index: number, bits: number): Instruction[] {
   return [[LOAD, 0, 0, atArgument(index)], [AND, 0, 0, bits], ...answer(0, ALLOW)]
 }
 
-/** Returns `then` when the loaded value is this one. */
+/** Returns `then` when the loaded value equals `value`. */
 function answer(value: number, then: number): Instruction[] {
   return [
     [JUMP_EQUAL, 0, 1, value],
@@ -152,12 +152,12 @@ function answer(value: number, then: number): Instruction[] {
   ]
 }
 
-/** Only for one call; the last of these instructions returns. */
+/** Applies to one call only; the last of these instructions must return. */
 function whenCalled(call: number, then: readonly Instruction[]): Instruction[] {
   return [[JUMP_EQUAL, 0, then.length, call], ...then]
 }
 
-/** Returns `then` when the argument is one of these, else `otherwise`; the kernel reads 32 bits of it too. */
+/** Returns `then` when the argument equals one of these values, else `otherwise`; the kernel reads 32 bits of it too. */
 function switchOnArgument(
   index: number,
   values: readonly number[],
@@ -186,34 +186,34 @@ function assembled(instructions: readonly Instruction[]): Buffer {
 export interface ProcessorCalls {
   /** `AUDIT_ARCH_*` of `linux/audit.h`. */
   readonly audit: number
-  /** Refused whatever the arguments are. */
+  /** Calls that the filter refuses with any arguments. */
   readonly refused: readonly number[]
-  /** The number of a call whose arguments decide. */
+  /** The number of a call that the filter judges by its arguments. */
   readonly numberOf: (name: keyof typeof judgedCalls) => number
-  /** They give a file its mode. */
+  /** Calls that give a file its mode. */
   readonly modes: readonly ModeCall[]
 }
 
-/** Which arguments of a call are the mode and, where it opens files that may be there already, the flags. */
+/** The arguments of a call that are the mode and, where it can open existing files, the flags. */
 export interface ModeCall {
   readonly call: number
   readonly mode: number
   readonly flags: number | undefined
 }
 
-/** The newest call that was looked at (`mseal`, Linux 6.10); those that came later are unknown. */
+/** The newest call that was reviewed (`mseal`, Linux 6.10); later ones are unknown. */
 const LAST_CALL = 462
 
 /** Name, number on x86-64, number on arm64. */
 const refusedCalls: readonly (readonly [string, number, number])[] = [
-  // Into other processes.
+  // These calls reach into other processes.
   ['ptrace', 101, 117],
   ['process_vm_readv', 310, 270],
   ['process_vm_writev', 311, 271],
   ['process_madvise', 440, 440],
   ['kcmp', 312, 272],
   ['pidfd_getfd', 438, 438],
-  // Large parts of the kernel that sandboxed code needs least.
+  // These calls open large parts of the kernel that sandboxed code needs least.
   ['bpf', 321, 280],
   ['perf_event_open', 298, 241],
   ['userfaultfd', 323, 282],
@@ -229,7 +229,7 @@ const refusedCalls: readonly (readonly [string, number, number])[] = [
   ['remap_file_pages', 216, 234],
   ['move_pages', 279, 239],
   ['migrate_pages', 256, 238],
-  // Mounts and namespaces.
+  // These calls change mounts and namespaces.
   ['mount', 165, 40],
   ['umount2', 166, 39],
   ['pivot_root', 155, 41],
@@ -245,7 +245,7 @@ const refusedCalls: readonly (readonly [string, number, number])[] = [
   ['setns', 308, 268],
   ['name_to_handle_at', 303, 264],
   ['open_by_handle_at', 304, 265],
-  // The machine as a whole.
+  // These calls change the whole machine.
   ['init_module', 175, 105],
   ['finit_module', 313, 273],
   ['delete_module', 176, 106],
@@ -275,12 +275,12 @@ const refusedCalls: readonly (readonly [string, number, number])[] = [
   ['ustat', 136, -1],
   ['sysfs', 139, -1],
   ['_sysctl', 156, -1],
-  // Memory of the kernel that belongs to no process.
+  // These calls allocate memory of the kernel that belongs to no process.
   ['shmget', 29, 194],
   ['semget', 64, 190],
   ['msgget', 68, 186],
   ['memfd_secret', 447, 447],
-  // Counters of the whole host, and where memory lies.
+  // These calls use counters of the whole host, or choose where memory lies.
   ['io_setup', 206, 0],
   ['mbind', 237, 235],
   ['set_mempolicy', 238, 237],
@@ -306,7 +306,7 @@ const modeCalls: readonly (readonly [
   ['fchmodat2', 452, 452, 2, undefined],
 ]
 
-/** Their arguments decide: number on x86-64, number on arm64. */
+/** Calls that the filter judges by their arguments: number on x86-64, number on arm64. */
 const judgedCalls = {
   clone: [56, 220],
   socket: [41, 198],
@@ -320,12 +320,12 @@ const judgedCalls = {
 } as const
 
 /**
- * What they are to do is behind a pointer, where no filter can see it: `clone3`, `openat2`. They are refused as if the kernel
- * had them not, so that the C library uses the older call.
+ * `clone3`, `openat2`: their arguments are behind a pointer, which no filter can read. The filter answers as a kernel without
+ * them, so that the C library uses the older call.
  */
 const POINTER_ARGUMENT_CALLS = [435, 437]
 
-/** By `process.arch`. */
+/** The calls by `process.arch`. */
 export const processors: Readonly<Record<string, ProcessorCalls>> = {
   x64: callsOf(0xc000003e, 0),
   arm64: callsOf(0xc00000b7, 1),

@@ -4,13 +4,13 @@ import process from 'node:process'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { type ProgramOutput, findProgram, programOutput } from '../../host-program.js'
 
-/** Which engine is used where both are there: the first that answers. */
+/** The engines in order of preference: the service uses the first that answers. */
 const programs = ['docker', 'podman'] as const
 
-/** An engine that works answers within moments; one that is being started takes longer. */
+/** A running engine answers within moments; one that is starting takes longer. */
 const ANSWER_MS = 20_000
 
-/** What the command needs of our environment to find its engine, and nothing else. */
+/** Variables that the command needs to find its engine; it gets no others. */
 const PASSED =
   /^(?:PATH|HOME|USER|LANG|TMPDIR|TEMP|TMP|SystemRoot|USERPROFILE|APPDATA|ProgramData|DBUS_SESSION_BUS_ADDRESS|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+)$/i
 
@@ -32,7 +32,7 @@ export class ContainerEngine {
     )
   }
 
-  /** Podman without root has users of its own inside. */
+  /** Rootless Podman maps users to different numbers inside. */
   get keepsUser(): boolean {
     return this.kind === 'podman' && process.getuid?.() !== 0
   }
@@ -41,12 +41,12 @@ export class ContainerEngine {
     return programOutput(this.#runtime, this.#spec(args, {}), ANSWER_MS)
   }
 
-  /** `variables` are given on by `--env NAME`. */
+  /** `--env NAME` passes each of `variables` on. */
   spawn(args: readonly string[], variables: Readonly<Record<string, string>>): Child {
     return this.#runtime.spawn(this.#spec(args, variables))
   }
 
-  /** How a variable is written on the command line: with its value only where the command itself would take it for its own. */
+  /** A variable on the command line: its value is written only when the command itself would read a variable of that name. */
   written(name: string, value: string): string {
     return PASSED.test(name) ? `${name}=${value}` : name
   }
@@ -73,7 +73,7 @@ export async function findEngine(runtime: Runtime): Promise<ContainerEngine | st
   return reasons.length === 0 ? 'neither docker nor podman is installed' : reasons.join('; ')
 }
 
-/** The line that says why a command has failed: warnings may stand before it, and advice behind it. */
+/** The line that says why a command has failed: warnings may precede it, and advice may follow. */
 export function reasonIn(text: string): string {
   const lines = text.trim().split('\n')
   return lines.find((line) => /\b(?:error|cannot)\b/i.test(line)) ?? lines[0] ?? ''
