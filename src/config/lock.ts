@@ -86,7 +86,7 @@ function orSwitch<T>(kind: Kind<T>): Kind<T | boolean> {
   }
 }
 
-/** The key in the file. */
+/** The key `lock` beside the servers. */
 export const lockFields: FieldsOf<{ readonly lock: LockValues | boolean | undefined }> = {
   lock: optional(
     orSwitch(object(fileFields, 'an object like { "onChange": "hide" }')),
@@ -94,7 +94,7 @@ export const lockFields: FieldsOf<{ readonly lock: LockValues | boolean | undefi
   ),
 }
 
-/** The key of a server. */
+/** The key `lock` of one server. */
 export const serverLockFields: FieldsOf<{ readonly lock: ServerLockValues | boolean | undefined }> = {
   lock: optional(
     orSwitch(object(serverFields, 'an object like { "onChange": "fail" }')),

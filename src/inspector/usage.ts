@@ -4,10 +4,10 @@ import type { CallEvent } from '../events/proxy-events.js'
 import type { UsageRow } from './protocol.js'
 import type { MessageRedactor } from './redaction.js'
 
-/** Names come from clients, so there is an end to them; calls under further names count together. */
+/** Clients choose names, so the rows are limited; calls under further names count in one row. */
 const ROWS_MAX = 2000
 
-/** Each class of times ends at a quarter more than the one before, from a quarter of a millisecond on. */
+/** Times are counted in classes. The first ends at a quarter of a millisecond, and the end doubles every three classes. */
 const CLASS_FACTOR = 2 ** (1 / 3)
 const FIRST_CLASS_MS = 0.25
 const CLASSES = 64
@@ -76,10 +76,10 @@ export class Usage {
   }
 }
 
-/** No call has this key. */
+/** The key of the row for further names; no call has this key, since those of calls contain line breaks. */
 const OTHERS = 'others'
 
-/** A call that a client gave up is no error. */
+/** Cancelled calls do not count as errors. */
 function isFailure({ outcome, isToolError }: CallEvent): boolean {
   return isToolError || (outcome !== 'answered' && outcome !== 'cancelled')
 }

@@ -6,7 +6,7 @@ import type { Content, ListedServer } from './compare.js'
 import { objectOf, membersIn, readJson, string, textOf } from './json.js'
 import { contentOf, noInstructions } from './lock-text.js'
 
-/** The contents of items; each item is read once. */
+/** Converts items to contents; each item is parsed once. */
 export class Contents {
   readonly #known = new WeakMap<ListItem, Content>()
 
@@ -34,9 +34,9 @@ export class Contents {
     const known = this.#known.get(item)
     if (known !== undefined) return known
     const members = membersIn(readJson(item.line))
-    // Only one: a reader may take another name that the item has too.
-    const name = members.findIndex(([each, value]) => each === 'name' && textOf(value) === item.key)
-    const content = contentOf(objectOf(members.filter((_, at) => at !== name)))
+    // Only the member with the known name is left out: a client may read a second "name" of the item instead.
+    const nameAt = members.findIndex(([each, value]) => each === 'name' && textOf(value) === item.key)
+    const content = contentOf(objectOf(members.filter((_, at) => at !== nameAt)))
     this.#known.set(item, content)
     return content
   }

@@ -9,30 +9,30 @@ import { SERVER_INFO } from './meta-keys.js'
 /** The member that says that a result is all there is, as raw JSON. */
 export const COMPLETE = '"resultType":"complete"'
 
-/** The members of results that one era has and the other has not, or has in another form, or that say what came of a call. */
+/** The members of results that differ between the eras, and those that report the outcome of a call. */
 const resultNames: RoutedNames = routedNames(
   ['resultType', 'ttlMs', 'cacheScope', '_meta', 'structuredContent', 'isError', 'task'],
   { key: '_meta', names: routedNames([SERVER_INFO]) },
 )
 
-/** The members of a message by which it is routed, and those. */
+/** The members by which a message is routed, and those of `resultNames`. */
 export const messageNames: RoutedNames = messageNamesWith(resultNames)
 
 const noMembers = new Members(Buffer.alloc(0), resultNames)
 
-/** Whether a result is an object, as every one should be; one in parts is not joined for it. */
+/** Whether a result is an object, as the protocol requires; a long result is not joined for this check. */
 export function isObjectResult(frame: ResultFrame): boolean {
   const { start } = frame.result
   return (frame.long?.slice(start, start + 1)[0] ?? frame.line[start]) === OPEN_OBJECT
 }
 
-/** Those members of a result; nearly always they were found when it was read. */
+/** The members of `resultNames` in a result; the reader of the frame has nearly always found them already. */
 export function resultMembers(frame: ResultFrame): Members {
   if (frame.named !== undefined || !isObjectResult(frame)) return frame.named ?? noMembers
   return membersAt(frame.line, frame.result, resultNames) ?? noMembers
 }
 
-/** The type that a result names; undefined where it names none, and empty where that is no text. */
+/** The `resultType` of a result; undefined where the result has none, and empty where it is no string. */
 export function typeNamed(frame: ResultFrame): string | undefined {
   const members = resultMembers(frame)
   const type = members.named('resultType')

@@ -1,8 +1,8 @@
 // Calls of clients without a session that wait for the answers to what their servers have asked.
 //
-// MCP 2026-07-28, Multi Round-Trip Requests, on a server of a handshake revision: the server's questions are the result
-// of the client's request, and its call goes on. The client sends the answers in another request, a retry,
-// which waits for what the server says then. A retry never starts a call. An entry is made when a server asks.
+// MCP 2026-07-28, Multi Round-Trip Requests, on a server of a handshake revision: the client's request is answered with
+// the server's questions, and the call to the server goes on. The client sends the answers in another request, a retry,
+// which waits for the outcome of that call or for more questions. A retry never starts a call. An entry is made when a server asks.
 
 import { randomBytes } from 'node:crypto'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
@@ -56,9 +56,9 @@ export interface PendingInputLimits {
   readonly lifeMs: number
 }
 
-/** The proxy's own questions about calls, whose answers come as those of servers do. */
+/** The proxy's own questions about calls. Clients answer them in a retry, as they answer the questions of servers. */
 export interface OwnQuestions {
-  /** A call brings the answer to one with this state; false when there is no such question for it. */
+  /** The call brings the answer to the question with this state; false when its principal has no such open question. */
   answered(call: Call, state: string): boolean
   /** The server of a call wants the same request again, with answers of the client. */
   continues(call: Call): void
@@ -66,7 +66,7 @@ export interface OwnQuestions {
 
 /** The routes of a client. */
 export interface CallRoutes {
-  /** The names of the servers that may get them. */
+  /** The names of the servers that may get calls of the client. */
   readonly services: readonly string[]
   route(call: Call): void
 }
@@ -115,7 +115,7 @@ export class PendingInput {
     const { members } = call.frame.params
     const span = call.row.askable ? members.span('requestState') : undefined
     if (span === undefined) {
-      // The answers are for the server that has asked, as a state is; a name leads to that server by itself.
+      // A URI can lead to several servers, and answers are for the one that has asked; a name leads to one server.
       const isRead = call.row.route.to === 'uri'
       if (isRead && members.span('inputResponses') !== undefined) call.stateEdits = NO_EDITS
       return routes.route(call)
@@ -150,7 +150,7 @@ export class PendingInput {
     call.settle({ kind: 'asked', frame, edits })
   }
 
-  /** A server with sessions asks; false where its client cannot be asked that. */
+  /** A server with sessions asks; false where the client of the call cannot be asked, or the limits leave no room. */
   ask(question: ServerQuestion): boolean {
     const { during, frame } = question
     const call = during?.root
@@ -210,7 +210,7 @@ export class PendingInput {
     if (state !== undefined) this.#byState.delete(state)
   }
 
-  /** Reserves so many bytes more for what is held of it; false when there is no room. */
+  /** Adds so many bytes to those that are held for a pending call; false when there is no room. */
   reserves(pending: PendingCall, bytes: number): boolean {
     const hasRoom = this.#hasRoom(pending.call, bytes)
     if (hasRoom) pending.heldBytes += bytes
@@ -274,7 +274,7 @@ export class PendingInput {
 
 /** One call whose server has asked. It owns the call from the first question on; the client's requests are calls of their own. */
 class PendingCall implements CallOwner, CallHolder, CallHearer {
-  /** The server's. */
+  /** The call that the server works on. */
   readonly call: Call
   readonly questions: OpenQuestions = new OpenQuestions()
   /** How often the client was asked. */
@@ -284,7 +284,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
   readonly #pending: PendingInput
   /** The client's request that waits for the outcome; undefined while the client has the questions. */
   #requester: Call | undefined
-  /** With what the client comes back. */
+  /** The `requestState` of the questions that the client has; undefined while it has none. */
   #state: string | undefined
   /** The outcome of the server, where no request waited for it. */
   #outcome: Outcome | undefined
@@ -354,7 +354,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
     requester?.needsInput(needed)
   }
 
-  // CallHolder: of the request that waits.
+  // CallHolder: the holder of the request that waits.
 
   /** The client gives the call up, on a retry too: a closed response is a cancellation. */
   cancel(frame: NotificationFrame | undefined): void {
@@ -363,7 +363,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
     this.call.cancel(frame)
   }
 
-  // CallHearer: what the server says meanwhile is for the request that waits.
+  // CallHearer: notifications of the server go to the request that waits.
 
   tell(frame: NotificationFrame, edits: readonly Edit[]): void {
     const call = this.#requester
@@ -411,7 +411,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
     return resultFrame(numericId(0), result)
   }
 
-  /** An error says what the client would have had to declare. */
+  /** Settles the request that waits; its error names the capabilities that the client has not declared. */
   #answer(outcome: Outcome): void {
     const requester = this.#requester
     if (requester === undefined) return
@@ -436,7 +436,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
     this.#requester = undefined
   }
 
-  /** The answers to what is open, by name; what is wrong with them, in words. */
+  /** The answers to open questions, by name; a string is the reason why they cannot be used. */
   #answersIn(responses: string): Map<string, string> | string {
     const bytes = Buffer.from(responses)
     const members = membersAt(bytes, { start: 0, end: bytes.length })
@@ -514,10 +514,10 @@ interface OpenQuestion {
 
 const CANCEL = '{"action":"cancel"}'
 
-/** Names them for a client without sessions, and answers the server as its own revision has it. */
+/** Gives each question a name for the client, and answers the server in the form of the server's revision. */
 class OpenQuestions {
   readonly #open = new Map<string, OpenQuestion>()
-  /** No two questions of one call have one name. */
+  /** Rises, so that no two questions of a call get the same name. */
   #named = 0
 
   get size(): number {

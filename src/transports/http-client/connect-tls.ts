@@ -21,14 +21,14 @@ export interface TlsMaterial {
 export interface TlsMeans {
   /** The name that is asked for, and that the certificate must have; undefined is the host. */
   readonly servername: string | undefined
-  /** Reads it anew. @throws SocketTroubleError when it cannot be read */
+  /** Reads the files anew. @throws SocketTroubleError when one cannot be read */
   material(): TlsMaterial
 }
 
 /** Makes sockets, to a place or over a connection that leads there. */
 export type TlsConnect = (to: SocketPlace, over?: Duplex) => TLSSocket
 
-/** Makes sockets that go on with the last session of the ones before them, which spares a round trip; `lookup` resolves names. */
+/** Makes sockets that resume the last TLS session, which spares a round trip; `lookup` resolves names. */
 export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConnect {
   let session: Buffer | undefined
   let context: SecureContext | undefined
@@ -48,7 +48,8 @@ export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConn
     socket.on('session', (next) => {
       session = next
     })
-    // A session that the server refuses for an error must not spoil the next connection too, nor a certificate that has ended.
+    // The next connection starts a new session and reads the certificates again: a refused session or an expired certificate
+    // would fail it too.
     socket.on('error', () => {
       session = undefined
       context = undefined
@@ -57,7 +58,7 @@ export function tlsConnector(means?: TlsMeans, lookup?: LookupFunction): TlsConn
   }
 }
 
-/** An address is no name (RFC 6066, section 3). */
+/** The name to ask for; an IP address is not sent as a name (RFC 6066, section 3). */
 function servername(host: string): { servername?: string } {
   return isIP(host) === 0 ? { servername: host } : {}
 }
