@@ -31,7 +31,7 @@ export function findFiles(name: ClientName | undefined, machine: UserMachine): F
   }
 }
 
-/** Undefined for a file that is not there, or is no text. */
+/** The text of a file; undefined where the file is missing, cannot be opened, or is not UTF-8. */
 export function readText(path: string): string | undefined {
   try {
     const bytes = readFileSync(path)
@@ -43,7 +43,7 @@ export function readText(path: string): string | undefined {
   }
 }
 
-/** How this program is started again. PATH is what the client has, as far as we know, so that the name alone is used where PATH leads here. */
+/** How a client starts this program. The client is taken to have our PATH, so the name alone is enough where PATH leads to this file. */
 export function launchOf(config: string): Launch {
   const script = process.argv[1] ?? ''
   const real = realpathSync(script)

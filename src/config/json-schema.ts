@@ -175,7 +175,7 @@ function profileSchema(): JsonSchema {
   })
 }
 
-/** By `type`, or by whether there is a command or an address. */
+/** Selects the schema of a server by its `type`; without one, by the key `command` or a key for an address. */
 function serverSchema(): JsonSchema {
   return {
     type: 'object',

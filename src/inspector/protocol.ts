@@ -1,6 +1,6 @@
 // The JSON that the page of the inspector reads. Types alone, since the page is compiled for browsers.
 
-/** One message, or one piece of bytes that is none, as a row of the table. */
+/** One message, or bytes that are no message, as a row of the table. */
 export interface FrameRow {
   /** Unique in this process, rising. */
   readonly n: number
@@ -11,23 +11,23 @@ export interface FrameRow {
   readonly service?: string
   readonly schema: string
   readonly conn: number
-  /** From the proxy's point of view. */
+  /** Whether the proxy received or sent it. */
   readonly dir: 'in' | 'out'
   readonly kind: 'request' | 'notification' | 'result' | 'error' | 'batch' | 'other'
-  /** As it is written. */
+  /** The raw JSON of the id. */
   readonly id?: string
   readonly method?: string
   /** The tool, the prompt or the resource, or the name of a client that initializes. */
   readonly name?: string
   /** An error, or the result of a tool that failed. */
   readonly failed?: true
-  /** On the wire. */
+  /** The length of the message on the wire. */
   readonly bytes: number
-  /** Only the beginning is kept. */
+  /** The inspector keeps only the beginning of the message. */
   readonly cut?: true
-  /** The reasons of its edits. */
+  /** The reason of each edit of the message. */
   readonly edits?: readonly string[]
-  /** The beginning of the text. */
+  /** The beginning of the message as text. */
   readonly text: string
 }
 
@@ -35,9 +35,9 @@ export interface FrameRow {
 export type FeedLine =
   | { readonly hello: Hello }
   | { readonly frames: readonly FrameRow[] }
-  /** So many frames were not shown, because the viewer was too slow for them. */
+  /** The number of frames that the feed left out because the page read too slowly. */
   | { readonly skipped: number }
-  /** For a page that is not looked at. */
+  /** Sent in place of frames to a page that is hidden. */
   | { readonly counts: { readonly frames: number } }
 
 export interface Hello {
@@ -52,7 +52,7 @@ export interface Segment {
   readonly text: string
   /** The reason of the edit that removed it from the input, or wrote it to the output. */
   readonly why?: string
-  /** It stands in the place of a secret. */
+  /** The text replaces a secret. */
   readonly redacted?: true
 }
 
@@ -61,9 +61,9 @@ export interface MessageSide {
   readonly hop?: 'client' | 'upstream'
   readonly service?: string
   readonly conn?: number
-  /** UTF-8 text; undefined for bytes that are none. */
+  /** The message as text; undefined where its bytes are not UTF-8. */
   readonly segments?: readonly Segment[]
-  /** The bytes, in base64, where nothing of them is redacted. */
+  /** The bytes in base64; absent where they contain a secret. */
   readonly base64?: string
   readonly bytes: number
   readonly keptBytes: number
@@ -78,7 +78,7 @@ export interface FrameView {
   readonly output?: MessageSide
   /** The line of a transcript for `mcps-proxy replay`. */
   readonly fixture: string
-  /** The number of the frame on the other hop, where it is still kept. */
+  /** The number of the same frame on the other hop; absent where the inspector keeps it no more. */
   readonly other?: number
 }
 
@@ -93,7 +93,7 @@ export interface ServerRow {
   readonly tools: number
   readonly inFlight: number
   readonly queued: number
-  /** Calls that it may work on at the same time; 0 while it does not run. */
+  /** Calls that the server may work on at the same time; 0 while it does not run. */
   readonly slots: number
   readonly restarts: number
   readonly pids: readonly number[]
@@ -107,11 +107,11 @@ export interface ServerRow {
 /** A client that is attached. */
 export interface ClientRow {
   readonly schema: string
-  /** As it says of itself; absent for one that has said nothing yet. */
+  /** The name from the client's `clientInfo`; absent before the client has sent it. */
   readonly name?: string
   readonly version?: string
   readonly revision: string
-  /** Its view, as in `profile:review`; absent is everything. */
+  /** The profile or server that the client sees, as in `profile:review`; absent where it sees everything. */
   readonly view?: string
   readonly tools?: number
   /** Milliseconds since 1970. */
@@ -139,7 +139,7 @@ export interface UsageRow {
   readonly errors: number
   readonly argumentBytes: number
   readonly resultBytes: number
-  /** How many took no longer than so many milliseconds, and longer than the class before. */
+  /** Calls by their time: `count` calls took at most `ms` milliseconds, and longer than the `ms` of the class before. */
   readonly times: readonly (readonly [ms: number, count: number])[]
 }
 

@@ -23,16 +23,16 @@ export interface LoginTarget extends Partial<Omit<LoginSettings, 'folder' | 'isA
 export interface LoginPerson {
   /** Shows the person where the login takes place: our start page, and the address that it leads to. */
   show(startPage: string, address: string): Promise<void>
-  /** The address to which the browser was sent, where the person pastes that; undefined waits for the browser alone. */
+  /** Resolves with the address of the callback, where the person pastes it; undefined waits for the browser alone. */
   readonly pasted?: Promise<string>
   /** Resolves when the login is not wanted any more. */
   readonly left?: Promise<void>
 }
 
-/** A person has this long. */
+/** The time that a person has for a login. */
 const LOGIN_MS = 600_000
 
-/** Ports for callbacks, of which an address of a server always gets the same (RFC 6335: dynamic ports). */
+/** Ports for callbacks (RFC 6335: dynamic ports). The hash of a server's address chooses one, so a server gets the same port each time. */
 const FIRST_PORT = 49_152
 const PORTS = 16_000
 
@@ -51,15 +51,15 @@ export async function logIn(
   const port =
     target.callbackPort ??
     FIRST_PORT + (createHash('sha256').update(target.url).digest().readUInt32BE() % PORTS)
-  const server = await openCallback(port, target)
+  const callback = await openCallback(port, target)
   try {
-    const client = await requests.clientFor(target, server.redirectUri, store.read(target.url))
-    const tokens = await authorize({ target, challenge, place, client, requests, server, person, runtime })
+    const client = await requests.clientFor(target, callback.redirectUri, store.read(target.url))
+    const tokens = await authorize({ target, challenge, place, client, requests, callback, person, runtime })
     const login = loginOf(target, place, client, tokens, runtime.wallNow())
     await store.alone(target.url, async () => store.write(login))
     return login
   } finally {
-    server.close()
+    callback.close()
   }
 }
 
@@ -85,20 +85,21 @@ interface Authorization {
   readonly place: LoginPlace
   readonly client: LoginClient
   readonly requests: TokenRequests
-  readonly server: CallbackServer
+  readonly callback: CallbackServer
   readonly person: LoginPerson
   readonly runtime: LoginRuntime
 }
 
+/** The tokens, and the values of the requests that brought them. */
 type Given = Awaited<ReturnType<TokenRequests['exchange']>> & {
   readonly asked: string
   readonly redirectUri: string
 }
 
 async function authorize(of: Authorization): Promise<Given> {
-  const { target, challenge, place, client, requests, server, person, runtime } = of
+  const { target, challenge, place, client, requests, callback, person, runtime } = of
   const { verifier, challenge: codeChallenge, state } = await requests.secrets()
-  const { redirectUri } = server
+  const { redirectUri } = callback
   const resource = resourceOf(target, place)
   const scope = scopeOf(target, challenge, place)
   const address = new URL(place.server.authorization_endpoint ?? '')
@@ -113,23 +114,23 @@ async function authorize(of: Authorization): Promise<Given> {
     ...(scope !== '' && { scope }),
   }
   for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value)
-  server.expect(state, address.href)
-  await person.show(server.startPage, address.href)
+  callback.expect(state, address.href)
+  await person.show(callback.startPage, address.href)
   const pasted = person.pasted?.then((text) => parametersIn(text))
   const left = person.left?.then(() => {
     throw new LoginError('it is not wanted any more')
   })
-  const callback = await within(
-    Promise.race([server.parameters, ...(pasted ? [pasted] : []), ...(left ? [left] : [])]),
+  const answer = await within(
+    Promise.race([callback.parameters, ...(pasted ? [pasted] : []), ...(left ? [left] : [])]),
     LOGIN_MS,
     runtime,
   )
-  if (callback === undefined) throw new LoginError(`there was no login within ${LOGIN_MS / 60_000} minutes`)
-  const tokens = await requests.exchange(client, callback, { state, verifier, redirectUri, resource })
+  if (answer === undefined) throw new LoginError(`there was no login within ${LOGIN_MS / 60_000} minutes`)
+  const tokens = await requests.exchange(client, answer, { state, verifier, redirectUri, resource })
   return { ...tokens, asked: scope, redirectUri }
 }
 
-/** The scopes of the challenge, else all that the resource offers; `offline_access` where that gives a token to refresh with. */
+/** The configured scopes, else those of the challenge, else all that the resource offers; with `offline_access`, for a refresh token, where the server knows that scope. */
 export function scopeOf(
   target: LoginTarget,
   challenge: BearerChallenge | undefined,

@@ -17,7 +17,7 @@ import type { HttpResponse } from './response.js'
 import { HttpSessions, type Kept, attach } from './sessions.js'
 import { SseWriter, messageEvent, textEvent } from './sse-writer.js'
 
-/** One client of the pair. */
+/** The connection of one client: its stream of events, and the messages that it posts. */
 class PairConnection implements Connection, Kept {
   readonly transport = 'sse'
   readonly #ended: () => void
@@ -34,7 +34,7 @@ class PairConnection implements Connection, Kept {
     })
   }
 
-  /** The client of a kept connection listens. */
+  /** Always true: the client listens for as long as the connection exists. */
   get busy(): boolean {
     return true
   }
@@ -51,7 +51,7 @@ class PairConnection implements Connection, Kept {
     return this.#writer.backlogBytes
   }
 
-  /** Says where messages go. */
+  /** Sends the event that names the path for messages. */
   invite(path: string): void {
     this.#writer.write([textEvent('endpoint', path)])
   }
@@ -86,7 +86,7 @@ class PairConnection implements Connection, Kept {
   }
 
   sweep(): void {
-    // Nothing is kept that could grow old.
+    // This connection keeps no events for a later request, so nothing of it can expire.
   }
 
   #end(cause: TransportError | undefined): void {
@@ -99,14 +99,14 @@ class PairConnection implements Connection, Kept {
 }
 
 /**
- * The reservations of the large requests of one client, until they are answered.
+ * The reservations of memory for the large requests of one client, until they are answered.
  *
- * The answers do not leave on the responses to the requests; there are no more of them than calls of a session.
+ * The answers do not leave on the responses to the requests. There are at most as many reservations as a session may have calls.
  */
 class Holds {
   readonly #holds = new Map<RequestId, Pick<PostedMessage, 'isBatch'> & { readonly hold: BodyReservation }>()
 
-  /** A message comes. */
+  /** The client has posted a message. */
   took({ frames, keys: [key], hold, isBatch }: PostedMessage): void {
     if (this.#holds.size > 0) for (const frame of frames) this.#end(cancelledBy(frame))
     if (hold === undefined || key === undefined) return
@@ -115,10 +115,11 @@ class Holds {
     this.#holds.set(key, { hold, isBatch })
   }
 
-  /** A message leaves, which may be about a request. */
+  /** The proxy sends a message, which may answer a request. */
   said({ kind, about }: MessageHead): void {
     if (this.#holds.size === 0) return
-    // The answers to a batch leave together, and name none: those of other batches are soon to come.
+    // The answers to a batch leave in one message, which does not say what batch it answers, so this ends the reservations of all
+    // batches. A batch that still runs soon ends too.
     if (kind === 'batch') for (const [key, { isBatch }] of this.#holds) if (isBatch) this.#end(key)
     if (kind === 'result' || kind === 'error') this.#end(about && canonical(about))
   }
@@ -169,7 +170,7 @@ export class EventPair {
     return undefined
   }
 
-  /** Takes a message, whose answer will be an event. */
+  /** Accepts a message with 202; its answer is sent as an event. */
   async messages(request: HttpRequest, owner: Owner, query: string): Promise<Refusal | undefined> {
     if (request.head.method !== 'POST')
       return this.#refusals.plain(405, 'Method not allowed', { allow: 'POST, OPTIONS' })
