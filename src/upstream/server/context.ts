@@ -34,14 +34,14 @@ export interface ProxyContext {
   /** Where the person is who can log in to remote servers. */
   readonly person: 'here' | 'elsewhere' | undefined
   readonly limits: UpstreamLimits
-  /** For one connection to a server that is configured so; `memory` is the server's. */
+  /** Makes the leg of one connection; `protocol` is that of the configuration, and `memory` keeps the era of the server. */
   readonly leg: (protocol: ServerProtocol, memory: EraMemory) => ServerLeg
   /** The taps of a new connection to this server. */
   readonly watch: (service: string) => PeerWatch
   readonly kept: KeptServers
-  /** Is given the secrets that servers hand out, such as session ids and cookies, and tokens of logins. */
+  /** Called with the secrets that servers hand out, such as session ids and cookies, and with the tokens of logins. */
   readonly onSecrets?: ((secrets: readonly string[]) => void) | undefined
-  /** Of the lists of servers, where they are locked; it is another one after each change of the lock. */
+  /** Compares lists with `mcps.lock`; undefined where they are not locked, and a new object after each change of the lock. */
   readonly guard: () => ListGuard | undefined
   /** Whether a process that only one client uses starts with its first call instead of with the client. */
   readonly ownStart: 'with-client' | 'with-call'
@@ -51,22 +51,22 @@ export interface ProxyContext {
   readonly marks: Readonly<Record<string, string>>
   /** How long lists wait for a server that is starting, and for one that never listed, at its first starts. */
   readonly graces: { readonly startupMs: number; readonly firstMs: number }
-  /** How long a process of one client outlives that client's last word; undefined is as long as the client. */
+  /** How long a process of one client runs on after the client's last call, response or stream; undefined is as long as the client. */
   readonly sessionIdleMs: number | undefined
-  /** The places of the processes that may run in all. */
+  /** Counts the processes of all servers, and limits them. */
   readonly admission: Admission
-  /** When they start. */
+  /** Decides when processes start. */
   readonly starts: StartTurns
 }
 
 /** How the servers of one kind behave. */
 export interface ServerKind {
-  /** For what the server says that people are shown. */
+  /** Removes secrets from texts of the server that people read. */
   readonly discretion: Redactor
   readonly dial: Dial
   /** Whether its start may install a package first. */
   readonly installs?: boolean
-  /** Takes one that runs already, where servers are processes. */
+  /** Takes over a process that runs already; absent where servers of this kind are no processes. */
   readonly adopt?: (running: RunningProcess) => Dialed
   readonly isolation: 'auto' | 'shared' | 'session'
   readonly concurrency: number
@@ -78,13 +78,13 @@ export interface ServerKind {
   readonly restartDelayMs: number
   /** Whether a process whose call has taken too long is restarted. */
   readonly onTimeout: 'cancel' | 'restart'
-  /** Whether it is needed for as long as it has clients, though nothing is asked of it. */
+  /** Whether a connection stays open while clients are attached, also when they have no calls. */
   readonly staysForClients: boolean
-  /** How long it has for a question that it may not know, until it is taken to ignore that. */
+  /** How long a server has to answer the question which revisions it speaks; a server that is silent for longer ignores the question. */
   readonly probeMs: number
-  /** Whether header fields repeat what its requests say, so that its tools must be fit for that. */
+  /** Whether header fields repeat arguments of requests, which rules out tools whose arguments cannot be repeated so. */
   readonly mirrors: boolean
-  /** For how long it is taken to speak what it was found to speak. */
+  /** How long the proxy relies on the era that it found for the server, in milliseconds. */
   readonly eraMs: number
   /** Absent where there are no logins. */
   readonly logins?: ServerLogins
@@ -97,7 +97,7 @@ export interface OwnTool {
   readonly item: ListItem
   /** Takes over a call of it; the edits are those with which the server would get the call. */
   call(call: Call, edits: readonly Edit[]): void
-  /** The error by which the client of another call learns what to do first; undefined where it has to be told in words. */
+  /** The error that asks the client of another call to use the tool first; undefined where the client needs an instruction in words. */
   refusal(call: Call): Promise<ErrorBody | undefined> | undefined
 }
 
@@ -112,12 +112,12 @@ export interface ServerLogins {
   close(): void
 }
 
-/** Of one server. */
+/** The context that the classes of one server share. */
 export interface ServerContext extends Omit<ProxyContext, 'leg'>, ServerKind {
   readonly service: string
-  /** For one connection. */
+  /** Makes the leg of one connection. */
   readonly leg: () => ServerLeg
-  /** As they were listed by a server over the network. */
+  /** The arguments of each tool that header fields repeat, from the last list of a server over the network. */
   readonly marked: MarkedTools
   readonly restarts: Restarts
   readonly keptLists: KeptLists
