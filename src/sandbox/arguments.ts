@@ -1,8 +1,8 @@
-// The arguments of a tool call, read one by one, with the words that clients know for what is wrong with them.
+// The arguments of a tool call, read one by one; their errors use the words that clients know.
 
 import { wrongArgument } from './errors.js'
 
-/** Reads arguments. @throws SandboxError for the first one that does not fit */
+/** Reads arguments. @throws SandboxError for the first argument that does not fit */
 export class Arguments {
   readonly #values: Readonly<Record<string, unknown>>
 
@@ -47,7 +47,7 @@ export class Arguments {
     return value
   }
 
-  /** What models write for nothing is nothing. */
+  /** Models write null for an absent argument, so null counts as absent. */
   #given(name: string): unknown {
     const value = Object.hasOwn(this.#values, name) ? this.#values[name] : undefined
     return value ?? undefined

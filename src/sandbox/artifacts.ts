@@ -2,34 +2,34 @@
 
 import { type MachineUse, readAll } from './small-run.js'
 
-/** The folder for them, in that of the session. */
+/** The folder for artifacts, relative to that of the session. */
 const artifactFolder = 'artifacts'
 
-/** A file that is new, or has changed. */
+/** A file that is new or has changed. */
 export interface Artifact {
-  /** From the folder of the session. */
+  /** The path from the folder of the session. */
   readonly path: string
   readonly bytes: number
 }
 
-/** Of one call. */
+/** The most artifacts of one call. */
 const ARTIFACTS_MAX = 20
 
 const LISTING_BYTES_MAX = 1024 * 1024
 
-/** Name, bytes and seconds of each file; where there is no such folder nothing more is started. */
+/** Prints name, bytes and seconds of each file; starts no further program when the folder is absent. */
 const SCRIPT = `[ -d ${artifactFolder} ] || exit 0; exec find ${artifactFolder} -maxdepth 1 -type f -printf '%f/%s/%C@\\n'`
 
 interface Listed extends Artifact {
   readonly name: string
-  /** When its content, its name or its rights changed last, which no program can set. */
+  /** When the content, name or rights of the file changed last; no program can set this time. */
   readonly changedUs: number
 }
 
-/** Finds what has changed since it looked before. */
+/** Finds the files that have changed since the last look. */
 export class Artifacts {
   #newestUs = -Infinity
-  /** Files that changed then: the clock of the kernel may stand still for some milliseconds. */
+  /** Files that changed at that time: the clock of the kernel may stand still for some milliseconds. */
   #atNewest: ReadonlySet<string> = new Set()
 
   async look({ machine, clock }: MachineUse): Promise<Artifact[]> {
@@ -59,7 +59,7 @@ function keyOf({ name, bytes }: Listed): string {
 
 function lineOf(line: string): Listed[] {
   const [, name, bytes, seconds, fraction = ''] = /^([^/]+)\/(\d+)\/(\d+)(?:\.(\d*))?$/.exec(line) ?? []
-  // A name that is no UTF-8 could not be asked for.
+  // A client could not ask for a name that is not UTF-8.
   if (name === undefined || name.includes('\u{fffd}') || seconds === undefined) return []
   const changedUs = Number(seconds) * 1_000_000 + Number(fraction.slice(0, 6).padEnd(6, '0'))
   return [{ name, path: `${artifactFolder}/${name}`, bytes: Number(bytes), changedUs }]

@@ -1,14 +1,14 @@
-// Output of which only the beginning and the end are kept, in buffers of its own: what was read is not held.
+// Output that keeps only its beginning and its end, in separate buffers, so that it does not hold the chunks that were read.
 
 import { Buffer } from 'node:buffer'
 
-/** In UTF-8, a byte that continues a character. */
+/** The two highest bits of a byte that continues a character in UTF-8. */
 const CONTINUES = 0b10
 const BITS_OF_CHARACTER = 6
 
 const SIZE_FIRST = 1024
 
-/** The last bytes of a stream, up to a limit. The buffer has room for twice as many, so that they are moved seldom. */
+/** The last bytes of a stream, up to a limit. The buffer has room for twice as many, so that it moves them seldom. */
 export class TailBuffer {
   readonly #bytesMax: number
   #bytes: Buffer = Buffer.alloc(0)
@@ -41,13 +41,13 @@ export class TailBuffer {
   }
 }
 
-/** Bytes of one stream; beyond `bytesMax` the middle is left out. */
+/** Bytes of one stream; beyond `bytesMax` it leaves the middle out. */
 export class BoundedText {
   readonly #bytesMax: number
   readonly #half: number
   #head: Buffer = Buffer.alloc(0)
   readonly #tail: TailBuffer
-  /** Of the stream, kept or not. */
+  /** All bytes of the stream, kept or not. */
   bytes = 0
 
   constructor(bytesMax: number) {
@@ -60,12 +60,12 @@ export class BoundedText {
     return this.bytes > this.#bytesMax
   }
 
-  /** Whether so many bytes more would be too many. */
+  /** Whether this many more bytes would exceed the limit. */
   wouldCut(bytes: number): boolean {
     return this.bytes + bytes > this.#bytesMax
   }
 
-  /** Everything, while nothing is cut. */
+  /** The whole content, as long as nothing is cut. */
   content(): Buffer {
     return Buffer.concat([this.#first(), this.#tail.content()])
   }
@@ -81,7 +81,7 @@ export class BoundedText {
     return this.#head.subarray(0, Math.min(this.bytes, this.#half))
   }
 
-  /** `where` says where the whole lies. */
+  /** `where` names the file with the whole output. */
   text(where: string | undefined): string {
     if (!this.isCut) return this.content().toString('utf8')
     const [head, tail] = [this.#first(), this.#tail.content()]
@@ -93,7 +93,7 @@ export class BoundedText {
   }
 }
 
-/** The buffer, or a larger one, with these bytes at `end`; `bytesMax` is the most that it ever has. */
+/** The buffer, or a larger one, with these bytes at `end`; it never grows beyond `bytesMax`. */
 function appended(bytes: Buffer, end: number, chunk: Buffer, bytesMax: number): Buffer {
   const length = end + chunk.length
   const target =
@@ -109,14 +109,14 @@ function continues(byte: number | undefined): boolean {
   return byte !== undefined && byte >> BITS_OF_CHARACTER === CONTINUES
 }
 
-/** Where the first whole character begins. */
+/** The index at which the first whole character begins. */
 function wholeStart(bytes: Buffer): number {
   let at = 0
   while (continues(bytes[at])) at++
   return at
 }
 
-/** Where the last character begins, which may not be whole. */
+/** The index at which the last character begins, which may be incomplete. */
 function wholeEnd(bytes: Buffer): number {
   let at = bytes.length - 1
   while (at > 0 && continues(bytes[at])) at--

@@ -1,4 +1,4 @@
-// The output of a call: two streams, each with its beginning and its end, and as a whole in a file where it is long.
+// The output of a call: the beginning and the end of two streams, and files with the whole of long ones.
 
 import type { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
@@ -6,21 +6,19 @@ import { type Clock, within } from '../runtime/deadline.js'
 import { BoundedText } from './bounded-text.js'
 import type { GuestProcess, Machine } from './runtime.js'
 
-/** Of which stream. */
 export type StreamName = 'stdout' | 'stderr'
 
-/** How much an error repeats of what was written last, in UTF-16 units. */
+/** The most UTF-16 units of the last output that an error repeats. */
 const LAST_WORDS_MAX = 2000
 
-/** The output of one call, while it comes. */
 export class CallOutput {
   readonly #newFile: ((stream: StreamName) => OutputFile) | undefined
   readonly #texts: Readonly<Record<StreamName, BoundedText>>
   readonly #files = new Map<StreamName, OutputFile>()
-  /** Gets everything that comes. */
+  /** Called with every chunk. */
   onOutput: (chunk: Buffer) => void = () => {}
 
-  /** `newFile` makes a file for the whole of a stream; absent where nothing keeps it. */
+  /** `newFile` makes a file for the whole of a stream; absent when the runtime keeps no such files. */
   constructor(bytesMax: number, newFile?: (stream: StreamName) => OutputFile) {
     this.#newFile = newFile
     this.#texts = { stdout: new BoundedText(bytesMax), stderr: new BoundedText(bytesMax) }
@@ -38,7 +36,7 @@ export class CallOutput {
     return this.#textOf('stderr')
   }
 
-  /** The end of both streams, for an error. */
+  /** The end of both streams, for an error message. */
   get lastWords(): string {
     const text = [this.stdout, this.stderr].filter((each) => each !== '').join('\n')
     return text.slice(-LAST_WORDS_MAX)
@@ -54,7 +52,6 @@ export class CallOutput {
     return file === undefined || file.write(chunk) ? undefined : file
   }
 
-  /** Reads a stream to its end. */
   drain(stream: StreamName, source: Readable): void {
     source.on('data', (chunk: Buffer) => {
       const full = this.push(stream, chunk)
@@ -65,7 +62,7 @@ export class CallOutput {
     source.on('error', () => undefined)
   }
 
-  /** Resolves when its files are written. */
+  /** Resolves when the files are written. */
   async end(): Promise<void> {
     await Promise.all([...this.#files.values()].map((file) => file.end()))
   }
@@ -85,18 +82,18 @@ export class CallOutput {
 
 // The whole of an output that is too long for a result, in a file of the session.
 
-/** A file in a session is as long as this at most. */
+/** The most bytes of such a file. */
 const FILE_BYTES_MAX = 16 * 1024 * 1024
 
-/** The folder for such files, in that of the session. */
+/** The folder for such files, relative to that of the session. */
 const FOLDER = '.output'
 
 /** The last bytes take a moment, unless a program inside has stopped the writer or put a pipe in its way. */
 const END_WAIT_MS = 2000
 
-/** Is written by a program inside, since the host opens no path of a session. */
+/** A file that a program inside writes, since the host opens no path of a session. */
 export class OutputFile {
-  /** As programs inside see it. */
+  /** The path as programs inside see it. */
   readonly path: string
   readonly #writer: GuestProcess
   readonly #clock: Clock
@@ -119,7 +116,7 @@ export class OutputFile {
     })
   }
 
-  /** False when the writer wants to be waited for. */
+  /** Returns false when the caller must wait for the writer. */
   write(chunk: Buffer): boolean {
     const room = FILE_BYTES_MAX - this.#bytes
     if (room <= 0 || this.#isGone) return true
@@ -127,12 +124,12 @@ export class OutputFile {
     return this.#writer.stdin.write(chunk.subarray(0, room)) || this.#isGone
   }
 
-  /** Calls once when it takes more. */
+  /** Calls `drained` once, when the writer accepts more. */
   onDrain(drained: () => void): void {
     this.#writer.stdin.once('drain', drained)
   }
 
-  /** Resolves when everything is written, or the writer has not done so within a reasonable time. */
+  /** Resolves when the writer has written everything, or after a time limit, which ends the writer. */
   async end(): Promise<void> {
     this.#writer.stdin.end()
     if ((await within(this.#writer.exited, END_WAIT_MS, this.#clock)) === undefined) this.#writer.kill()

@@ -1,8 +1,8 @@
 // `exec --policy POLICY -- COMMAND …`: one program, confined by bubblewrap, with the standard streams of this process.
 //
-// The policy is JSON, or the number of a descriptor from which it is read: no list of processes shows that one. A program
-// that may reach some hosts has a network of its own without a way out. `relay.ts` leads a port of it to the
-// proxy that runs here, which lets TLS to the hosts of the policy through.
+// The policy is JSON, or the number of a descriptor from which it is read, so that no list of processes shows it. A program that
+// may reach some hosts gets a separate network without a way out. `relay.ts` connects a port of that network to the proxy in this
+// process, which passes TLS to the hosts of the policy.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
@@ -20,38 +20,38 @@ import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'
 
-/** What a confined program may reach; all paths are of the host, and the same inside. */
+/** The paths and hosts that a confined program may reach; all paths are of the host, and the same inside. */
 export interface ConfinePolicy {
-  /** Files and folders that it may read. */
+  /** Files and folders that the program may read. */
   readonly read?: readonly string[]
-  /** Folders that it may read and write. */
+  /** Folders that the program may read and write. */
   readonly write?: readonly string[]
-  /** `none` unless given; a list has the hosts that it reaches by HTTPS, as `AllowedHosts` takes them. */
+  /** The default is `none`; a list has the hosts that the program reaches by HTTPS, in the syntax of `AllowedHosts`. */
   readonly network?: 'none' | 'host' | readonly string[]
-  /** A folder that it may write, made when it is missing; its `HOME`. */
+  /** A folder that the program may write, and its `HOME`; it is created when it is missing. */
   readonly home?: string
-  /** Its working folder where it may read that, else its home. */
+  /** The working folder, if the program may read it; otherwise the home is. */
   readonly cwd?: string
-  /** Its variables; those of this process unless given. */
+  /** The variables of the program; the default is those of this process. */
   readonly env?: Readonly<Record<string, string>>
-  /** Of each of its processes. */
+  /** The memory limit of each process. */
   readonly memoryMiB?: number
 }
 
-/** Of the child, on which bwrap reads the filter of system calls, which is that of machines. */
+/** The descriptor of the child from which bwrap reads the filter of system calls, the same filter as for machines. */
 const FILTER_DESCRIPTOR = 3
 
-/** Of the loopback of the program's own network, which nothing else uses. */
+/** A port on the loopback of the program's separate network, which no other program uses. */
 const PROXY_PORT = 3128
 
-/** Inside, the folder with the socket that leads out. */
+/** The folder inside that has the socket of the proxy. */
 const WAY_OUT = '/run/mcps-proxy'
 
 const SOCKET_NAME = 'out.sock'
 
 const cannotConfine = 126
 
-/** The exit code of the program, or 2 for wrong arguments, or 126 where it cannot be confined. */
+/** Returns the exit code of the program, 2 for wrong arguments, or 126 when the program cannot be confined. */
 export async function confine(args: readonly string[]): Promise<number> {
   const [option, written = '', dashes, ...command] = args
   if (option !== '--policy' || dashes !== '--' || command.length === 0)
@@ -136,7 +136,7 @@ function isPath(value: unknown): boolean {
   return typeof value === 'string' && isAbsolute(value)
 }
 
-/** The options of bwrap: the system to read, folders in memory, the program itself, and what the policy names. */
+/** The options of bwrap: the system read-only, folders in memory, the program itself, and the paths of the policy. */
 function confinement(policy: ConfinePolicy, [command = '']: readonly string[]): string[] {
   const { read = [], write = [], network = 'none', home, cwd } = policy
   const writable = home === undefined ? write : [home, ...write]
@@ -162,7 +162,9 @@ function isWithin(path: string, folder: string): boolean {
 
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib64']
 
-/** The files of a program that is not of the system: the whole installation of a Node or of a virtual environment, else the file. */
+/**
+ * The files of a program outside the system folders: the whole installation of a Node or of a virtual environment, else the file.
+ */
 function programPaths(command: string): string[] {
   const found = isAbsolute(command) ? command : findProgram(command, process.env)
   if (found === undefined || !existsSync(found)) return []
@@ -183,16 +185,16 @@ function variables({ home }: ConfinePolicy, way: WayOut | undefined): string[] {
       : [
           ...['HTTPS_PROXY', 'https_proxy'].map((name) => [name, address]),
           ...['NO_PROXY', 'no_proxy'].map((name) => [name, 'localhost,127.0.0.1']),
-          // Node 24 and later use the proxy then.
+          // Node 24 and later use the proxy when this is set.
           ['NODE_USE_ENV_PROXY', '1'],
         ]),
   ]
   return set.flatMap(([name = '', value = '']) => ['--setenv', name, value])
 }
 
-/** The socket outside that a program with allowed hosts connects to, and the proxy behind it. */
+/** The socket on the host to which a program with allowed hosts connects, and the proxy behind it. */
 class WayOut {
-  /** The same socket, as the program sees it. */
+  /** The path of that socket, as the program sees it. */
   readonly inside = join(WAY_OUT, SOCKET_NAME)
   readonly program = join(programFolder, 'sandbox/guest/relay.js')
   readonly #folder: string

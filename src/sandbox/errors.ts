@@ -1,13 +1,13 @@
-// What a client is told when a call of a sandbox cannot be done.
+// The errors of sandbox calls.
 //
-// Clients show the message and hide the data, so that everything a model needs stands in the message.
+// Clients show the message and hide the data, so the message carries everything that a model needs.
 
 import type { ErrorBody } from '../jsonrpc/build.js'
 import { type SandboxRefusal, sandboxRefused } from '../mcp/error-codes.js'
 
 type Context = Readonly<Record<string, unknown>>
 
-/** A call that cannot be done; `body` is its answer. */
+/** A call that cannot be done; `body` is the error of the response. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError'
   readonly body: ErrorBody
@@ -20,7 +20,7 @@ export class SandboxError extends Error {
 
 type Category = 'configuration' | 'resource' | 'network' | 'execution' | 'session' | 'system'
 
-/** By `error_code`: the kind of answer, the category and the severity. */
+/** The kind of response, the category and the severity, by `error_code`. */
 const facts = {
   RESOURCE_LIMIT_EXCEEDED: ['refused', 'resource', 'medium'],
   INVALID_PARAMETER: ['arguments', 'execution', 'low'],
@@ -46,7 +46,7 @@ function refused(
   return new SandboxError(sandboxRefused(kind, message, data))
 }
 
-/** No room; `why` names the limit and how much of it is in use. */
+/** Reports a limit; `why` names the limit and its current use. */
 export function resourceLimit(why: string, context: Context, suggestion: string): SandboxError {
   const stop = 'Stop a session that is not needed any more with stop_session'
   return refused('RESOURCE_LIMIT_EXCEEDED', `Resource limit exceeded: ${why}`, context, suggestion, stop)
@@ -82,7 +82,7 @@ export function fileFailed(why: string, context: Context): SandboxError {
   return refused('FILE_ACCESS_FAILED', `File access failed: ${why}`, context, list)
 }
 
-/** What the configuration names cannot be used. */
+/** Reports that a value of the configuration cannot be used. */
 export function configurationError(why: string, context: Context): SandboxError {
   const correct = 'Correct the configuration of the sandbox'
   return refused('CONFIGURATION_ERROR', `Configuration error: ${why}`, context, correct)
@@ -99,7 +99,6 @@ export function connectionFailed(why: string, context: Context): SandboxError {
   return refused('CONNECTION_ERROR', `Connection error: ${why}`, context, check)
 }
 
-/** `what` was called: code or a command. */
 export function executionFailed(
   what: 'Code' | 'Command',
   why: string,
@@ -110,7 +109,7 @@ export function executionFailed(
   return refused(code, `${what} execution failed: ${why}`, context, suggestion)
 }
 
-/** A fault of the service itself. */
+/** Reports a fault of the service itself. */
 export function wrapperError(): SandboxError {
   return refused('WRAPPER_ERROR', 'Wrapper error: internal fault', {}, 'Look at the log of the server')
 }

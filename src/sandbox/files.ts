@@ -1,11 +1,11 @@
-// The files of a session, read and written by programs inside: the host opens no path of a session.
+// The files of a session. Programs inside read and write them, since the host opens no path of a session.
 
 import { type Buffer, isUtf8 } from 'node:buffer'
 import { fileFailed, resourceLimit } from './errors.js'
 import { type MachineUse, type SmallRun, readAll } from './small-run.js'
 import type { Turns } from './turns.js'
 
-/** A whole file that a client is given. */
+/** The most bytes of a whole file that a client gets. */
 export const fileBytesMax: number = 10 * 1024 * 1024
 
 /** `PATH_MAX` of Linux. */
@@ -13,15 +13,15 @@ const PATH_LENGTH_MAX = 4096
 
 const ENTRIES_MAX = 1000
 const LISTING_BYTES_MAX = 1024 * 1024
-/** The number before what is read. */
+/** The most characters of the size line before the content. */
 const SIZE_LENGTH_MAX = 32
 
-/** Reads of more than this are large: a result holds the file several times, as bytes and as JSON. */
+/** A read above this many bytes is large: a result holds the file several times, as bytes and as JSON. */
 const LARGE_BYTES = 256 * 1024
 
 /**
- * Reads once a large read of the service may: a few run at once, whatever the sessions, and none begins while its client has
- * not taken the results before. @throws SandboxError
+ * Runs a read when its turn comes. The service runs a few large reads at a time over all sessions, and starts none before its
+ * client has taken the earlier results. @throws SandboxError
  */
 export async function inLargeTurn<T>(
   { largeReads, signal, whenWritable }: LargeReadTerms,
@@ -35,7 +35,7 @@ export async function inLargeTurn<T>(
   return done
 }
 
-/** How a file is read for a client. */
+/** The facts for a read on behalf of a client. */
 export interface LargeReadTerms {
   readonly largeReads: Turns
   readonly signal: AbortSignal
@@ -48,10 +48,9 @@ export function isText(bytes: Buffer): boolean {
   return isUtf8(bytes) && !bytes.includes(0)
 }
 
-/** A part of a file. */
 export interface FilePart {
   readonly bytes: Buffer
-  /** Of the whole file. */
+  /** The size of the whole file. */
   readonly size: number
 }
 
@@ -62,24 +61,27 @@ export interface FileEntry {
   readonly modifiedMs: number
 }
 
-/** What is in a folder, by names. */
+/** The entries of a folder, sorted by name. */
 export interface FileListing {
   readonly entries: readonly FileEntry[]
-  /** There are more. */
+  /** Whether the folder has more entries. */
   readonly isCut: boolean
 }
 
-/** A FIFO or a device would be read for ever. */
+/** A read of a FIFO or a device would never end. */
 const isPlain =
   '[ -e "$1" ] || { echo "there is no such file" >&2; exit 1; }; [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }'
 
-/** The size in bytes on a line, then the bytes. No program is given the name: to `tail`, `-` would be its stdin. */
+/**
+ * Prints the size in bytes on a line, then the bytes. The shell opens the file, because `tail` would read a file named `-` as
+ * stdin.
+ */
 const READ = `${isPlain}; wc -c < "$1" && tail -c "+$2" < "$1" | head -c "$3"`
 
 const WRITE =
   'case "$1" in */*) mkdir -p -- "${1%/*}/" || exit 1;; esac; [ ! -e "$1" ] || [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }; cat > "$1"'
 
-/** A name that begins like an option of `find` is none behind a `./`. */
+/** The prefix `./` keeps `find` from reading a name as an option. */
 const LIST = `case "$1" in /*) ;; *) set -- "./$1";; esac; [ -d "$1" ] || { echo "there is no such folder" >&2; exit 1; }; exec find -H "$1" -mindepth 1 -maxdepth 1 -printf '%y/%s/%T@/%f\\0'`
 
 /** @throws SandboxError */
@@ -95,7 +97,7 @@ export async function readFile(
   return { size: Number(bytes.toString('latin1', 0, end).trim()), bytes: bytes.subarray(end + 1) }
 }
 
-/** Makes the folders on the way. @throws SandboxError */
+/** Creates missing parent folders. @throws SandboxError */
 export async function writeFile(where: MachineUse, path: string, content: Uint8Array): Promise<void> {
   contentOf(await shell(where, WRITE, [path], 0, content), path)
 }
@@ -105,7 +107,7 @@ export async function listFiles(where: MachineUse, path: string): Promise<FileLi
   const run = await shell(where, LIST, [path], LISTING_BYTES_MAX)
   const isTooLong = run.kind === 'too-long'
   const texts = (isTooLong ? run.beginning : contentOf(run, path)).toString('utf8').split('\0')
-  // What stands behind the last NUL is empty, or a part of an entry.
+  // The text after the last NUL is empty, or a part of an entry.
   const entries = texts.slice(0, -1).flatMap(entryOf)
   return {
     entries: entries.sort((one, other) => (one.name < other.name ? -1 : 1)).slice(0, ENTRIES_MAX),
@@ -139,10 +141,10 @@ function contentOf(run: SmallRun, path: string): Buffer {
   }
 }
 
-/** The last one that a `Date` can be; files may be dated later. */
+/** The last time that a `Date` can hold; files may have later ones. */
 const DATE_MS_MAX = 8_640_000_000_000_000
 
-/** What `find` prints with `%T@`, for a regular expression. */
+/** A regular expression for the times that `find` prints with `%T@`. */
 const FILE_TIME = '-?\\d+(?:\\.\\d*)?'
 
 const entryTypes: Readonly<Record<string, FileEntry['type']>> = { f: 'file', d: 'folder', l: 'link' }

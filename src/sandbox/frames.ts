@@ -1,16 +1,15 @@
-// What the service and the agent in a machine say to each other: frames of bytes on two streams.
+// The protocol between the service and the agent in a machine: frames of bytes on two streams.
 //
-// A frame is `u32 length of the payload, u8 kind, u32 channel`, big-endian, and the payload. The service chooses
-// the channels, one for each program that it starts; the agent chooses those of connections, which have kinds of their
-// own, one for each program that connects to its port. Each side sends on a stream of a channel no more than the
-// other has said it can take (`CHANNEL_WINDOW`, `CONNECTION_WINDOW`), so neither ever holds more than that.
+// A frame is `u32 length of the payload, u8 kind, u32 channel`, big-endian, and the payload. The service chooses the channels of
+// programs, one for each program that it starts. The agent chooses the channels of connections, one for each program that
+// connects to its port; connections have separate kinds. Each side sends on a stream of a channel no more than the other side has
+// granted (`CHANNEL_WINDOW`, `CONNECTION_WINDOW`), so neither side holds more than that.
 //
-// The agent runs among foreign code, which can write its memory. So the service believes nothing that it
-// says but lengths within these limits.
+// The agent runs beside foreign code, which can write its memory. The service therefore trusts only lengths within these limits.
 
 import { Buffer } from 'node:buffer'
 
-/** From the service to the agent. */
+/** Frames from the service to the agent. */
 export const agentOrders = {
   /** Texts: program, number of arguments, arguments, variables as `NAME=value`. */
   start: 1,
@@ -18,64 +17,64 @@ export const agentOrders = {
   inputEnd: 3,
   interrupt: 4,
   kill: 5,
-  /** `u8 stream, u32 cost`: what the service has taken from a stream. */
+  /** `u8 stream, u32 cost`: credit for a stream that the service has read. */
   taken: 6,
 } as const
 
-/** From the agent to the service. */
+/** Frames from the agent to the service. */
 export const agentReports = {
-  /** On channel 0, once: programs may be started. */
+  /** Sent on channel 0, once: programs can be started. */
   ready: 16,
   output: 17,
   errors: 18,
-  /** `u32 cost`: what the program has taken of its input. */
+  /** `u32 cost`: credit for input that the program has read. */
   inputTaken: 19,
-  /** Texts: exit code, signal, why it was not started; the last frame of its channel. */
+  /** Texts: exit code, signal, reason of a failed start; the last frame of its channel. */
   exit: 20,
 } as const
 
-/** From the service to the agent, of a connection. */
+/** Frames from the service to the agent about a connection. */
 export const connectionOrders = {
   /** Bytes for the program. */
   deliver: 32,
   deliverEnd: 33,
-  /** `u32 cost`: what the service has taken of the program's bytes. */
+  /** `u32 cost`: credit for bytes of the program that the service has read. */
   sentTaken: 34,
   /** The last frame of the service. */
   drop: 35,
 } as const
 
-/** From the agent to the service, of a connection. */
+/** Frames from the agent to the service about a connection. */
 export const connectionReports = {
   open: 48,
   /** Bytes of the program. */
   sent: 49,
   sentEnd: 50,
-  /** `u32 cost`: what the program has taken. */
+  /** `u32 cost`: credit for bytes that the program has read. */
   delivered: 51,
-  /** The last frame of the channel: the program has closed it, or it was dropped. */
+  /** The last frame of the channel: the program has closed the connection, or the service has dropped it. */
   gone: 52,
 } as const
 
-/** Which of the two outputs a `taken` is about. */
+/** The stream of a `taken` frame. */
 export const outputStreams = { output: 1, errors: 2 } as const
 
-/** The longest payload but that of `start`. */
+/** The most bytes of a payload other than `start`. */
 export const FRAME_BYTES_MAX: number = 64 * 1024
 
-/** The longest `start`: what Linux gives to a program as arguments and variables. */
+/** The most bytes of a `start`: the limit of Linux for arguments and variables. */
 export const START_BYTES_MAX: number = 4 * 1024 * 1024
 
-/** What may be on its way on one stream of a channel, as `frameCost` counts. */
+/** The most bytes in transit on one stream of a channel, as `frameCost` counts. */
 export const CHANNEL_WINDOW: number = 256 * 1024
 
-/** The same for a connection, of which there are more. */
+/** The same limit for a connection; a machine has more of them. */
 export const CONNECTION_WINDOW: number = 128 * 1024
 
-/** Of one machine, at once; the agent refuses others. */
+/** The most connections of one machine at a time; the agent refuses others. */
 export const CONNECTIONS_MAX = 64
 
-/** What a frame costs besides its payload: a thousand tiny frames take memory too. */
+/** The cost of a frame in addition to its payload: a thousand tiny frames take memory too. */
 const FRAME_COST = 256
 
 const HEADER_BYTES = 9
@@ -86,7 +85,7 @@ export interface AgentFrame {
   readonly payload: Buffer
 }
 
-/** What a payload of so many bytes takes of the window. */
+/** The part of the window that a payload of this many bytes uses. */
 export function frameCost(bytes: number): number {
   return bytes + FRAME_COST
 }
@@ -100,14 +99,14 @@ export function encodeFrame(kind: number, channel: number, payload: Uint8Array =
   return frame
 }
 
-/** A frame that says how much was taken. */
+/** The payload of a frame that grants credit. */
 export function costPayload(cost: number): Buffer {
   const payload = Buffer.allocUnsafe(4)
   payload.writeUInt32BE(cost, 0)
   return payload
 }
 
-/** Bytes as payloads that a frame may have. */
+/** Splits bytes into payloads of allowed length. */
 export function payloadsOf(bytes: Buffer): Buffer[] {
   const payloads: Buffer[] = []
   for (let at = 0; at < bytes.length; at += FRAME_BYTES_MAX)
@@ -115,7 +114,7 @@ export function payloadsOf(bytes: Buffer): Buffer[] {
   return payloads
 }
 
-/** Texts of any content in one payload. */
+/** Encodes texts with any content in one payload. */
 export function encodeTexts(texts: readonly string[]): Buffer {
   const parts = texts.flatMap((text) => {
     const bytes = Buffer.from(text)
@@ -126,7 +125,7 @@ export function encodeTexts(texts: readonly string[]): Buffer {
   return Buffer.concat(parts)
 }
 
-/** Undefined when it is no payload of texts. */
+/** Returns undefined for a payload that does not hold texts. */
 export function decodeTexts(payload: Buffer): string[] | undefined {
   const texts: string[] = []
   let at = 0
@@ -140,7 +139,6 @@ export function decodeTexts(payload: Buffer): string[] | undefined {
   return texts
 }
 
-/** Cuts a stream of bytes into frames. */
 export class AgentFrameReader {
   readonly #payloadMax: number
   #rest: Buffer = Buffer.alloc(0)
@@ -149,7 +147,7 @@ export class AgentFrameReader {
     this.#payloadMax = payloadMax
   }
 
-  /** The frames that are complete now; a longer payload than allowed gives undefined, and nothing can be read any more. */
+  /** Returns the frames that are complete; returns undefined after a payload above the limit, and the reader is useless then. */
   push(chunk: Buffer): AgentFrame[] | undefined {
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     const frames: AgentFrame[] = []

@@ -1,4 +1,4 @@
-// Programs of the host: where they are, and what those say that end soon.
+// Programs of the host: their paths, and the output of short-lived ones.
 
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -7,21 +7,21 @@ import { text } from 'node:stream/consumers'
 import type { Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { within } from '../runtime/deadline.js'
 
-/** What a shell adds to the number of the signal that has ended a program. */
+/** The number that a shell adds to a signal to make an exit code. */
 export const SIGNALLED = 128
 
-/** Where programs of the system are; a PATH may name scripts before them that look for another program. */
+/** The folders of system programs; a PATH may name scripts before them that look for another program. */
 export const systemFolders: readonly string[] = ['/usr/bin', '/usr/local/bin', '/bin']
 
 export interface ProgramOutput {
   readonly stdout: string
   readonly stderr: string
   readonly code: number | undefined
-  /** It took too long, and was ended. */
+  /** Whether the program took too long and was killed. */
   readonly isLate: boolean
 }
 
-/** What a program says; one that takes longer is ended. Never rejects. */
+/** Runs a program and returns its output; kills it after the timeout. Never rejects. */
 export async function programOutput(
   runtime: Runtime,
   spec: SpawnSpec,
@@ -38,7 +38,7 @@ export async function programOutput(
   return { stdout, stderr: stderr || (spawnError ?? how), code, isLate }
 }
 
-/** The first in the PATH, or where the system has its programs. */
+/** The first program of that name in the PATH, or in the folders of the system. */
 export function findProgram(name: string, env: Runtime['env']): string | undefined {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((path) => path !== '')
   return [...folders, ...systemFolders].map((folder) => join(folder, name)).find((path) => isProgram(path))
@@ -53,13 +53,13 @@ export function isProgram(path: string): boolean {
   }
 }
 
-/** Of the beginning of stderr that is kept. */
+/** The most characters of stderr that are kept. */
 const LENGTH_MAX = 2000
 
-/** A program that writes more than this there is cut off. */
+/** The most bytes that are read; after them the reader closes stderr. */
 const BYTES_MAX = 256 * 1024
 
-/** Reads stderr to its end, and keeps the beginning, for the error that says why a program did not start. */
+/** Reads stderr to its end, and keeps the beginning for the error of a program that did not start. */
 export class StderrHead {
   text = ''
   #bytes = 0
@@ -73,7 +73,7 @@ export class StderrHead {
     })
   }
 
-  /** For the end of a message. */
+  /** The text as the end of a message. */
   get shown(): string {
     const text = this.text.trim()
     return text === '' ? '' : `: ${text}`

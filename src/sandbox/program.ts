@@ -1,6 +1,6 @@
-// What `sandbox.js` does: serves one client on stdio, says which runtimes can be used, or confines one other program.
+// The three modes of `sandbox.js`: it serves one client on stdio, lists the usable runtimes, or confines another program.
 //
-// Its settings come from the proxy that starts it, in one variable, or else from the variables `MSB_*`.
+// The proxy that starts it passes the settings in one variable; without that, the variables `MSB_*` set them.
 
 import { writeSync } from 'node:fs'
 import process from 'node:process'
@@ -24,7 +24,7 @@ const USAGE = `usage: sandbox.js                                 serves MCP on s
        sandbox.js exec --policy POLICY -- COMMAND …   confines one program
 `
 
-/** Gives the exit code. */
+/** Returns the exit code. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   if (args.length === 0) return serve()
   if (args.length === 1 && args[0] === '--check') return check()
@@ -33,7 +33,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   return 2
 }
 
-/** Serves until its client leaves, or a signal comes; 1 where nothing can run code. */
+/** Serves until the client leaves or a signal arrives; returns 1 when no runtime can run code. */
 async function serve(): Promise<number> {
   const runtime = realRuntime(log)
   const signal = new Promise<void>((resolve) => {
@@ -58,7 +58,7 @@ async function check(): Promise<number> {
   const runtime = realRuntime()
   try {
     const { text, isUsable } = await runtimeReport(await readSettings(), { runtime, log: () => undefined })
-    // In this mode no protocol is spoken on stdout.
+    // This mode carries no protocol on stdout.
     writeSync(1, text)
     return isUsable ? 0 : 1
   } finally {
@@ -66,7 +66,7 @@ async function check(): Promise<number> {
   }
 }
 
-/** The proxy logs what its servers write to stderr. */
+/** The proxy logs the stderr of its servers. */
 const log: LogSink = ({ level, message, details }: LogRecord) => {
   if (level === 'debug') return
   const more = details === undefined ? '' : ` (${detailsInWords(details)})`
@@ -79,7 +79,7 @@ function detailsInWords(details: Readonly<Record<string, unknown>>): string {
     .join(', ')
 }
 
-/** Which runtimes can be used here, for people; and whether the one that is configured can. */
+/** Describes for people which runtimes work on this host, and returns whether the configured one does. */
 export async function runtimeReport(
   settings: SandboxSettings,
   around: { readonly runtime: Runtime; readonly log: LogSink },
@@ -116,10 +116,10 @@ function lineOf({ runtime: { id, isolation }, probe }: ProbedRuntime): string {
 
 const NAME_WIDTH = 20
 
-/** The settings that the proxy, which is of the same version, has written; or those of the variables `MSB_*` alone. */
+/** Reads the settings from the proxy, which has the same version, or else from the variables `MSB_*`. */
 async function readSettings(): Promise<SandboxSettings> {
   const given = process.env[settingsVariable]
-  // Programs of sessions get variables of their own; these are for this process alone.
+  // Programs of sessions get other variables; this one is for this process alone.
   delete process.env[settingsVariable]
   if (given === undefined) return settingsFromEnvironment()
   const value = parse(given)
@@ -133,7 +133,7 @@ function isSettings(value: unknown): value is SandboxSettings {
 
 /** @throws ConfigError for a variable that cannot be used */
 async function settingsFromEnvironment(): Promise<SandboxSettings> {
-  // The proxy's own settings need no reader of configurations, which takes a while to load.
+  // Settings from the proxy do not need the reader of configurations, which takes time to load.
   const { resolveConfig } = await import('../config/config.js')
   const section = { mcpServers: { sandbox: { type: 'sandbox' } } }
   const from = { source: 'the environment', folder: process.cwd(), env: process.env }

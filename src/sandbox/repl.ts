@@ -1,4 +1,4 @@
-// The interpreter of a session, which runs one piece of code after the other and keeps their variables.
+// The interpreter of a session, which runs pieces of code in sequence and keeps their variables.
 
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
@@ -12,31 +12,29 @@ import type { GuestExit, GuestProcess, Machine, SandboxLanguage } from './runtim
 
 const NONCE_BYTES = 16
 
-/** The word at the end of each output, which no program guesses. */
+/** The mark at the end of each output, which no program can guess. */
 const secretNonce = (): string => randomBytes(NONCE_BYTES).toString('hex')
 
-/** How one piece of code ended. */
 export type CodeEnd =
   | {
       readonly kind: 'done'
       readonly isSuccess: boolean
-      /** Whether there is a folder for artifacts. */
+      /** Whether the folder for artifacts exists. */
       readonly hasArtifacts: boolean
     }
-  /** The interpreter has ended, and its variables with it. */
+  /** The interpreter has ended, and its variables are lost. */
   | { readonly kind: 'gone'; readonly exit: GuestExit }
 
-/** A running interpreter. */
 export class Repl {
   readonly ended: Promise<GuestExit>
   readonly #process: GuestProcess
   readonly #newOutput: () => CallOutput
   readonly #newNonce: () => string
   readonly #streams: Readonly<Record<StreamName, MarkedStream>>
-  /** Of the code that runs, or of what runs on between two pieces of code; each stream changes at its own mark. */
+  /** The output of the running code, or of programs that go on after it; each stream switches at its mark. */
   readonly #outputs: Record<StreamName, CallOutput>
   #exit: GuestExit | undefined
-  /** Ends the code that runs; `ended` would remember all code that has ever run. */
+  /** Ends the running code; handlers on `ended` would accumulate for all code that has ever run. */
   #gone: (exit: GuestExit) => void = () => {}
 
   constructor(interpreter: GuestProcess, newOutput: () => CallOutput, newNonce: () => string = secretNonce) {
@@ -58,12 +56,12 @@ export class Repl {
     return this.#exit !== undefined
   }
 
-  /** The output of the code that is run next, with what has come since the code before it. */
+  /** The output of the next code, including the output since the code before it. */
   get output(): CallOutput {
     return this.#outputs.stdout
   }
 
-  /** Runs code; one piece at a time. */
+  /** Runs code; the caller waits for its end before it runs more. */
   evaluate(code: string): Promise<CodeEnd> {
     const { stdout, stderr } = this.#streams
     const nonce = this.#newNonce()
@@ -98,7 +96,7 @@ export class Repl {
   }
 }
 
-/** Code of the session may have written the line. */
+/** Reads the end of the code from a line that code of the session may have forged. */
 function codeEnd(line: string): CodeEnd {
   const { ok, artifacts } = membersOf(line)
   return { kind: 'done', isSuccess: ok === true, hasArtifacts: artifacts === true }
@@ -113,13 +111,13 @@ function membersOf(line: string): { readonly ok?: unknown; readonly artifacts?: 
   }
 }
 
-// A stream in which the output of each piece of code ends with a mark: a NUL, a nonce that no program inside knows before
-// the mark is there, and the rest of a line. Everything else is output.
+// A stream in which the output of each piece of code ends with a mark: a NUL, a nonce that no program inside knows before the
+// mark appears, and one more line of text. All other bytes are output.
 
 const NUL = 0
 const LF = 0x0a
 
-/** The line behind a mark has a few flags; whatever is longer comes from elsewhere. */
+/** The line after a mark has a few flags; a longer one is forged. */
 const LINE_BYTES_MAX = 1024
 
 /** Takes output; returns false when the stream must pause until `resume`. */
@@ -130,11 +128,11 @@ interface Awaited {
   /** Called at the mark: later bytes belong to other output. */
   readonly passed: () => void
   readonly found: (line: string) => void
-  /** The bytes behind the mark; undefined before the mark was found. */
+  /** The bytes after the mark; undefined before the mark was found. */
   line: Buffer | undefined
 }
 
-/** Reads a stream for ever. */
+/** Reads a stream to its end. */
 export class MarkedStream {
   readonly #source: Readable
   readonly #take: TakeOutput
@@ -151,9 +149,9 @@ export class MarkedStream {
   }
 
   /**
-   * Resolves with the line behind the mark when that has come.
+   * Resolves with the line after the mark.
    *
-   * `passed` is called between the output before the mark and the output behind it.
+   * `passed` is called between the output before the mark and the output after it.
    */
   until(nonce: string, passed: () => void): Promise<string> {
     const mark = Buffer.from(`\0${nonce}`)
@@ -214,16 +212,15 @@ function beginningOf(mark: Buffer, text: Buffer): number {
   return text.length
 }
 
-// How the interpreter of a language is started so that it runs one piece of code after the other.
+// Starts the interpreter of a language in a mode that runs pieces of code in sequence.
 
-/** Reads the driver from stdin, of which it keeps a copy: programs of the session read nothing there. */
+/** Loads the driver from stdin, and keeps a copy of stdin, which programs of the session do not read. */
 const PYTHON_LOADER =
   "import os;requests=os.fdopen(os.dup(0),'rb');__file__='<driver>';exec(compile(eval(requests.readline()),__file__,'exec'))"
 
-/** Node cannot move its stdin, so that a shell does, which is gone when Node runs. */
+/** Node cannot move its stdin, so a shell does that and then becomes Node. */
 const NODE_SHELL = 'exec "$@" 3<&0 </dev/null'
 
-/** Starts the interpreter of a machine. */
 export function startInterpreter(language: SandboxLanguage, machine: Machine): GuestProcess {
   const [program, ...args] = machine.interpreter
   const node = [program, ...args, '--disable-warning=ExperimentalWarning', '--input-type=module', '-e']
@@ -237,7 +234,7 @@ export function startInterpreter(language: SandboxLanguage, machine: Machine): G
   return started
 }
 
-/** A program for the inside, beside the compiled one; a session starts seldom enough to read it each time. */
+/** The text of a program for the inside; a session starts seldom enough to read the file each time. */
 function driver(name: string): string {
   return readFileSync(join(programFolder, 'sandbox', 'guest', name), 'utf8')
 }

@@ -6,12 +6,12 @@ import type { ToolCall } from './tools.js'
 
 export const resourceTemplate = 'sandbox://{session_id}/{+path}'
 
-/** `path` begins at the folder of the session, or is absolute. */
+/** `path` is relative to the folder of the session, or absolute. */
 export function resourceUri(sessionId: string, path: string): string {
   return `sandbox://${sessionId}/${path.split('/').map(encodeURIComponent).join('/')}`
 }
 
-/** Undefined for what is no such address. */
+/** Returns undefined for a URI of another form. */
 function readResourceUri(uri: string): { readonly sessionId: string; readonly path: string } | undefined {
   const [, sessionId, path] = /^sandbox:\/\/([A-Za-z0-9._-]{1,128})\/(.+)$/.exec(uri) ?? []
   if (sessionId === undefined || path === undefined) return undefined
@@ -26,11 +26,11 @@ export interface ResourceContents {
   readonly uri: string
   readonly mimeType: string
   readonly text?: string
-  /** In base64. */
+  /** The content in base64. */
   readonly blob?: string
 }
 
-/** Undefined where there is no such session, or the address is none. @throws SandboxError */
+/** Returns undefined when the session does not exist, or the URI has another form. @throws SandboxError */
 export async function readResource(
   uri: string,
   call: Omit<ToolCall, 'args' | 'onOutput'>,
@@ -51,7 +51,7 @@ export async function readResource(
   return { uri, mimeType, ...content }
 }
 
-/** By endings of names. */
+/** MIME types by file extension. */
 const types: Readonly<Record<string, string>> = {
   csv: 'text/csv',
   gif: 'image/gif',

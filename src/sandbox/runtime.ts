@@ -1,36 +1,35 @@
-// The interface between the sandbox service and what isolates.
+// The interface between the sandbox service and the runtimes.
 //
-// Above it are sessions, tools, interpreters with their variables, and time limits. Below it is one
-// runtime for each way to run foreign code. A runtime starts machines, in which the service
-// runs programs, or evaluators, which answer when code has ended.
+// Sessions, tools, interpreters with their variables, and time limits are above it. Below it is one runtime for each way to
+// isolate foreign code. A runtime starts machines, in which the service runs programs, or evaluators, which respond when code has
+// ended.
 
 import type { Readable, Writable } from 'node:stream'
 import type { FlavorLimits, SandboxNetwork } from '../upstream/contracts/sandbox-config.js'
 
-/** What stands between the code of a session and the host. */
+/** The barrier between the code of a session and the host. */
 export type SandboxIsolation = 'vm' | 'container' | 'namespaces' | 'none'
 
 /** Whether a runtime can be used on this host. */
 export type RuntimeProbe =
   | {
       readonly kind: 'usable'
-      /** How limits are held, in words: 'cgroup v1', 'rlimits and a watch on memory'. */
+      /** How the runtime enforces limits, in words: 'cgroup v1', 'rlimits and a watch on memory'. */
       readonly limits: string
     }
   | {
       readonly kind: 'unusable'
       readonly why: string
-      /** The one command or setting that mends it. */
+      /** The one command or setting that makes the runtime usable. */
       readonly remedy: string
     }
 
-/** A way to run foreign code. */
 export interface SandboxRuntime {
   readonly id: string
   readonly isolation: SandboxIsolation
-  /** What it can give programs of the network; it is asked for nothing else. */
+  /** The kinds of network that the runtime supports; the service asks for no others. */
   readonly networks: readonly SandboxNetwork['kind'][]
-  /** What programs reach whatever it is asked for, in words; absent where that decides. */
+  /** The network of programs in words, when the setting cannot change it; otherwise absent. */
   readonly fixedNetwork?: string
   probe(): Promise<RuntimeProbe>
   /**
@@ -43,22 +42,21 @@ export interface SandboxRuntime {
   start(spec: MachineSpec): Promise<Machine | Evaluator>
   /** Removes the files of a session whose machine has ended. */
   discard(sessionId: string): Promise<void>
-  /** Removes what dead owners have left: folders, cgroups, processes. */
+  /** Removes the remains of dead owners: folders, cgroups, processes. */
   sweep(): Promise<void>
-  /** Stops every machine, and removes what this owner has on the host. */
+  /** Stops every machine, and removes everything of this owner from the host. */
   close(): Promise<void>
 }
 
-/** What a machine is started with. */
 export interface MachineSpec {
-  /** Names the session among all sessions of its runtime; any text. */
+  /** Identifies the session among all sessions of its runtime; any text. */
   readonly sessionId: string
-  /** What clients call it, for lines of the log. */
+  /** The name that clients use for the session, for log lines. */
   readonly sessionName: string
   readonly language: SandboxLanguage
-  /** A path on the host; undefined: the runtime finds the interpreter. */
+  /** A path on the host; undefined when the runtime shall find the interpreter. */
   readonly interpreter: string | undefined
-  /** The name of an image, for runtimes that have images; undefined: that of the language. */
+  /** The name of an image, for runtimes that have images; undefined selects that of the language. */
   readonly image: string | undefined
   /** Variables for every program of the machine. */
   readonly env: Readonly<Record<string, string>>
@@ -84,14 +82,14 @@ export interface Machine {
   readonly workspace: string
   /** The program and the first arguments of the interpreter inside. */
   readonly interpreter: readonly [string, ...string[]]
-  /** Never throws: a program that cannot be started has exited, with the failure. */
+  /** Never throws: a program that cannot be started exits with the failure. */
   run(command: GuestCommand): GuestProcess
-  /** Ends everything inside. */
+  /** Ends all programs inside. */
   stop(): Promise<void>
   readonly ended: Promise<MachineEnd>
 }
 
-/** Why a machine is gone; the message is for users ('the memory limit of 1024 MiB was reached'). */
+/** Why a machine has ended; the message is for users ('the memory limit of 1024 MiB was reached'). */
 export interface MachineEnd {
   readonly reason: 'stopped' | 'died' | 'memory' | 'disk'
   readonly message: string
@@ -106,32 +104,31 @@ export interface GuestCommand {
 /**
  * A program that runs inside.
  *
- * Its output must be read: it waits while nobody does, and so does `exited`.
+ * The caller must read its output: the program, and `exited`, wait until the output is read.
  */
 export interface GuestProcess {
   readonly stdin: Writable
-  /** Ends when its first process ends; what others write later is lost. */
+  /** Ends when the first process of the program ends; later output of other processes is lost. */
   readonly stdout: Readable
   readonly stderr: Readable
-  /** Resolves when the first process has ended and what it wrote is in the streams; never rejects. */
+  /** Resolves when the first process has ended and its output is in the streams; never rejects. */
   readonly exited: Promise<GuestExit>
-  /** SIGINT to its first process. */
+  /** Sends SIGINT to the first process. */
   interrupt(): void
-  /** SIGKILL to its first process and all that descend from it. */
+  /** Sends SIGKILL to the first process and all its descendants. */
   kill(): void
 }
 
-/** How a program inside ended. */
 export interface GuestExit {
   readonly code: number | undefined
   readonly signal: string | undefined
-  /** The limit that ended it, in words: 'the memory limit of 1024 MiB'. */
+  /** The limit that ended the program, in words: 'the memory limit of 1024 MiB'. */
   readonly limit?: string
-  /** Why it was not started, or why its end is not known. */
+  /** Why the program was not started, or why its end is unknown. */
   readonly failure?: string
 }
 
-/** A running session elsewhere, which runs code and commands and says how they ended; its files end with it. */
+/** A session on another service, which runs code and commands and returns their results; its files end with it. */
 export interface Evaluator {
   readonly kind: 'evaluator'
   evaluate(what: { readonly code: string } | GuestCommand, terms: EvaluationTerms): Promise<Evaluation>
@@ -147,11 +144,11 @@ export interface EvaluationTerms {
 export interface Evaluation {
   readonly stdout: string
   readonly stderr: string
-  /** Of code: 1 when it failed. */
+  /** The exit code; for code, 1 when it failed. */
   readonly exitCode: number
 }
 
-/** A machine could not be started; the message says why, in words for users. */
+/** A machine could not be started; the message explains the reason to users. */
 export class MachineStartError extends Error {
   override readonly name = 'MachineStartError'
   /** Whether the configuration is the reason: a volume, an interpreter. */

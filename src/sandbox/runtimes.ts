@@ -1,6 +1,6 @@
-// The runtimes there are, and which of them is used.
+// The list of runtimes, and the choice among them.
 //
-// `auto` takes the first that can be used. Where none can, the service does not start, and says what would mend each.
+// `auto` selects the first usable one. When no runtime is usable, the service does not start, and names a remedy for each.
 
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -16,28 +16,27 @@ import { ContainerRuntime, type TemplateImage } from './runtimes/container/conta
 import { SessionHost } from './runtimes/session-host.js'
 import { StateFolder } from './state-folder.js'
 
-/** What every runtime is made of: of the settings, what is not set is that of their defaults. */
+/** The settings from which runtimes are made; absent ones have their defaults. */
 export interface RuntimeSurroundings extends Partial<
   Pick<SandboxSettings, 'serverUrl' | 'apiKey' | 'runAs' | 'network'>
 > {
   readonly runtime: Runtime
   readonly log: LogSink
-  /** Where the files of sessions are; undefined: `/var/lib/mcps-proxy/sandbox` for root, else in the home. */
+  /** The folder for files of sessions; the default is `/var/lib/mcps-proxy/sandbox` for root, else a folder in the home. */
   readonly stateFolder: string | undefined
-  /** With the images of templates, for runtimes that have images. */
+  /** Templates with their images, for runtimes that have images. */
   readonly templates?: readonly TemplateImage[]
-  /** Where the compiled program lies, with the bundle of the agent; undefined: beside this. */
+  /** The folder of the compiled program with the bundle of the agent; the default is the folder of this program. */
   readonly programFolder?: string
 }
 
-/** In the order of `auto`. */
+/** The runtimes in the order of `auto`. */
 export const automaticRuntimeIds: readonly RuntimeId[] = ['bubblewrap', 'container']
 
 export const runtimeIds: readonly RuntimeId[] = [...automaticRuntimeIds, 'microsandbox-server']
 
 export type RuntimeId = 'bubblewrap' | 'container' | 'microsandbox-server'
 
-/** A runtime, and what its probe has found. */
 export interface ProbedRuntime {
   readonly runtime: SandboxRuntime
   readonly probe: RuntimeProbe
@@ -55,7 +54,7 @@ export class NoRuntimeError extends Error {
 }
 
 /**
- * The runtime of that id, or for `auto` the first that can be used.
+ * Returns the runtime with that id, or for `auto` the first usable one.
  *
  * @throws NoRuntimeError
  */
@@ -72,7 +71,7 @@ export async function chooseRuntime(
   throw new NoRuntimeError(probes)
 }
 
-/** A runtime of its own, with what it says of this host. */
+/** Makes a runtime, and probes it on this host. */
 export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings): Promise<ProbedRuntime> {
   const identity = around.runAs === undefined ? undefined : hostIdentity(around.runAs)
   if (typeof identity !== 'string') {
@@ -84,7 +83,7 @@ export async function probedRuntime(id: RuntimeId, around: RuntimeSurroundings):
   return { runtime: makeRuntime(id, around, undefined), probe }
 }
 
-/** Why a runtime cannot give programs what they are to reach: they would reach more, or nothing. */
+/** Returns why a runtime cannot enforce the configured network: programs would reach more, or nothing. */
 function networkLack(
   { networks }: SandboxRuntime,
   { kind }: SandboxNetwork = { kind: 'none' },

@@ -1,6 +1,6 @@
 // One session: its identity, and the calls that run in it.
 //
-// Code runs one piece after the other, since it shares variables; commands run beside it.
+// Pieces of code run in sequence, since they share variables; commands run beside them.
 
 import { Buffer } from 'node:buffer'
 import { constants } from 'node:os'
@@ -22,39 +22,36 @@ const COMMANDS_MAX = 4
 /** The facts of a session that never change. */
 export interface SessionFacts {
   readonly id: string
-  /** The principal that has opened the session; empty where sessions are shared. */
+  /** The principal that has opened the session; empty when all clients share sessions. */
   readonly owner: string
   readonly template: string
   readonly flavor: string
   readonly memoryMiB: number
-  /** In milliseconds since 1970. */
+  /** The time in milliseconds since 1970. */
   readonly createdAtMs: number
 }
 
-/** How a call may run. */
 export interface CallTerms {
   readonly timeoutMs: number
   readonly signal: AbortSignal
-  /** Gets output while it comes. */
+  /** Called with output while it arrives. */
   readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
 
-/** The result of a call. */
 export interface CallResult {
   readonly stdout: string
   readonly stderr: string
   readonly isCut: boolean
   readonly isSuccess: boolean
-  /** Of a command. */
+  /** The exit code of a command. */
   readonly exitCode: number
-  /** Variables were lost since the call before. */
+  /** Whether variables were lost since the previous call. */
   readonly isRestarted: boolean
   readonly artifacts: readonly Artifact[]
 }
 
 export type SessionState = 'creating' | 'ready' | 'processing' | 'error' | 'stopped'
 
-/** Runs calls in one machine. */
 export class SandboxSession {
   readonly facts: SessionFacts
   lastAccessedMs: number
@@ -76,7 +73,7 @@ export class SandboxSession {
     this.#failures = new CallFailures(facts.id, this.#stopping.signal, clock)
   }
 
-  /** Whether nothing runs in it. */
+  /** Whether no call runs in the session. */
   get isIdle(): boolean {
     return this.#calls === 0
   }
@@ -107,7 +104,10 @@ export class SandboxSession {
     })
   }
 
-  /** The machine itself, for its files, in turn with commands; undefined where there is none. @throws SandboxError */
+  /**
+   * Uses the machine for its files, in turn with commands; returns undefined when the runtime has no machine. @throws
+   * SandboxError
+   */
   async useMachine<T>(signal: AbortSignal, use: (where: MachineUse) => Promise<T>): Promise<T | undefined> {
     return this.#inTurn('Command', this.#commands, signal, async (either) => {
       const machine = await this.#started('Command')
@@ -115,7 +115,7 @@ export class SandboxSession {
     })
   }
 
-  /** Ends everything in it, and removes its files; calls that run are told so. */
+  /** Ends all programs of the session, and removes its files; running calls fail with that reason. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#machine.discard()
@@ -152,7 +152,7 @@ export class SandboxSession {
     }
   }
 
-  /** A session that was stopped starts no machine again: no list would know it. */
+  /** A stopped session must not start a machine again, because no list of sessions would contain it. */
   async #started(called: Called): Promise<SessionRunner> {
     if (this.#stopping.signal.aborted) throw this.#failures.cancelled(called)
     try {
@@ -203,7 +203,7 @@ export class SandboxSession {
     return this.#result(output, { isSuccess: exitCode === 0, exitCode, artifacts })
   }
 
-  /** By a runtime that cannot interrupt: what runs too long goes with its session. */
+  /** Runs a call on a runtime that cannot interrupt: a run that takes too long ends with its session. */
   async #evaluate(
     called: Called,
     evaluator: Evaluator,
@@ -221,7 +221,7 @@ export class SandboxSession {
       stopMachine: () => evaluator.stop(),
     }
     const how = { timeoutMs: terms.timeoutMs, signal: giveUp.signal }
-    // A call that is given up fails for that reason alone, once its session has been stopped.
+    // A cancelled call fails for that reason alone, once its session has been stopped.
     const ended = evaluator.evaluate(job, how).catch(async (error: unknown) => {
       if (!giveUp.signal.aborted) throw error
       await evaluator.stop()
@@ -234,7 +234,7 @@ export class SandboxSession {
     return this.#result(output, { isSuccess: exitCode === 0, exitCode, artifacts: [] })
   }
 
-  /** Gives the value of a run that ended in time. `keptOf` says what is left after a run that did not. @throws SandboxError */
+  /** Returns the value of a run that ended in time. `keptOf` names what survives a run that did not. @throws SandboxError */
   async #watched<T>(
     called: Called,
     run: Promise<T>,
@@ -271,14 +271,13 @@ function endable(what: Pick<GuestProcess, 'interrupt' | 'kill'>, machine: Machin
   }
 }
 
-/** As shells say it. */
+/** The exit code in the convention of shells. */
 function exitCodeOf({ code, signal }: GuestExit): number {
   if (code !== undefined) return code
   const found = Object.entries(constants.signals).find(([name]) => name === signal)
   return SIGNALLED + (found?.[1] ?? 0)
 }
 
-/** The kind of call. */
 type Called = 'Code' | 'Command'
 
 /** The parts of a session that outlive a call that failed. */
@@ -290,16 +289,16 @@ const keptInWords: Readonly<Record<SessionRest, string>> = {
   nothing: '; variables and files are lost',
 }
 
-/** Why an interpreter has gone is often that its machine has, which is heard a moment later. */
+/** An interpreter often ends because its machine has ended, which the service learns a moment later. */
 const MACHINE_END_WAIT_MS = 100
 
-/** Says why calls of one session have failed. */
+/** Makes the errors of failed calls of one session. */
 class CallFailures {
   readonly #sessionId: string
   readonly #stopped: AbortSignal
   readonly #clock: Clock
 
-  /** `stopped` is the end of the session. */
+  /** `stopped` is aborted when the session ends. */
   constructor(sessionId: string, stopped: AbortSignal, clock: Clock) {
     this.#sessionId = sessionId
     this.#stopped = stopped
@@ -311,7 +310,7 @@ class CallFailures {
     return executionFailed(called, why, { session_id: this.#sessionId })
   }
 
-  /** `kept` is undefined where there were no variables. */
+  /** `kept` is undefined for a call that has no variables. */
   timedOut(
     called: Called,
     timeoutMs: number,
@@ -330,12 +329,12 @@ class CallFailures {
     )
   }
 
-  /** The program or the interpreter has ended by itself, or was not started. */
+  /** Reports that the program or the interpreter has ended by itself, or was not started. */
   async gone(called: Called, machine: Machine, exit: GuestExit, output: CallOutput): Promise<SandboxError> {
     if (this.#stopped.aborted) return this.cancelled(called)
     const ended = await within(machine.ended, MACHINE_END_WAIT_MS, this.#clock)
     const who = called === 'Code' ? 'the interpreter' : 'the program'
-    // A machine that was stopped has no reason of its own.
+    // The reason of a stopped machine explains nothing.
     const why = (ended?.reason === 'stopped' ? undefined : ended?.message) ?? exitInWords(who, exit)
     const variables = called === 'Code' ? keptInWords.files : ''
     const context = { session_id: this.#sessionId }

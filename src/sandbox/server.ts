@@ -22,7 +22,7 @@ import { readResource, resourceTemplate } from './resources.js'
 import { type SandboxTool, type ToolAround, type ToolCall, type ToolResult, toolNamed } from './tools.js'
 import { isObject } from '../text/json-object.js'
 
-/** The service asks its client nothing. */
+/** The service sends no requests to its client. */
 const INFLIGHT_MAX = 1
 
 const INSTRUCTIONS = `Runs code and commands in sandboxes. Calls with the same session_id share variables, files and background programs; \
@@ -38,20 +38,18 @@ const templates = write({
   ],
 })
 
-/** What a connection serves. */
 export interface ServedSandbox extends ToolAround {
   readonly tools: readonly SandboxTool[]
   readonly about: ServerAbout
 }
 
-/** Answers one client. */
 export class SandboxServer implements PeerOwner<never> {
   readonly #served: ServedSandbox
   readonly #connection: Connection
   readonly #peer: Peer<never>
-  /** Wait until the connection takes bytes again. */
+  /** Functions that wait until the connection accepts bytes again. */
   readonly #writable: (() => void)[] = []
-  /** By the ids of their requests. */
+  /** Running calls by the ids of their requests. */
   readonly #calls = new Map<RequestId, AbortController>()
   readonly #gone: () => void
 
@@ -70,7 +68,7 @@ export class SandboxServer implements PeerOwner<never> {
     await this.#peer.close()
   }
 
-  // PeerOwner: what the client says.
+  // PeerOwner: messages of the client.
 
   request(frame: RequestFrame): void {
     switch (frame.method) {
@@ -146,7 +144,7 @@ export class SandboxServer implements PeerOwner<never> {
     return write({ tools: this.#served.tools.map(({ run: _run, ...shown }) => shown) })
   }
 
-  /** Answers when it is done; a client that has cancelled it hears nothing. */
+  /** Sends the response when the run ends; a cancelled request gets no response. */
   async #running(frame: RequestFrame, run: (signal: AbortSignal) => Promise<string>): Promise<void> {
     const call = new AbortController()
     const id = frame.id
@@ -161,7 +159,7 @@ export class SandboxServer implements PeerOwner<never> {
     }
   }
 
-  /** An internal fault is for the log: its words may name files of the host. */
+  /** Logs an internal fault and hides it from the client: its message may name files of the host. */
   #failure(error: unknown): SandboxError {
     if (error instanceof SandboxError) return error
     this.#served.log({ level: 'error', message: 'a call failed by an internal fault', details: { error } })
@@ -190,7 +188,7 @@ export class SandboxServer implements PeerOwner<never> {
     return write({ contents: [contents] })
   }
 
-  /** A call may use the sessions of the principal that the proxy names, or those of all. */
+  /** A call may use the sessions of the principal that the proxy names, or the shared ones. */
   #callOf({ params }: RequestFrame, signal: AbortSignal): Omit<ToolCall, 'args' | 'onOutput'> {
     const isApart = this.#served.settings.sessions === 'client'
     const owner = isApart ? (params.meta.string(principalKey) ?? '') : ''
@@ -228,16 +226,16 @@ function argumentsOf({ line, params }: RequestFrame): Readonly<Record<string, un
   return isObject(value) ? value : {}
 }
 
-// Output that a client sees while it comes, as progress.
+// Output that a client sees while it arrives, as progress notifications.
 //
-// A program may write faster than anybody reads, so that what comes within a moment is told at once, and of much only
-// the end.
+// A program may write faster than a client reads. A notification therefore carries all output of a short interval, and only the
+// end of long output.
 
 const EVERY_MS = 100
-/** Of one message. */
+/** The most bytes of output in one notification. */
 const SHOWN_BYTES_MAX = 8 * 1024
 
-/** Tells what comes; `bytes` is how much there was in all. */
+/** Sends output to the client; `bytes` counts all output so far. */
 export type Tell = (bytes: number, text: string) => void
 
 export class OutputProgress {
@@ -259,7 +257,7 @@ export class OutputProgress {
     if (this.#timer === undefined) this.#send()
   }
 
-  /** Tells nothing any more. */
+  /** Stops: no notification follows. */
   stop(): void {
     this.#timer?.cancel()
     this.#pending.clear()

@@ -1,4 +1,4 @@
-// A sandbox service: one runtime, the sessions in it, and the clients that are connected.
+// A sandbox service: one runtime, its sessions, and the connected clients.
 
 import type { Connection } from '../jsonrpc/connection.js'
 import type { LogSink, Runtime, Timer } from '../runtime/runtime.js'
@@ -11,7 +11,7 @@ import { Sessions } from './sessions.js'
 import { toolsOf } from './tools.js'
 import { Turns } from './turns.js'
 
-/** Reads of large files, of all sessions together. */
+/** The most large reads of all sessions that run, and that wait, at a time. */
 const LARGE_READS_MAX = 4
 const LARGE_READS_WAITING_MAX = 64
 
@@ -19,12 +19,12 @@ export interface ServiceParts {
   readonly settings: SandboxSettings
   readonly runtime: Runtime
   readonly log: LogSink
-  /** Where the files of sessions are; undefined: where the runtime has them. */
+  /** The folder for files of sessions; undefined selects the folder of the runtime. */
   readonly stateFolder?: string
 }
 
 /**
- * Finds a runtime that can be used, and removes what others left behind.
+ * Chooses a usable runtime, and removes the remains of dead services.
  *
  * @throws NoRuntimeError
  */
@@ -65,7 +65,7 @@ export class SandboxService {
     log({ level, message: `sandbox runtime ${id}: isolation ${isolation}, network ${network}${limits}` })
   }
 
-  /** Serves one client; resolves when it has gone. */
+  /** Serves one client; resolves when the client has gone. */
   serve(connection: Connection): Promise<void> {
     return new Promise((resolve) => {
       const server: SandboxServer = new SandboxServer(connection, this.#served, () => {
@@ -77,7 +77,7 @@ export class SandboxService {
     })
   }
 
-  /** Ends every session, and what runs in it; again, waits for the same end. */
+  /** Ends every session and its programs; a second call waits for the same end. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing

@@ -1,4 +1,4 @@
-// The machine of a session: started when it is first needed, and again after it has ended.
+// The machine of a session; the session starts it at the first call, and again after it has ended.
 
 import type { Clock } from '../runtime/deadline.js'
 import { CallOutput, OutputFile } from './call-output.js'
@@ -13,7 +13,7 @@ import {
 } from './runtime.js'
 import { errorText } from '../text/error-text.js'
 
-/** Runs a session: a machine, or a session elsewhere. */
+/** Runs the calls of a session: a machine on this host, or an evaluator on another service. */
 export type SessionRunner = Machine | Evaluator
 
 /** Holds one machine or evaluator at a time. */
@@ -25,7 +25,7 @@ export class SessionMachine {
   #starting: Promise<SessionRunner> | undefined
   #repl: Repl | undefined
   #files = 0
-  /** Variables were lost, and no result has said so yet. */
+  /** Whether variables were lost and no result has reported that yet. */
   #hasLost = false
   #isDiscarded = false
 
@@ -36,7 +36,7 @@ export class SessionMachine {
     this.#outputBytesMax = outputBytesMax
   }
 
-  /** Whether variables were lost since this was last asked. */
+  /** Returns whether variables were lost since the previous call of this method. */
   takeLoss(): boolean {
     const hasLost = this.#hasLost
     this.#hasLost = false
@@ -62,7 +62,7 @@ export class SessionMachine {
     return starting
   }
 
-  /** The interpreter, with the variables that there are. */
+  /** The running interpreter with its variables, or a new one. */
   repl(machine: Machine): Repl {
     if (this.#repl !== undefined && !this.#repl.isOver) return this.#repl
     const repl = new Repl(startInterpreter(this.#spec.language, machine), () => this.output(machine))
@@ -73,7 +73,6 @@ export class SessionMachine {
     return repl
   }
 
-  /** For what a call writes. */
   output(machine: SessionRunner): CallOutput {
     if (machine.kind !== 'machine') return new CallOutput(this.#outputBytesMax)
     return new CallOutput(this.#outputBytesMax, (stream) => {
@@ -82,7 +81,7 @@ export class SessionMachine {
     })
   }
 
-  /** Ends it, and removes its files. */
+  /** Ends the machine, and removes the files of the session. */
   async discard(): Promise<void> {
     this.#isDiscarded = true
     const started = await this.#starting?.catch(() => undefined)

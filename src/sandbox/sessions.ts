@@ -1,4 +1,4 @@
-// The sessions there are: who finds which, who has to go, and when.
+// The sessions of a service: finds them, ends expired ones, and evicts idle ones at a limit.
 
 import { randomUUID } from 'node:crypto'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -13,7 +13,6 @@ import type { SandboxRuntime } from './runtime.js'
 import { SandboxSession } from './sandbox-session.js'
 import { SessionMachine } from './session-machine.js'
 
-/** Which session a call is for. */
 export interface SessionRequest {
   readonly owner: string
   readonly id: string | undefined
@@ -28,13 +27,12 @@ function assertName(name: string, parameter: string): void {
   throw wrongArgument(`Parameter '${parameter}' ${wanted}`, parameter)
 }
 
-/** Opens, finds and ends sessions. */
 export class Sessions {
   readonly #settings: SandboxSettings
   readonly #sandbox: SandboxRuntime
   readonly #runtime: Runtime
   readonly #log: LogSink
-  /** The one that was used last is the last. */
+  /** Sessions in order of use; the most recently used one is the last. */
   readonly #sessions = new Map<string, SandboxSession>()
   readonly #stopping = new Set<Promise<void>>()
 
@@ -56,7 +54,7 @@ export class Sessions {
     return { session: there, isCreated: false }
   }
 
-  /** A session that has not expired; it is used now. */
+  /** Finds a session that has not expired, and marks it as used. */
   find(id: string, owner: string): SandboxSession | undefined {
     const key = keyOf(id, owner)
     const session = this.#sessions.get(key)
@@ -71,13 +69,13 @@ export class Sessions {
     return session
   }
 
-  /** The oldest first. */
+  /** The sessions of an owner, oldest first. */
   of(owner: string): SandboxSession[] {
     const own = [...this.#sessions.values()].filter(({ facts }) => facts.owner === owner)
     return own.sort((one, other) => one.facts.createdAtMs - other.facts.createdAtMs)
   }
 
-  /** False where there is none of that name. */
+  /** Returns false when the owner has no session of that name. */
   async stop(id: string, owner: string): Promise<boolean> {
     const key = keyOf(id, owner)
     const session = this.#sessions.get(key)
@@ -115,7 +113,7 @@ export class Sessions {
     return session
   }
 
-  /** No other session has the files of this one, whatever it is called. */
+  /** The random id keeps a new session of the same name from the files of an earlier one. */
   #machine(
     { language, interpreter, image, env }: SandboxTemplate,
     flavor: SandboxFlavor,
@@ -142,7 +140,7 @@ export class Sessions {
       this.#evict(why, owner)
   }
 
-  /** Which limit one more machine would exceed. */
+  /** Names the limit that one more machine would exceed. */
   #shortage(memoryMiB: number): string | undefined {
     const { sessionsMax, memoryMiBMax = Infinity } = this.#settings
     const count = this.#sessions.size
@@ -152,7 +150,7 @@ export class Sessions {
     return needed > memoryMiBMax ? `Memory limit exceeded: ${needed} MB > ${memoryMiBMax} MB` : undefined
   }
 
-  /** Ends the idle session that was not used for longest, of the owner who has most. */
+  /** Ends the least recently used idle session of the owner with the most sessions. */
   #evict(why: string, owner: string): void {
     const counts = new Map<string, number>()
     for (const { facts } of this.#sessions.values())
@@ -191,7 +189,7 @@ export class Sessions {
   }
 }
 
-/** No id has a line feed. */
+/** No id has a line feed, so the key is unambiguous. */
 function keyOf(id: string, owner: string): string {
   return `${id}\n${owner}`
 }

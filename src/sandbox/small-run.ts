@@ -1,11 +1,11 @@
-// A program inside whose whole output is wanted, and is not long.
+// Runs a program inside whose whole output is wanted, and is short.
 
 import { Buffer } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { type Clock, within } from '../runtime/deadline.js'
 import type { GuestExit, GuestProcess, Machine } from './runtime.js'
 
-/** The machine in which a program runs, its clock, and the signal that gives the output up. */
+/** The machine in which a program runs, its clock, and the signal that cancels the run. */
 export interface MachineUse {
   readonly machine: Machine
   readonly clock: Clock
@@ -17,15 +17,15 @@ export type SmallRun =
   | { readonly kind: 'failed'; readonly code: number | undefined; readonly why: string }
   | {
       readonly kind: 'too-long'
-      /** No more than may be read. */
+      /** At most as many bytes as may be read. */
       readonly beginning: Buffer
     }
   | { readonly kind: 'late' }
 
-/** The most of stderr that an error shows. */
+/** The most bytes of stderr that an error shows. */
 const WHY_BYTES_MAX = 1000
 
-/** Nothing that is read or written so takes long, unless a program inside makes it wait. */
+/** The time limit of such a program; it ends sooner unless a program inside makes it wait. */
 const RUN_MS_MAX = 30_000
 
 /** Runs a program with `input` for its stdin. */
@@ -71,7 +71,7 @@ function reading(started: GuestProcess, bytesMax: number): Reading {
   return read
 }
 
-/** The output of a program is there soon after its exit; processes that it left behind may hold its streams for ever. */
+/** Output arrives soon after the exit of a program; processes that it left behind may hold its streams open for ever. */
 const LAST_OUTPUT_MS = 250
 
 /** Resolves when the program has ended and its streams have been read to their ends. */

@@ -1,9 +1,9 @@
 // The folder on the host in which sandbox services keep the files of their sessions.
 //
-// Every running service has a folder of its own in it, with one folder for each session. Machines see the path of
-// theirs, so the names are random. A child of the service holds a lock on a file of the folder, and ends with the service. A
-// folder whose lock is free belongs to a dead service, and the next service removes it. The kernel or the file server
-// answers for the lock, whatever boot, container or host the other service runs in.
+// Every running service has one folder in it, with one folder for each session. Machines see the path of their folder, so the
+// names are random. A child of the service holds a lock on a file of the folder, and ends with the service. A folder whose lock
+// is free belongs to a dead service, and the next service removes it. The kernel or the file server manages the lock, so it works
+// across boots, containers and hosts.
 
 import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync } from 'node:fs'
@@ -18,15 +18,15 @@ import { covers } from './volumes.js'
 
 const LOCK_FILE = 'lock'
 
-/** `flock` of Linux, `lockf` of macOS and BSD: code when another process holds the lock. */
+/** The exit code when another process holds the lock: `flock` of Linux, `lockf` of macOS and BSD. */
 const HELD = 75
 
-/** A service that has made its folder and not yet its lock. */
+/** A younger folder without a lock file may belong to a service that has not created its lock yet. */
 const UNLOCKED_MS_MAX = 3_600_000
 
 const LOCK_MS = 20_000
 
-/** Of a whole session, which may be very many files. */
+/** The time limit for the removal of a session, which may have very many files. */
 const REMOVE_MS = 600_000
 
 const random = (): string => randomBytes(8).toString('hex')
@@ -44,12 +44,12 @@ export class StateFolder {
     this.#runtime = runtime
   }
 
-  /** Of the service in the state folder. */
+  /** The name of the service's folder in the state folder. */
   get name(): string {
     return this.#name
   }
 
-  /** Whether a path lies in the state folder, or that in it. */
+  /** Whether a path lies in the state folder, or the state folder lies in the path. */
   overlaps(path: string): boolean {
     return covers(path, this.#root) || covers(this.#root, path)
   }
@@ -59,9 +59,9 @@ export class StateFolder {
   }
 
   /**
-   * The folder of a session, made when it is not there.
+   * The folder of a session; the first call creates it.
    *
-   * `owner` is whose it shall be, when it is not that of this process.
+   * `owner` is the user of the folder, when it differs from that of this process.
    *
    * @throws MachineStartError
    */
@@ -91,14 +91,14 @@ export class StateFolder {
     return path
   }
 
-  /** Removes the files of a session; its processes have ended. */
+  /** Removes the files of a session whose processes have ended. */
   async discard(sessionId: string): Promise<void> {
     const path = this.#sessions.get(sessionId)
     this.#sessions.delete(sessionId)
     if (path !== undefined) await this.#remove(path)
   }
 
-  /** Removes all that this service has. */
+  /** Removes all folders of this service. */
   async close(): Promise<void> {
     this.#sessions.clear()
     const lock = await this.#made?.catch(() => undefined)
@@ -109,12 +109,12 @@ export class StateFolder {
     await lock.exited
   }
 
-  /** Removes what dead services have left. */
+  /** Removes the folders of dead services. */
   async sweep(): Promise<void> {
     for (const name of await this.dead()) await this.#remove(join(this.#root, name))
   }
 
-  /** The names of services that have left their folders behind. */
+  /** The names of dead services whose folders remain. */
   async dead(): Promise<string[]> {
     const dead: string[] = []
     const names = await readdir(this.#root).catch(() => [])
@@ -136,7 +136,7 @@ export class StateFolder {
     return (await programOutput(this.#runtime, { command, args, cwd: '/', env: {} }, LOCK_MS)).code === 0
   }
 
-  /** The command that runs another one while it holds a lock; empty where the system has none. */
+  /** The command that runs another one while it holds a lock; empty when the system has no program for locks. */
   #locked(file: string, waitS: number, command: readonly string[]): string[] {
     const flock = findProgram('flock', this.#runtime.env)
     if (flock !== undefined) return [flock, '-w', String(waitS), '-E', String(HELD), file, ...command]
@@ -144,7 +144,7 @@ export class StateFolder {
     return lockf === undefined ? [] : [lockf, '-k', '-s', '-t', String(waitS), file, ...command]
   }
 
-  /** The first folder on the way to the sessions through which only its owner may pass. */
+  /** The first folder on the path to the sessions that does not let other users pass. */
   async #closedPlace(): Promise<string | undefined> {
     const parts = this.#root.split(sep)
     for (let length = 2; length <= parts.length; length++) {
@@ -159,12 +159,12 @@ export class StateFolder {
     const isRoot = process.getuid?.() === 0
     await mkdir(this.#root, { recursive: true, mode: isRoot ? 0o711 : 0o700 })
     await mkdir(this.#instance, { mode: 0o700 })
-    // Users of sessions pass through it, and see nothing. The mask of this process may have taken more away.
+    // Users of sessions may pass through the folder and list nothing. `mkdir` may have cleared bits by the mask of this process.
     if (isRoot) chmodSync(this.#instance, 0o711)
     return this.#lock()
   }
 
-  /** A child that holds the lock until its stdin ends, with this process at the latest. */
+  /** Starts a child that holds the lock until its stdin ends, which is at the latest when this process ends. */
   async #lock(): Promise<Child> {
     const waiting = ['/bin/sh', '-c', 'umask 077; echo; exec cat >/dev/null']
     const [command = '/bin/sh', ...args] = this.#locked(join(this.#instance, LOCK_FILE), 10, waiting)
@@ -184,7 +184,7 @@ export class StateFolder {
     throw new Error('its lock is held by another process')
   }
 
-  /** By the program of the system: a tree may be deeper than Node can follow, and folders may be closed to their owner. */
+  /** Runs `rm`: a tree may be deeper than Node can follow, and folders may be closed to their owner. */
   async #remove(path: string): Promise<void> {
     if ((await this.#run('rm', ['-rf', '--', path])) === 0) return
     await this.#run('chmod', ['-R', 'u+rwX', '--', path])

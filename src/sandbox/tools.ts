@@ -1,4 +1,4 @@
-// The tools that there are, in the order in which they are listed: one table of names, descriptions, schemas and calls.
+// The tools in the order in which the server lists them: names, descriptions, schemas and calls.
 
 import { Buffer } from 'node:buffer'
 import { writeIndented } from '../jsonrpc/text.js'
@@ -16,10 +16,9 @@ import type { Sessions } from './sessions.js'
 import { type MachineUse, readAll } from './small-run.js'
 import type { Turns } from './turns.js'
 
-/** A JSON Schema. */
 type ToolSchema = Readonly<Record<string, unknown>>
 
-/** As `tools/list` shows it, and what it does. */
+/** A tool as `tools/list` shows it, and the function that runs it. */
 export interface SandboxTool {
   readonly name: string
   readonly description: string
@@ -41,49 +40,47 @@ export type ContentBlock =
       readonly size: number
     }
 
-/** What a tool has to say. */
 export interface ToolResult {
   readonly content: readonly ContentBlock[]
   readonly isError: boolean
-  /** Stand at the top of the result and in `structuredContent`. */
+  /** Members at the top of the result and in `structuredContent`. */
   readonly facts: Readonly<Record<string, unknown>>
-  /** Stand in `structuredContent` alone, for clients that show nothing else. */
+  /** Members in `structuredContent` alone, for clients that show nothing else. */
   readonly shown?: Readonly<Record<string, unknown>>
 }
 
-/** What all calls of a service have in common. */
+/** The parts that all calls of a service share. */
 export interface ToolAround {
   readonly settings: SandboxSettings
   readonly sessions: Sessions
   readonly runtime: Runtime
   readonly isolation: SandboxIsolation
-  /** Of all sessions together. */
+  /** The turns for large reads of all sessions. */
   readonly largeReads: Turns
   readonly log: LogSink
 }
 
-/** One call. */
 export interface ToolCall extends ToolAround {
   readonly args: Arguments
   /** The principal whose sessions the call may use. */
   readonly owner: string
   readonly signal: AbortSignal
-  /** Resolves when the connection to the client takes bytes, or is closed. */
+  /** Resolves when the connection to the client accepts bytes, or is closed. */
   readonly whenWritable: () => Promise<void>
-  /** Gets output while it comes, where the client wants progress. */
+  /** Called with output while it arrives, when the client wants progress. */
   readonly onOutput: ((chunk: Buffer) => void) | undefined
 }
 
-/** Earlier names of tools, which are called and not listed. */
+/** Earlier names of tools; clients may call them, and the server does not list them. */
 const olderNames: ReadonlyMap<string, string> = new Map([['get_volume_mappings', 'get_volume_path']])
 
-/** Other names of a template, as older clients write them. */
+/** Other names of a template, which older clients use. */
 const templateAliases: ReadonlyMap<string, string> = new Map([
   ['nodejs', 'node'],
   ['javascript', 'node'],
 ])
 
-/** How many characters of a session's id its sandbox is named by. */
+/** The number of characters of a session's id in the name of its sandbox. */
 const NAME_LENGTH = 8
 
 const stringType = { type: 'string' }
@@ -97,7 +94,7 @@ export function toolsOf(settings: SandboxSettings): readonly SandboxTool[] {
   return [...runTools(settings), ...sessionTools(settings), ...(settings.files ? fileTools(settings) : [])]
 }
 
-/** The tool of that name, or of that older name. */
+/** The tool of that current or earlier name. */
 export function toolNamed(name: string, tools: readonly SandboxTool[]): SandboxTool | undefined {
   const current = olderNames.get(name) ?? name
   return tools.find((tool) => tool.name === current)
@@ -142,7 +139,7 @@ function runTools(settings: SandboxSettings): SandboxTool[] {
       run: async (call) => {
         const command = call.args.text('command')
         const args = call.args.texts('args')
-        // Without arguments it is a line for the shell, of one program or of many.
+        // Without `args`, `command` is a line for the shell.
         const [program, given] = args === undefined ? ['sh', ['-c', command]] : [command, args]
         const ran = await runInSession(call, (session, terms) => session.runCommand(program, given, terms))
         return runToolResult(ran, call, { command, args: args ?? [], exit_code: ran.result.exitCode })
@@ -273,7 +270,7 @@ async function readFileCall(call: ToolCall): Promise<ToolResult> {
   return { ...textResult(data, facts), shown: { data } }
 }
 
-/** Opens the session where there is none. */
+/** Opens the session when it does not exist. */
 async function writeFileCall(call: ToolCall): Promise<ToolResult> {
   const { args, sessions, owner } = call
   const id = args.text('session_id')
@@ -322,7 +319,6 @@ async function onFiles<T>(
   return made.value
 }
 
-/** How a tool has run something. */
 export interface Ran {
   readonly session: SandboxSession
   readonly isCreated: boolean
@@ -330,7 +326,7 @@ export interface Ran {
   readonly result: CallResult
 }
 
-/** Finds or opens the session, runs, and measures. @throws SandboxError */
+/** Finds or opens the session, runs the call, and measures its time. @throws SandboxError */
 async function runInSession(
   call: ToolCall,
   run: (session: SandboxSession, terms: CallTerms) => Promise<CallResult>,
@@ -371,7 +367,7 @@ function textResult(text: string, facts: ToolResult['facts']): ToolResult {
   return { content: [{ type: 'text', text }], isError: false, facts }
 }
 
-/** An object with these members, of which those are always there: all, unless others are named. */
+/** The schema of an object with these members; all are required unless `required` names some. */
 function object(properties: ToolSchema, required: readonly string[] = Object.keys(properties)): ToolSchema {
   return { type: 'object', properties, ...(required.length > 0 && { required }) }
 }
@@ -392,7 +388,7 @@ const fileInput = {
   path: described('Path of the file, from the working folder of the session'),
 }
 
-/** Which part of a file is read. */
+/** The arguments that select a part of a file. */
 function partInput(outputBytesMax: number): ToolSchema {
   const limit = { minimum: 1, maximum: fileBytesMax, default: outputBytesMax }
   return {
@@ -417,7 +413,7 @@ const entryOutput = {
   modified: stringType,
 }
 
-/** What the results of both tools that run something have in common. */
+/** The members of results that both run tools share. */
 const runOutput: ToolSchema = {
   session_id: stringType,
   execution_time_ms: integerType,
@@ -432,7 +428,7 @@ const runOutput: ToolSchema = {
 
 const runAlways = ['session_id', 'execution_time_ms', 'session_created']
 
-/** The members of the arguments of both. */
+/** The arguments that both run tools share. */
 function runInput({ templates, defaultFlavor, executionTimeoutMsMax }: SandboxSettings): ToolSchema {
   return {
     template: {
@@ -455,7 +451,7 @@ function runInput({ templates, defaultFlavor, executionTimeoutMsMax }: SandboxSe
   }
 }
 
-/** What a model has to know of a session before it begins one. */
+/** Facts about sessions that a model needs before it begins one. */
 function sessionHint({ network, templates, volumes }: SandboxSettings): string {
   const names = templates.map(({ name, language }) => (name === language ? name : `${name} (${language})`))
   const installed = `There are ${names.join(' and ')} with their standard libraries, and the usual programs of a shell.`
@@ -478,13 +474,13 @@ function shownVolume({ guestPath, isReadOnly }: SandboxSettings['volumes'][numbe
   return isReadOnly ? `${guestPath} (read only)` : guestPath
 }
 
-/** An image up to here stands in the result itself. */
+/** The most bytes of an image that the result includes. */
 const IMAGE_BYTES_MAX = 128 * 1024
 
-/** Those that clients show. */
+/** The image types that clients show. */
 const SHOWN_TYPES = new Set(['image/png', 'image/jpeg', 'image/svg+xml'])
 
-/** `own` are the members of the tool itself. */
+/** `own` has the members that only this tool returns. */
 async function runToolResult(
   { session, isCreated, ms, result }: Ran,
   call: ToolCall,
@@ -508,7 +504,7 @@ async function runToolResult(
   const content = [
     { type: 'text' as const, text },
     ...(await blocksOf(artifacts, session, call)),
-    // Many models see nothing but the content.
+    // Many models see only the content.
     { type: 'text' as const, text: `[session_id: ${id}]` },
   ]
   return { content, isError: !result.isSuccess, facts, shown: { stdout, stderr } }

@@ -1,6 +1,6 @@
-// The queue of a session's calls: a few run at once, and a few wait.
+// The queue of a session's calls: a few run at a time, and a few wait.
 
-/** Gives turns in the order in which they are asked for. */
+/** Gives turns in the order of requests. */
 export class Turns {
   readonly #atOnceMax: number
   readonly #waitingMax: number
@@ -12,7 +12,9 @@ export class Turns {
     this.#waitingMax = waitingMax
   }
 
-  /** Works in turn; rejects with the signal's reason when the signal is aborted first. Undefined when too many wait already. */
+  /**
+   * Runs work in turn; rejects with the signal's reason when the signal aborts first. Returns undefined when too many calls wait.
+   */
   run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> | undefined {
     const isFull = this.#running >= this.#atOnceMax && this.#waiting.length >= this.#waitingMax
     return isFull && !signal.aborted ? undefined : this.#inTurn(signal, work)

@@ -1,8 +1,8 @@
-// Which folders of the host may be seen inside, and that they stay the ones that were configured.
+// The folders of the host that machines may see, and the check that they stay the configured ones.
 //
-// A volume is opened once, at its first use, and bubblewrap mounts the open folder: what is put at its path later is not
-// mounted. A socket or a named pipe below a volume leads to a program of the host, which no namespace and no read-only
-// mount prevents, so that a volume with one is refused.
+// The service opens a volume once, at its first use, and bubblewrap mounts the open folder: a folder that replaces it at the same
+// path later is not mounted. A socket or a named pipe below a volume leads to a program of the host, and neither a namespace nor
+// a read-only mount blocks it. The service therefore refuses a volume that contains one.
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -14,15 +14,15 @@ import { type MachineVolume, MachineStartError } from './runtime.js'
 import type { HostIdentity } from './runtimes/identities.js'
 import type { StateFolder } from './state-folder.js'
 
-/** A volume with an open descriptor of its folder, for as long as the service runs. */
+/** A volume with a descriptor of its folder, which stays open as long as the service runs. */
 export interface OpenVolume extends MachineVolume {
   readonly descriptor: number
 }
 
-/** They are the system's, or give control of the host to programs that may write there. */
+/** Folders of the system, or folders that give control of the host to programs that may write there. */
 const FORBIDDEN_ON_HOST = ['/proc', '/sys', '/dev', '/run', '/var/run', '/etc', '/boot']
 
-/** They are the machine's own; in its workspace a program could put a link where the volume belongs. */
+/** Folders of the machine itself; in its workspace, a program could put a link in place of the volume. */
 const TAKEN_INSIDE = [
   '/bin',
   '/dev',
@@ -39,10 +39,10 @@ const TAKEN_INSIDE = [
   '/workspace',
 ]
 
-/** `open(2)` of Linux: names a folder, and reads nothing. Elsewhere the folder is opened for reading. */
+/** `O_PATH` of open(2) on Linux opens a folder without read access. Other systems open the folder for reading. */
 const O_PATH = process.platform === 'linux' ? 0o10000000 : 0
 
-/** For the search through a volume. */
+/** The time limit of the search through a volume. */
 const SEARCH_MS = 20_000
 
 /** The volumes of all machines of a service. */
@@ -58,7 +58,7 @@ export class Volumes {
     this.#runAs = runAs
   }
 
-  /** Checks them before the start of a machine. @throws MachineStartError */
+  /** Checks and opens the volumes before the start of a machine. @throws MachineStartError */
   async of(volumes: readonly MachineVolume[]): Promise<OpenVolume[]> {
     const opened: OpenVolume[] = []
     for (const volume of volumes) {
@@ -84,7 +84,7 @@ export class Volumes {
       : undefined
   }
 
-  /** That of its first use, where the path still leads to the same folder. */
+  /** The descriptor from the first use, if the path still leads to the same folder. */
   #descriptor({ hostPath }: MachineVolume): number {
     const known = this.#open.get(hostPath)
     const descriptor = known ?? openFolder(hostPath)
@@ -117,7 +117,7 @@ export class Volumes {
   }
 }
 
-/** No link is followed on the way. @throws MachineStartError */
+/** Opens a folder, and follows no link on the way. @throws MachineStartError */
 function openFolder(hostPath: string): number {
   let descriptor: number
   try {
@@ -134,7 +134,7 @@ function openFolder(hostPath: string): number {
   throw new MachineStartError(behindLink(hostPath), 'configuration')
 }
 
-/** Clients read it, and need not know where a link leads. */
+/** Clients read this message, and must not learn where a link leads. */
 function behindLink(hostPath: string): string {
   return `${hostPath} is a link, or lies behind one: write the path that realpath ${hostPath} shows`
 }
@@ -162,7 +162,7 @@ function hostProblem(volume: MachineVolume, all: readonly MachineVolume[]): stri
   return other === undefined ? undefined : `${hostPath} and ${other.hostPath} lie in each other`
 }
 
-/** The root, a home itself, a place of the system, or a folder that has one of them in it. */
+/** Whether the path is the root, a home, a folder of the system, or a folder that contains one of them. */
 export function isTooWide(path: string): boolean {
   if (path === '/' || covers(path, homedir())) return true
   if (['/home', '/root', '/Users'].includes(path) || dirname(path) === '/home') return true

@@ -1,37 +1,36 @@
-// A call that may take so long, and may be given up.
+// Ends a call that takes too long, or that the client has cancelled.
 //
-// A run that takes too long gets SIGINT first, so that variables survive; then the processes of the call are killed, and a
-// process that does not end by that ends with its machine.
+// The run gets SIGINT first, so that variables survive. After that the service kills the processes of the call, and at last stops
+// the machine if a process remains.
 
 import { type Clock, setDeadline, within } from '../runtime/deadline.js'
 
-/** How long code has for its end after SIGINT. */
+/** How long code may take to end after SIGINT. */
 const INTERRUPT_WAIT_MS = 2000
-/** How long processes have after SIGKILL; the system may hold one. */
+/** How long processes may take to end after SIGKILL; the system may hold one. */
 const KILL_WAIT_MS = 1000
 
-/** The three ways to end a run. */
 export interface Endable {
   interrupt(): void
   kill(): void
-  /** Ends the machine with all that runs in it. */
+  /** Ends the machine with all programs in it. */
   stopMachine(): Promise<void>
 }
 
 export interface RunTerms {
   readonly timeoutMs: number
-  /** Aborted when the client does not want the result any more. */
+  /** Aborted when the client no longer wants the result. */
   readonly signal: AbortSignal
   readonly clock: Clock
 }
 
-/** How a run ended; `value` is what it ended with, if it did so after it was asked. */
+/** How a run ended; `value` is its result, if it ended after the interrupt. */
 export type RunEnd<T> =
   | { readonly kind: 'ended'; readonly value: T }
   | { readonly kind: 'timeout'; readonly value: T | undefined }
   | { readonly kind: 'cancelled'; readonly value: T | undefined }
 
-/** Waits for the end of a run, and brings it about when that takes too long. */
+/** Waits for the end of a run, and ends it when it takes too long. */
 export async function runWatched<T>(run: Promise<T>, what: Endable, terms: RunTerms): Promise<RunEnd<T>> {
   const ended = run.then((value) => ({ kind: 'ended', value }) as const)
   const limit = limitOf(terms)
@@ -46,7 +45,7 @@ export async function runWatched<T>(run: Promise<T>, what: Endable, terms: RunTe
   return { ...first, value: killed?.value }
 }
 
-/** Resolves when the time that a run may take is over, or the client does not want its result any more. */
+/** Resolves when the time of a run is over, or the client no longer wants its result. */
 function limitOf({ timeoutMs, signal, clock }: RunTerms): {
   readonly reached: Promise<{ readonly kind: 'timeout' | 'cancelled' }>
   cancel(): void
@@ -66,9 +65,9 @@ function limitOf({ timeoutMs, signal, clock }: RunTerms): {
 }
 
 /**
- * Works until it is done, or one of both is aborted.
+ * Runs `use` with a signal that aborts when one of both aborts.
  *
- * `AbortSignal.any` would leave something of every call with the signal that lives longer.
+ * `AbortSignal.any` would leave an entry for every call in the signal that lives longer.
  */
 export async function withEither<T>(
   one: AbortSignal,

@@ -1,14 +1,14 @@
 // The hosts that programs of a machine may reach, as a configuration names them.
 
-/** Of a host that is named without a port: HTTPS. */
+/** The port of a host that is named without one: HTTPS. */
 const USUAL_PORT = 443
 
-/** Of the list, in what a program is told. */
+/** The most characters of the list in a refusal. */
 const SHOWN_LENGTH_MAX = 1000
 
 interface AllowedHost {
   readonly name: string
-  /** Whether it is what stands before the name that is allowed. */
+  /** Whether the entry allows the names below `name`. */
   readonly isSuffix: boolean
   readonly port: number
 }
@@ -19,14 +19,14 @@ export class AllowedHosts {
   readonly shown: string
   readonly #hosts: readonly AllowedHost[]
 
-  /** What names no host allows none. */
+  /** An entry that is not a valid host name allows no host. */
   constructor(written: readonly string[]) {
     const whole = written.join(', ')
     this.shown = whole.length > SHOWN_LENGTH_MAX ? `${whole.slice(0, SHOWN_LENGTH_MAX)}…` : whole
     this.#hosts = written.flatMap((each) => allowedHost(each) ?? [])
   }
 
-  /** `host` as `hostName` gives it. */
+  /** `host` must be a result of `hostName`. */
   allows(host: string, port: number): boolean {
     return this.#hosts.some(
       ({ name, isSuffix, port: allowed }) =>
@@ -46,7 +46,7 @@ function allowedHost(written: string): AllowedHost | undefined {
 
 const LABEL = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?'
 
-/** No last label of an address, in whatever base it is written, begins with a letter, and every public one of a name does. */
+/** No last label of an address begins with a letter, in any base, and every last label of a public name does. */
 const LAST_LABEL = '[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?'
 
 const NAME = new RegExp(`^(?:${LABEL}\\.)+${LAST_LABEL}\\.?$`, 'i')
@@ -54,7 +54,7 @@ const NAME = new RegExp(`^(?:${LABEL}\\.)+${LAST_LABEL}\\.?$`, 'i')
 /** RFC 1035, section 2.3.4, without the dot at the end. */
 const LENGTH_MAX = 253
 
-/** In lower case and without the dot at the end; undefined for what is no public name of the DNS, such as an address. */
+/** The name in lower case, without the dot at the end; undefined for a text that is no public DNS name, such as an address. */
 export function hostName(text: string): string | undefined {
   if (!NAME.test(text)) return undefined
   const name = text.toLowerCase().replace(/\.$/, '')

@@ -1,43 +1,42 @@
 // The name of the server in the first message of TLS (RFC 8446, section 4.1.2; RFC 6066, section 3).
 //
-// Servers that many share choose by this name whom a client reaches. What is unusual is refused rather than
-// guessed at: whoever reads it differently would reach somebody else.
+// Shared servers choose by this name which site a client reaches. The reader refuses unusual messages: a server that reads one
+// differently would connect the program to another site.
 
 import { Buffer } from 'node:buffer'
 
-/** With the keys of newer groups a message has 2 KiB; nobody sends as much as this. */
+/** A message with the keys of newer groups has 2 KiB; no usual client sends more than this. */
 const HELLO_BYTES_MAX = 16 * 1024
 
-/** Records that carry the message; one nearly always. */
+/** The most records that carry the message; nearly always there is one. */
 const RECORDS_MAX = 8
 
 const HANDSHAKE_RECORD = 22
 const CLIENT_HELLO = 1
 const RECORD_HEADER_BYTES = 5
 const MESSAGE_HEADER_BYTES = 4
-/** Version and random bytes. */
+/** The version and the random bytes. */
 const FIXED_BYTES = 2 + 32
 
-/** With the name that was encrypted before the whole message was: some servers may know it still. */
+/** Includes the extension that encrypted only the name, before ECH: some servers may still accept it. */
 const extensions = { serverName: 0, encryptedHello: 0xfe0d, encryptedName: 0xffce } as const
 
 const HOST_NAME = 0
 
-/** What was found at the beginning of a connection. */
+/** The finding at the beginning of a connection. */
 export type HelloFinding =
   { readonly kind: 'name'; readonly name: string } | { readonly kind: 'none'; readonly why: string }
 
-/** A finding, and all bytes that it was found in, for the server. */
+/** A finding, and all bytes in which it was found, which go to the server. */
 export interface FoundHello {
   readonly found: HelloFinding
   readonly rest: Buffer
 }
 
-/** Gathers the message. */
 export class HelloReader {
   #bytes: Buffer = Buffer.alloc(0)
 
-  /** Undefined while the message is not whole. */
+  /** Returns undefined until the message is complete. */
   take(chunk: Buffer): FoundHello | undefined {
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk])
     const message = messageIn(this.#bytes)
@@ -52,7 +51,7 @@ export class HelloReader {
   }
 }
 
-/** The body of the message out of its records; undefined while it is not whole, a text when it is another one. */
+/** The body of the message from its records; undefined while it is incomplete, a reason when it is another message. */
 function messageIn(bytes: Buffer): Buffer | string | undefined {
   const parts: Buffer[] = []
   let have = 0
@@ -103,7 +102,7 @@ function nameIn(message: Buffer): HelloFinding {
   return others.length > 0 ? why : hostNameIn(only)
 }
 
-/** A list with one name. */
+/** Reads the name from a list that must have exactly one. */
 function hostNameIn(data: Buffer): HelloFinding {
   const why = { kind: 'none', why: 'its name of the server is damaged' } as const
   const outer = new Fields(data)
@@ -116,7 +115,6 @@ function hostNameIn(data: Buffer): HelloFinding {
   return { kind: 'name', name: name.toString('latin1') }
 }
 
-/** Reads numbers and vectors one after the other. */
 class Fields {
   readonly #bytes: Buffer
   #at = 0
@@ -126,7 +124,7 @@ class Fields {
     this.#bytes = bytes
   }
 
-  /** Whether something reached beyond the end. */
+  /** Whether a read went beyond the end. */
   get isBroken(): boolean {
     return this.#isBroken
   }
@@ -143,7 +141,7 @@ class Fields {
     return this.#take(bytes)?.readUIntBE(0, bytes)
   }
 
-  /** Its length, in so many bytes, and then itself. */
+  /** Reads a length of this many bytes, and then that many bytes. */
   vector(lengthBytes: number): Buffer | undefined {
     const length = this.number(lengthBytes)
     return length === undefined ? undefined : this.#take(length)

@@ -1,8 +1,8 @@
-// A connection from the host to where a program wants to go.
+// A connection from the host to the destination of a program.
 //
-// The name is looked up once, and what was looked at is what is connected to: an answer that changes with
-// every question leads nowhere else. The networks of this host are refused like private ones: its neighbours, and what
-// listens on all of its own addresses, may rely on a wall outside.
+// The service looks the name up once and connects to the addresses that it has checked, so a DNS server that changes its answers
+// gains nothing. The service refuses the networks of this host like private ones: its neighbours, and servers that listen on all
+// its addresses, may rely on an outer firewall.
 
 import { Resolver } from 'node:dns/promises'
 import { BlockList, connect, isIP } from 'node:net'
@@ -13,21 +13,21 @@ import { within } from '../../runtime/deadline.js'
 import { type Destination, type EgressRefusal, refusal } from './proxy-request.js'
 import { errorText } from '../../text/error-text.js'
 
-/** Servers of the DNS are asked twice within this. */
+/** The time limit of a lookup; each DNS server is asked twice within it. */
 const LOOKUP_MS = 10_000
 
-/** Of one address. */
+/** The time limit of a connection to one address. */
 const CONNECT_MS = 10_000
 
-/** Addresses of one name that are tried. */
+/** The most addresses of one name that are tried. */
 const TRIES_MAX = 3
 
-/** Addresses of one name that are looked at: whoever answers for it may send thousands, and each look takes time. */
+/** The most addresses of one name that are checked: a DNS server may send thousands, and each check takes time. */
 const ADDRESSES_MAX = 64
 
 export type EgressRuntime = Pick<Runtime, 'now' | 'setTimer' | 'connect' | 'resolve'>
 
-/** An open connection, or why there is none; `signal` gives it up. */
+/** Returns an open connection, or a refusal; `signal` cancels the attempt. */
 export async function dial(
   to: Destination,
   runtime: EgressRuntime,
@@ -67,7 +67,7 @@ async function addressesOf(
   }
 }
 
-/** Those that this host is a part of. */
+/** The networks to which this host belongs. */
 export function ownNetworks(
   interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>> = networkInterfaces(),
 ): BlockList {
@@ -83,7 +83,7 @@ export function isIn(networks: BlockList, address: string): boolean {
   return networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** One that is not connected in time, or is no longer wanted, is gone. */
+/** Destroys a socket that is not connected in time, or that the caller no longer wants. */
 async function isConnected(socket: Duplex, runtime: EgressRuntime, signal: AbortSignal): Promise<boolean> {
   const opening = new Promise<boolean>((resolve) => {
     socket.once('connect', () => resolve(true))
@@ -96,17 +96,17 @@ async function isConnected(socket: Duplex, runtime: EgressRuntime, signal: Abort
   return isOpen
 }
 
-// The addresses of a name, from the servers of the DNS that this host asks.
+// The addresses of a name, from the DNS servers of this host.
 //
-// Names are asked for as they are: without the domains that a host may add to them, and without its own file of
-// names. Nothing waits in the threads of Node, which read files too.
+// The resolver asks for the name unchanged: it adds no search domains and reads no file of hosts. The lookup does not occupy the
+// threads of Node, which read files too.
 
-/** Of one question to one server, and how often it is asked. */
+/** The timeout in milliseconds of one question to one server, and how often the question is sent. */
 const QUESTION = { timeout: 2000, tries: 2 } as const
 
-/** Those of IPv4 first, which more networks pass on; rejects when there are none. */
+/** Returns IPv4 addresses first, which more networks forward; rejects when there are none. */
 const resolveName: Resolve = async (name, signal) => {
-  // One of its own: it knows the servers of now, and can be given up alone.
+  // A new resolver knows the current servers, and can be cancelled alone.
   const resolver = new Resolver(QUESTION)
   const cancel = (): void => resolver.cancel()
   signal.addEventListener('abort', cancel, { once: true })
@@ -127,13 +127,12 @@ function failureOf(answers: readonly PromiseSettledResult<unknown>[]): Error {
   return first instanceof Error ? first : new Error('the name has no address')
 }
 
-// Which addresses are those of the public Internet.
+// The addresses of the public Internet, by the registries of special-purpose addresses (RFC 6890).
 //
-// By the registries of special-purpose addresses (RFC 6890). Of IPv6 only what is assigned for unicast
-// to the Internet counts, so that whatever carries an IPv4 address inside, or will be set apart some day, is refused:
-// mapped and compatible ones, NAT64, 6to4, Teredo, unique local, link-local and multicast.
+// For IPv6, only the block assigned to global unicast counts. That refuses all addresses with an IPv4 address inside and all
+// ranges reserved later: mapped and compatible ones, NAT64, 6to4, Teredo, unique local, link-local and multicast.
 
-/** Address, length of the prefix. */
+/** The address and the length of the prefix. */
 const special4: readonly (readonly [network: string, bits: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -150,11 +149,11 @@ const special4: readonly (readonly [network: string, bits: number])[] = [
   ['203.0.113.0', 24],
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
-  // Looks public, and is the host's own agent on every machine of Azure.
+  // This address looks public, and is the host's agent on every machine of Azure.
   ['168.63.129.16', 32],
 ]
 
-/** Within what is assigned for unicast to the Internet. */
+/** Special ranges within the block of global unicast. */
 const special6: readonly (readonly [network: string, bits: number])[] = [
   // Teredo, benchmarks, ORCHID.
   ['2001::', 23],
@@ -171,7 +170,7 @@ for (const [network, bits] of special6) refused.addSubnet(network, bits, 'ipv6')
 const unicast6 = new BlockList()
 unicast6.addSubnet('2000::', 3, 'ipv6')
 
-/** Whether it is an address that everybody on the Internet reaches at the same place. */
+/** Whether the address leads to the same place from everywhere on the Internet. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:

@@ -1,4 +1,4 @@
-// One connection of a program inside to the proxy, and the tunnel of TLS that it becomes.
+// One connection of a program inside to the proxy, and the TLS tunnel that it becomes.
 
 import { Buffer } from 'node:buffer'
 import type { Duplex, Readable, Writable } from 'node:stream'
@@ -19,37 +19,36 @@ import {
 
 const HEAD_BYTES_MAX = 16 * 1024
 
-/** A program that has connected says what it wants, and then who it is, at once. */
+/** The time limit of the request, and of the first TLS message: programs send both immediately. */
 const ASK_MS = 30_000
 
-/** Without a byte in either direction. */
+/** The longest time without a byte in either direction. */
 const IDLE_MS = 300_000
 
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 
-/** Of TLS (RFC 8446, section 6): fatal, unrecognized name. */
+/** A TLS alert (RFC 8446, section 6): fatal, unrecognized name. */
 const ALERT = Buffer.from([21, 3, 3, 0, 2, 2, 112])
 
-/** The side of the program. */
+/** The connection as the program sees it. */
 export interface ProgramEnd {
   readonly input: Readable
   readonly output: Writable
   /** Resolves when the program has closed its side, or is gone. */
   readonly gone: Promise<void>
-  /** Ends what is there still; output that was ended before arrives. */
+  /** Ends the connection; the program still receives output that was ended before. */
   drop(): void
 }
 
 export interface EgressTerms {
   readonly allowed: AllowedHosts
   readonly runtime: EgressRuntime
-  /** Counts a connection that is about to be made; false when there were too many. */
+  /** Counts a connection before it is made; returns false when there were too many. */
   readonly mayDial: () => boolean
-  /** Hears of each one. */
+  /** Called with each refusal. */
   readonly refused: (refused: EgressRefusal) => void
 }
 
-/** From its beginning to its end. */
 export class EgressConnection {
   readonly #program: ProgramEnd
   readonly #terms: EgressTerms
@@ -65,7 +64,7 @@ export class EgressConnection {
     void program.gone.then(() => this.close())
   }
 
-  /** Never rejects; resolves when it has led somewhere, or nowhere. */
+  /** Never rejects; resolves when the tunnel stands, or was refused. */
   async serve(): Promise<void> {
     try {
       const request = await this.#asked()
@@ -114,7 +113,7 @@ export class EgressConnection {
     return dial(to, runtime, this.#life.signal)
   }
 
-  /** False when it comes too late. */
+  /** Returns false when the program is already gone. */
   #attach(server: Duplex): boolean {
     this.#server = server
     if (server.destroyed) this.close()
@@ -124,7 +123,7 @@ export class EgressConnection {
     }
     server.on('error', () => this.close())
     server.once('close', () => {
-      // What it has said to its end may still be on its way.
+      // The last bytes of the server may not have reached the program yet.
       if (!server.readableEnded) this.close()
     })
     return true
@@ -148,7 +147,7 @@ export class EgressConnection {
     this.#answer(server)
   }
 
-  /** The end of the server's output ends the connection, whatever the program still sends. */
+  /** The end of the server's output ends the connection, even when the program still sends. */
   #answer(server: Duplex): void {
     const { output } = this.#program
     server.on('data', () => this.#idle.touch())
@@ -171,7 +170,7 @@ export class EgressConnection {
   }
 }
 
-/** Begins at once. */
+/** Calls `expire` after `idleMs` without a touch; the time starts with the constructor. */
 export class IdleWatch {
   readonly #clock: Clock
   readonly #idleMs: number
@@ -187,7 +186,6 @@ export class IdleWatch {
     this.#timer = this.#wait(idleMs)
   }
 
-  /** Something has moved. */
   touch(): void {
     this.#touchedMs = this.#clock.now()
   }
@@ -205,13 +203,16 @@ export class IdleWatch {
   }
 }
 
-/** What was looked for, and the bytes that stay in the stream. */
+/** The result of a search, and the bytes that return to the stream. */
 interface Found<T> {
   readonly found: T
   readonly rest: Buffer
 }
 
-/** Undefined when the stream ends before `look` has found anything; rejects when `look` throws. The stream stands still then. */
+/**
+ * Resolves with undefined when the stream ends before `look` finds anything; rejects when `look` throws. Pauses the stream after
+ * that.
+ */
 function readUntil<T>(
   input: Readable,
   look: (chunk: Buffer) => Found<T> | undefined,
@@ -237,7 +238,7 @@ function readUntil<T>(
         reject(error)
       }
     }
-    // It stands still where somebody has read before.
+    // The stream is paused when an earlier call has read from it.
     input.on('data', take).on('end', none).on('close', none).resume()
   })
 }

@@ -1,8 +1,7 @@
-// The way out of one machine: its programs reach the hosts that the configuration names, and nothing else.
+// The way out of one machine: its programs reach the hosts that the configuration names, and no others.
 //
-// The machine has no way to the network. A program that wants out connects to a port of its loopback, the agent hands on the
-// bytes, and here is the proxy that they are meant for. Everything that comes may be forged: by the time it
-// is here it is only bytes on some connection.
+// The machine has no route to the network. A program connects to a port of the machine's loopback, the agent forwards the bytes,
+// and this proxy receives them. A program may forge all of them: the proxy sees only bytes on a connection.
 
 import type { LogSink } from '../../runtime/runtime.js'
 import { AllowedHosts } from './allowed-hosts.js'
@@ -10,15 +9,15 @@ import type { EgressRuntime } from './dial.js'
 import { EgressConnection, type ProgramEnd } from './egress-connection.js'
 import { type EgressRefusal, refusalText } from './proxy-request.js'
 
-/** Lines about refusals within a minute; those that are left out are counted. */
+/** The most log lines about refusals within a minute; the proxy counts those that it leaves out. */
 const LINES_MAX = 10
 
-/** Connections of a session to hosts within a minute: each is a question to the DNS and a port of the host. */
+/** The most connections of a session to hosts within a minute: each takes a DNS question and a port of the host. */
 const DIALS_MAX = 600
 
 const MINUTE_MS = 60_000
 
-/** The connections of one machine; the agent's link bounds how many there are. */
+/** The connections of one machine; the link of the agent bounds their number. */
 export class Egress {
   readonly #terms: ConstructorParameters<typeof EgressConnection>[1]
   readonly #connections = new Set<EgressConnection>()
@@ -26,7 +25,7 @@ export class Egress {
   readonly #refusals: MinuteCount
   #isOver = false
 
-  /** `hosts` are as they are configured, and `who` is refused in lines of the log. */
+  /** `hosts` are the configured entries; log lines say that `who` was refused. */
   constructor(hosts: readonly string[], who: string, runtime: EgressRuntime, log: LogSink) {
     const dials = new MinuteCount(runtime)
     this.#refusals = new MinuteCount(runtime)
@@ -42,7 +41,6 @@ export class Egress {
     }
   }
 
-  /** A program has connected. */
   accept(program: ProgramEnd): void {
     if (this.#isOver) return program.drop()
     const connection = new EgressConnection(program, this.#terms)
@@ -51,7 +49,7 @@ export class Egress {
     void connection.serve()
   }
 
-  /** The machine is gone. */
+  /** Closes all connections when the machine is gone. */
   end(): void {
     this.#isOver = true
     for (const connection of this.#connections) connection.close()
@@ -59,7 +57,7 @@ export class Egress {
     this.#leftOut(this.#refusals.count)
   }
 
-  /** Says what was refused, a few times a minute. */
+  /** Logs the refusal, a few times a minute. */
   #refused(refused: EgressRefusal): void {
     if (this.#refusals.next((count) => this.#leftOut(count)) <= LINES_MAX)
       this.#warn(`a connection: ${refusalText(refused)}`, refused.detail)
@@ -80,7 +78,7 @@ class MinuteCount {
     this.#clock = clock
   }
 
-  /** The number of this one; `onEnd` hears how many there were in the minute that is over. */
+  /** Returns the number of this event; `onEnd` gets the count of the minute that has ended. */
   next(onEnd?: (count: number) => void): number {
     const now = this.#clock.now()
     if (now - this.#sinceMs >= MINUTE_MS) {

@@ -1,4 +1,4 @@
-// What a program asks the proxy for (RFC 9110, section 9.3.6): a tunnel to a host and a port, and nothing else.
+// The request of a program to the proxy (RFC 9110, section 9.3.6): a tunnel to a host and a port.
 
 import { Buffer } from 'node:buffer'
 import { TOKEN, framingOf, HeaderFields, HttpSyntaxError } from '../../transports/http1/grammar.js'
@@ -8,16 +8,15 @@ const REQUEST_LINE = new RegExp(`^(${TOKEN}) ([\\x21-\\x7e]+) HTTP/1\\.([01])$`)
 
 const FIELDS_MAX = 100
 
-/** Of a text that is not a name, in the reason of a refusal. */
+/** The most characters of an invalid name in the reason of a refusal. */
 const SHOWN_LENGTH_MAX = 100
 
-/** A tunnel that a program asks for. */
 export interface TunnelRequest {
   readonly kind: 'tunnel'
   readonly to: Destination
 }
 
-/** `head` is all before the empty line. */
+/** `head` is the part before the empty line. */
 export function proxyRequest(head: string): TunnelRequest | EgressRefusal {
   try {
     return requestOf(head.split('\r\n'))
@@ -44,7 +43,7 @@ function requestOf(lines: readonly string[]): TunnelRequest | EgressRefusal {
     : refusal(400, 'CONNECT has no body', to)
 }
 
-/** `HOST:PORT`. */
+/** Parses `HOST:PORT`. */
 function destinationOf(authority: string): Destination | EgressRefusal {
   if (authority.includes('@'))
     return refusal(
@@ -63,14 +62,13 @@ function destinationOf(authority: string): Destination | EgressRefusal {
   return { host, port }
 }
 
-/** Without a user and a password, which no log may show. */
+/** Removes a user and a password, which no log may show. */
 function shown(authority: string): string {
   return authority.slice(authority.lastIndexOf('@') + 1).slice(0, SHOWN_LENGTH_MAX)
 }
 
-/** Where a program wants to go. */
 export interface Destination {
-  /** As `hostName` gives it. */
+  /** A result of `hostName`. */
   readonly host: string
   readonly port: number
 }
@@ -78,11 +76,11 @@ export interface Destination {
 export interface EgressRefusal {
   readonly kind: 'refusal'
   readonly status: 400 | 403 | 408 | 431 | 502 | 503 | 504
-  /** In words, in ASCII. */
+  /** The reason as ASCII text. */
   readonly reason: string
-  /** Undefined when it was not understood where to. */
+  /** Undefined when the request names no valid destination. */
   readonly to: Destination | undefined
-  /** What is for whoever runs the service alone. */
+  /** A detail for the log of the service alone. */
   readonly detail?: string
 }
 
@@ -95,12 +93,11 @@ export function refusal(
   return { kind: 'refusal', status, reason, to, ...(detail !== undefined && { detail }) }
 }
 
-/** In one line. */
 export function refusalText({ reason, to }: EgressRefusal): string {
   return to === undefined ? reason : `${to.host}:${to.port} ${reason}`
 }
 
-/** Many programs show nothing but the first line of an answer, so the reason stands there too. */
+/** Many programs show only the first line of a response, so the reason stands there too. */
 export function refusalResponse(refused: EgressRefusal, allowed: AllowedHosts): string {
   const text = refusalText(refused)
   const body = `${text}\nPrograms in this sandbox reach only these hosts, over https://: ${allowed.shown}\n`
