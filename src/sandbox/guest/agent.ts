@@ -1,9 +1,9 @@
-// The program inside a machine that starts other programs when the service asks for it.
+// The program inside a machine that starts other programs on request of the service.
 //
-// Its one argument is the port of the loopback that leads out; without it there is none.
+// Its one argument is the port of the loopback that leads out; without it the machine has no such port.
 //
-// It is a bundle of its own, with nothing but Node. It runs as the same user as the programs that it starts,
-// which can end it, stop it or rewrite it: nothing that protects the host may depend on it.
+// It is a separate bundle that needs only Node. It runs as the same user as the programs that it starts, which can end it, stop
+// it or rewrite it: the protection of the host must not depend on it.
 
 import type { Buffer } from 'node:buffer'
 import { closeSync, readFileSync, readdirSync } from 'node:fs'
@@ -31,7 +31,7 @@ import { GuestProgram, NamedPipes, type StartOrder } from './guest-program.js'
 /** `O_CLOEXEC` of open(2), as `/proc` shows it. */
 const O_CLOEXEC = 0o2000000
 
-/** Starts what is asked for, until nobody asks any more. */
+/** Starts the programs that the service asks for, until the service is gone. */
 class Agent {
   readonly #programs = new Map<number, GuestProgram>()
   readonly #pipes = new NamedPipes()
@@ -42,7 +42,7 @@ class Agent {
     if (port !== undefined) await this.#port.listen(Number(port))
     process.stdout.on('error', () => process.exit(1))
     process.stdin.on('data', (chunk: Buffer) => this.#read(chunk))
-    // The service is gone, and with it the reason to be here.
+    // The service is gone, so the agent ends.
     process.stdin.on('end', () => process.exit(0))
     process.stdin.on('error', () => process.exit(0))
     send(agentReports.ready, 0)
@@ -58,7 +58,7 @@ class Agent {
     if (kind === agentOrders.start) return this.#start(channel, payload)
     if (kind >= connectionOrders.deliver) return this.#port.order(kind, channel, payload)
     const program = this.#programs.get(channel)
-    // It has ended while this was on its way.
+    // The program has ended while this frame was in transit.
     if (program === undefined) return
     switch (kind) {
       case agentOrders.input:
@@ -103,7 +103,7 @@ function startOrder(payload: Buffer): StartOrder | undefined {
   return { program, args, env }
 }
 
-/** What whoever started the service has left open would be passed on to every program. */
+/** Closes descriptors that the process which started the service has left open; every program would inherit them. */
 function closeInherited(): void {
   for (const name of readdirSync('/proc/self/fd')) {
     const descriptor = Number(name)
@@ -117,21 +117,21 @@ function isPassedOn(descriptor: number): boolean {
       /^flags:\s+([0-7]+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1')) ?? []
     return (Number.parseInt(flags, 8) & O_CLOEXEC) === 0
   } catch {
-    // The one by which the folder was read.
+    // This is the descriptor by which the folder was read.
     return false
   }
 }
 
-// The port of the machine's loopback that leads out: what programs say there goes to the service, and its answers back.
+// The port of the machine's loopback that leads out: the agent forwards the bytes of programs to the service, and the responses
+// back.
 //
-// The proxy itself is on the other side. Here nothing is read, and nothing is decided but how many there may be.
+// The proxy itself is in the service. The agent reads no byte of the content, and only limits the number of connections.
 
 type Send = (kind: number, channel: number, payload?: Uint8Array) => void
 
 const BUSY_BODY = `${CONNECTIONS_MAX} connections of this sandbox are open already\n`
 const BUSY = `HTTP/1.1 503 Too many connections\r\nContent-Type: text/plain\r\nContent-Length: ${BUSY_BODY.length}\r\nConnection: close\r\n\r\n${BUSY_BODY}`
 
-/** Listens for programs. */
 export class ProxyPort {
   readonly #send: Send
   readonly #connections = new Map<number, ProgramConnection>()
@@ -149,7 +149,7 @@ export class ProxyPort {
     })
   }
 
-  /** An order about a connection; one that is gone has nobody to hear it. */
+  /** Handles an order about a connection; ignores one for a connection that is gone. */
   order(kind: number, channel: number, payload: Buffer): void {
     this.#connections.get(channel)?.order(kind, payload)
   }
@@ -161,7 +161,7 @@ export class ProxyPort {
       socket.end(BUSY, () => socket.destroySoon())
       return
     }
-    // Numbers that are used again are those of connections long gone.
+    // When numbers wrap around, the reused ones belong to connections long gone.
     const channel = (this.#last = (this.#last + 1) % 2 ** 32)
     this.#send(connectionReports.open, channel)
     this.#connections.set(
@@ -175,11 +175,11 @@ export class ProxyPort {
   }
 }
 
-/** One program that has connected, read as far as the service can take it. */
+/** The connection of one program, read within the window of the service. */
 class ProgramConnection {
   readonly #socket: Socket
   readonly #send: (kind: number, payload?: Uint8Array) => void
-  /** Sent, and not taken yet. */
+  /** Cost of the bytes sent for which the service has granted no credit yet. */
   #outstanding = 0
 
   constructor(socket: Socket, send: (kind: number, payload?: Uint8Array) => void) {
@@ -203,7 +203,7 @@ class ProgramConnection {
         if (!this.#isHeld()) this.#socket.resume()
         return
       case connectionOrders.drop:
-        // What was ended arrives; what was not must not look as if it were whole.
+        // An ended output reaches the program; an output that was not ended must not look complete.
         if (this.#socket.writableEnded) this.#socket.destroySoon()
         else this.#socket.resetAndDestroy()
     }
@@ -226,9 +226,9 @@ class ProgramConnection {
   }
 }
 
-/** Not `node`: `pkill node` is meant for other programs. */
+/** The title is not `node`, because `pkill node` is meant for other programs. */
 process.title = 'agent'
-// A signal to everybody, or to the group, is not meant for it.
+// A signal to all processes, or to the group, is not meant for the agent.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGPIPE'] as const)
   process.on(signal, () => undefined)
 closeInherited()

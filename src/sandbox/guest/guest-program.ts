@@ -17,7 +17,7 @@ import {
   payloadsOf,
 } from '../frames.js'
 
-/** The most that may lie in the two pipes when a program ends; another process has written what is beyond that. */
+/** The most bytes that the two pipes may hold when a program ends; another process has written the bytes beyond that. */
 const LAST_BYTES_MAX = 1024 * 1024
 
 export interface StartOrder {
@@ -26,7 +26,7 @@ export interface StartOrder {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Our ends of the outputs of a program; null when there were no descriptors left. */
+/** The agent's ends of the outputs of a program; null when no descriptors were left. */
 interface ProgramOutputs {
   readonly output: Readable | null
   readonly errors: Readable | null
@@ -37,7 +37,6 @@ interface ChannelEnd {
   ended(): void
 }
 
-/** A program from its start to its end. */
 export class GuestProgram {
   readonly #channel: number
   readonly #order: StartOrder
@@ -81,7 +80,7 @@ export class GuestProgram {
     this.#child?.kill('SIGINT')
   }
 
-  /** All of them are stopped before the first is killed, so that none of them starts others meanwhile. */
+  /** Stops all processes of the program before it kills the first, so that none of them starts others meanwhile. */
   kill(): void {
     const pid = this.#child?.pid
     if (pid === undefined) return
@@ -115,7 +114,7 @@ export class GuestProgram {
   }
 
   #fail(error: unknown): void {
-    // An error of a program that runs is no end of it.
+    // An error of a running program does not end it.
     if (this.#child?.pid !== undefined) return
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
     this.#tell(['', '', `${this.#order.program}: ${why}`])
@@ -128,12 +127,12 @@ export class GuestProgram {
   }
 }
 
-/** One output of a program, read as far as the service can take it. */
+/** One output of a program, read within the window of the service. */
 class GuestOutput {
   readonly #stream: Readable
   readonly #kind: number
   readonly #end: ChannelEnd
-  /** Sent, and not taken yet. */
+  /** Cost of the bytes sent for which the service has granted no credit yet. */
   #outstanding = 0
   #bytes = 0
   #isOver = false
@@ -154,7 +153,7 @@ class GuestOutput {
     this.#released()
   }
 
-  /** Sends what the program has written before its end; from then on the output of other processes is read and dropped. */
+  /** Sends the bytes that the program wrote before its end; after that, drops the output of other processes. */
   async finish(): Promise<void> {
     const start = this.#bytes
     let before = -1
@@ -166,7 +165,7 @@ class GuestOutput {
         })
         before = -1
       }
-      // One turn of the event loop reads all that is in the pipe.
+      // One turn of the event loop reads all bytes in the pipe.
       await turn()
       await turn()
     }
@@ -195,10 +194,10 @@ function spawned(
   pipes: ProgramPipes | undefined,
 ): ChildProcess {
   return spawn(program, [...args], {
-    // Its children inherit the mark, unless the program removes it.
+    // Children inherit the mark, unless the program removes it.
     env: { ...env, [callMark]: String(channel) },
     stdio: pipes === undefined ? 'pipe' : ['pipe', ...pipes.descriptors],
-    // In a session of its own.
+    // The program leads a new session.
     detached: true,
   })
 }
@@ -211,7 +210,7 @@ async function turn(): Promise<void> {
 
 // The processes of a program: its descendants, and processes that have left them but carry its mark.
 
-/** The variable by which processes of one call are known when their parents are gone. */
+/** The variable that marks the processes of one call after their parents have ended. */
 export const callMark = 'SANDBOX_CALL'
 
 interface GuestProcessRow {
@@ -220,7 +219,7 @@ interface GuestProcessRow {
   readonly session: number
 }
 
-/** The processes of the call whose first process this is, with it. */
+/** The processes of the call whose first process is `first`, which is among them. */
 export function kinOf(first: number, call: number): number[] {
   const rows = allProcesses()
   const kin = new Set(
@@ -240,7 +239,7 @@ function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGKILL'): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
@@ -248,7 +247,7 @@ function allProcesses(): GuestProcessRow[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return []
     const stat = read(`/proc/${name}/stat`)
-    // The name may hold anything, so it is what stands behind it that counts: state, parent, group, session.
+    // The name may hold any character, so the fields begin after its last parenthesis: state, parent, group, session.
     const [, parent, , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 4)
     return stat === '' ? [] : [{ pid: Number(name), parent: Number(parent), session: Number(session) }]
   })
@@ -258,7 +257,7 @@ function isMarked(pid: number, call: number): boolean {
   return read(`/proc/${pid}/environ`).split('\0').includes(`${callMark}=${call}`)
 }
 
-/** Empty for a process that has ended meanwhile, or that does not let itself be read. */
+/** Returns an empty text for a process that has ended, or that cannot be read. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'latin1')
@@ -269,34 +268,34 @@ function read(path: string): string {
 
 // Pipes for the output of programs.
 //
-// Node gives sockets to its children. A program cannot open `/dev/stdout` or `/dev/stderr` again when that is a socket, and
-// many scripts do. Node cannot make pipes, but it can open named ones. So some are made ahead by `mkfifo`,
-// and lose their names as soon as they are open; where there are none, sockets have to do.
+// Node gives sockets to its children. A program cannot open `/dev/stdout` or `/dev/stderr` again when that is a socket, and many
+// scripts do. Node cannot make pipes, but it can open named ones. `mkfifo` therefore makes some ahead, and the agent removes
+// their names as soon as they are open; when it has none, programs get sockets.
 //
-// Input stays a socket: a named pipe that is opened again waits for a writer, who may have ended already.
+// Input stays a socket: the open of a named pipe waits for a writer, which may have ended already.
 
 /** The folder in which the pipes have names for a moment. */
 const FOLDER = '/tmp'
 
-/** Made at once; a program takes two. */
+/** The pipes that one `mkfifo` makes; a program takes two. */
 const PIPES_AT_ONCE = 16
 
 /** The outputs of one program. */
 export interface ProgramPipes {
-  /** For the program: its standard output and errors. */
+  /** The descriptors that the program gets as standard output and errors. */
   readonly descriptors: readonly [number, number]
   readonly output: Socket
   readonly errors: Socket
-  /** Once the program has its own. */
+  /** Closes the agent's copies once the program has inherited them. */
   closeOtherEnds(): void
 }
 
-/** Makes pipes before they are needed. */
+/** Makes pipes before programs need them. */
 export class NamedPipes {
   readonly #ready: string[] = []
   #made = 0
 
-  /** Undefined when none could be made. */
+  /** Returns undefined when no pipes could be made. */
   take(): ProgramPipes | undefined {
     if (this.#ready.length < 2) this.#make()
     const [first, second] = this.#ready.splice(0, 2)
@@ -328,7 +327,7 @@ export class NamedPipes {
   }
 }
 
-/** Reading does not wait for a writer, and writing finds a reader. */
+/** `O_NONBLOCK` keeps the first open from waiting for a writer; the second open finds a reader. */
 function openedPipe(path: string, opened: number[]): { readonly read: number; readonly write: number } {
   const read = open(path, constants.O_RDONLY | constants.O_NONBLOCK, opened)
   const write = open(path, constants.O_WRONLY, opened)

@@ -1,19 +1,18 @@
-// `import` statements and calls in the code of a session, as what a script may have.
+// Replaces `import` statements and calls in the code of a session by code that a script may contain.
 //
-// The engine's console takes scripts and no modules. So a statement becomes an awaited call, and every `import(` a call of
-// a function of the session. Strings, templates, comments and regular expressions are passed over.
+// The engine's console takes scripts and no modules. A statement therefore becomes an awaited call, and every `import(` a call of
+// a function of the session. The search skips strings, templates, comments and regular expressions.
 
 /** The name of the function that imports for the session. */
 export const importerName = '__import'
 
-/** One piece of text that holds no code, or an `import`. */
+/** A piece of text that holds no code, or an `import`. */
 const TOKEN =
   /\/\/[^\n]*|\/\*[^]*?\*\/|'(?:\\[^]|[^'\\\n])*'|"(?:\\[^]|[^"\\\n])*"|`(?:\\[^]|[^`\\])*`|(?<=[=(,:[!&|?{};\n]\s*|\breturn\s+|^\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/|(?<![\w$.])import\b/g
 
 const CALL = /^import\s*\(/
 const STATEMENT = /^import\s*(?:([\w$*{},\s]+?)\s*from\s*)?('[^'\n]*'|"[^"\n]*")\s*;?/
 
-/** The same code without `import`. */
 export function withoutImports(code: string): string {
   let text = ''
   let at = 0
@@ -36,7 +35,7 @@ function replacementAt(code: string, index: number): { text: string; end: number
   return { text: `${declared(names, `await ${importerName}(${source})`)};`, end: index + statement.length }
 }
 
-/** `a, * as b` and `a, { b as c }`. */
+/** Handles the forms `a, * as b` and `a, { b as c }`. */
 function declared(names: string | undefined, module: string): string {
   if (names === undefined) return module
   const [, first, whole, members] =

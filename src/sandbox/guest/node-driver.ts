@@ -1,7 +1,7 @@
-// The JavaScript of a session: runs one piece of code after the other, and keeps their variables.
+// The JavaScript driver of a session: runs pieces of code in sequence, and keeps their variables.
 //
-// It speaks like `python-driver.py`. Requests come on descriptor 3, so that programs of the session read nothing there.
-// The engine's own console evaluates the code: a name may be declared again, and `await` may stand anywhere.
+// It uses the protocol of `python-driver.py`. Requests arrive on descriptor 3, so that programs of the session do not read them
+// from stdin. The engine's console evaluates the code, so a name may be declared again, and `await` may stand at the top level.
 
 import { Buffer } from 'node:buffer'
 import { existsSync, writeSync } from 'node:fs'
@@ -16,7 +16,7 @@ import { importerName, withoutImports } from './import-statements.js'
 
 const REQUESTS = 3
 
-/** Where the code that is to run is left for the script that SIGINT can end. */
+/** The key under which the driver leaves the code for the script that SIGINT can end. */
 const entry = Symbol('entry of the session')
 
 interface Ended {
@@ -24,14 +24,14 @@ interface Ended {
   readonly interrupted: boolean
 }
 
-/** The types do not know `replMode` yet. */
+/** `@types/node` does not declare `replMode` yet. */
 interface ConsoleTerms extends Runtime.EvaluateParameterType {
   readonly replMode: boolean
 }
 
 type Evaluated = Runtime.EvaluateReturnType
 
-/** Code has asked for the end of its process, which goes on. */
+/** Code has called `process.exit`; the process goes on. */
 class ExitAsked extends Error {
   readonly exitCode: number
 
@@ -46,7 +46,7 @@ class Driver {
   readonly #folder = join(process.cwd(), 'artifacts')
   readonly #exit = process.exit.bind(process)
   #cells = 0
-  /** The function of the session that is given the values of expressions, as the console knows it. */
+  /** The id that the console uses for the function that receives values of expressions. */
   #taker = ''
   #taken: unknown
   /** Ends the code that runs. */
@@ -138,10 +138,10 @@ class Driver {
     })
   }
 
-  /** Whether the code has ended well. */
+  /** Returns whether the code succeeded. */
   #show(code: string, { result, exceptionDetails }: Evaluated): boolean {
     if (exceptionDetails === undefined) {
-      // As in other consoles, a semicolon at the end says that nobody wants the value.
+      // As in other consoles, a semicolon at the end suppresses the value.
       if (result.type !== 'undefined' && !/[;}]\s*$/.test(code))
         writeFully(1, `${inspect(this.#valueOf(result))}\n`)
       return true
@@ -168,7 +168,7 @@ class Driver {
     return taken
   }
 
-  /** Of something that the code has left running. */
+  /** Handles an error of work that the code has left running. */
   #uncaught(error: unknown): void {
     if (error instanceof ExitAsked) return this.#end({ ok: error.exitCode === 0, interrupted: false })
     writeFully(2, `Uncaught ${shown(error)}\n`)
@@ -176,9 +176,9 @@ class Driver {
 }
 
 /**
- * Has a stream write without a state of its own.
+ * Makes a stream write synchronously and without internal state.
  *
- * SIGINT may end code anywhere, and a stream that is left in the middle of a write writes nothing any more.
+ * SIGINT may end code anywhere, and a stream that is interrupted in the middle of a write writes no more.
  */
 function writeAtOnce(stream: NodeJS.WriteStream, descriptor: number): void {
   stream.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
@@ -196,7 +196,7 @@ function isEncoding(value: unknown): value is BufferEncoding {
   return typeof value === 'string' && Buffer.isEncoding(value)
 }
 
-/** Frames of this file and of the console are nobody's business. */
+/** Shows an error without the frames of this file and of the console. */
 function shown(error: unknown): string {
   return inspect(error).replace(
     /\n\s+at (?:Session\.post|node:inspector)[^]*?(?=\n\s*\}|\n\s*\[cause\]|$)/,
@@ -206,7 +206,7 @@ function shown(error: unknown): string {
 
 new Driver().start()
 
-/** Who reads may be slow, or gone. */
+/** Writes all bytes; waits while the reader is slow, and stops when the reader is gone. */
 export function writeFully(descriptor: number, chunk: string | Uint8Array): void {
   const bytes = Buffer.from(chunk)
   for (let at = 0; at < bytes.length;) {
@@ -219,7 +219,7 @@ export function writeFully(descriptor: number, chunk: string | Uint8Array): void
   }
 }
 
-/** Nothing else happens in this process meanwhile. */
+/** Blocks the thread: no other code of this process runs meanwhile. */
 function rest(delayMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, delayMs)
 }

@@ -1,15 +1,15 @@
-# The Python of a session: runs one piece of code after the other, and keeps their variables.
+# The Python driver of a session: runs pieces of code in sequence, and keeps their variables.
 #
-# It needs stdin, stdout and stderr and nothing else, so that it runs wherever Python does. `requests` is a copy of stdin,
-# which programs of the session do not see. A request is one line: a nonce, a space, and the code as a JSON string. Both
-# streams end with a NUL and the nonce, on stdout with one line of JSON behind it that says how the code ended.
+# The driver needs only stdin, stdout and stderr, so that it runs wherever Python does. `requests` is a copy of stdin, which
+# programs of the session do not see. A request is one line: a nonce, a space, and the code as a JSON string. Both streams end
+# with a NUL and the nonce; on stdout, one line of JSON follows that says how the code ended.
 #
-# A session waits for this file: `json`, `signal` and `ast` would take as long to import as Python takes to start.
+# A session waits for this file to load: an import of `json`, `signal` and `ast` would take as long as the start of Python.
 
 import os
 import sys
 
-# The session's own modules must not stand in for those of this file.
+# Modules of the session must not replace those that this file imports.
 path, sys.path = sys.path, [each for each in sys.path if each != ""]
 
 import builtins
@@ -46,7 +46,7 @@ class Driver:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
-        # `exit()` closes it.
+        # `exit()` closes `sys.stdin`, and must not close the descriptor.
         sys.stdin = open(0, closefd=False)
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
@@ -58,7 +58,7 @@ class Driver:
             ok, interrupted = self.run(scanstring(code, 1)[0])
             self.flush()
             if os.getpid() != self.pid:
-                # A child that the code has forked, and that came back here.
+                # The code has forked, and its child has returned from the call.
                 os._exit(0)
             self.end(nonce, ok, interrupted)
 
@@ -118,7 +118,7 @@ class Driver:
             print(code, file=sys.stderr)
         return code is None or code == 0
 
-    # Lines of earlier code are shown too, and frames of this file are not.
+    # The traceback shows lines of earlier code, and omits frames of this file.
     def show(self, error):
         try:
             import linecache

@@ -1,5 +1,5 @@
-// The first program of a confined server that may reach some hosts: it starts the server, and leads a port of the loopback,
-// which is the proxy in the variables of the server, to the proxy outside.
+// The first program of a confined server that may reach some hosts. It starts the server, and connects a port of the loopback,
+// which the variables of the server name as its proxy, to the proxy on the host.
 //
 // usage: relay.js PORT SOCKET COMMAND [ARG…]
 

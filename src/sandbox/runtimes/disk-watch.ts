@@ -1,56 +1,55 @@
-// How much machines have on the disk.
+// Limits the disk space of machines.
 //
-// `du` looks, as a child with low priority, at one folder at a time for all machines: it follows no links, and its time and
-// memory are not those of the service. Removed files that a program still holds are in no folder. So there is a reserve:
-// when the disk of the host is nearly full, the machine that has written most is ended.
+// `du` measures one folder at a time for all machines, as a child with low priority: it follows no links, and uses no time or
+// memory of the service. `du` does not count removed files that a program still holds open. The watch therefore keeps a reserve:
+// when the disk of the host is nearly full, it ends the machine that has written most.
 
 import { readdir, statfs } from 'node:fs/promises'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 import { programOutput } from '../host-program.js'
 
-/** Between two rounds. */
+/** The time between two rounds. */
 const LOOK_MS = 2000
 
-/** Rounds after which folders are looked at whose machines run nothing. */
+/** The watch measures folders of idle machines once in this many rounds. */
 const IDLE_ROUNDS = 5
 
 /** A folder that takes longer has more files than a session may have. */
 const DU_MS_MAX = 30_000
 
-/** Each takes an inode of the host, however small it is. */
+/** Each file takes an inode of the host, however small it is. */
 const FILES_MAX = 250_000
 
 const MiB = 1024 * 1024
 const GiB = 1024 * MiB
 
-/** Of the disk of the host, what sessions leave free: this part, and at most so much. */
+/** Sessions leave this share of the host's disk free, but no more than `RESERVE_BYTES_MAX`. */
 const RESERVE_SHARE = 1 / 20
 const RESERVE_BYTES_MAX = 2 * GiB
 
-/** A machine that has written less since it began does not fill the disk. */
+/** A machine that has written less since its start does not fill the disk. */
 const WRITTEN_BYTES_MIN = 16 * MiB
 
-/** A machine that is watched. */
 export interface WatchedMachine {
   /** The folder of the session, on the host. */
   readonly folder: string
   readonly diskGiB: number
-  /** Bytes that the folder had before the machine: they may stay, so that a full session can remove files. */
+  /** Bytes in the folder before the machine started: they may stay, so that a full session can remove files. */
   readonly heldBytes: number
-  /** Whether programs run that a call waits for. */
+  /** Whether a call waits for programs of the machine. */
   isBusy(): boolean
-  /** Bytes that its processes have written; undefined where that is not known. */
+  /** Bytes that its processes have written; undefined when that is unknown. */
   written(): number | undefined
-  /** Folders in memory, whose size does not bound how many empty files are in them. */
+  /** Folders in memory, whose size limit does not bound the number of empty files. */
   readonly memoryFolders: readonly string[]
-  /** A limit was reached, in words; the machine has to end. */
+  /** Ends the machine because this limit was reached; `limit` names it in words. */
   full(limit: string): void
 }
 
 interface Watched {
   readonly machine: WatchedMachine
   readonly bytesMax: number
-  /** Undefined before the first look. */
+  /** Undefined before the first measurement. */
   bytes: number | undefined
 }
 
@@ -66,15 +65,15 @@ export class DiskWatch {
     this.#runtime = runtime
   }
 
-  /** Bytes in a folder while no machine has it: the programs of one would write faster than this looks. */
+  /** The bytes in a folder that no machine uses; a running machine would write faster than `du` measures. */
   async held(folder: string): Promise<number> {
     if ((await readdir(folder)).length === 0) return 0
     const kibibytes = await this.#du(['-skx'], folder)
-    // A folder that takes too long gets no more than others.
+    // A folder that takes too long gets no higher limit than others.
     return kibibytes === undefined || kibibytes === Infinity ? 0 : kibibytes * 1024
   }
 
-  /** Gives what ends the watch. */
+  /** Returns the function that ends the watch. */
   add(machine: WatchedMachine): () => void {
     const bytesMax = Math.max(machine.diskGiB * GiB, machine.heldBytes)
     const watched: Watched = { machine, bytesMax, bytes: undefined }
@@ -122,7 +121,7 @@ export class DiskWatch {
       this.#end(watched, `the limit of ${FILES_MAX} files`)
   }
 
-  /** The number that it prints; undefined where the folder is gone, Infinity where there are too many files to count. */
+  /** The number that `du` prints; undefined when the folder is gone, Infinity when it has too many files to count. */
   async #du(options: readonly string[], folder: string): Promise<number | undefined> {
     const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
     const spec = { command: 'nice', args: ['du', ...options, '--', folder], cwd: '/', env }
@@ -159,7 +158,7 @@ async function isNearlyFull(folder: string): Promise<boolean> {
   }
 }
 
-/** How many files there are on the file system that is mounted there. */
+/** The number of files on the file system that is mounted at this folder. */
 async function filesOn(folder: string): Promise<number> {
   try {
     const { files, ffree } = await statfs(folder)

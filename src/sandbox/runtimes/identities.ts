@@ -1,7 +1,7 @@
-// The user that a machine has on the host.
+// The user of a machine on the host.
 //
-// A service that runs as root gives each session a user of its own, far above those of people and programs, so that no session may
-// touch the files of another or of the host. Anybody else can only give its own.
+// A service that runs as root gives each session a separate user, with a number far above those of people and programs, so that
+// no session can touch the files of another or of the host. Any other service runs its sessions as its user.
 
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
@@ -13,12 +13,12 @@ export interface HostIdentity {
   readonly gid: number
 }
 
-/** Above the ranges that systems give to people, services, and containers. */
+/** A number above the ranges that systems use for people, services and containers. */
 const FIRST_ID = 1_879_050_000
 
 const IDS = 65_536
 
-/** The users of the sessions there are. */
+/** The users of the current sessions. */
 export class Identities {
   readonly #isRoot: boolean
   readonly #fixed: HostIdentity | undefined
@@ -26,14 +26,14 @@ export class Identities {
   readonly #taken = new Set<number>()
   #next: number
 
-  /** `fixed` is for all sessions. Services beside this one begin elsewhere. */
+  /** `fixed` is the user of all sessions. The first number is random, so that services on the same host use different ones. */
   constructor(isRoot: boolean, fixed: HostIdentity | undefined, runtime: Pick<Runtime, 'random'>) {
     this.#isRoot = isRoot
     this.#fixed = fixed
     this.#next = Math.floor(runtime.random() * IDS)
   }
 
-  /** Undefined: that of the service itself, which is not root. */
+  /** Returns undefined for the user of the service itself, when that is not root. */
   of(sessionId: string): HostIdentity | undefined {
     if (!this.#isRoot) return undefined
     if (this.#fixed !== undefined) return this.#fixed
@@ -59,7 +59,7 @@ export class Identities {
   }
 }
 
-/** Where the system lists its users and groups, and who runs this process; undefined where there are no users. */
+/** The users and groups of the system, and the user of this process; undefined on a system without users. */
 export interface HostUsers {
   readonly passwd: string
   readonly group: string
@@ -67,13 +67,13 @@ export interface HostUsers {
 }
 
 const ROOT = 0
-/** The largest number is none (`chown(2)`). */
+/** The next number means no user (`chown(2)`). */
 const ID_MAX = 4_294_967_294
 
 /**
- * The user and the group that `user`, `user:group` or their numbers mean; a text that says why there is none.
+ * The user and the group that `user`, `user:group` or their numbers mean; a text that explains why none can be used.
  *
- * Undefined: those of this process, which cannot give others.
+ * Undefined means the user and group of this process, which cannot switch to others.
  */
 export function hostIdentity(
   runAs: string,
@@ -120,7 +120,7 @@ function textOf(path: string): string {
   }
 }
 
-/** `passwd(5)`, `group(5)`: the fields of each line. */
+/** The fields of each line of `passwd(5)` or `group(5)`. */
 function linesOf(text: string): string[][] {
   return text.split('\n').map((line) => line.split(':'))
 }

@@ -1,7 +1,7 @@
-// Sessions on a microsandbox server of the versions 0.2: small virtual machines, spoken to over HTTP.
+// Sessions on a microsandbox server of the versions 0.2: small virtual machines, controlled over HTTP.
 //
-// It runs code and commands and answers when they have ended. It is told nothing meanwhile and interrupts nothing, so
-// that what runs too long goes with its session.
+// The server runs code and commands and responds when they have ended. It reports no output meanwhile and interrupts nothing, so
+// a run that takes too long ends with its session.
 
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
@@ -24,12 +24,12 @@ import {
 } from '../runtime.js'
 import { errorText } from '../../text/error-text.js'
 
-/** The only one there is. */
+/** The only namespace that servers have. */
 const namespace = 'default'
 
 const PROBE_MS = 5000
 const STOP_MS = 30_000
-/** What an answer may take besides the time that the server was given. */
+/** The extra time of a response, after the timeout that the server got. */
 const MARGIN_MS = 5000
 const NAME_BYTES = 4
 
@@ -40,10 +40,10 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
   readonly fixedNetwork = 'as its server has it'
   readonly #log: LogSink
   readonly #rpc: MicrosandboxRpc | undefined
-  /** In the names of our sandboxes: those of others are not ours to stop. */
+  /** Part of the names of this service's sandboxes, which keeps it from stopping those of other services. */
   readonly #instance = randomBytes(NAME_BYTES).toString('hex')
   readonly #running = new Map<string, RemoteEvaluator>()
-  /** What could not be stopped, and is tried again. */
+  /** Sandboxes that the service could not stop; the next sweep tries again. */
   readonly #left = new Set<string>()
 
   constructor(serverUrl: string | undefined, apiKey: string | undefined, runtime: Runtime, log: LogSink) {
@@ -106,7 +106,7 @@ export class MicrosandboxServerRuntime implements SandboxRuntime {
       )
       this.#left.delete(sandbox)
     } catch (error) {
-      // One that is gone already is stopped.
+      // The error of the server means that the sandbox is already gone.
       if (error instanceof RpcFailure && error.kind === 'failed') this.#left.delete(sandbox)
       const message = `sandbox ${sandbox} could not be stopped: ${errorText(error)}`
       this.#log({ level: 'warn', message })
@@ -160,7 +160,7 @@ class RemoteEvaluator implements Evaluator {
     await this.#release()
   }
 
-  /** What runs code is asked once: nobody knows how much of it was done. */
+  /** Sends a request once only, because after a failure the part that has run is unknown. */
   async #ask(
     called: 'Code' | 'Command',
     method: string,
@@ -180,7 +180,7 @@ class RemoteEvaluator implements Evaluator {
     const why = errorText(error)
     if (!(error instanceof RpcFailure) || error.kind === 'failed')
       return executionFailed(called, why, { method })
-    // Whether the machine is still there is not known, so that the next call begins with another one.
+    // The sandbox may be gone, so the next call starts another one.
     const end = { reason: 'died', message: `the microsandbox server: ${why}` } as const
     if (error.kind === 'unreachable') this.#stopping ??= this.#finish(end)
     return connectionFailed(end.message, { method })
@@ -223,14 +223,14 @@ function isLine(line: unknown): line is { readonly stream: string; readonly text
   )
 }
 
-/** More is no answer of such a server. */
+/** A response above this limit does not come from such a server. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
-/** Attempts of what may be done twice, and the wait before the second; it doubles. */
+/** The most attempts of a repeatable request, and the wait before the second; the wait doubles. */
 const ATTEMPTS_MAX = 3
 const RETRY_MS = 250
 
-/** The server has not done what it was asked. */
+/** The server has not done the request. */
 class RpcFailure extends Error {
   override readonly name = 'RpcFailure'
   readonly kind: 'unreachable' | 'refused' | 'unknown-method' | 'failed'
@@ -244,7 +244,7 @@ class RpcFailure extends Error {
 export interface RpcTerms {
   readonly timeoutMs: number
   readonly signal?: AbortSignal
-  /** Whether it may be asked again when no answer came. */
+  /** Whether the request may be sent again when no response arrived. */
   readonly isRepeatable: boolean
 }
 
@@ -253,7 +253,6 @@ interface Answer {
   readonly text: string
 }
 
-/** Asks one server. */
 export class MicrosandboxRpc {
   readonly #base: string
   readonly #apiKey: string | undefined
@@ -275,7 +274,7 @@ export class MicrosandboxRpc {
     if (status !== 200) throw new RpcFailure('failed', `its health is HTTP ${status}`)
   }
 
-  /** The result. @throws RpcFailure */
+  /** Returns the result. @throws RpcFailure */
   async call(method: string, params: object, terms: RpcTerms): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -364,7 +363,7 @@ function membersOf(text: string): { readonly result?: unknown; readonly error?: 
   }
 }
 
-/** Some errors are objects of JSON-RPC, others a text. */
+/** Some errors are objects of JSON-RPC, others are texts. */
 function messageOf(error: unknown): string {
   if (typeof error === 'string') return error
   const message =

@@ -1,4 +1,4 @@
-// What the machines of a runtime have on this host: folders, users, volumes, and a watch on the disk.
+// The resources of machines on this host: folders, users, volumes, and a watch on the disk.
 
 import process from 'node:process'
 import type { Runtime } from '../../runtime/runtime.js'
@@ -8,24 +8,23 @@ import { type OpenVolume, Volumes } from '../volumes.js'
 import { DiskWatch } from './disk-watch.js'
 import { type HostIdentity, Identities } from './identities.js'
 
-/** What the next machine of a session is made of. */
+/** The resources of the next machine of a session. */
 export interface MachinePlace {
-  /** Of the session, on the host. */
+  /** The folder of the session, on the host. */
   readonly folder: string
-  /** Bytes that the folder had before the machine. */
+  /** Bytes in the folder before the machine started. */
   readonly heldBytes: number
-  /** Undefined: the user of the service. */
+  /** Undefined means the user of the service. */
   readonly identity: HostIdentity | undefined
   readonly volumes: readonly OpenVolume[]
 }
 
-/** Serves one runtime. */
 export class SessionHost {
   readonly folder: StateFolder
   readonly identities: Identities
   readonly disk: DiskWatch
   readonly #volumes: Volumes
-  /** Those that have not ended, by their sessions. */
+  /** Running machines with their sessions. */
   readonly #machines = new Map<Machine, string>()
 
   /** `runAs` is the user of all machines, when the service runs as root. */
@@ -49,7 +48,7 @@ export class SessionHost {
     void machine.ended.then(() => this.#machines.delete(machine))
   }
 
-  /** Stops the machine first: a running program could make files while they are removed. */
+  /** Stops the machine first: a running program could create files during their removal. */
   async discard(sessionId: string): Promise<void> {
     await this.#stop((session) => session === sessionId)
     await this.folder.discard(sessionId)

@@ -59,7 +59,6 @@ export interface AgentLinkEvents {
   readonly connected?: AcceptConnection | undefined
 }
 
-/** Starts programs through the agent. */
 export class AgentLink {
   readonly #streams: AgentStreams
   readonly #events: AgentLinkEvents

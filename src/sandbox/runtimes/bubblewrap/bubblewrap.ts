@@ -19,7 +19,6 @@ import { type BubblewrapHost, startMachine } from './machine.js'
 import { findScopes } from './scope.js'
 import { processors } from './seccomp.js'
 
-/** Runs machines with bubblewrap. */
 export class BubblewrapRuntime implements SandboxRuntime {
   readonly id = 'bubblewrap'
   readonly isolation = 'namespaces'

@@ -163,7 +163,6 @@ export type SendFrame = (kind: number, payload?: Uint8Array) => void
 /** The most characters of the reason that the agent reports; a program may have forged it. */
 const FAILURE_LENGTH_MAX = 500
 
-/** A program that the service has asked for. */
 export class GuestChannel implements GuestProcess {
   readonly stdin: Writable
   readonly exited: Promise<GuestExit>
@@ -257,7 +256,6 @@ function printable(text: string): string {
 // A program may forge them, as it may forge all frames of the agent. This file bounds their number and the bytes of each; the
 // proxy that accepts them judges the requests.
 
-/** Accepts a connection of a program. */
 export type AcceptConnection = (program: ProgramEnd) => void
 
 /** The connections by channel, until the agent reports that they are gone. */

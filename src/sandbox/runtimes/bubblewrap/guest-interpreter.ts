@@ -12,14 +12,12 @@ import { isProgram, systemFolders } from '../../host-program.js'
 import { type MachineVolume, MachineStartError, type SandboxLanguage } from '../../runtime.js'
 import { isTooWide, overlap } from '../../volumes.js'
 
-/** An interpreter that can run inside. */
 export interface GuestInterpreter {
   readonly program: string
   /** Files and folders of the host that it needs in addition to `/usr`. */
   readonly paths: readonly string[]
 }
 
-/** The interpreter that a machine shall run. */
 export interface WantedInterpreter {
   readonly language: SandboxLanguage
   /** A path on the host; undefined selects the interpreter of the system. */

@@ -44,7 +44,6 @@ export interface BubblewrapHost {
   readonly shell: Buffer
 }
 
-/** The facts with which a machine starts. */
 interface StartTerms {
   readonly runtime: Runtime
   readonly log: LogSink
@@ -57,7 +56,6 @@ interface StartTerms {
   readonly name: string
 }
 
-/** The processes of a machine that has started. */
 interface Started {
   readonly child: Child
   /** The host's number of the first process in the machine's namespace; when it ends, the kernel ends all others. */
@@ -66,7 +64,6 @@ interface Started {
   readonly group: string | undefined
 }
 
-/** A machine whose agent was started. */
 export class BubblewrapMachine implements Machine {
   readonly kind = 'machine'
   readonly workspace: string = WORKSPACE
@@ -179,7 +176,7 @@ function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 

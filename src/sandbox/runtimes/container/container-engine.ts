@@ -14,7 +14,6 @@ const ANSWER_MS = 20_000
 const PASSED =
   /^(?:PATH|HOME|USER|LANG|TMPDIR|TEMP|TMP|SystemRoot|USERPROFILE|APPDATA|ProgramData|DBUS_SESSION_BUS_ADDRESS|XDG_\w+|DOCKER_\w+|CONTAINERS?_\w+)$/i
 
-/** A command that reaches its engine. */
 export class ContainerEngine {
   readonly #runtime: Runtime
   readonly #program: string

@@ -1,4 +1,4 @@
-// A machine that is a container, in which programs are started one by one.
+// A machine that is a container; the service starts programs in it one by one.
 
 import { constants } from 'node:os'
 import process from 'node:process'
@@ -20,13 +20,13 @@ import type { DiskWatch } from '../disk-watch.js'
 import type { MachinePlace } from '../session-host.js'
 import type { ContainerEngine } from './container-engine.js'
 
-/** The first program ends with its stdin; an engine that is slow is told to end it. */
+/** The first program ends with its stdin; after this time the service asks the engine to remove the container. */
 const STOP_MS = 5000
 
 /** The interpreters that an image must have. */
 const interpreters = { python: 'python3', node: 'node' } as const
 
-/** A container that has said that it is ready. */
+/** A container whose first program has reported that it is ready. */
 export class ContainerMachine implements Machine {
   readonly kind = 'machine'
   readonly workspace: string = CONTAINER_WORKSPACE
@@ -85,7 +85,7 @@ export class ContainerMachine implements Machine {
     await this.ended
   }
 
-  /** The commands of programs may not hear of the end of their container. */
+  /** Kills the commands of programs, which may not notice the end of their container. */
   #finish(): MachineEnd {
     const isStopped = this.#isStopped && this.#full === undefined
     this.#unwatch()
@@ -155,7 +155,7 @@ class ContainerProcess implements GuestProcess {
     this.#endings.kill()
   }
 
-  /** The container is gone, so that no process inside can end it any more. */
+  /** Kills the command: the container is gone, so no process inside can end it. */
   abandon(): void {
     this.#child.signal('SIGKILL')
   }
@@ -164,32 +164,32 @@ class ContainerProcess implements GuestProcess {
 /** The folder of the session, as programs inside see it. */
 const CONTAINER_WORKSPACE = '/workspace'
 
-/** By which containers of ours are found. */
+/** The label and name prefix by which the service finds its containers. */
 export const LABEL = 'mcps-sandbox'
 
 const MiB = 1024 * 1024
 
-/** Of the memory: how much may be files in it. */
+/** The part of the memory that files in it may use. */
 const TEMPORARY_PART = 1 / 4
 
-/** Processes that are ours: the first one, what it starts, and who ends a call. */
+/** Processes that belong to no program: the first one, its children, and the commands that end a call. */
 const OWN_PROCESSES = 8
 
 /**
- * The first program. It waits for processes that have lost their parents, and ends with its stdin; all other processes end with it.
+ * The first program waits for processes that have lost their parents. It ends with its stdin, and all other processes end with
+ * it.
  *
- * It says when programs can be started.
+ * It prints a line when programs can be started.
  */
 const FIRST = 'exec 3<&0; cat <&3 >/dev/null & exec 3<&-; echo ready; wait'
 
-/** The facts of one container. */
 export interface ContainerTerms {
   readonly name: string
-  /** The service that it belongs to. */
+  /** The service to which the container belongs. */
   readonly owner: string
   readonly image: string
   readonly place: MachinePlace
-  /** Whether the engine is Podman without root, which numbers users anew. */
+  /** Whether the engine is rootless Podman, which maps users to different numbers. */
   readonly keepsUser: boolean
   readonly spec: MachineSpec
 }
@@ -215,13 +215,13 @@ export function runArguments(terms: ContainerTerms): string[] {
   ].flat()
 }
 
-/** Values of variables stand in the environment of the command, where other users do not see them. */
+/** The values of variables are in the environment of the command, where other users cannot see them. */
 function execArguments(name: string, variables: Iterable<string>, command: readonly string[]): string[] {
   const named = [...variables].flatMap((variable) => ['--env', variable])
   return ['exec', '--interactive', ...named, name, ...command]
 }
 
-/** No limits of single processes: an engine that is given one forgets those of its own configuration. */
+/** Sets no limits of single processes: an engine that gets one drops those of its configuration. */
 function limits({ cpus, memoryMiB, pids }: FlavorLimits): string[] {
   return [
     ['--memory', `${memoryMiB}m`, '--memory-swap', `${memoryMiB}m`, '--cpus', String(cpus)],
@@ -246,19 +246,19 @@ function mount({ hostPath, guestPath, isReadOnly }: MachineVolume): string {
     .join(',')
 }
 
-// Programs are started through a shell inside, because an engine tells no number of a process and ends none.
+// A shell inside starts programs, because an engine neither reports nor kills single processes.
 //
-// The first line that the shell writes to stderr is its number, which the program keeps as it takes the place of the shell; or why
-// there is no program. Whatever the program starts inherits the mark of its call.
+// The first line that the shell writes to stderr is its process number, which the program keeps when it replaces the shell, or
+// the reason of a failed start. All processes that the program starts inherit the mark of its call.
 
-/** The variable by which processes of one call are found. */
+/** The variable that marks the processes of one call. */
 const commandMark = 'SANDBOX_CALL'
 
 const START = `command -v "$1" >/dev/null 2>&1 || { echo "$1: ENOENT" >&2; exit 127; }
 echo "$$" >&2
 exec "$@"`
 
-/** All of them are stopped before the first is killed, so that none of them starts others meanwhile. */
+/** Stops all processes of the call before it kills the first, so that none of them starts others meanwhile. */
 const KILL = `marked() {
   for folder in /proc/[0-9]*; do
     tr '\\0' '\\n' 2>/dev/null < "$folder/environ" | grep -qx "${commandMark}=$1" && echo "\${folder#/proc/}"
@@ -273,22 +273,19 @@ for round in 1 2 3 4 5 6 7 8; do
 done
 kill -KILL $known`
 
-/** The beginning of stderr that may be held until its first line is whole. */
+/** The most bytes of stderr that are held until its first line is complete. */
 const LINE_BYTES_MAX = 4096
 
 const LF = 0x0a
 
-/** The command that starts a program. */
 function startCommand({ program, args }: GuestCommand): string[] {
   return ['sh', '-c', START, 'sh', program, ...args]
 }
 
-/** The command that interrupts a process by its number. */
 function interruptCommand(pid: string): string[] {
   return ['sh', '-c', 'kill -INT "$1"', 'sh', pid]
 }
 
-/** The command that ends all processes of a call. */
 function killCommand(call: string): string[] {
   return ['sh', '-c', KILL, 'sh', call]
 }
@@ -318,7 +315,7 @@ class ShellStart {
     this.stderr = source.pipe(rest)
   }
 
-  /** The end of the program, by the end of the command that has run it. */
+  /** The exit of the program, from the exit of its command. */
   async exit({ code, signal, failure }: GuestExit): Promise<GuestExit> {
     const none = { code: undefined, signal: undefined }
     if (failure !== undefined) return { ...none, failure }

@@ -1,4 +1,4 @@
-// A container for each session, by Docker or Podman, from an image that is there.
+// A container for each session, by Docker or Podman, from a local image.
 
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
@@ -15,7 +15,6 @@ import type { SessionHost } from '../session-host.js'
 import { type ContainerEngine, findEngine, reasonIn } from './container-engine.js'
 import { ContainerMachine, LABEL, runArguments } from './container-machine.js'
 
-/** Machines that are containers. */
 export class ContainerRuntime implements SandboxRuntime {
   readonly id = 'container'
   readonly isolation = 'container'
@@ -64,7 +63,10 @@ export class ContainerRuntime implements SandboxRuntime {
     await this.#host.discard(sessionId)
   }
 
-  /** An engine may have containers of services elsewhere: removed are those whose dead owners have left folders here. */
+  /**
+   * Removes containers whose dead owners have left folders on this host; an engine may also run containers of services on other
+   * hosts.
+   */
   async sweep(): Promise<void> {
     const dead = new Set(await this.#host.folder.dead())
     const engine = await this.#found()
@@ -112,7 +114,7 @@ async function hasImage(engine: ContainerEngine, image: string): Promise<boolean
   return (await engine.ask(['image', 'inspect', '--format', '{{.Id}}', image])).code === 0
 }
 
-/** The first program says one line, and nothing after it. */
+/** Resolves when the first program prints its line; it prints no other. */
 function readiness({ stdout }: Child): Promise<boolean> {
   return new Promise((resolve) => {
     stdout.on('error', () => undefined)
@@ -121,13 +123,12 @@ function readiness({ stdout }: Child): Promise<boolean> {
   })
 }
 
-/** What a template says of its image. */
 export interface TemplateImage {
   readonly language: SandboxLanguage
   readonly image: string | undefined
 }
 
-/** Those of the languages, where a template names none. */
+/** The images of languages, for templates that name none. */
 const usualImages: Readonly<Record<SandboxLanguage, string>> = {
   python: 'python:3-slim',
   node: 'node:22-slim',
@@ -137,7 +138,7 @@ function imageOf({ language, image }: TemplateImage): string {
   return image ?? usualImages[language]
 }
 
-/** Those of these templates, or of the languages. */
+/** The images of these templates, or of all languages. */
 function imagesOf(templates: readonly TemplateImage[]): string[] {
   return [...new Set(templates.length === 0 ? Object.values(usualImages) : templates.map(imageOf))]
 }
