@@ -106,7 +106,7 @@ export class Feedback {
   #recordOf(level: LogLevel, event: CallEvent): LogRecord {
     const { server, method, name, outcome, ms, message, client, reason, code, status } = event
     const what = name === undefined ? method : `${method} '${name}'`
-    const why = message === undefined ? '' : `: ${this.#logger.clean(message, messageLengthMax)}`
+    const why = message === undefined ? '' : `: ${this.#logger.clean(message, messageLengthMax, server)}`
     const details = Object.entries({ client, reason, code, status }).filter(
       ([, value]) => value !== undefined,
     )

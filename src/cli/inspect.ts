@@ -37,8 +37,11 @@ export class Inspection {
     this.#inspector = new Inspector({ runtime: options.runtime, redacts, historyBytes, invocation })
     const { redactor } = this.#inspector
     redactor.addSecrets([...secretsIn(config, schemasOf(config)), this.#key])
-    const onSecrets = (secrets: readonly string[]): void => redactor.addSecrets(secrets)
-    logger.onSecrets = onSecrets
+    logger.onSecrets = (secrets) => redactor.addSecrets(secrets)
+    const onSecrets = (secrets: readonly string[], service: string): void => {
+      redactor.learnSecrets(secrets)
+      options.onSecrets?.(secrets, service)
+    }
     this.pages = new InspectorPages(this.#inspector, this.#key)
     const on = [...[options.on ?? []].flat(), this.#inspector.status.listeners]
     this.options = { tapSwitch: this.#inspector.tapSwitch, on, onSecrets }

@@ -99,6 +99,7 @@ export async function runPlan<C extends ServeOptions>(
     const record = await openRecordIfAsked(plan, logger)
     const options = {
       log: logger.sink,
+      onSecrets: (secrets: readonly string[], service: string) => logger.learnSecrets(secrets, service),
       on: [feedback.listeners, ...(telemetry?.listeners ?? [])],
       tracer: telemetry?.tracer,
       verbose: logger.isVerbose,

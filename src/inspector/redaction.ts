@@ -26,8 +26,14 @@ export class MessageRedactor {
     return this.#secrets !== undefined
   }
 
+  /** Those of the configuration. */
   addSecrets(values: Iterable<string>): void {
-    this.#secrets?.add(...[...values].flatMap((value) => [value, latin1(value)]))
+    this.#secrets?.keep(...bothForms(values))
+  }
+
+  /** Those that servers hand out, of which the oldest are forgotten for newer ones. */
+  learnSecrets(values: Iterable<string>): void {
+    this.#secrets?.add(...bothForms(values))
   }
 
   cleanText(text: string): string {
@@ -61,6 +67,10 @@ export function replacementOf(bytes: Buffer, start: number): Buffer {
 
 function isDigit(byte = 0): boolean {
   return (byte >= 0x30 && byte <= 0x39) || byte === 0x2d
+}
+
+function bothForms(values: Iterable<string>): string[] {
+  return [...values].flatMap((value) => [value, latin1(value)])
 }
 
 function latin1(text: string): string {

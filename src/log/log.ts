@@ -57,6 +57,8 @@ export class Logger {
   onSecrets: (values: readonly string[]) => void = () => {}
   readonly #options: LoggerOptions
   readonly #redactor = new Redactor()
+  /** Of records of one server alone: a server that hands out common words must not blank those of others. */
+  readonly #learnt = new Map<string, Redactor>()
   readonly #file: RotatingFile | undefined
   #dropped = 0
 
@@ -76,13 +78,20 @@ export class Logger {
 
   /** Values that are replaced wherever they would be logged. */
   addSecrets(values: readonly string[]): void {
-    this.#redactor.add(...values)
+    this.#redactor.keep(...values)
     this.onSecrets(values)
   }
 
-  /** The text without secrets, cut after about `lengthMax` UTF-16 units. */
-  clean(text: string, lengthMax: number = Infinity): string {
-    return this.#redactor.shown(text, lengthMax)
+  /** The same in records of this server, for values that it was given or has handed out. */
+  learnSecrets(values: readonly string[], service: string): void {
+    const learnt = this.#learnt.get(service) ?? new Redactor()
+    this.#learnt.set(service, learnt)
+    learnt.add(...values)
+  }
+
+  /** The text, which may be of one server, without secrets, cut after about `lengthMax` UTF-16 units. */
+  clean(text: string, lengthMax: number = Infinity, service: string = ''): string {
+    return this.#redactor.shown(this.#learnt.get(service)?.clean(text) ?? text, lengthMax)
   }
 
   /** Writes a record to the console at each level of the log, unless the console itself shows less. */
@@ -140,7 +149,9 @@ export class Logger {
   }
 
   #plain(record: LogRecord): ReturnType<typeof plainRecord> {
-    return plainRecord(record, this.#now(), this.#redactor)
+    const learnt = this.#learnt.get(record.service ?? '')
+    const known = learnt === undefined ? record : { ...record, message: learnt.clean(record.message) }
+    return plainRecord(known, this.#now(), this.#redactor)
   }
 
   #now(): Date {

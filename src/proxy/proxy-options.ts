@@ -19,8 +19,8 @@ export interface ProxyOptions {
   /** Logs every HTTP request to a server, and every token that is fetched, at level `debug`. */
   readonly verbose?: boolean
   readonly tap?: WireTap
-  /** Is given the secrets that servers hand out, such as session ids and cookies, and tokens of logins, for what keeps messages. */
-  readonly onSecrets?: (secrets: readonly string[]) => void
+  /** Is given the secrets that a server hands out, such as session ids and cookies, and tokens of its login, for what logs or keeps messages. */
+  readonly onSecrets?: (secrets: readonly string[], service: string) => void
   /**
    * Is given a switch, once, with which another tap can be shown all connections while they are open. Without this
    * option no connection is kept for it.

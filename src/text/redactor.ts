@@ -37,6 +37,8 @@ export class Redactor {
   readonly #given: readonly string[]
   /** Each added secret with its forms; the one that was added longest ago comes first. */
   readonly #added = new Map<string, readonly string[]>()
+  /** The same of those that no added one displaces. */
+  readonly #kept = new Map<string, readonly string[]>()
   /** Undefined after something was added. */
   #all: readonly string[] | undefined
 
@@ -51,16 +53,25 @@ export class Redactor {
   /** Adds secrets; beyond a thousand, those that were added longest ago are forgotten. */
   add(...secrets: readonly string[]): void {
     if (secrets.every((secret) => this.#added.has(secret))) return
+    this.#remember(this.#added, secrets)
+    this.#onAdded(secrets)
+  }
+
+  /** Adds secrets of files, which are forgotten only for further ones of files. */
+  keep(...secrets: readonly string[]): void {
+    this.#remember(this.#kept, secrets)
+  }
+
+  #remember(known: Map<string, readonly string[]>, secrets: readonly string[]): void {
     for (const secret of secrets) {
-      this.#added.delete(secret)
-      this.#added.set(secret, secretForms(secret))
+      known.delete(secret)
+      known.set(secret, secretForms(secret))
     }
     this.#all = undefined
-    this.#onAdded(secrets)
-    let excess = this.#added.size - Math.max(ADDED_MAX, secrets.length)
-    for (const oldest of this.#added.keys()) {
+    let excess = known.size - Math.max(ADDED_MAX, secrets.length)
+    for (const oldest of known.keys()) {
       if (excess-- <= 0) return
-      this.#added.delete(oldest)
+      known.delete(oldest)
     }
   }
 
@@ -103,7 +114,8 @@ export class Redactor {
   }
 
   get #secrets(): readonly string[] {
-    this.#all ??= [...new Set([...this.#given, ...[...this.#added.values()].flat()])]
+    const added = (): string[] => [this.#kept, this.#added].flatMap((known) => [...known.values()].flat())
+    this.#all ??= [...new Set([...this.#given, ...added()])]
     return this.#all
   }
 

@@ -45,6 +45,16 @@ describe('a message', () => {
     assert.equal(clean('{"a":"sésame'), '{"a":"sésame')
   })
 
+  test('is without the secrets of the configuration, however many its server hands out', () => {
+    const full = new MessageRedactor(true)
+    full.addSecrets(['configured-secret'])
+    for (let nth = 0; nth <= 1000; nth++) full.learnSecrets([`cookie-${nth + 1000}`])
+    assert.equal(
+      full.cleanText('configured-secret cookie-1000 cookie-2000'),
+      '[redacted] cookie-1000 [redacted]',
+    )
+  })
+
   test('is as it was where nothing is to be taken out', () => {
     const off = new MessageRedactor(false)
     off.addSecrets(['sésame-open'])

@@ -129,6 +129,18 @@ describe('colours', () => {
     test(title, () => assert.equal(wantsColors(isTerminal, env), want))
 })
 
+test('a record of a server is without what the server was given or has handed out, and those of others keep their words', () => {
+  const stream = new Memory()
+  const log = logger(stream)
+  log.learnSecrets(['access-token'], 's')
+  for (const service of ['s', 'other']) log.sink({ level: 'warn', service, message: 'bad access-token' })
+  const messages = stream.text
+    .trim()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line).message)
+  assert.deepEqual(messages, ['bad [redacted]', 'bad access-token'])
+})
+
 describe('text of strangers', () => {
   const cases: [string, string, string][] = [
     ['line ends', 'a\r\nb', String.raw`a\r\nb`],

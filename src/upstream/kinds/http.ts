@@ -17,7 +17,7 @@ import type { HttpServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 
 export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstream {
-  const discretion = new Redactor(config.secrets, proxy.onSecrets)
+  const discretion = new Redactor(config.secrets, (added) => proxy.onSecrets?.(added, config.name))
   const around = { ...proxy, log: redactedLog(proxy.log, discretion) }
   let dialer: LazyValue<HttpDialer> | undefined
   let made: HttpDialer | undefined

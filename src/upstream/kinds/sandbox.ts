@@ -28,7 +28,7 @@ const OWN_BYTES_MAX = 1024 * MiB
 
 export function openSandbox(config: SandboxServerConfig, around: ProxyContext): Upstream {
   const { runtime, log, limits, marks } = around
-  const discretion = new Redactor(config.secrets, around.onSecrets)
+  const discretion = new Redactor(config.secrets, (added) => around.onSecrets?.(added, config.name))
   const surroundings = { ...limits, runtime, log, discretion, marks }
   const program = programConfig(config)
   let about: ServerAbout | undefined

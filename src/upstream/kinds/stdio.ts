@@ -19,7 +19,7 @@ import type { Upstream } from '../contracts/upstream.js'
 
 export function openStdio(config: StdioServerConfig, around: ProxyContext): Upstream {
   const { runtime, log, limits, marks } = around
-  const discretion = new Redactor(config.secrets, around.onSecrets)
+  const discretion = new Redactor(config.secrets, (added) => around.onSecrets?.(added, config.name))
   const surroundings = { ...limits, runtime, log, discretion, marks }
   const behaviour = {
     ...config,

@@ -39,8 +39,8 @@ export interface ProxyContext {
   /** The taps of a new connection to this server. */
   readonly watch: (service: string) => PeerWatch
   readonly kept: KeptServers
-  /** Called with the secrets that servers hand out, such as session ids and cookies, and with the tokens of logins. */
-  readonly onSecrets?: ((secrets: readonly string[]) => void) | undefined
+  /** Called with the secrets that a server hands out, such as session ids and cookies, and with the tokens of its login. */
+  readonly onSecrets?: ((secrets: readonly string[], service: string) => void) | undefined
   /** Compares lists with `mcps.lock`; undefined where they are not locked, and a new object after each change of the lock. */
   readonly guard: () => ListGuard | undefined
   /** Whether a process that only one client uses starts with its first call instead of with the client. */
