@@ -30,7 +30,7 @@ export interface ConfinePolicy {
   readonly network?: 'none' | 'host' | readonly string[]
   /** A folder that the program may write, and its `HOME`; it is created when it is missing. */
   readonly home?: string
-  /** The working folder, if the program may read it; otherwise the home is. */
+  /** The preferred working folder; the program starts in its home when it may not read this folder. */
   readonly cwd?: string
   /** The variables of the program; the default is those of this process. */
   readonly env?: Readonly<Record<string, string>>
@@ -162,9 +162,7 @@ function isWithin(path: string, folder: string): boolean {
 
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib64']
 
-/**
- * The files of a program outside the system folders: the whole installation of a Node or of a virtual environment, else the file.
- */
+/** The files of a program outside the system folders: the installation of its Node or virtual environment, else the file. */
 function programPaths(command: string): string[] {
   const found = isAbsolute(command) ? command : findProgram(command, process.env)
   if (found === undefined || !existsSync(found)) return []

@@ -72,10 +72,7 @@ export interface FileListing {
 const isPlain =
   '[ -e "$1" ] || { echo "there is no such file" >&2; exit 1; }; [ -f "$1" ] || { echo "it is no regular file" >&2; exit 1; }'
 
-/**
- * Prints the size in bytes on a line, then the bytes. The shell opens the file, because `tail` would read a file named `-` as
- * stdin.
- */
+/** Prints the size in bytes on a line, then the bytes. The shell opens the file: `tail -` would read stdin. */
 const READ = `${isPlain}; wc -c < "$1" && tail -c "+$2" < "$1" | head -c "$3"`
 
 const WRITE =

@@ -1,8 +1,7 @@
 // The interface between the sandbox service and the runtimes.
 //
-// Sessions, tools, interpreters with their variables, and time limits are above it. Below it is one runtime for each way to
-// isolate foreign code. A runtime starts machines, in which the service runs programs, or evaluators, which respond when code has
-// ended.
+// Sessions, tools, interpreters with their variables, and time limits are above it. Each runtime below it isolates foreign code
+// in one way. A runtime starts machines, in which the service runs programs, or evaluators, which respond when code has ended.
 
 import type { Readable, Writable } from 'node:stream'
 import type { FlavorLimits, SandboxNetwork } from '../upstream/contracts/sandbox-config.js'

@@ -104,10 +104,7 @@ export class SandboxSession {
     })
   }
 
-  /**
-   * Uses the machine for its files, in turn with commands; returns undefined when the runtime has no machine. @throws
-   * SandboxError
-   */
+  /** Uses the machine for its files, in turn with commands; undefined when the runtime has no machine. @throws SandboxError */
   async useMachine<T>(signal: AbortSignal, use: (where: MachineUse) => Promise<T>): Promise<T | undefined> {
     return this.#inTurn('Command', this.#commands, signal, async (either) => {
       const machine = await this.#started('Command')
@@ -221,7 +218,7 @@ export class SandboxSession {
       stopMachine: () => evaluator.stop(),
     }
     const how = { timeoutMs: terms.timeoutMs, signal: giveUp.signal }
-    // A cancelled call fails for that reason alone, once its session has been stopped.
+    // An aborted call fails for that reason alone, once its session has been stopped.
     const ended = evaluator.evaluate(job, how).catch(async (error: unknown) => {
       if (!giveUp.signal.aborted) throw error
       await evaluator.stop()

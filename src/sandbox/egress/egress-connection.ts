@@ -64,7 +64,7 @@ export class EgressConnection {
     void program.gone.then(() => this.close())
   }
 
-  /** Never rejects; resolves when the tunnel stands, or was refused. */
+  /** Never rejects; resolves when the tunnel is open, or was refused. */
   async serve(): Promise<void> {
     try {
       const request = await this.#asked()
@@ -209,10 +209,7 @@ interface Found<T> {
   readonly rest: Buffer
 }
 
-/**
- * Resolves with undefined when the stream ends before `look` finds anything; rejects when `look` throws. Pauses the stream after
- * that.
- */
+/** Resolves with undefined when the stream ends before a find; rejects when `look` throws. The stream is paused after that. */
 function readUntil<T>(
   input: Readable,
   look: (chunk: Buffer) => Found<T> | undefined,

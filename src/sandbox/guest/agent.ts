@@ -122,8 +122,7 @@ function isPassedOn(descriptor: number): boolean {
   }
 }
 
-// The port of the machine's loopback that leads out: the agent forwards the bytes of programs to the service, and the responses
-// back.
+// The port of the machine's loopback that leads out: the agent forwards bytes between programs and the service.
 //
 // The proxy itself is in the service. The agent reads no byte of the content, and only limits the number of connections.
 

@@ -54,7 +54,7 @@ const systemPaths: readonly string[] = [
 /** With the network of the host, programs resolve names as the host does. */
 const systemResolverPaths: readonly string[] = ['/etc/resolv.conf', '/etc/host.conf']
 
-/** Files that may hold secrets: the command line of the kernel, keys of the user of the service, tables of the kernel. */
+/** Files that may hold secrets: the command line of the kernel, keys of the service's user, tables of the kernel. */
 const HIDDEN_IN_PROC = ['cmdline', 'keys', 'key-users', 'kcore', 'timer_list', 'sched_debug', 'latency_stats']
 
 /** The facts that differ from machine to machine. */
@@ -107,8 +107,7 @@ export function procMounts(): string[] {
 }
 
 /**
- * Mounts the programs and libraries of the host read-only: `/usr`, the links or folders at the root that lead to it, and system
- * files.
+ * The programs and libraries of the host, read-only: `/usr`, the links or folders at the root that lead to it, and system files.
  */
 export function systemMounts(isHostNetwork: boolean): string[] {
   const atRoot = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'].flatMap((path) => {

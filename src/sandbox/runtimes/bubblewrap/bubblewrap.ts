@@ -103,10 +103,7 @@ const TRY_MS = 20_000
 
 const install = 'install it: apt-get install bubblewrap (dnf, apk: bubblewrap)'
 
-/**
- * `name` must differ from the names of all other scopes; `identity` is the user of a machine, when it differs from that of this
- * process.
- */
+/** `name` must be unique among scopes; `identity` is the user of a machine, when it is not that of this process. */
 export async function probeBubblewrap(
   runtime: Runtime,
   agentFile: string,

@@ -26,8 +26,7 @@ const STEPS = 4
 const SMALL_SHARE = 2
 
 /**
- * A stream that arrives in frames. It holds at most the window and one chunk, since it grants credit only for bytes that a reader
- * has taken.
+ * A stream that arrives in frames. It holds at most the window and one chunk, since it grants credit only for bytes already read.
  */
 export class FramedReadable {
   readonly stream: Readable

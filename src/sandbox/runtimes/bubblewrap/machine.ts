@@ -218,16 +218,10 @@ const AGENT_FLAGS = [
   '--no-warnings',
 ]
 
-/**
- * When memory runs out, the kernel ends programs of machines before those of the host. The environment has no variable of the
- * service.
- */
+/** When memory runs out, the kernel ends programs of machines before those of the host. `env -i` drops the service's variables. */
 const OUTSIDE = 'echo 1000 >/proc/self/oom_score_adj; exec /usr/bin/env -i "$@"'
 
-/**
- * The first process of a machine waits for processes without parents. It ends with the agent, and all other processes end with
- * it.
- */
+/** The first process of a machine waits for processes without parents; it ends with the agent, and all others end with it. */
 const FIRST = 'exec 3<&0 </dev/null; "$@" <&3 3<&- & exec 3<&- >/dev/null 2>&1; wait'
 
 const MiB = 1024 * 1024

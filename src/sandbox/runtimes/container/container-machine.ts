@@ -176,8 +176,7 @@ const TEMPORARY_PART = 1 / 4
 const OWN_PROCESSES = 8
 
 /**
- * The first program waits for processes that have lost their parents. It ends with its stdin, and all other processes end with
- * it.
+ * The first program waits for processes without parents; it ends with its stdin, and all others end with it.
  *
  * It prints a line when programs can be started.
  */

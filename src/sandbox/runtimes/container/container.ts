@@ -63,10 +63,7 @@ export class ContainerRuntime implements SandboxRuntime {
     await this.#host.discard(sessionId)
   }
 
-  /**
-   * Removes containers whose dead owners have left folders on this host; an engine may also run containers of services on other
-   * hosts.
-   */
+  /** Removes containers of dead owners that left folders on this host; services on other hosts may use the same engine. */
   async sweep(): Promise<void> {
     const dead = new Set(await this.#host.folder.dead())
     const engine = await this.#found()
