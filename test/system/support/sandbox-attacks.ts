@@ -433,7 +433,7 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
     test('takes three descriptors of the service, and gives them back', async () => {
       const runtime = await scene.bubblewrap()
       await (await machine({}, runtime)).stop()
-      const before = descriptorsOpen()
+      const before = await descriptorsAtRest()
       const inside = await machine({}, runtime)
       await ran(inside, shell('true'))
       // The watch on its limits takes some for a moment.
@@ -564,6 +564,16 @@ function volume(scene: SandboxScene, name: string): string {
   chmodSync(path, 0o755)
   writeFileSync(join(path, 'file'), 'of the host\n')
   return path
+}
+
+/** Those of a machine that has stopped, and of a look at its limits, close a moment later. */
+async function descriptorsAtRest(): Promise<number> {
+  const seen: number[] = []
+  await until(() => {
+    seen.push(descriptorsOpen())
+    return seen.length > 20 && new Set(seen.slice(-20)).size === 1
+  })
+  return descriptorsOpen()
 }
 
 function descriptorsOpen(): number {
