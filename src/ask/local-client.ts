@@ -18,7 +18,7 @@ import { numericId } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { WireBytes } from '../jsonrpc/splice.js'
 import { rawAt, write } from '../jsonrpc/text.js'
-import { declinedByPerson, methodNotFound } from '../mcp/error-codes.js'
+import { declinedByPerson, isMissing, methodNotFound } from '../mcp/error-codes.js'
 import { latestHandshake } from '../mcp/revisions.js'
 import { type MemoryConnection, memoryPair } from '../transports/memory.js'
 import { version } from '../version.js'
@@ -30,6 +30,11 @@ export class AnswerError extends Error {
   constructor(code: number, message: string) {
     super(message)
     this.code = code
+  }
+
+  /** Whether there is no such tool or method. */
+  get isMissing(): boolean {
+    return isMissing(this.code)
   }
 }
 

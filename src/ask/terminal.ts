@@ -40,8 +40,12 @@ async function elicited(question: RawValue, { tell, ask }: Dialog): Promise<stri
   const schema = question.member('requestedSchema')
   const properties = schema?.member('properties')
   const required = schema?.member('required')?.items.map(({ text }) => text) ?? []
+  const names = properties?.keys ?? []
+  // A form without fields asks for consent alone, as that of a confirmation does.
+  if (names.length === 0)
+    return isYes(await ask('Do you agree? [y/N] ')) ? '{"action":"accept","content":{}}' : declined
   const content: string[] = []
-  for (const name of properties?.keys ?? []) {
+  for (const name of names) {
     const field = properties?.member(name)
     if (field === undefined) continue
     const said = await ask(promptOf(name, field))

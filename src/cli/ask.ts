@@ -21,6 +21,7 @@ import { withChildren } from './with-children.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
 import { AnswerError, LocalClient, type Progress, RawValue, onDemand } from '../ask/local-client.js'
+import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
 
 /** An interrupt ends a command in the middle of its work (128 + SIGINT). */
@@ -43,7 +44,10 @@ export async function runAsk(command: AskCommand): Promise<number> {
     const proxy = await createProxy(onDemand(config), options)
     try {
       const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
-      const asked = ask(command, client, (text) => logger.clean(text))
+      const clean = (text: string): string => logger.clean(text)
+      const asked = ask(command, client, clean).finally(async () => {
+        if (command.what === 'tools') await nameFailed(proxy.status())
+      })
       return await Promise.race([
         asked,
         endings.ended.then((exitCode) => endings.verdict(exitCode || INTERRUPTED)),
@@ -52,6 +56,14 @@ export async function runAsk(command: AskCommand): Promise<number> {
       await proxy.close(0)
     }
   })
+}
+
+/** Without this the list looks whole. */
+async function nameFailed(servers: readonly UpstreamStatus[]): Promise<void> {
+  const failed = servers.filter(({ state, tools }) => tools === 0 && state !== 'connected')
+  if (failed.length === 0) return
+  const names = failed.map(({ name }) => name).join(', ')
+  await say('stderr', `mcps-proxy: ${escapeText(`no tools of ${names}; mcps-proxy doctor says why`)}\n`)
 }
 
 async function ask(
@@ -136,19 +148,24 @@ async function callTool(
     tools = await client.list('tools/list', 'tools')
   }
   const tool = tools.find(isNamed)
-  if (tool === undefined) {
-    const [near] = nearest(name, tools.map(nameOf))
-    const hint = near === undefined ? 'mcps-proxy tools names them all' : `did you mean ${near}?`
-    return failed(`no tool is called "${name}"; ${hint}`, 1)
-  }
-  const properties = tool.member('inputSchema')?.member('properties')
+  const properties = tool?.member('inputSchema')?.member('properties')
   const args = argumentsOf(words, (key) => properties?.member(key)?.string('type'))
   const meta = `"_meta":{"progressToken":${client.nextToken}}`
   const progress = new ProgressLine()
   const params = `{"name":${JSON.stringify(name)},"arguments":${args},${meta}}`
+  // A tool that is not listed is called too: the answer says whether its server lacks a login, or the lock hides it.
   const result = await client
     .request('tools/call', params, (step) => progress.show(step))
+    .catch((error: unknown) => {
+      if (tool === undefined && error instanceof AnswerError && error.isMissing) return undefined
+      throw error
+    })
     .finally(() => progress.end())
+  if (result === undefined) {
+    const [near] = nearest(name, tools.map(nameOf))
+    const hint = near === undefined ? 'mcps-proxy tools names them all' : `did you mean ${near}?`
+    return failed(`no tool is called "${name}"; ${hint}`, 1)
+  }
   await print(json ? `${result.text}\n` : toolResult(result, newKeep()))
   return result.member('isError')?.text === 'true' ? 1 : 0
 }

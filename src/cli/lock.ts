@@ -185,7 +185,9 @@ function judged(command: LockCommand, schemas: LockedSchemas, tried: Tried): Fou
     return { ...tried, failure: 'not locked yet; mcps-proxy lock does that', changes: [], done: undefined }
   const verb = verbs[command.what]
   const count = before === undefined ? 0 : allChanges(before, tried.listed, tried.items).length
-  const ofCommand = verb && `${verb} ${counted(count, 'change')}`
+  const isNamed = tried.items.length > 0
+  const ofCommand =
+    verb && (count === 0 && isNamed ? `no change has that name` : `${verb} ${counted(count, 'change')}`)
   const after = changed(command, before, tried)
   const changes = allChanges(after, tried.listed, []).filter(({ isRejected }) => !isRejected)
   return { ...tried, changes, done: before === undefined ? 'locked' : ofCommand }
@@ -252,7 +254,14 @@ function inWords(found: Found, clean: Clean): string {
   const shown = (text: string): string => escapeText(clean(text))
   const state =
     failure ??
-    [done, changes.length > 0 ? counted(changes.length, 'change') : undefined].filter(Boolean).join(', ')
+    [
+      done,
+      changes.length > 0
+        ? `${counted(changes.length, 'change')}${done === undefined ? '' : ' left'}`
+        : undefined,
+    ]
+      .filter(Boolean)
+      .join(', ')
   const head = `${shown(label)}: ${shown(state === '' ? 'unchanged' : state)}${listed.length === 0 ? '' : `, ${countsOf(listed)}`}`
   const lines = changes.flatMap((change) => [
     `  ${shown(subjectOf(change))}: ${change.classes.join(', ')}`,

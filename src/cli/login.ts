@@ -154,6 +154,8 @@ async function list({ json }: LoginCommand, store: LoginStore, runtime: LoginRun
     return escapeText(`${each.url}  at ${new URL(each.issuer).host}, ${state}`)
   })
   await say('stdout', lines.map((line) => `${line}\n`).join(''))
+  if (lines.length === 0 && !json)
+    await say('stderr', 'mcps-proxy: there is no login; mcps-proxy login NAME makes one\n')
   return 0
 }
 

@@ -165,7 +165,7 @@ export const options: readonly Option[] = [
     'ask',
     'status',
   ]),
-  option('json', 'Print JSON, as servers wrote it', ['ask', 'status', 'login', 'lock']),
+  option('json', 'Print JSON', ['ask', 'status', 'login', 'lock']),
   valued('scope', "'SCOPES'", 'With login: scopes to ask for beside those that the server wants', ['login']),
   option('no-browser', 'With login: open no browser, read the address that it was sent to', ['login']),
   option('device', 'With login: show a code, which you enter on another device', ['login']),

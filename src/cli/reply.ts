@@ -39,6 +39,9 @@ function usageText({ problem, hint }: Usage, program: string): string {
 
 function exampleFor(said: string, program: string): string {
   if (said.includes('replay')) return `${program} replay session.jsonl`
+  if (said.endsWith(' with add'))
+    return `${program} add files -- npx -y @modelcontextprotocol/server-filesystem /tmp`
+  if (said.includes('secret')) return `${program} secret set github`
   if (said.includes('--check')) return `${program} --check ./mcp.json`
   if (/--(?:url|auth|audience|impersonate)/.test(said)) return `${program} --url https://SERVICE.run.app/mcp`
   if (/--(?:port|host|allow)/.test(said)) return `${program} --http --port 8080`

@@ -146,7 +146,8 @@ const inDetail: Lines = (server, trial, hint) => {
   const tokens = Math.round(trial.toolBytes / TOKEN_BYTES)
   const cost = trial.tools === 0 ? [] : [`its tools cost a model about ${tokens} tokens (an estimate)`]
   const mends = [...(hint === undefined ? [] : [hint]), ...mendsOf(server, trial)]
-  const warnings = trial.warnings.filter((warning) => !warning.includes('is not as in mcps.lock'))
+  const isSaid = /is not as in mcps\.lock|^Authentication failed: .* needs a login; /
+  const warnings = trial.warnings.filter((warning) => !isSaid.test(warning))
   return [...inWords(server, trial), ...cost, ...lockLines(trial), ...warnings, ...mends]
 }
 

@@ -25,7 +25,10 @@ export function secretOf({ words, rest }: CommandLine): SecretCommand | Usage {
   if (name === undefined) return usage(`secret ${what} needs the name of a secret`, example)
   // It may be the secret, so it is not repeated.
   if (stray !== undefined || rest !== undefined)
-    return usage(`secret ${what} takes one name`, 'the value is typed, or comes from standard input')
+    return usage(
+      `secret ${what} takes one name`,
+      `the value is typed, or comes from standard input; ${example}`,
+    )
   if (!secretName.test(name))
     return usage('the name cannot be used', 'it has no braces, is one line, and does not begin with -')
   return { kind: 'secret', what, name }

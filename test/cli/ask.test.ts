@@ -146,6 +146,12 @@ describe('what a person is asked', () => {
     })
   })
 
+  test('a form without fields asks for consent', async () => {
+    const [consent, yes, ...others] = ['elicitation/create', 'y', 'n', '', 'no'] as const
+    assert.deepEqual(await asked(consent, form({}), yes), { action: 'accept', content: {} })
+    for (const said of others) assert.deepEqual(await asked(consent, form({}), said), { action: 'decline' })
+  })
+
   test('the answer of a model, which an empty line declines', async () => {
     const question = { messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }] }
     const answer = await asked('sampling/createMessage', question, 'hello')
@@ -222,6 +228,13 @@ describe('a server of ours', () => {
       out.split('\n').map((line) => line.split(' ')[0]),
       ['s__one', 's__two', ''],
     )
+  })
+
+  test('a list names the servers that it lacks, and a call of one of their tools says why', (t) => {
+    const servers = { s: nodeProgram('typed.mjs', {}, {}), gone: { command: 'no-such-program' } }
+    const { code, err } = run(t, servers, 'tools')
+    assert.deepEqual([code, err], [0, 'mcps-proxy: no tools of gone; mcps-proxy doctor says why\n'])
+    assert.match(run(t, servers, 'call', 'gone__x', 'a=1').err, /'gone' cannot be started: no-such-program/)
   })
 
   test('a server that cannot be started is named with the reason', (t) => {

@@ -22,7 +22,14 @@ const cases: [title: string, server: object, line: string, want: string | undefi
   ],
   ['a variable that the server has', { env: { DATABASE_URL: '' } }, 'DATABASE_URL is empty', undefined],
   ['a variable that is inherited by default', {}, 'not in PATH', undefined],
-  ['a variable that is not set here either', {}, 'missing OTHER_KEY', undefined],
+  [
+    'a variable that is not set here either',
+    {},
+    'missing OTHER_KEY',
+    'set it: add "env": { "OTHER_KEY": "…" } to the server',
+  ],
+  ['a name in another sentence', {}, 'failed with OTHER_KEY', undefined],
+  ['a name that is no variable', {}, 'ENOENT: not found', undefined],
 ]
 
 for (const [title, server, line, want] of cases)

@@ -107,7 +107,7 @@ describe('lock', () => {
     it.lists(take, poisoned, { ...take, name: 'more' })
     const one = it.run('lock', '--accept', 's/give')
     assert.equal(one.code, 1)
-    assert.match(one.out, /s: accepted 1 change, 1 change, 3 tools, 1 prompt\n {2}the tool 'more': new/)
+    assert.match(one.out, /s: accepted 1 change, 1 change left, 3 tools, 1 prompt\n {2}the tool 'more': new/)
     const both = it.run('lock', '--reject', 's')
     assert.deepEqual([both.code, /s: rejected 1 change, 3 tools/.test(both.out)], [0, true])
     assert.equal(it.run('lock', '--check').code, 0, 'a decision is no difference')
