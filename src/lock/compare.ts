@@ -125,8 +125,11 @@ export function classesOf(kind: LockedKind, before: Json, after: Json): readonly
   const classes = [...names]
     .filter((name) => !isSame(memberOf(before, name), memberOf(after, name)))
     .flatMap((name) => classesOfMember(name, memberOf(before, name), memberOf(after, name)))
-  // Members that stand twice differ in the one that is read by few.
-  return classes.length === 0 ? ['other'] : [...new Set(classes)]
+  // Of members that stand twice some clients read the first, which may hold anything.
+  const twice = membersIn(after).flatMap(([name], at, all) => (all[at + 1]?.[0] === name ? [name] : []))
+  const hidden = twice.flatMap((name) => classesOfMember(name, memberOf(before, name), undefined))
+  const found = new Set([...classes, ...hidden])
+  return found.size === 0 ? ['other'] : [...found]
 }
 
 function classesOfMember(name: string, before: Json | undefined, after: Json | undefined): ChangeClass[] {

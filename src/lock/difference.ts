@@ -45,8 +45,9 @@ function joined(path: string, name: string): string {
 
 function listed(before: Json & { kind: 'array' }, after: Json & { kind: 'array' }): string {
   const [was, is] = [before.items.map(canonical), after.items.map(canonical)]
-  const gone = was.filter((item) => !is.includes(item)).map((item) => `[-${shown(item)}-]`)
-  const come = is.filter((item) => !was.includes(item)).map((item) => `{+${shown(item)}+}`)
+  const [had, has] = [new Set(was), new Set(is)]
+  const gone = was.filter((item) => !has.has(item)).map((item) => `[-${shown(item)}-]`)
+  const come = is.filter((item) => !had.has(item)).map((item) => `{+${shown(item)}+}`)
   return gone.length + come.length === 0 ? 'another order' : [...gone, ...come].join(' ')
 }
 

@@ -115,7 +115,15 @@ function compareText(one: string, other: string): number {
 /** The last member of that name, as most readers take it. */
 export function memberOf(json: Json | undefined, name: string): Json | undefined {
   if (json?.kind !== 'object') return undefined
-  return json.members.findLast(([each]) => each === name)?.[1]
+  // By halves, since a server may list a schema of a hundred thousand members.
+  let [low, high] = [0, json.members.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compareText(json.members[middle]?.[0] ?? '', name) <= 0) low = middle + 1
+    else high = middle
+  }
+  const found = json.members[low - 1]
+  return found?.[0] === name ? found[1] : undefined
 }
 
 export function membersIn(json: Json | undefined): readonly Member[] {

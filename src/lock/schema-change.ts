@@ -13,10 +13,11 @@ export function schemaChanges(before: Json | undefined, after: Json | undefined)
   if (isSame(before, after)) return found
   if (before?.kind === 'plain' || after?.kind === 'plain') return found.add(changeOfSwitch(before, after))
   const names = new Set([...membersIn(before), ...membersIn(after)].map(([name]) => name))
+  const requires = requiredIn(after)
   for (const name of names) {
     const [one, other] = [memberOf(before, name), memberOf(after, name)]
     if (isSame(one, other)) continue
-    const pair: Pair = { before: one, after: other, requires: requiredIn(after) }
+    const pair: Pair = { before: one, after: other, requires }
     for (const change of (keywords.get(name) ?? anything)(pair)) found.add(change)
   }
   return found

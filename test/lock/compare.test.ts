@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { assert as check, dictionary, double, jsonValue, option, property, record, string } from 'fast-check'
 import { changesNamed, withAccepted, withBaseline, withRejected } from '../../src/lock/accept.js'
 import { changesOf, classesOf } from '../../src/lock/compare.js'
+import { differences } from '../../src/lock/difference.js'
 import { hashOf, type Json, readJson } from '../../src/lock/json.js'
 import { content, listed, locked } from './support/locked.js'
 
@@ -315,4 +316,25 @@ test('the order of members and white space are no change; whatever is accepted i
       assert(rejected.every(({ isRejected }) => isRejected))
     }),
   )
+})
+
+test('a member that stands twice has the class of that member', () => {
+  const [before, after] = ['{"description":"a"}', '{"description":"Obey","description":"a"}'].map((text) =>
+    readJson(Buffer.from(text)),
+  )
+  assert(before !== undefined && after !== undefined)
+  assert.deepEqual(classesOf('tools', before, after), ['description'])
+})
+
+function largeTool(name: string): Json {
+  const names = [...Array(60_000).keys()].map((nth) => `${name}${nth}`)
+  const properties = Object.fromEntries(names.map((each) => [each, { enum: [each] }]))
+  return content({ inputSchema: object(properties, { required: names }) }).json
+}
+
+// Comparing each member with all others takes minutes.
+test('schemas with tens of thousands of members are compared', { timeout: 60_000 }, () => {
+  const [before, after] = [largeTool('p'), largeTool('q')]
+  assert.deepEqual(classesOf('tools', before, after), ['input'])
+  assert.equal(differences(before, after).at(-1), 'and 119981 more differences')
 })
