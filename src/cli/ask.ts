@@ -101,12 +101,20 @@ const asks: Readonly<
   },
 }
 
-async function showTools(client: LocalClient, { words: [pattern], json }: AskCommand): Promise<number> {
+async function showTools(
+  client: LocalClient,
+  { words: [pattern], json, profile }: AskCommand,
+): Promise<number> {
   const all = await client.list('tools/list', 'tools')
   const fits = pattern === undefined ? (): boolean => true : matcher(pattern)
   const tools = all.filter((tool) => fits(nameOf(tool)))
   if (json) await print(`[${tools.map(({ text }) => text).join(',\n')}]\n`)
   else await printTools(tools)
+  if (all.length === 0 && profile !== undefined)
+    await say(
+      'stderr',
+      `mcps-proxy: the profile "${profile}" shows no tool; mcps-proxy tools prints the names that its patterns are to fit\n`,
+    )
   if (tools.length > 0 || pattern === undefined) return 0
   return failed(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`, 1)
 }

@@ -42,10 +42,11 @@ function exampleFor(said: string, program: string): string {
   if (said.endsWith(' with add'))
     return `${program} add files -- npx -y @modelcontextprotocol/server-filesystem /tmp`
   if (said.includes('secret')) return `${program} secret set github`
-  if (said.includes('--check')) return `${program} --check ./mcp.json`
-  if (/--(?:url|auth|audience|impersonate)/.test(said)) return `${program} --url https://SERVICE.run.app/mcp`
-  if (/--(?:port|host|allow)/.test(said)) return `${program} --http --port 8080`
-  return `${program} --stdio --config ./mcp.json`
+  if (said.includes('--check')) return `${program} check ./mcp.json`
+  if (/--(?:url|auth|audience|impersonate)/.test(said))
+    return `${program} connect https://SERVICE.run.app/mcp`
+  if (/--(?:port|host|allow)/.test(said)) return `${program} http --port 8080`
+  return `${program} stdio --config ./mcp.json`
 }
 
 /** Why a start or a run failed. */
@@ -68,7 +69,7 @@ function configExample({ code, source, message }: ConfigError, program: string):
   return `For example: ${source.startsWith('--') ? `${program} --stdio ${source} session.jsonl` : configExamples[code]}\n`
 }
 
-const check = 'mcps-proxy --check ./mcp.json'
+const check = 'mcps-proxy check ./mcp.json'
 const file =
   '{ "mcpServers": { "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"] } } }'
 

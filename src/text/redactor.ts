@@ -125,7 +125,11 @@ export class Redactor {
 }
 
 /** The value itself, as in a URL, as in JSON, and line by line. */
+/** The whole value of a header field whose variable is not set. */
+const schemeAlone = /^\s*(?:Bearer|Basic|Token)\s*$/i
+
 function secretForms(value: string): string[] {
+  if (schemeAlone.test(value)) return []
   const lines = value.split(/\r?\n/).filter((line) => line.length >= LINE_LENGTH_MIN)
   const forms = [value, value.trim(), inUrl(value), quote(value).slice(1, -1), ...lines]
   return forms.filter((form) => form.length >= SECRET_LENGTH_MIN)

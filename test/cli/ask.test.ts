@@ -291,6 +291,23 @@ describe('doctor', () => {
     assert.equal(out.split('\n').length, Object.keys(servers).length + 2)
   })
 
+  test('a profile that shows no tool is named', (t) => {
+    const profiles = { none: { tools: { allow: ['gone__*'] } } }
+    const args = [
+      cli,
+      'tools',
+      '--profile',
+      'none',
+      '--config',
+      configFile(t, { good: memory }, { profiles }),
+    ]
+    const { stderr } = spawnSync(process.execPath, args, {
+      encoding: 'utf8',
+      env: { ...process.env, HOME: scratch(t) },
+    })
+    assert.match(stderr, /the profile "none" shows no tool/)
+  })
+
   test('is about the servers of a profile, and counts the tools that it shows', (t) => {
     const profiles = { part: { servers: ['good'], tools: { deny: ['good__delete_*'] } } }
     const file = configFile(t, servers, { profiles })

@@ -16,6 +16,7 @@ test('no secret is shown, in whatever form, and nothing of two that overlap', ()
     ['one in another', ['secret', 'a secret thing'], 'it is a secret thing', 'it is [redacted]'],
     ['overlapping', ['abcdefgh', 'fghijklm'], '<abcdefghijklm>', '<[redacted]>'],
     ['too short to look for', ['abc', ''], 'abc', 'abc'],
+    ['a scheme whose variable is not set', ['Bearer '], 'Bearer ${TOKEN}', 'Bearer ${TOKEN}'],
   ] as const
   for (const [title, secrets, text, wanted] of cases)
     assert.equal(new Redactor(secrets).clean(text), wanted, title)
