@@ -91,7 +91,7 @@ const refusals: readonly (readonly [string, number, string, object, RegExp, obje
     401,
     'Access is only allowed at localhost:4124',
     {},
-    /^Authentication failed: 's' refused the request \(HTTP 401\): Access is only allowed at localhost:4124; its/,
+    /^Authentication failed: 's' refused the request \(HTTP 401\): Access is only allowed at localhost:4124; add Authorization to its headers, .* or run: mcps-proxy login s$/,
     { service: 's', status: 401, body: 'Access is only allowed at localhost:4124' },
   ],
   [

@@ -24,7 +24,7 @@ export function credentialsRefusal(
   status?: number,
   words = '',
 ): CredentialsRefusal {
-  const { name, login } = config
+  const { name } = config
   const auth = googleAuthOf(config)
   const how = status === undefined ? '' : ` (HTTP ${status})`
   if (auth !== undefined) {
@@ -37,10 +37,18 @@ export function credentialsRefusal(
   const said = words === '' ? '' : `: ${words}`
   return {
     message: `Authentication failed: '${name}' refused the request${how}${said}`,
-    remedy: saysWho(config)
-      ? 'check the headers that its configuration sends'
-      : `its configuration sends no Authorization; add it to its headers, with a token that this server takes${login === undefined ? '' : `, or run: mcps-proxy login ${inShell(name)}`}`,
+    remedy: remedyFor(config),
   }
+}
+
+function remedyFor(config: HttpServerConfig): string {
+  const { name, login } = config
+  if (saysWho(config)) return 'check the headers that its configuration sends'
+  const field = 'with a token that this server takes'
+  // The token of a login may be the one that is refused.
+  return login === undefined
+    ? `its configuration sends no Authorization; add it to its headers, ${field}`
+    : `add Authorization to its headers, ${field}, or run: mcps-proxy login ${inShell(name)}`
 }
 
 function credentialVariable({ variables }: HttpServerConfig): string | undefined {
