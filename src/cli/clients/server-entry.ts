@@ -203,7 +203,12 @@ class Reading {
     const { variables } = this.#dialect
     if (variables === 'none') return literal(value)
     if (!value.includes('$')) return value
-    const strange = (found: string): Stays => new Stays(`"${key}" has ${found}, which is not understood`)
+    const strange = (found: string): Stays => {
+      const why = /workspaceFolder/.test(found)
+        ? 'which depends on the folder of a project'
+        : 'which is not understood'
+      return new Stays(`"${key}" has ${found}, ${why}`)
+    }
     if (variables === 'dollar') {
       const ours = value.replaceAll(/\$([A-Za-z_]\w*)/g, '$${$1}')
       return checked(ours, /^\$\{[A-Za-z_]\w*(?::-[^}]*)?\}/, strange)

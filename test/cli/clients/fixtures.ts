@@ -159,7 +159,7 @@ export const fixtures: readonly Fixture[] = [
       remote: { url: 'http://localhost:3000/mcp', headers: { API_KEY: 'value' } },
     },
     stays: {
-      project: /\$\{workspaceFolder\}, which is not understood/,
+      project: /\$\{workspaceFolder\}, which depends on the folder of a project/,
       here: /"\.\/server\.js" depends on the folder/,
       events: /transport is not certain/,
     },
