@@ -88,11 +88,17 @@ export function decodeLock(bytes: Buffer): LockedSchemas {
   if (version?.kind !== 'plain' || version.text !== VERSION)
     throw new LockError(`has no "lockVersion": ${VERSION}`)
   return new Map(
-    membersIn(memberOf(json, 'schemas')).map(([schema, servers]) => [
+    membersOf(memberOf(json, 'schemas'), '"schemas"').map(([schema, servers]) => [
       schema,
-      new Map(membersIn(servers).map(([name, server]) => [name, serverOf(name, server)])),
+      new Map(membersOf(servers, `"${schema}"`).map(([name, server]) => [name, serverOf(name, server)])),
     ]),
   )
+}
+
+/** What is missing must not count as nothing that was accepted: the next lists would be a baseline. */
+function membersOf(json: Json | undefined, what: string): readonly Member[] {
+  if (json?.kind !== 'object') throw new LockError(`has no object for ${what}`)
+  return membersIn(json)
 }
 
 function jsonOf(bytes: Buffer): Json {
@@ -107,7 +113,7 @@ function serverOf(name: string, json: Json): LockedServer {
   const instructions = memberOf(json, 'instructions')
   const read = (kind: LockedKind): ReadonlyMap<string, LockedItem> =>
     new Map(
-      membersIn(memberOf(json, kind)).map(([item, each]) => [
+      membersOf(memberOf(json, kind), `"${kind}" of server "${name}"`).map(([item, each]) => [
         item,
         itemOf(`"${item}" in "${kind}" of server "${name}"`, each),
       ]),

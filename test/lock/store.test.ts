@@ -97,6 +97,16 @@ for (const [title, damage, want] of [
       text.replace('"lockVersion":1', '"lockVersion":2').replace('"lockVersion": 1', '"lockVersion": 2'),
     /has no "lockVersion": 1/,
   ],
+  [
+    'has lost its schemas',
+    (text: string) => text.replace('"schemas"', '"scheme"'),
+    /has no object for "schemas"/,
+  ],
+  [
+    'has lost a list',
+    (text: string) => text.replace('"tools"', '"tool"'),
+    /has no object for "tools" of server "s"/,
+  ],
 ] as const)
   test(`a file that ${title} is refused, and what was read before stays`, async (t) => {
     const path = join(scratch(t), 'mcps.lock')
