@@ -85,9 +85,15 @@ export async function runDoctor({
   const checked = { config, schemas: [{ ...rest, servers: chosen }], profile: profileName }
   const report = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }
   const ofServers = await tryAll(checked, report, Math.max(1, chosen.length))
+  if (isBrief && !json) await nameDisabled(chosen)
   const exitCode = isBrief ? ofServers : (await tryLock(config, json)) || ofServers
   if (name === undefined && profile === undefined && !isBrief) await lookAtClients(path, servers, json)
   return exitCode
+}
+
+async function nameDisabled(servers: readonly ServerConfig[]): Promise<void> {
+  const names = servers.filter(({ disabled }) => disabled).map(({ name }) => name)
+  if (names.length > 0) await say('stdout', `  disabled: ${names.map(escapeText).join(', ')}\n`)
 }
 
 /** What is wrong in the files of clients, each with what mends it. */

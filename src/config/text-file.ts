@@ -23,7 +23,11 @@ export function readTextFile(path: string, bytesMax: number): TextFile {
     return { kind: 'read', text: bytes.toString('utf8').replace(/^\ufeff/, ''), mode: stat.mode }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    return { kind: 'failed', why: `it cannot be read: ${code}`, code }
+    return {
+      kind: 'failed',
+      why: `it cannot be read: ${code}${code === 'ENOENT' ? '; there is no such file' : ''}`,
+      code,
+    }
   } finally {
     if (fd !== undefined) closeSync(fd)
   }

@@ -95,7 +95,7 @@ export class TokenRequests {
     })
     const members = membersIn(text)
     const id = members?.['client_id']
-    if (status >= 300 || typeof id !== 'string') throw this.#refused('registration', status, text)
+    if (status >= 300 || typeof id !== 'string') throw this.#refused('registration', status, text, NO_CLIENT)
     const secret = members?.['client_secret']
     const given = methods.find((each) => each === members?.['token_endpoint_auth_method']) ?? method
     return typeof secret === 'string' && secret !== ''
@@ -313,11 +313,15 @@ export class TokenRequests {
     return new LoginError(`${words} (${this.host})${mend}`, code)
   }
 
-  #refused(what: string, status: number, text: string): LoginError {
+  #refused(what: string, status: number, text: string, mend = ''): LoginError {
     const code = membersIn(text)?.['error']
-    return new LoginError(`${what}: ${typeof code === 'string' ? code : `HTTP ${status}`} (${this.host})`)
+    const why = typeof code === 'string' ? code : `HTTP ${status}`
+    return new LoginError(`${what}: ${why} (${this.host})${status < 500 ? mend : ''}`)
   }
 }
+
+/** The mend where an authorization server registers no clients, or the server wants a key and no login. */
+const NO_CLIENT = '; set auth.clientId to a client that is registered there, or a key in "headers"'
 
 /** The error where a server names another authorization server than that of the configured client. */
 export function clientElsewhere(issuer: string, own: string): LoginError {

@@ -289,6 +289,8 @@ describe('doctor', () => {
     assert.match(out, /^ {2}good {5}ready {3}9 tools, 2025-11-25$/m)
     assert.match(out, /^ {2}missing {2}failed {2}'missing' cannot be started: /m)
     assert.equal(out.split('\n').length, Object.keys(servers).length + 2)
+    const off = run(t, { s: { command: 'x', disabled: true } }, 'list')
+    assert.deepEqual([off.code, off.out], [0, '  started: 0 ready, 0 failed\n  disabled: s\n'])
   })
 
   test('a profile that shows no tool is named', (t) => {
