@@ -2,6 +2,7 @@
 //
 // usage: node scripts/conformance.mjs [the command, default: dist/cli.js]
 //        node scripts/conformance.mjs --at NAME=URL...
+//        node scripts/conformance.mjs --install        what it needs, and no more
 //
 // With `--at` the proxy runs already, with the reference server behind it, and is reached at these addresses.
 //
@@ -361,6 +362,7 @@ async function inTurn(folder, runs, problemsOf) {
 
 async function main(folder) {
   await install()
+  if (command === '--install') return 0
   if (isRunning) return report(await serverProblems(folder))
   const clients = async () => [
     ...(await inTurn(folder, clientRuns, clientProblems)),
