@@ -83,12 +83,42 @@ export async function runDoctor({
     return failed(unknownName('server', name, names), 2)
   }
   const checked = { config, schemas: [{ ...rest, servers: chosen }], profile: profileName }
-  const report = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }
-  const ofServers = await tryAll(checked, report, Math.max(1, chosen.length))
+  const form = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }
+  const trials = new Map<string, Trial>()
+  const onTrial = (server: ServerConfig, trial: Trial): void => void trials.set(server.name, trial)
+  const ofServers = await tryAll(checked, { ...form, onTrial }, Math.max(1, chosen.length))
   if (isBrief && !json) await nameDisabled(chosen)
   const exitCode = isBrief ? ofServers : (await tryLock(config, json)) || ofServers
-  if (name === undefined && profile === undefined && !isBrief) await lookAtClients(path, servers, json)
+  if (name !== undefined || profile !== undefined || isBrief) return exitCode
+  await tryPatterns(config, { ...rest, servers }, trials, json)
+  await lookAtClients(path, servers, json)
   return exitCode
+}
+
+/** Names the patterns that fit no tool, where the tools of all servers are known. */
+async function tryPatterns(
+  config: Configuration,
+  schema: SchemaConfig,
+  trials: ReadonlyMap<string, Trial>,
+  json: boolean,
+): Promise<void> {
+  const listed = new Map(
+    schema.servers.flatMap(({ name }) => {
+      const names = trials.get(name)?.toolNames
+      return names === undefined ? [] : [[name, names] as const]
+    }),
+  )
+  if (listed.size < schema.servers.length) return
+  const { idlePatterns } = await import('./idle-patterns.js')
+  for (const problem of idlePatterns(config, schema, listed))
+    await say(
+      'stdout',
+      json
+        ? `${JSON.stringify({ problem })}
+`
+        : `  ${escapeText(problem)}
+`,
+    )
 }
 
 async function nameDisabled(servers: readonly ServerConfig[]): Promise<void> {
@@ -129,6 +159,8 @@ type Lines = (server: ServerConfig, trial: Trial, hint: string | undefined) => s
 interface Report {
   readonly lines: Lines
   readonly isJson?: boolean
+  /** Called with each trial. */
+  readonly onTrial?: (server: ServerConfig, trial: Trial) => void
 }
 
 const inBrief: Lines = (server, trial, hint) => [
@@ -228,7 +260,7 @@ const inJson: Lines = (server, trial, hint) => {
 /** Every server that is enabled, so many at a time; each result is reported when it comes. */
 async function tryAll(
   { config, schemas, profile }: CheckedConfig & { readonly profile?: string | undefined },
-  { lines: linesOf, isJson = false }: Report = { lines: inBrief },
+  { lines: linesOf, isJson = false, onTrial }: Report = { lines: inBrief },
   atOnce: number = atOnceMax,
 ): Promise<number> {
   const candidates = candidatesOf(schemas)
@@ -241,6 +273,7 @@ async function tryAll(
       for (const { schema, server, label } of waiting) {
         progress.begin(label)
         const trial = await tryServer(config, schema, server, { runtime, profile })
+        onTrial?.(server, trial)
         const hint = inheritHint(server, runtime.env, trial.lastWords)
         const lines = linesOf(server, trial, hint).map((line) => escapeText(logger.clean(line)))
         const text = isJson

@@ -33,6 +33,8 @@ export interface Trial {
   readonly tools: number
   /** Of its tools as a client lists them. */
   readonly toolBytes: number
+  /** As a client sees them; undefined where the list has more pages than the first. */
+  readonly toolNames: readonly string[] | undefined
   readonly ms: number
   /** The warnings of the log meanwhile, each text once. */
   readonly warnings: readonly string[]
@@ -84,7 +86,7 @@ export async function tryServer(
     if (details?.['stream'] === 'stderr' && !isRefusal) lastWords.add(message)
     else if ((level === 'warn' || isRefusal) && warnings.size < WARNINGS_MAX) warnings.add(message)
   }
-  let list = { bytes: 0, items: 0 }
+  let list = NO_TOOLS
   const settled = new LazyPromise<void>()
   /** Also of a server that is tried again, which the status calls starting. */
   let lastFailure = 'it did not answer in time'
@@ -116,11 +118,12 @@ export async function tryServer(
     const failure = status?.state === 'connected' ? undefined : (status?.error ?? lastFailure)
     const { revision, evidence, crossing, ...more }: Partial<UpstreamStatus> = status ?? {}
     const { tools: all = 0, changes = [] } = more
-    const tools = profile === undefined ? all : list.items
+    const tools = profile === undefined ? all : list.names.length
     const ms = Math.round(runtime.now() - startedAt)
     const needsLogin = status?.state === 'login-required'
     const said = { lastWords: lastWords.lines, warnings: [...warnings] }
-    const facts = { revision, evidence, crossing, tools, toolBytes: list.bytes, changes }
+    const toolNames = list.isWhole ? list.names : undefined
+    const facts = { revision, evidence, crossing, tools, toolBytes: list.bytes, toolNames, changes }
     return { failure, needsLogin, ms, ...facts, ...said }
   } finally {
     await proxy.close(0)
@@ -133,10 +136,17 @@ export function openGuarded(guard: ListGuard, config: Configuration, options: Pr
   return openProxy(config, options, { ...openCommon(config, options), lock })
 }
 
-/** Resolves when a client has its list of tools, or has been told that there is none, with the size of the first page. */
-function listed(
-  attach: (connection: ReturnType<typeof memoryPair>[1]) => unknown,
-): Promise<{ bytes: number; items: number }> {
+/** The first page of a list of tools, as a client gets it. */
+interface FirstPage {
+  readonly bytes: number
+  readonly names: readonly string[]
+  readonly isWhole: boolean
+}
+
+const NO_TOOLS: FirstPage = { bytes: 0, names: [], isWhole: false }
+
+/** Resolves when a client has the first page of its list of tools, or an error in its place. */
+function listed(attach: (connection: ReturnType<typeof memoryPair>[1]) => unknown): Promise<FirstPage> {
   const [ours, theirs] = memoryPair()
   const list = numericId(1)
   return new Promise((resolve) => {
@@ -146,13 +156,17 @@ function listed(
         if (answer.kind !== 'result' && answer.kind !== 'error') return
         if (answer.id !== list) return
         const page = answer.kind === 'error' ? undefined : readPage(answer, 'tools', ITEMS_MAX)
-        const items = typeof page === 'object' ? page.items.length : 0
-        resolve({ bytes: page === undefined ? 0 : line.length, items })
+        const items = typeof page === 'object' ? page.items : undefined
+        resolve({
+          bytes: page === undefined ? 0 : line.length,
+          names: items?.map(({ key }) => key) ?? [],
+          isWhole: typeof page === 'object' && page.cursor === undefined,
+        })
       },
-      oversize: (_, bytes) => resolve({ bytes, items: 0 }),
+      oversize: (_, bytes) => resolve({ ...NO_TOOLS, bytes }),
       drained: () => undefined,
-      ended: () => resolve({ bytes: 0, items: 0 }),
-      closed: () => resolve({ bytes: 0, items: 0 }),
+      ended: () => resolve(NO_TOOLS),
+      closed: () => resolve(NO_TOOLS),
     })
     attach(theirs)
     ours.send(buildRequest(list, 'tools/list'))

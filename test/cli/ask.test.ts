@@ -325,6 +325,29 @@ describe('doctor', () => {
     assert.equal(at(parsed(of('good', '--profile', 'part', '--json')), 'tools'), 6)
   })
 
+  test('names patterns that fit no tool, where every server has listed its tools', (t) => {
+    const part = {
+      tools: { deny: ['good__delete_*', 'good__remove_*'], set: { good__read_grap: { a: 1 } } },
+    }
+    const file = configFile(
+      t,
+      { good: { ...memory, confirm: ['delete_*', 'drop_*', { annotations: 'destructive' }] } },
+      { profiles: { part }, limits: [{ tools: ['good__*', 'bad__*'], perMinute: 5 }] },
+    )
+    const { stdout } = spawnSync(process.execPath, [cli, 'doctor', '--config', file], {
+      encoding: 'utf8',
+      env: { ...process.env, HOME: scratch(t) },
+    })
+    const found = stdout.split('\n').filter((line) => line.includes('fits none'))
+    const all = 'which fits none of the tools that were listed; mcps-proxy tools names them all'
+    assert.deepEqual(found, [
+      `  profiles.part.tools.deny has "good__remove_*", ${all}`,
+      '  profiles.part.tools.set has "good__read_grap", which fits none of the tools that were listed; did you mean "good__read_graph"?',
+      `  limits[0].tools has "bad__*", ${all}`,
+      `  "confirm" of 'good' has "drop_*", ${all}`,
+    ])
+  })
+
   test('tells of one server, also as JSON', (t) => {
     const { code, out } = run(t, servers, 'doctor', 'good', '--json')
     assert.deepEqual(
