@@ -1,16 +1,6 @@
 // `add`, `remove`, `enable` and `disable`: changes of the configuration file, which a running proxy reads again.
 
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
 import type { Configuration } from '../config/configuration.js'
@@ -22,6 +12,7 @@ import { readJson } from '../config/json-syntax.js'
 import { escapeText } from '../text/escape.js'
 import { errorCode } from '../text/error-text.js'
 import { Redactor } from '../text/redactor.js'
+import { replaceFile } from '../runtime/replace-file.js'
 import type { EditCommand } from './edit-options.js'
 import { failed, say } from './say.js'
 
@@ -92,14 +83,7 @@ function write(path: string, text: string): void {
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
   const target = isLink && existsSync(path) ? realpathSync(path) : path
   const mode = statSync(target, { throwIfNoEntry: false })?.mode ?? 0o600
-  const draft = `${target}.${process.pid}.tmp`
-  try {
-    writeFileSync(draft, text, { mode: mode & 0o777 })
-    renameSync(draft, target)
-  } catch (error) {
-    rmSync(draft, { force: true })
-    throw error
-  }
+  replaceFile(target, text, mode & 0o777)
 }
 
 async function told(text: string): Promise<void> {

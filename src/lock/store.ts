@@ -1,8 +1,8 @@
 // The file `mcps.lock`: read at the start and after each change, and written with the first lists of a server.
 
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import process from 'node:process'
+import { readFileSync, statSync } from 'node:fs'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
+import { replaceFile } from '../runtime/replace-file.js'
 import type { LogSink } from '../runtime/runtime.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import type { ListGuard } from '../upstream/contracts/list-guard.js'
@@ -112,7 +112,7 @@ export class LockStore implements LockWriter {
       const before = textAt(this.path)
       const schemas = change(before === undefined ? NO_SCHEMAS : decodeLock(Buffer.from(before)))
       const text = encodeLock(schemas)
-      if (text !== before) replace(this.path, text)
+      if (text !== before) replaceFile(this.path, text, 0o644)
       this.#text = text
       this.#use({ schemas, problem: undefined })
     } finally {
@@ -186,18 +186,6 @@ function textAt(path: string): string | undefined {
     return readFileSync(path, 'utf8')
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-/** Others see the file of before or the whole new one. */
-function replace(path: string, text: string): void {
-  const temporary = `${path}.${process.pid}.tmp`
-  try {
-    writeFileSync(temporary, text, { mode: 0o644 })
-    renameSync(temporary, path)
-  } catch (error) {
-    rmSync(temporary, { force: true })
     throw error
   }
 }

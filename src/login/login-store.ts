@@ -3,22 +3,12 @@
 // The process that refreshes holds the lock of the file, and reads it again first: no refresh token is used twice.
 
 import { createHash } from 'node:crypto'
-import {
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  closeSync,
-  fsyncSync,
-} from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { write } from '../jsonrpc/text.js'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
+import { replaceFile } from '../runtime/replace-file.js'
 import { errorCode } from '../text/error-text.js'
 import { LoginError } from './login-error.js'
 import { membersIn } from './metadata.js'
@@ -86,15 +76,7 @@ export class LoginStore {
   write(login: Login): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     const path = this.#pathOf(login.url)
-    const draft = `${path}.${process.pid}.tmp`
-    const file = openSync(draft, 'w', 0o600)
-    try {
-      writeFileSync(file, `${write(login)}\n`)
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
-    renameSync(draft, path)
+    replaceFile(path, `${write(login)}\n`, 0o600)
     rmSync(`${path}.refused`, { force: true })
   }
 

@@ -3,13 +3,14 @@
 // The file has every name, so that they can be listed without unlocking anything. The value of a secret that the keyring
 // has is null there.
 
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
 import { readJson } from '../config/json-syntax.js'
 import { isObject } from '../text/json-object.js'
 import { readTextFile } from '../config/text-file.js'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
+import { replaceFile } from '../runtime/replace-file.js'
 import { errorText } from '../text/error-text.js'
 
 /** A thousand secrets fit. */
@@ -113,14 +114,11 @@ export class SecretStore {
     const lock = new FileLock(`${this.path}.lock`, LOCK_MS_MAX, this.#runtime)
     if (!(await lock.take(LOCK_WAIT_MS_MAX)))
       throw new SecretStoreError(`other processes hold ${lock.path}; remove it if none of them runs`)
-    const draft = `${this.path}.${process.pid}.tmp`
     try {
       const secrets = this.#read()
       change(secrets)
-      writeFileSync(draft, `${JSON.stringify(Object.fromEntries(secrets), undefined, 2)}\n`, { mode: 0o600 })
-      renameSync(draft, this.path)
+      replaceFile(this.path, `${JSON.stringify(Object.fromEntries(secrets), undefined, 2)}\n`, 0o600)
     } finally {
-      rmSync(draft, { force: true })
       lock.free()
     }
   }

@@ -5,24 +5,18 @@
 
 import { createHash } from 'node:crypto'
 import {
-  closeSync,
   existsSync,
-  fchmodSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readFileSync,
   readdirSync,
   readlinkSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
-  writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import process from 'node:process'
+import { replaceFile } from '../../runtime/replace-file.js'
 import { isObject } from '../../text/json-object.js'
 import { errorCode, errorText } from '../../text/error-text.js'
 
@@ -91,7 +85,7 @@ export function recordChanges(changes: readonly FileChange[], folder: string, da
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const record = JSON.stringify({ format: FORMAT, date: date.toISOString(), changes: recorded }, undefined, 2)
   const path = unused(join(folder, `${stamp}.json`))
-  put(path, `${record}\n`, 0o600)
+  replaceFile(path, `${record}\n`, 0o600, true)
   return { path, changes: recorded }
 }
 
@@ -104,14 +98,14 @@ export function writeRecorded(
   for (const [at, { before = '', path }] of changes.entries()) {
     onStep()
     const backup = record.changes[at]?.backup
-    if (backup !== undefined) put(backup, before, modeOf(path))
+    if (backup !== undefined) replaceFile(backup, before, modeOf(path), true)
   }
   for (const change of changes) {
     onStep()
     assertUnchanged([change])
     const target = targetOf(change.path)
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
-    put(target, change.after, modeOf(change.path))
+    replaceFile(target, change.after, modeOf(change.path), true)
   }
   onStep()
 }
@@ -162,7 +156,7 @@ function restore({ path, backup, before, after }: RecordedChange, isDry: boolean
   }
   const bytes = bytesOf(backup)
   if (bytes === undefined || hashOf(bytes) !== before) return `its copy ${backup} is not there, or changed`
-  if (!isDry) put(targetOf(path), bytes, modeOf(path))
+  if (!isDry) replaceFile(targetOf(path), bytes, modeOf(path), true)
   return undefined
 }
 
@@ -209,26 +203,6 @@ export function assertUnchanged(changes: readonly FileChange[]): void {
     const isSame =
       now === undefined ? before === undefined : before !== undefined && now.equals(Buffer.from(before))
     if (!isSame) throw new ChangedMeanwhile(path)
-  }
-}
-
-/** A reader finds the old bytes or the new ones. */
-function put(path: string, content: string | Uint8Array, mode: number): void {
-  const draft = `${path}.${process.pid}.tmp`
-  try {
-    const fd = openSync(draft, 'w', mode)
-    try {
-      // The mask of the process does not count: the mode of a file stays.
-      fchmodSync(fd, mode)
-      writeFileSync(fd, content)
-      fsyncSync(fd)
-    } finally {
-      closeSync(fd)
-    }
-    renameSync(draft, path)
-  } catch (error) {
-    rmSync(draft, { force: true })
-    throw error
   }
 }
 
