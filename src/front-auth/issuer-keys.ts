@@ -1,10 +1,9 @@
 // The keys of one issuer: found by its metadata, kept for ten minutes, asked for again when a token names another one.
 
 import { errorText } from '../text/error-text.js'
-import { type JsonObject, isObject } from '../text/json-object.js'
-import { parse } from '../jsonrpc/text.js'
+import type { JsonObject } from '../text/json-object.js'
 import type { LoginHttp } from '../login/login-http.js'
-import { placesOf } from '../login/metadata.js'
+import { membersIn, placesOf } from '../login/metadata.js'
 import type { FrontAuthIssuer } from '../config/configuration.js'
 import { TokenProblem } from './claims.js'
 
@@ -108,11 +107,5 @@ async function jwksUriOf({ issuer }: FrontAuthIssuer, http: IssuerHttp): Promise
 async function membersAt(url: URL, http: LoginHttp): Promise<JsonObject | undefined> {
   const { status, text } = await http(url)
   if (status >= 500 || status === 429) throw new Error(`${url.host} answered with HTTP ${status}`)
-  if (status !== 200) return undefined
-  try {
-    const value = parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  return status === 200 ? membersIn(text) : undefined
 }

@@ -1,10 +1,10 @@
 // Access tokens that are JWTs (RFC 9068), and their verification by the keys of their issuers. This file alone loads jose.
 
 import { Buffer } from 'node:buffer'
-import { parse } from '../jsonrpc/text.js'
 import { errorText } from '../text/error-text.js'
-import { type JsonObject, isObject } from '../text/json-object.js'
+import type { JsonObject } from '../text/json-object.js'
 import type * as Jose from 'jose'
+import { membersIn } from '../login/metadata.js'
 import type { FrontAuthIssuer } from '../config/configuration.js'
 import { TokenProblem } from './claims.js'
 import type { IssuerKeys, KeySet } from './issuer-keys.js'
@@ -29,12 +29,7 @@ export function readJwt(token: string): UnverifiedJwt | undefined {
 }
 
 function objectIn(part: string): JsonObject | undefined {
-  try {
-    const value = parse(Buffer.from(part, 'base64url').toString('utf8'))
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  return membersIn(Buffer.from(part, 'base64url').toString('utf8'))
 }
 
 /** Checks the tokens of one issuer. */

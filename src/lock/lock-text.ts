@@ -3,6 +3,7 @@
 // Each entry has its content for people and the hash of it. An entry that was edited by hand, or merged wrongly, does not
 // fit its hash, and the whole file is refused.
 
+import { errorText } from '../text/error-text.js'
 import type { LockedKind } from '../upstream/contracts/list-guard.js'
 import type { Content, LockedItem, LockedServer } from './compare.js'
 import { lockedKinds } from './compare.js'
@@ -105,7 +106,7 @@ function jsonOf(bytes: Buffer): Json {
   try {
     return readJson(bytes)
   } catch (error) {
-    throw new LockError(`is not JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new LockError(`is not JSON: ${errorText(error)}`)
   }
 }
 

@@ -3,6 +3,7 @@
 import { createPrivateKey, webcrypto, type KeyObject } from 'node:crypto'
 import type { AuthorizationServer, ClientAuth } from 'oauth4webapi'
 import { LoginError } from './login-error.js'
+import { basicField } from './login-http.js'
 import { textsIn } from './metadata.js'
 
 /** The proxy as a client of one authorization server. */
@@ -45,13 +46,8 @@ export async function authOf(
   }
 }
 
-/**
- * HTTP Basic with the encoding of forms (RFC 6749, section 2.3.1), and no more of it than forms have: many servers do not
- * decode what the library encodes beyond that, `-` and `_`.
- */
 function basic(id: string, secret: string): ClientAuth {
-  const encoded = [id, secret].map((each) => new URLSearchParams({ '': each }).toString().slice(1))
-  const field = `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`
+  const field = basicField(id, secret)
   return (_server, _client, _body, headers) => headers.set('authorization', field)
 }
 

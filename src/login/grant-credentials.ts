@@ -7,6 +7,7 @@ import { readTextFile } from '../config/text-file.js'
 import { TransportError } from '../jsonrpc/errors.js'
 import type { LogLevel } from '../runtime/runtime.js'
 import { errorText } from '../text/error-text.js'
+import { isLoopback } from '../text/loopback.js'
 import type {
   Credential,
   CredentialRefusal,
@@ -14,9 +15,10 @@ import type {
   HttpCredentials,
 } from '../transports/http-client/credentials.js'
 import type { LoginSettings, UnattendedGrant } from '../upstream/contracts/server-config.js'
+import { type HeldToken, heldToken } from './access-token.js'
 import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'
 import { LoginError } from './login-error.js'
-import { type LoginHttp, type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
+import { type LoginHttp, type LoginRuntime, loginHttp } from './login-http.js'
 import { type LoginPlace, findLogin, serverMetadata } from './metadata.js'
 import { StepUps } from './step-up.js'
 import { TokenRequests, type Tokens, clientElsewhere } from './token-requests.js'
@@ -24,18 +26,9 @@ import { TokenRequests, type Tokens, clientElsewhere } from './token-requests.js
 /** A grant that was refused is not asked for again for so long: the same answer would come. */
 const REFUSED_MS = 30_000
 
-/** A token is not used any more this long before its end, or in its last tenth. */
-const MARGIN_MS = 10_000
-
 const ASSERTION_LENGTH_MAX = 64 * 1024
 
 const ofToken = ['token_endpoint'] as const
-
-interface Held {
-  readonly credential: Credential
-  /** Milliseconds since 1970; Infinity where the end is not known. */
-  readonly endsAt: number
-}
 
 export class GrantCredentials implements HttpCredentials {
   readonly #name: string
@@ -49,7 +42,7 @@ export class GrantCredentials implements HttpCredentials {
   readonly #stepUps: StepUps
   /** Scopes of the last request for a token. */
   #asked: readonly string[] = []
-  #held: Held | undefined
+  #held: HeldToken | undefined
   #fetching: Promise<Credential> | undefined
   /** The authorization server that was shown the secret; the client is none of another. */
   #issuer: string | undefined
@@ -114,20 +107,15 @@ export class GrantCredentials implements HttpCredentials {
   }
 
   async #fetchAlone(): Promise<Credential> {
-    if (this.#url.protocol !== 'https:' && !isLoopbackHost(this.#url.hostname))
+    if (this.#url.protocol !== 'https:' && !isLoopback(this.#url.hostname))
       throw this.#failed('tokens are only sent over https')
     const startedAt = this.#runtime.now()
     try {
       const { accessToken, expiresIn = Number.POSITIVE_INFINITY } = await this.#tokens()
-      const life = expiresIn * 1000
-      const credential = { fields: ['Authorization', `Bearer ${accessToken}`], secret: accessToken }
-      this.#held = {
-        credential,
-        endsAt: this.#runtime.wallNow() + life - Math.min(MARGIN_MS, life / 10),
-      }
+      this.#held = heldToken(accessToken, this.#runtime.wallNow(), expiresIn * 1000)
       this.#refusal = undefined
       this.#tell('debug', `it has a new access token after ${Math.round(this.#runtime.now() - startedAt)} ms`)
-      return credential
+      return this.#held.credential
     } catch (error) {
       if (!(error instanceof LoginError) || !error.isRefusal)
         throw new TransportError('TRANSPORT_TOKEN', `no token: ${errorText(error)}`)

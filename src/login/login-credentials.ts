@@ -15,16 +15,15 @@ import type {
   UnprovenRequest,
 } from '../transports/http-client/credentials.js'
 import { inShell } from '../text/escape.js'
+import { isLoopback } from '../text/loopback.js'
+import { type HeldToken, heldToken } from './access-token.js'
 import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'
 import { LoginError } from './login-error.js'
-import { type LoginRuntime, isLoopbackHost, loginHttp } from './login-http.js'
+import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
 import { LoginWatch } from './login-watch.js'
 import { StepUps } from './step-up.js'
 import { TokenRequests } from './token-requests.js'
-
-/** A token is not used any more this long before its end. */
-const MARGIN_MS = 10_000
 
 /** A renewal that failed is not tried again for so long, while the token is good. */
 const RENEW_AGAIN_MS = 30_000
@@ -38,12 +37,10 @@ const STEP_UP_MS = 20_000
 /** A person may copy the command that names it into a shell, and the server has chosen it. */
 const plainScope = /^[\w.:/*@+-]+$/
 
-interface Held {
+interface Held extends HeldToken {
   readonly login: Login
-  readonly credential: Credential
   /** Milliseconds since 1970; Infinity where the end is not known. */
   readonly renewAt: number
-  readonly endsAt: number
 }
 
 /** Leads a person to a login. */
@@ -109,7 +106,7 @@ export class LoginCredentials implements HttpCredentials {
     }
     const held = this.#held
     if (held === undefined) return undefined
-    if (url.protocol !== 'https:' && !isLoopbackHost(url.hostname))
+    if (url.protocol !== 'https:' && !isLoopback(url.hostname))
       return Promise.reject(authError('tokens are only sent over https'))
     const now = this.#runtime.wallNow()
     if (now >= held.endsAt) return this.#renew(held)
@@ -261,12 +258,7 @@ export class LoginCredentials implements HttpCredentials {
 function heldOf(login: Login): Held {
   const { accessToken, obtainedAtMs, expiresAtMs = Number.POSITIVE_INFINITY } = login
   const life = expiresAtMs - obtainedAtMs
-  return {
-    login,
-    credential: { fields: ['Authorization', `Bearer ${accessToken}`], secret: accessToken },
-    renewAt: expiresAtMs - life / 5,
-    endsAt: expiresAtMs - Math.min(MARGIN_MS, life / 10),
-  }
+  return { login, renewAt: expiresAtMs - life / 5, ...heldToken(accessToken, obtainedAtMs, life) }
 }
 
 function authError(why: string): TransportError {

@@ -14,8 +14,6 @@ import { type Reach, reachOf } from './addresses.js'
 import { LoginError } from './login-error.js'
 import { isLoopback } from '../text/loopback.js'
 
-export { isLoopback as isLoopbackHost } from '../text/loopback.js'
-
 /** An answer of an authorization server is some hundred bytes, its metadata some thousand. */
 const BODY_BYTES_MAX = 256 * 1024
 
@@ -103,4 +101,13 @@ function exchange(
         }),
     })
   })
+}
+
+/**
+ * HTTP Basic with the encoding of forms (RFC 6749, section 2.3.1), and no more of it than forms have: many servers do not
+ * decode `-` and `_`, which oauth4webapi encodes too.
+ */
+export function basicField(id: string, secret: string): string {
+  const encoded = [id, secret].map((each) => new URLSearchParams({ '': each }).toString().slice(1))
+  return `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`
 }

@@ -9,6 +9,7 @@ import { type LoginClient, authOf } from './client-auth.js'
 import { LoginError } from './login-error.js'
 import type { LoginHttp, LoginResponse } from './login-http.js'
 import { membersIn, textsIn } from './metadata.js'
+import { errorText } from '../text/error-text.js'
 import { type JsonObject, isObject } from '../text/json-object.js'
 
 export interface Tokens {
@@ -302,10 +303,7 @@ export class TokenRequests {
     if (error instanceof LoginError) return error
     const code = memberOf(error, 'error')
     const description = memberOf(error, 'error_description')
-    if (typeof code !== 'string')
-      return new LoginError(
-        `${this.host} gave no tokens: ${error instanceof Error ? error.message : String(error)}`,
-      )
+    if (typeof code !== 'string') return new LoginError(`${this.host} gave no tokens: ${errorText(error)}`)
     const words =
       typeof description === 'string' ? `${code}: ${description.slice(0, SHOWN_LENGTH_MAX)}` : code
     // Entra v2 takes the resource from the scopes alone.
