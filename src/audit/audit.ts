@@ -8,14 +8,12 @@ import { write } from '../jsonrpc/text.js'
 import { escapeJson } from '../text/escape.js'
 import { matcherOf } from '../text/name-patterns.js'
 import { withoutSecretMembers } from '../text/secret-members.js'
+import { TOKEN_BYTES } from '../text/tokens.js'
 
 /** Bytes of arguments or of a result that a line repeats. */
 const PAYLOAD_BYTES_MAX = 64 * 1024
 /** Of a name or URI, in UTF-16 units. */
 const NAME_LENGTH_MAX = 2048
-
-/** A token of a model is about so many bytes of text. */
-const TOKEN_BYTES = 4
 
 const PROFILE = 'profile:'
 

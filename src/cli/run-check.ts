@@ -8,6 +8,7 @@ import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
 import { unknownName } from '../text/nearest.js'
+import { TOKEN_BYTES } from '../text/tokens.js'
 import type { DoctorCommand } from './ask-options.js'
 import { type CheckedConfig, checkConfig } from './check.js'
 import { counted } from './counted.js'
@@ -176,9 +177,6 @@ const inOneLine: Lines = (server, { failure, needsLogin, tools, revision = '' })
       ? `ready   ${counted(tools, 'tool')}, ${revision}`
       : `failed  ${failure}`,
 ]
-
-/** A token of a model is about four bytes of a tool's definition. */
-const TOKEN_BYTES = 4
 
 const inDetail: Lines = (server, trial, hint) => {
   const tokens = Math.round(trial.toolBytes / TOKEN_BYTES)

@@ -171,9 +171,7 @@ export class TokenRequests {
     return this.#said(async () => {
       const params = validateAuthResponse(this.#server, libraryClient(client), callback, asked.state)
       const response = await authorizationCodeGrantRequest(
-        this.#server,
-        libraryClient(client),
-        await this.#proof(client),
+        ...(await this.#sender(client)),
         params,
         asked.redirectUri,
         asked.verifier,
@@ -188,9 +186,7 @@ export class TokenRequests {
     const { refreshTokenGrantRequest, processRefreshTokenResponse } = this.#library
     return this.#said(async () => {
       const response = await refreshTokenGrantRequest(
-        this.#server,
-        libraryClient(client),
-        await this.#proof(client),
+        ...(await this.#sender(client)),
         refreshToken,
         this.#options(resource),
       )
@@ -203,9 +199,7 @@ export class TokenRequests {
     const { genericTokenEndpointRequest, processGenericTokenEndpointResponse } = this.#library
     return this.#said(async () => {
       const response = await genericTokenEndpointRequest(
-        this.#server,
-        libraryClient(client),
-        await this.#proof(client),
+        ...(await this.#sender(client)),
         type,
         { ...parameters },
         this.#options(undefined),
@@ -224,9 +218,7 @@ export class TokenRequests {
     const parameters = { ...(scope !== '' && { scope }), ...(resource !== undefined && { resource }) }
     try {
       const response = await deviceAuthorizationRequest(
-        this.#server,
-        libraryClient(client),
-        await this.#proof(client),
+        ...(await this.#sender(client)),
         parameters,
         this.#options(undefined),
       )
@@ -258,17 +250,16 @@ export class TokenRequests {
     if (this.#server.revocation_endpoint === undefined) return false
     const { revocationRequest } = this.#library
     const response = await revocationRequest(
-      this.#server,
-      libraryClient(client),
-      await this.#proof(client),
+      ...(await this.#sender(client)),
       token,
       this.#options(undefined, ({ status }) => new Response(null, { status })),
     )
     return response.ok
   }
 
-  #proof(client: LoginClient): Promise<ClientAuth> {
-    return authOf(client, this.#server, this.#library)
+  /** The first arguments of each request. */
+  async #sender(client: LoginClient): Promise<[AuthorizationServer, Client, ClientAuth]> {
+    return [this.#server, libraryClient(client), await authOf(client, this.#server, this.#library)]
   }
 
   #options(resource: string | undefined, read: typeof mended = mended): TokenOptions {

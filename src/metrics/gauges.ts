@@ -2,15 +2,13 @@
 
 import process from 'node:process'
 import type { McpProxy } from '../proxy/proxy-interface.js'
+import { TOKEN_BYTES } from '../text/tokens.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import type { Counter, Description, Family, Point, SeriesFamily } from './registry.js'
 import { read } from './families.js'
 
 /** The proxies that are looked at, by their schemas. */
 export type WatchedProxies = ReadonlyMap<string, Pick<McpProxy, 'status' | 'sessions'>>
-
-/** A token of a model is about four bytes of text. */
-const TOKEN_BYTES = 4
 
 const ofServers: readonly (readonly [Description, (status: UpstreamStatus) => number | undefined])[] = [
   [read.up, ({ state }) => (state === 'error' || state === 'login-required' ? 0 : 1)],

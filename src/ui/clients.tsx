@@ -2,6 +2,7 @@
 
 import type { JSX } from 'preact'
 import type { StatusReport } from '../inspector/protocol.js'
+import { ColumnHeads } from './column-heads.js'
 import { Copy } from './copy.js'
 import { agoText, bytesText, short } from './text.js'
 
@@ -12,15 +13,7 @@ export function Clients({ status }: { readonly status: StatusReport }): JSX.Elem
     <section aria-label="Clients" class="view scrolls">
       <table>
         <caption>Clients</caption>
-        <thead>
-          <tr>
-            {columns.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <ColumnHeads names={columns} />
         <tbody>
           {status.clients.map((client, at) => (
             <tr key={at}>

@@ -4,6 +4,7 @@ import type { JSX, RefObject } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import type { ServerRow, StatusReport } from '../inspector/protocol.js'
 import { api } from './api.js'
+import { ColumnHeads } from './column-heads.js'
 import { agoText, bytesText, short } from './text.js'
 
 interface ServersProps {
@@ -51,15 +52,7 @@ export function Servers({ status, refresh }: ServersProps): JSX.Element {
       <p role="status">{short(said, 300)}</p>
       <table>
         <caption>Servers</caption>
-        <thead>
-          <tr>
-            {columns.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <ColumnHeads names={columns} />
         <tbody>
           {status.servers.map((server) => (
             <ServerLine key={`${server.schema}/${server.name}`} server={server} now={status.now} ask={ask} />
