@@ -27,7 +27,7 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import { counted } from './counted.js'
 import { loadWithSecrets } from './load.js'
 import type { LockCommand } from './lock-options.js'
-import { say } from './say.js'
+import { failed, say } from './say.js'
 import { withChildren } from './with-children.js'
 
 /** Servers that are started at the same time. */
@@ -60,14 +60,14 @@ export async function runLock(command: LockCommand): Promise<number> {
     { schema: command.schema, asks: true },
   )
   if (!isAbsolute(config.source))
-    return refused('there is no configuration file whose servers could be locked')
+    return failed('there is no configuration file whose servers could be locked', 2)
   const names = command.schema === undefined ? enabledSchemas(config) : [command.schema]
   const schemas = names.map((name) => selectSchema(config, name))
   const candidates = candidatesOf(schemas, command.names)
-  if (typeof candidates === 'string') return refused(candidates)
+  if (typeof candidates === 'string') return failed(candidates, 2)
   return withChildren(config, names, async ({ runtime, logger, endings }) => {
     const store = new LockStore(config.lock.path, runtime, () => {})
-    if (store.problem !== undefined) return refused(store.problem, 1)
+    if (store.problem !== undefined) return failed(store.problem, 1)
     const all = listAll(config, candidates, runtime)
     const listed = await Promise.race([all, endings.ended.then(() => undefined)])
     if (listed === undefined) return 1
@@ -76,7 +76,7 @@ export async function runLock(command: LockCommand): Promise<number> {
       if (command.what !== 'check')
         await store.update((fresh) => pruned(command, config, schemas, written(command, fresh, listed)))
     } catch (error) {
-      return refused(
+      return failed(
         `${config.lock.path} ${error instanceof LockError ? '' : 'cannot be written: '}${errorText(error)}`,
         1,
       )
@@ -86,11 +86,6 @@ export async function runLock(command: LockCommand): Promise<number> {
     if (!command.json) await say('stdout', `${summary(config, found)}\n`)
     return found.some(({ failure, changes }) => failure !== undefined || changes.length > 0) ? 1 : 0
   })
-}
-
-async function refused(problem: string, exitCode = 2): Promise<number> {
-  await say('stderr', `mcps-proxy: ${escapeText(problem)}\n`)
-  return exitCode
 }
 
 /** The servers that are meant, or why a name means none. */

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { programFolder } from '../folder.js'
 import type { RequestHandler } from '../transports/http-server/endpoint.js'
-import { targetOf } from '../transports/http-server/guard.js'
+import { bearerToken, targetOf } from '../transports/http-server/guard.js'
 import type { HttpRequest, ServeResult } from '../transports/http-server/request.js'
 import type { RequestHead } from '../transports/http-server/request-head.js'
 import type { Fields, HttpResponse } from '../transports/http-server/response.js'
@@ -110,8 +110,8 @@ export class InspectorPages {
   }
 
   #hasKey(head: RequestHead): boolean {
-    const [, key] = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '') ?? []
-    return key !== undefined && timingSafeEqual(sha256(key), this.#keyHash)
+    const key = bearerToken(head)
+    return key !== undefined && timingSafeEqual(sha256(key.text), this.#keyHash)
   }
 
   #feed(response: HttpResponse, query: URLSearchParams): undefined {

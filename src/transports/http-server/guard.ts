@@ -207,7 +207,8 @@ export class Guard {
 
 const noToken = { status: 401, why: 'it has no bearer token', description: undefined } as const
 
-function bearerToken(head: RequestHead): BearerToken | undefined {
+/** The token of a request (RFC 6750, section 2.1). */
+export function bearerToken(head: RequestHead): BearerToken | undefined {
   const text = /^bearer +(\S+) *$/i.exec(head.get('authorization') ?? '')?.[1]
   return text === undefined ? undefined : { text }
 }

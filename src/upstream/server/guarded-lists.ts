@@ -46,6 +46,11 @@ export class GuardedLists {
     this.#client = askableNames(declared).join(' ')
   }
 
+  /** Whether there is a lock. Every call asks, and most configurations have none. */
+  get isOn(): boolean {
+    return this.#context.guard() !== undefined
+  }
+
   /** Undefined where everything is shown; `isKnown` says of which lists something is known. */
   verdict(
     config: ServerConfig,

@@ -215,6 +215,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get #verdict(): Verdict | undefined {
+    if (!this.#guarded.isOn) return undefined
     return this.#guarded.verdict(this.config, this.#facts, (kind) => this.#isShown(kind))
   }
 
