@@ -1,5 +1,6 @@
 // The page of this machine to which a browser comes back after a login (RFC 8252, section 7.3).
 
+import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { LoginError } from './login-error.js'
 
@@ -64,17 +65,27 @@ export class CallbackServer {
     if (pathname !== '/callback' || state === null || state !== this.#state)
       return page(response, 404, 'This login is over, or was not started here.')
     this.#state = undefined
-    page(response, 200, 'mcps-proxy has the answer. You can close this window.')
+    // The words of the authorization server are shown by the log, once its identity was checked, and not by this page.
+    const words = searchParams.has('error')
+      ? 'The login was refused; the log of mcps-proxy has the reason.'
+      : 'mcps-proxy has the answer.'
+    page(response, 200, `${words} You can close this window.`)
     this.#received(searchParams)
   }
 }
 
+/** Takes the state and the code out of the address bar, and so out of the history of the window. */
+const script = "history.replaceState(null, '', location.pathname)"
+
+const headers = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': `default-src 'none'; script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  'referrer-policy': 'no-referrer',
+}
+
+/** `text` is a constant of this file. */
 function page(response: ServerResponse, status: number, text: string): void {
-  const headers = {
-    'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'no-store',
-    'content-security-policy': "default-src 'none'",
-    'referrer-policy': 'no-referrer',
-  }
-  response.writeHead(status, headers).end(`<!doctype html><title>mcps-proxy</title><p>${text}</p>\n`)
+  const html = `<!doctype html><title>mcps-proxy</title><script>${script}</script><p>${text}</p>\n`
+  response.writeHead(status, headers).end(html)
 }

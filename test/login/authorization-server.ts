@@ -20,6 +20,12 @@ export interface AuthorizationOptions {
   /** In place of the issuer in the callback; null leaves it out. */
   readonly iss?: string | null
   readonly refusesLogin?: boolean
+  /** A page of HTML that asks for the consent of the person; with `consent=yes` behind its address the answer follows. */
+  readonly page?: (asked: URL) => string
+  /** Parameters of the callback that replace those of the answer. */
+  readonly callback?: Readonly<Record<string, string>>
+  /** Runs before a code is exchanged. */
+  readonly onCode?: () => Promise<void>
   /** Answers grants in which no person takes part, by their parameters and `Authorization`; undefined refuses them. */
   readonly onGrant?: (asked: URLSearchParams, proof: string | undefined) => object | undefined
   /** Members that replace those of an answer to a request for a device code. */
@@ -206,7 +212,12 @@ export class AuthorizationServer {
     json(response, 201, { client_id: id, redirect_uris: uris, token_endpoint_auth_method: 'none' })
   }
 
-  #authorize(response: ServerResponse, { searchParams: asked }: URL): void {
+  #authorize(response: ServerResponse, url: URL): void {
+    const { searchParams: asked } = url
+    if (this.options.page !== undefined && !asked.has('consent')) {
+      response.writeHead(200, { 'content-type': 'text/html' }).end(this.options.page(url))
+      return
+    }
     const wanted = ['response_type', 'client_id', 'redirect_uri', 'state', 'code_challenge', 'resource']
     assert.deepEqual(
       wanted.filter((name) => asked.get(name) === null),
@@ -235,6 +246,8 @@ export class AuthorizationServer {
       })
       back.searchParams.set('code', code)
     }
+    for (const [name, value] of Object.entries(this.options.callback ?? {}))
+      back.searchParams.set(name, value)
     response.writeHead(302, { location: back.href }).end()
   }
 
@@ -263,6 +276,7 @@ export class AuthorizationServer {
       await this.options.onRefresh?.()
       return this.#grant(response, '')
     }
+    await this.options.onCode?.()
     this.secrets.add(asked.get('code_verifier') ?? '')
     const code = this.#codes.get(asked.get('code') ?? '')
     this.#codes.delete(asked.get('code') ?? '')

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { nodeProgram, everything, root } from '../integration/support/programs.js'
-import { type Inspected, noBrowser, openBrowser, startInspected, watch } from './support/inspected.js'
+import { noBrowser, openBrowser, watch } from './support/chromium.js'
+import { type Inspected, startInspected } from './support/inspected.js'
 
 const ends: (() => void | Promise<void>)[] = []
 const scope = { after: (end: () => void | Promise<void>) => void ends.unshift(end) }
