@@ -1,6 +1,6 @@
 // The pictures of the inspector in the documents: docs/inspector-wire.png, -frame and -servers.
 //
-// usage: npm run screenshots        needs the chromium of the system
+// usage: npm run build && node scripts/screenshots.mjs        needs the chromium of the system
 
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'

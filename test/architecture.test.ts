@@ -2,11 +2,9 @@
 // large a class may be. ARCHITECTURE.md explains them. What a linter can say stands in .oxlintrc.json.
 
 import assert from 'node:assert'
-import { readFileSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { describe, test } from 'node:test'
-import { editReasons } from '../src/index.js'
-import { classesOf, readSource, readSources, root, topLevel } from './support/source-text.js'
+import { classesOf, readSources, topLevel } from './support/source-text.js'
 import type { SourceFile } from './support/source-text.js'
 
 const sources = readSources('src')
@@ -354,56 +352,5 @@ describe('no test', () => {
       timed.map(({ path }) => path),
       [],
     )
-  })
-})
-
-describe('the documents', () => {
-  test('print the list of edits as it is', () => {
-    const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => join('docs', name))]
-    const printed = pages
-      .filter((page) => page.endsWith('.md'))
-      .flatMap((page) => readFileSync(join(root, page), 'utf8').split(/^## /m))
-      .map((section) => [...section.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, reason]) => reason))
-    assert.ok(printed.some((reasons) => reasons.join(' ') === [...editReasons].join(' ')))
-  })
-})
-
-describe('the reader of sources', () => {
-  test('sees every kind of import', () => {
-    const text = [
-      "import type { A } from './a.js' // import './no.js'",
-      "import {\n  type B,\n  c,\n} from '../x/b.js'",
-      "export * from 'pack/deep.js'",
-      "const d = await import('./d.js') /* 'lost' */",
-      "type E = typeof import('./e.js').e",
-      "const f = `a ${g('./no.js')} b` + /'\\/[/']/.source",
-      "import 'node:os'",
-    ].join('\n')
-    assert.deepEqual(
-      readSource('src/y/here.ts', text).imports.map(({ file, isType }) => [file, isType]),
-      [
-        ['src/y/a.ts', true],
-        ['src/x/b.ts', false],
-        [undefined, false],
-        ['src/y/d.ts', false],
-        ['src/y/e.ts', true],
-        [undefined, false],
-      ],
-    )
-  })
-
-  test('counts what a class shows', () => {
-    const text = [
-      'export class A implements B {',
-      '  readonly one: number',
-      '  #two = 2',
-      '  readonly #more = 3',
-      '  get #fewer() {\n    return 1\n  }',
-      '  constructor(\n    a: Map<string, number>,\n    { b, c }: B,\n  ) {\n    this.x = 1\n  }',
-      '  get three() {\n    return 3\n  }',
-      '  async four(): Promise<void> {}',
-      '}\n',
-    ].join('\n')
-    assert.deepEqual(classesOf(text), [{ name: 'A', members: ['one', 'three', 'four'], parameters: 2 }])
   })
 })

@@ -133,6 +133,9 @@ export const frontFields: FieldsOf<FrontValues> = {
   ),
 }
 
+/** Access tokens are made for the address of the front, which only `publicUrl` says. */
+export const frontRules: Rules = { needs: [['auth', 'publicUrl']] }
+
 export interface TokenValues {
   readonly name: string
   readonly sha256: string

@@ -1,6 +1,6 @@
 // `server.publicUrl` and `server.auth`: access tokens of authorization servers.
 
-import type { FrontAuthConfig, FrontAuthIssuer, FrontAuthRule, FrontConfig } from './configuration.js'
+import type { FrontAuthConfig, FrontAuthIssuer, FrontAuthRule } from './configuration.js'
 import { isLoopback } from '../text/loopback.js'
 import { Expansion, type ExpansionSources } from './expand.js'
 import { type Kind, list, text } from './kinds.js'
@@ -93,7 +93,13 @@ export const frontAuthRuleFields: FieldsOf<FrontAuthRuleValues> = {
   profiles: optional(list(text()), 'The profiles that such tokens may use. Absent: everything.'),
 }
 
-export const frontAuthRuleRules: Rules = { oneOf: ['scope', 'claim'], together: ['claim', 'value'] }
+export const frontAuthRuleRules: Rules = {
+  oneOf: ['scope', 'claim'],
+  needs: [
+    ['claim', 'value'],
+    ['value', 'claim'],
+  ],
+}
 
 export interface FrontAuthValues {
   readonly scopes: readonly string[]
@@ -129,20 +135,10 @@ function isAddress(section: Section, key: string, written: string): boolean {
 }
 
 /** Reads `server.auth`; undefined when it is absent. */
-export function readFrontAuth(
-  server: Section,
-  { publicUrl: url }: Pick<FrontConfig, 'publicUrl'>,
-  sources: SecretSources,
-): FrontAuthConfig | undefined {
+export function readFrontAuth(server: Section, sources: SecretSources): FrontAuthConfig | undefined {
   if (!server.has('auth')) return undefined
   const section = server.section('auth')
   const { scopes } = section.readAll(frontAuthFields)
-  if (url === undefined)
-    server.problem(
-      'publicUrl',
-      'is missing',
-      'beside "auth" it must be the address that clients use, such as "https://mcp.example.com"',
-    )
   const issuers = section.objects('issuers').map((each) => readIssuer(each, sources))
   const rules = section.objects('rules').map(readRule)
   section.warnOfUnknownKeys()

@@ -2,7 +2,15 @@
 
 import type { CorsConfig, Environment, FrontConfig, FrontToken, UiConfig } from './configuration.js'
 import { Expansion, type ExpansionSources } from './expand.js'
-import { corsFields, frontFields, stateKeyLengthMin, tokenFields, tokenRules, uiFields } from './fields.js'
+import {
+  corsFields,
+  frontFields,
+  frontRules,
+  stateKeyLengthMin,
+  tokenFields,
+  tokenRules,
+  uiFields,
+} from './fields.js'
 import { readFrontAuth, readPublicUrl } from './front-auth.js'
 import { Findings, switchOf } from './problems.js'
 import type { Section } from './section.js'
@@ -40,6 +48,7 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
   const overrides = defaults.isServed
     ? { ...sources, findings: section.findings }
     : { ...sources, findings: new Findings(), references: undefined }
+  section.check(frontRules, frontFields)
   const publicUrl = readPublicUrl(section, url)
   const front = {
     ...values,
@@ -52,7 +61,7 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
     drainTimeoutMs: drainTimeout,
     token: readToken(values.token, section, overrides),
     tokens: readTokens(section),
-    auth: readFrontAuth(section, { publicUrl }, overrides),
+    auth: readFrontAuth(section, overrides),
     stateKeys: [
       ...readStateKey('stateKey', given(env, 'MCPS_PROXY_STATE_KEY') ?? stateKey, section, overrides),
       ...readStateKey('previousStateKey', previousStateKey, section, overrides),

@@ -6,6 +6,7 @@ import { auditFields, auditFile, auditRules } from './audit.js'
 import {
   corsFields,
   frontFields,
+  frontRules,
   inputFields,
   inputRules,
   loggingFields,
@@ -96,16 +97,21 @@ function rootProperties(): JsonSchema {
   return {
     $comment: true,
     $schema: { type: 'string', description: 'Where this schema is, for editors.' },
-    server: section('The HTTP front, and the name that clients see.', frontFields, {
-      cors: section('Which web pages may call the HTTP front.', corsFields),
-      ui: section('The inspector that --ui serves.', uiFields),
-      tokens: {
-        type: 'array',
-        description: 'Tokens of single clients, by their hashes.',
-        items: section('One token.', tokenFields, {}, tokenRules),
+    server: section(
+      'The HTTP front, and the name that clients see.',
+      frontFields,
+      {
+        cors: section('Which web pages may call the HTTP front.', corsFields),
+        ui: section('The inspector that --ui serves.', uiFields),
+        tokens: {
+          type: 'array',
+          description: 'Tokens of single clients, by their hashes.',
+          items: section('One token.', tokenFields, {}, tokenRules),
+        },
+        auth: frontAuthSchema(),
       },
-      auth: frontAuthSchema(),
-    }),
+      frontRules,
+    ),
     cli: section(
       'Options of the command line modes.',
       {},

@@ -88,20 +88,21 @@ export function choice<const T extends string>(...options: readonly T[]): Kind<T
   })
 }
 
-const sizePattern = '^\\d{1,15}(\\.\\d{1,3})? ?([KkMmGg]i?[Bb]?|[Bb])?$'
-
 /** A number of bytes, or text such as `10MB`; K, M and G are powers of 1024 with or without the `i`. */
 export function size(minimum: number, maximum: number): Kind<number> {
+  // A number without a unit has as many digits as the smallest size, so that an editor marks "1B".
+  const pattern = `^(?:\\d{1,15}(\\.\\d{1,3})? ?[KkMmGg]i?|\\d{${String(minimum).length},15}(\\.\\d{1,3})? ?)[Bb]?$`
+  const matches = new RegExp(pattern, 'u')
   return scalar({
     wanted: `a number of bytes from ${minimum} to ${maximum}, or text like "10MB"`,
     schema: {
       anyOf: [
         { type: 'integer', minimum, maximum },
-        { type: 'string', pattern: sizePattern },
+        { type: 'string', pattern },
       ],
     },
     accept: (value) => {
-      const bytes = typeof value === 'string' ? sizeInBytes(value) : value
+      const bytes = typeof value === 'string' && matches.test(value) ? sizeInBytes(value) : value
       return typeof bytes === 'number' && Number.isInteger(bytes) && bytes >= minimum && bytes <= maximum
         ? bytes
         : undefined
@@ -109,8 +110,7 @@ export function size(minimum: number, maximum: number): Kind<number> {
   })
 }
 
-function sizeInBytes(value: string): number | undefined {
-  if (!new RegExp(sizePattern, 'u').test(value)) return undefined
+function sizeInBytes(value: string): number {
   const exponent = ['k', 'm', 'g'].findIndex((unit) => value.toLowerCase().includes(unit)) + 1
   return Math.round(Number.parseFloat(value) * 1024 ** exponent)
 }

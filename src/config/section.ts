@@ -31,8 +31,8 @@ export interface Rules {
   readonly required?: readonly string[]
   /** Names of one value, of which exactly one must be there. */
   readonly oneOf?: readonly string[]
-  /** Keys of which each needs the other. */
-  readonly together?: readonly [string, string]
+  /** A key, and another one that must be beside it. */
+  readonly needs?: readonly (readonly [key: string, needed: string])[]
 }
 
 /** An object with these keys, as the value of a key. */
@@ -58,15 +58,14 @@ type Fields = Readonly<Record<string, Field<unknown>>>
 
 /** An object without other keys, so that an editor marks a misspelled one. A start only warns of it. */
 export function objectSchema(fields: Fields, rules: Rules = {}, more: JsonSchema = {}): JsonSchema {
-  const { required, oneOf, together } = rules
-  const [first = '', second = ''] = together ?? []
+  const { required, oneOf, needs } = rules
   return {
     type: 'object',
     properties: { $comment: true, ...propertySchemas(fields), ...more },
     additionalProperties: false,
     ...(required && { required }),
     ...(oneOf && { oneOf: oneOf.map((key) => ({ required: [key] })) }),
-    ...(together && { dependentRequired: { [first]: [second], [second]: [first] } }),
+    ...(needs && { dependentRequired: Object.fromEntries(needs.map(([key, needed]) => [key, [needed]])) }),
   }
 }
 
@@ -145,7 +144,7 @@ export class Section {
 
   /** Reports every rule that the keys of this section break. */
   check(
-    { required = [], oneOf = [], together }: Rules,
+    { required = [], oneOf = [], needs = [] }: Rules,
     fields: Readonly<Record<string, Field<unknown>>>,
   ): void {
     const wanted = new Map(Object.entries(fields).map(([key, { kind }]) => [key, kind.wanted]))
@@ -157,10 +156,9 @@ export class Section {
       const names = given.map((key) => `"${key}"`).join(' and ')
       this.findings.problem(this.path, `has ${names}, which mean the same`, 'keep one of them')
     }
-    const [absent] = together?.filter((key) => !this.has(key)) ?? []
-    const [present] = together?.filter((key) => this.has(key)) ?? []
-    if (absent !== undefined && present !== undefined)
-      this.problem(absent, 'is missing', `must be ${wanted.get(absent)} beside "${present}"`)
+    for (const [key, needed] of needs)
+      if (this.has(key) && !this.has(needed))
+        this.problem(needed, 'is missing', `must be ${wanted.get(needed)} beside "${key}"`)
   }
 
   /** Reports a problem of the value under a key. */

@@ -295,7 +295,12 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
   oauth: optional(object(otherLoginFields), 'The login, as other clients write it.'),
   tls: optional(
     // A certificate is of no use without its key, and a key without its certificate.
-    object(tlsFields, 'an object', { together: ['cert', 'key'] }),
+    object(tlsFields, 'an object', {
+      needs: [
+        ['cert', 'key'],
+        ['key', 'cert'],
+      ],
+    }),
     'What TLS is spoken with, besides what the machine has.',
   ),
 }

@@ -12,7 +12,7 @@ import { helpText } from '../../src/cli/help.js'
 import { options, spellingsOf } from '../../src/cli/options.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { configJsonSchema } from '../../src/config/json-schema.js'
-import { createProxy, httpServer } from '../../src/index.js'
+import { createProxy, editReasons, httpServer } from '../../src/index.js'
 import { parseTranscripts } from '../../src/replay/transcript.js'
 import { leaveHome } from '../integration/support/home.js'
 import { cli } from '../integration/support/programs.js'
@@ -214,8 +214,8 @@ describe('tables in the documents', () => {
     const numbers = [...source.matchAll(/^const (\w+) = (-?\d+)$/gm)].flatMap(([, name = '', number = '']) =>
       used.has(name) ? [` ${number} `] : [],
     )
-    const reasons = [...source.matchAll(/^ {2}\| ('[a-z-]+')$/gm)].map(([, reason = '']) =>
-      reason.replaceAll("'", '`'),
+    const reasons = [...source.matchAll(/(?:^ {2}\| |\breason: |^const RATE_LIMITED = )'([a-z-]+)'/gm)].map(
+      ([, reason]) => `\`${reason}\``,
     )
     assert.ok(numbers.length >= 9 && reasons.length >= 13)
     assert.deepEqual(
@@ -224,6 +224,13 @@ describe('tables in the documents', () => {
       ),
       [],
     )
+  })
+
+  test('have every edit, in its order', () => {
+    const printed = documents
+      .flatMap((page) => read(page).split(/^## /m))
+      .map((section) => [...section.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, reason]) => reason))
+    assert.ok(printed.some((reasons) => reasons.join(' ') === [...editReasons].join(' ')))
   })
 
   test('have every event', () => {
