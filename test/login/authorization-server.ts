@@ -1,5 +1,6 @@
-// A remote MCP server that wants a login, and its authorization server, which is strict: every parameter is checked, a
-// code and a refresh token count once, and a refresh token that comes twice ends the login (RFC 9700, section 4.14).
+// A remote MCP server that wants a login, and its authorization server, which is strict where others are lax: every parameter
+// is checked and comes once, requests are forms, a code and a refresh token count once and for their client, and a refresh token
+// that comes twice ends the login (RFC 9700, section 4.14).
 
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
@@ -14,6 +15,8 @@ export interface AuthorizationOptions {
   readonly challenge?: string
   /** Methods that need no token. */
   readonly opens?: readonly string[]
+  /** The scope that calls of tools need. */
+  readonly callScope?: string
   readonly expiresIn?: number
   /** Members that replace those of an answer of the token endpoint. */
   readonly tokenAnswer?: Readonly<Record<string, unknown>>
@@ -49,6 +52,12 @@ interface Code {
   readonly scope: string
 }
 
+/** Of a refresh token. */
+interface Grant extends Pick<Code, 'clientId' | 'scope'> {
+  /** It was not used. */
+  readonly isFresh: boolean
+}
+
 /** Both servers on one port of this machine. */
 export class AuthorizationServer {
   readonly asked: string[] = []
@@ -65,8 +74,9 @@ export class AuthorizationServer {
   readonly #server = createServer((request, response) => void this.#answer(request, response))
   readonly #clients = new Map<string, readonly string[]>()
   readonly #codes = new Map<string, Code>()
-  readonly #access = new Set<string>()
-  readonly #refresh = new Map<string, boolean>()
+  /** The scopes of each access token. */
+  readonly #access = new Map<string, string>()
+  readonly #refresh = new Map<string, Grant>()
   /** The last access token was used. */
   #isUsed = false
   #port = 0
@@ -133,6 +143,7 @@ export class AuthorizationServer {
       case '/authorize':
         return this.#authorize(response, url)
       case '/token':
+        assert.match(request.headers['content-type'] ?? '', /^application\/x-www-form-urlencoded(;|$)/)
         return this.#token(response, new URLSearchParams(body), request.headers.authorization)
       case '/device':
         return json(response, 200, {
@@ -144,8 +155,7 @@ export class AuthorizationServer {
           ...this.options.deviceAnswer,
         })
       case '/revoke':
-        this.revokeAll()
-        return json(response, 200, {})
+        return this.#revoke(response, new URLSearchParams(body))
       default:
         return json(response, 404, {})
     }
@@ -183,6 +193,15 @@ export class AuthorizationServer {
       return
     }
     this.#isUsed = true
+    const { callScope } = this.options
+    if (
+      callScope !== undefined &&
+      method === 'tools/call' &&
+      !scopesOf(this.#access.get(token)).has(callScope)
+    ) {
+      const challenge = `Bearer error="insufficient_scope", scope="${callScope}"`
+      return void response.writeHead(403, { 'www-authenticate': challenge }).end()
+    }
     if (request.method !== 'POST') return void response.writeHead(405).end()
     if (id === undefined) return void response.writeHead(202).end()
     const results: Readonly<Record<string, unknown>> = {
@@ -212,12 +231,20 @@ export class AuthorizationServer {
     json(response, 201, { client_id: id, redirect_uris: uris, token_endpoint_auth_method: 'none' })
   }
 
+  /** Another client's token is no error, and stays (RFC 7009, section 2.2). */
+  #revoke(response: ServerResponse, asked: URLSearchParams): void {
+    const { clientId } = this.#refresh.get(asked.get('token') ?? '') ?? {}
+    if (clientId !== undefined && clientId === asked.get('client_id')) this.revokeAll()
+    json(response, 200, {})
+  }
+
   #authorize(response: ServerResponse, url: URL): void {
     const { searchParams: asked } = url
     if (this.options.page !== undefined && !asked.has('consent')) {
       response.writeHead(200, { 'content-type': 'text/html' }).end(this.options.page(url))
       return
     }
+    assertOnce(asked)
     const wanted = ['response_type', 'client_id', 'redirect_uri', 'state', 'code_challenge', 'resource']
     assert.deepEqual(
       wanted.filter((name) => asked.get(name) === null),
@@ -255,26 +282,31 @@ export class AuthorizationServer {
     const { onGrant } = this.options
     if (onGrant !== undefined) {
       const answer = onGrant(asked, proof) ?? { error: 'unsupported_grant_type' }
-      if ('access_token' in answer) this.#access.add(String(answer.access_token))
+      if ('access_token' in answer) this.#access.set(String(answer.access_token), '')
       return json(response, 'error' in answer ? 400 : 200, answer)
     }
+    assertOnce(asked)
     const { resource = this.url } = this.options
     if (asked.get('resource') !== resource) return json(response, 400, { error: 'invalid_target' })
     if (asked.get('grant_type') === 'refresh_token') {
       const token = asked.get('refresh_token') ?? ''
       this.refreshes++
-      const isFresh = this.#refresh.get(token)
+      const grant = this.#refresh.get(token)
+      if (grant !== undefined && grant.clientId !== asked.get('client_id'))
+        return json(response, 400, { error: 'invalid_client' })
+      const isFresh = grant?.isFresh
       const isLost = isFresh === false && !this.#isUsed && this.options.isLost?.() === true
       if (isLost) this.lost++
       else if (isFresh === false) {
         this.reuses++
         this.revokeAll()
       }
-      if (isFresh !== true && !isLost) return json(response, 400, { error: 'invalid_grant' })
-      this.#refresh.set(token, false)
+      if (grant === undefined || (isFresh !== true && !isLost))
+        return json(response, 400, { error: 'invalid_grant' })
+      this.#refresh.set(token, { ...grant, isFresh: false })
       this.#isUsed = false
       await this.options.onRefresh?.()
-      return this.#grant(response, '')
+      return this.#grant(response, grant, {})
     }
     await this.options.onCode?.()
     this.secrets.add(asked.get('code_verifier') ?? '')
@@ -285,28 +317,45 @@ export class AuthorizationServer {
       .digest('base64url')
     const isRight =
       code !== undefined &&
+      asked.get('grant_type') === 'authorization_code' &&
       code.redirectUri === asked.get('redirect_uri') &&
       code.clientId === asked.get('client_id') &&
       code.resource === asked.get('resource') &&
       code.challenge === verifier
-    return isRight ? this.#grant(response, code.scope) : json(response, 400, { error: 'invalid_grant' })
+    return isRight
+      ? this.#grant(response, code, code.scope === '' ? {} : { scope: code.scope })
+      : json(response, 400, { error: 'invalid_grant' })
   }
 
-  #grant(response: ServerResponse, scope: string): void {
+  /** An answer to a refresh does not repeat the scope (RFC 6749, section 5.1). */
+  #grant(
+    response: ServerResponse,
+    { scope, clientId }: Pick<Code, 'scope' | 'clientId'>,
+    more: object,
+  ): void {
     const { newAccessToken = () => `access-${randomUUID()}` } = this.options
     const [access, refresh] = [newAccessToken(), `refresh-${randomUUID()}`]
-    this.#access.add(access)
-    this.#refresh.set(refresh, true)
+    this.#access.set(access, scope)
+    this.#refresh.set(refresh, { isFresh: true, clientId, scope })
     this.secrets.add(access).add(refresh)
     json(response, 200, {
       access_token: access,
       token_type: 'Bearer',
       expires_in: this.options.expiresIn ?? 3600,
       refresh_token: refresh,
-      ...(scope !== '' && { scope }),
+      ...more,
       ...this.options.tokenAnswer,
     })
   }
+}
+
+function scopesOf(text = ''): ReadonlySet<string> {
+  return new Set(text.split(' '))
+}
+
+/** A parameter that comes twice is an error (RFC 6749, section 3.1). */
+function assertOnce(asked: URLSearchParams): void {
+  assert.equal(new Set(asked.keys()).size, asked.size)
 }
 
 function json(response: ServerResponse, status: number, value: object): void {

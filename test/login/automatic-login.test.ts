@@ -129,6 +129,27 @@ describe('an automatic login', () => {
     assert.equal(textAt((await client.call('guarded__hello')).value, 'result', 'content', 0, 'text'), 'hi')
   })
 
+  test('asks for more rights when a call needs them, the call goes again, and a refresh keeps them', async (t) => {
+    const at = await place(t, { callScope: 'write' })
+    const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: at.browser } }
+    t.after(() => runtime.close())
+    const { attach, proxy } = await libraryProxy(
+      t,
+      { guarded: { url: at.server.url } },
+      { runtime, person: 'here' },
+    )
+    const { client } = await attach()
+    await client.open()
+    await until(() => proxy.status()[0]?.state === 'connected')
+    const hello = async (): Promise<string> =>
+      textAt((await client.call('guarded__hello')).value, 'result', 'content', 0, 'text')
+    assert.equal(await hello(), 'hi')
+    assert.deepEqual([at.server.scopesAsked, at.tabs().length], [['read', 'read write'], 2])
+    at.server.expireAccess()
+    assert.equal(await hello(), 'hi')
+    assert.deepEqual([at.server.refreshes, at.server.reuses, at.tabs().length], [1, 0, 2])
+  })
+
   test('ends with its proxy, and the next one may begin', async (t) => {
     const at = await place(t, {}, '')
     const own = at.automatic()

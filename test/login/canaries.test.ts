@@ -17,7 +17,7 @@ test('no secret of a login is said anywhere', async (t) => {
   writeFileSync(browser, `#!${process.execPath}\nawait fetch(process.argv[2])\n`)
   chmodSync(browser, 0o755)
   const config = configFile(t, { guarded: { url: server.url } })
-  const args = [cli, 'http', '--port', '0', '--config', config, '--verbose', '--record', record]
+  const args = [cli, 'http', '--port', '0', '--config', config, '--verbose', '--record', record, '--ui']
   const gateway = spawnProgram(t, process.execPath, args, {
     env: { ...process.env, HOME: home, BROWSER: browser },
   })
@@ -25,6 +25,14 @@ test('no secret of a login is said anywhere', async (t) => {
   await until(() => gateway.stderr.includes('POST to http'))
   const [url = ''] = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(gateway.stderr) ?? []
   const said: string[] = []
+  // Frames are kept once a page looks at them.
+  const [, key = ''] = /inspector: http\S+#key=(\S+)/.exec(gateway.stderr) ?? []
+  const viewer = { authorization: `Bearer ${key}` }
+  const feed = await fetch(new URL('/ui/feed', url), { headers: viewer })
+  const read = async (): Promise<void> => {
+    for await (const chunk of feed.body ?? []) said.push(Buffer.from(chunk).toString())
+  }
+  void read().catch(() => undefined)
   const ask = async (method: string, params: object = {}): Promise<string> => {
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
@@ -54,6 +62,13 @@ test('no secret of a login is said anywhere', async (t) => {
   )
   server.options = { echoes: true, opens: [], challenge: '' }
   await call()
+  for (const [path, init] of [
+    ['/ui/status', {}],
+    ['/ui/export', { method: 'POST', body: '1-10000' }],
+  ] as const) {
+    said.push(await (await fetch(new URL(path, url), { ...init, headers: viewer })).text())
+  }
+  assert.match(said.at(-1) ?? '', /guarded__hello/)
   gateway.kill()
   await gateway.exited
   const files = [record, `${record}.1`].filter((path) => existsSync(path))

@@ -100,7 +100,7 @@ describe('a login', () => {
       { metadata: { issuer: 'https://other.example' } },
       /names the issuer 'https:\/\/other\.example'/,
     ],
-    ['an issuer with a slash behind it', { metadata: { issuer: undefined } }, /names the issuer 'undefined'/],
+    ['metadata without an issuer', { metadata: { issuer: undefined } }, /names the issuer 'undefined'/],
     ['no PKCE', { metadata: { code_challenge_methods_supported: ['plain'] } }, /no PKCE method S256/],
     ...['javascript:alert(1)', '-a', '$(touch pwned)', 'file:///etc/passwd'].map(
       (endpoint): [string, AuthorizationOptions, RegExp] => [
@@ -109,6 +109,16 @@ describe('a login', () => {
         /no usable authorization_endpoint/,
       ],
     ),
+    [
+      'a token endpoint that is a file',
+      { metadata: { token_endpoint: 'file:///etc/passwd' } },
+      /no usable token_endpoint/,
+    ],
+    [
+      'a registration that is a file',
+      { metadata: { registration_endpoint: 'file:///etc/passwd' } },
+      /a login needs https/,
+    ],
     [
       'no registration',
       { metadata: { registration_endpoint: undefined } },
