@@ -21,20 +21,19 @@ export interface RealRuntime extends Runtime {
  * On a system with `/bin/sh`, the process groups of its children end with this process in every case.
  */
 export function realRuntime(log: LogSink = () => undefined): RealRuntime {
-  const guardian = new Guardian({
+  const random = (): number => Math.random()
+  const idle = {
     now,
-    random: () => Math.random(),
-    setTimer: (delayMs, fire) => timerOf(startTimer(delayMs, fire).unref()),
-    log,
-    start: () => startGuardianShell(process.env),
-    isEmpty: isGroupEmpty,
-  })
+    random,
+    setTimer: (delayMs: number, fire: () => void) => timerOf(startTimer(delayMs, fire).unref()),
+  }
+  const guardian = new Guardian(idle, log, () => startGuardianShell(process.env), isGroupEmpty)
   const tree = new ProcessTree(now)
   return {
     now,
     wallNow: () => Date.now(),
     setTimer: (delayMs, fire) => timerOf(startTimer(delayMs, fire)),
-    random: () => Math.random(),
+    random,
     spawn: (spec) => spawnChild(spec, guardian, tree),
     memoryOf: (group) => tree.memoryOf(group),
     env: process.env,

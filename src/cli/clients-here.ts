@@ -1,9 +1,10 @@
 // The clients of this machine: their files, and how they would start this program.
 
 import { readFileSync, realpathSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import process from 'node:process'
 import { homeOf, usualConfigFile } from '../config/file.js'
+import { pathFolders } from '../runtime/path-folders.js'
 import { errorCode } from '../text/error-text.js'
 import type { Launch } from './clients/launch.js'
 import type { ClientName } from './clients/names.js'
@@ -56,8 +57,7 @@ export function launchOf(config: string): Launch {
 }
 
 function isOnPath(real: string): boolean {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
-  return folders.some((folder) => {
+  return pathFolders(process.env['PATH']).some((folder) => {
     try {
       return realpathSync(join(folder, 'mcps-proxy')) === real
     } catch {

@@ -14,7 +14,7 @@ export function inheritHint(
   stderr: readonly string[],
 ): string | undefined {
   if (server.kind !== 'stdio') return undefined
-  const { env } = spawnSpec(server, own, {})
+  const { env } = spawnSpec(server, own)
   const named = stderr.flatMap(namesIn)
   const missing = [...new Set(named)].filter((name) => own[name] !== undefined && env[name] === undefined)
   if (missing.length === 0) {

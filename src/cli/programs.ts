@@ -1,7 +1,8 @@
 // Finds the program of a server through PATH, as the system does.
 
-import { accessSync, constants, statSync } from 'node:fs'
-import { delimiter, join, resolve } from 'node:path'
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { isProgram, pathFolders } from '../runtime/path-folders.js'
 import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Environment } from '../config/configuration.js'
 
@@ -22,9 +23,8 @@ export function programTrouble(
 
 /** Whether one of the folders of `path` has the program; those that are relative are seen from `cwd`. */
 export function isInPath(command: string, path: string, own: Environment, cwd = '/'): boolean {
-  return path
-    .split(delimiter)
-    .some((folder) => endings(own).some((ending) => isProgram(join(resolve(cwd, folder), command + ending))))
+  const names = endings(own).map((ending) => command + ending)
+  return pathFolders(path, cwd).some((folder) => names.some((name) => isProgram(join(folder, name))))
 }
 
 function notThere(command: string, cwd: string): string {
@@ -38,13 +38,4 @@ function endings(own: Environment): readonly string[] {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
-  } catch {
-    return false
-  }
 }

@@ -1,9 +1,9 @@
 // Programs of the host: their paths, and the output of short-lived ones.
 
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { isProgram, pathFolders } from '../runtime/path-folders.js'
 import type { Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { within } from '../runtime/deadline.js'
 
@@ -40,17 +40,8 @@ export async function programOutput(
 
 /** The first program of that name in the PATH, or in the folders of the system. */
 export function findProgram(name: string, env: Runtime['env']): string | undefined {
-  const folders = (env['PATH'] ?? '').split(delimiter).filter((path) => path !== '')
-  return [...folders, ...systemFolders].map((folder) => join(folder, name)).find((path) => isProgram(path))
-}
-
-export function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  const folders = [...pathFolders(env['PATH']), ...systemFolders]
+  return folders.map((folder) => join(folder, name)).find((path) => isProgram(path))
 }
 
 /** The most characters of stderr that are kept. */

@@ -350,7 +350,7 @@ describe('ID tokens', () => {
       const token = await withEnv({ ...nowhere, ...credentials(t, google, kind) }, async () => {
         const found = await findGoogleCredentials(
           { audience: 'https://svc', impersonate: undefined },
-          { fetch: rerouted(google) },
+          rerouted(google),
         )
         return found()
       })
@@ -363,7 +363,7 @@ describe('ID tokens', () => {
     const google = await new Google().start(t)
     const token = await withEnv({ ...nowhere, ...credentials(t, google, 'authorized_user') }, async () => {
       const auth = { audience: 'https://svc', impersonate: 'other@project.iam.gserviceaccount.com' }
-      return (await findGoogleCredentials(auth, { fetch: rerouted(google) }))()
+      return (await findGoogleCredentials(auth, rerouted(google)))()
     })
     const claims = verified(token, google.keys)
     assert.deepEqual(
@@ -385,7 +385,7 @@ describe('ID tokens', () => {
     mkdirSync(join(folder, '.config/gcloud'), { recursive: true })
     writeFileSync(join(folder, '.config/gcloud/application_default_credentials.json'), text)
     const token = await withEnv({ ...nowhere, HOME: folder }, async () =>
-      (await findGoogleCredentials({ audience: 'x', impersonate: undefined }, { fetch: rerouted(google) }))(),
+      (await findGoogleCredentials({ audience: 'x', impersonate: undefined }, rerouted(google)))(),
     )
     assert.equal(at(verified(token, google.keys), 'aud'), CLIENT_ID)
   })
@@ -396,12 +396,7 @@ describe('ID tokens', () => {
     const folder = dirname(file)
     renameSync(file, join(folder, 'application_default_credentials.json'))
     const token = await withEnv({ ...nowhere, CLOUDSDK_CONFIG: folder }, async () =>
-      (
-        await findGoogleCredentials(
-          { audience: 'https://svc', impersonate: undefined },
-          { fetch: rerouted(google) },
-        )
-      )(),
+      (await findGoogleCredentials({ audience: 'https://svc', impersonate: undefined }, rerouted(google)))(),
     )
     assert.equal(at(verified(token, google.keys), 'aud'), 'https://svc')
   })
@@ -456,7 +451,7 @@ describe('ID tokens', () => {
       }),
     )
     const revoked = await withEnv({ ...nowhere, GOOGLE_APPLICATION_CREDENTIALS: file }, () =>
-      findGoogleCredentials(auth, { fetch: rerouted(google) }),
+      findGoogleCredentials(auth, rerouted(google)),
     )
     await assert.rejects(
       revoked(),

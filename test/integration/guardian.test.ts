@@ -185,7 +185,7 @@ function killedInTheFork({ command, args, env }: ServerEntry): Spawned {
     const { ProcessTree } = await import(${moduleOf('process-tree')})
     const { spawnChild } = await import(${moduleOf('spawn')})
     const start = () => startGuardianShell(process.env)
-    const guardian = new Guardian({ now: () => 0, random: Math.random, log() {}, start })
+    const guardian = new Guardian({ now: () => 0, random: Math.random }, () => {}, start)
     guardian.add = () => process.kill(process.pid, 'SIGKILL')
     const spec = { command: ${JSON.stringify(command)}, args: ${JSON.stringify(args)}, env: ${JSON.stringify(env)} }
     spawnChild({ ...spec, cwd: '/' }, guardian, new ProcessTree(() => 0))`

@@ -198,13 +198,7 @@ describe('limits of a server', () => {
     const sink = (record: LogRecord): void => void log.push(record)
     const stderr = { lineBytesMax: 4, linesPerSecondMax: 2 }
     const discretion = new Redactor([])
-    new StderrLog({
-      service: 's',
-      discretion,
-      runtime: clock,
-      log: sink,
-      limits: stderr,
-    }).drain(stream)
+    new StderrLog('s', stderr, clock, sink, discretion).drain(stream)
     stream.write('1234\n12345\nthird\n')
     return new Promise<void>((resolve) => {
       stream.on('close', () => {

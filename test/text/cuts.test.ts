@@ -49,7 +49,7 @@ async function stderrLine(text: string): Promise<string> {
   const stream = new PassThrough()
   const log = ({ message }: LogRecord): void => void lines.push(message)
   const limits = { lineBytesMax: 1000, linesPerSecondMax: 100 }
-  new StderrLog({ service: 's', discretion, runtime, log, limits }).drain(stream)
+  new StderrLog('s', limits, runtime, log, discretion).drain(stream)
   stream.end(`${text}\n`)
   await new Promise((resolve) => stream.once('close', resolve))
   return lines.join('\n')

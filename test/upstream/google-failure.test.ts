@@ -38,7 +38,7 @@ async function said(scope: Scope, kind: keyof typeof files, answer: Answer): Pro
   process.env['GOOGLE_APPLICATION_CREDENTIALS'] = file
   try {
     const auth = { audience: 'https://svc', impersonate: undefined }
-    const fetchToken = await findGoogleCredentials(auth, { fetch: (_to, init) => fetch(url, init) })
+    const fetchToken = await findGoogleCredentials(auth, (_to, init) => fetch(url, init))
     return await fetchToken()
   } catch (error) {
     return error instanceof TransportError ? `${error.code} ${error.message}` : 'nothing'

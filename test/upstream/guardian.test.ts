@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import type { LogRecord } from '../../src/runtime/runtime.js'
+import type { LogRecord, Runtime } from '../../src/runtime/runtime.js'
 import { Guardian } from '../../src/upstream/process/guardian.js'
 import type { GuardianShell } from '../../src/upstream/process/guardian-shell.js'
 
@@ -63,7 +63,7 @@ function scene(): Scene {
   const shells: FakeShell[] = []
   const log: LogRecord[] = []
   const occupied = new Set<number>()
-  const guardian = new Guardian({
+  const runtime: Pick<Runtime, 'now' | 'setTimer' | 'random'> = {
     now: () => now,
     random: () => 0.5,
     setTimer: (delayMs, fire) => {
@@ -71,15 +71,18 @@ function scene(): Scene {
       timers.add(timer)
       return { cancel: () => timers.delete(timer) }
     },
-    log: (record) => log.push(record),
-    start: () => {
+  }
+  const guardian = new Guardian(
+    runtime,
+    (record) => log.push(record),
+    () => {
       if (it.failure !== undefined) throw it.failure
       const shell = new FakeShell()
       shells.push(shell)
       return shell
     },
-    isEmpty: (group) => !occupied.has(group),
-  })
+    (group) => !occupied.has(group),
+  )
   const it: Scene = {
     guardian,
     shells,

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import type { LogRecord } from '../../src/runtime/runtime.js'
+import type { LogRecord, Runtime } from '../../src/runtime/runtime.js'
 import { MemoryWatch } from '../../src/upstream/process/memory-watch.js'
 
 const MiB = 1024 * 1024
@@ -18,26 +18,25 @@ function scene(): Scene {
   const exceeded: string[] = []
   let next: (() => void) | undefined
   let used: number | undefined | Error
-  const watch = new MemoryWatch({
-    service: 's',
-    group: 11,
-    limitBytes: 100 * MiB,
-    everyMs: 2000,
-    runtime: {
-      setTimer: (delayMs, fire) => {
-        assert.equal(delayMs, 2000)
-        next = fire
-        return { cancel: () => (next = undefined) }
-      },
-      memoryOf: async (group) => {
-        assert.equal(group, 11)
-        if (used instanceof Error) throw used
-        return used === undefined ? undefined : used * MiB
-      },
+  const limit = { service: 's', group: 11, limitBytes: 100 * MiB, everyMs: 2000 }
+  const runtime: Pick<Runtime, 'memoryOf' | 'setTimer'> = {
+    setTimer: (delayMs, fire) => {
+      assert.equal(delayMs, 2000)
+      next = fire
+      return { cancel: () => (next = undefined) }
     },
-    log: (record) => log.push(record),
-    exceeded: (what) => exceeded.push(what),
-  })
+    memoryOf: async (group) => {
+      assert.equal(group, 11)
+      if (used instanceof Error) throw used
+      return used === undefined ? undefined : used * MiB
+    },
+  }
+  const watch = new MemoryWatch(
+    limit,
+    runtime,
+    (record) => log.push(record),
+    (what) => exceeded.push(what),
+  )
   return {
     log,
     exceeded,

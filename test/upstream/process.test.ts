@@ -11,7 +11,7 @@ import { buildNotification } from '../../src/jsonrpc/build.js'
 import { limits } from '../../src/limits.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import type { DialEnd } from '../../src/upstream/contracts/dial.js'
-import type { Child, ChildExit, LogRecord } from '../../src/runtime/runtime.js'
+import type { Child, ChildExit, LogRecord, Runtime } from '../../src/runtime/runtime.js'
 import { Redactor } from '../../src/text/redactor.js'
 import { ServerProcess } from '../../src/upstream/process/process.js'
 import type { StdioServerConfig } from '../../src/upstream/contracts/server-config.js'
@@ -64,23 +64,22 @@ function started(
 ): Started {
   const log: LogRecord[] = []
   const lines: string[] = []
-  const server = new ServerProcess(configOf(overrides), {
-    runtime: {
-      ...runtime,
-      ...(spawn !== undefined && { spawn }),
-      setTimer: (delayMs, fire) => {
-        delays.push(delayMs)
-        return runtime.setTimer(delayMs, fire)
-      },
+  const watched: Runtime = {
+    ...runtime,
+    ...(spawn !== undefined && { spawn }),
+    setTimer: (delayMs, fire) => {
+      delays.push(delayMs)
+      return runtime.setTimer(delayMs, fire)
     },
-    log: (record) => log.push(record),
-    discretion: new Redactor([]),
-    marks: {},
+  }
+  const own = {
     memoryWatchMs: 50,
     stderr: { lineBytesMax: 8192, linesPerSecondMax: 100 },
     ladder: { stdinWaitMs, killWaitMs: 100, outputWaitMs },
     ndjson: { ...limits.upstream.ndjson, closeWaitMs: 20 },
-  })
+  }
+  const sink = (record: LogRecord): void => void log.push(record)
+  const server = new ServerProcess(configOf(overrides), own, watched, sink, new Redactor([]))
   const closed = new Promise((resolve) => {
     server.connection.start({
       message: (line) => lines.push(line.toString()),

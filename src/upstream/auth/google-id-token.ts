@@ -16,18 +16,12 @@ const CLOUD_SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 /** Gets a new token each time it is asked. Rejects with TransportError, whose message holds nothing secret. */
 export type FetchIdToken = () => Promise<string>
 
-export interface GoogleSurroundings {
-  /** Takes the place of the network, for tests. */
-  readonly fetch?: typeof fetch | undefined
-}
-
-/** Finds credentials by Google's rules. @throws TransportError when there are none */
+/** Finds credentials by Google's rules; `fetch` takes the place of the network in tests. @throws TransportError when there are none */
 export async function findGoogleCredentials(
   auth: GoogleAuth,
-  around: GoogleSurroundings = {},
+  fetch?: typeof globalThis.fetch,
 ): Promise<FetchIdToken> {
   const library = await load()
-  const { fetch } = around
   // The metadata server is asked by the library's own instance, and only that knows the defaults.
   library.gaxios.instance.defaults.noProxy = withoutProxy
   const google = new library.GoogleAuth({

@@ -29,8 +29,7 @@ const OWN_BYTES_MAX = 1024 * MiB
 export function openSandbox(config: SandboxServerConfig, around: ProxyContext): Upstream {
   const { runtime, log, limits, marks } = around
   const discretion = new Redactor(config.secrets, (added) => around.onSecrets?.(added, config.name))
-  const surroundings = { ...limits, runtime, log, discretion, marks }
-  const program = programConfig(config)
+  const program = programConfig(config, marks)
   let about: ServerAbout | undefined
   const behaviour = {
     ...program,
@@ -41,7 +40,7 @@ export function openSandbox(config: SandboxServerConfig, around: ProxyContext): 
     mirrors: false,
     probeMs: Infinity,
     eraMs: Infinity,
-    dial: () => new ServerProcess(program, surroundings),
+    dial: () => new ServerProcess(program, limits, runtime, log, discretion),
     about: () => about,
   }
   const leg: ProxyContext['leg'] = (protocol, memory) =>
@@ -52,7 +51,10 @@ export function openSandbox(config: SandboxServerConfig, around: ProxyContext): 
 }
 
 /** The program as a server on stdio. */
-function programConfig(config: SandboxServerConfig): StdioServerConfig {
+function programConfig(
+  config: SandboxServerConfig,
+  marks: Readonly<Record<string, string>>,
+): StdioServerConfig {
   const { sandbox, ...common } = config
   const { memoryMiBMax } = sandbox
   return {
@@ -60,7 +62,7 @@ function programConfig(config: SandboxServerConfig): StdioServerConfig {
     kind: 'stdio',
     command: process.execPath,
     args: [join(programFolder, 'sandbox.js')],
-    env: { [settingsVariable]: write(sandbox) },
+    env: { [settingsVariable]: write(sandbox), ...marks },
     // It finds container engines and the systemd of its user by variables of many names.
     inheritEnv: true,
     cwd: process.cwd(),

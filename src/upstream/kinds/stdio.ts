@@ -1,26 +1,42 @@
 // The kind `stdio`: servers that run as child processes.
 
+import { join } from 'node:path'
+import process from 'node:process'
+import { programFolder } from '../../folder.js'
 import { TransportError } from '../../jsonrpc/errors.js'
+import { write } from '../../jsonrpc/text.js'
 import { errorText } from '../../text/error-text.js'
 import { Redactor } from '../../text/redactor.js'
 import { Server } from '../server/server.js'
 import { LazyValue } from '../../runtime/lazy.js'
-import type { Runtime, Timer } from '../../runtime/runtime.js'
+import type { Child, Runtime, Timer } from '../../runtime/runtime.js'
 import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import { fromTransport } from '../contracts/errors.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
-import { confined } from './confined.js'
 import { isInstaller } from '../process/installers.js'
-import { type ProcessSurroundings, ServerProcess } from '../process/process.js'
+import { ServerProcess } from '../process/process.js'
 import { childOf, type RunningProcess } from '../contracts/running-process.js'
 import type { LoginVariable, StdioServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 
+/** Values of variables, by their names. */
+type Variables = ReadonlyMap<string, string>
+
 export function openStdio(config: StdioServerConfig, around: ProxyContext): Upstream {
   const { runtime, log, limits, marks } = around
-  const discretion = new Redactor(config.secrets, (added) => around.onSecrets?.(added, config.name))
-  const surroundings = { ...limits, runtime, log, discretion, marks }
+  const { name, loginVariables: logins } = config
+  const discretion = new Redactor(config.secrets, (added) => around.onSecrets?.(added, name))
+  const start = (tokens: Variables = new Map(), adopted?: Child): ServerProcess => {
+    for (const value of tokens.values()) discretion.add(value)
+    // The variables of the proxy's own replace those of the configuration.
+    const env = { ...config.env, ...Object.fromEntries(tokens), ...marks }
+    return new ServerProcess(confined({ ...config, env }), limits, runtime, log, discretion, adopted)
+  }
+  const fetchTokens = async (waiting: readonly LoginVariable[]): Promise<Variables> => {
+    const { loginEnvironment } = await import('../../login/server-token.js')
+    return loginEnvironment(waiting, runtime, (level, message) => log({ level, service: name, message }))
+  }
   const behaviour = {
     ...config,
     discretion,
@@ -32,26 +48,25 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Upst
     probeMs: Math.min(limits.probeMs, config.startTimeoutMs / 2),
     // A program is what it is until it is started by another proxy.
     eraMs: Infinity,
-    dial: () => dial(config, surroundings),
-    ...(config.loginVariables && { logins: loginsOf(config.loginVariables, runtime) }),
-    adopt: (running: RunningProcess) =>
-      new ServerProcess(config, surroundings, childOf(config.name, running)),
+    dial: () => (logins === undefined ? start() : new LateProcess(name, fetchTokens(logins), start)),
+    ...(logins && { logins: loginsOf(logins, runtime) }),
+    adopt: (running: RunningProcess) => start(undefined, childOf(name, running)),
   }
   const restart = { ...limits.restart, ...config.restartLimits }
   return new Server(config, behaviour, { ...around, limits: { ...limits, restart } })
 }
 
-function dial(config: StdioServerConfig, around: ProcessSurroundings): Dialed {
-  const { loginVariables: logins, env } = config
-  if (logins === undefined) return new ServerProcess(confined(config), around)
-  const { runtime, log, discretion } = around
-  const values = import('../../login/server-token.js').then(({ loginEnvironment }) =>
-    loginEnvironment(logins, runtime, (level, message) => log({ level, service: config.name, message })),
-  )
-  return new LateProcess(config.name, values, (found) => {
-    for (const value of found.values()) discretion.add(value)
-    return new ServerProcess(confined({ ...config, env: { ...env, ...Object.fromEntries(found) } }), around)
-  })
+/** A program with walls is started by `sandbox.js exec`, which confines it. */
+function confined(config: StdioServerConfig): StdioServerConfig {
+  const { sandbox, command, args, cwd } = config
+  if (sandbox === undefined) return config
+  const policy = write({ ...sandbox, cwd })
+  const program = join(programFolder, 'sandbox.js')
+  return {
+    ...config,
+    command: process.execPath,
+    args: [program, 'exec', '--policy', policy, '--', command, ...args],
+  }
 }
 
 /** The program is started when one of its logins is made. */
@@ -89,11 +104,7 @@ class LateProcess implements Dialed {
   #isStopped = false
 
   /** `start` is called unless it is stopped before `values` resolve. */
-  constructor(
-    service: string,
-    values: Promise<ReadonlyMap<string, string>>,
-    start: (values: ReadonlyMap<string, string>) => ServerProcess,
-  ) {
+  constructor(service: string, values: Promise<Variables>, start: (values: Variables) => ServerProcess) {
     const started = values.then((found) => {
       if (this.#isStopped) throw new TransportError('TRANSPORT_CLOSED', 'it was stopped before it started')
       this.#process = start(found)

@@ -58,17 +58,11 @@ function namesFor(own: Variables): string[] {
   return [...(process.platform === 'win32' ? windows : posix), ...told]
 }
 
-/** The program, arguments and variables of a configured server; `marks` are the proxy's own variables, which stand above the configuration. */
+/** The program, arguments and variables of a configured server. */
 export function spawnSpec(
   config: StdioServerConfig,
   own: Readonly<Record<string, string | undefined>>,
-  marks: Readonly<Record<string, string>>,
 ): SpawnSpec {
   const { command, args, cwd, inheritEnv, env } = config
-  return {
-    command,
-    args,
-    cwd,
-    env: { ...childEnvironment(own, inheritEnv, env), ...marks },
-  }
+  return { command, args, cwd, env: childEnvironment(own, inheritEnv, env) }
 }

@@ -34,17 +34,12 @@ const END_WAIT_MS = 1000
 /** The variable by which the shell finds a process whose group it was not told. */
 const START_VARIABLE = 'MCPS_PROXY_START'
 
-export interface GuardianSurroundings extends Pick<Runtime, 'now' | 'setTimer' | 'random'> {
-  readonly log: LogSink
-  /** @throws when it cannot be started, if `ended` does not tell */
-  start(): GuardianShell
-  /** Whether this group is empty. */
-  isEmpty(group: number): boolean
-}
-
 /** Outlives the proxy, and ends the process groups that it leaves behind. */
 export class Guardian {
-  readonly #around: GuardianSurroundings
+  readonly #runtime: Pick<Runtime, 'now' | 'setTimer' | 'random'>
+  readonly #log: LogSink
+  readonly #startShell: () => GuardianShell
+  readonly #isEmpty: (group: number) => boolean
   readonly #groups = new Set<number>()
   readonly #timers = new Set<Timer>()
   #shell: GuardianShell | undefined
@@ -52,8 +47,17 @@ export class Guardian {
   #startedAt = 0
   #deaths = 0
 
-  constructor(around: GuardianSurroundings) {
-    this.#around = around
+  /** `startShell` may throw. */
+  constructor(
+    runtime: Pick<Runtime, 'now' | 'setTimer' | 'random'>,
+    log: LogSink,
+    startShell: () => GuardianShell,
+    isEmpty: (group: number) => boolean,
+  ) {
+    this.#runtime = runtime
+    this.#log = log
+    this.#startShell = startShell
+    this.#isEmpty = isEmpty
   }
 
   /** Of the shell; undefined while there is none. */
@@ -63,7 +67,7 @@ export class Guardian {
 
   /** A process is about to be forked in this turn; the result belongs into its environment. */
   announce(): Readonly<Record<string, string>> {
-    const value = this.#around.random().toString(36).slice(2)
+    const value = this.#runtime.random().toString(36).slice(2)
     if (this.#state === 'idle') {
       this.#state = 'starting'
       this.#start()
@@ -100,7 +104,7 @@ export class Guardian {
     this.#state = 'closed'
     this.#shell = undefined
     for (const timer of this.#timers) timer.cancel()
-    for (const group of this.#groups) if (this.#around.isEmpty(group)) shell?.write(`- ${group}\n`)
+    for (const group of this.#groups) if (this.#isEmpty(group)) shell?.write(`- ${group}\n`)
     shell?.end()
     if (shell === undefined) return
     const late = new Promise<void>((resolve) => this.#later(END_WAIT_MS, resolve))
@@ -111,7 +115,7 @@ export class Guardian {
   #forget(group: number, tries: number): void {
     if (this.#state === 'absent' || !this.#groups.has(group)) return
     const waitMs = LOOK_AGAIN_MS[tries]
-    if (waitMs !== undefined && !this.#around.isEmpty(group)) {
+    if (waitMs !== undefined && !this.#isEmpty(group)) {
       this.#later(waitMs, () => this.#forget(group, tries + 1))
       return
     }
@@ -130,7 +134,7 @@ export class Guardian {
   #start(): void {
     if (this.#state !== 'starting') return
     this.#state = 'there'
-    this.#startedAt = this.#around.now()
+    this.#startedAt = this.#runtime.now()
     const shell = this.#started()
     if (shell === undefined) return
     this.#shell = shell
@@ -140,7 +144,7 @@ export class Guardian {
 
   #started(): GuardianShell | undefined {
     try {
-      return this.#around.start()
+      return this.#startShell()
     } catch (error) {
       this.#startAgain(errorText(error))
       return undefined
@@ -158,20 +162,20 @@ export class Guardian {
     this.#state = 'absent'
     this.#groups.clear()
     const message = `there is no /bin/sh (${error}): servers that ignore the end of their stdin will outlive a proxy that is killed`
-    this.#around.log({ level: 'debug', message })
+    this.#log({ level: 'debug', message })
   }
 
   #startAgain(why: string): void {
-    this.#deaths = this.#around.now() - this.#startedAt >= WELL_MS ? 0 : this.#deaths + 1
+    this.#deaths = this.#runtime.now() - this.#startedAt >= WELL_MS ? 0 : this.#deaths + 1
     this.#state = 'starting'
     const waitMs = START_AGAIN_MS[Math.min(this.#deaths, START_AGAIN_MS.length) - 1] ?? 0
     const message = `the guardian of the servers is started again: ${why}`
-    this.#around.log({ level: this.#deaths < 3 ? 'debug' : 'warn', message })
+    this.#log({ level: this.#deaths < 3 ? 'debug' : 'warn', message })
     this.#later(waitMs, () => this.#start())
   }
 
   #later(waitMs: number, run: () => void): void {
-    const timer = this.#around.setTimer(waitMs, () => {
+    const timer = this.#runtime.setTimer(waitMs, () => {
       this.#timers.delete(timer)
       run()
     })

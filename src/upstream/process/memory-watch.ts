@@ -11,28 +11,38 @@ const CALM_SHARE = 0.7
 
 const MiB = 1024 * 1024
 
-export interface MemoryWatchParts {
+/** The memory limit of one process group. */
+export interface MemoryLimit {
   readonly service: string
   readonly group: number
   readonly limitBytes: number
+  /** How often the memory is measured. */
   readonly everyMs: number
-  readonly runtime: Pick<Runtime, 'memoryOf' | 'setTimer'>
-  readonly log: LogSink
-  /** The group uses more than it may; nothing is looked at any more. */
-  exceeded(what: string): void
 }
 
 /** Looks at the memory of one process group until it is stopped. */
 export class MemoryWatch {
-  readonly #parts: MemoryWatchParts
+  readonly #limit: MemoryLimit
+  readonly #runtime: Pick<Runtime, 'memoryOf' | 'setTimer'>
+  readonly #log: LogSink
+  readonly #onExceeded: (what: string) => void
   #timer: Timer
   /** As it was measured last. */
   usedBytes: number | undefined
   #stopped = false
   #warned = false
 
-  constructor(parts: MemoryWatchParts) {
-    this.#parts = parts
+  /** `onExceeded` is called once; the memory is not measured after that. */
+  constructor(
+    limit: MemoryLimit,
+    runtime: Pick<Runtime, 'memoryOf' | 'setTimer'>,
+    log: LogSink,
+    onExceeded: (what: string) => void,
+  ) {
+    this.#limit = limit
+    this.#runtime = runtime
+    this.#log = log
+    this.#onExceeded = onExceeded
     this.#timer = this.#next()
   }
 
@@ -42,8 +52,7 @@ export class MemoryWatch {
   }
 
   #next(): Timer {
-    const { runtime, everyMs } = this.#parts
-    return runtime.setTimer(everyMs, () => void this.#look())
+    return this.#runtime.setTimer(this.#limit.everyMs, () => void this.#look())
   }
 
   async #look(): Promise<void> {
@@ -51,15 +60,14 @@ export class MemoryWatch {
     if (this.#stopped) return
     this.usedBytes = used
     if (used === undefined) return this.#unknown()
-    if (used > this.#parts.limitBytes) return this.#exceeded(used)
-    this.#compare(used / this.#parts.limitBytes, used)
+    if (used > this.#limit.limitBytes) return this.#exceeded(used)
+    this.#compare(used / this.#limit.limitBytes, used)
     this.#timer = this.#next()
   }
 
   async #used(): Promise<number | undefined> {
-    const { runtime, group } = this.#parts
     try {
-      return await runtime.memoryOf(group)
+      return await this.#runtime.memoryOf(this.#limit.group)
     } catch {
       return undefined
     }
@@ -74,7 +82,7 @@ export class MemoryWatch {
 
   #exceeded(used: number): void {
     this.stop()
-    this.#parts.exceeded(`used ${this.#ofLimit(used)} and was ended`)
+    this.#onExceeded(`used ${this.#ofLimit(used)} and was ended`)
   }
 
   #unknown(): void {
@@ -83,11 +91,11 @@ export class MemoryWatch {
   }
 
   #ofLimit(used: number): string {
-    return `${Math.ceil(used / MiB)} MB of the ${Math.floor(this.#parts.limitBytes / MiB)} MB of memoryLimitMB`
+    return `${Math.ceil(used / MiB)} MB of the ${Math.floor(this.#limit.limitBytes / MiB)} MB of memoryLimitMB`
   }
 
   #warn(what: string): void {
-    const { service, log } = this.#parts
-    log({ level: 'warn', service, message: `'${service}' ${what}` })
+    const { service } = this.#limit
+    this.#log({ level: 'warn', service, message: `'${service}' ${what}` })
   }
 }

@@ -23,13 +23,7 @@ export interface StopLadder {
   readonly outputWaitMs: number
 }
 
-export interface ProcessSurroundings {
-  readonly runtime: Runtime
-  readonly log: LogSink
-  /** For what the server says on stderr. */
-  readonly discretion: Redactor
-  /** Variables that every server of this proxy gets; they replace those of its configuration. */
-  readonly marks: Readonly<Record<string, string>>
+export interface ProcessLimits {
   readonly ladder: StopLadder
   readonly ndjson: NdjsonOptions
   readonly stderr: StderrLimits
@@ -54,7 +48,9 @@ export class ServerProcess implements Dialed {
   /** After SIGTERM to the process group. */
   readonly #stopTimeoutMs: number
   readonly #child: Child
-  readonly #around: ProcessSurroundings
+  readonly #ladder: StopLadder
+  readonly #runtime: Runtime
+  readonly #log: LogSink
   readonly #watch: MemoryWatch | undefined
   readonly #words = new LastWords()
   /** Why the proxy has killed it. */
@@ -62,18 +58,25 @@ export class ServerProcess implements Dialed {
   #gone = false
   #stopping: Promise<void> | undefined
 
-  /** `adopted` is one that runs already. */
-  constructor(config: StdioServerConfig, around: ProcessSurroundings, adopted?: Child) {
+  /** `discretion` is for the words of the server on stderr; `adopted` is a process that runs already. */
+  constructor(
+    config: StdioServerConfig,
+    limits: ProcessLimits,
+    runtime: Runtime,
+    log: LogSink,
+    discretion: Redactor,
+    adopted?: Child,
+  ) {
     this.#service = config.name
     this.#stopTimeoutMs = config.stopTimeoutMs
-    this.#around = around
-    this.#child = adopted ?? around.runtime.spawn(spawnSpec(config, around.runtime.env, around.marks))
+    this.#ladder = limits.ladder
+    this.#runtime = runtime
+    this.#log = log
+    this.#child = adopted ?? runtime.spawn(spawnSpec(config, runtime.env))
     const { stdin, stdout, stderr } = this.#child
-    new StderrLog({ ...around, service: config.name, limits: around.stderr, words: this.#words }).drain(
-      stderr,
-    )
-    this.connection = new NdjsonConnection(stdout, stdin, around.ndjson, around.runtime)
-    this.#watch = this.#watched(config)
+    new StderrLog(config.name, limits.stderr, runtime, log, discretion, this.#words).drain(stderr)
+    this.connection = new NdjsonConnection(stdout, stdin, limits.ndjson, runtime)
+    this.#watch = this.#watched(config, limits.memoryWatchMs)
     this.ended = this.#child.exited.then((exit) => this.#exited(config, exit))
   }
 
@@ -91,7 +94,7 @@ export class ServerProcess implements Dialed {
   }
 
   async #descend(): Promise<void> {
-    const { stdinWaitMs, killWaitMs } = this.#around.ladder
+    const { stdinWaitMs, killWaitMs } = this.#ladder
     // A browser that a server starts in another process group is found only while the server runs.
     const surveyed = this.#surveyed()
     this.connection.endOutput(surveyed)
@@ -103,17 +106,17 @@ export class ServerProcess implements Dialed {
     this.#child.signal('SIGKILL')
     if (await this.#goneWithin(killWaitMs)) return
     const message = `process ${this.pid} does not end, not even by SIGKILL: the system holds it`
-    this.#around.log({ level: 'error', service: this.#service, message })
+    this.#log({ level: 'error', service: this.#service, message })
   }
 
   /** Finds processes that have left the group; undefined where the system does not show them. */
   #surveyed(): Promise<unknown> | undefined {
     if (this.#gone || this.#child.survey === undefined) return undefined
-    return within(surveyed(this.#child), SURVEY_MS_MAX, this.#around.runtime)
+    return within(surveyed(this.#child), SURVEY_MS_MAX, this.#runtime)
   }
 
   async #goneWithin(waitMs: number): Promise<boolean> {
-    if (!this.#gone) await within(this.ended, waitMs, this.#around.runtime)
+    if (!this.#gone) await within(this.ended, waitMs, this.#runtime)
     return this.#gone
   }
 
@@ -125,8 +128,8 @@ export class ServerProcess implements Dialed {
   async #exited(config: StdioServerConfig, exit: ChildExit): Promise<DialEnd> {
     this.#watch?.stop()
     const { stdout, stderr } = this.#child
-    const { ladder, runtime } = this.#around
-    await within(Promise.all([closed(stdout), closed(stderr)]), ladder.outputWaitMs, runtime)
+    const allRead = Promise.all([closed(stdout), closed(stderr)])
+    await within(allRead, this.#ladder.outputWaitMs, this.#runtime)
     this.#gone = true
     stdout.destroy()
     stderr.destroy()
@@ -145,20 +148,13 @@ export class ServerProcess implements Dialed {
     return `: ${why.trim().slice(0, WHY_LENGTH_MAX)}${remedy}`
   }
 
-  #watched({ name, memoryLimitBytes }: StdioServerConfig): MemoryWatch | undefined {
-    const { runtime, log, memoryWatchMs } = this.#around
+  #watched({ name, memoryLimitBytes }: StdioServerConfig, everyMs: number): MemoryWatch | undefined {
     if (memoryLimitBytes === undefined || this.pid === undefined) return undefined
-    return new MemoryWatch({
-      service: name,
-      group: this.pid,
-      limitBytes: memoryLimitBytes,
-      everyMs: memoryWatchMs,
-      runtime,
-      log,
-      exceeded: (what) => {
-        this.#killReason = { reason: 'memory-limit', message: `'${name}' ${what}` }
-        void within(surveyed(this.#child), SURVEY_MS_MAX, runtime).then(() => this.#child.signal('SIGKILL'))
-      },
+    const limit = { service: name, group: this.pid, limitBytes: memoryLimitBytes, everyMs }
+    return new MemoryWatch(limit, this.#runtime, this.#log, (what) => {
+      this.#killReason = { reason: 'memory-limit', message: `'${name}' ${what}` }
+      const survey = within(surveyed(this.#child), SURVEY_MS_MAX, this.#runtime)
+      void survey.then(() => this.#child.signal('SIGKILL'))
     })
   }
 }

@@ -14,19 +14,14 @@ export interface StderrLimits {
   readonly linesPerSecondMax: number
 }
 
-export interface StderrLogParts {
-  readonly service: string
-  readonly discretion: Redactor
-  readonly runtime: Pick<Runtime, 'now'>
-  readonly log: LogSink
-  readonly limits: StderrLimits
-  /** Learns each line that is logged. */
-  readonly words?: LastWords
-}
-
 /** Logs the lines of one child's stderr. */
 export class StderrLog {
-  readonly #parts: StderrLogParts
+  readonly #service: string
+  readonly #limits: StderrLimits
+  readonly #runtime: Pick<Runtime, 'now'>
+  readonly #log: LogSink
+  readonly #discretion: Redactor
+  readonly #words: LastWords | undefined
   #line: Buffer[] = []
   #lineBytes = 0
   #isCut = false
@@ -34,8 +29,21 @@ export class StderrLog {
   #inWindow = 0
   #dropped = 0
 
-  constructor(parts: StderrLogParts) {
-    this.#parts = parts
+  /** `words` gets each line that is logged. */
+  constructor(
+    service: string,
+    limits: StderrLimits,
+    runtime: Pick<Runtime, 'now'>,
+    log: LogSink,
+    discretion: Redactor,
+    words?: LastWords,
+  ) {
+    this.#service = service
+    this.#limits = limits
+    this.#runtime = runtime
+    this.#log = log
+    this.#discretion = discretion
+    this.#words = words
   }
 
   drain(stream: Readable): void {
@@ -55,7 +63,7 @@ export class StderrLog {
   }
 
   #keep(part: Buffer): void {
-    const room = this.#parts.limits.lineBytesMax - this.#lineBytes
+    const room = this.#limits.lineBytesMax - this.#lineBytes
     if (part.length > room) this.#isCut = true
     if (room <= 0 || part.length === 0) return
     const kept = part.subarray(0, room)
@@ -78,21 +86,21 @@ export class StderrLog {
     // A flood costs little: what is not logged is not even read.
     if (!this.#mayLog()) return
     const said = Buffer.concat(line).toString('utf8')
-    const { discretion } = this.#parts
-    const text = (isCut ? discretion.beginning(said) : discretion.clean(said)).trimEnd()
+    const clean = isCut ? this.#discretion.beginning(said) : this.#discretion.clean(said)
+    const text = clean.trimEnd()
     if (text === '') return
-    this.#parts.words?.add(text)
+    this.#words?.add(text)
     this.#say(text)
   }
 
   #say(message: string): void {
-    this.#parts.log({ level: 'info', service: this.#parts.service, message, details: { stream: 'stderr' } })
+    this.#log({ level: 'info', service: this.#service, message, details: { stream: 'stderr' } })
   }
 
   #mayLog(): boolean {
-    const now = this.#parts.runtime.now()
+    const now = this.#runtime.now()
     if (now - this.#windowStart >= 1000) this.#startWindow(now)
-    if (this.#inWindow >= this.#parts.limits.linesPerSecondMax) {
+    if (this.#inWindow >= this.#limits.linesPerSecondMax) {
       this.#dropped++
       return false
     }
@@ -110,6 +118,6 @@ export class StderrLog {
     if (this.#dropped === 0) return
     const message = `${this.#dropped} lines of stderr were dropped`
     this.#dropped = 0
-    this.#parts.log({ level: 'warn', service: this.#parts.service, message })
+    this.#log({ level: 'warn', service: this.#service, message })
   }
 }

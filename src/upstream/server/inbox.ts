@@ -56,11 +56,11 @@ export class Inbox {
     )
   }
 
-  /** One process tells of each resource, or every update would be heard from all of them. */
   get facts(): ServerFacts | undefined {
     return this.server?.facts
   }
 
+  /** The first process alone gets the subscriptions: each further one would report the same update again. */
   opened(connection: ServerConnection, server: OpenedServer, isFirst: boolean): void {
     const { facts } = server
     if (this.#connections.size === 0) this.clients.renew()

@@ -76,9 +76,9 @@ export class Lists {
   #rounds = 0
   #retries = 0
   #retry: Timer | undefined
-  /** The wait of calls that need the lists, and how many lists were missing when it began. */
   /** The login that the server wants. */
   #login: { readonly why: ListFailure; readonly watch: Timer } | undefined
+  /** The wait of calls that need the lists, and how many lists were missing when it began. */
   #hurried: { readonly over: Promise<void>; readonly missing: number } | undefined
   #endWait: () => void = () => {}
 

@@ -5,10 +5,11 @@
 
 import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync } from 'node:fs'
 import { Buffer } from 'node:buffer'
-import { basename, delimiter, dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
+import { isProgram, pathFolders } from '../../../runtime/path-folders.js'
 import type { Runtime } from '../../../runtime/runtime.js'
-import { isProgram, systemFolders } from '../../host-program.js'
+import { systemFolders } from '../../host-program.js'
 import { type MachineVolume, MachineStartError, type SandboxLanguage } from '../../runtime.js'
 import { isTooWide, overlap } from '../../volumes.js'
 
@@ -47,7 +48,7 @@ export function nodeItself(): GuestInterpreter {
 
 function usual(language: SandboxLanguage, env: Runtime['env']): string {
   if (language === 'node') return process.execPath
-  const folders = [...systemFolders, ...(env['PATH'] ?? '').split(delimiter).filter((path) => path !== '')]
+  const folders = [...systemFolders, ...pathFolders(env['PATH'])]
   const found = folders.map((folder) => join(folder, 'python3')).find((path) => isBinary(path))
   if (found !== undefined) return found
   throw new MachineStartError('there is no python on this host: install it (apt-get install python3)')
