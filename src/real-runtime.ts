@@ -21,13 +21,12 @@ export interface RealRuntime extends Runtime {
  * On a system with `/bin/sh`, the process groups of its children end with this process in every case.
  */
 export function realRuntime(log: LogSink = () => undefined): RealRuntime {
-  const random = (): number => Math.random()
-  const idle = {
-    now,
-    random,
-    setTimer: (delayMs: number, fire: () => void) => timerOf(startTimer(delayMs, fire).unref()),
-  }
-  const guardian = new Guardian(idle, log, () => startGuardianShell(process.env), isGroupEmpty)
+  const guardian = new Guardian(
+    { now, random, setTimer: setIdleTimer },
+    log,
+    () => startGuardianShell(process.env),
+    isGroupEmpty,
+  )
   const tree = new ProcessTree(now)
   return {
     now,
@@ -49,6 +48,15 @@ function now(): number {
 
 function startTimer(delayMs: number, fire: () => void): NodeJS.Timeout {
   return setTimeout(fire, Math.min(delayMs, DELAY_MAX_MS))
+}
+
+/** A timer that does not keep the process alive. */
+function setIdleTimer(delayMs: number, fire: () => void): Timer {
+  return timerOf(startTimer(delayMs, fire).unref())
+}
+
+function random(): number {
+  return Math.random()
 }
 
 function timerOf(timeout: NodeJS.Timeout): Timer {

@@ -3,9 +3,8 @@ import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Slots } from '../../src/upstream/server/slots.js'
 
-/** The queue is loaded for the first that waits, and gives its turns in microtasks. */
+/** The queue gives its turns in microtasks. */
 async function settle(): Promise<void> {
-  await import('p-queue')
   for (let n = 0; n < 5; n += 1) await turn()
 }
 
