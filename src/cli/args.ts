@@ -1,7 +1,7 @@
 // The command line -> what to do. Pure: nothing is read or started here.
 
 import { type AskCommand, type DoctorCommand, askOf, asks } from './ask-options.js'
-import { type EditCommand, editOf } from './edit-options.js'
+import { type EditCommand, editOf, mistakeInCommand } from './edit-options.js'
 import { type ImportCommand, importOf } from './import-options.js'
 import { type LockCommand, lockCommandOf } from './lock-options.js'
 import { type LoginCommand, loginCommandOf } from './login-options.js'
@@ -90,6 +90,8 @@ export function parseArguments(argv: readonly string[]): Command {
   if (older !== undefined && isHelp(second)) return { kind: 'help', about: first }
   if (first === 'connect' && (second === undefined || second.startsWith('-')))
     return usage('connect needs the address of a server', 'for example: mcps-proxy connect https://h/mcp')
+  const mistake = mistakeInCommand(argv)
+  if (mistake !== undefined) return mistake
   const line = readCommandLine(older === undefined ? argv : [older, ...argv.slice(1)])
   if (line.kind === 'usage') return line
   const [word, about] = line.words

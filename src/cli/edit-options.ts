@@ -1,6 +1,7 @@
 // The words and options of `add`, `remove`, `enable` and `disable`.
 
 import type { ServerEdit } from '../config/edit.js'
+import { isOwnEntry } from './clients/launch.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
 import { usage } from './tokens.js'
 import type { CommandLine, Usage } from './tokens.js'
@@ -31,6 +32,16 @@ export function editOf(line: CommandLine): EditCommand | Usage {
   return { kind: 'edit', edit, config: values.get('config'), schema: values.get('schema') ?? 'default' }
 }
 
+/** The options of a command that does not stand behind `--` would be read as those of `add`. */
+export function mistakeInCommand(argv: readonly string[]): Usage | undefined {
+  const [what, name, command] = argv
+  if (what !== 'add' || argv.includes('--') || argv.some((word) => /^(?:--help|-h)$/.test(word)))
+    return undefined
+  const isCommand = [name, command].every((word) => word !== undefined && !word.startsWith('-'))
+  if (!isCommand || argv.some((word) => word.includes('://'))) return undefined
+  return usage('add needs -- before the command of the server', addExample)
+}
+
 function mistakeInName(what: string, { words, rest, values }: CommandLine): Usage | undefined {
   const given = ['env', 'header', 'force'].find((option) => values.has(option))
   if (given !== undefined) return usage(`--${given} works only with add`)
@@ -47,10 +58,23 @@ function mistakeInAdd(line: CommandLine): Usage | undefined {
     return usage('the address must begin with http:// or https://', addExample)
   const wrong = (lists.get('env') ?? []).find((each) => !/^[^=]+=/.test(each))
   if (wrong !== undefined) return usage(`--env is "${wrong}"`, 'it must be NAME=VALUE')
+  if (hasCommand && isThisProxy(rest))
+    return usage(
+      'that command starts mcps-proxy with this file, which it serves already',
+      'name another file: mcps-proxy add NAME -- mcps-proxy stdio --config OTHER.json',
+    )
   if (hasCommand && values.has('header')) return usage('--header works only with an address')
   const header = mistakeInHeaders(line)
   if (header !== undefined) return header
   return url !== undefined && values.has('env') ? usage('--env works only with a command') : undefined
+}
+
+/** Whether these words start this program with the file that it reads by itself. */
+function isThisProxy([command, ...args]: readonly string[]): boolean {
+  const leadsElsewhere = args.some((word) =>
+    /^(?:-c|--config|--schema|--url|connect|sandbox)(?:=|$)/.test(word),
+  )
+  return !leadsElsewhere && isOwnEntry({ command, args })
 }
 
 /** The server as the configuration file has it. */

@@ -33,7 +33,7 @@ Configuration
   The file is watched, and SIGHUP reads it at once: what changes in it is used without a restart.
 
   In the configuration of a client:
-  { "mcpServers": { "all": { "command": "mcps-proxy", "args": ["stdio"] } } }
+  { "mcpServers": { "mcps": { "command": "mcps-proxy", "args": ["stdio"] } } }
 
 Exit codes
   0 clean   1 run-time failure   2 usage or configuration   70 internal error   128+n signal

@@ -173,6 +173,7 @@ export const options: readonly Option[] = [
   valued('log-level', 'LEVEL', 'error, warn, info or debug', serving, { aliases: ['l'] }),
   option('silent', 'No banner, and nothing but errors on stderr', serving, { aliases: ['s'] }),
   option('no-kept-lists', 'Keep nothing on disk of what servers list, and use nothing of it', serving),
+  option('no-metrics', 'Serve and send no metrics and traces, whatever the configuration says', serving),
   option('help', 'Show this help', every, { aliases: ['h'] }),
   option('version', 'Show the version', every, { aliases: ['V'] }),
   option('portable', 'Replay the transcripts of the package: every correct server passes', ['replay']),

@@ -1,7 +1,7 @@
 // `--check`, and with `--start` what comes of starting every server.
 
 import process from 'node:process'
-import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import { type ServerConfig, isRemote } from '../upstream/contracts/server-config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { selectProfile, selectSchema } from '../config/config.js'
 import { configFileInForce } from '../config/file.js'
@@ -270,7 +270,7 @@ async function tryAll(
     const work = async (): Promise<void> => {
       for (const { schema, server, label } of waiting) {
         progress.begin(label)
-        const trial = await tryServer(config, schema, server, { runtime, profile })
+        const trial = await tryServer(config, schema, atOnceRefused(server), { runtime, profile })
         onTrial?.(server, trial)
         const hint = inheritHint(server, runtime.env, trial.lastWords)
         const lines = linesOf(server, trial, hint).map((line) => escapeText(logger.clean(line)))
@@ -285,6 +285,11 @@ async function tryAll(
     if (!isJson || cut) await progress.finish(cut)
     return cut || progress.failed > 0 ? 1 : 0
   })
+}
+
+/** A person waits, so that a refusal counts at once: there are no retries of requests to a remote server. */
+function atOnceRefused(server: ServerConfig): ServerConfig {
+  return isRemote(server) ? { ...server, retries: 0 } : server
 }
 
 function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {

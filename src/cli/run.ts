@@ -38,6 +38,8 @@ export interface ServeOptions {
   readonly silent: boolean
   /** Whether lists of servers are kept on disk. */
   readonly keepsLists: boolean
+  /** Whether calls are counted and traced where the configuration or the environment wants that. */
+  readonly measures: boolean
 }
 
 /** The task of a serving process. */
@@ -160,13 +162,13 @@ const otlpEndpoints = [
 ] as const
 
 async function openTelemetryIfAsked(
-  { config, command: { kind } }: Plan<ServeOptions>,
+  { config, command: { kind, measures } }: Plan<ServeOptions>,
   log: LogSink,
   runtime: Runtime,
 ): Promise<Telemetry | undefined> {
   const { metrics, otlp } = config.server
   const asks = [metrics, otlp, ...otlpEndpoints.map((name) => runtime.env[name])]
-  if (asks.every((each) => each === undefined)) return undefined
+  if (!measures || asks.every((each) => each === undefined)) return undefined
   const { openTelemetry } = await import('../metrics/telemetry.js')
   // Several clients start a proxy each with one configuration.
   return openTelemetry(config, { log, runtime, needsPort: kind === 'http' })

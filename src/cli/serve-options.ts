@@ -142,6 +142,7 @@ function serveOptionsOf({ values }: CommandLine): Omit<ServeOptions, 'kind'> {
     logLevel: values.has('verbose') ? 'debug' : logLevelOf(values.get('log-level')),
     silent: values.has('silent'),
     keepsLists: !values.has('no-kept-lists') && !values.has('url'),
+    measures: !values.has('no-metrics'),
   }
 }
 

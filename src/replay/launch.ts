@@ -36,8 +36,8 @@ export interface HttpLaunch extends PreparedLaunch {
   readonly url: URL
 }
 
-/** A replay does not read the lists that an earlier run has kept. */
-const NO_KEPT_LISTS = '--no-kept-lists'
+/** A replay does not read the lists that an earlier run has kept, and leaves the port of metrics to the proxy that runs. */
+const ofReplays = ['--no-kept-lists', '--no-metrics']
 
 type Expand = (text: string) => string
 
@@ -79,7 +79,7 @@ async function launchOf(
   const env = environment(options.env, more)
   const given = command.length > 0 ? command : header.command
   if (given !== undefined) return { spec: specOf(given.map(expand), env, cwd), dispose: nothing }
-  const own = [...self, ...args.map(expand), ...(args.includes(NO_KEPT_LISTS) ? [] : [NO_KEPT_LISTS])]
+  const own = [...self, ...args.map(expand), ...ofReplays.filter((each) => !args.includes(each))]
   if (header.config === undefined) return { spec: specOf(own, env, cwd), dispose: nothing }
   const folder = mkdtempSync(join(tmpdir(), 'mcps-replay-'))
   // The configuration may hold secrets, so a signal that ends the replay must not leave it behind.

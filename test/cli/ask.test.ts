@@ -1,8 +1,11 @@
 // `tools`, `call`, `read` and `prompt`: what a person types, and what is printed.
 
 import { strict as assert } from 'node:assert'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { text as whole } from 'node:stream/consumers'
 import { type TestContext, describe, test } from 'node:test'
 import { ArgumentMistake, argumentsOf } from '../../src/ask/arguments.js'
 import { toolResult } from '../../src/ask/content.js'
@@ -247,6 +250,24 @@ describe('a server of ours', () => {
 const node = (script: string): Servers[string] => ({ command: process.execPath, args: ['-e', script] })
 
 describe('doctor', () => {
+  test('asks a remote server that fails once', async (t) => {
+    let requests = 0
+    const server = createServer((_, response) => {
+      requests++
+      response.writeHead(503).end()
+    }).listen(0, '127.0.0.1')
+    t.after(() => server.close())
+    await once(server, 'listening')
+    const address = server.address()
+    assert(typeof address === 'object' && address !== null)
+    const far = { url: `http://127.0.0.1:${address.port}/mcp`, protocol: 'legacy' }
+    const args = [cli, 'doctor', '--config', configFile(t, { far })]
+    const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
+    const [out, [code]] = await Promise.all([whole(child.stdout), once(child, 'exit')])
+    assert.match(out, /far {2}failed after .*HTTP 503/)
+    assert.deepEqual([code, requests], [1, 1])
+  })
+
   const memory = {
     command: process.execPath,
     args: [`${root}/node_modules/@modelcontextprotocol/server-memory/dist/index.js`],

@@ -40,6 +40,7 @@ describe('the command line', () => {
     logLevel: undefined,
     silent: false,
     keepsLists: true,
+    measures: true,
     force: false,
   }
   const oneServer = { ...stdio, keepsLists: false }
@@ -172,6 +173,20 @@ describe('the command line', () => {
         },
       },
     ],
+    ...['--config f', 'connect https://h', 'sandbox --stdio'].map((more): [string, object] => [
+      `add s -- mcps-proxy ${more}`,
+      {
+        kind: 'edit',
+        config: undefined,
+        schema: 'default',
+        edit: {
+          kind: 'add',
+          name: 's',
+          entry: { command: 'mcps-proxy', args: more.split(' ') },
+          replaces: false,
+        },
+      },
+    ]),
     ['remove s -c f', { kind: 'edit', config: 'f', schema: 'default', edit: { kind: 'remove', name: 's' } }],
     ['tools', ask],
     ['tools s__* --json --schema w', { ...ask, words: ['s__*'], json: true, schema: 'w' }],
@@ -215,6 +230,9 @@ describe('the command line', () => {
     ['--no-stdio', /unknown option --no-stdio/, /did you mean --stdio\?/],
     ['add', /add needs the name of a server/, /for example: mcps-proxy add /],
     ['add s', /add needs a command behind --, or an address/, /for example/],
+    ['add s npx -y p', /add needs -- before the command of the server/, /for example: mcps-proxy add /],
+    ['add me -- mcps-proxy stdio', /which it serves already/, /--config OTHER\.json/],
+    ['add me -- npx -y mcps-proxy', /which it serves already/, /./],
     ['add s ftp://h', /the address must begin with http/, /for example/],
     ['add s --env A -- c', /--env is "A"/, /it must be NAME=VALUE/],
     ['add s https://h --env A=b', /--env works only with a command/, /^$/],

@@ -29,6 +29,7 @@ describe('the command line', () => {
     logLevel: undefined,
     silent: false,
     keepsLists: true,
+    measures: true,
     force: false,
   }
   const cases: [string, unknown][] = [
@@ -36,6 +37,7 @@ describe('the command line', () => {
     ['--http', { ...http, isNamed: true }],
     ['http', { ...http, isNamed: true }],
     ['--no-kept-lists', { ...http, keepsLists: false }],
+    ['--no-metrics', { ...http, measures: false }],
     ['--config f.json', { ...http, config: 'f.json' }],
     ['http --mcp-config f.json -s', { ...http, isNamed: true, config: 'f.json', silent: true }],
     ['--http --port 8080 --host 127.0.0.1', { ...http, isNamed: true, port: 8080, host: '127.0.0.1' }],

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
@@ -103,8 +104,14 @@ describe('what was recorded replays', () => {
     assert.match((await run(changed)).out, /^0 passed, 3 failed/m)
   })
 
-  it('HTTP in front of HTTP', async (t) => {
-    const config = configOf({ mcpServers: { far: { url: await reference(t) } } })
+  it('HTTP in front of HTTP, though another proxy has the port of the metrics', async (t) => {
+    const metrics = createServer().listen(0, '127.0.0.1')
+    await once(metrics, 'listening')
+    const address = metrics.address()
+    assert(typeof address === 'object' && address !== null)
+    metrics.close()
+    const server = { metrics: { port: address.port } }
+    const config = configOf({ server, mcpServers: { far: { url: await reference(t) } } })
     const file = newFile()
     const { port, stop } = await gateway(t, '--config', config, '--record', file)
     await session(port, 'far__test_simple_text')
@@ -112,6 +119,9 @@ describe('what was recorded replays', () => {
     const counts = counted(file)
     assert.deepEqual([counts['client in'], counts['client out']], [4, 3])
     assert(Number(counts['upstream in']) > 0 && Number(counts['upstream out']) > 0)
+    const other = createServer().listen(address.port, '127.0.0.1')
+    t.after(() => other.close())
+    await once(other, 'listening')
     const { code, out } = await run(file)
     assert.equal(code, 0, out)
     assert.match(out, /^1 passed, 0 failed \(3 frames compared/)

@@ -90,6 +90,7 @@ const cases: [string, readonly string[], readonly string[]][] = [
     ['one', 'two', 'three', 'usage: server PORT', '    at x (y.js:1:1)', '}', 'Node.js v22.1.0'],
     ['two', 'three', 'usage: server PORT'],
   ],
+  ['one that ends with an example', ['app: no token', 'For example: app --token T'], ['app: no token']],
   ['one that says nothing', [], []],
 ]
 

@@ -30,8 +30,8 @@ const npxFolder = /(?:\/|[A-Za-z]:\\)[^\s'"]*[/\\]_npx[/\\][0-9a-f]+/
 /** Rust says where, and what on the next line. */
 const panicked = /^thread '.*' \S*\s*panicked at /
 
-/** A frame of a stack, the last line of Node, and marks without a word. */
-const noise = /^\s+at \S|^Node\.js v\d|^[^\p{L}\p{N}]*$/u
+/** A frame of a stack, the last line of Node, an example behind a mistake, and marks without a word. */
+const noise = /^\s+at \S|^Node\.js v\d|^For example: |^[^\p{L}\p{N}]*$/u
 
 /** What one program says on stderr. */
 export class LastWords {
