@@ -149,6 +149,7 @@ export const limits: Limits = {
     inflightMax: 1024,
     // As much as a direct client would use on a server that declares no limit.
     remoteConcurrency: 64,
+    remoteUsersMax: 1000,
     // A server that was renewed meanwhile is known for what it is within this.
     remoteEraMs: 3_600_000,
     // Nothing has to be found out for it.

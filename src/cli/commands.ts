@@ -111,7 +111,9 @@ refuse, and a server of that name is replaced only with --force.`,
     details: `Opens the login of the server's authorization server in a browser, and keeps the tokens below
 ~/.mcps-proxy/auth, where every client and gateway of this user finds them. They are renewed by
 themselves. On a machine without a browser, --no-browser prints the address for another one, and
---device a code, which you enter on any device, where the authorization server has such logins.`,
+--device a code, which you enter on any device, where the authorization server has such logins.
+With "auth.perUser" of the server, --user names the token of the HTTP front whose login it is, or
+ISSUER#SUBJECT of one who logs in there.`,
     examples: ['mcps-proxy login linear', 'mcps-proxy login https://mcp.example.com/mcp --no-browser'],
   },
   {

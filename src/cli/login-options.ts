@@ -11,6 +11,8 @@ export interface LoginCommand {
   readonly server: string
   /** Scopes to ask for beside those that the server wants. */
   readonly scope: string | undefined
+  /** The user whose login it is, where each one has a login at the server. */
+  readonly user: string | undefined
   /** Whether a browser of this machine is opened. */
   readonly opensBrowser: boolean
   /** Whether a code is shown that the person enters on another device. */
@@ -46,6 +48,11 @@ export function loginCommandOf(line: CommandLine): LoginCommand | Usage {
       '--client-info and --client-metadata-url are for an address',
       `set auth.clientId of '${server ?? ''}'`,
     )
+  if (!isNamed && values.has('user'))
+    return usage(
+      '--user is for a server of the configuration',
+      `for example: mcps-proxy ${what} linear --user ann`,
+    )
   const mistake = mistakeInClientInfo(line)
   if (mistake !== undefined) return mistake
   if (values.has('device') && values.has('no-browser'))
@@ -56,6 +63,7 @@ export function loginCommandOf(line: CommandLine): LoginCommand | Usage {
     what,
     server: server ?? '',
     scope: values.get('scope'),
+    user: values.get('user'),
     opensBrowser: !values.has('no-browser'),
     isByDevice: values.has('device'),
     client: clientInfoOf(line),

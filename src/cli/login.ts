@@ -13,8 +13,9 @@ import { type Login, LoginStore } from '../login/login-store.js'
 import { TokenRequests } from '../login/token-requests.js'
 import { realRuntime } from '../real-runtime.js'
 import { LazyPromise } from '../runtime/lazy.js'
-import { escapeText } from '../text/escape.js'
+import { escapeText, inShell } from '../text/escape.js'
 import { unknownName } from '../text/nearest.js'
+import type { FrontConfig } from '../config/configuration.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { loadWithSecrets } from './load.js'
 import type { LoginCommand } from './login-options.js'
@@ -25,7 +26,7 @@ type LoginRuntime = ReturnType<typeof realRuntime>
 /** @returns the exit code: 1 for a login that failed */
 export async function runLogin(command: LoginCommand): Promise<number> {
   const runtime = realRuntime()
-  const store = new LoginStore(loginFolder(homeOf(process.env)), runtime)
+  const store = new LoginStore(loginFolder(homeOf(process.env)), runtime, command.user)
   try {
     if (command.what === 'logins') return await list(command, store, runtime)
     const target = await targetOf(command)
@@ -52,7 +53,7 @@ interface Target {
 }
 
 /** A server of the configuration, or any by its address. */
-async function targetOf({ server, config: path, schema, client }: LoginCommand): Promise<Target> {
+async function targetOf({ what, server, user, config: path, schema, client }: LoginCommand): Promise<Target> {
   if (/^https?:\/\//i.test(server)) {
     if (!URL.canParse(server)) throw new UnknownServer('that is no address of a server')
     return { name: new URL(server).host, url: server, settings: client }
@@ -74,7 +75,35 @@ async function targetOf({ server, config: path, schema, client }: LoginCommand):
     throw new UnknownServer(
       `'${server}' needs no login: it gets its tokens by itself, by "auth.grant": "${unattended.kind}"`,
     )
+  if (what === 'login') await checkUser(user, found.name, found.login, config.server)
   return { name: server, url: found.url, settings: found.login }
+}
+
+/** A login that no client would use helps nobody. @throws UnknownServer */
+async function checkUser(
+  user: string | undefined,
+  name: string,
+  { isPerUser }: LoginSettings,
+  { tokens, auth }: FrontConfig,
+): Promise<void> {
+  const shown = inShell(name)
+  if (user === undefined) {
+    if (isPerUser && (auth !== undefined || tokens.length > 0))
+      await say(
+        'stderr',
+        `mcps-proxy: this login is for clients without a name; mcps-proxy login ${shown} --user NAME makes that of a user\n`,
+      )
+    return
+  }
+  if (!isPerUser)
+    throw new UnknownServer(
+      `'${name}' has one login for all users; "perUser": true in its "auth" gives each one a login`,
+    )
+  const names = tokens.map((token) => token.name)
+  if (names.includes(user) || auth?.issuers.some(({ issuer }) => user.startsWith(`${issuer}#`)) === true)
+    return
+  const form = auth === undefined ? '' : '; users who log in at the front are ISSUER#SUBJECT'
+  throw new UnknownServer(`${unknownName('token', user, names)}${form}`)
 }
 
 async function enter(
@@ -135,9 +164,15 @@ function until({ expiresAtMs, refreshToken }: Login): string {
   return expiresAtMs === undefined ? '' : `, until ${new Date(expiresAtMs).toISOString()}`
 }
 
-async function list({ json }: LoginCommand, store: LoginStore, runtime: LoginRuntime): Promise<number> {
-  const logins = store.all().map(({ url, issuer, scope, expiresAtMs, refreshToken }) => ({
+async function list(
+  { json, user: only }: LoginCommand,
+  store: LoginStore,
+  runtime: LoginRuntime,
+): Promise<number> {
+  const chosen = store.all().filter(({ user }) => only === undefined || user === only)
+  const logins = chosen.map(({ url, user, issuer, scope, expiresAtMs, refreshToken }) => ({
     url,
+    user,
     issuer,
     scope,
     expires: expiresAtMs === undefined ? undefined : new Date(expiresAtMs).toISOString(),
@@ -151,7 +186,8 @@ async function list({ json }: LoginCommand, store: LoginStore, runtime: LoginRun
       : each.isRenewed
         ? 'is renewed by itself'
         : `ends ${each.expires ?? 'when the server says so'}`
-    return escapeText(`${each.url}  at ${new URL(each.issuer).host}, ${state}`)
+    const whose = each.user === undefined ? '' : `  of ${each.user}`
+    return escapeText(`${each.url}${whose}  at ${new URL(each.issuer).host}, ${state}`)
   })
   await say('stdout', lines.map((line) => `${line}\n`).join(''))
   if (lines.length === 0 && !json)
@@ -162,7 +198,8 @@ async function list({ json }: LoginCommand, store: LoginStore, runtime: LoginRun
 /** The tokens are removed here also when the authorization server cannot be reached. */
 async function leave({ name, url }: Target, store: LoginStore, runtime: LoginRuntime): Promise<number> {
   const found = store.read(url)
-  if (found === undefined) return failed(`there is no login to '${name}'`, 1)
+  if (found === undefined)
+    return failed(`there is no login to '${name}'${store.user === undefined ? '' : ` of '${store.user}'`}`, 1)
   const login = await store.alone(url, async () => {
     // A process that was renewing the tokens has others now, and those must be revoked.
     const last = store.read(url) ?? found

@@ -167,6 +167,7 @@ export const options: readonly Option[] = [
   ]),
   option('json', 'Print JSON', ['ask', 'status', 'login', 'lock']),
   valued('scope', "'SCOPES'", 'With login: scopes to ask for beside those that the server wants', ['login']),
+  valued('user', 'NAME', 'The user of the HTTP front whose login it is, with "auth.perUser"', ['login']),
   option('no-browser', 'With login: open no browser, read the address that it was sent to', ['login']),
   option('device', 'With login: show a code, which you enter on another device', ['login']),
   option('verbose', 'Log everything, as --log-level debug does', [...serving, 'replay']),

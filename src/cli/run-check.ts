@@ -308,7 +308,9 @@ function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
 function loginWords(server: ServerConfig): string {
   const used = server.kind === 'stdio' ? server.loginVariables?.map((each) => each.server) : undefined
   const commands = [...new Set(used ?? [server.name])].map((name) => `mcps-proxy login ${inShell(name)}`)
-  return `it needs a login; run: ${commands.join(' and ')}`
+  const isPerUser = isRemote(server) && server.login?.isPerUser === true
+  const users = isPerUser ? `; each user of the HTTP front needs one: ${commands.join('')} --user NAME` : ''
+  return `it needs a login; run: ${commands.join(' and ')}${users}`
 }
 
 /** Why a server failed is often only on its stderr. */

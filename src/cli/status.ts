@@ -136,10 +136,17 @@ function serverLine(server: RawValue, width: number, paint: Paint): string {
     server.string('revision'),
     pid === undefined ? undefined : `pid ${pid}`,
     changes === 0 ? undefined : `${counted(changes, 'change')} against mcps.lock`,
+    usersIn(server.member('users')),
     server.string('error'),
   ].filter((fact) => fact !== undefined)
   const state = (server.string('status') ?? '?').padEnd('login-required'.length)
   return `  ${paint('service', name)}${' '.repeat(width - name.length)}  ${state}  ${escapeText(facts.join(', '))}`
+}
+
+function usersIn(users: RawValue | undefined): string | undefined {
+  const without = numberAt(users, 'withoutLogin')
+  const all = users && counted(numberAt(users, 'count'), 'user')
+  return without === 0 ? all : `${all}, ${without} without a login`
 }
 
 function sessionLine(session: RawValue): string {

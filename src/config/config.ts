@@ -32,10 +32,11 @@ import { findConfigFile, homeOf } from './file.js'
 import { readSchemas } from './formats.js'
 import { readLimits } from './policy.js'
 import { readProfiles } from './profiles.js'
-import { type FrontDefaults, needsToken, readFront } from './front.js'
+import { type FrontDefaults, hasUsers, needsToken, readFront } from './front.js'
 import type { Repeated } from './json-syntax.js'
 import { lockFileName, lockPlace, readLock } from './lock.js'
 import { ConfigError, Findings } from './problems.js'
+import { isRemote } from '../upstream/contracts/server-config.js'
 import { Section, warnOfSeconds } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
 import { type InputConfig, type References, unresolved } from './references.js'
@@ -209,6 +210,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
   })
   const profiles = readProfiles(root, schemas)
   checkTokens(root, server, profiles)
+  warnOfUsers(root, server, schemas)
   const logging = readLogging(root.section('logging'), context)
   const config = {
     source: context.source,
@@ -253,6 +255,17 @@ function checkTokens(
             `is "${name}", which is no profile`,
             hint,
           )
+}
+
+/** Without names of clients, all of them are one user. */
+function warnOfUsers(root: Section, server: FrontConfig, schemas: Configuration['schemas']): void {
+  const servers = [...schemas.values()].flatMap((schema) => schema.servers)
+  const names = servers.flatMap((each) => (isRemote(each) && each.login?.isPerUser === true ? each.name : []))
+  if (names.length === 0 || hasUsers(server)) return
+  root.findings.warn(
+    'server.tokens',
+    `is empty, and so is "server.auth": all clients share one login at ${names.join(', ')}, in spite of "auth.perUser"`,
+  )
 }
 
 function readInputs(root: Section): InputConfig[] {

@@ -152,13 +152,27 @@ export function hasSeveralPrincipals({ token, tokens, auth }: FrontConfig): bool
   return auth !== undefined || tokens.length + (token === undefined ? 0 : 1) > 1
 }
 
+/** Whether clients of the front have names: of their tokens, or of logins. */
+export function hasUsers({ tokens, auth }: FrontConfig): boolean {
+  return auth !== undefined || tokens.length > 0
+}
+
 function readTokens(server: Section): FrontToken[] {
-  const seen = new Set<string>()
+  const seen = new Map<string, string>()
   return server.objects('tokens').map((section) => {
     section.check(tokenRules, tokenFields)
     const { name, sha256, profiles, expires } = section.readOnly(tokenFields)
     if (seen.has(name)) section.problem('name', `is "${name}" again`, 'each token has a name of its own')
-    seen.add(name)
+    if (name === 'anybody')
+      section.problem('name', 'is "anybody", which means the clients without a token', 'take another name')
+    const twin = [...seen].find(([, hash]) => hash === sha256)?.[0]
+    if (twin !== undefined && twin !== name)
+      section.problem(
+        'sha256',
+        `is that of "${twin}"`,
+        'a token is one client; make another with mcps-proxy token create',
+      )
+    seen.set(name, sha256)
     const expiresAtMs = expires === undefined ? undefined : Date.parse(expires)
     if (Number.isNaN(expiresAtMs))
       section.problem('expires', `is "${expires}"`, 'must be a date of the calendar')

@@ -120,9 +120,18 @@ function readLogin(
   const saysWho = [...headers.keys()].some((name) => name.toLowerCase() === 'authorization')
   if (own?.type === 'oauth' && saysWho)
     section.warn('headers', 'has "Authorization", which is sent in place of the token of a login')
+  if (own?.perUser === true && (saysWho || own.type !== 'oauth'))
+    section
+      .section('auth')
+      .problem(
+        'perUser',
+        'has no login to which it belongs',
+        'needs "type": "oauth", and no "Authorization" in "headers"',
+      )
   if (saysWho || (own !== undefined && own.type !== 'oauth')) return undefined
   const isAsked = own !== undefined || other !== undefined
   if (!isAsked && [...secretsOfHeaders(headers), ...secretsOfUrl(url)].length > 0) return undefined
+  if (own?.perUser === true) checkPerUser(section, own)
   const secret = own?.clientSecret ?? other?.clientSecret
   const scopes = typeof other?.scopes === 'string' ? other.scopes : other?.scopes?.join(' ')
   return {
@@ -139,8 +148,23 @@ function readLogin(
     callbackPort: own?.callbackPort ?? other?.callbackPort,
     isAutomatic: own?.login !== 'manual' && own?.grant !== 'device',
     isByDevice: own?.grant === 'device',
+    isPerUser: own?.perUser === true,
     unattended: own && readUnattended(section, own, expansion, base),
   }
+}
+
+/** The login of one user is no other's. */
+function checkPerUser(section: Section, { grant = 'code' }: AuthValues): void {
+  if (grant !== 'code' && grant !== 'device')
+    section
+      .section('auth')
+      .problem('perUser', `stands beside the grant ${grant}, in which no user takes part`, 'keep one of them')
+  if (section.raw('isolation') === 'shared')
+    section.problem(
+      'isolation',
+      'is "shared" beside "auth.perUser"',
+      'users with logins of their own share no session; take one of them out',
+    )
 }
 
 /** The grant of a server that gets its tokens without a person. */

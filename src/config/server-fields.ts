@@ -152,6 +152,7 @@ interface LoginValues {
   readonly resource: string | false | undefined
   readonly callbackPort: number | undefined
   readonly login: 'auto' | 'manual' | undefined
+  readonly perUser: boolean | undefined
 }
 
 const identityProviderFields: FieldsOf<IdentityProvider> = {
@@ -216,6 +217,10 @@ const authFields: FieldsOf<AuthValues> = {
   login: optional(
     choice('auto', 'manual'),
     'Whether a browser opens by itself for a login, on a desktop. Absent: auto.',
+  ),
+  perUser: optional(
+    boolean(),
+    'Whether each user of the HTTP front has a login, by the name of the token or by issuer and subject. Absent: one login for all.',
   ),
 }
 

@@ -35,6 +35,8 @@ export interface ServerStatus {
   readonly memoryBytes?: number
   /** The differences from `mcps.lock`. */
   readonly changes?: readonly ListChange[]
+  /** Of a server at which each user has a login: the users whose sessions are open, and those of them without a login. */
+  readonly users?: UpstreamStatus['users']
   /** Of a sandbox: what runs the code, how far that isolates, and what it reaches. */
   readonly runtime?: string
   readonly isolation?: string
@@ -94,6 +96,7 @@ function serverStatus({
   revision,
   evidence,
   changes,
+  users,
   gauges: { memoryBytes, ...counts },
 }: UpstreamStatus): ServerStatus {
   const [pid] = pids
@@ -111,6 +114,7 @@ function serverStatus({
     ...counts,
     ...(memoryBytes !== undefined && { memoryBytes }),
     ...(changes !== undefined && { changes }),
+    ...(users !== undefined && { users }),
     ...(about !== undefined && {
       runtime: about.runtime,
       isolation: about.isolation,

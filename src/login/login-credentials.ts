@@ -14,11 +14,10 @@ import type {
   HttpCredentials,
   UnprovenRequest,
 } from '../transports/http-client/credentials.js'
-import { inShell } from '../text/escape.js'
 import { isLoopback } from '../text/loopback.js'
 import { type HeldToken, heldToken } from './access-token.js'
 import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'
-import { LoginError } from './login-error.js'
+import { LoginError, loginCommand } from './login-error.js'
 import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
 import { LoginWatch } from './login-watch.js'
@@ -159,7 +158,7 @@ export class LoginCredentials implements HttpCredentials {
   }
 
   get #command(): string {
-    return `mcps-proxy login ${inShell(this.#name)}`
+    return loginCommand(this.#name, this.#store.user)
   }
 
   /** More rights for one request: the person is asked for them, and it is sent again. */

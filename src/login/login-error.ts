@@ -1,3 +1,5 @@
+import { inShell } from '../text/escape.js'
+
 /** Why there is no login, in words for a person; holds nothing secret. */
 export class LoginError extends Error {
   /** The refusal of the authorization server (RFC 6749, section 5.2); undefined where it gave none, and may give another answer later. */
@@ -24,3 +26,8 @@ const passing: ReadonlySet<string> = new Set(['server_error', 'temporarily_unava
 
 /** The code of the standard, and those of GitHub and Slack. */
 const over: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token'])
+
+/** The command that makes the login of a server, and of a user where each one has a login. */
+export function loginCommand(name: string, user?: string): string {
+  return `mcps-proxy login ${inShell(name)}${user === undefined ? '' : ` --user ${inShell(user)}`}`
+}

@@ -18,6 +18,8 @@ import type { LoginClient } from './client-auth.js'
 export interface Login {
   /** The address of the server; a changed address is another server. */
   readonly url: string
+  /** Whose login it is, where each user has one. */
+  readonly user?: string | undefined
   readonly resource: string | undefined
   readonly issuer: string
   readonly tokenEndpoint: string
@@ -46,15 +48,20 @@ const LOCK_WAIT_MS_MAX = 60_000
 export class LoginStore {
   readonly #folder: string
   readonly #runtime: LockRuntime
+  /** Whose logins these are, where each user has one. */
+  readonly user: string | undefined
 
-  constructor(folder: string, runtime: LockRuntime) {
+  /** The logins of `user`, or those of all clients. */
+  constructor(folder: string, runtime: LockRuntime, user?: string) {
     this.#folder = folder
     this.#runtime = runtime
+    this.user = user
   }
 
   /** Undefined where there is none. @throws LoginError for a file that others may read */
   read(url: string): Login | undefined {
-    return this.#readFile(this.#pathOf(url))
+    const login = this.#readFile(this.#pathOf(url))
+    return login?.url === url && login.user === this.user ? login : undefined
   }
 
   /** Another text after every change of the login; undefined where there is none. */
@@ -63,6 +70,7 @@ export class LoginStore {
     return stats && `${stats.ino} ${stats.mtimeMs} ${stats.ctimeMs} ${stats.size}`
   }
 
+  /** Of every user. */
   all(): Login[] {
     try {
       const names = readdirSync(this.#folder).filter((name) => name.endsWith('.json'))
@@ -76,7 +84,7 @@ export class LoginStore {
   write(login: Login): void {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     const path = this.#pathOf(login.url)
-    replaceFile(path, `${write(login)}\n`, 0o600)
+    replaceFile(path, `${write({ ...login, user: this.user })}\n`, 0o600)
     rmSync(`${path}.refused`, { force: true })
   }
 
@@ -123,7 +131,9 @@ export class LoginStore {
   }
 
   #pathOf(url: string): string {
-    return join(this.#folder, `${createHash('sha256').update(url).digest('hex')}.json`)
+    // An address has no line break.
+    const key = this.user === undefined ? url : `${url}\n${this.user}`
+    return join(this.#folder, `${createHash('sha256').update(key).digest('hex')}.json`)
   }
 }
 

@@ -18,7 +18,7 @@ import { type ListItem, readListItem } from '../mcp/lists.js'
 import { within } from '../runtime/deadline.js'
 import { LazyPromise } from '../runtime/lazy.js'
 import { errorText } from '../text/error-text.js'
-import { inShell } from '../text/escape.js'
+import { loginCommand } from './login-error.js'
 import type { LoginTarget } from './login-flow.js'
 import type { LoginRuntime } from './login-http.js'
 import type { LoginStore } from './login-store.js'
@@ -162,8 +162,8 @@ export class LoginTool {
   }
 
   #words(page: string | undefined): string {
-    const { name } = this.#target
-    const command = `mcps-proxy login ${inShell(name)}`
+    const { name, user } = this.#target
+    const command = loginCommand(name, user)
     const after = `The tools of '${name}' appear after the login.`
     if (page === undefined)
       return `'${name}' needs a login, which the operator of mcps-proxy makes on its machine: ${command} --no-browser. ${after}`

@@ -10,7 +10,7 @@ import type { ConfigurationJson } from '../config/configuration-json.js'
 import { marksOf } from '../config/chain.js'
 import { secretsFile } from '../config/file.js'
 import { resolveConfig, selectSchema } from '../config/config.js'
-import { hasSeveralPrincipals } from '../config/front.js'
+import { hasSeveralPrincipals, hasUsers } from '../config/front.js'
 import type { EventListener } from '../events/emitter.js'
 import { Fleet, inWords } from './fleet.js'
 import { ClientDirectory } from './clients/client-directory.js'
@@ -244,6 +244,7 @@ class PooledProxy implements McpProxy {
       ownStart: this.#options.ownStart ?? 'with-call',
       separatesPrincipals: () =>
         this.#options.ownStart !== 'with-client' && this.#config.server.auth !== undefined,
+      hasUsers: () => this.#options.ownStart !== 'with-client' && hasUsers(this.#config.server),
       graces: { startupMs: this.#config.startupGraceMs, firstMs: this.#config.firstGraceMs },
       sessionIdleMs: this.#config.sessionProcessIdleMs || undefined,
       admission,

@@ -77,7 +77,9 @@ export async function tryServer(
     Math.max(server.startTimeoutMs, server.firstStartTimeoutMs) + server.listTimeoutMs + MARGIN_MS
   const attempt = server.kind === 'stdio' ? { ...server, restart: false } : server
   const schemas = new Map([[schema.name, { ...schema, servers: [{ ...attempt, lazy: false }] }]])
-  const alone = { ...config, startupGraceMs: waitMs, firstGraceMs: waitMs, schemas }
+  // Its only client has no name.
+  const front = { ...config.server, tokens: [], auth: undefined }
+  const alone = { ...config, server: front, startupGraceMs: waitMs, firstGraceMs: waitMs, schemas }
   const lastWords = new LastWords()
   const warnings = new Set<string>()
   const log: LogSink = ({ level, message, details }) => {

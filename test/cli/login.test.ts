@@ -141,6 +141,7 @@ describe('login', () => {
     ['login', /login needs the name or the address of a server; for example: mcps-proxy login linear/],
     ['login a b', /login takes one server/],
     ['logins a', /logins takes no name/],
+    ['login https://h --user ann', /--user is for a server of the configuration/],
     ['logout a --scope x', /--scope works only with login/],
     ['login a --client-info @f', /are for an address; set auth\.clientId of 'a'/],
     ['login https://h --client-info {}', /--client-info has no "client_id", or its file cannot be read/],
@@ -173,6 +174,35 @@ describe('login', () => {
       assert(command.kind === 'usage')
       assert.match(`${command.problem}; ${command.hint}`, wanted)
     })
+
+  test('of a user is made, listed and removed by itself; its name must be that of a token', async (t) => {
+    const here = await place(t)
+    const tokens = [{ name: 'ann', sha256: 'a'.repeat(64) }]
+    const guarded = { url: here.server.url, auth: { type: 'oauth', perUser: true } }
+    const config = configFile(t, { guarded, other: { url: here.server.url } }, { server: { tokens } })
+    const there = { ...here, config }
+    for (const [args, wanted] of [
+      [['login', 'guarded', '--user', 'anne'], /no token is called "anne"; did you mean ann\?/],
+      [['login', 'other', '--user', 'ann'], /'other' has one login for all users; "perUser": true/],
+    ] as const) {
+      const { code, err } = await run(there, args)
+      assert.equal(code, 2)
+      assert.match(err, wanted)
+    }
+    assert.equal((await run(there, ['login', 'guarded', '--user', 'ann'])).code, 0)
+    assert.match((await run(there, ['logins'])).out, /\/mcp {2}of ann {2}at 127/)
+    assert.equal((await run(there, ['logins', '--user', 'bob'])).out, '')
+    assert.match(
+      (await run(there, ['doctor', 'guarded'])).out,
+      /each user of the HTTP front needs one: .* --user NAME/,
+    )
+    assert.match((await run(there, ['logout', 'guarded'])).err, /there is no login to 'guarded'/)
+    assert.match((await run(there, ['logout', 'guarded', '--user', 'ann'])).out, /logged out/)
+    assert.match(
+      (await run(there, ['login', 'guarded'])).err,
+      /for clients without a name; mcps-proxy login guarded --user NAME/,
+    )
+  })
 
   const unknown: readonly [string, RegExp][] = [
     ['guarde', /no server is called "guarde"; did you mean guarded\?/],

@@ -973,6 +973,26 @@ describe('problems', () => {
     )
   })
 
+  for (const [title, other, wanted] of [
+    [
+      'one token under two names',
+      { name: 'cd', sha256: hash },
+      /^server\.tokens\[1\]\.sha256\|is that of "ci"/,
+    ],
+    ['a token for nobody', { name: 'anybody', sha256: 'f'.repeat(64) }, /tokens\[1\]\.name\|is "anybody"/],
+  ] as const)
+    test(`of ${title}`, () => {
+      const tokens = [{ name: 'ci', sha256: hash }, other]
+      assert.match(problemsOf({ mcpServers: {}, server: { tokens } }).join(), wanted)
+    })
+
+  test('of users that the clients are not: a warning', () => {
+    const mcpServers = { s: { url: 'https://h/mcp', auth: { type: 'oauth', perUser: true } } }
+    const warnings = (server: object): string => JSON.stringify(read({ mcpServers, server }).warnings)
+    assert.match(warnings({}), /all clients share one login at s, in spite of/)
+    assert.doesNotMatch(warnings({ tokens: [{ name: 'ci', sha256: hash }] }), /in spite of/)
+  })
+
   for (const [title, value, want] of bad) test(title, () => assert.match(problemsOf(value).join('\n'), want))
 
   test('are told all at once, each once', () => {

@@ -83,6 +83,26 @@ describe('a remote server', () => {
       grant({ grant: 'client_credentials' }),
       /auth\.clientSecret is missing beside .*"clientKey"$/,
     ],
+    [
+      'a login for each user without a login',
+      { auth: { type: 'google', perUser: true } },
+      /auth\.perUser has no login to which it belongs; needs "type": "oauth"/,
+    ],
+    [
+      'a login for each user beside a token in the headers',
+      { headers: { Authorization: 'Bearer t' }, auth: { type: 'oauth', perUser: true } },
+      /auth\.perUser has no login/,
+    ],
+    [
+      'a login for each user beside a grant without one',
+      grant({ grant: 'client_credentials', clientSecret: 's', perUser: true }),
+      /auth\.perUser stands beside the grant client_credentials, in which no user takes part/,
+    ],
+    [
+      'a login for each user beside shared processes',
+      { isolation: 'shared', auth: { type: 'oauth', perUser: true } },
+      /s\.isolation is "shared" beside "auth\.perUser"/,
+    ],
     ['a grant without its token', grant({ grant: 'token_exchange' }), /auth\.assertion is missing/],
     [
       'a grant with two tokens',
@@ -178,6 +198,7 @@ describe('the login of a remote server', () => {
     callbackPort: undefined,
     isAutomatic: true,
     isByDevice: false,
+    isPerUser: false,
     unattended: undefined,
   }
   const own = {
@@ -220,6 +241,7 @@ describe('the login of a remote server', () => {
       { auth: { type: 'oauth', grant: 'device' } },
       { ...nothing, isAutomatic: false, isByDevice: true },
     ],
+    ['one for each user', { auth: { type: 'oauth', perUser: true } }, { ...nothing, isPerUser: true }],
     [
       'its own credentials',
       { auth: { type: 'oauth', grant: 'client_credentials', clientId: 'c', clientKey: '${CERTS}' } },

@@ -26,6 +26,7 @@ const settings: LoginSettings = {
   callbackPort: undefined,
   isAutomatic: false,
   isByDevice: false,
+  isPerUser: false,
   unattended: undefined,
 }
 

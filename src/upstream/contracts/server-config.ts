@@ -181,6 +181,10 @@ export interface LoginSettings {
   readonly isAutomatic: boolean
   /** Whether a person logs in by a code that is shown, in place of the browser of this machine (RFC 8628). */
   readonly isByDevice: boolean
+  /** Whether each user of the HTTP front has a login. */
+  readonly isPerUser: boolean
+  /** The user whose login it is; absent where all clients have one. */
+  readonly user?: string | undefined
   /** Undefined where a person logs in. */
   readonly unattended: UnattendedGrant | undefined
 }

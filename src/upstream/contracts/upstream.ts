@@ -62,6 +62,8 @@ export interface UpstreamStatus {
   /** The differences from `mcps.lock`, if there are any. */
   readonly changes?: readonly ListChange[]
   readonly about?: ServerAbout
+  /** Of a server at which each user has a login: the users whose sessions are open, and those of them without a login. */
+  readonly users?: { readonly count: number; readonly withoutLogin: number }
 }
 
 export interface UpstreamFailure {

@@ -195,11 +195,13 @@ function loginFor(
 ): { readonly credentials: LoginCredentials; readonly logins: ServerLogins } | undefined {
   const { name, url, login, tools } = config
   if (login === undefined || login.unattended !== undefined) return undefined
-  const store = new LoginStore(login.folder, runtime)
-  const isAutomatic = person === 'here' && login.isAutomatic && hasPerson(runtime.env)
+  const store = new LoginStore(login.folder, runtime, login.user)
+  // The browser of this machine is that of no user in particular.
+  const isHere = person === 'here' && login.user === undefined
+  const isAutomatic = isHere && login.isAutomatic && hasPerson(runtime.env)
   const automatic = isAutomatic ? new AutomaticLogin({ ...login, url }, store, runtime, tell) : undefined
   const isShown = (tools.allow?.includes('login') ?? true) && !tools.deny.includes('login')
-  const target = { ...login, url, name, isHere: person === 'here' }
+  const target = { ...login, url, name, isHere }
   const hasTool = person !== undefined && !isAutomatic && isShown && !login.isByDevice
   const tool = hasTool ? new LoginTool(target, store, runtime) : undefined
   const credentials = new LoginCredentials(name, url, store, runtime, tell, automatic ?? tool)

@@ -14,9 +14,8 @@ import { Server } from '../server/server.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
 import { Admission } from '../server/admission.js'
 import type { HttpServerConfig } from '../contracts/server-config.js'
-import type { Upstream } from '../contracts/upstream.js'
 
-export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Upstream {
+export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server {
   const discretion = new Redactor(config.secrets, (added) => proxy.onSecrets?.(added, config.name))
   const around = { ...proxy, log: redactedLog(proxy.log, discretion) }
   let dialer: LazyValue<HttpDialer> | undefined

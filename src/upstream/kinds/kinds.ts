@@ -1,6 +1,7 @@
 // The kinds of servers that there are.
 
 import { openHttp } from './http.js'
+import { PerUserServer } from './per-user.js'
 import { openSandbox } from './sandbox.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { ProxyContext } from '../server/context.js'
@@ -24,7 +25,7 @@ function openKind(config: ServerConfig, around: ProxyContext): Upstream {
       return openStdio(config, around)
     case 'http':
     case 'sse':
-      return openHttp(config, around)
+      return config.login?.isPerUser === true ? new PerUserServer(config, around) : openHttp(config, around)
     case 'sandbox':
       return openSandbox(config, around)
   }

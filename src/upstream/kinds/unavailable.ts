@@ -24,6 +24,28 @@ export function stoppedUpstream(config: ServerConfig): Upstream {
   return new UnavailableUpstream(config, failure, refusal, 'disconnected')
 }
 
+/** A remote server that serves as many users as it may. */
+export function fullUpstream(config: ServerConfig, failure: string): Upstream {
+  return new UnavailableUpstream(config, failure, upstreamFailed(config.name, 'overloaded', failure))
+}
+
+/** The status of a server of which nothing is known. */
+export function unopenedStatus({ name, kind }: ServerConfig): UpstreamStatus {
+  return {
+    name,
+    kind,
+    state: 'disconnected',
+    error: undefined,
+    connectedAtMs: undefined,
+    pids: [],
+    revision: undefined,
+    evidence: undefined,
+    crossing: undefined,
+    tools: 0,
+    gauges: { inFlight: 0, queued: 0, slots: 0, restarts: 0, memoryBytes: undefined },
+  }
+}
+
 const nothing = (): undefined => undefined
 const no = (): boolean => false
 const NONE: readonly never[] = []
@@ -78,18 +100,7 @@ class UnavailableUpstream implements Upstream, Lane {
   }
 
   status(): UpstreamStatus {
-    const { name, kind } = this.config
-    const { pids, view } = this
-    const state = this.#shown
-    const error = view.failure?.message
-    const unknown = {
-      connectedAtMs: undefined,
-      revision: undefined,
-      evidence: undefined,
-      crossing: undefined,
-    }
-    const gauges = { inFlight: 0, queued: 0, slots: 0, restarts: 0, memoryBytes: undefined }
-    return { name, kind, state, error, pids, tools: 0, gauges, ...unknown }
+    return { ...unopenedStatus(this.config), state: this.#shown, error: this.view.failure?.message }
   }
 
   readonly adopt = no

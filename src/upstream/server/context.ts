@@ -47,6 +47,8 @@ export interface ProxyContext {
   readonly ownStart: 'with-client' | 'with-call'
   /** Whether a process serves clients of one principal only, where `isolation` is not `shared`. */
   readonly separatesPrincipals: () => boolean
+  /** Whether clients have names, of which each may have a login at a remote server. */
+  readonly hasUsers: () => boolean
   /** Variables of the proxy's own for every process that is started. */
   readonly marks: Readonly<Record<string, string>>
   /** How long lists wait for a server that is starting, and for one that never listed, at its first starts. */

@@ -168,6 +168,10 @@ export class ServerLane implements Lane, ServerView {
     return { isCurrent, facts, lists: this.#describedLists }
   }
 
+  get isUsed(): boolean {
+    return this.#inbox.clients.size > 0
+  }
+
   get shared(): boolean {
     return !isOfOne(this.#scope.sharing)
   }

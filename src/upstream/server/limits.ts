@@ -39,6 +39,8 @@ export interface UpstreamLimits {
   readonly subscriptionsMax: number
   /** Calls in flight at once on one session with a remote server. */
   readonly remoteConcurrency: number
+  /** Users whose sessions are open at the same time, of one server at which each user has a login. */
+  readonly remoteUsersMax: number
   /** How long a remote server is taken to speak what it was found to speak. */
   readonly remoteEraMs: number
   /** How long a server has to say what it will tell of. */

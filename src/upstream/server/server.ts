@@ -90,6 +90,11 @@ export class Server implements Upstream {
     return this.#context.isolation === 'session'
   }
 
+  /** Whether a client is attached, or a call runs. */
+  get isUsed(): boolean {
+    return !this.#idle || [...this.#lanes].some(({ isUsed }) => isUsed)
+  }
+
   get view(): Upstream['view'] {
     const best = this.#best
     if (best !== undefined) return best

@@ -1,0 +1,180 @@
+// A remote server at which each user of the front has a login.
+//
+// Each user gets a whole server: credentials, sockets, sessions, lists and crashes. Nothing of one user is within reach of
+// another, and the choice in `attach` is the only one that is made by the user.
+
+import type { ClientPort } from '../../mcp/call.js'
+import type { Timer } from '../../runtime/runtime.js'
+import { type HttpServerConfig, type ServerConfig, isRemote } from '../contracts/server-config.js'
+import type { Lane, ServerGauges, ShownState, Upstream, UpstreamStatus } from '../contracts/upstream.js'
+import type { ProxyContext } from '../server/context.js'
+import type { Server } from '../server/server.js'
+import { openHttp } from './http.js'
+import { fullUpstream, unopenedStatus } from './unavailable.js'
+
+/** The sessions of a user without clients end after one to two of these. */
+const LOOK_MS = 600_000
+
+/** The user of a principal; undefined for clients whose token, or whose connection, names none. */
+function userOf(principal: string | undefined): string | undefined {
+  // Names of tokens, and issuers with subjects, have no blanks; the principals that the proxy makes up have one.
+  return principal === undefined || principal === ANYBODY || principal.includes(' ') ? undefined : principal
+}
+
+/** The principal of all clients of a front without tokens, and the name of no token. */
+const ANYBODY = 'anybody'
+
+interface UserServer {
+  readonly server: Server
+  /** It had no client at the last look. */
+  wasUnused: boolean
+}
+
+export class PerUserServer implements Upstream {
+  config: ServerConfig
+  readonly #around: ProxyContext
+  /** Clients without a name share the one that has none. */
+  readonly #servers = new Map<string | undefined, UserServer>()
+  #look: Timer | undefined
+  #isClosed = false
+
+  constructor(config: HttpServerConfig, around: ProxyContext) {
+    this.config = config
+    // The server of a user has one principal.
+    this.#around = { ...around, separatesPrincipals: () => false }
+  }
+
+  /** Without a client there is no user whose server could be opened. */
+  get isolated(): boolean {
+    return this.#around.hasUsers()
+  }
+
+  /** The lists of one user are not shown to another, also not before that one has a session. */
+  get view(): Upstream['view'] {
+    const only = this.isolated ? undefined : this.#servers.get(undefined)
+    return only?.server.view ?? UNKNOWN
+  }
+
+  attach(client: ClientPort): Lane {
+    const user = userOf(client.profile.principal)
+    const server = this.#servers.get(user)?.server ?? this.#open(user)
+    return (server ?? fullUpstream(this.config, `it serves ${this.#usersMax} users already`)).attach(client)
+  }
+
+  adjust(config: ServerConfig): void {
+    this.config = config
+    for (const [user, { server }] of this.#servers) server.adjust(configOf(config, user))
+  }
+
+  /** A connection that was made elsewhere is of no user. */
+  adopt(): boolean {
+    return false
+  }
+
+  status(): UpstreamStatus {
+    const all = [...this.#servers.values()].map(({ server }) => server.status())
+    const [best = unopenedStatus(this.config)] = shownFirst.flatMap((state) =>
+      all.filter((each) => each.state === state),
+    )
+    const withoutLogin = all.filter(({ state }) => state === 'login-required').length
+    const gauges = all.reduce((sum, each) => added(sum, each.gauges), NO_GAUGES)
+    const { name } = this.config
+    const needsLogin = `${withoutLogin} of ${all.length} users need a login; run: mcps-proxy login ${name} --user NAME`
+    const error = best.state === 'login-required' && this.isolated ? needsLogin : best.error
+    const users = { count: all.length, withoutLogin }
+    return { ...best, error, gauges, ...(this.isolated && { users }) }
+  }
+
+  async retire(graceMs: number, why: string): Promise<void> {
+    this.#end()
+    await Promise.all(this.#all.map((server) => server.retire(graceMs, why)))
+  }
+
+  async close(): Promise<void> {
+    this.#end()
+    await Promise.all(this.#all.map((server) => server.close()))
+  }
+
+  get #usersMax(): number {
+    return this.#around.limits.remoteUsersMax
+  }
+
+  get #all(): Server[] {
+    return [...this.#servers.values()].map(({ server }) => server)
+  }
+
+  #end(): void {
+    this.#isClosed = true
+    this.#look?.cancel()
+  }
+
+  /** Undefined where there are too many users. */
+  #open(user: string | undefined): Server | undefined {
+    if (this.#servers.size >= this.#usersMax && !this.#makesRoom()) return undefined
+    const { config } = this
+    if (!isRemote(config)) return undefined
+    const server = openHttp(configOf(config, user), this.#around)
+    if (this.#isClosed) {
+      void server.close()
+      return server
+    }
+    this.#servers.set(user, { server, wasUnused: false })
+    this.#lookLater()
+    return server
+  }
+
+  #makesRoom(): boolean {
+    for (const [user, { server }] of this.#servers)
+      if (!server.isUsed) {
+        this.#close(user, server)
+        return true
+      }
+    return false
+  }
+
+  #lookLater(): void {
+    if (this.#isClosed || this.#servers.size === 0) return
+    this.#look ??= this.#around.runtime.setTimer(LOOK_MS, () => {
+      this.#look = undefined
+      for (const [user, entry] of this.#servers) {
+        const isUnused = !entry.server.isUsed
+        if (isUnused && entry.wasUnused) this.#close(user, entry.server)
+        entry.wasUnused = isUnused
+      }
+      this.#lookLater()
+    })
+  }
+
+  #close(user: string | undefined, server: Server): void {
+    this.#servers.delete(user)
+    void server.close()
+  }
+}
+
+/** What a user's server lists is kept nowhere: another user may have other tools. */
+function configOf<Config extends ServerConfig>(config: Config, user: string | undefined): Config {
+  if (user === undefined || !isRemote(config) || config.login === undefined) return config
+  return { ...config, keep: false, login: { ...config.login, user } }
+}
+
+const UNKNOWN = {
+  facts: undefined,
+  failure: undefined,
+  lastFailure: undefined,
+  state: 'disconnected',
+} as const
+
+/** A user without a login does not make the server look broken for others. */
+const shownFirst: readonly ShownState[] = ['connected', 'starting', 'error', 'login-required', 'disconnected']
+
+const NO_GAUGES: ServerGauges = { inFlight: 0, queued: 0, slots: 0, restarts: 0, memoryBytes: undefined }
+
+function added(one: ServerGauges, other: ServerGauges): ServerGauges {
+  return {
+    inFlight: one.inFlight + other.inFlight,
+    queued: one.queued + other.queued,
+    slots: one.slots + other.slots,
+    restarts: one.restarts + other.restarts,
+    memoryBytes: undefined,
+  }
+}

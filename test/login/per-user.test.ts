@@ -1,0 +1,190 @@
+// A server at which each user of the front has a login: whose login serves whom, and what the users and the operator see.
+
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { type TestContext, describe, test } from 'node:test'
+import { resolveConfig } from '../../src/config/config.js'
+import { homeOf, loginFolder } from '../../src/config/file.js'
+import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
+import { logIn } from '../../src/login/login-flow.js'
+import { LoginStore } from '../../src/login/login-store.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import { limits } from '../../src/index.js'
+import { asRead } from '../integration/support/programs.js'
+import { type Attached, libraryProxy } from '../integration/support/library.js'
+import { untilAnswered } from '../integration/support/waiting.js'
+import { at } from '../integration/support/json.js'
+import { FakeRuntime } from '../upstream/support/fake-runtime.js'
+import { AuthorizationServer, browse } from './authorization-server.js'
+
+interface Place {
+  readonly guard: AuthorizationServer
+  readonly gateway: Gateway
+  readonly storeOf: (user?: string) => LoginStore
+  readonly logIn: (user?: string) => Promise<unknown>
+  readonly ask: (user: string, method: string, params?: object) => Promise<string>
+}
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']): Promise<Place> {
+  const guard = await new AuthorizationServer().listen()
+  const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
+  const value = asRead({
+    server: {
+      port: 0,
+      tokens: users.map((name) => ({ name, sha256: sha256(`of-${name}`) })),
+      ...(users.length > 0 && { token: 'of-all' }),
+    },
+    mcpServers: { guarded: { url: guard.url, auth: { type: 'oauth', perUser: true } } },
+  })
+  const config = resolveConfig(value, { source: 'test', folder: process.cwd(), env: runtime.env })
+  const gateway = await openGateway(config, { runtime, person: 'here' })
+  t.after(async () => {
+    await gateway.close(0)
+    guard.close()
+    await runtime.close()
+  })
+  const storeOf = (user?: string): LoginStore =>
+    new LoginStore(loginFolder(homeOf(process.env)), runtime, user)
+  t.after(() => {
+    for (const { user } of storeOf().all()) storeOf(user).remove(guard.url)
+  })
+  return {
+    guard,
+    gateway,
+    storeOf,
+    logIn: (user) =>
+      logIn({ url: guard.url }, storeOf(user), runtime, { show: async (page) => void browse(page) }),
+    ask: async (user, method, params = {}) => {
+      const headers = {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        authorization: `Bearer ${user === 'all' ? 'of-all' : `of-${user}`}`,
+      }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+      return (await fetch(`${gateway.origin}/mcp`, { method: 'POST', headers, body })).text()
+    },
+  }
+}
+
+async function listing({ ask }: Place, user: string, tool: string): Promise<void> {
+  await untilAnswered(async () => (await ask(user, 'tools/list')).includes(`guarded__${tool}"`))
+}
+
+describe('a login for each user', () => {
+  test('serves its user alone, and its end is the end of that one', async (t) => {
+    const here = await place(t)
+    const { ask, gateway, storeOf, guard } = here
+    const [proxy] = gateway.proxies.values()
+    const state = (): unknown => {
+      const { state: shown, users, error } = Object(proxy?.status()[0])
+      return { state: shown, users, error }
+    }
+    assert.deepEqual(state(), {
+      state: 'disconnected',
+      users: { count: 0, withoutLogin: 0 },
+      error: undefined,
+    })
+    for (const user of ['ann', 'bob']) {
+      await listing(here, user, 'login')
+      assert.match(
+        await ask(user, 'tools/call', { name: 'guarded__login', arguments: {} }),
+        new RegExp(`mcps-proxy login guarded --user ${user} --no-browser`),
+      )
+    }
+    assert.deepEqual(state(), {
+      state: 'login-required',
+      users: { count: 2, withoutLogin: 2 },
+      error: '2 of 2 users need a login; run: mcps-proxy login guarded --user NAME',
+    })
+    await here.logIn('ann')
+    await listing(here, 'ann', 'hello')
+    const hello = { name: 'guarded__hello', arguments: {} }
+    assert.match(await ask('ann', 'tools/call', hello), /"hi"/)
+    assert.match(
+      await ask('bob', 'tools/call', hello),
+      /needs a login; run: mcps-proxy login guarded --user bob"/,
+    )
+    assert.doesNotMatch(await ask('bob', 'tools/list'), /hello/)
+    assert.deepEqual(state(), {
+      state: 'connected',
+      users: { count: 2, withoutLogin: 1 },
+      error: undefined,
+    })
+    assert.deepEqual([storeOf('bob').read(guard.url), storeOf().read(guard.url)], [undefined, undefined])
+    // The token for everything names no user: its login is the one without a name.
+    await listing(here, 'all', 'login')
+    assert.match(await ask('all', 'tools/call', hello), /run: mcps-proxy login guarded"/)
+    storeOf('ann').remove(guard.url)
+    guard.revokeAll()
+    await untilAnswered(async () => /--user ann"/.test(await ask('ann', 'tools/call', hello)))
+  })
+
+  test('is one for all clients without a name', async (t) => {
+    const here = await place(t, [])
+    await here.logIn()
+    await listing(here, 'ann', 'hello')
+    const status = [...here.gateway.proxies.values()][0]?.status()[0]
+    assert.deepEqual([status?.state, status?.users], ['connected', undefined])
+  })
+
+  test('is not read by another user, also from a file in the place of theirs', async (t) => {
+    const { logIn: enter, storeOf, guard } = await place(t)
+    await enter('ann')
+    const login = storeOf('ann').read(guard.url)
+    assert(login !== undefined)
+    // `write` names the user of the store.
+    storeOf('bob').write(login)
+    assert.equal(storeOf('bob').read(guard.url)?.user, 'bob')
+    assert.deepEqual(
+      new Set(
+        storeOf()
+          .all()
+          .map(({ user }) => user),
+      ),
+      new Set(['ann', 'bob']),
+    )
+  })
+
+  test('refuses one user more than it serves, until another one has left', async (t) => {
+    const own = { ...limits, upstream: { ...limits.upstream, remoteUsersMax: 2 } }
+    const entry = {
+      url: 'http://127.0.0.1:1/mcp',
+      retries: 0,
+      lazy: true,
+      auth: { type: 'oauth', perUser: true },
+    }
+    const { attach } = await libraryProxy(t, { guarded: entry }, { limits: own })
+    const reasonFor = async (principal: string): Promise<[unknown, Attached]> => {
+      const attached = await attach({ principal })
+      await attached.client.open()
+      return [at((await attached.client.call('guarded__x')).value, 'error', 'data', 'reason'), attached]
+    }
+    const [, ann] = await reasonFor('ann')
+    for (const [user, wanted] of [
+      ['bob', 'unavailable'],
+      ['cleo', 'overloaded'],
+      ['bob', 'unavailable'],
+    ] as const)
+      assert.equal((await reasonFor(user))[0], wanted)
+    await ann.connection.close()
+    await ann.session.ended
+    assert.equal((await reasonFor('cleo'))[0], 'unavailable')
+  })
+
+  test('ends the sessions of a user who has been away for twenty minutes', async (t) => {
+    const runtime = new FakeRuntime()
+    const entry = { url: 'http://127.0.0.1:1/mcp', lazy: true, auth: { type: 'oauth', perUser: true } }
+    const server = { tokens: [{ name: 'ann', sha256: sha256('x') }] }
+    const { attach, proxy } = await libraryProxy(t, { guarded: entry }, { runtime }, { server })
+    const { client, connection, session } = await attach({ principal: 'ann' })
+    await client.open()
+    await runtime.pass(3_600_000, 600_000)
+    assert.equal(proxy.status()[0]?.users?.count, 1)
+    await connection.close()
+    await session.ended
+    await runtime.pass(1_200_000, 600_000)
+    assert.equal(proxy.status()[0]?.users?.count, 0)
+  })
+})
