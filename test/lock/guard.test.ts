@@ -162,7 +162,7 @@ test('lists are compared when one of them, the lock or the configuration is anot
   let tools = itemsOf({ x: a })
   const lists = {
     items: () => tools,
-    ownItems: () => tools,
+    ownTool: undefined,
     isRead: () => true,
     hasNames: true,
     known: new Set([]),

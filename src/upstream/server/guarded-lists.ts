@@ -30,16 +30,17 @@ interface Inputs {
 
 export class GuardedLists {
   readonly #context: Pick<ServerContext, 'guard' | 'service'>
-  readonly #lists: Pick<Lists, 'items' | 'ownItems' | 'isRead' | 'hasNames' | 'known'>
+  readonly #lists: Pick<Lists, 'items' | 'ownTool' | 'isRead' | 'hasNames' | 'known'>
   readonly #client: string
   #latest: { readonly inputs: Inputs; readonly verdict: Verdict | undefined } | undefined
+  /** The last list with a tool of the proxy's own. */
   #extended: { readonly judged: readonly ListItem[]; readonly items: readonly ListItem[] } | undefined
   #wasBlocked: string | undefined
 
   constructor(
     context: Pick<ServerContext, 'guard' | 'service'>,
     { declared }: Pick<LaneScope, 'declared'>,
-    lists: Pick<Lists, 'items' | 'ownItems' | 'isRead' | 'hasNames' | 'known'>,
+    lists: Pick<Lists, 'items' | 'ownTool' | 'isRead' | 'hasNames' | 'known'>,
   ) {
     this.#context = context
     this.#lists = lists
@@ -60,7 +61,7 @@ export class GuardedLists {
     const guard = this.#context.guard()
     if (guard === undefined) return undefined
     const items = (kind: LockedKind): readonly ListItem[] | undefined =>
-      isKnown(kind) ? this.#lists.ownItems(kind) : undefined
+      isKnown(kind) ? this.#lists.items(kind) : undefined
     const { hasNames: isCurrent } = this.#lists
     const inputs = { guard, config, facts, isCurrent, tools: items('tools'), prompts: items('prompts') }
     if (this.#latest === undefined || !isSame(this.#latest.inputs, inputs))
@@ -72,10 +73,9 @@ export class GuardedLists {
   items(kind: ListKind, verdict: Verdict | undefined): readonly ListItem[] {
     const all = this.#lists.items(kind)
     if (kind !== 'tools' && kind !== 'prompts') return verdict?.blocked === undefined ? all : NOTHING
-    const judged = verdict?.lists.get(kind)
-    if (judged === undefined) return all
-    const own = this.#lists.ownItems(kind)
-    return own === all ? judged : this.#withOwnTool(judged, all.slice(own.length))
+    const judged = verdict?.lists.get(kind) ?? all
+    const { ownTool } = this.#lists
+    return kind === 'tools' && ownTool !== undefined ? this.#with(ownTool, judged) : judged
   }
 
   /** Lists have been read of a process that says this of itself. */
@@ -83,7 +83,7 @@ export class GuardedLists {
     const guard = this.#context.guard()
     if (guard === undefined) return
     const items = (kind: LockedKind): readonly ListItem[] | undefined =>
-      this.#lists.isRead(kind) ? this.#lists.ownItems(kind) : undefined
+      this.#lists.isRead(kind) ? this.#lists.items(kind) : undefined
     const inputs = {
       guard,
       config,
@@ -118,8 +118,8 @@ export class GuardedLists {
   }
 
   /** A tool of the proxy's own is no item of the server. The result is the same array for the same items. */
-  #withOwnTool(judged: readonly ListItem[], tools: readonly ListItem[]): readonly ListItem[] {
-    if (this.#extended?.judged !== judged) this.#extended = { judged, items: [...judged, ...tools] }
+  #with(ownTool: ListItem, judged: readonly ListItem[]): readonly ListItem[] {
+    if (this.#extended?.judged !== judged) this.#extended = { judged, items: [...judged, ownTool] }
     return this.#extended.items
   }
 

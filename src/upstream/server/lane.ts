@@ -229,7 +229,7 @@ export class ServerLane implements Lane, ServerView {
 
   /** Whether something is known of the list; one that could not be read may stand as it was before. */
   #isShown(kind: ListKind): boolean {
-    return this.known.has(kind) || this.#keptView.has(kind) || this.#lists.ownItems(kind).length > 0
+    return this.known.has(kind) || this.#keptView.has(kind) || this.#lists.items(kind).length > 0
   }
 
   get pids(): number[] {
@@ -370,7 +370,7 @@ export class ServerLane implements Lane, ServerView {
   /** The lists as the server has written them. */
   get #describedLists(): Described['lists'] {
     const kinds = listKinds.filter((kind) => this.#isShown(kind))
-    return new Map(kinds.map((kind) => [kind, this.#lists.ownItems(kind)] as const))
+    return new Map(kinds.map((kind) => [kind, this.#lists.items(kind)] as const))
   }
 
   #sendLevel(): void {

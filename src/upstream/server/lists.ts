@@ -53,10 +53,8 @@ export class Lists {
   #connection: ServerConnection | undefined
   #capabilities: ServerCapabilities | undefined
   readonly #lists = new Map<ListKind, readonly ListItem[]>()
-  /** A tool of the proxy's own, which is listed until the tools have been read. */
-  #ownTool: ListItem | undefined
-  /** The tools before it. */
-  #beneath = NOTHING
+  /** A tool of the proxy's own, which is listed behind those of the server until these have been read. */
+  ownTool: ListItem | undefined
   /** Lists that were read at least once. */
   readonly #read = new Set<ListKind>()
   readonly #known = new Set<ListKind>()
@@ -98,23 +96,14 @@ export class Lists {
     this.#onRead = onRead
   }
 
-  /** Lists this tool beside those that are known, until they are read; it is the last one. */
+  /** Lists a tool of the proxy's own, unless the server has one of that name. */
   showOwnTool(tool: ListItem): void {
-    const shown = this.items('tools')
-    if (shown.some(({ key }) => key === tool.key)) return
-    this.#ownTool = tool
-    this.#beneath = shown
-    this.#lists.set('tools', [...shown, tool])
+    if (this.ownTool === tool || this.items('tools').some(({ key }) => key === tool.key)) return
+    this.ownTool = tool
     this.#announce(['tools'])
   }
 
-  /** Those that the server has, or had. */
-  ownItems(kind: ListKind): readonly ListItem[] {
-    const items = this.items(kind)
-    const hasOwn = kind === 'tools' && this.#ownTool !== undefined && items.at(-1) === this.#ownTool
-    return hasOwn ? this.#beneath : items
-  }
-
+  /** The items that the server has, or had. */
   items(kind: ListKind): readonly ListItem[] {
     return this.#lists.get(kind) ?? NOTHING
   }
@@ -179,7 +168,7 @@ export class Lists {
       else this.#known.delete(kind)
     this.#retries = 0
     // One that has nothing now may not be done with its start.
-    for (const kind of this.#lists.keys()) if (this.ownItems(kind).length > 0) this.#doubted.add(kind)
+    for (const [kind, items] of this.#lists) if (items.length > 0) this.#doubted.add(kind)
     return this.#refresh(connection, listKinds)
   }
 
@@ -222,26 +211,18 @@ export class Lists {
     this.#endHurry()
   }
 
-  /**
-   * Shows what it listed in an earlier start, or to others, until it has been asked; whether that is something else
-   * than before.
-   */
-  recall(kind: ListKind, items: readonly ListItem[]): boolean {
+  /** Shows what the server listed in an earlier start, or to other clients, until it has been asked. */
+  recall(kind: ListKind, items: readonly ListItem[]): void {
     const shown = this.items(kind)
-    if (shown.length === items.length && shown.every((item, at) => isSameItem(item, items[at]))) return false
+    if (shown.length === items.length && shown.every((item, at) => isSameItem(item, items[at]))) return
     if (items.length > 0) this.#lists.set(kind, items)
     else this.#lists.delete(kind)
-    return true
   }
 
   /** Shows nothing any more that the server has not said itself; gives the lists that had something. */
   forget(): ListKind[] {
     const forgotten = [...this.#lists.keys()].filter((kind) => !this.#read.has(kind))
     for (const kind of forgotten) this.#lists.delete(kind)
-    if (this.#ownTool !== undefined && forgotten.includes('tools')) {
-      this.#beneath = NOTHING
-      this.#lists.set('tools', [this.#ownTool])
-    }
     return forgotten
   }
 
@@ -283,6 +264,7 @@ export class Lists {
       this.#stale.delete(kind)
       const { connection, capabilities } = from
       const before = this.items(kind)
+      const tool = this.ownTool
       try {
         if (offers(capabilities, kind)) await this.#readFrom(connection, kind)
         else this.#accept(kind, [])
@@ -292,7 +274,7 @@ export class Lists {
         if (isNotFound(error)) connection.checkSession()
       }
       // Not later: clients must be able to call what they are shown, even if the list is read once more.
-      if (this.items(kind) !== before) this.#announce([kind])
+      if (this.items(kind) !== before || (kind === 'tools' && this.ownTool !== tool)) this.#announce([kind])
     }
   }
 
@@ -312,7 +294,7 @@ export class Lists {
     const reason = error instanceof UpstreamError ? error.reason : undefined
     const body = error instanceof UpstreamError && reason === 'login-required' ? error.body : undefined
     this.#failures.set(kind, { message: why, reason, body })
-    const kept = this.ownItems(kind).length === 0 ? '' : '; what was known of it stays'
+    const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
     // That a server which is being stopped lists nothing is no news.
     const isStopped = error instanceof UpstreamError && error.reason === 'shutting-down'
     this.#log(isStopped ? 'debug' : 'warn', `${why}${kept}`)
@@ -324,7 +306,7 @@ export class Lists {
       throw new UpstreamError(this.#context.service, 'invalid-answer', 'nothing is there any more')
     this.#doubted.delete(kind)
     this.#failures.delete(kind)
-    if (kind === 'tools') this.#ownTool = undefined
+    if (kind === 'tools') this.ownTool = undefined
     const old = this.items(kind)
     const byKey = new Map(old.map((item) => [item.key, item]))
     const merged = items.map((item) => {
