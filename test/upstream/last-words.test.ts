@@ -52,11 +52,7 @@ const cases: [string, readonly string[], readonly string[]][] = [
       'npm error 404 Note that you can also install from a tarball',
       'npm error A complete log of this run can be found in: /home/me/.npm/_logs/1.log',
     ],
-    [
-      'npm error code E404',
-      'npm error 404 Not Found - GET https://example.org/none',
-      "npm error 404  'none@*' is not in this registry.",
-    ],
+    ["npm error 404  'none@*' is not in this registry."],
   ],
   [
     'Rust',

@@ -132,7 +132,7 @@ export interface Lane extends CallTarget {
   readonly pids: readonly number[]
   /** The client wants log messages from this level on. */
   level(client: ClientPort, level: string): void
-  /** The client says that its roots have changed, or how a task is that it runs for a server. */
+  /** The client says that its roots have changed. */
   told(client: ClientPort, frame: NotificationFrame): void
   /** Stops or resumes reading for the sake of a client that reads too slowly. */
   read(client: ClientPort, on: boolean): void

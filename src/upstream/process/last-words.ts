@@ -42,15 +42,16 @@ export class LastWords {
     if (this.#lines.length > KEPT_MAX) this.#lines.shift()
   }
 
-  /** The one line that says why it failed; undefined where none does. */
-  get reason(): string | undefined {
+  /** The lines that name the error; empty where none does. */
+  get error(): readonly string[] {
     const lines = this.#lines
     const error = lines.findLast((line) => errors.some((each) => each.test(line)))
-    if (error !== undefined) return error
+    if (error !== undefined) return [error]
     const panic = lines.findLastIndex((line) => panicked.test(line))
-    if (panic >= 0) return lines.slice(panic, panic + 2).join(' ')
+    if (panic >= 0) return lines.slice(panic, panic + 2)
     const ofNpm = lines.filter((line) => npm.test(line))
-    return ofNpm.find((line) => plainNpm.test(line)) ?? ofNpm[1] ?? ofNpm[0]
+    const plain = ofNpm.find((line) => plainNpm.test(line))
+    return plain === undefined ? ofNpm.slice(0, SHOWN_MAX) : [plain]
   }
 
   /** The folder to remove where `npx` runs a package that npm has not installed as a whole. */
@@ -64,15 +65,9 @@ export class LastWords {
     return undefined
   }
 
-  /** The lines that say why it failed; its last ones where none does. */
+  /** The same; the last lines where none names an error. */
   get lines(): readonly string[] {
-    const lines = this.#lines
-    const at = lines.findLastIndex((line) => errors.some((error) => error.test(line)))
-    if (at >= 0) return lines.slice(at, at + 1)
-    const panic = lines.findLastIndex((line) => panicked.test(line))
-    if (panic >= 0) return lines.slice(panic, panic + 2)
-    const ofNpm = lines.filter((line) => npm.test(line))
-    if (ofNpm.length > 0) return ofNpm.slice(0, SHOWN_MAX)
-    return lines.filter((line) => !noise.test(line)).slice(-SHOWN_MAX)
+    const { error } = this
+    return error.length > 0 ? error : this.#lines.filter((line) => !noise.test(line)).slice(-SHOWN_MAX)
   }
 }

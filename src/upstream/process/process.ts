@@ -139,13 +139,13 @@ export class ServerProcess implements Dialed {
   /** In the words of the program. Lines before its handshake are taken to be about its failure. */
   #why({ code }: ChildExit): string {
     const isStarted = this.connection.traffic.given > HANDSHAKE_MESSAGES
-    const last = isStarted || code === 0 ? undefined : this.#words.lines.at(-1)
-    const why = this.#words.reason ?? last
-    if (why === undefined || code === undefined) return ''
-    const folder = this.#words.damagedFolder
+    const { damagedFolder: folder, error, lines } = this.#words
+    const last = isStarted || code === 0 ? [] : lines.slice(-1)
+    const said = error.length > 0 ? error : last
+    if (said.length === 0 || code === undefined) return ''
     const remedy =
       folder === undefined ? '' : `; remove ${folder}, which npm has not installed as a whole, and try again`
-    return `: ${why.trim().slice(0, WHY_LENGTH_MAX)}${remedy}`
+    return `: ${said.join(' ').trim().slice(0, WHY_LENGTH_MAX)}${remedy}`
   }
 
   #watched({ name, memoryLimitBytes }: StdioServerConfig, everyMs: number): MemoryWatch | undefined {

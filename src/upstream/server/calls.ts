@@ -13,7 +13,7 @@ import type { Outdated, ServerLeg } from '../../mcp/eras/leg.js'
 import { type FailureReason, upstreamFailed } from '../../mcp/error-codes.js'
 import { withTrace } from '../../mcp/trace-edits.js'
 import { ProgressTokens } from '../../mcp/progress-tokens.js'
-import { Abandoned } from './abandoned.js'
+import { Abandoned, Attribution } from './attribution.js'
 import type { ServerConnection } from './connection.js'
 import type { Worker } from './worker.js'
 import { callTimeout } from '../../mcp/call-failures.js'
@@ -43,6 +43,8 @@ export class Calls {
   readonly tasks: Tasks
   /** Calls that were given up, and that the server may still be processing. */
   readonly #abandoned: Abandoned
+  /** Which of the calls a message of the server is about. */
+  readonly about: Attribution
   /** Calls that came when the connection had ended, until it is known what is next. */
   readonly #unsent: InflightCall[] = []
   /** The server is being asked whether it is alive. */
@@ -68,6 +70,7 @@ export class Calls {
     this.#worker = worker
     this.#clients = clients
     this.#abandoned = new Abandoned(limits.abandoned, runtime)
+    this.about = new Attribution(() => peer.waiting(), clients, this.#abandoned)
     const expired = (flight: InflightCall): void => this.#expired(flight)
     this.#deadlines = new Deadlines(runtime, () => peer.waiting(), expired)
     this.tasks = new Tasks(context, peer, connection, this.#deadlines, this.#tokens)
@@ -135,40 +138,12 @@ export class Calls {
     this.#abandoned.answered(id)
   }
 
-  /** The one askable call in flight; undefined where there are several. */
-  get oneAskable(): Call | undefined {
-    return onlyMatch(this.#peer.waiting(), ({ row }) => row.askable)
-  }
-
-  /** The call that the server asks for, where it can only be one. */
-  get askable(): Call | undefined {
-    const found = this.oneAskable
-    return found === undefined || this.mayAskOthers(found.client) ? undefined : found
-  }
-
-  /** Whether the server may ask for an abandoned call of another client than this one. */
-  mayAskOthers(client: ClientPort): boolean {
-    const isAlone = this.#clients.only === client && client.isSeveral !== true
-    return !isAlone && this.#abandoned.mayAskOthers(client)
-  }
-
-  /** The call that a log message is about, where it can only be one. */
-  get logging(): Call | undefined {
-    const found = onlyMatch(this.#peer.waiting(), ({ context }) => context.logLevel !== undefined)
-    return found === undefined || this.#abandoned.mayLogForOthers(found.client) ? undefined : found
-  }
-
   /** Resolves when no call is in flight. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#onIdle = resolve
       this.#checkIdle()
     })
-  }
-
-  /** The one call in flight; undefined where there are several. */
-  get only(): Call | undefined {
-    return onlyMatch(this.#peer.waiting(), () => true)
   }
 
   /** The client is asked: the time of the calls that it may be about stands still until what this gives is called. */
@@ -192,9 +167,12 @@ export class Calls {
     return true
   }
 
-  /** The calls that an unacceptable message claims to answer; a message with two ids answers neither. */
-  claimedBy(error: FrameError, line: Uint8Array): InflightCall[] {
-    return [...new Set(claimedIds(error, line).flatMap((id) => this.#peer.entry(id) ?? []))]
+  /** Fails the calls that an unacceptable message claims to answer, of two ids both; false where there are none. */
+  malformed(error: FrameError, line: Uint8Array): boolean {
+    const flights = new Set(claimedIds(error, line).flatMap((id) => this.#peer.entry(id) ?? []))
+    for (const flight of flights)
+      this.failUnusable(flight, 'invalid-answer', `its answer is invalid: ${error.message}`)
+    return flights.size > 0
   }
 
   /** The call did not get through, or its answer will not come; the transport says why, or `instead` does. */
@@ -274,7 +252,8 @@ export class Calls {
 
   #repeat({ call, edits }: InflightCall): void {
     call.repeats++
-    this.#worker.requeue(call, edits, this.#connection)
+    this.#worker.supervisor.onConnectionEnded(this.#connection)
+    this.#worker.call(call, edits)
   }
 
   #withToken(edits: readonly Edit[], flight: InflightCall, own: Span, lend: boolean): readonly Edit[] {
@@ -441,12 +420,6 @@ function mayStillRun({ code, details }: TransportError): boolean {
     case 'TRANSPORT_TOKEN':
       return false
   }
-}
-
-/** Undefined where there is none of this kind, and where there are several. */
-function onlyMatch(flights: Iterable<InflightCall>, is: (call: Call) => boolean): Call | undefined {
-  const [found, other] = [...flights].flatMap(({ call }) => (is(call) ? [call] : []))
-  return other === undefined ? found : undefined
 }
 
 /** `id` is the one that the server knows. */

@@ -4,7 +4,7 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import { type FrameError, TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
 import { Peer, type PeerOwner, type PendingAnswer } from '../../jsonrpc/peer.js'
-import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import type { Asker, Call } from '../../mcp/call.js'
 import type { ClientCapabilities } from '../../mcp/capabilities.js'
@@ -44,9 +44,8 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   #isProbing = false
   /** The server knows no sessions, so it gets no notifications of a session and no responses. */
   isTyped = false
-  /** Resolves when calls may be sent; undefined when they may. */
-  settling: Promise<void> | undefined
-  #firstQuestions: FirstQuestions | undefined
+  /** Calls wait until these are answered; undefined when calls may be sent. */
+  firstQuestions: FirstQuestions | undefined
   /** The subscription to changes of such a server; only the first connection of a lane has one. */
   listening: ServerListen | undefined
   /** Messages that are no answers. */
@@ -145,34 +144,17 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   #awaitQuestions(): void {
-    const first = new FirstQuestions(this.#context.limits.firstQuestions, this.#context.runtime)
-    this.#firstQuestions = first
-    this.settling = first.over.then(() => {
-      this.settling = undefined
-      this.#firstQuestions = undefined
+    const { limits, runtime } = this.#context
+    const ask = (frame: RequestFrame): void => this.request(frame, undefined)
+    this.firstQuestions = new FirstQuestions(limits.firstQuestions, runtime, ask)
+    void this.firstQuestions.over.then(() => {
+      this.firstQuestions = undefined
     })
-  }
-
-  /** Keeps a question that came before any call until the next one; false when that is not possible. */
-  hold(frame: RequestFrame): boolean {
-    return this.#firstQuestions?.hold(frame) ?? false
-  }
-
-  /** Asks what was kept, now that a call waits. */
-  askHeld(): void {
-    for (const frame of this.#firstQuestions?.release() ?? []) this.request(frame, undefined)
   }
 
   /** The first call that waits until the first questions are answered. */
   get waitingCall(): Call | undefined {
-    return this.settling === undefined ? undefined : this.#worker.waitingCall
-  }
-
-  /** The server has taken a question back. */
-  withdrawn(frame: NotificationFrame): void {
-    const span = frame.params.members.span('requestId')
-    const id = span && canonicalAt(frame.line, span.start, span.end)
-    if (id !== undefined) this.#firstQuestions?.answered(id)
+    return this.firstQuestions === undefined ? undefined : this.#worker.waitingCall
   }
 
   /**
@@ -192,7 +174,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   /** Finds out anew what the server has, or what it speaks. */
   async renew(what: 'lists' | 'era'): Promise<void> {
     if (what === 'lists') await this.#inbox.relist(this)
-    else this.#worker.replace(this, 'it refuses the revision that it spoke before')
+    else void this.#worker.supervisor.restart(this, 'it refuses the revision that it spoke before')
   }
 
   /**
@@ -238,12 +220,12 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   // Asker: a client's side of what this server asked.
 
   answered(frame: ResponseFrame, id: RequestId): void {
-    this.#firstQuestions?.answered(id)
+    this.firstQuestions?.answered(id)
     this.#peer.answer(frame, NO_EDITS, id)
   }
 
   refused(id: RequestId, error: ErrorBody): void {
-    this.#firstQuestions?.answered(id)
+    this.firstQuestions?.answered(id)
     this.#peer.refuse(id, error)
   }
 
@@ -260,7 +242,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     else if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
     else {
-      this.#firstQuestions?.asked(frame.id)
+      this.firstQuestions?.asked(frame.id)
       this.#inbox.onRequest(frame, row, this, during?.call)
     }
   }
@@ -293,10 +275,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   malformed(error: FrameError, line: Uint8Array, bytes: number): void {
-    const flights = this.calls.claimedBy(error, line)
-    const what = `its answer is invalid: ${error.message}`
-    if (flights.length === 0) return this.#noise.line(line, bytes, error)
-    for (const flight of flights) this.calls.failUnusable(flight, 'invalid-answer', what)
+    if (!this.calls.malformed(error, line)) this.#noise.line(line, bytes, error)
   }
 
   oversize(id: RequestId | undefined, flight: InflightCall | undefined, bytes: number): void {
@@ -320,12 +299,12 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     void this.#ending.explained(deadline).then(() => {
       if (cause !== undefined) this.#log('debug', cause.message)
       this.calls.drain(unanswered, () => this.failure)
-      this.#worker.onConnectionEnded(this)
+      this.#worker.supervisor.onConnectionEnded(this)
       this.#inbox.onClosed(this)
       void this.dialed.stop()
     })
     this.listening?.close()
-    this.#firstQuestions?.end()
+    this.firstQuestions?.end()
   }
 
   /** Whether the server answers a request that costs it nothing; an error is an answer too. */
@@ -341,7 +320,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** An answer did not come in time. */
   timedOut(): void {
-    if (this.#context.onTimeout === 'restart') this.#worker.replace(this, 'a call timed out')
+    if (this.#context.onTimeout === 'restart') void this.#worker.supervisor.restart(this, 'a call timed out')
   }
 
   /** Nothing more is read of it, and it ends like one that has closed its connection. */

@@ -3,8 +3,8 @@
 // A server that asks for roots then, as server-filesystem does, refuses calls until it has them and has looked at the
 // folders. Calls wait until no question is open and the server has asked nothing for a moment.
 
-import type { RequestFrame } from '../../jsonrpc/frame.js'
-import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
+import { type RequestId, canonical, canonicalAt } from '../../jsonrpc/request-id.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
 export interface FirstQuestionsLimits {
@@ -22,6 +22,7 @@ export class FirstQuestions {
   readonly over: Promise<void>
   readonly #limits: FirstQuestionsLimits
   readonly #runtime: Pick<Runtime, 'setTimer'>
+  readonly #ask: (frame: RequestFrame) => void
   readonly #open = new Set<RequestId>()
   /** Those that only a client can answer that has made a call. */
   #held: RequestFrame[] = []
@@ -29,9 +30,15 @@ export class FirstQuestions {
   #isOver = false
   #end: () => void = () => {}
 
-  constructor(limits: FirstQuestionsLimits, runtime: Pick<Runtime, 'setTimer'>) {
+  /** `ask` gets the questions that were kept. */
+  constructor(
+    limits: FirstQuestionsLimits,
+    runtime: Pick<Runtime, 'setTimer'>,
+    ask: (frame: RequestFrame) => void,
+  ) {
     this.#limits = limits
     this.#runtime = runtime
+    this.#ask = ask
     this.over = new Promise((resolve) => {
       this.#end = resolve
     })
@@ -63,9 +70,16 @@ export class FirstQuestions {
     if (isKnown && this.#isQuiet) this.#wait(this.#limits.quietMs, () => this.#look())
   }
 
-  /** Gives the questions that were kept. */
-  release(): RequestFrame[] {
-    return this.#held.splice(0)
+  /** The server has taken a question back. */
+  withdrawn({ line, params }: NotificationFrame): void {
+    const span = params.members.span('requestId')
+    const id = span && canonicalAt(line, span.start, span.end)
+    if (id !== undefined) this.answered(id)
+  }
+
+  /** A call waits, so that what was kept can be asked. */
+  askHeld(): void {
+    for (const frame of this.#held.splice(0)) this.#ask(frame)
   }
 
   end(): void {

@@ -127,17 +127,23 @@ export class Inbox {
   ): void {
     const { sharing } = this.#scope
     const { calls } = connection
-    const running = sharing === 'plain' ? undefined : (calls.tasks.waitingFor(frame) ?? calls.askable)
+    const running = sharing === 'plain' ? undefined : (calls.tasks.waitingFor(frame) ?? calls.about.askable)
     const call = during ?? running ?? connection.waitingCall
     // A client with a lane for itself can be asked at any time.
     const client = sharing === 'own' ? this.clients.only : call?.client
     const isDeclared = this.#isDeclared(row, (call?.context ?? client?.profile)?.capabilities)
-    const caller = call ?? calls.oneAskable
+    const caller = call ?? calls.about.oneAskable
     if (!isDeclared && caller !== undefined && !this.#isDeclared(row, caller.context.capabilities))
       caller.lacks(requiredCapabilities(questionOf(frame)))
     // A server that several clients share does not know the capabilities of each of them.
     const isTold = sharing === 'own' || this.#isDeclared(row, this.#scope.declared)
-    if (sharing === 'guest' && isTold && client === undefined && connection.hold(frame)) return
+    if (
+      sharing === 'guest' &&
+      isTold &&
+      client === undefined &&
+      connection.firstQuestions?.hold(frame) === true
+    )
+      return
     if (!isDeclared || !isTold || client === undefined) return this.#refuse(frame, connection)
     const over = calls.pause(client, call)
     // No server knows that a client could answer with a task.
@@ -168,7 +174,7 @@ export class Inbox {
       case 'updated':
         return this.#updated(frame, connection)
       case 'cancel':
-        connection.withdrawn(frame)
+        connection.firstQuestions?.withdrawn(frame)
         for (const client of this.clients) client.withdraw(frame, connection)
         return
       case 'task':
@@ -193,8 +199,8 @@ export class Inbox {
    * standalone stream should not. A server over HTTP has chosen by itself.
    */
   #logging({ calls, isTyped }: ServerConnection): Call | undefined {
-    if (isTyped) return calls.logging
-    const call = this.#context.namesCalls ? undefined : calls.only
+    if (isTyped) return calls.about.logging
+    const call = this.#context.namesCalls ? undefined : calls.about.only
     return call?.client === this.clients.only ? call : undefined
   }
 

@@ -129,14 +129,12 @@ export class KeptView {
   readonly #isKept: boolean
   /** Whether this is one of the first starts of a server that never listed, and has not failed. */
   readonly isNew: boolean
-  /** The facts at the time the lane was made; undefined once the server has answered or failed. */
+  /** The facts of an earlier run, until this start has ended. */
   #before: KeptFacts | undefined
-  #facts: ServerFacts | undefined
-  /** The lists that are known. */
-  #kinds: ReadonlySet<ListKind> = new Set()
-  #isCurrent = false
-  #isLate = false
-  #isOver = false
+  /** What is shown until then. */
+  #shown: Described | undefined
+  /** `late` is a server that takes so long that no client waits for it; `over` is one that has answered or failed. */
+  #state: 'waiting' | 'late' | 'over' = 'waiting'
 
   /** `isKept` says that what this lane's server says is kept for the next start, and not only what others say. */
   constructor(all: KeptLists, lists: Lists, isKept: boolean) {
@@ -152,32 +150,31 @@ export class KeptView {
 
   /** The server's description of before its start, while that is shown. */
   get facts(): ServerFacts | undefined {
-    return this.#facts
+    return this.#shown?.facts
   }
 
   /** Whether what is shown was said in this run, by another process. */
   get isCurrent(): boolean {
-    return this.#isCurrent
+    return this.#shown?.isCurrent === true
   }
 
   /** Whether the last start failed or was given up, or this one takes long, and the server has not answered since. */
   get isSilent(): boolean {
-    return this.#isLate || this.#before?.failure !== undefined || this.#before?.isGivenUp === true
+    return this.#state === 'late' || this.#before?.failure !== undefined || this.#before?.isGivenUp === true
   }
 
-  /** The facts of an earlier run, until this start has ended. */
   get before(): KeptFacts | undefined {
     return this.#before
   }
 
   /** Whether this list was kept: one that could not be read then is not known. */
   has(kind: ListKind): boolean {
-    return this.#kinds.has(kind)
+    return this.#shown?.lists.has(kind) === true
   }
 
   /** Shows what another lane of the same server knows. */
   borrow(described: Described): void {
-    if (!this.#isOver) this.#show(described)
+    if (this.#state !== 'over') this.#show(described)
   }
 
   /** The server has said what it is and has; that is kept for the next start. */
@@ -188,7 +185,7 @@ export class KeptView {
 
   /** The server has not answered for so long that no client waits for it any more. */
   late(): void {
-    this.#isLate = !this.#isOver
+    if (this.#state === 'waiting') this.#state = 'late'
   }
 
   /**
@@ -198,26 +195,23 @@ export class KeptView {
    * of this run stay, as after a crash.
    */
   failed(why: string): ListKind[] {
-    if (this.#isOver) return []
+    if (this.#state === 'over') return []
     this.#all.failed(why)
-    if (this.#isCurrent) return []
+    if (this.isCurrent) return []
     this.over()
     return this.#lists.forget()
   }
 
   /** From now on nothing is shown that was kept. */
   over(): void {
-    this.#isOver = true
-    this.#isLate = false
+    this.#state = 'over'
     this.#before = undefined
-    this.#facts = undefined
-    this.#kinds = new Set()
+    this.#shown = undefined
   }
 
-  #show({ isCurrent, facts, lists }: Described): void {
-    this.#isCurrent = isCurrent
-    this.#facts = facts
-    this.#kinds = new Set([...this.#kinds, ...lists.keys()])
-    for (const [kind, items] of lists) this.#lists.recall(kind, items)
+  #show(described: Described): void {
+    // A list that only the one before has stays.
+    this.#shown = { ...described, lists: new Map([...(this.#shown?.lists ?? []), ...described.lists]) }
+    for (const [kind, items] of described.lists) this.#lists.recall(kind, items)
   }
 }

@@ -188,7 +188,6 @@ export class ServerLane implements Lane, ServerView {
     return this.#lists.failure === undefined ? 'starting' : 'error'
   }
 
-  /** The calls that run and that wait here. */
   get load(): Load {
     return this.#workers.load
   }
@@ -234,11 +233,6 @@ export class ServerLane implements Lane, ServerView {
 
   get pids(): number[] {
     return this.#workers.connections.flatMap((connection) => connection.dialed.pid ?? [])
-  }
-
-  /** Resident memory of its processes, in bytes, without those that are not watched. */
-  get memoryBytes(): number[] {
-    return this.#workers.connections.flatMap((connection) => connection.dialed.memoryBytes ?? [])
   }
 
   join(client: ClientPort): this {

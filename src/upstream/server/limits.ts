@@ -2,7 +2,7 @@
 
 import type { FrameLimits } from '../../jsonrpc/frame.js'
 import type { NdjsonOptions } from '../../transports/stdio/ndjson.js'
-import type { AbandonedLimits } from './abandoned.js'
+import type { AbandonedLimits } from './attribution.js'
 import type { FirstQuestionsLimits } from './first-questions.js'
 import type { NoiseLimits } from './noise.js'
 import type { StopLadder } from '../process/process.js'

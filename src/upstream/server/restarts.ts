@@ -216,8 +216,6 @@ export class Supervisor {
   readonly #starter: Starter
   /** Changed by `#to` only. */
   #state: State = { kind: 'stopped' }
-  /** The connection, when calls can start at once. */
-  connection: ServerConnection | undefined
   #failure: Failure | undefined
   #hasCrashed = false
   /** Starts in a row that were refused for want of room. */
@@ -250,6 +248,11 @@ export class Supervisor {
   /** Why the last connection ended or could not be opened. */
   get failure(): Failure | undefined {
     return this.#failure
+  }
+
+  /** The connection, when calls can start at once. */
+  get connection(): ServerConnection | undefined {
+    return this.#state.kind === 'ready' ? this.#state.connection : undefined
   }
 
   /** The connection, started for a call if it is not there. @throws UpstreamError */
@@ -519,7 +522,6 @@ export class Supervisor {
   #to(state: State): void {
     if ('timer' in this.#state) this.#state.timer?.cancel()
     this.#state = state
-    this.connection = state.kind === 'ready' ? state.connection : undefined
   }
 
   #down(reason: FailureReason, what: string): Failure {

@@ -17,6 +17,7 @@ import { MarkedTools } from './lists.js'
 import type { ProxyContext, ServerContext, ServerKind } from './context.js'
 import { Reports, type Stop } from './reports.js'
 import { KeptLists } from './kept-view.js'
+import { sumOf } from './worker.js'
 import { Restarts } from './restarts.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
@@ -201,15 +202,8 @@ export class Server implements Upstream {
   }
 
   get #gauges(): ServerGauges {
-    const lanes = [...this.#lanes]
-    const memory = lanes.flatMap(({ memoryBytes }) => memoryBytes)
-    return {
-      inFlight: total(lanes.map(({ load }) => load.inFlight)),
-      queued: total(lanes.map(({ load }) => load.queued)),
-      slots: total(lanes.map(({ load }) => load.slots)),
-      restarts: this.#context.restarts.count,
-      memoryBytes: memory.length === 0 ? undefined : total(memory),
-    }
+    const { count: restarts } = this.#context.restarts
+    return { ...sumOf([...this.#lanes].map(({ load }) => load)), restarts }
   }
 
   async retire(graceMs: number, why: string): Promise<void> {
@@ -271,10 +265,6 @@ export class Server implements Upstream {
 }
 
 const nobody = { opening: undefined, client: undefined } as const
-
-function total(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0)
-}
 
 /** A server that never listed may have to be installed first. */
 function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {

@@ -22,8 +22,23 @@ export interface Forward {
   readonly edits: readonly Edit[]
 }
 
-/** How many calls run, and how many wait. */
-export type Load = Pick<ServerGauges, 'inFlight' | 'queued' | 'slots'>
+/** What processes are busy with. */
+export type Load = Omit<ServerGauges, 'restarts'>
+
+/** The load of several processes together. */
+export function sumOf(loads: readonly Load[]): Load {
+  const memory = loads.flatMap(({ memoryBytes }) => memoryBytes ?? [])
+  return {
+    inFlight: total(loads.map(({ inFlight }) => inFlight)),
+    queued: total(loads.map(({ queued }) => queued)),
+    slots: total(loads.map(({ slots }) => slots)),
+    memoryBytes: memory.length === 0 ? undefined : total(memory),
+  }
+}
+
+function total(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0)
+}
 
 /** How often, within the idle time, the worker looks whether its process is still needed. */
 const IDLE_CHECKS = 4
@@ -89,15 +104,14 @@ export class Worker {
     return this.#askable.room - this.#arriving.size
   }
 
-  /** The calls that run and that wait here. */
   get load(): Load {
-    const all = this.#askable === this.#slots ? [this.#slots] : [this.#slots, this.#askable]
-    const sum = (count: (slots: Slots) => number): number =>
-      all.reduce((total, each) => total + count(each), 0)
+    const all = [...new Set([this.#slots, this.#askable])]
+    const { connection } = this.supervisor
     return {
-      inFlight: sum(({ taken }) => taken),
-      queued: this.#arriving.size + sum(({ waiting }) => waiting),
-      slots: this.supervisor.connection === undefined ? 0 : this.#context.concurrency,
+      inFlight: total(all.map(({ taken }) => taken)),
+      queued: this.#arriving.size + total(all.map(({ waiting }) => waiting)),
+      slots: connection === undefined ? 0 : this.#context.concurrency,
+      memoryBytes: connection?.dialed.memoryBytes,
     }
   }
 
@@ -110,7 +124,7 @@ export class Worker {
   call(call: Call, edits: readonly Edit[]): void {
     const { connection } = this.supervisor
     call.deadline.times = call.times ?? this.#context.times
-    if (connection === undefined || connection.settling !== undefined)
+    if (connection === undefined || connection.firstQuestions !== undefined)
       return this.#awaitConnection(call, edits)
     if (call.settled) return
     if (this.#isInDoubt(call, connection)) {
@@ -135,7 +149,7 @@ export class Worker {
   }
 
   #isInDoubt({ row, client }: Call, connection: ServerConnection): boolean {
-    return this.#isOfSeveral && row.askable && connection.calls.mayAskOthers(client)
+    return this.#isOfSeveral && row.askable && connection.calls.about.mayAskOthers(client)
   }
 
   /** Whether calls wait for the process itself. */
@@ -171,19 +185,6 @@ export class Worker {
     if (call.row.askable) this.#onFree?.()
   }
 
-  requeue(call: Call, edits: readonly Edit[], connection: ServerConnection): void {
-    this.supervisor.onConnectionEnded(connection)
-    this.call(call, edits)
-  }
-
-  replace(connection: ServerConnection, why: string): void {
-    void this.supervisor.restart(connection, why)
-  }
-
-  onConnectionEnded(connection: ServerConnection): void {
-    this.supervisor.onConnectionEnded(connection)
-  }
-
   get waitingCall(): Call | undefined {
     for (const { value } of this.#arriving) if (value.call.row.askable) return value.call
     return undefined
@@ -200,8 +201,9 @@ export class Worker {
     let pass = (call: Call, edits: readonly Edit[]): void => this.call(call, edits)
     try {
       const connection = await this.supervisor.ready()
-      if (this.waitingCall !== undefined) connection.askHeld()
-      await connection.settling
+      const { firstQuestions } = connection
+      if (this.waitingCall !== undefined) firstQuestions?.askHeld()
+      await firstQuestions?.over
     } catch (error) {
       const { body } = asUpstreamError(this.#context.service, error)
       pass = (call) => call.fail(body)
@@ -214,7 +216,7 @@ export class Worker {
     if (!this.#arriving.hasRoom(call.bytes)) return this.#refuse(call, 'has too many calls waiting')
     const patience = this.#patience(call)
     this.#arriving.add(call, { call, edits }, () => patience.cancel())
-    if (call.row.askable) this.supervisor.connection?.askHeld()
+    if (call.row.askable) this.supervisor.connection?.firstQuestions?.askHeld()
     if (!this.#isOpening) void this.#open()
   }
 

@@ -11,7 +11,7 @@ import type { Inbox } from './inbox.js'
 import type { ServerContext } from './context.js'
 import type { ServerConnection } from './connection.js'
 import type { KeptView } from './kept-view.js'
-import { type Forward, type Load, Worker } from './worker.js'
+import { type Forward, type Load, sumOf, Worker } from './worker.js'
 import { holdsProcess, type LaneScope } from './sharing.js'
 
 type StartState =
@@ -87,9 +87,7 @@ export class Workers {
   }
 
   get load(): Load {
-    const loads = this.#workers.map(({ load }) => load)
-    const sum = (key: keyof Load): number => loads.reduce((total, load) => total + load[key], 0)
-    return { inFlight: sum('inFlight'), queued: sum('queued'), slots: sum('slots') }
+    return sumOf(this.#workers.map(({ load }) => load))
   }
 
   get state(): UpstreamState {

@@ -9,7 +9,7 @@ import { Call, type ClientPort } from '../../src/mcp/call.js'
 import { CallDeadline } from '../../src/mcp/call-deadline.js'
 import { noCapabilities } from '../../src/mcp/capabilities.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
-import { Abandoned } from '../../src/upstream/server/abandoned.js'
+import { Abandoned } from '../../src/upstream/server/attribution.js'
 
 const limits = { max: 3, logMs: 5000, askMs: 60_000 }
 

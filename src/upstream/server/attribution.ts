@@ -1,4 +1,7 @@
-// Calls that were cancelled, timed out or cut from their answers, and that the server may still be processing.
+// Which call a message of a server is about that names none.
+//
+// It can be said where one call in flight may be meant. A call that was cancelled, timed out or cut from its answer counts
+// too: the server may still be processing it.
 
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
@@ -11,6 +14,58 @@ export interface AbandonedLimits {
   readonly logMs: number
   /** How long a server may ask for such a call, unless it answers the call before. */
   readonly askMs: number
+}
+
+/** The calls of one connection that its server may mean. */
+export class Attribution {
+  readonly #flights: () => Iterable<{ readonly call: Call }>
+  readonly #clients: { readonly only: ClientPort | undefined }
+  readonly #abandoned: Abandoned
+
+  /** `flights` gives the calls in flight; `clients` are those of the connection. */
+  constructor(
+    flights: () => Iterable<{ readonly call: Call }>,
+    clients: { readonly only: ClientPort | undefined },
+    abandoned: Abandoned,
+  ) {
+    this.#flights = flights
+    this.#clients = clients
+    this.#abandoned = abandoned
+  }
+
+  /** The one call in flight; undefined where there are several. */
+  get only(): Call | undefined {
+    return this.#only(() => true)
+  }
+
+  /** The one askable call in flight; undefined where there are several. */
+  get oneAskable(): Call | undefined {
+    return this.#only(({ row }) => row.askable)
+  }
+
+  /** The call that the server asks for, where it can only be one. */
+  get askable(): Call | undefined {
+    const found = this.oneAskable
+    return found === undefined || this.mayAskOthers(found.client) ? undefined : found
+  }
+
+  /** The call that a log message is about, where it can only be one. */
+  get logging(): Call | undefined {
+    const found = this.#only(({ context }) => context.logLevel !== undefined)
+    return found === undefined || this.#abandoned.mayLogForOthers(found.client) ? undefined : found
+  }
+
+  /** Whether the server may ask for an abandoned call of another client than this one. */
+  mayAskOthers(client: ClientPort): boolean {
+    const isAlone = this.#clients.only === client && client.isSeveral !== true
+    return !isAlone && this.#abandoned.mayAskOthers(client)
+  }
+
+  /** Undefined where there is none of this kind, and where there are several. */
+  #only(is: (call: Call) => boolean): Call | undefined {
+    const [found, other] = [...this.#flights()].flatMap(({ call }) => (is(call) ? [call] : []))
+    return other === undefined ? found : undefined
+  }
 }
 
 /** The client is remembered by its number, so that a client that has left can be collected. */
