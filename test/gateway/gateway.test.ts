@@ -20,7 +20,7 @@ import { createProxy, httpServer, limits } from '../../src/index.js'
 import { clockTime } from '../../src/gateway/status.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { everything, itEcho, itServer, root, time } from '../integration/support/programs.js'
-import { events, handshake, message, open, read, send } from '../transports/support/http.js'
+import { handshake, message, send } from '../transports/support/http.js'
 
 interface Scope {
   after(run: () => void | Promise<void>): void
@@ -570,40 +570,6 @@ describe('a gateway that may be reached from elsewhere', () => {
       code: 'EADDRINUSE',
       message: /give it another `port`/,
     })
-  })
-})
-
-describe('closing', () => {
-  test('lets a call finish and takes no other', async (t) => {
-    const opened = await gateway(t, { default: schema({ every: { ...everything, prefix: false } }) })
-    await send(opened.port, { body: message('tools/list', 1) })
-    const params = { name: 'trigger-long-running-operation', arguments: { duration: 0.6, steps: 1 } }
-    const running = send(opened.port, { body: message('tools/call', 1, params) })
-    await delay(200)
-    const closed = opened.close(5000)
-    await assert.rejects(send(opened.port, { body: message('ping', 1) }))
-    assert.match((await running).body, /operation completed/)
-    await closed
-  })
-
-  test('answers a call that takes too long, and ends its sessions', async (t) => {
-    const opened = await gateway(t, { default: schema({ it: itServer({}, { prefix: false }) }) })
-    const headers = await handshake(opened.port)
-    const listening = await open(opened.port, {
-      method: 'GET',
-      headers: { ...headers, accept: 'text/event-stream' },
-    })
-    const running = send(opened.port, {
-      body: message('tools/call', 1, { name: 'never', arguments: {} }),
-      headers,
-    })
-    await delay(400)
-    const closed = opened.close(100)
-    const { body } = await running
-    const [answer] = events(body).slice(-1)
-    assert.match(answer?.data ?? body, /shutting down/)
-    await read(listening)
-    await closed
   })
 })
 

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
-import { type Heard, type RawClient, failure, said } from './support/client.js'
+import { type RawClient, failure, said } from './support/client.js'
 import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { itServer } from './support/programs.js'
@@ -70,86 +70,9 @@ describe('a server that ends in the middle of calls', () => {
     await client.call('s__tell', { method: 'notifications/resources/updated', params: { uri } })
     assert.equal(textAt((await updated).value, 'params', 'uri'), uri)
   })
-
-  test('calls that come while its output has ended, but it has not, are answered', async (t) => {
-    const client = await opened(t, { s: itServer({}, { restartDelay: 1 }), o: itServer() })
-    const pid = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
-    const closing = client.call('s__close-stdout')
-    const results: Heard[] = []
-    for (let i = 0; i < 60; i++) {
-      const answer = client.call('s__nonce', { n: String(i) })
-      // A call to the other server passes time in which the first one's end is noticed.
-      await client.call('o__nonce', { n: String(i) })
-      results.push(await answer)
-    }
-    await closing
-    for (const heard of results) {
-      const ok = at(heard.value, 'error') === undefined
-      if (ok) assert.notEqual(numberAt(said(heard), 'pid'), pid)
-      else assert.deepEqual(failure(heard).slice(0, 2), [-32603, 's'])
-    }
-    assert.equal(textAt(said(await client.call('s__nonce', { n: 'z' })), 'n'), 'z')
-  })
-
-  test('calls that come at any moment of its end are answered once', async (t) => {
-    const servers = { s: itServer({}, { restartDelay: 1 }), o: itServer() }
-    const noBreaker = { ...limits.upstream, restart: { ...limits.upstream.restart, crashesMax: 1000 } }
-    const { attach } = await libraryProxy(t, servers, { limits: { ...limits, upstream: noBreaker } })
-    const { client } = await attach()
-    await client.open()
-    for (let round = 0; round < 6; round++) {
-      const calls = [client.call('s__die', {}, undefined, `die-${round}`)]
-      while (client.answersTo(`die-${round}`) === 0) {
-        calls.push(client.call('s__nonce', { n: 'x' }))
-        await new Promise((resolve) => setImmediate(resolve))
-      }
-      for (const heard of await Promise.all(calls)) {
-        if (at(heard.value, 'error') !== undefined) assert.equal(failure(heard)[1], 's', heard.text)
-      }
-    }
-  })
-
-  test('restart off: the error stays, and the others serve', async (t) => {
-    const client = await opened(t, { s: itServer({}, { restart: false }), o: itServer() })
-    await client.call('s__die')
-    const answer = await client.call('s__nonce', { n: '1' })
-    assert.deepEqual(failure(answer), [-32603, 's', 'unavailable'])
-    assert.equal(textAt(said(await client.call('o__nonce', { n: '1' })), 'n'), '1')
-  })
 })
 
 describe('deadlines', () => {
-  test('the client gets an error, the server one cancel with its own id, and a late answer goes nowhere', async (t) => {
-    const tools = { timeouts: { hold: { timeout: 150 } } }
-    const client = await opened(t, { s: itServer({}, { tools }) })
-    const heard = await client.call('s__hold', { key: 'k' }, undefined, 'slow')
-    assert.deepEqual(failure(heard), [-32603, 's', 'timeout'])
-    const lines = await linesOf(client)
-    const [call] = callsOf(lines, 'hold')
-    const cancels = withMethod(lines, 'notifications/cancelled')
-    assert.equal(cancels.length, 1)
-    assert.deepEqual(at(cancels[0], 'params', 'requestId'), at(call, 'id'))
-    await client.call('s__release', { key: 'k' })
-    assert.equal(client.answersTo('slow'), 1)
-  })
-
-  test('progress keeps a deadline away', async (t) => {
-    const client = await opened(t, { s: itServer({}, { timeout: 2000 }) })
-    const heard = await client.call('s__slow', { steps: 8, everyMs: 300 }, { progressToken: 'p' })
-    assert.equal(numberAt(said(heard), 'at'), 9)
-    const count = client.count((value) => textAt(value, 'method') === 'notifications/progress')
-    assert.equal(count, 8)
-  })
-
-  test('but never past the total', async (t) => {
-    const client = await opened(t, { s: itServer({}, { totalTimeout: 400 }) })
-    const heard = await client.call('s__slow', { steps: 100, everyMs: 60 }, { progressToken: 1 })
-    assert.deepEqual(failure(heard), [-32603, 's', 'timeout'])
-    const data = { service: 's', reason: 'timeout', tool: 's__slow', budget: 'totalTimeout', ms: 400 }
-    assert.deepEqual(at(heard.value, 'error', 'data'), data)
-    assert.match(textAt(heard.value, 'error', 'message'), /'s'.*tool 's__slow'.*400 ms \(totalTimeout\)/)
-  })
-
   test('onTimeout restart: a new process serves the next call', async (t) => {
     const tools = { timeouts: { never: { timeout: 150 } } }
     const client = await opened(t, { s: itServer({}, { tools, onTimeout: 'restart' }) })
@@ -275,68 +198,9 @@ describe('ids', () => {
       ['first'],
     )
   })
-
-  test('every spelling comes back as it was written', async (t) => {
-    const client = await opened(t, { s: itServer() })
-    const ids = [
-      '0',
-      '-0',
-      '1.0',
-      '1e2',
-      '10E1',
-      '-7',
-      '"1"',
-      '"\\u0031"',
-      '"é"',
-      '"\\u00e9"',
-      '""',
-      '9007199254740991',
-      '"__proto__"',
-    ]
-    for (const id of ids) {
-      const answer = client.next(
-        id,
-        ({ text }) => text.includes(`"id":${id},`) || text.includes(`"id":${id}}`),
-      )
-      client.send(
-        `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"x"}}}`,
-      )
-      assert.equal(textAt(said(await answer), 'n'), 'x')
-    }
-    for (const id of ['1.5', 'null', 'true', '{}', '[1]', '9007199254740993', '1e400']) {
-      const answer = client.next(id, ({ value }) => at(value, 'error', 'code') === -32600)
-      client.send(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)
-      await answer
-    }
-  })
 })
 
 describe('limits and turns', () => {
-  test('a queue that is full answers "overloaded", and no call is lost', async (t) => {
-    const upstream = { ...limits.upstream, queueMax: 5 }
-    const servers = { s: itServer({}, { concurrency: 2 }) }
-    const { attach } = await libraryProxy(t, servers, { limits: { ...limits, upstream } })
-    const { client } = await attach()
-    await client.open()
-    for (const key of ['a', 'b']) {
-      const params = `{"name":"s__hold","arguments":{"key":"${key}"}}`
-      client.send(`{"jsonrpc":"2.0","id":"${key}","method":"tools/call","params":${params}}`)
-    }
-    const waiting = Array.from({ length: 5 }, (_, i) => client.call('s__nonce', { n: String(i) }))
-    const refused = await Promise.all([
-      client.call('s__nonce', { n: '5' }),
-      client.call('s__nonce', { n: '6' }),
-    ])
-    for (const heard of refused) assert.deepEqual(failure(heard), [-32603, 's', 'overloaded'])
-    client.notify('notifications/cancelled', { requestId: 'a' })
-    client.notify('notifications/cancelled', { requestId: 'b' })
-    const done = await Promise.all(waiting)
-    assert.deepEqual(
-      done.map((heard) => textAt(said(heard), 'n')),
-      ['0', '1', '2', '3', '4'],
-    )
-  })
-
   test('concurrency 1 runs one at a time and in order, whichever tool and however new', async (t) => {
     const client = await opened(t, { s: itServer({}, { concurrency: 1 }) })
     // The schema of `strict` has to be compiled when it is first called.
@@ -349,16 +213,6 @@ describe('limits and turns', () => {
     assert.deepEqual(listAt(turns, 'order'), names)
   })
 
-  test('calls start in order even when the first tool is new and there are slots for all', async (t) => {
-    const client = await opened(t, { s: itServer() })
-    const calls = [
-      client.call('s__strict', { n: 'first' }),
-      client.call('s__turn', { n: 'second', ticks: 0 }),
-    ]
-    await Promise.all(calls)
-    assert.deepEqual(listAt(said(await client.call('s__turns')), 'order'), ['first', 'second'])
-  })
-
   test('processes 3 spreads what is more than one process takes', async (t) => {
     const client = await opened(t, { s: itServer({}, { processes: 3, concurrency: 1 }) })
     const calls = Array.from({ length: 12 }, (_, i) =>
@@ -368,22 +222,6 @@ describe('limits and turns', () => {
     await Promise.all(calls)
     const pids = new Set((await Promise.all(nonces)).map((heard) => numberAt(said(heard), 'pid')))
     assert.equal(pids.size, 3)
-  })
-
-  test('idleTimeout stops a process, and the next call brings it back', async (t) => {
-    const servers = { s: itServer({}, { idleTimeout: 100 }) }
-    const { attach, proxy } = await libraryProxy(t, servers)
-    const { client } = await attach()
-    await client.open()
-    await client.request('logging/setLevel', { level: 'warning' })
-    const before = numberAt(said(await client.call('s__nonce', { n: 'a' })), 'pid')
-    await until(() => proxy.status()[0]?.pids.length === 0)
-    assert.equal(proxy.status()[0]?.state, 'connected')
-    const tools = listAt((await client.request('tools/list')).value, 'result', 'tools')
-    assert(tools.length > 0, 'its tools stay listed')
-    const after = numberAt(said(await client.call('s__nonce', { n: 'b' })), 'pid')
-    assert.notEqual(after, before)
-    assert.equal(withMethod(await linesOf(client), 'logging/setLevel').length, 1)
   })
 
   test('a process that keeps crashing does not take the calls that others could serve', async (t) => {
@@ -416,35 +254,5 @@ describe('limits and turns', () => {
     await client.call('s__nonce', {})
     await until(() => proxy.status()[0]?.pids.length === 0)
     assert.deepEqual(proxy.status()[1]?.pids, [pid])
-  })
-
-  test('a call that waits for its turn has the same deadline as one that runs', async (t) => {
-    const client = await opened(t, {
-      s: itServer({}, { concurrency: 1, tools: { timeouts: { nonce: { timeout: 400 } } } }),
-    })
-    // Its progress keeps it running for longer than any test may take.
-    void client.call('s__slow', { steps: 6000, everyMs: 100 }, { progressToken: 1 })
-    const waiting = await client.call('s__nonce', { n: 'x' })
-    assert.deepEqual(failure(waiting), [-32603, 's', 'timeout'])
-  })
-
-  test('a call to a server that hangs in initialize ends at its own timeout', async (t) => {
-    const client = await opened(
-      t,
-      { s: itServer({ IT_START: 'hang' }, { timeout: 300 }) },
-      { startupGraceMs: 50 },
-    )
-    assert.deepEqual(failure(await client.call('s__nonce', { n: 'x' })), [-32603, 's', 'timeout'])
-  })
-
-  test('a wedged server that reads nothing costs its own calls and no others', async (t) => {
-    const s = { command: process.execPath, args: ['-e', 'setInterval(()=>{},1e6)'], timeout: 300 }
-    const client = await opened(t, { s, o: itServer() }, { startupGraceMs: 50 })
-    const filler = 'z'.repeat(200_000)
-    for (let i = 0; i < 10; i++) {
-      const params = `{"name":"s__x","arguments":{"filler":"${filler}"}}`
-      client.send(`{"jsonrpc":"2.0","id":"stuck-${i}","method":"tools/call","params":${params}}`)
-    }
-    assert.equal(textAt(said(await client.call('o__nonce', { n: '1' })), 'n'), '1')
   })
 })

@@ -76,47 +76,6 @@ const extensionsOf = async (c: RawClient): Promise<unknown> =>
   at((await ask(c, 'server/discover')).value, 'result', 'capabilities', 'extensions')
 
 describe('a task', () => {
-  test('is asked about, ends, and has its result with it, in the bytes of its server', async (t) => {
-    const c = await client(t, { s: server() })
-    const answer = await call(c, 's__work')
-    assert.match(
-      answer.text,
-      /"result":\{"resultType":"task","taskId":"task-1","status":"working",.*"x-odd":"1.0"\}\}$/,
-    )
-    assert.equal(await statusOf(c, 'task-1'), 'working')
-    await call(c, 's__finish', { id: 'task-1' })
-    const { value } = await about(c, 'get', 'task-1')
-    assert.equal(textAt(value, 'result', 'resultType'), 'complete')
-    assert.equal(textAt(value, 'result', 'result', 'content', 0, 'text'), 'done task-1')
-  })
-
-  test('wants input, and gets it', async (t) => {
-    const c = await client(t, { s: server() })
-    const id = await begun(c, 's__curious')
-    const { value } = await about(c, 'get', id)
-    assert.equal(textAt(value, 'result', 'inputRequests', 'n', 'method'), 'elicitation/create')
-    const inputResponses = { n: { action: 'accept', content: { n: '1.0' } } }
-    const { text } = await about(c, 'update', id, { inputResponses })
-    assert.match(text, /"result":\{"resultType":"complete"\}/)
-    const result = textAt((await about(c, 'get', id)).value, 'result', 'result', 'content', 0, 'text')
-    assert.deepEqual(JSON.parse(result), inputResponses)
-  })
-
-  test('is cancelled', async (t) => {
-    const c = await client(t, { s: server() })
-    const id = await begun(c, 's__work')
-    assert.match((await about(c, 'cancel', id)).text, /"result":\{"resultType":"complete"\}/)
-    assert.equal(await statusOf(c, id), 'cancelled')
-  })
-
-  test('is begun by a client that can be asked too', async (t) => {
-    const c = await client(t, { s: server() })
-    const askable = { ...declares, elicitation: {} }
-    const { value } = await call(c, 's__work', {}, askable)
-    assert.equal(textAt(value, 'result', 'taskId'), 'task-1')
-    assert.equal(await statusOf(c, 'task-1'), 'working', 'and asked about by the same principal')
-  })
-
   test('outlasts what is known of its client by what that can be asked', async (t) => {
     const [c] = await clients(t, { s: server() }, 1, { guestsMax: 1, guestRestMs: 0 })
     assert(c !== undefined)
@@ -134,12 +93,6 @@ describe('a task', () => {
 })
 
 describe('the extension', () => {
-  test('is declared where a server has it, as that has written it', async (t) => {
-    const c = await client(t, { s: server(), o: nodeProgram('stateless.mjs', {}, {}) })
-    await ask(c, 'tools/list')
-    assert.deepEqual(await extensionsOf(c), { [TASKS]: {} })
-  })
-
   for (const [title, servers] of [
     ['no server has it', { s: server({ WITHOUT: 'tasks' }) }],
     ['a server has tasks of its session', { s: nodeProgram('task-server.mjs', {}, {}) }],
@@ -156,20 +109,6 @@ describe('the extension', () => {
     assert.equal(textAt((await call(c, 's__work')).value, 'result', 'resultType'), 'task')
     const { value } = await call(c, 'o__work')
     assert.equal(textAt(value, 'result', 'content', 0, 'text'), 'at once')
-  })
-
-  test('who has not declared it gets the result, and asks about nothing', async (t) => {
-    const c = await client(t, { s: server() })
-    const id = await begun(c, 's__work')
-    const plain = await call(c, 's__work', {}, {})
-    assert.equal(textAt(plain.value, 'result', 'content', 0, 'text'), 'at once')
-    for (const what of ['get', 'update', 'cancel']) {
-      const { value } = await ask(c, `tasks/${what}`, { taskId: id }, {})
-      assert.equal(numberAt(value, 'error', 'code'), -32021)
-      assert.deepEqual(at(value, 'error', 'data'), { requiredCapabilities: declares })
-    }
-    const listen = await ask(c, 'subscriptions/listen', { notifications: { taskIds: [id] } }, {})
-    assert.equal(numberAt(listen.value, 'error', 'code'), -32021)
   })
 
   for (const [title, capabilities, servers, name] of [

@@ -20,32 +20,8 @@ async function pidOf({ client }: Spawned): Promise<number> {
 }
 
 describe('the end of a session', () => {
-  test('end of file: everything that was sent is answered, and the exit code is 0', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    const calls = Array.from({ length: 50 }, (_, i) => {
-      const args = `{"n":"${i}","ticks":${i % 7}}`
-      return `{"jsonrpc":"2.0","id":${i},"method":"tools/call","params":{"name":"s__turn","arguments":${args}}}`
-    })
-    proxy.write([initialize('2025-06-18'), initialized, ...calls].join('\n'))
-    assert.equal(await proxy.finish(), 0)
-    for (let i = 0; i < 50; i++) assert.equal(proxy.client.answersTo(i), 1, `call ${i}`)
-  })
-
   test('end of file at once', async (t) => {
     assert.equal(await spawnProxy(t, { s: itServer() }).finish(), 0)
-  })
-
-  test('shutdown and notifications/exit: what runs may finish, and the exit code is 0', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    await proxy.client.open()
-    const pid = await pidOf(proxy)
-    const running = proxy.client.call('s__slow', { steps: 3, everyMs: 30 }, { progressToken: 1 })
-    proxy.client.send('{"jsonrpc":"2.0","id":"s","method":"shutdown"}')
-    proxy.client.send('{"jsonrpc":"2.0","method":"notifications/exit"}')
-    assert.equal(numberAt(said(await running), 'at'), 4)
-    assert.equal(await proxy.exited, 0)
-    assert.equal(proxy.client.answersTo('s'), 1)
-    assert(gone(pid))
   })
 
   test('a client that closes our stdout ends the session', async (t) => {
@@ -105,18 +81,6 @@ describe('batches', () => {
       1,
       'only initialize',
     )
-  })
-
-  test('2025-03-26: an id of a batch that is used again outside costs the second alone', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer() })
-    await proxy.client.open({}, '2025-03-26')
-    const answer = proxy.client.next('a batch', ({ value }) => Array.isArray(value))
-    const hold =
-      '{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"s__hold","arguments":{"key":"k"}}}'
-    proxy.client.send(`[${hold}]`)
-    assert.equal(at((await proxy.client.call('s__nonce', {}, undefined, 'b')).value, 'error', 'code'), -32600)
-    await proxy.client.call('s__release', { key: 'k' })
-    assert.equal(textAt(said({ text: '', value: at((await answer).value, 0) }), 'n'), 'k')
   })
 
   test('2025-03-26: a batch with an id that is in flight outside, and a cancelled one', async (t) => {

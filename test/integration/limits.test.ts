@@ -1,8 +1,6 @@
 // Each limit that an operator may change, as far as it goes and one further.
 
 import { strict as assert } from 'node:assert'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
@@ -15,7 +13,9 @@ import { at, listAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
 import { itServer } from './support/programs.js'
+import { handshake, opening, scripted, timed } from './support/scripted.js'
 import type { Scope, Servers } from './support/spawned.js'
+import { answerOf, json, scripted as scriptedHttp } from '../transports/support/scripted.js'
 
 type Some<T> = { readonly [K in keyof T]?: T[K] }
 
@@ -121,15 +121,6 @@ describe('limits of a server', () => {
       assert.equal(at(heard.value, 'error'), undefined)
   })
 
-  test('processesMax: processes in all', async (t) => {
-    const servers = { s: itServer(), o: itServer() }
-    const { client, log } = await attached(t, servers, { upstream: { processesMax: 1 } })
-    await client.open()
-    assert.equal(textAt(said(await client.call('s__nonce', { n: 'x' })), 'n'), 'x')
-    assert.deepEqual(failure(await client.call('o__nonce')), [-32603, 'o', 'overloaded'])
-    assert(log.some(({ message }) => message.includes('1 processes run already')))
-  })
-
   for (const [limit, lists] of [
     ['pagesMax', { pagesMax: 2 }],
     ['itemsMax', { itemsMax: 5 }],
@@ -149,41 +140,19 @@ describe('limits of a server', () => {
   test('remoteConcurrency: calls in flight on one session', async (t) => {
     let now = 0
     let most = 0
-    const server = createServer((request, response) => {
-      request.setEncoding('utf8')
-      let body = ''
-      request.on('data', (chunk: string) => (body += chunk))
-      request.on('end', () => {
-        const { id, method } = JSON.parse(body || '{}')
-        const answer = (result: object): void => {
-          response.setHeader('content-type', 'application/json')
-          response.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
-        }
-        if (request.method !== 'POST') response.writeHead(405).end()
-        else if (id === undefined) response.writeHead(202).end()
-        else if (method === 'initialize')
-          answer({
-            protocolVersion: '2025-06-18',
-            capabilities: { tools: {} },
-            serverInfo: { name: 'r', version: '1' },
-          })
-        else if (method === 'tools/list') answer({ tools: [{ name: 't', inputSchema: { type: 'object' } }] })
-        else {
-          most = Math.max(most, ++now)
-          setImmediate(() => {
-            now--
-            answer({ content: [] })
-          })
-        }
+    const { url } = await scriptedHttp(t, ({ id, rpc, method }, response) => {
+      if (method !== 'POST') return void response.writeHead(405).end()
+      if (id === undefined) return void response.writeHead(202).end()
+      if (rpc === 'initialize') return json(response, answerOf(id, handshake('r')))
+      if (rpc === 'tools/list')
+        return json(response, answerOf(id, '{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}'))
+      most = Math.max(most, ++now)
+      setImmediate(() => {
+        now--
+        json(response, answerOf(id, '{"content":[]}'))
       })
     })
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve)
-    })
-    t.after(() => server.closeAllConnections())
-    t.after(() => void server.close())
-    const { port }: AddressInfo = Object(server.address())
-    const servers = { r: { url: `http://127.0.0.1:${port}/mcp` } }
+    const servers = { r: { url: url.href } }
     const { client } = await attached(t, servers, { upstream: { remoteConcurrency: 3 } })
     await client.open()
     const answers = await Promise.all(Array.from({ length: 30 }, () => client.call('r__t')))
@@ -215,20 +184,18 @@ describe('limits of a server', () => {
 
 test('instructionsLengthMax: what all servers say of themselves', async (t) => {
   const instructions = 'i'.repeat(100)
-  const program = `
-    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
-      const { id, method } = JSON.parse(line)
-      const result = { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: { name: 'x', version: '1' }, instructions: '${instructions}' }
-      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }))
-    })`
-  const entry = { command: process.execPath, args: ['-e', program] }
-  const { client } = await attached(
+  const saying = handshake('x').replace(/}$/, `,"instructions":"${instructions}"}`)
+  const some = { ...limits, session: { ...limits.session, instructionsLengthMax: 150 } }
+  const it = await scripted(
     t,
-    { a: entry, b: entry },
-    { session: { instructionsLengthMax: 150 } },
-    { startupGraceMs: 10_000 },
+    { a: {}, b: {} },
+    (method) => (method === 'initialize' ? saying : '{"tools":[]}'),
+    {
+      limits: some,
+    },
   )
-  const opened = textAt(await client.open(), 'instructions')
+  const { heard } = await timed(it, opening(await it.attach()))
+  const opened = textAt(heard.value, 'result', 'instructions')
   assert.equal(opened.length, 150)
   assert(opened.startsWith('# a'))
 })

@@ -36,9 +36,6 @@ async function listening(client: RawClient, id: string | number, notifications: 
   return at((await heard).value, 'params', 'notifications')
 }
 
-const tell = (client: RawClient, method: string, params: object = {}): Promise<Heard> =>
-  asking(client, 'tools/call', { name: 's__tell', arguments: { method, params } })
-
 const ofSubscription =
   (id: string | number) =>
   (params: unknown): boolean =>
@@ -54,18 +51,6 @@ const linesOf = async (client: RawClient): Promise<unknown[]> =>
   )
 
 describe('a client that listens', () => {
-  test('hears of a resource that it named, with the id of its request', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
-    await asking(client, 'resources/list')
-    const uri = 'it://server/a'
-    assert.deepEqual(await listening(client, 'mine', { resourceSubscriptions: [uri] }), {
-      resourceSubscriptions: [uri],
-    })
-    const heard = client.notification(updated, ofSubscription('mine'))
-    await tell(client, updated, { uri })
-    assert.equal(textAt((await heard).value, 'params', 'uri'), uri)
-  })
-
   test('a server is told once of a resource, and that nobody follows it any more', async (t) => {
     const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
     await asking(client, 'resources/list')
@@ -101,20 +86,6 @@ describe('a client that listens', () => {
     await Promise.all(heard)
     const after = listAt((await asking(client, 'tools/list')).value, 'result', 'tools')
     assert.equal(after.length, before.length + 1)
-  })
-
-  test('is told at once that there is nothing to hear of', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: nodeProgram('marked.mjs', {}, {}) })).attach()
-    await asking(client, 'tools/list')
-    const answer = client.answer('none')
-    assert.deepEqual(
-      await listening(client, 'none', { promptsListChanged: true, resourceSubscriptions: ['no://one'] }),
-      {},
-    )
-    assert.deepEqual(at((await answer).value, 'result'), {
-      resultType: 'complete',
-      _meta: { [`${prefix}/subscriptionId`]: 'none' },
-    })
   })
 
   test('is told with a result that the proxy ends', async (t) => {

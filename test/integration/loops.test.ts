@@ -41,7 +41,6 @@ const to = (path: string, name: string): unknown => ({
 
 describe('a configuration that contains the proxy itself', () => {
   const ways: [string, (path: string) => ServerEntry][] = [
-    ['directly', (path) => ({ command: node, args: [cli, '--stdio', '--config', path] })],
     [
       'through a shell',
       (path) => ({ command: 'sh', args: ['-c', `exec "${node}" "${cli}" --stdio -c "${path}"`] }),

@@ -13,77 +13,11 @@ import {
   stage,
   textOf,
 } from './support/asking.js'
-import { at, numberAt, parsed, textAt } from './support/json.js'
+import { at, numberAt, textAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 import { settled } from '../upstream/support/fake-runtime.js'
 
 describe('a server that asks a client without a session', () => {
-  test('has its question in the result, and its answer from the next request, while it has one call', async (t) => {
-    const { it, server, ask, begin } = await stage(t)
-    const { asked, state } = await begin()
-    assert.deepEqual(at(asked, 'inputRequests'), { q1: parsed(elicitation) })
-    const value = await ask({ name: 's__t', requestState: state, inputResponses: { q1: accepted, more: {} } })
-    assert.equal(textOf(value), 'done')
-    assert.equal(textAt(value, 'result', 'resultType'), 'complete')
-    assert.deepEqual(server.answers, [{ jsonrpc: '2.0', id: 'q0.0', result: accepted }])
-    assert.equal(server.calls.length, 1)
-    await closed(it)
-  })
-
-  test('may ask for several things at once, and again', async (t) => {
-    const roots = question('roots/list', {})
-    const sampling = question('sampling/createMessage', { messages: [], maxTokens: 1, task: { ttl: 1 } })
-    const { it, server, ask, begin } = await stage(t, (asking) => {
-      asking.rounds = [[elicitation, roots], [sampling]]
-    })
-    const { asked, state } = await begin({ elicitation: {}, roots: {}, sampling: {} })
-    assert.deepEqual(Object.keys(Object(at(asked, 'inputRequests'))), ['q1', 'q2'])
-    const capabilities = { elicitation: {}, roots: {}, sampling: {} }
-    const first = { name: 's__t', requestState: state, inputResponses: { q2: { roots: [] }, q1: accepted } }
-    const second = at(await ask(first, { capabilities }), 'result')
-    assert.deepEqual(at(second, 'inputRequests'), {
-      q3: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
-    })
-    const answer = { role: 'assistant', content: { type: 'text', text: 'a' }, model: 'm' }
-    const last = {
-      name: 's__t',
-      requestState: textAt(second, 'requestState'),
-      inputResponses: { q3: answer },
-    }
-    assert.equal(textOf(await ask(last, { capabilities })), 'done')
-    assert.deepEqual(
-      server.answers.map((each) => at(each, 'result')),
-      [{ roots: [] }, accepted, answer],
-      'in the order in which the client gives them',
-    )
-    assert.equal(server.calls.length, 1)
-    await closed(it)
-  })
-
-  test('waits for answers that are missing, and for those that are none', async (t) => {
-    const { it, server, ask, begin } = await stage(t, (asking) => {
-      asking.rounds = [[elicitation, elicitation]]
-    })
-    const { state } = await begin()
-    for (const inputResponses of [[], 'x', { q1: 'yes' }, { q1: accepted, q2: null }]) {
-      const refused = await ask({ name: 's__t', requestState: state, inputResponses })
-      assert.equal(codeOf(refused), -32602)
-    }
-    assert.deepEqual(server.answers, [])
-    const half = at(
-      await ask({ name: 's__t', requestState: state, inputResponses: { q2: accepted } }),
-      'result',
-    )
-    assert.deepEqual(Object.keys(Object(at(half, 'inputRequests'))), ['q1'])
-    const none = at(await ask({ name: 's__t', requestState: textAt(half, 'requestState') }), 'result')
-    assert.deepEqual(Object.keys(Object(at(none, 'inputRequests'))), ['q1'])
-    const requestState = textAt(none, 'requestState')
-    const value = await ask({ name: 's__t', requestState, inputResponses: { q1: accepted } })
-    assert.equal(textOf(value), 'done')
-    assert.equal(server.answers.length, 2)
-    await closed(it)
-  })
-
   test('has answers of nobody else, and of no other request', async (t) => {
     const { it, server, client, ask, begin } = await stage(t)
     const { state } = await begin()
@@ -104,18 +38,6 @@ describe('a server that asks a client without a session', () => {
     assert.deepEqual(server.answers, [])
     const value = await ask({ name: 's__t', arguments: {}, requestState: state, inputResponses }, { client })
     assert.equal(textOf(value), 'done')
-    assert.equal(server.calls.length, 1)
-    await closed(it)
-  })
-
-  test('is answered once: a state is used once, in the same words too', async (t) => {
-    const { it, server, ask, begin } = await stage(t)
-    const { state } = await begin()
-    const params = { name: 's__t', requestState: state, inputResponses: { q1: accepted } }
-    assert.equal(textOf(await ask(params)), 'done')
-    for (const inputResponses of [{ q1: accepted }, { q1: { action: 'decline' } }])
-      assert.equal(reasonOf(await ask({ ...params, inputResponses })), 'state-unknown')
-    assert.equal(server.answers.length, 1)
     assert.equal(server.calls.length, 1)
     await closed(it)
   })

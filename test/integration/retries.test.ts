@@ -131,41 +131,6 @@ describe('calls that have not left', { skip: process.platform === 'win32' }, () 
   })
 })
 
-describe('a server that says too much that is nothing', () => {
-  test('a program that is no server is in error', async (t) => {
-    const s = {
-      command: process.execPath,
-      args: ['-e', 'console.log("x".repeat(2 ** 20 + 1))'],
-      restart: false,
-    }
-    const { attach, proxy } = await libraryProxy(t, { s })
-    const { client } = await attach()
-    await client.open()
-    assert.deepEqual(failure(await client.call('s__x')), [-32603, 's', 'exited'])
-    assert.match(proxy.status()[0]?.error ?? '', /exited with code 0/)
-  })
-
-  test('an answer with two ids is an error for both calls at once, however the ids are spelled', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
-    await client.open()
-    const bad = [
-      '{"jsonrpc":"2.0","id":$ID,"id":$ID,"result":{}}',
-      '{"jsonrpc":"2.0","id":$ID,"id":"other","result":{}}',
-      '{"jsonrpc":"2.0","id":"other","id":$ID,"result":{}}',
-      '{"jsonrpc":"2.0","ID":"other","id":$ID,"result":{}}',
-      '{"jsonrpc":"2.0","\\u0069d":$ID,"result":{}}',
-      '{"jsonrpc":"2.0","I\\u0044":$ID,"result":{}}',
-    ]
-    for (const line of bad) {
-      const heard = await client.call('s__raw', { lines: [line] })
-      assert.deepEqual(failure(heard), [-32603, 's', 'invalid-answer'], line)
-    }
-    const other = client.call('s__never', {}, undefined, 'other')
-    await client.call('s__raw', { lines: [bad[1]] })
-    assert.deepEqual(failure(await other), [-32603, 's', 'invalid-answer'])
-  })
-})
-
 describe('a server that ends one of its streams and lives on', () => {
   for (const stream of ['stdin', 'stdout']) {
     test(`${stream}: it is replaced, and its calls are answered`, async (t) => {

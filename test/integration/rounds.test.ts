@@ -156,66 +156,6 @@ describe('a client without a session', () => {
 })
 
 describe('a client with a session', () => {
-  test('is asked during its call, and its answers go back with the state', async (t) => {
-    const sampling = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
-    const { it, calls, ids } = await stage(t, [
-      asks({ who: form, what: sampling }, 'one'),
-      asks({ more: form }),
-      done,
-    ])
-    const { client } = await enter(it, { elicitation: {}, sampling: {} })
-    const asked: string[] = []
-    client.onRequest = (method) => {
-      asked.push(method)
-      return JSON.stringify(
-        method === form.method ? accepted : { role: 'assistant', content: [], model: 'm' },
-      )
-    }
-    const { heard } = await timed(it, client.call('s__t', {}, undefined, 'mine'))
-    assert.equal(textOf(heard.value), 'done')
-    assert.deepEqual(asked, ['elicitation/create', 'sampling/createMessage', 'elicitation/create'])
-    assert.equal(new Set(ids).size, 3, `each round has an id of its own: ${ids.join(' ')}`)
-    assert.equal(ids[0], '"mine"')
-    assert.deepEqual(
-      calls.map((params) => [
-        at(params, 'requestState'),
-        Object.keys(Object(at(params, 'inputResponses'))).sort(),
-      ]),
-      [
-        [undefined, []],
-        ['one', ['what', 'who']],
-        [undefined, ['more']],
-      ],
-    )
-    await closed(it)
-  })
-
-  test('that cannot be asked has a call that fails', async (t) => {
-    const { it } = await stage(t, [asks({ who: form })])
-    const { client } = await enter(it, {})
-    const { heard } = await timed(it, client.call('s__t', {}))
-    assert.equal(at(heard.value, 'result', 'isError'), true)
-    assert.match(
-      textOf(heard.value),
-      /asks for input during the call: the client has not declared elicitation/,
-    )
-    await closed(it)
-  })
-
-  test('that cancels while it is asked is asked no longer', async (t) => {
-    const { it, calls } = await stage(t, [asks({ who: form })])
-    const { client } = await enter(it, { elicitation: {} })
-    const question = client.next('a question', ({ value }) => at(value, 'method') === form.method)
-    client.send('{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"s__t"}}')
-    const { value } = await question
-    const withdrawn = client.notification('notifications/cancelled')
-    client.notify('notifications/cancelled', { requestId: 'c' })
-    assert.equal(numberAt((await withdrawn).value, 'params', 'requestId'), numberAt(value, 'id'))
-    assert.equal(client.answersTo('c'), 0)
-    assert.equal(calls.length, 1)
-    await closed(it)
-  })
-
   test('that is gone while it is asked has no answer made up for it', async (t) => {
     const { it, calls } = await stage(t, [asks({ who: form })])
     const { client, connection } = await enter(it, { elicitation: {} })

@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
 import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
-import { events, handshake, message, messageIn, open, raw, read, send } from '../transports/support/http.js'
+import { message, messageIn, open, raw, send } from '../transports/support/http.js'
 import { listAt, numberAt, parsed, textAt } from './support/json.js'
-import { itServer, nodeProgram, root } from './support/programs.js'
+import { itServer, root } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
 
 const prefix = 'io.modelcontextprotocol'
@@ -48,24 +48,6 @@ const asked = (
 const codeOf = ({ body }: Sent): number => numberAt(messageIn(body), 'error', 'code')
 
 describe('a request without a session', () => {
-  test('is served, whatever session its head names', async (t) => {
-    const opened = await gateway(t, { s: itServer() }, true)
-    const session = await handshake(opened.port)
-    for (const headers of [{}, session, { 'mcp-session-id': 'of nobody', 'last-event-id': '9' }]) {
-      const name = 's__nonce'
-      const answer = await asked(
-        opened,
-        'tools/call',
-        { name, arguments: { n: 'a' } },
-        { ...headers, ...fieldsOf('tools/call', name) },
-      )
-      assert.equal(answer.status, 200)
-      assert.equal(answer.headers['mcp-session-id'], undefined)
-      assert.equal(textAt(messageIn(answer.body), 'result', 'resultType'), 'complete')
-      assert.equal(numberAt(messageIn(answer.body), 'id'), 7)
-    }
-  })
-
   test('may have the id of another that is being answered', async (t) => {
     const opened = await gateway(t, { s: itServer() }, true)
     const call = (name: string, args: object): Promise<Sent> =>
@@ -75,35 +57,6 @@ describe('a request without a session', () => {
     assert.equal((await call('s__nonce', { n: 'b' })).status, 200)
     while ((await call('s__release', { key: 'k' })).body.includes('isError')) continue
     assert.equal((await held).status, 200)
-  })
-
-  test('there is no stream to listen to, and no session to end', async (t) => {
-    const opened = await gateway(t, { s: itServer({}, { lazy: true }) })
-    const session = await handshake(opened.port)
-    for (const method of ['GET', 'DELETE']) {
-      const headers = { ...session, accept: 'text/event-stream', 'mcp-protocol-version': version }
-      assert.equal((await send(opened.port, { method, headers })).status, 405)
-    }
-  })
-
-  test('its response is an event stream once there is something to say before the answer', async (t) => {
-    const opened = await gateway(t, { s: itServer() }, true)
-    const params = {
-      name: 's__work',
-      arguments: { n: 'a', ticks: 0, steps: 1 },
-      _meta: { ...claim, progressToken: 'p' },
-    }
-    const stream = await open(opened.port, {
-      body: message('tools/call', 7, params),
-      headers: fieldsOf('tools/call', 's__work'),
-    })
-    assert.equal(stream.headers['x-accel-buffering'], 'no')
-    const heard = events((await read(stream)).body)
-    assert.deepEqual(
-      heard.map(({ data = '' }) => textAt(parsed(data), 'method')),
-      ['notifications/progress', ''],
-    )
-    assert(heard.every(({ id }) => id === undefined))
   })
 
   test('closing its response gives it up', async (t) => {
@@ -233,50 +186,4 @@ describe('a request without a session is refused', () => {
       assert.deepEqual([answer.status, codeOf(answer)], [400, -32020], twin)
     }
   })
-
-  test('a name in Base64 is the name', async (t) => {
-    const opened = await gateway(t, { s: itServer() }, true)
-    const answer = await asked(opened, 'tools/call', call, { ...good, 'mcp-name': base64('s__nonce') })
-    assert.equal(answer.status, 200)
-  })
-})
-
-const marked: readonly (readonly [
-  title: string,
-  args: object,
-  fields: Record<string, string>,
-  status: number,
-])[] = [
-  [
-    'all that is given',
-    { region: 'eu', size: 42, deep: { on: true } },
-    { region: 'eu', size: '42.0', on: 'true' },
-    200,
-  ],
-  ['what is not there, or null', { region: null }, { size: '9' }, 200],
-  ['a text in Base64', { region: 'é' }, { region: base64('é') }, 200],
-  ['nothing, for nothing at all', { region: '' }, { region: '' }, 200],
-  ['nothing, though there is an argument', { region: 'eu' }, {}, 400],
-  ['another text', { region: 'eu' }, { region: 'EU' }, 400],
-  ['another number', { size: 42 }, { size: '43' }, 400],
-  ['a text in place of true', { deep: { on: true } }, { on: 'yes' }, 400],
-]
-
-describe('header fields that repeat arguments', () => {
-  for (const [title, args, fields, status] of marked)
-    test(`say ${title}: ${status}`, async (t) => {
-      const opened = await gateway(t, { m: nodeProgram('marked.mjs', {}, {}) }, true)
-      const name = 'm__marked'
-      const own = Object.fromEntries(
-        Object.entries(fields).map(([key, value]) => [`mcp-param-${key}`, value]),
-      )
-      const answer = await asked(
-        opened,
-        'tools/call',
-        { name, arguments: args },
-        { ...fieldsOf('tools/call', name), ...own },
-      )
-      assert.equal(answer.status, status)
-      if (status === 400) assert.equal(codeOf(answer), -32020)
-    })
 })

@@ -18,11 +18,6 @@ const claim = {
 const asking = (client: RawClient, method: string, params: object = {}, meta = {}): Promise<Heard> =>
   client.request(method, { ...params, _meta: { ...claim, ...meta } })
 
-const errorOf = ({ value }: Heard): [number, string] => [
-  numberAt(value, 'error', 'code'),
-  textAt(value, 'error', 'message'),
-]
-
 const linesOf = async (client: RawClient): Promise<unknown[]> =>
   listAt(said(await client.call('s__seen')), 'lines').map((line) =>
     parsed(Buffer.from(String(line), 'base64').toString()),
@@ -69,42 +64,6 @@ describe('a client without a session', () => {
     assert.equal(numberAt(said(inSession), 'pid'), numberAt(said(without), 'pid'))
   })
 
-  test('lists, reads and completes, and is told how long what it got holds', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
-    const { value } = await asking(client, 'tools/list')
-    assert.notEqual(listAt(value, 'result', 'tools').length, 0)
-    for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {
-      const listed = at((await asking(client, method)).value, 'result')
-      assert.deepEqual(
-        [textAt(listed, 'resultType'), numberAt(listed, 'ttlMs'), textAt(listed, 'cacheScope')],
-        ['complete', 0, 'private'],
-      )
-    }
-    const read = await asking(client, 'resources/read', { uri: 'it://server/a' })
-    assert.match(read.text, /"result":\{"resultType":"complete","ttlMs":0,"cacheScope":"private",/)
-  })
-
-  test('is told of a resource that is not there as its revision has it', async (t) => {
-    const { client } = await (await libraryProxy(t, { e: everything })).attach()
-    const [code] = errorOf(await asking(client, 'resources/read', { uri: 'demo://nowhere' }))
-    assert.equal(code, -32602)
-    const [nameless] = errorOf(await asking(client, 'tools/call', { name: 'nobody' }))
-    assert.equal(nameless, -32602)
-  })
-
-  test('hears of progress on its own connection', async (t) => {
-    const proxy = await libraryProxy(t, { s: itServer() })
-    const [{ client }, other] = [await proxy.attach(), await proxy.attach()]
-    const heard = client.notification('notifications/progress')
-    const params = {
-      name: 's__tell',
-      arguments: { method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } },
-    }
-    await asking(client, 'tools/call', params, { progressToken: 'p' })
-    assert.equal(textAt((await heard).value, 'params', 'progressToken'), 'p')
-    assert.deepEqual(other.client.heard, [])
-  })
-
   test('hears of log messages where it asks for them with the call, as severe as it asks', async (t) => {
     const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
     const log = (level: string, data: string, wanted?: string): Promise<Heard> => {
@@ -137,17 +96,6 @@ describe('a client without a session', () => {
     assert.deepEqual([shown?.client?.name, shown?.revision], ['c', '2026-07-28'])
     await client.open()
     assert.notEqual(proxy.sessions()[0]?.revision, '2026-07-28', 'a session says more')
-  })
-
-  test('may cancel, and hears no more of the call', async (t) => {
-    const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
-    await asking(client, 'tools/call', { name: 's__nonce', arguments: { n: 'a' } })
-    const params = { name: 's__hold', arguments: { key: 'k' }, _meta: claim }
-    client.send(JSON.stringify({ jsonrpc: '2.0', id: 'held', method: 'tools/call', params }))
-    client.notify('notifications/cancelled', { requestId: 'held' })
-    const calls = await linesOf(client)
-    assert(calls.some((line) => textAt(line, 'method') === 'notifications/cancelled'))
-    assert.equal(client.answersTo('held'), 0)
   })
 })
 

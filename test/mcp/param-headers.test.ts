@@ -39,6 +39,47 @@ describe('fields are compared with what a server reads of the arguments', () => 
     })
 })
 
+const typed = paramHeaders(
+  Buffer.from(
+    JSON.stringify({
+      type: 'object',
+      properties: {
+        region: { type: ['string', 'null'], 'x-mcp-header': 'region' },
+        size: { type: 'integer', 'x-mcp-header': 'size' },
+        deep: { type: 'object', properties: { on: { type: 'boolean', 'x-mcp-header': 'on' } } },
+      },
+    }),
+  ),
+)
+
+const ofTypes: readonly (readonly [
+  title: string,
+  args: object,
+  sent: Readonly<Record<string, string>>,
+  differs: string | undefined,
+])[] = [
+  [
+    'all that is given',
+    { region: 'eu', size: 42, deep: { on: true } },
+    { region: 'eu', size: '42.0', on: 'true' },
+    undefined,
+  ],
+  ['what is not there, or null', { region: null }, { size: '9' }, undefined],
+  ['a text in Base64', { region: 'é' }, { region: '=?base64?w6k=?=' }, undefined],
+  ['nothing, for nothing at all', { region: '' }, { region: '' }, undefined],
+  ['nothing, though there is an argument', { region: 'eu' }, {}, 'mcp-param-region'],
+  ['another text', { region: 'eu' }, { region: 'EU' }, 'mcp-param-region'],
+  ['another number', { size: 42 }, { size: '43' }, 'mcp-param-size'],
+  ['a text in place of true', { deep: { on: true } }, { on: 'yes' }, 'mcp-param-on'],
+]
+
+describe('fields say', () => {
+  for (const [title, args, sent, differs] of ofTypes)
+    test(title, () => {
+      assert.equal(differingField(typed, Buffer.from(JSON.stringify(args)), sentIn(sent)), differs)
+    })
+})
+
 test('a server over HTTP is told of the argument that it reads', () => {
   assert.deepEqual(paramFields(headers, Buffer.from('{"region":"eu","region":"us"}')), [
     'mcp-param-region',
