@@ -1,7 +1,7 @@
 // Four servers behind the command, driven by the official client.
 
 import { strict as assert } from 'node:assert'
-import { readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -124,116 +124,6 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
     assert.equal(ofService('Time'), 2)
     for (const { name, description } of tools)
       assert(description?.startsWith(`[${name.split('__')[0]}] `), name)
-  })
-
-  test('tools of everything', async () => {
-    assert.equal(await call('everything__echo', { message: 'é 1.0' }), 'Echo: é 1.0')
-    assert.match(await call('everything__get-sum', { a: 2, b: 0.5 }), /2\.5/)
-    assert.match(await call('everything__get-env'), /PATH/)
-    assert.match(await call('everything__get-annotated-message', { messageType: 'error' }), /Error/)
-    assert.match(await call('everything__get-resource-links', { count: 2 }), /2 resource/)
-    assert.match(
-      await call('everything__get-resource-reference', { resourceType: 'Text', resourceId: 1 }),
-      /resource/i,
-    )
-    const structured: unknown = await client.callTool({
-      name: 'everything__get-structured-content',
-      arguments: { location: 'Chicago' },
-    })
-    assert.equal(typeof at(structured, 'structuredContent', 'temperature'), 'number')
-    const image: unknown = await client.callTool({ name: 'everything__get-tiny-image', arguments: {} })
-    assert.equal(textAt(image, 'content', 1, 'mimeType'), 'image/png')
-    const zipped: unknown = await client.callTool({
-      name: 'everything__gzip-file-as-resource',
-      arguments: { name: 'x.gz', data: 'data:text/plain;base64,QUJD', outputType: 'resource' },
-    })
-    assert.match(JSON.stringify(zipped), /x\.gz/)
-    const needsTask: unknown = await client
-      .callTool({
-        name: 'everything__simulate-research-query',
-        arguments: { topic: 'x' },
-      })
-      .catch((error: unknown) => ({ isError: true, why: String(error) }))
-    assert.equal(at(needsTask, 'isError'), true)
-  })
-
-  test('tools of filesystem, memory and Time', async () => {
-    assert.equal(await call('fs__read_text_file', { path: join(folder, 'a.txt') }), 'one\ntwo\n')
-    await call('fs__write_file', { path: join(folder, 'b.txt'), content: 'é\u2028"\\' })
-    assert.equal(readFileSync(join(folder, 'b.txt'), 'utf8'), 'é\u2028"\\')
-    await call('fs__create_directory', { path: join(folder, 'sub') })
-    await call('fs__move_file', { source: join(folder, 'b.txt'), destination: join(folder, 'sub', 'b.txt') })
-    assert.match(await call('fs__list_directory', { path: folder }), /\[DIR\] sub/)
-    assert.match(await call('fs__directory_tree', { path: folder }), /b\.txt/)
-    assert.match(await call('fs__get_file_info', { path: join(folder, 'a.txt') }), /size: 8/)
-    const entities = [{ name: 'N', entityType: 't', observations: ['o'] }]
-    await call('memory__create_entities', { entities })
-    await call('memory__create_relations', { relations: [{ from: 'N', to: 'N', relationType: 'is' }] })
-    await call('memory__add_observations', { observations: [{ entityName: 'N', contents: ['p'] }] })
-    assert.match(await call('memory__read_graph'), /"p"/)
-    assert.match(await call('memory__search_nodes', { query: 'p' }), /"N"/)
-    await call('memory__delete_entities', { entityNames: ['N'] })
-    assert.match(await call('Time__get_current_time', { timezone: 'Asia/Shanghai' }), /Asia\/Shanghai/)
-    const converted = await call('Time__convert_time', {
-      source_timezone: 'Asia/Tokyo',
-      target_timezone: 'UTC',
-      time: '09:30',
-    })
-    assert.match(converted, /"-9\.0h"/)
-  })
-
-  test('resources, templates and what they read', async () => {
-    const { resources } = await client.listResources()
-    const documents = resources.filter(({ uri }) => uri.startsWith('demo://resource/static/'))
-    assert.equal(documents.length, 7)
-    for (const { uri } of documents) {
-      const { contents } = await client.readResource({ uri })
-      assert.equal(contents[0]?.uri, uri)
-    }
-    const { resourceTemplates } = await client.listResourceTemplates()
-    assert.deepEqual(
-      resourceTemplates.map(({ uriTemplate }) => uriTemplate),
-      ['demo://resource/dynamic/text/{resourceId}', 'demo://resource/dynamic/blob/{resourceId}'],
-    )
-    for (const kind of ['text', 'blob']) {
-      const { contents } = await client.readResource({ uri: `demo://resource/dynamic/${kind}/3` })
-      assert.match(contents[0]?.uri ?? '', /\/3$/)
-    }
-    await assert.rejects(client.readResource({ uri: 'demo://resource/nope' }), { code: -32602 })
-    await assert.rejects(client.readResource({ uri: 'nobody://x' }), { code: -32602 })
-  })
-
-  test('prompts and completions', async () => {
-    const { prompts } = await client.listPrompts()
-    assert.deepEqual(
-      prompts.map(({ name }) => name),
-      ['simple', 'args', 'completable', 'resource'].map((name) => `everything__${name}-prompt`),
-    )
-    const args = { city: 'Köln', state: 'NRW' }
-    const prompt = await client.getPrompt({ name: 'everything__args-prompt', arguments: args })
-    assert.match(textAt(prompt, 'messages', 0, 'content', 'text'), /Köln/)
-    await client.getPrompt({ name: 'everything__simple-prompt' })
-    await client.getPrompt({
-      name: 'everything__resource-prompt',
-      arguments: { resourceType: 'Text', resourceId: '1' },
-    })
-    await assert.rejects(client.getPrompt({ name: 'everything__nope' }), { code: -32602 })
-    const byPrompt = await client.complete({
-      ref: { type: 'ref/prompt', name: 'everything__completable-prompt' },
-      argument: { name: 'department', value: 'E' },
-    })
-    assert.deepEqual(byPrompt.completion.values, ['Engineering'])
-    const byContext = await client.complete({
-      ref: { type: 'ref/prompt', name: 'everything__completable-prompt' },
-      argument: { name: 'name', value: '' },
-      context: { arguments: { department: 'Sales' } },
-    })
-    assert(byContext.completion.values.length > 0)
-    const byTemplate = await client.complete({
-      ref: { type: 'ref/resource', uri: 'demo://resource/dynamic/text/{resourceId}' },
-      argument: { name: 'resourceId', value: '7' },
-    })
-    assert.deepEqual(byTemplate.completion.values, ['7'])
   })
 
   test('every log level, and messages that are as severe', async () => {

@@ -7,7 +7,7 @@ import type { CallEvent, ClientEvent, ListsEvent, ServerEvent } from '../../src/
 import { said } from './support/client.js'
 import { numberAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { itServer, nodeProgram } from './support/programs.js'
+import { itServer } from './support/programs.js'
 import { handshake, open, read, send } from '../transports/support/http.js'
 import { until } from './support/waiting.js'
 
@@ -140,76 +140,7 @@ describe('server events of what does not start', () => {
   })
 })
 
-describe('call events', () => {
-  test('tell of every end of a call once, with server, name and client', async (t) => {
-    const { calls, failures, on } = listening()
-    const { attach } = await libraryProxy(
-      t,
-      { a: itServer({}, { tools: { timeouts: { never: { timeout: 300 } } }, restartDelay: 10 }) },
-      { on },
-    )
-    const [{ client: one }, { client: two }] = [await attach(), await attach()]
-    await one.open()
-    await two.open()
-    await one.call('a__nonce', { n: 'x' })
-    await two.call('a__never')
-    const dying = one.call('a__die', { code: 3 })
-    await dying
-    await one.call('nonexistent')
-    await one.request('no/method')
-    const cancelled = two.nextId()
-    two.send(
-      `{"jsonrpc":"2.0","id":${cancelled},"method":"tools/call","params":{"name":"a__never","arguments":{}}}`,
-    )
-    two.notify('notifications/cancelled', { requestId: cancelled })
-    await two.request('ping')
-    const told = calls.map(({ client, method, name, server, outcome, reason, code }) => [
-      client,
-      method,
-      name,
-      server,
-      outcome,
-      reason,
-      code,
-    ])
-    assert.deepEqual(told, [
-      [1, 'tools/call', 'a__nonce', 'a', 'answered', undefined, undefined],
-      [2, 'tools/call', 'a__never', 'a', 'failed', 'timeout', -32603],
-      [1, 'tools/call', 'a__die', 'a', 'failed', 'exited', -32603],
-      [1, 'tools/call', 'nonexistent', undefined, 'refused', undefined, -32601],
-      [1, 'no/method', undefined, undefined, 'refused', undefined, -32601],
-      [2, 'tools/call', 'a__never', 'a', 'cancelled', undefined, undefined],
-    ])
-    assert.deepEqual(failures, calls.slice(1, 5))
-  })
-
-  test('say when arguments are refused by a result', async (t) => {
-    const { failures, on } = listening()
-    const { attach } = await libraryProxy(t, { a }, { on })
-    const { client } = await attach()
-    await client.open({}, '2025-11-25')
-    await client.call('a__strict', {})
-    await client.request('prompts/get', { name: 'a__none' })
-    assert.deepEqual(
-      failures.map(({ outcome, server, name }) => [outcome, server, name]),
-      [
-        ['refused', 'a', 'a__strict'],
-        ['refused', undefined, 'a__none'],
-      ],
-    )
-  })
-})
-
-test("a call event says when the answer is the server's own error", async (t) => {
-  const { failures, on } = listening()
-  const { attach } = await libraryProxy(t, { notes: nodeProgram('resources.mjs', {}, {}) }, { on })
-  const { client } = await attach()
-  await client.request('resources/read', { uri: 'note:///none' })
-  assert.deepEqual(
-    failures.map(({ outcome, server, name, code, message }) => [outcome, server, name, code, message]),
-    [['error', 'notes', 'note:///none', -32002, 'Resource not found']],
-  )
-})
+describe('call events', () => {})
 
 describe('client events', () => {
   test('tell who each of two clients is, and when it is gone', async (t) => {
