@@ -149,7 +149,7 @@ function readLogin(
     isAutomatic: own?.login !== 'manual' && own?.grant !== 'device',
     isByDevice: own?.grant === 'device',
     isPerUser: own?.perUser === true,
-    unattended: own && readUnattended(section, own, expansion, base),
+    unattended: own && readUnattended(own, expansion, base),
   }
 }
 
@@ -168,27 +168,9 @@ function checkPerUser(section: Section, { grant = 'code' }: AuthValues): void {
 }
 
 /** The grant of a server that gets its tokens without a person. */
-function readUnattended(
-  section: Section,
-  auth: AuthValues,
-  expansion: Expansion,
-  base: PathBase,
-): UnattendedGrant | undefined {
+function readUnattended(auth: AuthValues, expansion: Expansion, base: PathBase): UnattendedGrant | undefined {
   const { grant: kind = 'code', assertion, assertionFile, identityProvider } = auth
   if (kind === 'code' || kind === 'device') return undefined
-  const wants = (key: keyof AuthValues, hint: string): void =>
-    section.section('auth').problem(key, `is missing beside the grant ${kind}`, hint)
-  if (auth.clientId === undefined)
-    wants('clientId', 'must be the id of the client at the authorization server')
-  if (kind !== 'client_credentials') {
-    if (assertion === undefined && assertionFile === undefined)
-      wants('assertion', 'must be the token that is shown; or name a file with it in "assertionFile"')
-    if (assertion !== undefined && assertionFile !== undefined)
-      section.section('auth').problem('assertion', 'stands beside "assertionFile"', 'keep one of them')
-  } else if (auth.clientSecret === undefined && auth.clientKey === undefined)
-    wants('clientSecret', 'must be the secret of the client; or write its private key in "clientKey"')
-  if (kind === 'id_jag' && identityProvider === undefined)
-    wants('identityProvider', 'must be like { "issuer": "https://idp.example.com", "clientId": "…" }')
   return {
     kind,
     assertion: assertion && expansion.text(assertion),

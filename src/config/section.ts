@@ -33,6 +33,18 @@ export interface Rules {
   readonly oneOf?: readonly string[]
   /** A key, and another one that must be beside it. */
   readonly needs?: readonly (readonly [key: string, needed: string])[]
+  /** Keys of which one alone may be there. */
+  readonly excludes?: readonly (readonly [key: string, other: string])[]
+  /** What must be beside a key that has one of these values. */
+  readonly cases?: readonly RuleCase[]
+}
+
+/** At least one of `keys` must be there, where `key` has one of `values`; `wanted` says what the first of them must be. */
+export interface RuleCase {
+  readonly key: string
+  readonly values: readonly string[]
+  readonly keys: readonly string[]
+  readonly wanted: string
 }
 
 /** An object with these keys, as the value of a key. */
@@ -58,7 +70,8 @@ type Fields = Readonly<Record<string, Field<unknown>>>
 
 /** An object without other keys, so that an editor marks a misspelled one. A start only warns of it. */
 export function objectSchema(fields: Fields, rules: Rules = {}, more: JsonSchema = {}): JsonSchema {
-  const { required, oneOf, needs } = rules
+  const { required, oneOf, needs, excludes = [], cases = [] } = rules
+  const allOf = [...excludes.map((keys) => ({ not: { required: keys } })), ...cases.map(caseSchema)]
   return {
     type: 'object',
     properties: { $comment: true, ...propertySchemas(fields), ...more },
@@ -66,7 +79,14 @@ export function objectSchema(fields: Fields, rules: Rules = {}, more: JsonSchema
     ...(required && { required }),
     ...(oneOf && { oneOf: oneOf.map((key) => ({ required: [key] })) }),
     ...(needs && { dependentRequired: Object.fromEntries(needs.map(([key, needed]) => [key, [needed]])) }),
+    ...(allOf.length > 0 && { allOf }),
   }
+}
+
+function caseSchema({ key, values, keys }: RuleCase): JsonSchema {
+  const condition = { required: [key], properties: { [key]: { enum: values } } }
+  // oxlint-disable-next-line unicorn/no-thenable -- `then` is a keyword of JSON Schema.
+  return { if: condition, then: { anyOf: keys.map((each) => ({ required: [each] })) } }
 }
 
 export function propertySchemas(fields: Fields): JsonSchema {
@@ -144,7 +164,7 @@ export class Section {
 
   /** Reports every rule that the keys of this section break. */
   check(
-    { required = [], oneOf = [], needs = [] }: Rules,
+    { required = [], oneOf = [], needs = [], excludes = [], cases = [] }: Rules,
     fields: Readonly<Record<string, Field<unknown>>>,
   ): void {
     const wanted = new Map(Object.entries(fields).map(([key, { kind }]) => [key, kind.wanted]))
@@ -159,6 +179,16 @@ export class Section {
     for (const [key, needed] of needs)
       if (this.has(key) && !this.has(needed))
         this.problem(needed, 'is missing', `must be ${wanted.get(needed)} beside "${key}"`)
+    for (const [key, other] of excludes)
+      if (this.has(key) && this.has(other)) this.problem(key, `stands beside "${other}"`, 'keep one of them')
+    for (const each of cases) this.#checkCase(each)
+  }
+
+  #checkCase({ key, values, keys, wanted }: RuleCase): void {
+    const value = values.find((each) => each === this.raw(key))
+    const [first = ''] = keys
+    if (value !== undefined && !keys.some((each) => this.has(each)))
+      this.problem(first, `is missing beside the ${key} ${value}`, `must be ${wanted}`)
   }
 
   /** Reports a problem of the value under a key. */

@@ -224,6 +224,40 @@ const authFields: FieldsOf<AuthValues> = {
   ),
 }
 
+const grantsOfTokens: readonly LoginGrant[] = ['jwt_bearer', 'token_exchange', 'id_jag']
+const unattendedGrants: readonly LoginGrant[] = ['client_credentials', ...grantsOfTokens]
+
+const authRules: Rules = {
+  required: ['type'],
+  excludes: [['assertion', 'assertionFile']],
+  cases: [
+    {
+      key: 'grant',
+      values: unattendedGrants,
+      keys: ['clientId'],
+      wanted: 'the id of the client at the authorization server',
+    },
+    {
+      key: 'grant',
+      values: ['client_credentials'],
+      keys: ['clientSecret', 'clientKey'],
+      wanted: 'the secret of the client; or write its private key in "clientKey"',
+    },
+    {
+      key: 'grant',
+      values: grantsOfTokens,
+      keys: ['assertion', 'assertionFile'],
+      wanted: 'the token that is shown; or name a file with it in "assertionFile"',
+    },
+    {
+      key: 'grant',
+      values: ['id_jag'],
+      keys: ['identityProvider'],
+      wanted: 'like { "issuer": "https://idp.example.com", "clientId": "…" }',
+    },
+  ],
+}
+
 /** `oauth` in the files of other clients. */
 export interface OtherLoginValues extends Pick<LoginValues, 'clientId' | 'clientSecret' | 'callbackPort'> {
   readonly scopes: string | readonly string[] | undefined
@@ -294,7 +328,7 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
     'The proxy on the way to the server; false for none. Absent: HTTPS_PROXY or HTTP_PROXY. ${VAR} is expanded.',
   ),
   auth: optional(
-    object(authFields, 'an object', { required: ['type'] }),
+    object(authFields, 'an object', authRules),
     'How the proxy authenticates, besides the headers.',
   ),
   oauth: optional(object(otherLoginFields), 'The login, as other clients write it.'),

@@ -1435,6 +1435,13 @@ describe('config.schema.json', () => {
     ['sizes', { mcpServers: {}, logging: { maxSize: '10MB' } }],
     ['bytes', { mcpServers: {}, logging: { maxSize: 4096 } }],
     ['sse', { mcpServers: { s: { type: 'sse', url: 'http://h', maxRetries: 0 } } }],
+    ...grants(
+      {},
+      { grant: 'device' },
+      { grant: 'client_credentials', clientId: 'c', clientKey: 'k' },
+      { grant: 'token_exchange', clientId: 'c', assertionFile: 'f' },
+      { grant: 'id_jag', clientId: 'c', assertion: 'a', identityProvider: { issuer: 'https://i.example' } },
+    ),
   ]
   for (const [title, value] of good)
     test(`agrees with the validator: ${title} is right`, () => {
@@ -1460,6 +1467,13 @@ describe('config.schema.json', () => {
       { server: { auth: { issuers: [{ issuer: 'https://a.example' }] } } },
     ],
     ['a log file of one byte', { logging: { maxSize: '1B' } }],
+    ...grants(
+      { grant: 'jwt_bearer', assertion: 'a' },
+      { grant: 'client_credentials', clientId: 'c' },
+      { grant: 'token_exchange', clientId: 'c' },
+      { grant: 'id_jag', clientId: 'c', assertion: 'a' },
+      { grant: 'jwt_bearer', clientId: 'c', assertion: 'a', assertionFile: 'f' },
+    ),
   ]
   for (const [title, value] of crossed)
     test(`agrees with the validator: ${title} is wrong`, () => {
@@ -1483,6 +1497,14 @@ describe('config.schema.json', () => {
     assert.equal(validate({ mcpServers: {}, cli: { stdio: { encoding: 'latin1' } } }), false)
   })
 })
+
+/** Servers with these members of "auth". */
+function grants(...all: readonly object[]): [string, object][] {
+  return all.map((auth) => [
+    JSON.stringify(auth),
+    { mcpServers: { s: { url: 'https://h', auth: { type: 'oauth', ...auth } } } },
+  ])
+}
 
 function exists(path: string): boolean {
   try {
