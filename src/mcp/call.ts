@@ -10,7 +10,7 @@ import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from
 import { type Line, toLine } from '../jsonrpc/line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
-import type { Edit } from '../jsonrpc/splice.js'
+import { type Edit, splice } from '../jsonrpc/splice.js'
 import type { CallDeadline, CallTimes } from './call-deadline.js'
 import type { ClientCapabilities, ClientInfo } from './capabilities.js'
 import { inputRefused } from './error-codes.js'
@@ -46,31 +46,26 @@ export interface CallContext {
   readonly logLevel?: string | undefined
   /** Reads a header field of the HTTP request that brought it. */
   readonly field?: FieldReader | undefined
-  /** Gets the notifications during the call, if the client has no session. */
-  readonly hearer?: CallHearer | undefined
+  /** Whether several clients may send its requests, since they share a principal. */
+  readonly isSeveral?: boolean
+  /** Whether it has a session, of a revision with tasks, in which a task can be its own. */
+  readonly hasTasks?: boolean
 }
 
 /** The context of a request that says by itself what its client is. */
 export interface StatelessContext extends CallContext {
   readonly principal: string
-  /** Whether several clients may share the principal. */
   readonly isSeveral: boolean
 }
 
-/** The connection that a call came on, as far as something is said there before its answer. */
-export interface CallHearer {
-  /** A notification that belongs to the call. */
-  tell(frame: NotificationFrame, edits: readonly Edit[], during: Call): void
-  /** A notification of the proxy's own that belongs to the call; `params` is raw JSON. */
-  notify(call: Call, method: string, params: string): void
-  /** Splices one item of a list that the call gets. */
-  splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array
-}
-
-/** The identity of a client during its session. */
-export interface ClientProfile extends CallContext {
-  /** Whether it has a session, of a revision with tasks, in which a task can be its own. */
-  readonly hasTasks?: boolean
+/** The connection of a call, for what is sent before the answer. */
+export interface ReplyChannel {
+  /** Sends a server's notification about the call. */
+  tell(frame: NotificationFrame, edits: readonly Edit[], call: Call): void
+  /** Sends a notification of the proxy about the call; `params` is raw JSON. */
+  notify(method: string, params: string, call: Call): void
+  /** Splices one item of a list that the call gets; the forward tap sees it. */
+  splice?(line: Line, edits: readonly Edit[]): Uint8Array
 }
 
 /** How a call ends. `result` is raw JSON that the proxy made. */
@@ -127,19 +122,8 @@ export interface ServerQuestion {
   readonly over: () => void
 }
 
-/** A client as the upstream layer sees it: what can be said to it. */
-export interface ClientPort {
-  /** Tells it from all other clients of the proxy. */
-  readonly serial: number
-  readonly profile: ClientProfile
-  /** The request by which it has opened its session, where that is to reach the server; settled by the server's answer. */
-  readonly opening?: Call | undefined
-  /** It has no session: what is said to it goes to the connection of the call that it is about. */
-  readonly isStateless?: true
-  /** Several clients may send its requests, since they share a principal. */
-  readonly isSeveral?: boolean
-  /** It only makes servers start, so that nothing they say later can be about its business. */
-  readonly asksNothing?: true
+/** The requests of servers to one client. */
+export interface Questions {
   /** A server asks; false when this client cannot be asked that. */
   ask(question: ServerQuestion): boolean
   /** A server withdraws its request. */
@@ -148,6 +132,18 @@ export interface ClientPort {
   owes(asker: Asker): boolean
   /** The server has ended, so its requests need no answers. */
   forget(asker: Asker): void
+}
+
+/** A client as servers see it. One whose revision has no sessions gets everything on the connections of its calls. */
+export interface ClientPort {
+  /** Tells it from all other clients of the proxy. */
+  readonly serial: number
+  readonly profile: CallContext
+  readonly questions: Questions
+  /** The request by which it has opened its session, where that is to reach the server; settled by the server's answer. */
+  readonly opening?: Call | undefined
+  /** It only makes servers start, so that nothing they say later can be about its business. */
+  readonly asksNothing?: true
   /** A notification that belongs to this client and to no other, during a call where that is known. */
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void
   /** A log message; delivered when it is as severe as the client asked for. */
@@ -190,8 +186,10 @@ export interface TaskKeeper {
   keep(task: HeldTask): ErrorBody | undefined
 }
 
-/** The maker of a call, which gets its outcome. */
+/** The owner of a call, which gets its outcome. */
 export interface CallOwner {
+  /** Absent where nothing is sent before the answer. */
+  readonly channel?: ReplyChannel
   /** It has ended; called once. */
   settled(call: Call, outcome: Outcome): void
   /** The server has questions about the call; absent for a client that cannot be asked. */
@@ -320,7 +318,7 @@ export class Call implements CallHolder {
   }
 
   /** Gives the call to another owner; the one that it had gets a call of the same request, which is answered for itself. */
-  handOver(owner: CallOwner, context: CallContext): Call {
+  handOver(owner: CallOwner): Call {
     const request = new Call(this.frame, this.row, this.client, this.deadline, this.#owner, this.context)
     request.service = this.service
     request.item = this.item
@@ -328,7 +326,6 @@ export class Call implements CallHolder {
     request.trace = this.trace
     this.#owner.replaced?.(this, request)
     this.#owner = owner
-    this.context = context
     return request
   }
 
@@ -352,6 +349,23 @@ export class Call implements CallHolder {
     this.holder = undefined
     this.#owner.settled(this, outcome)
     return true
+  }
+
+  /** Sends a server's notification about the call to its client. */
+  tell(frame: NotificationFrame, edits: readonly Edit[]): void {
+    const { root } = this
+    root.#owner.channel?.tell(frame, edits, root)
+  }
+
+  /** Sends a notification of the proxy about the call; `params` is raw JSON. */
+  notify(method: string, params: string): void {
+    const { root } = this
+    root.#owner.channel?.notify(method, params, root)
+  }
+
+  /** Splices one item of a list that the call gets. */
+  splice(line: Line, edits: readonly Edit[]): Uint8Array {
+    return this.root.#owner.channel?.splice?.(line, edits) ?? splice(line, edits)
   }
 
   /** Its server has questions before it goes on; the call has no holder until it is resumed. */

@@ -88,7 +88,7 @@ export class Confirmations implements OwnQuestions {
     if (why !== undefined)
       return call.fail(notConfirmed(asked.tool, `its user cannot be asked, because ${why}`))
     const params = confirmParams(asked, this.#redactor)
-    if (call.client.isStateless === true) this.#askAndReturn(call, asked, about, params)
+    if (call.client.profile.revision.form === 'typed') this.#askAndReturn(call, asked, about, params)
     else new SessionQuestion(call, asked, this.#runtime, confirmed).ask(params)
   }
 
@@ -165,7 +165,7 @@ class SessionQuestion implements Asker, CallHolder {
     call.deadline.pause(this.#runtime.now())
     this.#timer = setDeadline(this.#runtime, LIFE_MS, () => this.#late())
     const frame = questionFrame(QUESTION_ID, METHOD, params)
-    if (call.client.ask({ frame, asker: this, during: call, over: () => {} })) return
+    if (call.client.questions.ask({ frame, asker: this, during: call, over: () => {} })) return
     this.#refuse('its user cannot be asked now')
   }
 
@@ -198,7 +198,7 @@ class SessionQuestion implements Asker, CallHolder {
   }
 
   #withdraw(why: string): void {
-    this.#call.client.withdraw(withdrawalFrame(QUESTION_ID, why), this)
+    this.#call.client.questions.withdraw(withdrawalFrame(QUESTION_ID, why), this)
   }
 
   #refuse(why: string): void {

@@ -13,9 +13,8 @@ import { BriefMap } from '../jsonrpc/fast/brief-map.js'
 import type { ClientPort } from '../mcp/call.js'
 import { noCapabilities } from '../mcp/capabilities.js'
 import type { ServerDescription } from '../mcp/eras/leg.js'
-import type { RoutedClient } from './routing/routed-client.js'
 import { describeServers, type DescriptionOptions } from './routing/description.js'
-import { ClientRoutes } from './routing/client-routes.js'
+import { ClientRoutes, type RoutedClient } from './routing/client-routes.js'
 import type { ReachParts } from './routing/router.js'
 import { isSameServer } from '../kept/identity.js'
 import { UpstreamError } from '../upstream/contracts/errors.js'
@@ -237,10 +236,7 @@ const visitor: ClientPort = {
   serial: 0,
   asksNothing: true,
   profile: { revision: latestHandshake, capabilities: noCapabilities },
-  ask: () => false,
-  withdraw: ignore,
-  owes: () => false,
-  forget: ignore,
+  questions: { ask: () => false, withdraw: ignore, owes: () => false, forget: ignore },
   tell: ignore,
   log: ignore,
   listens: false,

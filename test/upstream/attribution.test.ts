@@ -18,12 +18,8 @@ const nothing = (): void => {}
 function client(serial: number, isSeveral = false): ClientPort {
   return {
     serial,
-    isSeveral,
-    profile: { revision: latestStateless, capabilities: noCapabilities },
-    ask: () => false,
-    withdraw: nothing,
-    owes: () => false,
-    forget: nothing,
+    profile: { revision: latestStateless, capabilities: noCapabilities, isSeveral },
+    questions: { ask: () => false, withdraw: nothing, owes: () => false, forget: nothing },
     tell: nothing,
     log: nothing,
     listens: false,

@@ -7,7 +7,7 @@ import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
-import type { Call, ClientProfile, Outcome } from '../call.js'
+import type { Call, CallContext, Outcome } from '../call.js'
 import { requestMeta } from '../meta-keys.js'
 import type { LegacyClientLeg } from './legacy-client.js'
 import type { Answer, ClientLeg, ClientVoice, Received, Told } from './leg.js'
@@ -26,7 +26,7 @@ export class AnyClientLeg implements ClientLeg {
     this.#modern = modern
   }
 
-  get profile(): ClientProfile {
+  get profile(): CallContext {
     return this.#legacy.profile
   }
 

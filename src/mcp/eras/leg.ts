@@ -9,7 +9,7 @@ import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
-import type { Call, ClientProfile, Outcome, StatelessContext } from '../call.js'
+import type { Call, CallContext, Outcome, StatelessContext } from '../call.js'
 import { type ClientCapabilities, type ServerCapabilities, serverCapabilities } from '../capabilities.js'
 import type { ClientNotificationRow, RequestRow } from '../methods.js'
 import type { SubscriptionFilter } from '../subscriptions.js'
@@ -76,7 +76,7 @@ export type Told =
 /** How one client of an era is served. */
 export interface ClientLeg {
   /** The identity of the client, as far as it is known. */
-  readonly profile: ClientProfile
+  readonly profile: CallContext
   received(frame: RequestFrame): Received
   told(frame: NotificationFrame): Told
   /** Whether several messages in one array are in order now. */

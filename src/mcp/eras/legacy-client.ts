@@ -9,7 +9,7 @@ import { membersAt } from '../../jsonrpc/members.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { type WireBytes, bothEdits } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
-import type { Call, ClientOrigin, ClientProfile, Outcome } from '../call.js'
+import type { Call, ClientOrigin, CallContext, Outcome } from '../call.js'
 import { clientInfo } from '../capabilities.js'
 import { clientCapabilities, noCapabilities } from '../capabilities.js'
 import {
@@ -38,7 +38,7 @@ import {
 export class LegacyClientLeg implements ClientLeg {
   readonly #identity: ServerIdentity
   readonly #isTransparent: boolean
-  profile: ClientProfile
+  profile: CallContext
   #initialized = false
   #shutDown = false
 

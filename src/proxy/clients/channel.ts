@@ -3,7 +3,7 @@
 // Every request that arrives here leaves here once: answered, refused, or
 // cancelled by the client that sent it.
 
-import { Answers, receiveBatch } from './answers.js'
+import { Outbox, receiveBatch } from './outbox.js'
 import { Draining } from './draining.js'
 import { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
@@ -25,10 +25,11 @@ import {
   tooManyCalls,
 } from '../../mcp/error-codes.js'
 import type { RequestRow } from '../../mcp/methods.js'
-import { ChannelCalls, StatelessCalls } from './calls.js'
+import { ChannelCalls, StatelessRequest } from './calls.js'
 import { Opening } from './opening.js'
 import type { ClientContext, ClientDirectory } from './client-directory.js'
-import { type Question, SessionClient } from './session-client.js'
+import { SessionClient } from './session-client.js'
+import { type Question, SessionQuestions } from './session-questions.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 import type { SessionStatus } from '../routing/session-status.js'
 
@@ -40,15 +41,17 @@ export class ClientChannel implements PeerOwner<Question> {
   readonly #context: ClientContext
   readonly #peer: Peer<Question>
   readonly #client: SessionClient
+  readonly #questions: SessionQuestions
   readonly #calls: ChannelCalls
   readonly #flow: Flow
-  readonly #answers: Answers
+  readonly #outbox: Outbox
   readonly #opening: Opening
-  readonly #statelessCalls: StatelessCalls
   /** A call is routed, held until `initialize` is answered, or refused because the session ends. */
   #intake: 'route' | 'hold' | 'refuse' = 'route'
   /** Whether the server refused the client's own `initialize`, so that the client may try again. */
   #isRefused = false
+  /** Whether a request without a session has come. */
+  #hasStateless = false
 
   /** `view` is that of its client, and of each client whose requests come on it. */
   constructor(
@@ -67,11 +70,11 @@ export class ClientChannel implements PeerOwner<Question> {
     this.draining = new Draining(runtime, () => this.#giveUp())
     this.#peer = new Peer(connection, this, { ...limits.session, watch })
     this.#flow = new Flow(connection, this.#peer, context, (on) => this.#client.routes?.read(on))
-    this.#client = new SessionClient(serial, leg, view, this.#peer, this.#flow, context)
     this.#opening = new Opening(runtime, limits.session)
-    this.#answers = new Answers(this.#peer, leg, this.#flow, this.#opening)
-    this.#calls = new ChannelCalls(context, this.#client.reports, this.#answers, () => this.#rest())
-    this.#statelessCalls = new StatelessCalls(directory, view, this.#client, this.#calls)
+    this.#outbox = new Outbox(this.#peer, leg, this.#flow, this.#opening)
+    this.#questions = new SessionQuestions(this.#peer, this.#flow, leg, limits.session.earlyMax)
+    this.#client = new SessionClient(serial, leg, view, this.#questions, this.#outbox, context)
+    this.#calls = new ChannelCalls(context, this.#client.reports, this.#outbox, () => this.#closeIfIdle())
     this.#peer.start()
   }
 
@@ -82,7 +85,7 @@ export class ClientChannel implements PeerOwner<Question> {
   /** Undefined for a connection that has brought nothing but requests without a session: their clients are known elsewhere. */
   status(): SessionStatus | undefined {
     const { profile, routes } = this.#client
-    const isStateless = this.#statelessCalls.any && profile.info === undefined && routes === undefined
+    const isStateless = this.#hasStateless && profile.info === undefined && routes === undefined
     return isStateless ? undefined : this.#client.status()
   }
 
@@ -90,11 +93,11 @@ export class ClientChannel implements PeerOwner<Question> {
   drain(exitCode = 0, graceMs: number = this.#context.limits.drainMs): void {
     this.#intake = 'refuse'
     this.draining.begin(exitCode, graceMs)
-    this.#rest()
+    this.#closeIfIdle()
   }
 
   request(frame: RequestFrame, _during?: Question, field?: FieldReader): void {
-    if (this.#calls.open.has(canonical(frame.id))) return this.#answers.refuseTwin(frame.id)
+    if (this.#calls.open.has(canonical(frame.id))) return this.#outbox.refuseTwin(frame.id)
     const received = this.#leg.received(frame)
     switch (received.kind) {
       case 'call':
@@ -102,17 +105,17 @@ export class ClientChannel implements PeerOwner<Question> {
       case 'stateless':
       case 'listen':
         if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
-        return this.#refuse(frame, this.#statelessCalls.begin(frame, received, field))
+        return this.#beginStateless(frame, received, field)
       case 'discover':
         if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
-        return this.#answers.reply(frame.id, received.reply(this.#context.describe(this.#client.view)))
+        return this.#outbox.reply(frame.id, received.reply(this.#context.describe(this.#client.view)))
       case 'ping':
-        return this.#answers.pong(frame.id)
+        return this.#outbox.pong(frame.id)
       case 'refused':
         return this.#refuse(frame, received.error)
       case 'level':
         this.#client.setLevel(received.level)
-        return this.#answers.reply(frame.id, '{}')
+        return this.#outbox.reply(frame.id, '{}')
       case 'open':
         return this.#open(frame, received)
       case 'shutdown':
@@ -131,7 +134,7 @@ export class ClientChannel implements PeerOwner<Question> {
       case 'cancel':
         return this.#opening.giveUp(this.#calls.cancel(frame))
       case 'progress':
-        return this.#client.progressed(frame)
+        return this.#questions.progressed(frame)
       case 'news':
         return this.#client.routes?.told(frame)
       case 'exit':
@@ -149,24 +152,24 @@ export class ClientChannel implements PeerOwner<Question> {
 
   batch(line: Line): void {
     const { frame: limits } = this.#context.limits.session
-    receiveBatch(line, this.#leg, limits, this.#answers, this.#calls.open, (frame) =>
+    receiveBatch(line, this.#leg, limits, this.#outbox, this.#calls.open, (frame) =>
       this.#peer.receive(frame),
     )
   }
 
   failed(question: Question | undefined, error: TransportError): void {
     this.#log(error.message)
-    if (question !== undefined) this.#client.refused(question, clientUnreachable())
+    if (question !== undefined) this.#questions.refused(question, clientUnreachable())
   }
 
   malformed(error: FrameError): void {
-    this.#answers.refuse(error.id, malformed(error))
+    this.#outbox.refuse(error.id, malformed(error))
   }
 
   oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
     const error = tooLong(bytes, this.#context.limits.session.ndjson.lineBytesMax)
-    if (question === undefined) this.#answers.refuse(id, error)
-    else this.#client.refused(question, error)
+    if (question === undefined) this.#outbox.refuse(id, error)
+    else this.#questions.refused(question, error)
   }
 
   drained(): void {
@@ -181,7 +184,7 @@ export class ClientChannel implements PeerOwner<Question> {
     this.#flow.ended()
     // Calls end before servers get the refusals of their questions, so that no call goes on.
     this.#calls.cancelAll()
-    this.#client.gone(unanswered)
+    this.#questions.gone(unanswered)
     this.#intake = 'refuse'
     this.draining.finish()
     const over = (): void => {
@@ -200,7 +203,7 @@ export class ClientChannel implements PeerOwner<Question> {
     if (passed !== undefined && (this.#client.routes === undefined || this.#isRefused))
       return this.#pass(frame, row, passed)
     const routes = this.#client.reach()
-    this.#hold(() => this.#answers.reply(frame.id, reply(routes.describe())))
+    this.#hold(() => this.#outbox.reply(frame.id, reply(routes.describe())))
     if (routes.settled === undefined) this.#opened()
     else void routes.settled.then(() => this.#opened())
   }
@@ -220,7 +223,7 @@ export class ClientChannel implements PeerOwner<Question> {
     })
     // Every later session with the server is opened with the same bytes.
     opening.keep()
-    this.#hold(() => this.#answers.settle(opening, outcome), true)
+    this.#hold(() => this.#outbox.settle(opening, outcome), true)
     void this.#client.routes?.leave()
     this.#client.routes = undefined
     this.#client.opening = opening
@@ -241,7 +244,7 @@ export class ClientChannel implements PeerOwner<Question> {
   #opened(): void {
     this.#endOpening()
     if (this.#intake === 'refuse') this.draining.wait(this.#context.limits.drainMs)
-    this.#rest()
+    this.#closeIfIdle()
   }
 
   /** The client leaves. A server that it opens answers first, within the time for that. */
@@ -251,11 +254,11 @@ export class ClientChannel implements PeerOwner<Question> {
   }
 
   #shutDown(id: RequestId): void {
-    if (this.draining.owesAnswer) return this.#answers.refuse(id, invalidRequest('a shutdown is under way'))
+    if (this.draining.owesAnswer) return this.#outbox.refuse(id, invalidRequest('a shutdown is under way'))
     const graceMs = this.#opening.passes ? Infinity : this.#context.limits.drainMs
     this.#intake = 'refuse'
-    this.draining.announce(graceMs, () => this.#answers.reply(id, '{}'))
-    this.#rest()
+    this.draining.announce(graceMs, () => this.#outbox.reply(id, '{}'))
+    this.#closeIfIdle()
   }
 
   #call(frame: RequestFrame, row: RequestRow, field: FieldReader | undefined): void {
@@ -276,20 +279,42 @@ export class ClientChannel implements PeerOwner<Question> {
     })
   }
 
-  #refuse(frame: RequestFrame, error: ErrorBody | undefined): void {
-    if (error !== undefined)
-      this.#answers.refuse(frame.id, this.#client.reports.refused(frame, error, this.#leg.profile))
+  #beginStateless(
+    frame: RequestFrame,
+    request: Received & { readonly kind: 'stateless' | 'listen' },
+    field: FieldReader | undefined,
+  ): void {
+    const { limits, runtime } = this.#context
+    const { row, context } = request
+    const isFull = this.#calls.open.size >= limits.session.callsMax
+    const sender = isFull ? undefined : this.#directory.sender(context, this.view)
+    if (sender === undefined) return this.#refuse(frame, tooManyCalls())
+    const { client, seen } = sender
+    this.#hasStateless = true
+    seen.begun(context)
+    const owner = new StatelessRequest(this.#calls, sender)
+    const withField = field === undefined ? context : { ...context, field }
+    const call = new Call(frame, row, client, new CallDeadline(runtime.now()), owner, withField)
+    this.#calls.add(call, field)
+    if (request.kind === 'listen') client.listen(call, request.filter)
+    else client.route(call)
+  }
+
+  #refuse(frame: RequestFrame, error: ErrorBody): void {
+    this.#outbox.refuse(frame.id, this.#client.reports.refused(frame, error, this.#leg.profile))
   }
 
   #giveUp(): void {
     this.#endOpening()
     this.#calls.abandonAll(shuttingDown())
-    this.#rest()
+    this.#closeIfIdle()
   }
 
   /** The session ends, or its `shutdown` is answered, when nothing runs any more. */
-  #rest(): void {
-    if (this.#intake !== 'refuse' || this.#calls.areRunning() || this.#opening.owes) return
+  #closeIfIdle(): void {
+    if (this.#intake !== 'refuse') return
+    this.#calls.endListening()
+    if (this.#calls.open.size > 0 || this.#opening.owes) return
     if (this.draining.rest()) void this.#peer.close()
   }
 

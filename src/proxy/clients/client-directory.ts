@@ -20,8 +20,7 @@ import type { CallTracer } from '../../mcp/trace-edits.js'
 import type { ClientLeg, ServerDescription } from '../../mcp/eras/leg.js'
 import { latestStateless } from '../../mcp/revisions.js'
 import type { CatalogView } from '../routing/catalog-view.js'
-import type { ClientRoutes } from '../routing/client-routes.js'
-import type { RoutedClient } from '../routing/routed-client.js'
+import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import { PrincipalTasks } from '../routing/tasks.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
@@ -49,6 +48,12 @@ export interface ClientContext {
   describe(view: CatalogView): ServerDescription
 }
 
+/** The client that sends a request without a session, as its calls and as events know it. */
+export interface StatelessSender {
+  readonly client: StatelessClient
+  readonly seen: SeenClient
+}
+
 /** Finds the client of each connection, and the client of each request without a session. */
 export class ClientDirectory {
   readonly context: ClientContext
@@ -64,8 +69,8 @@ export class ClientDirectory {
   #mark: string | undefined
   /** By principal, view, and what they can be asked. */
   readonly #clients = new Map<string, StatelessClient>()
-  /** Of contexts, which are the same where requests say the same. */
-  readonly #keys = new WeakMap<StatelessContext, string>()
+  /** By contexts, which are the same where requests on one connection say the same. */
+  readonly #senders = new WeakMap<StatelessContext, StatelessSender>()
   #sweeping: Timer | undefined
 
   constructor(context: ClientContext) {
@@ -135,28 +140,15 @@ export class ClientDirectory {
     for (const [key, { view }] of this.#clients) if (isGone(view)) this.#end(key)
   }
 
-  /** The client of a request with this context; undefined when there are too many clients. */
-  of(context: StatelessContext, view: CatalogView): StatelessClient | undefined {
-    const key = this.#keyOf(context, view)
-    const known = this.#clients.get(key)
-    if (known !== undefined) return known
-    const { principal, isSeveral, capabilities } = context
-    const askable = askableCapabilities(capabilities, isSeveral)
-    const [, sibling] = this.#of(principal)[0] ?? []
-    const leavers = this.#placeFor(principal, isAskable(askable))
-    if (leavers === undefined) return undefined
-    const tasks = sibling?.tasks ?? new PrincipalTasks(this.context.limits.session)
-    const profile = { principal, revision: latestStateless, capabilities: askable }
-    const client = new StatelessClient(profile, isSeveral, view, tasks, this)
-    this.#clients.set(key, client)
-    for (const leaver of leavers) this.#end(leaver)
-    this.#sweepLater()
-    return client
-  }
-
-  /** The client that sends this, for events and the status. */
-  sender(context: StatelessContext): SeenClient {
-    return this.#seen.of(context)
+  /** The sender of a request with this context; undefined when there are too many clients. */
+  sender(context: StatelessContext, view: CatalogView): StatelessSender | undefined {
+    const known = this.#senders.get(context)
+    if (known !== undefined && !known.client.hasLeft && !known.seen.hasLeft) return known
+    const client = this.#clientOf(context, view)
+    if (client === undefined) return undefined
+    const sender = { client, seen: this.#seen.of(context) }
+    this.#senders.set(context, sender)
+    return sender
   }
 
   /** Whether one more request of this principal may stay open. */
@@ -177,14 +169,22 @@ export class ClientDirectory {
     this.#seen.close()
   }
 
-  /** A context is of one connection, and a connection has one view. */
-  #keyOf(context: StatelessContext, view: CatalogView): string {
-    const known = this.#keys.get(context)
-    if (known !== undefined) return known
+  #clientOf(context: StatelessContext, view: CatalogView): StatelessClient | undefined {
     const { principal, isSeveral, capabilities } = context
-    const key = `${principal}\n${view.name}\n${askableCapabilities(capabilities, isSeveral).json}`
-    this.#keys.set(context, key)
-    return key
+    const askable = askableCapabilities(capabilities, isSeveral)
+    const key = `${principal}\n${view.name}\n${askable.json}`
+    const known = this.#clients.get(key)
+    if (known !== undefined) return known
+    const [, sibling] = this.#of(principal)[0] ?? []
+    const leavers = this.#placeFor(principal, isAskable(askable))
+    if (leavers === undefined) return undefined
+    const tasks = sibling?.tasks ?? new PrincipalTasks(this.context.limits.session)
+    const profile = { principal, isSeveral, revision: latestStateless, capabilities: askable }
+    const client = new StatelessClient(profile, view, tasks, this)
+    this.#clients.set(key, client)
+    for (const leaver of leavers) this.#end(leaver)
+    this.#sweepLater()
+    return client
   }
 
   /**

@@ -3,7 +3,7 @@
 import type { Emitter } from '../../events/emitter.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
-import type { Call, CallContext, ClientProfile, Outcome } from '../../mcp/call.js'
+import type { Call, CallContext, Outcome } from '../../mcp/call.js'
 import type { ProxyEvents } from '../../events/proxy-events.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { EndedCall, type EndedRequest } from './ended-call.js'
@@ -29,7 +29,7 @@ export class ClientReports {
   }
 
   /** The client has said who it is, or calls without saying it. */
-  attached({ info, revision }: ClientProfile): void {
+  attached({ info, revision }: CallContext): void {
     // One that was refused by its server may try again.
     if (this.#attachedAt !== undefined) return
     this.#attachedAt = this.#runtime.now()

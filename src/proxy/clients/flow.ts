@@ -27,13 +27,9 @@ export class Flow implements SlowReader {
     this.#readServers = readServers
   }
 
-  /** Something was sent to the client. */
+  /** Something was sent to the client, which may have more bytes to read now than it takes at once. */
   sent(): void {
-    if (this.connection.congested) this.clogged()
-  }
-
-  /** The client has more bytes to read than it takes at once. */
-  clogged(): void {
+    if (!this.connection.congested) return
     this.#readServers(false)
     if (this.backlogBytes > this.#context.limits.session.backlogBytesMax) this.tooSlow(this.backlogBytes)
     else this.#context.unread.add(this)

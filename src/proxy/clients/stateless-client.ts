@@ -4,20 +4,18 @@
 // during a call go to the connection of that call; all others are dropped.
 
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
-import type { Line } from '../../jsonrpc/line.js'
-import { type Edit, splice } from '../../jsonrpc/splice.js'
-import type { Asker, Call, ClientProfile, InputNeeded, ServerQuestion } from '../../mcp/call.js'
+import type { Edit } from '../../jsonrpc/splice.js'
+import type { Call, CallContext, InputNeeded } from '../../mcp/call.js'
 import { tooManyCalls } from '../../mcp/error-codes.js'
 import { listKinds } from '../../mcp/lists.js'
 import { serverNotifications, severity, type ListKind } from '../../mcp/methods.js'
 import type { SubscriptionFilter } from '../../mcp/subscriptions.js'
 import { Listens } from './subscriptions.js'
-import type { PendingInput } from '../input/pending-input.js'
-import type { ClientRoutes } from '../routing/client-routes.js'
+import { ClientInput } from '../input/client-input.js'
+import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
 import type { PrincipalTasks } from '../routing/tasks.js'
 import type { ClientDirectory } from './client-directory.js'
 import type { CatalogView } from '../routing/catalog-view.js'
-import type { RoutedClient } from '../routing/routed-client.js'
 
 export interface DirectoryLimits {
   readonly guestsMax: number
@@ -38,13 +36,11 @@ export interface DirectoryLimits {
 /** One such client. */
 export class StatelessClient implements RoutedClient {
   readonly serial: number
-  readonly profile: ClientProfile & { readonly principal: string }
+  readonly profile: CallContext & { readonly principal: string }
+  readonly questions: ClientInput
   readonly isReady = false
-  readonly isStateless = true
-  readonly isSeveral: boolean
   readonly view: CatalogView
   readonly tasks: PrincipalTasks
-  readonly #pending: PendingInput
   readonly #directory: ClientDirectory
   readonly #routes: ClientRoutes
   /** The client has made room for another one, or its principal has left: the next request makes a new client. */
@@ -59,22 +55,20 @@ export class StatelessClient implements RoutedClient {
   /** The time at which its last call ended. */
   usedAt: number
 
-  /** `tasks` are those of its principal, and `isSeveral` says whether several clients may be that. */
+  /** `tasks` are those of its principal. */
   constructor(
     profile: StatelessClient['profile'],
-    isSeveral: boolean,
     view: CatalogView,
     tasks: PrincipalTasks,
     directory: ClientDirectory,
   ) {
     this.serial = directory.nextSerial()
-    this.isSeveral = isSeveral
     this.view = view
     this.profile = profile
     this.tasks = tasks
     const { context } = directory
     this.#directory = directory
-    this.#pending = context.pending
+    this.questions = new ClientInput(this, context.pending, () => this.#isSigned)
     this.usedAt = context.runtime.now()
     this.#routes = context.reach(this)
   }
@@ -82,11 +76,11 @@ export class StatelessClient implements RoutedClient {
   /** Whether the states of servers that it carries are signed: not where all clients of a front are one principal. */
   get #isSigned(): boolean {
     const { isOneClient, context } = this.#directory
-    return !isOneClient && (!this.isSeveral || context.hasSeveralPrincipals())
+    return !isOneClient && (this.profile.isSeveral !== true || context.hasSeveralPrincipals())
   }
 
   get idle(): boolean {
-    return this.#calls === 0 && !this.#pending.holds(this)
+    return this.#calls === 0 && !this.questions.areOpen
   }
 
   get listens(): boolean {
@@ -102,7 +96,7 @@ export class StatelessClient implements RoutedClient {
   route(call: Call): void {
     this.#calls++
     if (call.context.logLevel !== undefined) this.#wantsLogs(call, call.context.logLevel)
-    this.#pending.route(call, this.#routes.router, this.#isSigned)
+    this.questions.route(call, this.#routes.router)
   }
 
   /** Takes over a request that stays open and carries notifications of changes. */
@@ -127,12 +121,12 @@ export class StatelessClient implements RoutedClient {
 
   /** The server of its call wants to know more before it goes on. */
   needsInput(call: Call, needed: InputNeeded): void {
-    this.#pending.relay(call, needed, this.#isSigned)
+    this.questions.relay(call, needed)
   }
 
   leave(): Promise<unknown> | undefined {
     this.hasLeft = true
-    this.#pending.left(this)
+    this.questions.giveUp()
     return this.#routes.leave()
   }
 
@@ -146,19 +140,10 @@ export class StatelessClient implements RoutedClient {
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
-    const call = during?.root
-    if (call !== undefined) return call.context.hearer?.tell(frame, edits, call)
+    if (during !== undefined) return during.tell(frame, edits)
     const does = serverNotifications.get(frame.method)?.does
     if (does === 'updated') this.#listens?.updated(frame)
     else if (does === 'task') this.#listens?.taskChanged(frame)
-  }
-
-  progress(call: Call, params: string): void {
-    call.context.hearer?.notify(call, 'notifications/progress', params)
-  }
-
-  splice(call: Call, line: Line, edits: readonly Edit[]): Uint8Array {
-    return call.context.hearer?.splice(call, line, edits) ?? splice(line, edits)
   }
 
   /** A call gets log messages only when its request asks for them (MCP 2026-07-28, Utilities: logging). */
@@ -170,23 +155,6 @@ export class StatelessClient implements RoutedClient {
     if (level < 0 || level >= severity(wanted)) this.tell(frame, [], call)
   }
 
-  /** A client without a session can be asked only during one of its calls. */
-  ask(question: ServerQuestion): boolean {
-    return this.#pending.ask(question)
-  }
-
-  withdraw(frame: NotificationFrame, asker: Asker): void {
-    this.#pending.withdraw(this, frame, asker)
-  }
-
-  owes(asker: Asker): boolean {
-    return this.#pending.owes(this, asker)
-  }
-
-  forget(asker: Asker): void {
-    this.#pending.forget(this, asker)
-  }
-
   /** Each open request sends its own notifications. */
   tellChanges(): void {}
 
@@ -195,7 +163,7 @@ export class StatelessClient implements RoutedClient {
     const calls = new Set<Call>()
     for (const call of this.#logged) {
       if (call.settled) this.#logged.delete(call)
-      else calls.add(this.#pending.callOf(call))
+      else calls.add(this.questions.callOf(call))
     }
     const [only, other] = calls
     return other === undefined ? only : undefined

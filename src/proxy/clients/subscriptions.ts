@@ -169,11 +169,11 @@ export class Listen {
 
   #pass(frame: NotificationFrame): void {
     const edits = subscriptionEdits(frame, this.#call.frame.id)
-    this.#call.context.hearer?.tell(frame, edits, this.#call)
+    this.#call.tell(frame, edits)
   }
 
   #say(method: string, params: string): void {
-    this.#call.context.hearer?.notify(this.#call, method, params)
+    this.#call.notify(method, params)
   }
 }
 

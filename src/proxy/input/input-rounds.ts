@@ -143,7 +143,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
       const { context, client } = this.#call
       const params = paramsFor(request, context, () => this.#newId(id))
       const frame = questionFrame(id, request.method, params)
-      if (client.ask({ frame, asker: this, during: this.#call, over: () => {} })) continue
+      if (client.questions.ask({ frame, asker: this, during: this.#call, over: () => {} })) continue
       this.#open.delete(id)
       return this.#fail(`its client cannot be asked ${request.method} now`)
     }
@@ -193,7 +193,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
   #withdraw(why: string): void {
     const ids = [...this.#open.keys()]
     this.#open.clear()
-    for (const id of ids) this.#call.client.withdraw(withdrawalFrame(id, why), this)
+    for (const id of ids) this.#call.client.questions.withdraw(withdrawalFrame(id, why), this)
   }
 
   /** Waits for `ms`, or until the total time of the call is over; `what` did not happen in that. */

@@ -6,35 +6,26 @@
 
 import { randomBytes } from 'node:crypto'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
-import { type Edit, NO_EDITS, writing } from '../../jsonrpc/splice.js'
-import { type Line, toLine } from '../../jsonrpc/line.js'
+import { type Edit, writing } from '../../jsonrpc/splice.js'
+import { toLine } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { numericId, type RequestId } from '../../jsonrpc/request-id.js'
 import { quote, rawAt, stringAt } from '../../jsonrpc/text.js'
 import type {
   Asker,
   Call,
-  CallHearer,
   CallHolder,
   CallOwner,
   ClientPort,
   InputNeeded,
   Outcome,
+  ReplyChannel,
   ServerQuestion,
 } from '../../mcp/call.js'
-import {
-  clientUnreachable,
-  inputRefused,
-  invalidParams,
-  stateUnknown,
-  tooManyCalls,
-  upstreamFailed,
-} from '../../mcp/error-codes.js'
-import { isDeclared, questionOf, requiredCapabilities, stateFault } from '../../mcp/input-requests.js'
+import { clientUnreachable, invalidParams, stateUnknown, upstreamFailed } from '../../mcp/error-codes.js'
 import { setDeadline } from '../../runtime/deadline.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import { isSameJson } from './same-json.js'
-import { bindingOf, StateMac } from './state-mac.js'
+import { StateMac } from './state-mac.js'
 import { resultFrame } from './own-frames.js'
 
 export interface PendingInputLimits {
@@ -64,27 +55,18 @@ export interface OwnQuestions {
   continues(call: Call): void
 }
 
-/** The routes of a client. */
-export interface CallRoutes {
-  /** The names of the servers that may get calls of the client. */
-  readonly services: readonly string[]
-  route(call: Call): void
-}
-
 const INSTANCE_BYTES = 6
 const ID_BYTES = 16
 const KEY_BYTES = 32
 
-/** The state of a call that waits in some instance of the proxy: the label of the instance, and 128 random bits. */
-const ownState = /^mcps-proxy\.[\w-]{8}\.[\w-]{22}$/
-
-/** Finds the call that a retry is about. */
+/** The pending calls of all clients, under common limits. */
 export class PendingInput {
   readonly limits: PendingInputLimits
   readonly runtime: Runtime
-  readonly #mac: StateMac
+  readonly mac: StateMac
+  /** The questions of the proxy, where it asks any. */
+  readonly own: () => OwnQuestions | undefined
   readonly #secret: (bytes: number) => Buffer
-  readonly #own: () => OwnQuestions | undefined
   /** Tells the states of this instance from those of others. */
   readonly #instance: string
   readonly #calls = new Map<Call, PendingCall>()
@@ -102,101 +84,17 @@ export class PendingInput {
     own: () => OwnQuestions | undefined = () => undefined,
   ) {
     this.limits = limits
-    this.#own = own
+    this.own = own
     this.runtime = runtime
     this.#secret = secretBytes(runtime)
     this.#instance = newInstance(this.#secret)
     const ownKeys = [this.#secret(KEY_BYTES).toString('base64url')]
-    this.#mac = new StateMac(() => (keys().length > 0 ? keys() : ownKeys), schema)
+    this.mac = new StateMac(() => (keys().length > 0 ? keys() : ownKeys), schema)
   }
 
-  /** Takes a call over; `isSigned` says that states of servers have a MAC, since there are several principals. */
-  route(call: Call, routes: CallRoutes, isSigned: boolean): void {
-    const { members } = call.frame.params
-    const span = call.row.askable ? members.span('requestState') : undefined
-    if (span === undefined) {
-      // A URI can lead to several servers, and answers are for the one that has asked; a name leads to one server.
-      const isRead = call.row.route.to === 'uri'
-      if (isRead && members.span('inputResponses') !== undefined) call.stateEdits = NO_EDITS
-      return routes.route(call)
-    }
-    const state = members.string('requestState')
-    if (state === undefined)
-      return call.fail(invalidParams("'requestState' must be a string", { parameter: 'requestState' }))
-    if (ownState.test(state))
-      return this.#own()?.answered(call, state) === true ? routes.route(call) : this.#retry(call, state)
-    call.stateEdits = NO_EDITS
-    if (isSigned) {
-      const signed = this.#mac.verify(call, routes.services, state, span)
-      if (signed === undefined) return call.fail(stateUnknown('unknown'))
-      call.stateEdits = signed.edits
-      call.stateOf = signed.service
-    }
-    routes.route(call)
-  }
-
-  /** A server of 2026-07-28 asks: its client gets the question unchanged. */
-  relay(call: Call, { frame, service }: InputNeeded, isSigned: boolean): void {
-    const members = membersAt(frame.line, frame.result)
-    const why = stateFault(frame.line, members)
-    if (why !== undefined) return call.fail(inputRefused(service, why))
-    const span = members?.span('requestState')
-    const state = members?.string('requestState')
-    const edits =
-      isSigned && span !== undefined && state !== undefined
-        ? this.#mac.sign(call, service, state, span)
-        : NO_EDITS
-    this.#own()?.continues(call)
-    call.settle({ kind: 'asked', frame, edits })
-  }
-
-  /** A server with sessions asks; false where the client of the call cannot be asked, or the limits leave no room. */
-  ask(question: ServerQuestion): boolean {
-    const { during, frame } = question
-    const call = during?.root
-    if (during === undefined || call === undefined || call.settled) return false
-    const asked = questionOf(frame)
-    if (!isDeclared(asked, call.context.capabilities)) {
-      call.lacks(requiredCapabilities(asked))
-      return false
-    }
-    const pending = this.#admits(call, frame.line.length)
-    if (pending === undefined) return false
-    during.wasAsked = true
-    pending.add(question)
-    return true
-  }
-
-  /** Whether calls of this client wait. */
-  holds(client: ClientPort): boolean {
-    return this.#of(client).length > 0
-  }
-
-  /** No request of this client will come any more. */
-  left(client: ClientPort): void {
-    for (const pending of this.#of(client)) pending.giveUp()
-  }
-
-  /** A server takes a question back. */
-  withdraw(client: ClientPort, { line, params }: NotificationFrame, asker: Asker): void {
-    const span = params.members.span('requestId')
-    if (span === undefined) return
-    for (const { questions } of this.#of(client)) questions.withdraw(rawAt(line, span), asker)
-  }
-
-  /** Whether this server waits for an answer of the client. */
-  owes(client: ClientPort, asker: Asker): boolean {
-    return this.#of(client).some(({ questions }) => questions.owes(asker))
-  }
-
-  /** The server does not read the answers to what it has asked any more. */
-  forget(client: ClientPort, asker: Asker): void {
-    for (const { questions } of this.#of(client)) questions.forget(asker)
-  }
-
-  /** The call that this request waits for, or the call itself. */
-  callOf(call: Call): Call {
-    return call.holder instanceof PendingCall ? call.holder.call : call
+  /** Those of one client. */
+  of(client: ClientPort): PendingCall[] {
+    return [...this.#calls.values()].filter(({ call }) => call.client === client)
   }
 
   /** The state with which a client comes back; it is used once. */
@@ -230,18 +128,13 @@ export class PendingInput {
     this.#calls.delete(call)
   }
 
-  #retry(retry: Call, state: string): void {
-    const pending = this.#byState.get(state)
-    const [own, wanted] = [bindingOf(retry), pending && bindingOf(pending.call)]
-    if (pending === undefined || own.principal !== wanted?.principal || own.method !== wanted.method)
-      return retry.fail(stateUnknown('unknown'))
-    const isSame = own.target === wanted.target && isSameArguments(pending.call.frame, retry.frame)
-    if (!isSame) return retry.fail(stateUnknown('other-request'))
-    if (!pending.retry(retry)) retry.fail(tooManyCalls())
+  /** The pending call that a retry with this state is about. */
+  find(state: string): PendingCall | undefined {
+    return this.#byState.get(state)
   }
 
   /** The entry of a call that is asked about, with room for a question of so many bytes. */
-  #admits(call: Call, bytes: number): PendingCall | undefined {
+  admits(call: Call, bytes: number): PendingCall | undefined {
     const known = this.#calls.get(call)
     const { callsMax, callsOfOneMax, questionsMax, roundsMax } = this.limits
     if (known !== undefined) {
@@ -263,17 +156,14 @@ export class PendingInput {
     return own + bytes <= heldBytesOfOneMax && heldBy([...this.#calls.values()]) + bytes <= heldBytesMax
   }
 
-  #of(client: ClientPort): PendingCall[] {
-    return [...this.#calls.values()].filter(({ call }) => call.client === client)
-  }
-
   #ofPrincipal({ context: { principal } }: Call): PendingCall[] {
     return [...this.#calls.values()].filter(({ call }) => call.context.principal === principal)
   }
 }
 
 /** One call whose server has asked. It owns the call from the first question on; the client's requests are calls of their own. */
-class PendingCall implements CallOwner, CallHolder, CallHearer {
+export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
+  readonly channel: this = this
   /** The call that the server works on. */
   readonly call: Call
   readonly questions: OpenQuestions = new OpenQuestions()
@@ -298,7 +188,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
     this.#pending = pending
     this.call = call
     call.keep()
-    this.#requester = call.handOver(this, { ...call.context, hearer: this })
+    this.#requester = call.handOver(this)
     this.#requester.holder = this
   }
 
@@ -320,7 +210,7 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
     }
     if (!this.#pending.reserves(this, responses.length)) return false
     this.#leavePark()
-    this.call.context = { ...retry.context, hearer: this }
+    this.call.context = retry.context
     this.#requester = retry
     retry.holder = this
     for (const [name, answer] of answers) this.questions.answer(name, answer)
@@ -363,26 +253,20 @@ class PendingCall implements CallOwner, CallHolder, CallHearer {
     this.call.cancel(frame)
   }
 
-  // CallHearer: notifications of the server go to the request that waits.
+  // ReplyChannel: notifications of the server go to the request that waits.
 
   tell(frame: NotificationFrame, edits: readonly Edit[]): void {
     const call = this.#requester
     if (call === undefined) return
     const span =
       frame.method === 'notifications/progress' ? frame.params.members.span('progressToken') : undefined
-    if (span === undefined) return call.context.hearer?.tell(frame, edits, call)
+    if (span === undefined) return call.tell(frame, edits)
     const own = call.frame.params.meta.span('progressToken')
-    if (own === undefined) return
-    call.context.hearer?.tell(frame, writing(frame.line, span, call.raw(own), 'progress-token'), call)
+    if (own !== undefined) call.tell(frame, writing(frame.line, span, call.raw(own), 'progress-token'))
   }
 
-  notify(_call: Call, method: string, params: string): void {
-    const call = this.#requester
-    call?.context.hearer?.notify(call, method, params)
-  }
-
-  splice(_call: Call, line: Line): Uint8Array {
-    return line
+  notify(method: string, params: string): void {
+    this.#requester?.notify(method, params)
   }
 
   #gathered(): void {
@@ -484,16 +368,6 @@ function copied(frame: ResponseFrame): ResponseFrame {
 
 function tooLarge(service: string, bytes: number): string {
   return `'${service}' has answered with ${bytes} bytes while its client was away, and there was no room to keep them`
-}
-
-/** Whether a retry has the same arguments, however they are spelled. */
-function isSameArguments(one: RequestFrame, other: RequestFrame): boolean {
-  return isSameJson(argumentsOf(one), argumentsOf(other))
-}
-
-function argumentsOf({ line, params }: RequestFrame): string {
-  const span = params.members.span('arguments')
-  return span === undefined ? '{}' : rawAt(line, span)
 }
 
 /** The answers that a retry brings, as raw JSON. */

@@ -16,7 +16,6 @@ import { type NameCollision, publicName, resolveNames } from '../../mcp/names.js
 import { UriTemplates, uriTemplateLimits } from '../../mcp/uri-template.js'
 import type { LogSink } from '../../runtime/runtime.js'
 import type { CatalogView, Naming } from './catalog-view.js'
-import type { RoutedClient } from './routed-client.js'
 import type { CallTarget, Lane } from '../../upstream/contracts/upstream.js'
 
 /** One listed item and where it is. */
@@ -45,8 +44,8 @@ interface ListReader {
 }
 
 /** The reader of the list that this call asks for. */
-export function readerOf(call: Call, client: Pick<RoutedClient, 'splice'>): ListReader {
-  return { form: call.context.revision.form, splice: (line, edits) => client.splice(call, line, edits) }
+export function readerOf(call: Call): ListReader {
+  return { form: call.context.revision.form, splice: (line, edits) => call.splice(line, edits) }
 }
 
 interface Index {

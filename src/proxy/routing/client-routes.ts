@@ -1,18 +1,28 @@
 // The servers of one client: its lanes, their public names, and the wait for both.
 
 import type { Catalog, Catalogs } from './catalog.js'
-import { wholeCatalog } from './catalog-view.js'
+import { type CatalogView, wholeCatalog } from './catalog-view.js'
+import type { ClientPort } from '../../mcp/call.js'
 import { describeServers } from './description.js'
-import { ListChanges, type ShownList } from './list-changes.js'
+import { ListChanges, type ListsReader, type ShownList } from './list-changes.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import type { ListKind } from '../../mcp/methods.js'
-import type { RoutedClient } from './routed-client.js'
 import { type ReachParts, Router } from './router.js'
 import type { SessionProcess } from './session-status.js'
+import type { PrincipalTasks } from './tasks.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
 import { within } from '../../runtime/deadline.js'
+
+/** A client with its part of the catalog. */
+export interface RoutedClient extends ClientPort, ListsReader {
+  readonly view: CatalogView
+  /** The tasks of its principal, where it has no session. */
+  readonly tasks?: PrincipalTasks
+  /** Servers that were starting, or came with a reload, have listed what they have. */
+  listsRevised?(): void
+}
 
 /** A client's lanes, one for each server in configuration order. */
 export class ClientRoutes {
@@ -64,7 +74,7 @@ export class ClientRoutes {
           settled === undefined ? [] : within(settled, Math.min(graceMs, initializeGraceMs), runtime),
         )
     this.settled = opening.length === 0 ? undefined : Promise.all(opening)
-    this.router = new Router(client, parts, lanes, this.#catalog, this.#hasTasks, (kind) => {
+    this.router = new Router(client, client.tasks, parts, lanes, this.#catalog, (kind) => {
       this.#changes.gave(kind)
       if (kind === 'tools') this.#prepareChecks()
     })

@@ -4,16 +4,23 @@
 // of it has happened, and none for a list that is the same as before.
 
 import type { Target } from './catalog.js'
-import type { RoutedClient } from './routed-client.js'
 import { isSameItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 
 /** A list that a client sees, in an array that does not change. */
 export type ShownList = readonly Target[]
 
+/** A client, or a request of it that stays open. */
+export interface ListsReader {
+  /** Whether it gets notifications of changes. */
+  readonly isReady: boolean
+  /** These lists look different now. */
+  tellChanges(kinds: readonly ListKind[]): void
+}
+
 /** Remembers what a client knows of its lists, and tells it of changes. */
 export class ListChanges {
-  readonly #client: Pick<RoutedClient, 'isReady' | 'tellChanges'>
+  readonly #client: ListsReader
   readonly #shown: (kind: ListKind) => readonly Target[]
   readonly #soon: (tell: () => void) => unknown
   /** Each list at the time when the client got it, or got the last notification of a change of it. */
@@ -24,7 +31,7 @@ export class ListChanges {
 
   /** `shown` gives the current list, in an array that does not change; `soon` calls its argument a little later. */
   constructor(
-    client: Pick<RoutedClient, 'isReady' | 'tellChanges'>,
+    client: ListsReader,
     shown: (kind: ListKind) => readonly Target[],
     soon: (tell: () => void) => unknown,
   ) {

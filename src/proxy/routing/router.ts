@@ -3,16 +3,29 @@
 import type { ArgumentChecks, Pass } from './arguments.js'
 import type { CallPolicy, PolicySource } from './call-policy.js'
 import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
-import { ClientTasks, type TaskLimits } from './tasks.js'
+import { ClientTasks, type PrincipalTasks, type TaskLimits } from './tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
 import { FirstLists, NameWaits, type Wanted } from './waits.js'
-import { failBound, failUnknownName, isNotFound, refusalOf, refusalOfAll } from './refusals.js'
-import type { RoutedClient } from './routed-client.js'
+import { problemOf } from './description.js'
 import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
-import { stringAt } from '../../jsonrpc/text.js'
-import type { Call } from '../../mcp/call.js'
+import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
+import { nearest } from '../../text/nearest.js'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import type { Call, ClientPort, Outcome } from '../../mcp/call.js'
+import { failToolCall } from '../../mcp/call-failures.js'
 import { QueueRoom } from '../../mcp/call-queue.js'
-import { invalidParams, resourceNotFound, stateUnknown, missingParameter } from '../../mcp/error-codes.js'
+import {
+  inputRefused,
+  invalidParams,
+  missingParameter,
+  noUpstream,
+  promptNotFound,
+  resourceNotFound,
+  saysResourceNotFound,
+  stateUnknown,
+  toolNotFound,
+  upstreamFailed,
+} from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
@@ -43,7 +56,9 @@ export interface ReachParts {
 /** Routes the calls of one client. */
 export class Router {
   readonly lists: FirstLists
-  readonly #client: RoutedClient
+  readonly #client: Pick<ClientPort, 'opening'>
+  /** Of the principal, where the client has no session. */
+  readonly #durable: PrincipalTasks | undefined
   readonly #parts: ReachParts
   readonly #gave: (kind: ListKind) => void
   readonly #room: QueueRoom
@@ -55,23 +70,24 @@ export class Router {
   /** Only while calls wait for names. */
   #waiting: NameWaits | undefined
 
-  /** `gave` is called with each list that the client has been given; `hasTasks` says whether calls of it may begin tasks. */
+  /** `durable` are the tasks of a client without a session, and `gave` is called with each list that the client has been given. */
   constructor(
-    client: RoutedClient,
+    client: Pick<ClientPort, 'opening' | 'profile'>,
+    durable: PrincipalTasks | undefined,
     parts: ReachParts,
     lanes: readonly CallTarget[],
     catalog: Catalog,
-    hasTasks: boolean,
     gave: (kind: ListKind) => void,
   ) {
     this.#client = client
+    this.#durable = durable
     this.#parts = parts
     this.#lanes = lanes
     this.#catalog = catalog
     this.#gave = gave
     this.#room = new QueueRoom(parts.limits.waitingBytesMax)
-    this.#tasks = new ClientTasks(client, parts.limits, hasTasks)
-    this.lists = new FirstLists(client, () => this.#lanes, this.#room, parts.runtime, parts.holdStarts)
+    this.#tasks = new ClientTasks(parts.limits, client.profile.hasTasks === true)
+    this.lists = new FirstLists(() => this.#lanes, this.#room, parts.runtime, parts.holdStarts)
   }
 
   get services(): readonly string[] {
@@ -101,9 +117,8 @@ export class Router {
   }
 
   #aboutTask(call: Call): void {
-    const { tasks } = this.#client
-    if (tasks === undefined) this.#tasks.about(call, this.#whole)
-    else tasks.about(call, this.#lanes)
+    if (this.#durable === undefined) this.#tasks.about(call, this.#whole)
+    else this.#durable.about(call, this.#lanes)
   }
 
   /** Other servers have taken the place of some; `released` are calls that have not begun there. */
@@ -215,7 +230,7 @@ export class Router {
       if (refusal !== undefined) return call.fail(refusal)
       edits = bothEdits(edits, this.#tasks.edits(call))
     }
-    this.#client.tasks?.begin(call, target.lane)
+    this.#durable?.begin(call, target.lane)
     const { field } = call.context
     const fault = field && fieldFault(call, field, target.item)
     if (fault !== undefined) return call.fail(fault)
@@ -321,7 +336,7 @@ export class Router {
     const page =
       refusal !== undefined || isBad
         ? undefined
-        : this.#catalog.page(kind, cursor, this.#parts.limits.listPageBytesMax, readerOf(call, this.#client))
+        : this.#catalog.page(kind, cursor, this.#parts.limits.listPageBytesMax, readerOf(call))
     if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     if (kind === 'tools') this.#parts.policy.current?.shown(this.#catalog.shown(kind))
@@ -360,4 +375,71 @@ function complete(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
   call.service = lane.config.name
   if (lane.view.facts?.capabilities.completions !== false) lane.call(call, edits)
   else call.settle({ kind: 'result', result: '{"completion":{"values":[]}}' })
+}
+
+// The errors for servers that are down, and for names that no server has.
+
+/** Why no server can be used, or can list: an empty list would look as if there were nothing. */
+function refusalOfAll(lanes: readonly CallTarget[], kind: ListKind): ErrorBody | undefined {
+  const [only, ...others] = lanes
+  if (only === undefined || !lanes.every((lane) => cannotList(lane, kind))) return undefined
+  if (others.length > 0)
+    return noUpstream(lanes.map((lane) => ({ service: lane.config.name, problem: problemOf(lane) })))
+  return only.view.failure && (only.view.failure.body ?? unavailable(only))
+}
+
+function cannotList(lane: CallTarget, kind: ListKind): boolean {
+  const { failure } = lane.view
+  if (failure?.reason === 'changed') return true
+  return !lane.known.has(kind) && lane.view.items(kind).length === 0 && failure !== undefined
+}
+
+/** A server that has never said what it has is down, even while it is being tried again. */
+function isDown(lane: CallTarget, kind: ListKind): boolean {
+  return !lane.known.has(kind) || (lane.view.state === 'error' && lane.view.failure?.body !== undefined)
+}
+
+/** Why this server cannot be used. */
+function unavailable({ config: { name }, view }: CallTarget): ErrorBody {
+  const why = view.failure === undefined ? `'${name}' is not available` : `'${name}': ${view.failure.message}`
+  const isLate = view.failure?.body === undefined && view.failure?.reason === 'timeout'
+  return upstreamFailed(name, isLate ? 'timeout' : 'unavailable', why)
+}
+
+const NEAREST_MAX = 3
+
+/** Fails a call: the server that may have the name is down, or the error names those of the catalog that are like it. */
+function failUnknownName(
+  call: Call,
+  { kind, name }: { readonly kind: 'tools' | 'prompts'; readonly name: string },
+  lanes: readonly CallTarget[],
+  catalog: Catalog,
+): void {
+  const down = lanes.find((lane) => isDown(lane, kind) && catalog.mayHave(lane, name))
+  if (down !== undefined) {
+    call.service = down.config.name
+    return call.fail(down.view.failure?.body ?? unavailable(down))
+  }
+  const names = catalog.shown(kind).map(({ publicName }) => publicName)
+  const near = nearest(name, names, NEAREST_MAX)
+  call.fail(kind === 'tools' ? toolNotFound(name, near) : promptNotFound(name, near))
+}
+
+/** Why a call of this name is refused: it is not as it was accepted. */
+function refusalOf({ item, lane }: Target): ErrorBody | undefined {
+  if (item.withheld === undefined) return undefined
+  return upstreamFailed(lane.config.name, 'changed', item.withheld)
+}
+
+/** Fails a call that goes on with the answers for a server which has gone. */
+function failBound(call: Call, service: string): void {
+  failToolCall(call, inputRefused(service, 'another server has taken its place since'))
+}
+
+/** Whether the server has no such resource. */
+function isNotFound(outcome: Outcome): boolean {
+  if (outcome.kind !== 'answered' || outcome.frame.kind !== 'error') return false
+  const { line, error } = outcome.frame
+  const code = membersAt(line, error)?.span('code')
+  return code !== undefined && saysResourceNotFound(Number(parse(rawAt(line, code))))
 }

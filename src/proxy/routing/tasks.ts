@@ -19,7 +19,6 @@ import {
 } from '../../mcp/error-codes.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import type { Target } from './catalog.js'
-import type { RoutedClient } from './routed-client.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { cutNamed } from '../../mcp/member-edits.js'
 import { handshakeRevisions } from '../../mcp/revisions.js'
@@ -112,14 +111,12 @@ export class PrincipalTasks implements TaskKeeper {
 
 /** Begins tasks for one client, and finds them. */
 export class ClientTasks implements TaskKeeper {
-  readonly #client: RoutedClient
   readonly #limits: TaskLimits
   readonly #hasTasks: boolean
   /** Made for the first one: most clients have none. */
   #tasks: Map<string, HeldTask> | undefined
 
-  constructor(client: RoutedClient, limits: TaskLimits, hasTasks: boolean) {
-    this.#client = client
+  constructor(limits: TaskLimits, hasTasks: boolean) {
     this.#limits = limits
     this.#hasTasks = hasTasks
   }
@@ -185,7 +182,7 @@ export class ClientTasks implements TaskKeeper {
     const items = listed.flatMap((each) => ('code' in each ? [] : each))
     const result = itemList(
       'tasks',
-      items.map(({ line }) => this.#client.splice(call, line, [])),
+      items.map(({ line }) => call.splice(line, [])),
     )
     call.settle({ kind: 'result', result })
   }

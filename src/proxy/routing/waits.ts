@@ -4,7 +4,6 @@
 // comes later.
 
 import type { Catalog } from './catalog.js'
-import type { RoutedClient } from './routed-client.js'
 import type { Call } from '../../mcp/call.js'
 import { CallQueue, type QueueRoom } from '../../mcp/call-queue.js'
 import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
@@ -23,7 +22,6 @@ interface Pending {
 
 /** The waits of one client's lists. */
 export class FirstLists {
-  readonly #client: Pick<RoutedClient, 'progress'>
   readonly #lanes: () => readonly CallTarget[]
   readonly #room: QueueRoom
   readonly #runtime: Runtime
@@ -36,13 +34,11 @@ export class FirstLists {
 
   /** A reload changes what `lanes` gives. The grace of each server is counted from its start. Processes that no call waits for start after the promise that `holdStarts` gets. */
   constructor(
-    client: Pick<RoutedClient, 'progress'>,
     lanes: () => readonly CallTarget[],
     room: QueueRoom,
     runtime: Runtime,
     holdStarts: (answered: Promise<unknown>) => void,
   ) {
-    this.#client = client
     this.#lanes = lanes
     this.#room = room
     this.#runtime = runtime
@@ -149,7 +145,7 @@ export class FirstLists {
     const report = (): void => {
       if (call.settled) return
       const progress = `"progress":${there},"total":${total},"message":"${there} of ${total} servers are there"`
-      this.#client.progress(call, `{"progressToken":${token},${progress}}`)
+      call.notify('notifications/progress', `{"progressToken":${token},${progress}}`)
     }
     report()
     for (const { over } of pending) {

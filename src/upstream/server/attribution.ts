@@ -57,7 +57,7 @@ export class Attribution {
 
   /** Whether the server may ask for an abandoned call of another client than this one. */
   mayAskOthers(client: ClientPort): boolean {
-    const isAlone = this.#clients.only === client && client.isSeveral !== true
+    const isAlone = this.#clients.only === client && client.profile.isSeveral !== true
     return !isAlone && this.#abandoned.mayAskOthers(client)
   }
 
@@ -93,7 +93,7 @@ export class Abandoned {
     if (!mayAsk && !mayLog) return
     const [oldest] = this.#calls.keys()
     if (oldest !== undefined && this.#calls.size >= this.#limits.max) this.#calls.delete(oldest)
-    const isOfSeveral = client.isSeveral === true
+    const isOfSeveral = client.profile.isSeveral === true
     this.#calls.set(id, { client: client.serial, isOfSeveral, at: this.#runtime.now(), mayAsk, mayLog })
   }
 

@@ -116,7 +116,9 @@ export class Inbox {
   /** A client is about to answer what a process has asked. */
   get #isOwed(): boolean {
     const clients = [...this.clients]
-    return [...this.#connections].some((connection) => clients.some((client) => client.owes(connection)))
+    return [...this.#connections].some((connection) =>
+      clients.some((client) => client.questions.owes(connection)),
+    )
   }
 
   onRequest(
@@ -148,7 +150,7 @@ export class Inbox {
     const over = calls.pause(client, call)
     // No server knows that a client could answer with a task.
     const edits = cutNamed(frame.params.members, ['task'], 'task')
-    if (client.ask({ frame, asker: connection, during: call, over, edits })) return
+    if (client.questions.ask({ frame, asker: connection, during: call, over, edits })) return
     over()
     this.#refuse(frame, connection)
   }
@@ -175,7 +177,7 @@ export class Inbox {
         return this.#updated(frame, connection)
       case 'cancel':
         connection.firstQuestions?.withdrawn(frame)
-        for (const client of this.clients) client.withdraw(frame, connection)
+        for (const client of this.clients) client.questions.withdraw(frame, connection)
         return
       case 'task':
         if (connection.isTyped) return this.#taskChanged(frame, connection)
@@ -240,7 +242,7 @@ export class Inbox {
   }
 
   onClosed(connection: ServerConnection): void {
-    for (const client of this.clients) client.forget(connection)
+    for (const client of this.clients) client.questions.forget(connection)
     this.#connections.delete(connection)
     this.lists.closed(connection)
   }

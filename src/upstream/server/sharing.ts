@@ -38,7 +38,7 @@ export interface LaneScope {
 /** Clients that can be asked something do not share a process, unless the configuration says otherwise. */
 export function sharingFor(isolation: Isolation, client: ClientPort): Sharing {
   if (client.opening !== undefined) return 'own'
-  const alone = client.isStateless === true ? 'guest' : 'own'
+  const alone = client.profile.revision.form === 'typed' ? 'guest' : 'own'
   switch (isolation) {
     case 'session':
       return alone

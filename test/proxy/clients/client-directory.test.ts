@@ -6,50 +6,14 @@ import { limits as defaults } from '../../../src/limits.js'
 import type { HeldTask, StatelessContext } from '../../../src/mcp/call.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { latestStateless } from '../../../src/mcp/revisions.js'
-import { ClientDirectory } from '../../../src/proxy/clients/client-directory.js'
-import { ClientReports } from '../../../src/proxy/clients/client-reports.js'
-import { Unread } from '../../../src/proxy/clients/flow.js'
+import type { ClientDirectory } from '../../../src/proxy/clients/client-directory.js'
 import type { StatelessClient } from '../../../src/proxy/clients/stateless-client.js'
-import { PendingInput } from '../../../src/proxy/input/pending-input.js'
-import { ArgumentChecks } from '../../../src/proxy/routing/arguments.js'
-import { Catalogs } from '../../../src/proxy/routing/catalog.js'
 import { wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
-import { ClientRoutes } from '../../../src/proxy/routing/client-routes.js'
-import { Emitter } from '../../../src/events/emitter.js'
-import type { ProxyEvents } from '../../../src/events/proxy-events.js'
-import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
+import { type Stage, stageOf } from '../support/stage.js'
 
 const log = (): void => {}
 
-function directory(guestsMax: number): { readonly clients: ClientDirectory; readonly runtime: FakeRuntime } {
-  const runtime = new FakeRuntime()
-  const { session, pendingInput } = defaults
-  const common = { checks: new ArgumentChecks(log), runtime, holdStarts: log }
-  const parts = {
-    policy: { current: undefined },
-    ...common,
-    initializeGraceMs: 0,
-    namesDown: false,
-    limits: session,
-  }
-  const catalogs = new Catalogs(log)
-  const events = new Emitter<ProxyEvents>(log)
-  const clients = new ClientDirectory({
-    runtime,
-    log,
-    limits: { ...defaults, guests: { ...defaults.guests, guestsMax, guestsOfOneMax: 1 } },
-    unread: new Unread(session.unreadBytesMax),
-    pending: new PendingInput(() => [], 's', pendingInput, runtime),
-    isForOneClient: false,
-    hasSeveralPrincipals: () => false,
-    newLeg: () => assert.fail('no connection is attached'),
-    newReports: (serial) => new ClientReports(events, 's', serial, runtime),
-    watch: () => ({}),
-    reach: (client) => new ClientRoutes(client, parts, [], catalogs, log),
-    describe: () => ({ capabilities: '{}', instructions: undefined, isKnown: true }),
-  })
-  return { clients, runtime }
-}
+const directory = (guestsMax: number): Stage => stageOf([], guestsMax)
 
 const asks = (name: string): StatelessContext['capabilities'] => ({
   json: `{"${name}":{}}`,
@@ -73,9 +37,9 @@ function begin({ tasks }: StatelessClient, id: string, dropped: string[], isOver
 }
 
 function found(clients: ClientDirectory, context: StatelessContext): StatelessClient {
-  const client = clients.of(context, wholeCatalog)
-  assert(client !== undefined)
-  return client
+  const sender = clients.sender(context, wholeCatalog)
+  assert(sender !== undefined)
+  return sender.client
 }
 
 describe('a client without a session', () => {
@@ -97,17 +61,17 @@ describe('a client without a session', () => {
   test('that can be asked something gets the place only of one that rests', async () => {
     const { clients, runtime } = directory(1)
     const first = found(clients, from('a'))
-    assert.equal(clients.of(from('b', asks('sampling')), wholeCatalog), undefined)
+    assert.equal(clients.sender(from('b', asks('sampling')), wholeCatalog), undefined)
     await runtime.pass(defaults.guests.guestRestMs, 1000)
-    assert(clients.of(from('b', asks('sampling')), wholeCatalog) !== undefined)
+    assert(clients.sender(from('b', asks('sampling')), wholeCatalog) !== undefined)
     assert(first.hasLeft)
   })
 
   test('is one of a few of its principal that can be asked something', () => {
     const { clients } = directory(4)
     found(clients, from('a', asks('sampling')))
-    assert.equal(clients.of(from('a', asks('elicitation')), wholeCatalog), undefined)
-    assert(clients.of(from('b', asks('elicitation')), wholeCatalog) !== undefined)
+    assert.equal(clients.sender(from('a', asks('elicitation')), wholeCatalog), undefined)
+    assert(clients.sender(from('b', asks('elicitation')), wholeCatalog) !== undefined)
   })
 })
 

@@ -46,13 +46,16 @@ class Stage {
   constructor({ method = 'tools/call', version = '2025-11-25', capabilities = every }: Options = {}) {
     const client: ClientPort = {
       ...nobody,
-      ask: (question) => {
-        if (!this.#isAskable) return false
-        this.asked.push(question)
-        if (this.#isLost) question.asker.refused(question.frame.id, { code: 0, message: 'gone' })
-        return true
+      questions: {
+        ...nobody.questions,
+        ask: (question) => {
+          if (!this.#isAskable) return false
+          this.asked.push(question)
+          if (this.#isLost) question.asker.refused(question.frame.id, { code: 0, message: 'gone' })
+          return true
+        },
+        withdraw: ({ line }) => this.withdrawn.push(line.toString()),
       },
-      withdraw: ({ line }) => this.withdrawn.push(line.toString()),
     }
     const frame = readFrame(toLine(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"name":"t"}}`))
     const row = requests.get(method)

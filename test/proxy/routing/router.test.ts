@@ -2,132 +2,22 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { resolveConfig, selectSchema } from '../../../src/config/config.js'
 import { readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import { splice } from '../../../src/jsonrpc/splice.js'
-import { quote } from '../../../src/jsonrpc/text.js'
 import { limits as defaults } from '../../../src/limits.js'
 import { Call, type Outcome } from '../../../src/mcp/call.js'
 import { CallDeadline } from '../../../src/mcp/call-deadline.js'
-import { presumedCapabilities } from '../../../src/mcp/capabilities.js'
-import { type ListItem, listKinds, listShapes, readListItem } from '../../../src/mcp/lists.js'
-import { type ListKind, requests } from '../../../src/mcp/methods.js'
-import { latestHandshake } from '../../../src/mcp/revisions.js'
+import { listKinds } from '../../../src/mcp/lists.js'
+import { requests } from '../../../src/mcp/methods.js'
 import { ArgumentChecks } from '../../../src/proxy/routing/arguments.js'
 import { type Catalog, Catalogs } from '../../../src/proxy/routing/catalog.js'
 import { type CatalogView, wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
-import type { RoutedClient } from '../../../src/proxy/routing/routed-client.js'
 import { Router } from '../../../src/proxy/routing/router.js'
-import type { Lane } from '../../../src/upstream/contracts/upstream.js'
 import { nobody } from '../../upstream/support/calls.js'
 import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
-
-type Lists = Partial<Record<ListKind, readonly string[]>>
+import { FakeServer, type Lists } from '../support/fake-server.js'
 
 const ignore = (): void => {}
-
-/** A server that is there, or that starts once `start` is called. */
-class FakeServer {
-  readonly lane: Lane
-  readonly #known = new Set<ListKind>()
-  readonly #lists: Lists
-  readonly #listed: Promise<void> | undefined
-  start: () => void = ignore
-
-  /** `calls` gets each call as the server would read it; a call for something in `missing` is answered with an error. */
-  constructor(name: string, lists: Lists, calls: string[], { starts = false, missing = '' } = {}) {
-    this.#lists = lists
-    if (starts)
-      this.#listed = new Promise((resolve) => {
-        this.start = () => {
-          this.#come()
-          resolve()
-        }
-      })
-    else this.#come()
-    const context = { source: 'memory', folder: '/', env: {}, home: '/' }
-    const config = selectSchema(
-      resolveConfig({ mcpServers: { [name]: { command: 'x' } } }, context),
-      'default',
-    ).servers[0]
-    assert(config !== undefined)
-    const known = this.#known
-    let isListed = this.#listed === undefined
-    void this.#listed?.then(() => {
-      isListed = true
-    })
-    const waited = (): Promise<void> | undefined => (isListed ? undefined : this.#listed)
-    this.lane = {
-      config,
-      view: {
-        get state() {
-          return known.size === 0 ? 'starting' : 'connected'
-        },
-        failure: undefined,
-        facts: {
-          revision: latestHandshake,
-          capabilities: presumedCapabilities,
-          instructions: undefined,
-          handshake: Buffer.from('{}'),
-        },
-        graceMs: 5000,
-        lastFailure: undefined,
-        settled: undefined,
-        get listed() {
-          return waited()
-        },
-        reading: waited,
-        pending: waited,
-        remembered: false,
-        expected: true,
-        items: (kind) => (known.size === 0 ? [] : itemsOf(kind, this.#lists[kind] ?? [])),
-        wake: () => false,
-        startNow: ignore,
-        giveUp: ignore,
-      },
-      known,
-      keepsTasks: false,
-      retired: false,
-      shared: true,
-      pids: [],
-      hurry: ignore,
-      call: (call, edits) => {
-        calls.push(`${name} ${paramsIn(splice(call.frame.line, edits))}`)
-        if (missing !== '' && paramsIn(call.frame.line).includes(missing)) call.settle(notFound(call))
-      },
-      follow: ignore,
-      level: ignore,
-      told: ignore,
-      read: ignore,
-      surrender: () => [],
-      release: () => [],
-      leave: () => undefined,
-    }
-  }
-
-  #come(): void {
-    for (const kind of listKinds) this.#known.add(kind)
-  }
-}
-
-function itemsOf(kind: ListKind, names: readonly string[]): ListItem[] {
-  return names.flatMap((name) => {
-    const item = readListItem(Buffer.from(`{${quote(listShapes[kind].key)}:${quote(name)}}`), kind)
-    return item === undefined ? [] : [item]
-  })
-}
-
-function paramsIn(line: Uint8Array): string {
-  return /"params":(.*)\}$/s.exec(Buffer.from(line).toString())?.[1] ?? ''
-}
-
-function notFound(call: Call): Outcome {
-  const error = `{"jsonrpc":"2.0","id":${call.frame.id},"error":{"code":-32002,"message":"no"}}`
-  const frame = readFrame(toLine(error))
-  assert(frame.kind === 'error')
-  return { kind: 'answered', frame, edits: [], form: 'bare' }
-}
 
 interface Stage {
   readonly catalog: Catalog
@@ -143,14 +33,6 @@ function stage(
 ): Stage {
   const runtime = new FakeRuntime()
   const events: string[] = []
-  const client: RoutedClient = {
-    ...nobody,
-    view,
-    isReady: true,
-    tellChanges: ignore,
-    progress: ignore,
-    splice: (_call, line, edits) => splice(line, edits),
-  }
   const lanes = servers(events).map(({ lane }) => lane)
   const parts = {
     policy: { current: undefined },
@@ -162,7 +44,7 @@ function stage(
     limits: defaults.session,
   }
   const catalog = new Catalogs(ignore).of(lanes, view, false)
-  const router = new Router(client, parts, lanes, catalog, false, ignore)
+  const router = new Router(nobody, undefined, parts, lanes, catalog, ignore)
   const settled = (_call: Call, outcome: Outcome): void => {
     if (outcome.kind === 'failed') events.push(`error ${outcome.error.code} ${outcome.error.message}`)
     if (outcome.kind === 'result') events.push(`result ${Buffer.from(outcome.result).toString()}`)
@@ -173,7 +55,7 @@ function stage(
     const frame = readFrame(toLine(line))
     const row = requests.get(method)
     assert(frame.kind === 'request' && row !== undefined)
-    const made = new Call(frame, row, client, new CallDeadline(runtime.now()), { settled })
+    const made = new Call(frame, row, nobody, new CallDeadline(runtime.now()), { settled })
     made.serial = id
     router.route(made)
     return made

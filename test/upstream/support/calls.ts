@@ -14,10 +14,7 @@ const ignore = (): void => {}
 export const nobody: ClientPort = {
   serial: 1,
   profile: { revision: latestHandshake, capabilities: noCapabilities },
-  ask: () => false,
-  withdraw: ignore,
-  owes: () => false,
-  forget: ignore,
+  questions: { ask: () => false, withdraw: ignore, owes: () => false, forget: ignore },
   tell: ignore,
   log: ignore,
   listens: false,

@@ -1,4 +1,4 @@
-// Sends the answers to a client: each request is answered once, alone or in its batch.
+// Sends answers and notifications to a client. Each request is answered once, alone or in its batch.
 
 import type { Flow } from './flow.js'
 import { buildBatch, buildResult, type ErrorBody } from '../../jsonrpc/build.js'
@@ -6,23 +6,23 @@ import { answerHead, type AnswerKind } from '../../jsonrpc/connection.js'
 import type { Peer } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import { joinedWire, type Outgoing } from '../../jsonrpc/fast/splice-parts.js'
-import type { WireBytes } from '../../jsonrpc/splice.js'
-import type { Call, Outcome } from '../../mcp/call.js'
+import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
+import type { Call, Outcome, ReplyChannel } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
 import { idInUse, invalidRequest, malformed } from '../../mcp/error-codes.js'
 import type { Opening } from './opening.js'
-import type { Question } from './session-client.js'
+import type { Question } from './session-questions.js'
 import { splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/errors.js'
-import { type Frame, type FrameLimits, frameOrError } from '../../jsonrpc/frame.js'
+import { type Frame, type FrameLimits, frameOrError, type NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { claims } from '../../mcp/eras/any-client.js'
 
-/** Says the answers of one session. */
-export class Answers {
+/** Everything that one connection of a client carries, but the questions of servers. */
+export class Outbox implements ReplyChannel {
+  readonly flow: Flow
   readonly #peer: Peer<Question>
   readonly #leg: ClientLeg
-  readonly #flow: Flow
   readonly #opening: Opening
   /** The batches of requests that wait for their answers; undefined while there are none. */
   #batched: Map<RequestId, BatchReply> | undefined
@@ -30,7 +30,7 @@ export class Answers {
   constructor(peer: Peer<Question>, leg: ClientLeg, flow: Flow, opening: Opening) {
     this.#peer = peer
     this.#leg = leg
-    this.#flow = flow
+    this.flow = flow
     this.#opening = opening
   }
 
@@ -83,6 +83,22 @@ export class Answers {
     if (answer !== undefined) this.#send(answer.kind, id, answer.message)
   }
 
+  /** A notification of a server, which may be about a call. */
+  tell(frame: NotificationFrame, edits: readonly Edit[], call: Call | undefined): void {
+    this.#peer.pass(frame, edits, { about: call?.frame.id })
+    this.flow.sent()
+  }
+
+  /** A notification of the proxy, which may be about a call; `params` is raw JSON. */
+  notify(method: string, params?: string, call?: Call): void {
+    this.#peer.notify(method, params, { about: call?.frame.id })
+    this.flow.sent()
+  }
+
+  splice(line: Line, edits: readonly Edit[]): Uint8Array {
+    return this.#peer.item(line, edits)
+  }
+
   /** Whether the answer leaves with a batch. */
   #joinsBatch(id: RequestId | undefined, answer: Outgoing | undefined): boolean {
     if (id === undefined || this.#batched === undefined) return false
@@ -102,7 +118,7 @@ export class Answers {
   /** The one place from which answers leave. */
   #send(kind: AnswerKind, id: RequestId | undefined, answer: Outgoing): void {
     this.#peer.send(answer, answerHead(kind, id))
-    if (this.#flow.connection.congested) this.#flow.clogged()
+    this.flow.sent()
   }
 }
 
@@ -146,29 +162,29 @@ export function receiveBatch(
   line: Line,
   leg: ClientLeg,
   limits: FrameLimits,
-  answers: Answers,
+  outbox: Outbox,
   calls: { has(key: RequestId): boolean },
   receive: (frame: Frame) => void,
 ): void {
   if (!leg.batching) {
     const { version } = leg.profile.revision
-    return answers.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
+    return outbox.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
   }
   let members: Line[]
   try {
     members = splitBatch(line, limits)
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
-    return answers.refuse(error.id, malformed(error))
+    return outbox.refuse(error.id, malformed(error))
   }
-  const reply = answers.newBatch()
+  const reply = outbox.newBatch()
   for (const member of members) {
     const frame = frameOrError(member, limits)
-    if (frame instanceof FrameError) reply.add(answers.refusal(frame.id, malformed(frame)))
+    if (frame instanceof FrameError) reply.add(outbox.refusal(frame.id, malformed(frame)))
     else if (frame.kind !== 'request') receive(frame)
-    else if (claims(frame)) reply.add(answers.refusal(frame.id, invalidRequest(ALONE)))
-    else if (!calls.has(canonical(frame.id)) && answers.expect(frame.id, reply)) receive(frame)
-    else reply.add(answers.refusal(frame.id, idInUse(frame.id)))
+    else if (claims(frame)) reply.add(outbox.refusal(frame.id, invalidRequest(ALONE)))
+    else if (!calls.has(canonical(frame.id)) && outbox.expect(frame.id, reply)) receive(frame)
+    else reply.add(outbox.refusal(frame.id, idInUse(frame.id)))
   }
   reply.settle(undefined)
 }

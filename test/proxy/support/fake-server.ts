@@ -1,0 +1,129 @@
+// A server without processes, as the routes of clients see it.
+
+import { strict as assert } from 'node:assert'
+import { resolveConfig, selectSchema } from '../../../src/config/config.js'
+import { readFrame } from '../../../src/jsonrpc/frame.js'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import { splice } from '../../../src/jsonrpc/splice.js'
+import { quote } from '../../../src/jsonrpc/text.js'
+import type { Call, Outcome } from '../../../src/mcp/call.js'
+import { presumedCapabilities } from '../../../src/mcp/capabilities.js'
+import { type ListItem, listKinds, listShapes, readListItem } from '../../../src/mcp/lists.js'
+import type { ListKind } from '../../../src/mcp/methods.js'
+import { latestHandshake } from '../../../src/mcp/revisions.js'
+import type { Lane } from '../../../src/upstream/contracts/upstream.js'
+
+const ignore = (): void => {}
+
+export type Lists = Partial<Record<ListKind, readonly string[]>>
+
+/** A server that is there, or that starts once `start` is called. */
+export class FakeServer {
+  readonly lane: Lane
+  readonly #known = new Set<ListKind>()
+  /** What it lists from now on. */
+  lists: Lists
+  readonly #listed: Promise<void> | undefined
+  start: () => void = ignore
+  /** The call that came last. */
+  last: Call | undefined
+
+  /** `calls` gets each call as the server would read it; a call for something in `missing` is answered with an error. */
+  constructor(
+    name: string,
+    lists: Lists,
+    calls: string[],
+    { starts = false, missing = '' }: { starts?: boolean; missing?: string } = {},
+  ) {
+    this.lists = lists
+    if (starts)
+      this.#listed = new Promise((resolve) => {
+        this.start = () => {
+          this.#come()
+          resolve()
+        }
+      })
+    else this.#come()
+    const context = { source: 'memory', folder: '/', env: {}, home: '/' }
+    const config = selectSchema(
+      resolveConfig({ mcpServers: { [name]: { command: 'x' } } }, context),
+      'default',
+    ).servers[0]
+    assert(config !== undefined)
+    const known = this.#known
+    let isListed = this.#listed === undefined
+    void this.#listed?.then(() => {
+      isListed = true
+    })
+    const waited = (): Promise<void> | undefined => (isListed ? undefined : this.#listed)
+    this.lane = {
+      config,
+      view: {
+        get state() {
+          return known.size === 0 ? 'starting' : 'connected'
+        },
+        failure: undefined,
+        facts: {
+          revision: latestHandshake,
+          capabilities: presumedCapabilities,
+          instructions: undefined,
+          handshake: Buffer.from('{}'),
+        },
+        graceMs: 5000,
+        lastFailure: undefined,
+        settled: undefined,
+        get listed() {
+          return waited()
+        },
+        reading: waited,
+        pending: waited,
+        remembered: false,
+        expected: true,
+        items: (kind) => (known.size === 0 ? [] : itemsOf(kind, this.lists[kind] ?? [])),
+        wake: () => false,
+        startNow: ignore,
+        giveUp: ignore,
+      },
+      known,
+      keepsTasks: false,
+      retired: false,
+      shared: true,
+      pids: [],
+      hurry: ignore,
+      call: (call, edits) => {
+        this.last = call
+        calls.push(`${name} ${paramsIn(splice(call.frame.line, edits))}`)
+        if (missing !== '' && paramsIn(call.frame.line).includes(missing)) call.settle(notFound(call))
+      },
+      follow: ignore,
+      level: ignore,
+      told: ignore,
+      read: ignore,
+      surrender: () => [],
+      release: () => [],
+      leave: () => undefined,
+    }
+  }
+
+  #come(): void {
+    for (const kind of listKinds) this.#known.add(kind)
+  }
+}
+
+function itemsOf(kind: ListKind, names: readonly string[]): ListItem[] {
+  return names.flatMap((name) => {
+    const item = readListItem(Buffer.from(`{${quote(listShapes[kind].key)}:${quote(name)}}`), kind)
+    return item === undefined ? [] : [item]
+  })
+}
+
+function paramsIn(line: Uint8Array): string {
+  return /"params":(.*)\}$/s.exec(Buffer.from(line).toString())?.[1] ?? ''
+}
+
+function notFound(call: Call): Outcome {
+  const error = `{"jsonrpc":"2.0","id":${call.frame.id},"error":{"code":-32002,"message":"no"}}`
+  const frame = readFrame(toLine(error))
+  assert(frame.kind === 'error')
+  return { kind: 'answered', frame, edits: [], form: 'bare' }
+}

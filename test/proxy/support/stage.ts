@@ -1,0 +1,128 @@
+// All clients of a proxy whose servers the test plays.
+
+import { strict as assert } from 'node:assert'
+import { Emitter } from '../../../src/events/emitter.js'
+import type { ProxyEvents } from '../../../src/events/proxy-events.js'
+import type { Connection, Sink } from '../../../src/jsonrpc/connection.js'
+import { joinedWire, type Outgoing } from '../../../src/jsonrpc/fast/splice-parts.js'
+import { toLine } from '../../../src/jsonrpc/line.js'
+import { limits as defaults } from '../../../src/limits.js'
+import { AnyClientLeg } from '../../../src/mcp/eras/any-client.js'
+import { LegacyClientLeg } from '../../../src/mcp/eras/legacy-client.js'
+import { ModernClientLeg } from '../../../src/mcp/eras/modern-client.js'
+import { ClientDirectory } from '../../../src/proxy/clients/client-directory.js'
+import { ClientReports } from '../../../src/proxy/clients/client-reports.js'
+import { Unread } from '../../../src/proxy/clients/flow.js'
+import { PendingInput } from '../../../src/proxy/input/pending-input.js'
+import { ArgumentChecks } from '../../../src/proxy/routing/arguments.js'
+import { Catalogs } from '../../../src/proxy/routing/catalog.js'
+import { ClientRoutes, type RoutedClient } from '../../../src/proxy/routing/client-routes.js'
+import type { Lane, Upstream } from '../../../src/upstream/contracts/upstream.js'
+import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
+
+const ignore = (): void => {}
+
+/** The connection of a client that keeps what it gets. */
+export class FakeConnection implements Connection {
+  readonly congested = false
+  readonly backlogBytes = 0
+  /** Since the last look. */
+  readonly #sent: string[] = []
+  #sink: Sink | undefined
+
+  start(sink: Sink): void {
+    this.#sink = sink
+  }
+
+  send(message: Outgoing): void {
+    this.#sent.push(joinedWire(message).toString().replace('"jsonrpc":"2.0",', ''))
+  }
+
+  read(): void {}
+
+  close(): Promise<void> {
+    this.#sink?.closed(undefined)
+    return Promise.resolve()
+  }
+
+  /** The client sends this, without `jsonrpc`. */
+  says(...messages: readonly string[]): void {
+    for (const message of messages) this.#sink?.message(toLine(`{"jsonrpc":"2.0",${message.slice(1)}`))
+  }
+
+  /** The messages that the client has got since the last look. */
+  got(): string[] {
+    return this.#sent.splice(0)
+  }
+}
+
+/** The clients of a proxy, and the client that came last as its servers see it. */
+export interface Stage {
+  readonly clients: ClientDirectory
+  readonly runtime: FakeRuntime
+  readonly latest: () => RoutedClient
+}
+
+/** At most `guestsMax` clients have no session, and one of a principal can be asked something. */
+export function stageOf(lanes: readonly Lane[] = [], guestsMax = 4): Stage {
+  const runtime = new FakeRuntime()
+  const { session, pendingInput, guests } = defaults
+  const parts = {
+    policy: { current: undefined },
+    checks: new ArgumentChecks(ignore),
+    runtime,
+    holdStarts: ignore,
+    initializeGraceMs: 0,
+    namesDown: false,
+    limits: session,
+  }
+  const catalogs = new Catalogs(ignore)
+  const events = new Emitter<ProxyEvents>(ignore)
+  const identity = { name: 'p', version: '1' }
+  let latest: RoutedClient | undefined
+  const clients = new ClientDirectory({
+    runtime,
+    log: ignore,
+    limits: { ...defaults, guests: { ...guests, guestsMax, guestsOfOneMax: 1 } },
+    unread: new Unread(session.unreadBytesMax),
+    pending: new PendingInput(() => [], 's', pendingInput, runtime),
+    isForOneClient: false,
+    hasSeveralPrincipals: () => false,
+    newLeg: (origin, principal) =>
+      new AnyClientLeg(
+        new LegacyClientLeg(identity, origin, false),
+        new ModernClientLeg(identity, { origin, principal, isSeveral: false }),
+      ),
+    newReports: (serial) => new ClientReports(events, 's', serial, runtime),
+    watch: () => ({}),
+    reach: (client) => {
+      latest = client
+      return new ClientRoutes(client, parts, lanes.map(upstreamOf), catalogs, ignore)
+    },
+    describe: () => ({ capabilities: '{}', instructions: undefined, isKnown: true }),
+  })
+  return {
+    clients,
+    runtime,
+    latest: () => {
+      assert(latest !== undefined)
+      return latest
+    },
+  }
+}
+
+const never = (): never => assert.fail('the test has no server')
+
+function upstreamOf(lane: Lane): Upstream {
+  return {
+    config: lane.config,
+    isolated: false,
+    view: lane.view,
+    adjust: never,
+    adopt: never,
+    attach: () => lane,
+    status: never,
+    retire: never,
+    close: never,
+  }
+}
