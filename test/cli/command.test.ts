@@ -4,7 +4,6 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArguments } from '../../src/cli/args.js'
 import { bannerText, stdioBanner } from '../../src/cli/banner.js'
@@ -438,19 +437,6 @@ function marking(marker: string): string {
   return config('marking.json', { ...patience, mcpServers: { s: server } })
 }
 
-/** Resolves when a process is gone; the test's own time-out is the limit. */
-async function gone(pid: number): Promise<void> {
-  assert.ok(pid > 0)
-  for (;;) {
-    try {
-      process.kill(pid, 0)
-    } catch {
-      return
-    }
-    await setTimeout(20)
-  }
-}
-
 describe('the program', () => {
   test('--help and --version go to stdout', async () => {
     const help = await run(['--help'])
@@ -576,68 +562,4 @@ describe('the program', () => {
     const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}\n`
     assert.match((await run(['--stdio'], hello, link)).stdout, /"name":"mcp-all-in-one"/)
   })
-
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    test(`${signal} closes in order, exit 0`, async () => {
-      const child = spawn(process.execPath, [program, '--stdio'], { cwd: folder, env: { HOME: folder } })
-      const ended = new Promise<number | null>((done) => child.on('close', done))
-      await new Promise<void>((ready) => {
-        let text = ''
-        child.stderr.on('data', (chunk: Buffer) => {
-          text += chunk.toString()
-          if (text.includes('ready')) ready()
-        })
-      })
-      child.kill(signal)
-      assert.equal(await ended, 0)
-    })
-
-  test('a second signal is obeyed at once, exit 128 + n', async () => {
-    const stubborn = 'process.on("SIGTERM",()=>{});setInterval(()=>{},1000);console.error("pid "+process.pid)'
-    const path = config('stubborn.json', {
-      mcpServers: { s: { command: process.execPath, args: ['-e', stubborn] } },
-    })
-    const child = spawn(process.execPath, [program, '--stdio', '-c', path], {
-      cwd: folder,
-      env: { HOME: folder },
-    })
-    const ended = new Promise<number | null>((done) => child.on('close', done))
-    child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
-    let text = ''
-    child.stderr.on('data', (chunk: Buffer) => {
-      const before = text
-      text += chunk.toString()
-      for (const word of ['pid ', 'SIGTERM: closing'])
-        if (text.includes(word) && !before.includes(word)) child.kill('SIGTERM')
-    })
-    assert.equal(await ended, 143)
-    // The child ignores SIGTERM and the end of its input; it must be gone all the same.
-    const pid = Number(/pid (\d+)/.exec(text)?.[1])
-    await gone(pid)
-  })
-
-  const faults: [string, string][] = [
-    ['thrown', 'setTimeout(() => { throw new Error("fault-1") })'],
-    ['rejected', 'Promise.reject(new Error("fault-1"))'],
-    [
-      'one after the other',
-      'setTimeout(() => { throw new Error("fault-1") }); setTimeout(() => { throw 2 }, 20)',
-    ],
-  ]
-  for (const [title, fault] of faults)
-    test(`a fault that is ${title} is logged and ends with 70`, async () => {
-      const wait =
-        title === 'one after the other' ? 'new Promise(() => setInterval(() => {}, 1000))' : 'endings.ended'
-      const script = join(folder, 'fault.mjs')
-      writeFileSync(
-        script,
-        `import { Endings } from ${JSON.stringify(new URL('../../src/cli/endings.js', import.meta.url).href)}
-         const endings = new Endings(({ level, message, details }) => console.error(level, message, details.error), () => console.error('abandoned'))
-         ${fault}
-         process.exit(await ${wait})`,
-      )
-      const { code, stderr } = await run([], '', script)
-      assert.equal(code, 70)
-      assert.match(stderr, /error internal error: closing Error: fault-1/)
-    })
 })

@@ -2,16 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseArguments } from '../../src/cli/args.js'
 import { bannerRecord, bannerText, httpBanner } from '../../src/cli/banner.js'
 import { resolveConfig } from '../../src/config/config.js'
 import { noPaint } from '../../src/log/lines.js'
-import { cli, itServer, root, time } from '../integration/support/programs.js'
-import { type Scope, configFile, scratch } from '../integration/support/spawned.js'
-import { handshake, message, send } from '../transports/support/http.js'
+import { cli, root, time } from '../integration/support/programs.js'
+import { type Scope, configFile } from '../integration/support/spawned.js'
+import { message, send } from '../transports/support/http.js'
 
 const words = (line: string): string[] => (line === '' ? [] : line.split(' '))
 
@@ -134,39 +132,7 @@ async function start(scope: Scope, args: readonly string[], env: NodeJS.ProcessE
   return { port, stderr: () => stderr, signal: (name) => child.kill(name), exited }
 }
 
-/** A process whose parent has not asked for its exit code is as gone as one that is not there. */
-function isGone(pid: string): boolean {
-  try {
-    return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  } catch {
-    return true
-  }
-}
-
 describe('mcps-proxy on HTTP', () => {
-  test('serves every schema until it is told to stop', async (t) => {
-    const file = configFile(t, { Time: time })
-    const { port, signal, exited } = await start(t, ['--port', '0', '--config', file])
-    assert.match((await send(port, { body: message('tools/list', 1) })).body, /Time__get_current_time/)
-    const session = await handshake(port)
-    assert.ok(session)
-    signal('SIGTERM')
-    assert.deepEqual(await exited, { code: 0, stdout: '' })
-  })
-
-  test('answers what cannot finish, and leaves no server behind', async (t) => {
-    const file = configFile(t, { it: itServer({ IT_STUBBORN: '1' }, { prefix: false }) })
-    const { port, signal, exited } = await start(t, ['-p', '0', '-c', file])
-    const pids = await send(port, { body: message('tools/call', 1, { name: 'pids', arguments: {} }) })
-    const [, pid = '', grandchild = ''] = /\\"pid\\":(\d+),\\"grandchild\\":(\d+)/.exec(pids.body) ?? []
-    const hangs = send(port, { body: message('tools/call', 2, { name: 'never', arguments: {} }) })
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    signal('SIGINT')
-    assert.match((await hangs).body, /shutting down/)
-    assert.equal((await exited).code, 0)
-    for (const each of [pid, grandchild]) assert.ok(isGone(each), each)
-  })
-
   test('is told the port by the environment, and the flag is above it', async (t) => {
     const file = configFile(t, { Time: time }, { server: { port: 1 } })
     const { port, signal, exited } = await start(t, ['-c', file], { MCP_SERVER_PORT: '0' })
@@ -213,22 +179,6 @@ describe('mcps-proxy on HTTP', () => {
     assert.match(nowhere.stderr(), /no such address \(EADDRNOTAVAIL\); check --host/)
     first.signal('SIGTERM')
     await first.exited
-  })
-
-  test('records every frame of every schema on its own connections', async (t) => {
-    const file = join(scratch(t), 'two.json')
-    const one = { mcpServers: { Time: time } }
-    writeFileSync(file, JSON.stringify({ schemas: { default: one, other: one } }))
-    const record = join(scratch(t), 'r.jsonl')
-    const { port, signal, exited } = await start(t, ['-c', file, '-p', '0', '--record', record])
-    await send(port, { body: message('tools/list', 7) })
-    signal('SIGTERM')
-    await exited
-    const lines = readFileSync(record, 'utf8').trim().split('\n')
-    const client = lines.filter((line) => line.includes('"hop":"client"'))
-    assert.equal(client.length, 2, client.join('\n'))
-    assert.match(client[0] ?? '', /"dir":"in".*"tools\/list"/)
-    assert.match(client[1] ?? '', /"dir":"out".*"id":7.*Time__/)
   })
 })
 

@@ -58,34 +58,6 @@ describe('servers that cannot serve', () => {
     assert.equal(at(unknown.value, 'error', 'code'), -32601)
   })
 
-  test('a call to a server that is being tried again says that it is down, not that the tool is unknown', async (t) => {
-    const { client } = spawnProxy(t, {
-      crashes: itServer({ IT_START: 'crash' }, { restartDelay: 1 }),
-      well: itServer(),
-    })
-    await client.open()
-    for (let i = 0; i < 40; i++) {
-      const answer = await client.call('crashes__nonce', {})
-      assert.deepEqual(failure(answer).slice(0, 2), [-32603, 'crashes'], answer.text)
-      await client.call('well__nonce', { n: String(i) })
-    }
-  })
-
-  test('a cancelled call to a server that is starting gets no answer, and the server hears nothing of it', async (t) => {
-    const { client } = spawnProxy(
-      t,
-      { late: itServer({ IT_START: 'late:700' }) },
-      { more: { startupGraceMs: 10 } },
-    )
-    await client.open()
-    void client.call('late__nonce', { n: 'gone' }, undefined, 'doomed').catch(() => undefined)
-    client.notify('notifications/cancelled', { requestId: 'doomed' })
-    const seen = said(await client.call('late__seen'))
-    const lines = listAt(seen, 'lines').map((line) => Buffer.from(String(line), 'base64').toString())
-    assert(lines.every((line) => !line.includes('gone') && !line.includes('cancelled')))
-    assert.equal(client.answersTo('doomed'), 0)
-  })
-
   test('every way in which a command cannot be started is told with its name', async (t) => {
     const folder = scratch(t)
     const plain = join(folder, 'plain')
@@ -106,17 +78,5 @@ describe('servers that cannot serve', () => {
       assert.match(message, /ENOENT|EACCES|ENOTDIR/, `${service}: ${message}`)
     }
     assert.equal(textAt(said(await client.call('well__nonce', { n: '1' })), 'n'), '1')
-  })
-
-  test('every page of a list is followed, but not for ever', async (t) => {
-    const servers = { p: itServer({ IT_PAGES: '3' }), stuck: itServer({ IT_PAGES: 'stuck' }), w: itServer() }
-    const { client } = spawnProxy(t, servers, { more: { startupGraceMs: 20_000 } })
-    await client.open()
-    const names = namesOf((await client.request('tools/list')).value)
-    const ofService = (service: string): string[] =>
-      names.filter((name) => name.startsWith(`${service}__`)).map((name) => name.slice(service.length + 2))
-    assert(ofService('w').length > 6)
-    assert.deepEqual(ofService('p'), ofService('w'))
-    assert.deepEqual(ofService('stuck'), [])
   })
 })

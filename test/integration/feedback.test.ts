@@ -81,14 +81,6 @@ describe('the log of the command', () => {
     assert.equal(run.stderr.includes('\u001b[31m'), false, 'nothing of a stranger gets raw to a terminal')
   })
 
-  test('tells of each call at debug', async (t) => {
-    const { run, records } = start(t, { a: itServer() }, 'debug')
-    await run.client.open()
-    await run.client.call('a__nonce', { n: 1 })
-    await run.finish()
-    assert(told(records()).includes("debug a tools/call 'a__nonce' answered after N ms"))
-  })
-
   test('tells at debug, once for each server, what clients of another era get of it', async (t) => {
     const stateless = nodeProgram('stateless.mjs', {}, {})
     const { run, records } = start(t, { a: itServer({}, { restartDelay: 10 }), b: stateless }, 'debug')
@@ -120,16 +112,6 @@ describe('the log of the command', () => {
         'info a ready again after N ms: protocol version 2025-11-25 (it refused server/discover), N tools',
       ),
     )
-  })
-
-  test('has few lines of many calls that fail alike, and says how many more there were', async (t) => {
-    const { run, records } = start(t, { a: itServer() }, 'info')
-    await run.client.open()
-    for (let n = 0; n < 12; n++) await run.client.call('nothing')
-    await run.finish()
-    const lines = told(records()).filter((line) => line.includes("'nothing'"))
-    assert.equal(lines.length, 6)
-    assert.match(lines[5] ?? '', /left out: 7 more lines like/)
   })
 
   test('is a file from the start on, also when there is nothing to log', async (t) => {

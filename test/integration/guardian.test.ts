@@ -10,9 +10,7 @@ import { join, resolve } from 'node:path'
 import { startGuardianShell } from '../../src/upstream/process/guardian-shell.js'
 import { killProxy } from '../faults/kill-proxy.js'
 import { killMarked, leftAfter, markName, marked } from '../faults/support/marked.js'
-import { said } from './support/client.js'
-import { numberAt } from './support/json.js'
-import { type ServerEntry, cli, itServer, program } from './support/programs.js'
+import { type ServerEntry, cli, program } from './support/programs.js'
 import { type Scope, Spawned, configFile, scratch, spawnProxy } from './support/spawned.js'
 import { HANG_MS, gone, until } from './support/waiting.js'
 
@@ -126,17 +124,6 @@ describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
   test('needs no program but the shell', async (t) => {
     const mark = newMark(t, 'no-sleep')
     const { proxy } = await served(t, mark, { env: { PATH: '/nowhere' } })
-    proxy.kill()
-    assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-  })
-
-  test('finds a guardian although somebody has killed the first one', async (t) => {
-    const mark = newMark(t, 'second')
-    const { proxy, pid, guardian } = await served(t, mark)
-    process.kill(guardian, 'SIGKILL')
-    await until(() => ![undefined, guardian].includes(guardianOf(pid)))
-    // It is told in the turn in which it is started; an answer is from a later one.
-    await proxy.client.call('s__nonce', { n: '2' })
     proxy.kill()
     assert.deepEqual(await leftAfter(mark, HANG_MS), [])
   })
@@ -267,18 +254,5 @@ describe('a guardian', { skip, concurrency: false }, () => {
     proxy.child.kill('SIGTERM')
     assert.equal(await proxy.exited, 143)
     assert.deepEqual(await leftAfter(mark, HANG_MS), [])
-  })
-
-  test('forgets the group of a server that has ended', async (t) => {
-    const proxy = spawnProxy(t, { s: itServer({}, { restartDelay: 60_000 }) })
-    await proxy.client.open()
-    const server = numberAt(said(await proxy.client.call('s__pids')), 'pid')
-    const pid = proxy.child.pid ?? 0
-    await until(() => guardianOf(pid) !== undefined)
-    const guardian = guardianOf(pid) ?? 0
-    await proxy.client.call('s__die')
-    await until(() => gone(server))
-    assert.equal(await proxy.finish(), 0)
-    await until(() => gone(guardian))
   })
 })

@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
 import { openGateway } from '../../src/gateway/gateway.js'
-import { failure, said } from './support/client.js'
+import { said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
@@ -31,15 +31,6 @@ describe('a lazy server', () => {
     assert.equal(s.starts(), 1)
   })
 
-  test('is started once by many first calls, which wait for it, and no other is', async (t) => {
-    const [s, other] = [phases(t, [{}], { lazy: true }), phases(t, [{}], { lazy: true })]
-    const { client } = await (await libraryProxy(t, { s: s.entry, other: other.entry })).attach()
-    await client.open()
-    const answers = await Promise.all(Array.from({ length: 200 }, () => client.call('s__which')))
-    for (const heard of answers) assert.equal(numberAt(said(heard), 'start'), 0)
-    assert.deepEqual([s.starts(), other.starts()], [1, 0])
-  })
-
   test('is not started before its time by the command, nor by the gateway', async (t) => {
     const [s, o] = [phases(t, [{}], { lazy: true }), phases(t, [{}])]
     const { client } = spawnProxy(t, { s: s.entry, o: o.entry })
@@ -54,13 +45,6 @@ describe('a lazy server', () => {
     t.after(() => gateway.close(0))
     await until(() => o.starts() === 2)
     assert.equal(g.starts(), 0)
-  })
-
-  test('that cannot be started says so in its calls', async (t) => {
-    const s = { command: 'no-such-command-anywhere', lazy: true }
-    const { client } = await (await libraryProxy(t, { s })).attach()
-    await client.open()
-    assert.deepEqual(failure(await client.call('s__x')), [-32603, 's', 'spawn-failed'])
   })
 })
 
@@ -85,17 +69,5 @@ describe('a server that is stopped while nobody needs it', () => {
       client.count((value) => textAt(value, 'method') === changed),
       0,
     )
-  })
-
-  test('many first calls share one start', async (t) => {
-    const s = phases(t, [{}], { idleTimeout: 100 })
-    const { attach, proxy } = await libraryProxy(t, { s: s.entry })
-    const { client } = await attach()
-    await client.open()
-    await client.request('tools/list')
-    await until(() => proxy.status()[0]?.pids.length === 0)
-    const answers = await Promise.all(Array.from({ length: 200 }, () => client.call('s__which')))
-    for (const heard of answers) assert.equal(numberAt(said(heard), 'start'), 1)
-    assert.equal(s.starts(), 2)
   })
 })

@@ -101,17 +101,6 @@ describe('subscriptions', () => {
     assert.equal(s.told('resources/subscribe').length, 1)
   })
 
-  test('one that is granted hears updates, and is told again to the next process', async (t) => {
-    const s = phases(t, [{ tools: ['tell', 'die'] }], { restartDelay: 1 })
-    const { client } = await (await libraryProxy(t, { s: s.entry })).attach()
-    await client.open()
-    await client.request('resources/subscribe', { uri })
-    await client.call('s__die')
-    await client.call('s__tell', { message })
-    await client.notification(message.method)
-    assert.equal(s.told('resources/subscribe').length, 2)
-  })
-
   test('as many as there may be, and one more is refused', async (t) => {
     const few = { ...limits, upstream: { ...limits.upstream, subscriptionsMax: 2 } }
     const s = phases(t, [{}])
