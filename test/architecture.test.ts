@@ -145,7 +145,10 @@ describe('imports', () => {
       .filter(({ path }) => roomOf(path) === 'sandbox/guest')
       .flatMap(({ imports }) => imports.flatMap(({ file }) => file ?? []))
       .filter((file) => roomOf(file) !== 'sandbox/guest')
-    assert.deepEqual([...new Set(shared)], ['src/sandbox/frames.ts'])
+    assert.deepEqual(
+      [...new Set(shared)],
+      ['src/sandbox/agent-messages.ts', 'src/sandbox/inherited-descriptors.ts'],
+    )
   })
 })
 

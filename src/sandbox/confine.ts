@@ -6,7 +6,6 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { type Server, type Socket, createServer } from 'node:net'
 import { constants, tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import process from 'node:process'
@@ -14,7 +13,9 @@ import { Duplex } from 'node:stream'
 import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
 import { Egress } from './egress/egress.js'
+import { PROXY_PORT, proxyVariables } from './egress/proxy-variables.js'
 import { SIGNALLED, findProgram } from './host-program.js'
+import { closeInheritedDescriptors } from './inherited-descriptors.js'
 import { procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 import { errorText } from '../text/error-text.js'
@@ -41,13 +42,8 @@ export interface ConfinePolicy {
 /** The descriptor of the child from which bwrap reads the filter of system calls, the same filter as for machines. */
 const FILTER_DESCRIPTOR = 3
 
-/** A port on the loopback of the program's separate network, which no other program uses. */
-const PROXY_PORT = 3128
-
-/** The folder inside that has the socket of the proxy. */
-const WAY_OUT = '/run/mcps-proxy'
-
-const SOCKET_NAME = 'out.sock'
+/** The socket of the proxy, as the program sees it. */
+const SOCKET_INSIDE = '/run/mcps-proxy.sock'
 
 const cannotConfine = 126
 
@@ -69,8 +65,9 @@ export async function confine(args: readonly string[]): Promise<number> {
   if (policy.home !== undefined) mkdirSync(policy.home, { recursive: true, mode: 0o700 })
   const { network = 'none' } = policy
   if (typeof network === 'string') return run(bwrap, policy, command, calls, undefined)
-  const way = await WayOut.open(network)
+  const way = new WayOut(network)
   try {
+    await way.open()
     return await run(bwrap, policy, command, calls, way)
   } finally {
     way.close()
@@ -87,8 +84,9 @@ function run(
   const memory =
     policy.memoryMiB === undefined ? [] : ['prlimit', `--data=${policy.memoryMiB * 1024 * 1024}`, '--']
   const walls = [...confinement(policy, command), ...(way?.mounts ?? []), ...variables(policy, way)]
-  const relay = way === undefined ? [] : [process.execPath, way.program, String(PROXY_PORT), way.inside]
+  const relay = way === undefined ? [] : [process.execPath, way.program, String(PROXY_PORT), SOCKET_INSIDE]
   const [program = bwrap, ...rest] = [...memory, bwrap, ...walls, '--', ...relay, ...command]
+  closeInheritedDescriptors()
   const child = spawn(program, rest, {
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
     env: policy.env ?? process.env,
@@ -175,59 +173,45 @@ function programPaths(command: string): string[] {
 }
 
 function variables({ home }: ConfinePolicy, way: WayOut | undefined): string[] {
-  const address = `http://127.0.0.1:${PROXY_PORT}`
-  const set = [
-    ...(home === undefined ? [] : [['HOME', home]]),
-    ...(way === undefined
-      ? []
-      : [
-          ...['HTTPS_PROXY', 'https_proxy'].map((name) => [name, address]),
-          ...['NO_PROXY', 'no_proxy'].map((name) => [name, 'localhost,127.0.0.1']),
-          // Node 24 and later use the proxy when this is set.
-          ['NODE_USE_ENV_PROXY', '1'],
-        ]),
-  ]
-  return set.flatMap(([name = '', value = '']) => ['--setenv', name, value])
+  const set = { ...(home !== undefined && { HOME: home }), ...(way !== undefined && proxyVariables()) }
+  return Object.entries(set).flatMap(([name, value]) => ['--setenv', name, value])
 }
 
 /** The socket on the host to which a program with allowed hosts connects, and the proxy behind it. */
 class WayOut {
-  /** The path of that socket, as the program sees it. */
-  readonly inside = join(WAY_OUT, SOCKET_NAME)
   readonly program = join(programFolder, 'sandbox/guest/relay.js')
-  readonly #folder: string
-  readonly #server: Server
+  readonly #folder = mkdtempSync(join(tmpdir(), 'mcps-out-'))
   readonly #egress: Egress
 
-  private constructor(folder: string, hosts: readonly string[]) {
-    this.#folder = folder
+  constructor(hosts: readonly string[]) {
     this.#egress = new Egress(hosts, 'the program', realRuntime(), ({ message, details }) => {
       const detail = details?.['detail']
       process.stderr.write(`sandbox: ${message}${typeof detail === 'string' ? ` (${detail})` : ''}\n`)
     })
-    this.#server = createServer({ allowHalfOpen: true }, (socket) => this.#egress.accept(endOf(socket)))
   }
 
-  static async open(hosts: readonly string[]): Promise<WayOut> {
-    const way = new WayOut(mkdtempSync(join(tmpdir(), 'mcps-out-')), hosts)
-    await new Promise<void>((resolve) => way.#server.listen(join(way.#folder, SOCKET_NAME), resolve))
-    return way
+  /** The relay connects when it begins. The mount leads to the socket from then on: a kill of this process leaves no folder. */
+  async open(): Promise<void> {
+    const server = await this.#egress.listen(this.#socket)
+    server.once('connection', () => this.#remove())
   }
 
   get mounts(): string[] {
-    return ['--ro-bind', this.#folder, WAY_OUT, '--ro-bind', this.program, this.program]
+    return ['--ro-bind', this.#socket, SOCKET_INSIDE, '--ro-bind', this.program, this.program]
   }
 
   close(): void {
     this.#egress.end()
-    this.#server.close()
+    this.#remove()
+  }
+
+  get #socket(): string {
+    return join(this.#folder, 'socket')
+  }
+
+  #remove(): void {
     rmSync(this.#folder, { recursive: true, force: true })
   }
-}
-
-function endOf(socket: Socket): Parameters<Egress['accept']>[0] {
-  const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()))
-  return { input: socket, output: socket, gone, drop: () => void socket.destroy() }
 }
 
 function exitOf(child: ChildProcess): Promise<number> {

@@ -5,10 +5,13 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
+  readdirSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -73,6 +76,11 @@ describe('the program of the sandbox', () => {
   })
 })
 
+const listDescriptors = `
+import os
+print([each for each in range(256) if os.path.exists(f'/proc/self/fd/{each}')])
+`
+
 describe('sandbox.js exec', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mcps-exec-'))
   after(() => rmSync(folder, { recursive: true, force: true }))
@@ -111,6 +119,33 @@ describe('sandbox.js exec', () => {
       'print([libc.syscall(n, 0, 0, 0) for n in ((250, 165, 272) if os.uname().machine == "x86_64" else (219, 40, 97))], os.strerror(ctypes.get_errno()))'
     const [code, stdout, stderr] = await run({}, ['/usr/bin/python3', '-c', line])
     assert.deepEqual([code, stdout], [0, '[-1, -1, -1] Operation not permitted\n'], stderr)
+  })
+
+  test('gives the program no descriptor that the caller has left open', async () => {
+    const left = openSync('/', 'r')
+    const child = spawn(
+      process.execPath,
+      [program, 'exec', '--policy', '{}', '--', '/usr/bin/python3', '-c', listDescriptors],
+      { stdio: ['ignore', 'pipe', 'inherit', left, left] },
+    )
+    closeSync(left)
+    assert(child.stdout !== null)
+    assert.equal(await text(child.stdout), '[0, 1, 2]\n')
+  })
+
+  test('killed while the program may reach hosts, leaves no folder', async () => {
+    const temporary = join(folder, 'temporary')
+    mkdirSync(temporary)
+    const policy = JSON.stringify({ network: ['good.example'] })
+    const child = spawn(
+      process.execPath,
+      [program, 'exec', '--policy', policy, '--', 'sh', '-c', 'echo on; cat'],
+      { stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, TMPDIR: temporary } },
+    )
+    await once(child.stdout, 'data')
+    child.kill('SIGKILL')
+    await once(child, 'close')
+    assert.deepEqual(readdirSync(temporary), [])
   })
 
   test('refuses a policy that it does not know, and does not start the program', async () => {

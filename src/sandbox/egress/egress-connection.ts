@@ -1,7 +1,7 @@
 // One connection of a program inside to the proxy, and the TLS tunnel that it becomes.
 
 import { Buffer } from 'node:buffer'
-import type { Duplex, Readable, Writable } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import { type Clock, setDeadline, within } from '../../runtime/deadline.js'
 import { HeadReader } from '../../transports/http1/reader.js'
 import { HttpSyntaxError } from '../../transports/http1/grammar.js'
@@ -30,19 +30,11 @@ const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 /** A TLS alert (RFC 8446, section 6): fatal, unrecognized name. */
 const ALERT = Buffer.from([21, 3, 3, 0, 2, 2, 112])
 
-/** The connection as the program sees it. */
-export interface ProgramEnd {
-  readonly input: Readable
-  readonly output: Writable
-  /** Resolves when the program has closed its side, or is gone. */
-  readonly gone: Promise<void>
-  /** Ends the connection; the program still receives output that was ended before. */
-  drop(): void
-}
-
 export interface EgressTerms {
   readonly allowed: AllowedHosts
   readonly runtime: EgressRuntime
+  /** Whether the session has too many connections. */
+  readonly isFull: () => boolean
   /** Counts a connection before it is made; returns false when there were too many. */
   readonly mayDial: () => boolean
   /** Called with each refusal. */
@@ -50,23 +42,25 @@ export interface EgressTerms {
 }
 
 export class EgressConnection {
-  readonly #program: ProgramEnd
+  readonly #program: Duplex
   readonly #terms: EgressTerms
   readonly #life = new AbortController()
   readonly #idle: IdleWatch
   #server: Duplex | undefined
 
-  constructor(program: ProgramEnd, terms: EgressTerms) {
+  /** `program` is the connection of the program, whose two directions end apart. */
+  constructor(program: Duplex, terms: EgressTerms) {
     this.#program = program
     this.#terms = terms
     this.#idle = new IdleWatch(terms.runtime, IDLE_MS, () => this.close())
-    for (const stream of [program.input, program.output]) stream.on('error', () => this.close())
-    void program.gone.then(() => this.close())
+    program.on('error', () => this.close())
+    program.once('close', () => this.close())
   }
 
   /** Never rejects; resolves when the tunnel is open, or was refused. */
   async serve(): Promise<void> {
     try {
+      if (this.#terms.isFull()) return this.#refuse(refusal(503, 'there are too many connections already'))
       const request = await this.#asked()
       if (this.#life.signal.aborted) return
       if (request.kind === 'refusal') return this.#refuse(request)
@@ -85,19 +79,22 @@ export class EgressConnection {
     this.#life.abort()
     this.#idle.stop()
     this.#server?.destroy()
-    this.#program.drop()
+    this.#program.destroy()
   }
 
   async #asked(): Promise<TunnelRequest | EgressRefusal> {
     const reader = new HeadReader(HEAD_BYTES_MAX)
+    let hasBegun = false
     const look = (chunk: Buffer): { readonly found: string; readonly rest: Buffer } | undefined => {
+      hasBegun = true
       const head = reader.take(chunk)
       return head && { found: head.bytes.toString('latin1', 0, head.length), rest: head.rest }
     }
     try {
-      const asked = within(readUntil(this.#program.input, look), ASK_MS, this.#terms.runtime)
+      const asked = within(readUntil(this.#program, look), ASK_MS, this.#terms.runtime)
       const head = await asked
       if (head !== undefined) return proxyRequest(head)
+      if (!hasBegun) this.close()
       return refusal(408, 'the request did not come, or not whole')
     } catch (error) {
       if (error instanceof HttpSyntaxError)
@@ -130,11 +127,11 @@ export class EgressConnection {
   }
 
   async #tunnel(server: Duplex, to: Destination): Promise<void> {
-    const { input, output } = this.#program
-    output.write(ESTABLISHED)
+    const program = this.#program
+    program.write(ESTABLISHED)
     const reader = new HelloReader()
     const look = (chunk: Buffer): ReturnType<HelloReader['take']> => reader.take(chunk)
-    const hello = await within(readUntil(input, look), ASK_MS, this.#terms.runtime)
+    const hello = await within(readUntil(program, look), ASK_MS, this.#terms.runtime)
     if (this.#life.signal.aborted) return
     if (hello?.kind !== 'name' || hostName(hello.name) !== to.host) {
       const why =
@@ -142,17 +139,17 @@ export class EgressConnection {
       this.#terms.refused(refusal(403, `was asked for a tunnel without TLS for that name: ${why}`, to))
       return this.#endWith(ALERT)
     }
-    input.pipe(server)
-    input.on('data', () => this.#idle.touch())
+    program.pipe(server)
+    program.on('data', () => this.#idle.touch())
     this.#answer(server)
   }
 
   /** The end of the server's output ends the connection, even when the program still sends. */
   #answer(server: Duplex): void {
-    const { output } = this.#program
+    const program = this.#program
     server.on('data', () => this.#idle.touch())
-    server.pipe(output)
-    output.once('finish', () => this.close())
+    server.pipe(program)
+    program.once('finish', () => this.close())
   }
 
   #refuse(refused: EgressRefusal): void {
@@ -161,12 +158,12 @@ export class EgressConnection {
   }
 
   #endWith(last: string | Buffer): void {
-    const { input, output } = this.#program
+    const program = this.#program
     this.#server?.destroy()
     // A program that still writes must not be reset before it has read the reason.
-    input.resume()
-    output.once('finish', () => this.close())
-    output.end(last)
+    program.resume()
+    program.once('finish', () => this.close())
+    program.end(last)
   }
 }
 

@@ -1,12 +1,14 @@
 // The way out of one machine: its programs reach the hosts that the configuration names, and no others.
 //
-// The machine has no route to the network. A program connects to a port of the machine's loopback, the agent forwards the bytes,
-// and this proxy receives them. A program may forge all of them: the proxy sees only bytes on a connection.
+// The machine has no route to the network. A program connects to a port of the machine's loopback, `way-out.ts` forwards the bytes
+// to a socket of the service, and this proxy receives them. A program may forge all of them, and may connect to the socket itself.
 
+import { type Server, createServer } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { LogSink } from '../../runtime/runtime.js'
 import { AllowedHosts } from './allowed-hosts.js'
 import type { EgressRuntime } from './dial.js'
-import { EgressConnection, type ProgramEnd } from './egress-connection.js'
+import { EgressConnection } from './egress-connection.js'
 import { type EgressRefusal, refusalText } from './proxy-request.js'
 
 /** The most log lines about refusals within a minute; the proxy counts those that it leaves out. */
@@ -17,12 +19,16 @@ const DIALS_MAX = 600
 
 const MINUTE_MS = 60_000
 
-/** The connections of one machine; the link of the agent bounds their number. */
+/** The most connections of a session at a time; others are refused at once. */
+const CONNECTIONS_MAX = 64
+
+/** The connections of one machine. */
 export class Egress {
   readonly #terms: ConstructorParameters<typeof EgressConnection>[1]
   readonly #connections = new Set<EgressConnection>()
   readonly #warn: (what: string, detail?: string) => void
   readonly #refusals: MinuteCount
+  #server: Server | undefined
   #isOver = false
 
   /** `hosts` are the configured entries; log lines say that `who` was refused. */
@@ -37,21 +43,33 @@ export class Egress {
       allowed: new AllowedHosts(hosts),
       runtime,
       refused: (each) => this.#refused(each),
+      isFull: () => this.#connections.size > CONNECTIONS_MAX,
       mayDial: () => dials.next() <= DIALS_MAX,
     }
   }
 
-  accept(program: ProgramEnd): void {
-    if (this.#isOver) return program.drop()
+  /** Accepts connections at a socket of that path. */
+  listen(path: string): Promise<Server> {
+    const server = createServer({ allowHalfOpen: true }, (program) => this.accept(program))
+    this.#server = server
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(path, () => resolve(server))
+    })
+  }
+
+  accept(program: Duplex): void {
+    if (this.#isOver) return void program.destroy()
     const connection = new EgressConnection(program, this.#terms)
     this.#connections.add(connection)
-    void program.gone.then(() => this.#connections.delete(connection))
+    program.once('close', () => this.#connections.delete(connection))
     void connection.serve()
   }
 
   /** Closes all connections when the machine is gone. */
   end(): void {
     this.#isOver = true
+    this.#server?.close()
     for (const connection of this.#connections) connection.close()
     this.#connections.clear()
     this.#leftOut(this.#refusals.count)

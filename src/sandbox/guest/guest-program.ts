@@ -1,79 +1,44 @@
-// One program inside a machine, and its streams on its channel.
+// One program inside a machine.
 
-import { Buffer } from 'node:buffer'
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { closeSync, constants, openSync, readFileSync, readdirSync, rmSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, constants, openSync, readFileSync, readdirSync } from 'node:fs'
 import { Socket } from 'node:net'
 import process from 'node:process'
-import type { Readable, Writable } from 'node:stream'
-import {
-  CHANNEL_WINDOW,
-  FRAME_BYTES_MAX,
-  agentReports,
-  costPayload,
-  encodeTexts,
-  frameCost,
-  outputStreams,
-  payloadsOf,
-} from '../frames.js'
+import { type AgentOrder, type AgentReport, PIPES_PATH, pipeName } from '../agent-messages.js'
 
-/** The most bytes that the two pipes may hold when a program ends; another process has written the bytes beyond that. */
-const LAST_BYTES_MAX = 1024 * 1024
+type StartOrder = Extract<AgentOrder, { readonly kind: 'start' }>
 
-export interface StartOrder {
-  readonly program: string
-  readonly args: readonly string[]
-  readonly env: Readonly<Record<string, string>>
-}
-
-/** The agent's ends of the outputs of a program; null when no descriptors were left. */
-interface ProgramOutputs {
-  readonly output: Readable | null
-  readonly errors: Readable | null
-}
-
-interface ChannelEnd {
-  send(kind: number, payload?: Uint8Array): void
-  ended(): void
+/** The descriptors of one program. */
+interface OpenPipes {
+  /** The ends of the program: input, output, errors. */
+  readonly given: readonly number[]
+  /** The other ends of the outputs, which stay open when the service has closed its own. */
+  readonly kept: readonly number[]
 }
 
 export class GuestProgram {
-  readonly #channel: number
-  readonly #order: StartOrder
-  readonly #end: ChannelEnd
+  readonly #id: number
   #child: ChildProcess | undefined
-  #input: Writable | undefined
-  #outputs: readonly GuestOutput[] = []
+  #kept: readonly number[] = []
 
-  constructor(channel: number, order: StartOrder, end: ChannelEnd) {
-    this.#channel = channel
-    this.#order = order
-    this.#end = end
-  }
-
-  begin(named: NamedPipes): void {
-    const pipes = named.take()
+  /** Starts the program. */
+  constructor(order: StartOrder, report: (what: AgentReport) => void) {
+    const { id, program } = order
+    this.#id = id
     try {
-      const child = spawned(this.#order, this.#channel, pipes)
-      this.#child = child
-      this.#connect(child.stdin, pipes ?? { output: child.stdout, errors: child.stderr })
-      child.on('error', (error) => this.#fail(error))
-      child.once('exit', (code, signal) => void this.#exited(code, signal))
+      const { given, kept } = openPipes(id)
+      this.#kept = kept
+      report({ kind: 'started', id })
+      this.#child = started(order, given)
     } catch (error) {
-      this.#fail(error)
-    } finally {
-      pipes?.closeOtherEnds()
+      report({ kind: 'failed', id, why: `${program}: ${codeOf(error)}` })
     }
-  }
-
-  write(bytes: Buffer): void {
-    this.#input?.write(bytes, () => {
-      this.#end.send(agentReports.inputTaken, costPayload(frameCost(bytes.length)))
+    const child = this.#child
+    child?.once('error', (error) => {
+      // An error of a running program does not end it.
+      if (child.pid === undefined) report({ kind: 'failed', id, why: `${program}: ${codeOf(error)}` })
     })
-  }
-
-  endInput(): void {
-    this.#input?.end()
+    child?.once('exit', (code, signal) => report({ kind: 'exit', id, code, signal }))
   }
 
   interrupt(): void {
@@ -87,7 +52,7 @@ export class GuestProgram {
     const kin = new Set<number>()
     for (let before = -1; before < kin.size;) {
       before = kin.size
-      for (const one of kinOf(pid, this.#channel)) {
+      for (const one of kinOf(pid, this.#id)) {
         if (!kin.has(one)) signalProcess(one, 'SIGSTOP')
         kin.add(one)
       }
@@ -95,117 +60,47 @@ export class GuestProgram {
     for (const one of kin) signalProcess(one, 'SIGKILL')
   }
 
-  taken(stream: number, cost: number): void {
-    this.#outputs[stream === outputStreams.output ? 0 : 1]?.taken(cost)
-  }
-
-  #connect(input: Writable | null, { output, errors }: ProgramOutputs): void {
-    if (input === null || output === null || errors === null) return
-    this.#input = input.on('error', () => undefined)
-    this.#outputs = [
-      new GuestOutput(output, agentReports.output, this.#end),
-      new GuestOutput(errors, agentReports.errors, this.#end),
-    ]
-  }
-
-  async #exited(code: number | null, signal: string | null): Promise<void> {
-    await Promise.all(this.#outputs.map((output) => output.finish()))
-    this.#tell([code === null ? '' : String(code), signal ?? '', ''])
-  }
-
-  #fail(error: unknown): void {
-    // An error of a running program does not end it.
-    if (this.#child?.pid !== undefined) return
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    this.#tell(['', '', `${this.#order.program}: ${why}`])
-  }
-
-  #tell(texts: readonly string[]): void {
-    this.#input?.destroy()
-    this.#end.send(agentReports.exit, encodeTexts(texts))
-    this.#end.ended()
+  /** Reads what processes that the program has left behind write, so that they go on. */
+  discardOutput(): void {
+    for (const fd of this.#kept)
+      new Socket({ fd, readable: true, writable: false }).on('error', () => undefined).resume()
   }
 }
 
-/** One output of a program, read within the window of the service. */
-class GuestOutput {
-  readonly #stream: Readable
-  readonly #kind: number
-  readonly #end: ChannelEnd
-  /** Cost of the bytes sent for which the service has granted no credit yet. */
-  #outstanding = 0
-  #bytes = 0
-  #isOver = false
-  #released: () => void = () => {}
-
-  constructor(stream: Readable, kind: number, end: ChannelEnd) {
-    this.#stream = stream
-    this.#kind = kind
-    this.#end = end
-    stream.on('data', (chunk: Buffer) => this.#send(chunk))
-    stream.on('error', () => undefined)
+function openPipes(id: number): OpenPipes {
+  const opened: number[] = []
+  const open = (stream: number, flags: number): number => {
+    const descriptor = openSync(`${PIPES_PATH}/${pipeName(id, stream)}`, flags)
+    opened.push(descriptor)
+    return descriptor
   }
-
-  taken(cost: number): void {
-    this.#outstanding -= cost
-    if (this.#isHeld()) return
-    this.#stream.resume()
-    this.#released()
-  }
-
-  /** Sends the bytes that the program wrote before its end; after that, drops the output of other processes. */
-  async finish(): Promise<void> {
-    const start = this.#bytes
-    let before = -1
-    while (this.#bytes !== before && this.#bytes - start < LAST_BYTES_MAX && !this.#stream.readableEnded) {
-      before = this.#bytes
-      if (this.#isHeld()) {
-        await new Promise<void>((resolve) => {
-          this.#released = resolve
-        })
-        before = -1
-      }
-      // One turn of the event loop reads all bytes in the pipe.
-      await turn()
-      await turn()
-    }
-    this.#isOver = true
-    this.#stream.resume()
-  }
-
-  #send(chunk: Buffer): void {
-    if (this.#isOver) return
-    this.#bytes += chunk.length
-    for (const part of payloadsOf(chunk)) {
-      this.#outstanding += frameCost(part.length)
-      this.#end.send(this.#kind, part)
-    }
-    if (this.#isHeld()) this.#stream.pause()
-  }
-
-  #isHeld(): boolean {
-    return this.#outstanding + frameCost(FRAME_BYTES_MAX) > CHANNEL_WINDOW
+  try {
+    // `O_NONBLOCK` keeps the first open from waiting for a writer.
+    const kept = [1, 2].map((stream) => open(stream, constants.O_RDONLY | constants.O_NONBLOCK))
+    const given = [open(0, constants.O_RDONLY), open(1, constants.O_WRONLY), open(2, constants.O_WRONLY)]
+    return { given, kept }
+  } catch (error) {
+    for (const descriptor of opened) closeSync(descriptor)
+    throw error
   }
 }
 
-function spawned(
-  { program, args, env }: StartOrder,
-  channel: number,
-  pipes: ProgramPipes | undefined,
-): ChildProcess {
-  return spawn(program, [...args], {
-    // Children inherit the mark, unless the program removes it.
-    env: { ...env, [callMark]: String(channel) },
-    stdio: pipes === undefined ? 'pipe' : ['pipe', ...pipes.descriptors],
-    // The program leads a new session.
-    detached: true,
-  })
+function started({ id, program, args, env }: StartOrder, given: readonly number[]): ChildProcess {
+  try {
+    return spawn(program, [...args], {
+      // Children inherit the mark, unless the program removes it.
+      env: { ...env, [callMark]: String(id) },
+      stdio: [...given],
+      // The program leads a new session.
+      detached: true,
+    })
+  } finally {
+    for (const descriptor of given) closeSync(descriptor)
+  }
 }
 
-async function turn(): Promise<void> {
-  await new Promise<void>((resolve) => {
-    setImmediate(resolve)
-  })
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
 }
 
 // The processes of a program: its descendants, and processes that have left them but carry its mark.
@@ -264,79 +159,4 @@ function read(path: string): string {
   } catch {
     return ''
   }
-}
-
-// Pipes for the output of programs.
-//
-// Node gives sockets to its children. A program cannot open `/dev/stdout` or `/dev/stderr` again when that is a socket, and many
-// scripts do. Node cannot make pipes, but it can open named ones. `mkfifo` therefore makes some ahead, and the agent removes
-// their names as soon as they are open; when it has none, programs get sockets.
-//
-// Input stays a socket: the open of a named pipe waits for a writer, which may have ended already.
-
-/** The folder in which the pipes have names for a moment. */
-const FOLDER = '/tmp'
-
-/** The pipes that one `mkfifo` makes; a program takes two. */
-const PIPES_AT_ONCE = 16
-
-/** The outputs of one program. */
-export interface ProgramPipes {
-  /** The descriptors that the program gets as standard output and errors. */
-  readonly descriptors: readonly [number, number]
-  readonly output: Socket
-  readonly errors: Socket
-  /** Closes the agent's copies once the program has inherited them. */
-  closeOtherEnds(): void
-}
-
-/** Makes pipes before programs need them. */
-export class NamedPipes {
-  readonly #ready: string[] = []
-  #made = 0
-
-  /** Returns undefined when no pipes could be made. */
-  take(): ProgramPipes | undefined {
-    if (this.#ready.length < 2) this.#make()
-    const [first, second] = this.#ready.splice(0, 2)
-    if (first === undefined || second === undefined) return undefined
-    const opened: number[] = []
-    try {
-      const [output, errors] = [openedPipe(first, opened), openedPipe(second, opened)]
-      const descriptors = [output.write, errors.write] as const
-      return {
-        descriptors,
-        output: new Socket({ fd: output.read, readable: true, writable: false }),
-        errors: new Socket({ fd: errors.read, readable: true, writable: false }),
-        closeOtherEnds: () => descriptors.forEach((descriptor) => closeSync(descriptor)),
-      }
-    } catch {
-      for (const descriptor of opened) closeSync(descriptor)
-      return undefined
-    }
-  }
-
-  #make(): void {
-    const names = this.#names()
-    const { status } = spawnSync('mkfifo', ['-m', '600', ...names], { stdio: 'ignore' })
-    if (status === 0) this.#ready.push(...names)
-  }
-
-  #names(): string[] {
-    return Array.from({ length: PIPES_AT_ONCE }, () => `${FOLDER}/.pipe-${process.pid}-${++this.#made}`)
-  }
-}
-
-/** `O_NONBLOCK` keeps the first open from waiting for a writer; the second open finds a reader. */
-function openedPipe(path: string, opened: number[]): { readonly read: number; readonly write: number } {
-  const read = open(path, constants.O_RDONLY | constants.O_NONBLOCK, opened)
-  const write = open(path, constants.O_WRONLY, opened)
-  rmSync(path)
-  return { read, write }
-}
-
-function open(path: string, flags: number, opened: number[]): number {
-  const descriptor = openSync(path, flags | constants.O_NOFOLLOW)
-  opened.push(descriptor)
-  return descriptor
 }

@@ -82,21 +82,20 @@ class FakeTime {
 class Program {
   readonly input = new PassThrough()
   readonly output = new PassThrough({ highWaterMark: 1024 * 1024 })
-  readonly gone: Promise<void>
-  isDropped = false
-  leave: () => void = () => {}
+  readonly socket = Duplex.from({ readable: this.input, writable: this.output })
   #heard = ''
 
   constructor() {
-    this.gone = new Promise((resolve) => {
-      this.leave = resolve
-    })
+    this.socket.on('error', () => undefined)
     this.output.on('data', (chunk: Buffer) => (this.#heard += chunk.toString('latin1')))
   }
 
-  drop(): void {
-    this.isDropped = true
-    this.input.destroy()
+  get isDropped(): boolean {
+    return this.socket.destroyed
+  }
+
+  leave(): void {
+    this.socket.destroy()
   }
 
   get heard(): string {
@@ -151,7 +150,7 @@ class Scene {
 
   connect(): Program {
     const program = new Program()
-    this.egress.accept(program)
+    this.egress.accept(program.socket)
     return program
   }
 

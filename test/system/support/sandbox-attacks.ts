@@ -51,7 +51,7 @@ export function sandboxAttacks(title: string, scene: SandboxScene): void {
       for (let i = 0; i < 20; i++) {
         const { stdout, stderr } = await ran(inside, shell(line), 'in\n')
         assert.equal(stdout, 'in\n')
-        assert.match(stderr, /^err\n\/tmp\/\.pipe-[\d-]+ \(deleted\)\n$/)
+        assert.match(stderr, /^err\n\/\.pipes\/\d+\.2\n$/)
       }
     })
 
@@ -256,7 +256,7 @@ for name in ('mem', 'environ', 'syscall', 'maps', 'fd'):
       assert.doesNotMatch(stdout, new RegExp(String.raw`\b${process.pid}\b`), 'our process id')
       assert.doesNotMatch(
         stdout,
-        /-> (?!\/dev\/|\/tmp\/\.pipe-|\/proc\/|\/workspace|\/\s|\/$|pipe:|socket:|anon_inode:)/m,
+        /-> (?!\/dev\/|\/\.pipes\/|\/proc\/|\/workspace|\/\s|\/$|pipe:|socket:|anon_inode:)/m,
         'a file of the host',
       )
       assert.doesNotMatch(stderr, /planted/)
@@ -473,7 +473,7 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
       ['says nothing', 'setInterval(() => {}, 1000)', /longer than 3000 ms/],
       ['ends at once', 'process.exit(3)', /did not start/],
       [
-        'sends what are no frames',
+        'reports what is none',
         'process.stdout.write("a".repeat(1e6)); setInterval(() => {}, 1000)',
         /did not start/,
       ],
@@ -584,22 +584,18 @@ function folders(scene: SandboxScene): string[] {
   const { stateFolder } = scene.around
   return readdirSync(stateFolder).flatMap((name) =>
     readdirSync(join(stateFolder, name))
-      .filter((each) => each !== 'lock')
+      .filter((each) => each !== 'lock' && !each.endsWith('.pipes'))
       .map((each) => `${name}/${each}`),
   )
 }
 
 /** A program folder whose agent is another one. */
-export function evilAgent(scene: SandboxScene, name: string, source: string): string {
+function evilAgent(scene: SandboxScene, name: string, source: string): string {
   const folder = join(scene.folder, name)
   cpSync(join(scene.around.programFolder, 'sandbox'), join(folder, 'sandbox'), { recursive: true })
   writeFileSync(
     join(folder, 'sandbox/guest/agent.js'),
-    `const frame = (kind, channel, text) => {
-  const head = Buffer.alloc(9); head.writeUInt32BE(text.length, 0); head[4] = kind; head.writeUInt32BE(channel, 5)
-  return head.toString('latin1') + text
-}
-const ready = frame(16, 0, '')
+    `const ready = '{"kind":"ready"}\\n'
 ${source}
 `,
   )

@@ -211,7 +211,8 @@ async function left(inside: Machine, name: string): Promise<GuestProcess> {
 function asItself({ around }: SandboxScene, { identity, ...spec }: SpawnSpec): SpawnSpec {
   // What sessions before have left there has names and links of all kinds.
   if (identity !== undefined) spawnSync('chown', ['-hR', `--from=${identity.uid}`, '0:0', around.stateFolder])
-  return spec
+  // The pipes belong to the user that the session would have.
+  return { ...spec, args: spec.command === 'mkfifo' ? spec.args.with(1, '666') : spec.args }
 }
 
 function isMachine({ args }: SpawnSpec): boolean {

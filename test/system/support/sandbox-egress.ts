@@ -13,9 +13,9 @@ import type { LogRecord } from '../../../src/runtime/runtime.js'
 import type { GuestCommand, Machine, SandboxRuntime } from '../../../src/sandbox/runtime.js'
 import { chooseRuntime } from '../../../src/sandbox/runtimes.js'
 import { until } from '../../integration/support/waiting.js'
-import { ran, said, shell, startedMachine } from '../../sandbox/machine-contract.js'
+import { ran, shell, startedMachine } from '../../sandbox/machine-contract.js'
 import { Authority, certificate } from '../../transports/support/certificates.js'
-import { evilAgent, python } from './sandbox-attacks.js'
+import { python } from './sandbox-attacks.js'
 import type { SandboxScene } from './sandbox-scene.js'
 
 /** Addresses that are public, and lead nowhere else than to the servers of the test. */
@@ -103,12 +103,6 @@ for url in sys.argv[1:]:
     except OSError as error:
         print('refused', error)
 `
-
-/** In Python, what has come so far of an address. */
-const opened = `
-import ssl, urllib.request
-def opened(url):
-    return urllib.request.urlopen(url, context=ssl.create_default_context(cafile='ca.pem'))`
 
 export function allowedHostsHold(title: string, scene: SandboxScene): void {
   const made: SandboxRuntime[] = []
@@ -301,52 +295,28 @@ print(sorted(collections.Counter(one.recv(12).decode() for one in all).items()))
       assert.equal(again, '200 GET /again \n')
     })
 
-    test('an answer that breaks off does not look whole', async () => {
-      const { machine, internet } = await world()
-      internet.answer = (_, response) => {
-        response.socket?.write('HTTP/1.0 200 OK\r\n\r\npart')
-      }
-      const reader = machine.run(
-        python(`
-import os, socket
-${opened}
-answer = opened('https://good.example/')
-print(answer.read(4), flush=True)
-# Below TLS, where Python takes a connection that was reset for one that has ended.
-below = socket.socket(fileno=os.dup(answer.fp.raw._sock.fileno()))
-below.setblocking(True)
-try:
-    while below.recv(65536): pass
-    print('whole')
-except OSError as error:
-    print('broken', error)
-`),
-      )
-      await said(reader, 'part')
-      const rest = said(reader, '\n')
-      for (const socket of internet.outgoing) socket.destroy(new Error('reset'))
-      const stdout = await rest
-      assert.match(stdout, /^broken/)
-    })
-
-    test('an agent that forges a connection reaches what programs reach', async () => {
+    test('a program that connects to the socket behind the port reaches what others reach', async () => {
       const internet = new Internet()
       after(() => internet.close())
       await internet.listen()
       const log: LogRecord[] = []
-      const source = `
-        process.stdout.write(ready)
-        const ask = (channel, text) => process.stdout.write(frame(48, channel, '') + frame(49, channel, text))
-        process.stdin.once('data', () => {
-          ask(1, 'CONNECT good.example:443 HTTP/1.1\\r\\n\\r\\n')
-          ask(2, 'CONNECT 127.0.0.1:80 HTTP/1.1\\r\\n\\r\\n')
-          ask(3, 'CONNECT inside.example:443 HTTP/1.1\\r\\nHost: inside.example\\r\\n\\r\\n')
-          ask(4, 'CONNECT other.example:443 HTTP/1.1\\r\\nHost: good.example\\r\\n\\r\\n')
-          ask(5, 'GET http://good.example/ HTTP/1.1\\r\\nHost: good.example\\r\\n\\r\\n')
-        })`
-      const runtime = await runtimeFor(internet, log, evilAgent(scene, 'egress-forged', source))
+      const runtime = await runtimeFor(internet, log)
       const inside = await startedMachine(runtime, { network: { kind: 'allow', hosts } })
-      inside.run(shell('true'))
+      const program = inside.run(
+        python(`
+import socket, time
+def ask(text):
+    one = socket.socket(socket.AF_UNIX); one.connect('/.pipes/out'); one.send(text); return one
+kept = [ask(text) for text in (
+    b'CONNECT good.example:443 HTTP/1.1\\r\\n\\r\\n',
+    b'CONNECT 127.0.0.1:80 HTTP/1.1\\r\\n\\r\\n',
+    b'CONNECT inside.example:443 HTTP/1.1\\r\\nHost: inside.example\\r\\n\\r\\n',
+    b'CONNECT other.example:443 HTTP/1.1\\r\\nHost: good.example\\r\\n\\r\\n',
+    b'GET http://good.example/ HTTP/1.1\\r\\nHost: good.example\\r\\n\\r\\n')]
+time.sleep(1000)
+`),
+      )
+      program.stderr.resume()
       await until(() => log.length === 4 && internet.sockets.size === 1)
       assert.deepEqual(internet.connected, [`${PUBLIC[0]}:443`])
       await inside.stop()
@@ -354,21 +324,15 @@ except OSError as error:
     })
   })
 
-  test(`${title}: without the key there is no port to connect to, and no frame of one`, async () => {
+  test(`${title}: without the key there is no port and no socket to connect to`, async () => {
     const inside = await startedMachine(await scene.bubblewrap())
     const { stdout } = await ran(
       inside,
-      shell('echo "$http_proxy$HTTPS_PROXY"; curl -sS http://127.0.0.1:3128/ 2>&1'),
+      shell(
+        'echo "$http_proxy$HTTPS_PROXY"; curl -sS http://127.0.0.1:3128/ 2>&1; ls /.pipes | grep -v "[.]"',
+      ),
     )
-    assert.match(stdout, /^\n/)
-    const programs = evilAgent(
-      scene,
-      'egress-none',
-      'process.stdout.write(ready); process.stdin.once("data", () => process.stdout.write(frame(48, 1, "")))',
-    )
-    const forged = await startedMachine(await scene.bubblewrap(programs))
-    await forged.run(shell('true')).exited
-    assert.match((await forged.ended).message, /tampered/)
+    assert.match(stdout, /^\ncurl[^\n]*\n$/)
   })
 }
 

@@ -1,40 +1,32 @@
-// The connection to the agent of one machine.
+// The connection to the agent of one machine, and the programs that the agent has started.
 //
-// The service does not trust the agent. A frame that an honest agent would not send ends the machine. The windows of the channels
-// bound how many bytes the agent can send.
+// The service does not trust the agent. A report that an honest agent would not send ends the machine.
 
-import { Buffer } from 'node:buffer'
-import type { Readable, Writable } from 'node:stream'
-import {
-  type AgentFrame,
-  AgentFrameReader,
-  FRAME_BYTES_MAX,
-  START_BYTES_MAX,
-  agentOrders,
-  agentReports,
-  connectionReports,
-  encodeFrame,
-  encodeTexts,
-  frameCost,
-} from '../../frames.js'
+import type { Buffer } from 'node:buffer'
+import { PassThrough, type Readable, type Writable } from 'node:stream'
+import { parse, write } from '../../../jsonrpc/text.js'
+import { errorText } from '../../../text/error-text.js'
+import { isObject } from '../../../text/json-object.js'
+import { type AgentOrder, type AgentReport, LineReader } from '../../agent-messages.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
-import { LONG_READ_BYTES, allocateGcBallast } from '../../../runtime/gc-ballast.js'
-import { FULL_READ_BYTES, ReadThrottle } from '../../../runtime/read-throttle.js'
-import { type AcceptConnection, GuestChannel, GuestConnections } from './channels.js'
+import type { MachinePipes, ProgramPipes } from './pipes.js'
 
 /** The most programs of a machine that run at a time; the service asks for fewer. */
-const CHANNELS_MAX = 64
+const PROGRAMS_MAX = 64
 
-/** The most connections accepted in one turn of the event loop: each takes as long as a hundred other frames. */
-const OPENS_A_TURN_MAX = 64
+/** The most bytes of an order: the limit of Linux for arguments and variables. */
+const ORDER_BYTES_MAX = 4 * 1024 * 1024
 
-/**
- * The most bytes sent to the agent and not yet read by it, as `frameCost` counts.
- *
- * The limit covers the windows of all connections, and of more programs than the service asks for with a few long starts. No
- * window bounds an agent that reads nothing: it can close and open connections for ever, and the service reports the end of each.
- */
-const UNREAD_COST_MAX = 32 * 1024 * 1024
+/** The most bytes of orders that wait for an agent. */
+const WAITING_BYTES_MAX = 32 * 1024 * 1024
+
+/** The most bytes of a report. */
+const REPORT_BYTES_MAX = 4096
+
+/** The most characters of the reason that the agent reports; a program may have forged it. */
+const FAILURE_LENGTH_MAX = 500
+
+const notStarted = { code: undefined, signal: undefined }
 
 /** The program to start, with all its variables. */
 export interface AgentCommand {
@@ -55,142 +47,214 @@ export interface AgentLinkEvents {
   broken(how: string): void
   /** Adds to the exit of a program the limit that caused it. */
   explain(program: GuestProcess, exit: GuestExit): GuestExit
-  /** Called when a program has connected to the port of the agent; absent where there is no such port. */
-  readonly connected?: AcceptConnection | undefined
 }
 
 export class AgentLink {
   readonly #streams: AgentStreams
+  readonly #pipes: MachinePipes
   readonly #events: AgentLinkEvents
-  readonly #reader = new AgentFrameReader(FRAME_BYTES_MAX)
-  readonly #throttle: ReadThrottle
-  readonly #channels = new Map<number, GuestChannel>()
-  readonly #connections: GuestConnections | undefined
-  #lastChannel = 0
-  #opensOfTurn = 0
-  #unread = 0
+  readonly #reader = new LineReader(REPORT_BYTES_MAX)
+  readonly #programs = new Map<number, MachineProgram>()
+  #last = 0
   #isReady = false
   #end: GuestExit | undefined
 
-  constructor(streams: AgentStreams, events: AgentLinkEvents) {
+  constructor(streams: AgentStreams, pipes: MachinePipes, events: AgentLinkEvents) {
     this.#streams = streams
+    this.#pipes = pipes
     this.#events = events
-    this.#throttle = new ReadThrottle(streams.output)
-    this.#connections =
-      events.connected &&
-      new GuestConnections(events.connected, (kind, channel, payload) => this.#send(kind, channel, payload))
     streams.input.on('error', () => undefined)
     streams.output.on('error', () => undefined)
-    streams.output.on('data', (chunk: Buffer) => {
-      if (chunk.length >= LONG_READ_BYTES) allocateGcBallast(chunk.length)
-      this.#read(chunk)
-    })
+    streams.output.on('data', (chunk: Buffer) => this.#read(chunk))
   }
 
   /** The number of programs that the service waits for. */
   get running(): number {
-    return this.#channels.size
+    return this.#programs.size
   }
 
-  run({ program, args, env }: AgentCommand): GuestProcess {
-    const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-    const order = encodeTexts([program, String(args.length), ...args, ...variables])
-    const number = ++this.#lastChannel
-    const channel = new GuestChannel((kind, payload) => {
-      if (this.#channels.has(number)) this.#send(kind, number, payload)
-    })
-    const failure = this.#refusal(order.length, env)
-    if (failure !== undefined) {
-      channel.end(failure)
-      return channel
+  run(command: AgentCommand): GuestProcess {
+    const id = ++this.#last
+    const program = new MachineProgram((kind) => this.#send({ kind, id }))
+    const order = write({ kind: 'start', id, ...command })
+    const failure = this.#refusal(order.length)
+    if (failure !== undefined) program.end(failure)
+    else {
+      this.#programs.set(id, program)
+      void this.#start(id, program, order)
     }
-    this.#channels.set(number, channel)
-    this.#send(agentOrders.start, number, order)
-    return channel
+    return program
   }
 
   /** Ends every program with this exit when the machine is gone. */
   end(exit: GuestExit): void {
     this.#end ??= exit
-    for (const channel of this.#channels.values()) channel.end(this.#end)
-    this.#channels.clear()
-    this.#connections?.end()
+    for (const program of this.#programs.values()) program.end(this.#end)
+    this.#programs.clear()
     this.#streams.input.destroy()
     this.#streams.output.destroy()
   }
 
-  #refusal(bytes: number, env: AgentCommand['env']): GuestExit | undefined {
+  #refusal(bytes: number): GuestExit | undefined {
     if (this.#end !== undefined) return this.#end
-    const none = { code: undefined, signal: undefined }
-    if (this.#channels.size >= CHANNELS_MAX)
-      return { ...none, failure: `${CHANNELS_MAX} programs run already` }
-    if (bytes > START_BYTES_MAX)
-      return { ...none, failure: 'the arguments and variables are too long: E2BIG' }
-    const bad = Object.keys(env).find((name) => name === '' || name.includes('='))
-    if (bad !== undefined) return { ...none, failure: `'${bad}' is no name of a variable` }
-    return undefined
+    if (this.#programs.size >= PROGRAMS_MAX)
+      return { ...notStarted, failure: `${PROGRAMS_MAX} programs run already` }
+    return bytes > ORDER_BYTES_MAX
+      ? { ...notStarted, failure: 'the arguments and variables are too long: E2BIG' }
+      : undefined
   }
 
-  #send(kind: number, channel: number, payload?: Uint8Array): void {
+  async #start(id: number, program: MachineProgram, order: string): Promise<void> {
+    try {
+      const pipes = await this.#pipes.open(id)
+      if (!this.#programs.has(id)) return pipes.end()
+      program.begin(pipes)
+      this.#sendLine(order)
+    } catch (error) {
+      this.#programs.delete(id)
+      program.end({ ...notStarted, failure: errorText(error) })
+    }
+  }
+
+  #send(order: AgentOrder): void {
+    this.#sendLine(write(order))
+  }
+
+  #sendLine(line: string): void {
+    const { input } = this.#streams
     if (this.#end !== undefined) return
-    const frame = encodeFrame(kind, channel, payload)
-    const cost = frameCost(frame.length)
-    this.#unread += cost
-    if (this.#unread > UNREAD_COST_MAX) return this.#break('it does not read what it is told')
-    this.#streams.input.write(frame, () => (this.#unread -= cost))
+    if (input.writableLength > WAITING_BYTES_MAX) return this.#break('it does not read its orders')
+    input.write(`${line}\n`)
   }
 
   #read(chunk: Buffer): void {
     if (this.#end !== undefined) return
-    const frames = this.#reader.push(chunk)
-    if (frames === undefined) return this.#break('a frame is too long')
-    this.#takeAll(frames)
-    if (chunk.length >= FULL_READ_BYTES) this.#throttle.worked(frames.length)
+    const lines = this.#reader.push(chunk)
+    if (lines === undefined) return this.#break('a report is too long')
+    for (const line of lines)
+      if (this.#end === undefined && !this.#take(line)) this.#break('a report that is none')
   }
 
-  /** Handles frames in order. An open frame above the limit of this turn waits for the next turn, with all frames after it. */
-  #takeAll(frames: readonly AgentFrame[]): void {
-    for (const [at, frame] of frames.entries()) {
-      if (this.#end !== undefined) return
-      if (frame.kind === connectionReports.open && !this.#mayOpen()) return this.#postpone(frames.slice(at))
-      this.#take(frame)
-    }
-    this.#throttle.want(true)
-  }
-
-  #mayOpen(): boolean {
-    if (this.#opensOfTurn === 0) setImmediate(() => (this.#opensOfTurn = 0))
-    return ++this.#opensOfTurn <= OPENS_A_TURN_MAX
-  }
-
-  #postpone(frames: readonly AgentFrame[]): void {
-    this.#throttle.want(false)
-    setImmediate(() => this.#takeAll(frames))
-  }
-
-  #take({ kind, channel, payload }: AgentFrame): void {
-    if (kind === agentReports.ready && channel === 0 && !this.#isReady) {
+  /** Returns false for a report that no honest agent sends. */
+  #take(line: string): boolean {
+    const report = reportOf(line)
+    if (report === undefined) return false
+    if (report.kind === 'ready') {
+      if (this.#isReady) return false
       this.#isReady = true
-      return this.#events.ready()
+      this.#events.ready()
+      return true
     }
-    if (kind >= connectionReports.open) {
-      if (this.#connections?.take(kind, channel, payload) !== true) this.#wrong(kind, channel)
-      return
-    }
-    const program = this.#channels.get(channel)
-    const taken = program?.take(kind, payload) ?? false
-    if (program === undefined || taken === false) return this.#wrong(kind, channel)
-    if (taken === true) return
-    this.#channels.delete(channel)
-    program.end(this.#events.explain(program, taken))
-  }
-
-  #wrong(kind: number, channel: number): void {
-    this.#break(`a frame of kind ${kind} on channel ${channel}`)
+    const { id } = report
+    const program = this.#programs.get(id)
+    if (program === undefined) return false
+    if (report.kind === 'started') return program.started()
+    this.#programs.delete(id)
+    program.end(this.#events.explain(program, exitOf(report)))
+    this.#send({ kind: 'abandon', id })
+    return true
   }
 
   #break(how: string): void {
-    this.end({ code: undefined, signal: undefined, failure: 'the agent of the machine broke its protocol' })
+    this.end({ ...notStarted, failure: 'the agent of the machine broke its protocol' })
     this.#events.broken(how)
   }
+}
+
+/** One program in a machine, as the service sees it. */
+class MachineProgram implements GuestProcess {
+  readonly stdin = new PassThrough()
+  readonly stdout = new PassThrough()
+  readonly stderr = new PassThrough()
+  readonly exited: Promise<GuestExit>
+  readonly #send: (kind: 'interrupt' | 'kill') => void
+  readonly #begun: Promise<void>
+  #pipes: ProgramPipes | undefined
+  #isStarted = false
+  #begin: () => void = () => {}
+  #exit: (exit: GuestExit) => void = () => {}
+
+  /** `send` sends an order about this program. */
+  constructor(send: (kind: 'interrupt' | 'kill') => void) {
+    this.#send = send
+    this.stdin.on('error', () => undefined)
+    this.#begun = new Promise((resolve) => {
+      this.#begin = resolve
+    })
+    this.exited = new Promise((resolve) => {
+      this.#exit = resolve
+    })
+  }
+
+  interrupt(): void {
+    void this.#begun.then(() => this.#send('interrupt'))
+  }
+
+  kill(): void {
+    void this.#begun.then(() => this.#send('kill'))
+  }
+
+  /** The order to start follows. */
+  begin(pipes: ProgramPipes): void {
+    this.#pipes = pipes
+    pipes.read([this.stdout, this.stderr])
+    this.#begin()
+  }
+
+  /** The agent has opened its ends. Returns false when it said so before. */
+  started(): boolean {
+    if (this.#isStarted) return false
+    this.#isStarted = true
+    this.#pipes?.write(this.stdin)
+    return true
+  }
+
+  /** Ends the streams. The exit of a program that has run waits for the reader of long output. */
+  end(exit: GuestExit): void {
+    const outputs = [this.stdout, this.stderr]
+    if (this.#pipes === undefined) for (const stream of outputs) stream.end()
+    this.#pipes?.end()
+    this.stdin.destroy()
+    const full = exit.failure === undefined ? outputs.filter((stream) => stream.writableLength > 0) : []
+    void Promise.all(full.map(whenRead)).then(() => this.#exit(exit))
+  }
+}
+
+function whenRead(stream: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once('end', resolve).once('close', resolve)
+  })
+}
+
+function exitOf(report: Extract<AgentReport, { readonly kind: 'exit' | 'failed' }>): GuestExit {
+  if (report.kind === 'exit') return { code: report.code ?? undefined, signal: report.signal ?? undefined }
+  const why = report.why.slice(0, FAILURE_LENGTH_MAX).replaceAll(/\p{Cc}/gu, ' ')
+  return { ...notStarted, failure: why }
+}
+
+/** Undefined for a line that no honest agent sends. */
+function reportOf(line: string): AgentReport | undefined {
+  const value = valueOf(line)
+  return isReport(value) ? value : undefined
+}
+
+function valueOf(line: string): unknown {
+  try {
+    return parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+function isReport(value: unknown): value is AgentReport {
+  if (!isObject(value)) return false
+  const { kind, id, code, signal, why } = value
+  if (kind === 'ready') return true
+  if (typeof id !== 'number') return false
+  if (kind === 'started') return true
+  if (kind === 'failed') return typeof why === 'string'
+  if (kind !== 'exit') return false
+  return signal === null
+    ? Number.isInteger(code) && Number(code) >= 0 && Number(code) <= 255
+    : code === null && typeof signal === 'string' && /^SIG[A-Z\d]{1,12}$/.test(signal)
 }

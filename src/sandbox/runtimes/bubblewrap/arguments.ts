@@ -3,6 +3,7 @@
 // The service writes them to a descriptor, so that no list of processes shows them, on the host or inside.
 
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
+import { PIPES_PATH } from '../../agent-messages.js'
 import type { MachineSpec } from '../../runtime.js'
 import type { OpenVolume } from '../../volumes.js'
 
@@ -61,6 +62,8 @@ const HIDDEN_IN_PROC = ['cmdline', 'keys', 'key-users', 'kcore', 'timer_list', '
 export interface BwrapTerms {
   /** A path on the host. */
   readonly sessionFolder: string
+  /** A path on the host. */
+  readonly pipesFolder: string
   readonly memoryMiB: number
   readonly network: MachineSpec['network']
   readonly volumes: readonly OpenVolume[]
@@ -119,12 +122,13 @@ export function systemMounts(isHostNetwork: boolean): string[] {
   return ['--ro-bind', '/usr', '/usr', ...atRoot, ...files.flatMap((path) => ['--ro-bind-try', path, path])]
 }
 
-function own({ sessionFolder, memoryMiB, volumes }: BwrapTerms): string[] {
+function own({ sessionFolder, pipesFolder, memoryMiB, volumes }: BwrapTerms): string[] {
   const bytes = String(temporaryBytes(memoryMiB) / 2)
   return [
     ['--perms', '1777', '--size', bytes, '--tmpfs', '/dev/shm'],
     ['--perms', '1777', '--size', bytes, '--tmpfs', '/tmp'],
     ['--bind', sessionFolder, WORKSPACE],
+    ['--ro-bind', pipesFolder, PIPES_PATH],
     volumes.flatMap(({ guestPath, isReadOnly }, index) => [
       isReadOnly ? '--ro-bind-fd' : '--bind-fd',
       String(descriptors.firstFile + guestFiles.length + index),

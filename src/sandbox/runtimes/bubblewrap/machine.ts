@@ -2,13 +2,16 @@
 
 import { Buffer } from 'node:buffer'
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import process from 'node:process'
 import type { Duplex } from 'node:stream'
 import { readProcFile, readProcess } from '../../../runtime/process-table.js'
 import type { Child, LogSink, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
+import { WAY_OUT } from '../../agent-messages.js'
 import { Egress } from '../../egress/egress.js'
+import { PROXY_PORT, proxyVariables } from '../../egress/proxy-variables.js'
 import {
   type GuestCommand,
   type GuestExit,
@@ -23,6 +26,7 @@ import type { MachinePlace } from '../session-host.js'
 import { AgentLink } from './agent-link.js'
 import { AGENT_PATH, FIRST_PATH, WORKSPACE, bwrapArguments, descriptors, guestFiles } from './arguments.js'
 import { type GuestInterpreter, nodeItself } from './guest-interpreter.js'
+import { MachinePipes } from './pipes.js'
 import { StderrHead } from '../../host-program.js'
 import { OWN_PROCESSES, type Scopes, groupOf, memoryKills, scopeCommand } from './scope.js'
 import { type ProcessorCalls, seccompFilter } from './seccomp.js'
@@ -62,6 +66,9 @@ interface Started {
   readonly first: number
   /** The folder of its control group. */
   readonly group: string | undefined
+  readonly pipes: MachinePipes
+  /** Undefined when programs reach no host, or use the network of this host. */
+  readonly egress: Egress | undefined
 }
 
 export class BubblewrapMachine implements Machine {
@@ -76,9 +83,9 @@ export class BubblewrapMachine implements Machine {
   readonly #first: number
   readonly #group: string | undefined
   readonly #env: Readonly<Record<string, string>>
-  /** Undefined when programs reach no host, or use the network of this host. */
   readonly #egress: Egress | undefined
   readonly #link: AgentLink
+  readonly #pipes: MachinePipes
   readonly #startedAt: string | undefined
   readonly #unwatch: () => void
   /** How often the memory limit had been reached before a program began. */
@@ -87,29 +94,25 @@ export class BubblewrapMachine implements Machine {
   /** Why the machine must end; the first reason counts. */
   #verdict: MachineEnd | undefined
 
-  constructor(terms: StartTerms, { child, first, group }: Started) {
+  constructor(terms: StartTerms, { child, first, group, pipes, egress }: Started) {
     this.#terms = terms
     this.#child = child
     this.#first = first
     this.#group = group
     this.#env = variables(terms.spec)
-    const egress = egressOf(terms)
     this.#egress = egress
+    this.#pipes = pipes
     this.interpreter = [terms.interpreter.program]
     this.#startedAt = readProcess(first)?.startedAt
     this.ready = new Promise((resolve) => {
       this.#isReady = resolve
     })
-    this.#link = new AgentLink(
-      { input: child.stdin, output: child.stdout },
-      {
-        ready: () => this.#isReady(),
-        broken: (how) =>
-          this.#condemn({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
-        connected: egress && ((program) => egress.accept(program)),
-        explain: (program, exit) => this.#explained(exit, this.#marks.get(program) ?? 0),
-      },
-    )
+    this.#link = new AgentLink({ input: child.stdin, output: child.stdout }, pipes, {
+      ready: () => this.#isReady(),
+      broken: (how) =>
+        this.#condemn({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
+      explain: (program, exit) => this.#explained(exit, this.#marks.get(program) ?? 0),
+    })
     this.#unwatch = this.#watchDisk()
     this.ended = child.exited.then(() => this.#finish())
   }
@@ -163,11 +166,12 @@ export class BubblewrapMachine implements Machine {
     if ((await within(child.exited, KILL_WAIT_MS, runtime)) === undefined) child.signal('SIGKILL')
   }
 
-  #finish(): MachineEnd {
+  async #finish(): Promise<MachineEnd> {
     this.#unwatch()
     const end = this.#verdict ?? { reason: 'died', message: 'its first program was ended from inside' }
     this.#egress?.end()
     this.#link.end(exitWith(end))
+    await this.#pipes.remove()
     return end
   }
 }
@@ -229,13 +233,15 @@ const GiB = 1024 * MiB
 
 /** @throws MachineStartError */
 export async function startMachine(terms: StartTerms): Promise<BubblewrapMachine> {
-  const { spec, runtime } = terms
+  const { spec, runtime, place } = terms
+  const pipes = new MachinePipes(`${place.folder}.pipes`, runtime, place.identity)
+  const egress = await egressOf(terms, pipes)
   const child = spawned(terms)
   const stderr = new StderrHead(child.stderr)
   try {
-    const first = await begun(terms, child)
+    const first = await begun(terms, child, pipes)
     const group = terms.host.scopes && groupOf(child.pid ?? 0)
-    const machine = new BubblewrapMachine(terms, { child, first, group })
+    const machine = new BubblewrapMachine(terms, { child, first, group, pipes, egress })
     const started = Promise.race([machine.ready.then(() => true), machine.ended.then(() => false)])
     const isReady = await within(started, spec.startTimeoutMs, runtime)
     if (isReady === true) return machine
@@ -246,15 +252,22 @@ export async function startMachine(terms: StartTerms): Promise<BubblewrapMachine
   } catch (error) {
     child.signal('SIGKILL')
     await child.exited
+    egress?.end()
+    await pipes.remove()
     const message = errorText(error)
     throw new MachineStartError(`the machine could not be started: ${message}${stderr.shown}`)
   }
 }
 
 /** Writes the input of bwrap, and returns the host's number of the first process. */
-async function begun({ runtime, host, spec, place, interpreter }: StartTerms, child: Child): Promise<number> {
+async function begun(
+  { runtime, host, spec, place, interpreter }: StartTerms,
+  child: Child,
+  pipes: MachinePipes,
+): Promise<number> {
   const options = bwrapArguments({
     sessionFolder: place.folder,
+    pipesFolder: pipes.folder,
     memoryMiB: spec.flavor.memoryMiB,
     network: spec.network,
     volumes: place.volumes,
@@ -329,10 +342,16 @@ function variables({ env, network }: MachineSpec): Record<string, string> {
   }
 }
 
-function egressOf({ runtime, log, spec: { network, sessionName } }: StartTerms): Egress | undefined {
-  return network.kind === 'allow'
-    ? new Egress(network.hosts, `session ${sessionName}`, runtime, log)
-    : undefined
+async function egressOf(
+  { runtime, log, spec: { network, sessionName } }: StartTerms,
+  pipes: MachinePipes,
+): Promise<Egress | undefined> {
+  if (network.kind !== 'allow') return undefined
+  const egress = new Egress(network.hosts, `session ${sessionName}`, runtime, log)
+  const path = join(pipes.folder, WAY_OUT)
+  await egress.listen(path)
+  pipes.hand(path)
+  return egress
 }
 
 function pipe(child: Child, descriptor: number): Duplex | undefined {
@@ -358,29 +377,4 @@ function firstProcess(info: Duplex | undefined): Promise<number> {
       if (pid !== undefined) resolve(Number(pid))
     })
   })
-}
-
-/** A port on the loopback of the machine, where no other program listens when the agent begins. */
-const PROXY_PORT = 3128
-
-/** Names of the machine itself: programs reach its servers without the proxy. Python looks for `[::1]`, others for `::1`. */
-const OWN_NAMES = 'localhost,127.0.0.1,0.0.0.0,::1,[::1],sandbox'
-
-/**
- * Sets the proxy in the spellings that programs read: curl wants small letters for http, others want capitals.
- *
- * No variable covers all protocols, since the proxy carries no other ones. With `NODE_USE_ENV_PROXY`, `fetch` of Node.js reads
- * the others from versions 22.21 and 24.0, and `node:http` and `node:https` from 22.21 and 24.5.
- */
-function proxyVariables(): Record<string, string> {
-  const proxy = `http://127.0.0.1:${PROXY_PORT}`
-  return {
-    http_proxy: proxy,
-    https_proxy: proxy,
-    no_proxy: OWN_NAMES,
-    HTTP_PROXY: proxy,
-    HTTPS_PROXY: proxy,
-    NO_PROXY: OWN_NAMES,
-    NODE_USE_ENV_PROXY: '1',
-  }
 }

@@ -1,0 +1,65 @@
+// The messages between the service and the agent in a machine: one line of JSON each.
+//
+// They carry no byte of a program. Its streams are named pipes in a folder that only the service can change: `1.0`, `1.1` and
+// `1.2` are the input, the output and the errors of the program 1. The agent runs beside foreign code, which can write its
+// memory. The service therefore accepts only the reports that a program of its own can have.
+
+import { Buffer } from 'node:buffer'
+
+export type AgentOrder =
+  | {
+      readonly kind: 'start'
+      readonly id: number
+      readonly program: string
+      readonly args: readonly string[]
+      readonly env: Readonly<Record<string, string>>
+    }
+  /** `abandon`: the service reads the output no more. */
+  | { readonly kind: 'interrupt' | 'kill' | 'abandon'; readonly id: number }
+
+export type AgentReport =
+  | { readonly kind: 'ready' }
+  /** The agent has opened the pipes. */
+  | { readonly kind: 'started'; readonly id: number }
+  | {
+      readonly kind: 'exit'
+      readonly id: number
+      readonly code: number | null
+      readonly signal: string | null
+    }
+  | { readonly kind: 'failed'; readonly id: number; readonly why: string }
+
+/** The folder of the pipes, as programs inside see it. */
+export const PIPES_PATH = '/.pipes'
+
+/** The socket in that folder that leads to the proxy of the service. */
+export const WAY_OUT = 'out'
+
+/** The path of one stream of a program below its folder; 0 is the input. */
+export function pipeName(id: number, stream: number): string {
+  return `${id}.${stream}`
+}
+
+const LF = 0x0a
+
+/** Splits a stream into lines of limited length. */
+export class LineReader {
+  readonly #bytesMax: number
+  #rest: Buffer = Buffer.alloc(0)
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  /** Returns the lines that are complete; undefined when one is too long, and the reader is useless then. */
+  push(chunk: Buffer): string[] | undefined {
+    let bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+    const lines: string[] = []
+    for (let end = bytes.indexOf(LF); end !== -1 && end <= this.#bytesMax; end = bytes.indexOf(LF)) {
+      lines.push(bytes.toString('utf8', 0, end))
+      bytes = bytes.subarray(end + 1)
+    }
+    this.#rest = bytes
+    return bytes.length > this.#bytesMax ? undefined : lines
+  }
+}

@@ -1,0 +1,21 @@
+// The port of the loopback that leads out: it connects programs to a socket, behind which the proxy of the service listens.
+
+import { type Server, type Socket, connect, createServer } from 'node:net'
+
+/** Rejects when the port is taken. */
+export function openWayOut(port: number, socket: string): Promise<Server> {
+  const server = createServer({ allowHalfOpen: true }, (program) => join(program, socket))
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => resolve(server))
+  })
+}
+
+function join(program: Socket, path: string): void {
+  const outside = connect({ path, allowHalfOpen: true })
+  program.setNoDelay(true)
+  program.on('error', () => outside.destroy())
+  // The last bytes of the proxy may be the reason of a refusal.
+  outside.on('error', () => program.destroySoon())
+  program.pipe(outside).pipe(program)
+}
