@@ -9,7 +9,7 @@ import { at, listAt, parsed, textAt } from '../integration/support/json.js'
 import { cli, everything, itEcho, memory } from '../integration/support/programs.js'
 import { type Scope, type Servers, scratch, spawnProgram } from '../integration/support/spawned.js'
 import { untilAnswered } from '../integration/support/waiting.js'
-import { claim } from '../integration/support/asking.js'
+import { claim } from '../integration/support/claim.js'
 
 interface Machine {
   readonly folder: string

@@ -21,6 +21,7 @@ import { clockTime } from '../../src/gateway/status.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { everything, itEcho, itServer, root, time } from '../integration/support/programs.js'
 import { handshake, message, send } from '../transports/support/http.js'
+import { gatewayOf } from '../integration/support/gateway.js'
 
 interface Scope {
   after(run: () => void | Promise<void>): void
@@ -33,16 +34,14 @@ async function gateway(
   options: GatewayOptions = {},
 ): Promise<Gateway> {
   const value = { server: { port: 0, ...server }, schemas }
-  const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
-  const opened = await openGateway(config, options)
-  scope.after(() => opened.close(0))
+  const opened = await gatewayOf(scope, value, options)
   return opened
 }
 
 const at = (url: string): object => ({ self: { url } })
 
 function alone(mcpServers: object): Configuration {
-  const value = { server: { port: 0 }, mcpServers }
+  const value = { mcpServers }
   return resolveConfig(value, { source: 'test', folder: root, env: process.env })
 }
 
@@ -608,7 +607,7 @@ test('a library user serves a proxy on HTTP', async (t) => {
 })
 
 test('a gateway that cannot open a schema after it has begun to listen leaves nothing listening', async (t) => {
-  const value = { server: { port: 0 }, mcpServers: {} }
+  const value = { mcpServers: {} }
   const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
   const first = await openGateway(config)
   const { port } = first

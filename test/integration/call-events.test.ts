@@ -6,13 +6,7 @@ import { type CallEvent, httpServer } from '../../src/index.js'
 import { send } from '../transports/support/http.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, program } from './support/programs.js'
-
-const key = (name: string): string => `io.modelcontextprotocol/${name}`
-const claim = {
-  [key('protocolVersion')]: '2026-07-28',
-  [key('clientCapabilities')]: {},
-  [key('clientInfo')]: { name: 'new', version: '1' },
-}
+import { claim, metaKey } from './support/claim.js'
 
 /** An event with the texts of its messages. */
 interface Seen {
@@ -41,7 +35,7 @@ describe('call events', () => {
         const { client: other } = await attach({ principal: 'laptop' })
         if (era === 'old') await client.open({}, '2025-11-25')
         await other.request('no/method')
-        const meta = era === 'new' ? { _meta: claim } : {}
+        const meta = era === 'new' ? { _meta: claim({}, 'new') } : {}
         for (const name of ['s__test_simple_text', 's__test_error_handling', 's__none'])
           await client.request('tools/call', { name, arguments: { é: 1 }, ...meta })
         await client.request('resources/read', { uri: 'test://nothing', ...meta })
@@ -107,7 +101,7 @@ test('a request that claims a version is not reported with that of a session', a
   const { attach } = await libraryProxy(t, { s: server('reference.mjs') }, { on: { call: seen(calls) } })
   const { client } = await attach()
   for (const version of ['2026-07-28', '2099-01-01'])
-    await client.request('tools/list', { _meta: { [key('protocolVersion')]: version } })
+    await client.request('tools/list', { _meta: { [metaKey('protocolVersion')]: version } })
   assert.deepEqual(
     calls.map(({ event }) => [event.outcome, event.revision]),
     [

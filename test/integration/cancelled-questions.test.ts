@@ -2,7 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { type Asking, accepted, claim, codeOf, forms, stage, textOf } from './support/asking.js'
+import { type Asking, accepted, codeOf, forms, stage, textOf } from './support/asking.js'
+import { claim } from './support/claim.js'
 import { at, textAt } from './support/json.js'
 import type { RawClient } from './support/client.js'
 import { closed } from './support/scripted.js'

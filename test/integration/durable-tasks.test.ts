@@ -8,14 +8,10 @@ import { at, listAt, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { type ServerEntry, nodeProgram } from './support/programs.js'
 import type { Scope, Servers } from './support/spawned.js'
+import { claim, metaKey } from './support/claim.js'
 
 const TASKS = 'io.modelcontextprotocol/tasks'
-const key = (name: string): string => `io.modelcontextprotocol/${name}`
 const declares = { extensions: { [TASKS]: {} } }
-const claim = (capabilities: object): object => ({
-  [key('protocolVersion')]: '2026-07-28',
-  [key('clientCapabilities')]: capabilities,
-})
 
 const server = (env: Readonly<Record<string, string>> = {}, more: ServerEntry = {}): ServerEntry =>
   nodeProgram('durable-tasks.mjs', env, more)
@@ -222,7 +218,7 @@ const listen = (c: RawClient, id: string, taskIds: string[]): void =>
 const acknowledged = (c: RawClient, id: string): Promise<Heard> =>
   c.notification(
     'notifications/subscriptions/acknowledged',
-    (params) => at(params, '_meta', key('subscriptionId')) === id,
+    (params) => at(params, '_meta', metaKey('subscriptionId')) === id,
   )
 
 const told = (one: RawClient): unknown[] =>
@@ -247,7 +243,7 @@ describe('who listens for tasks', () => {
     for (const id of [second, third, theirs]) await call(c, 'b__finish', { id })
     for (const id of [first, second]) {
       const told = await c.notification('notifications/tasks', (params) => at(params, 'taskId') === id)
-      assert.equal(at(told.value, 'params', '_meta', key('subscriptionId')), 'all')
+      assert.equal(at(told.value, 'params', '_meta', metaKey('subscriptionId')), 'all')
       assert.equal(textAt(told.value, 'params', 'result', 'content', 0, 'text'), `done ${id}`)
       assert.match(told.text, /"x-odd":"1.0"/)
     }

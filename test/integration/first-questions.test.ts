@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { type FakeChild, settled } from '../upstream/support/fake-runtime.js'
-import { claim } from './support/asking.js'
+import { claim } from './support/claim.js'
 import { at, listAt, textAt } from './support/json.js'
 import { type Act, type Scripted, closed, enter, scripted, simple } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'

@@ -8,13 +8,12 @@ import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
-import { resolveConfig } from '../../src/config/config.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { Clock } from '../front-auth/clock.js'
 import { Issuer } from '../front-auth/issuer.js'
 import { AuthorizationServer } from '../login/authorization-server.js'
-import { itServer, root } from './support/programs.js'
+import { itServer } from './support/programs.js'
 import { type LibraryClient, clientLibrary, missing } from './support/sdk-v2.js'
+import { gatewayOf } from './support/gateway.js'
 
 /** A person who allows everything, and the memory of a client. */
 class Person implements OAuthClientProvider {
@@ -108,9 +107,7 @@ async function front(
       auth: { issuers: [issuer], rules: [{ scope: 'mcp:ops', profiles: ['ops'] }] },
     },
   }
-  const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
-  const gateway = await openGateway(config, { runtime: clock.runtime })
-  scope.after(() => gateway.close(0))
+  await gatewayOf(scope, value, { runtime: clock.runtime })
   return { url: new URL(resource), server, clock }
 }
 

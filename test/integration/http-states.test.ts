@@ -12,11 +12,10 @@ import { numberAt, textAt } from './support/json.js'
 import { itServer, nodeProgram, root } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
 import { until } from './support/waiting.js'
+import { claim } from './support/claim.js'
 
-const prefix = 'io.modelcontextprotocol'
 const version = '2026-07-28'
-const capabilities = { elicitation: { form: {} } }
-const claim = { [`${prefix}/protocolVersion`]: version, [`${prefix}/clientCapabilities`]: capabilities }
+const own = claim({ elicitation: { form: {} } })
 const mine = 'the-token-of-one-client'
 const theirs = 'the-token-of-somebody-else'
 
@@ -66,7 +65,7 @@ async function ask(
 ): Promise<unknown> {
   const headers = headersOf(params, { token, method })
   const { status, body } = await send(port, {
-    body: message(method, 1, { _meta: claim, ...params }),
+    body: message(method, 1, { _meta: own, ...params }),
     headers,
   })
   assert.equal(status, 200, body)
@@ -140,7 +139,7 @@ describe('a state of a call that waits', () => {
     const requestState = textAt(await ask(gateway, params), 'result', 'requestState')
     const retry = request({ port: gateway.port, path: '/mcp', method: 'POST', headers: headersOf(params) })
     retry.on('error', () => undefined)
-    retry.end(message('tools/call', 2, { _meta: claim, ...params, requestState, inputResponses }))
+    retry.end(message('tools/call', 2, { _meta: own, ...params, requestState, inputResponses }))
     await until(() => lines.some((line) => line.includes('"accept"')))
     retry.destroy()
     await until(() => lines.some((line) => line.includes('notifications/cancelled')))

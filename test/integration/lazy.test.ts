@@ -2,14 +2,13 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
 import { spawnProxy } from './support/spawned.js'
 import { until } from './support/waiting.js'
+import { gatewayOf } from './support/gateway.js'
 
 const names = (value: unknown): string[] =>
   listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
@@ -40,9 +39,7 @@ describe('a lazy server', () => {
     assert.equal(numberAt(said(await client.call('s__which')), 'start'), 0)
 
     const g = phases(t, [{}], { lazy: true })
-    const value = { server: { port: 0 }, mcpServers: { g: g.entry, o: o.entry } }
-    const gateway = await openGateway(resolveConfig(value, { source: 'test', folder: '/', env: process.env }))
-    t.after(() => gateway.close(0))
+    await gatewayOf(t, { mcpServers: { g: g.entry, o: o.entry } })
     await until(() => o.starts() === 2)
     assert.equal(g.starts(), 0)
   })

@@ -3,19 +3,17 @@
 import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { limits } from '../../src/index.js'
 import { EventReader, message, messageIn, open } from '../transports/support/http.js'
 import { type Heard, type RawClient, said } from './support/client.js'
 import { at, listAt, parsed, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { itServer, nodeProgram, root } from './support/programs.js'
+import { itServer, nodeProgram } from './support/programs.js'
+import { gatewayOf } from './support/gateway.js'
+import { claim, metaKey } from './support/claim.js'
 
-const prefix = 'io.modelcontextprotocol'
-const claim = { [`${prefix}/protocolVersion`]: '2026-07-28', [`${prefix}/clientCapabilities`]: {} }
 const asking = (client: RawClient, method: string, params: object = {}): Promise<Heard> =>
-  client.request(method, { ...params, _meta: claim })
+  client.request(method, { ...params, _meta: claim() })
 
 const acknowledged = 'notifications/subscriptions/acknowledged'
 
@@ -23,14 +21,14 @@ const acknowledged = 'notifications/subscriptions/acknowledged'
 async function listening(client: RawClient, id: string | number, notifications: object): Promise<unknown> {
   const heard = client.notification(
     acknowledged,
-    (params) => at(params, '_meta', `${prefix}/subscriptionId`) === id,
+    (params) => at(params, '_meta', metaKey('subscriptionId')) === id,
   )
   client.send(
     JSON.stringify({
       jsonrpc: '2.0',
       id,
       method: 'subscriptions/listen',
-      params: { notifications, _meta: claim },
+      params: { notifications, _meta: claim() },
     }),
   )
   return at((await heard).value, 'params', 'notifications')
@@ -39,7 +37,7 @@ async function listening(client: RawClient, id: string | number, notifications: 
 const ofSubscription =
   (id: string | number) =>
   (params: unknown): boolean =>
-    at(params, '_meta', `${prefix}/subscriptionId`) === id
+    at(params, '_meta', metaKey('subscriptionId')) === id
 
 /** One listener in all. */
 const oneListen = { ...limits, guests: { ...limits.guests, listensMax: 1 } }
@@ -111,13 +109,9 @@ describe('a client that listens', () => {
   })
 
   test('over HTTP hears on the response to its request, until it closes that', async (t) => {
-    const value = { server: { port: 0 }, mcpServers: { s: itServer() } }
-    const gateway = await openGateway(
-      resolveConfig(value, { source: 'test', folder: root, env: process.env }),
-    )
-    t.after(() => gateway.close(0))
+    const gateway = await gatewayOf(t, { mcpServers: { s: itServer() } })
     const call = async (name: string, args: object): Promise<unknown> => {
-      const params = { name, arguments: args, _meta: claim }
+      const params = { name, arguments: args, _meta: claim() }
       const fields = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
       const response = await open(gateway.port, { body: message('tools/call', 1, params), headers: fields })
       const chunks: Buffer[] = []
@@ -129,7 +123,7 @@ describe('a client that listens', () => {
     const method = 'subscriptions/listen'
     const notifications = { resourceSubscriptions: ['it://server/a'] }
     const stream = await open(gateway.port, {
-      body: message(method, 'h', { notifications, _meta: claim }),
+      body: message(method, 'h', { notifications, _meta: claim() }),
       headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method },
     })
     const reader = new EventReader(stream)
@@ -138,7 +132,7 @@ describe('a client that listens', () => {
     await call('s__tell', { method: updated, params: { uri: 'it://server/a/below' } })
     const second = parsed((await reader.next())?.data ?? '')
     assert.deepEqual(at(second, 'params'), {
-      _meta: { [`${prefix}/subscriptionId`]: 'h' },
+      _meta: { [metaKey('subscriptionId')]: 'h' },
       uri: 'it://server/a/below',
     })
     stream.destroy()

@@ -2,12 +2,11 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { EventReader, events, handshake, message, open, send } from '../transports/support/http.js'
 import { at, listAt, parsed, textAt } from './support/json.js'
-import { itServer, root } from './support/programs.js'
+import { itServer } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
+import { gatewayOf } from './support/gateway.js'
 
 interface Session {
   /** Calls a tool; gives what comes on the response. */
@@ -17,11 +16,8 @@ interface Session {
 }
 
 async function session(t: Scope): Promise<Session> {
-  const value = { server: { port: 0 }, mcpServers: { s: itServer({}, { prefix: false }) } }
-  const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
-  const gateway = await openGateway(config)
+  const gateway = await gatewayOf(t, { mcpServers: { s: itServer({}, { prefix: false }) } })
   const { port } = gateway
-  t.after(() => gateway.close(0))
   const headers = await handshake(port)
   const stream = await open(port, { method: 'GET', headers: { ...headers, accept: 'text/event-stream' } })
   const reader = new EventReader(stream)

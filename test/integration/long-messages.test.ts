@@ -11,6 +11,7 @@ import { at, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { itEcho } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
+import { claim } from './support/claim.js'
 
 /** A client on two byte streams, as one on stdin and stdout is. */
 async function streamClient(scope: Scope, env: Readonly<Record<string, string>> = {}): Promise<RawClient> {
@@ -20,11 +21,6 @@ async function streamClient(scope: Scope, env: Readonly<Record<string, string>> 
   createInterface({ input: output }).on('line', (line) => client.take(line))
   await proxy.attach(new NdjsonConnection(input, output, defaultNdjsonOptions))
   return client
-}
-
-const claim = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
 }
 
 const eras = ['old', 'new'] as const
@@ -38,7 +34,7 @@ describe('a long call is joined once, and its long result is not', () => {
         test(`${clientEra} client, ${serverEra} server, id ${order}`, async (t) => {
           const client = await streamClient(t, serverEra === 'new' ? { IT_STATELESS: '1' } : {})
           if (clientEra === 'old') await client.open()
-          const meta = clientEra === 'old' ? {} : claim
+          const meta = clientEra === 'old' ? {} : claim()
           // A call that waits until names are known is copied.
           await client.call('e__take', {}, meta)
           const joins = t.mock.getter(LongLine.prototype, 'line')

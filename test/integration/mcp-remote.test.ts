@@ -2,14 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import type { RawClient } from './support/client.js'
 import { at, listAt, textAt } from './support/json.js'
-import { root } from './support/programs.js'
 import { missing, remoteProgram, serverProgram } from './support/sdk-v2.js'
 import { type Scope, scratch, spawnProgram } from './support/spawned.js'
 import { until } from './support/waiting.js'
+import { gatewayOf } from './support/gateway.js'
 
 const servers = Object.fromEntries(
   ['new', 'old'].map((mode) => [mode, { command: process.execPath, args: [serverProgram, mode] }]),
@@ -19,9 +17,7 @@ const textOf = (value: unknown): string => textAt(value, 'result', 'content', 0,
 
 /** A client of an older revision, with a form of answers to whatever it is asked. */
 async function person(t: Scope, protocol: string): Promise<RawClient> {
-  const value = { server: { port: 0 }, mcpServers: servers }
-  const gateway = await openGateway(resolveConfig(value, { source: 'test', folder: root, env: process.env }))
-  t.after(() => gateway.close(0))
+  const gateway = await gatewayOf(t, { mcpServers: servers })
   const way = ['--allow-http', '--transport', 'http-only', '--protocol', protocol]
   const env = { ...process.env, HOME: scratch(t) }
   const { client } = spawnProgram(t, process.execPath, [remoteProgram, `${gateway.origin}/mcp`, ...way], {

@@ -2,7 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { accepted, claim, codeOf, forms, reasonOf, stage, textOf } from './support/asking.js'
+import { accepted, codeOf, forms, reasonOf, stage, textOf } from './support/asking.js'
+import { claim } from './support/claim.js'
 import { at, listAt, textAt } from './support/json.js'
 import { closed } from './support/scripted.js'
 import { settled } from '../upstream/support/fake-runtime.js'

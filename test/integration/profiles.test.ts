@@ -17,6 +17,7 @@ import { at, parsed, textAt } from './support/json.js'
 import { cli, nodeProgram, root } from './support/programs.js'
 import { type Scope, scratch } from './support/spawned.js'
 import { until } from './support/waiting.js'
+import { claim } from './support/claim.js'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -260,10 +261,6 @@ describe('three clients with three profiles', () => {
 })
 
 describe('a client without a session', () => {
-  const version = '2026-07-28'
-  const prefix = 'io.modelcontextprotocol'
-  const claim = { [`${prefix}/protocolVersion`]: version, [`${prefix}/clientCapabilities`]: {} }
-
   test('has the view of its path with each request', async (t) => {
     const gateway = await openGateway(configured())
     t.after(() => gateway.close(0))
@@ -275,11 +272,11 @@ describe('a client without a session', () => {
       const named = params['name'] ?? params['uri']
       const headers = {
         authorization: 'Bearer all',
-        'mcp-protocol-version': version,
+        'mcp-protocol-version': '2026-07-28',
         'mcp-method': method,
         ...(typeof named === 'string' && { 'mcp-name': named }),
       }
-      const body = message(method, 1, { _meta: claim, ...params })
+      const body = message(method, 1, { _meta: claim(), ...params })
       return messageIn((await send(gateway.port, { path, headers, body })).body)
     }
     const names = async (path: string): Promise<unknown[]> => {

@@ -5,12 +5,9 @@ import { describe, test } from 'node:test'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { type Scripted, closed, enter, scripted, timed } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
+import { claim } from './support/claim.js'
 
-const prefix = 'io.modelcontextprotocol'
-const claim = {
-  [`${prefix}/protocolVersion`]: '2026-07-28',
-  [`${prefix}/clientCapabilities`]: { elicitation: {}, sampling: {} },
-}
+const own = claim({ elicitation: {}, sampling: {} })
 const form = { method: 'elicitation/create', params: { message: '?', requestedSchema: {} } }
 const accepted = { action: 'accept', content: { name: 'x' } }
 
@@ -71,7 +68,7 @@ const textOf = (value: unknown): string => textAt(listAt(value, 'result', 'conte
 
 const without = async (it: Scripted, params: object, method = 'tools/call'): Promise<unknown> => {
   const { client } = await it.attach()
-  return (await timed(it, client.request(method, { ...params, _meta: claim }))).heard.value
+  return (await timed(it, client.request(method, { ...params, _meta: own }))).heard.value
 }
 
 describe('a client without a session', () => {
@@ -79,7 +76,7 @@ describe('a client without a session', () => {
     const { it, calls } = await stage(t, [asks({ who: form }, 'own "state"'), done])
     const { client } = await it.attach()
     const ask = async (params: object): Promise<unknown> =>
-      (await timed(it, client.request('tools/call', { name: 's__t', ...params, _meta: claim }))).heard.value
+      (await timed(it, client.request('tools/call', { name: 's__t', ...params, _meta: own }))).heard.value
     const asked = at(await ask({}), 'result')
     assert.deepEqual(at(asked, 'inputRequests'), { who: form })
     const requestState = textAt(asked, 'requestState')
@@ -105,7 +102,7 @@ describe('a client without a session', () => {
       const { it, calls } = await stage(t, [asks({ who: form }, 'own'), done], ['s'], { server })
       const ask = async (principal: string, params: object): Promise<unknown> => {
         const { client } = await it.attach({ principal, isSeveral: true })
-        const sent = { name: 's__t', ...params, _meta: claim }
+        const sent = { name: 's__t', ...params, _meta: own }
         return (await timed(it, client.request('tools/call', sent))).heard.value
       }
       const requestState = textAt(await ask('ann', {}), 'result', 'requestState')
@@ -119,8 +116,7 @@ describe('a client without a session', () => {
     const { it, calls } = await stage(t, [asks({ who: form }), done], ['nothing', 's'])
     const { client } = await it.attach()
     const ask = async (params: object): Promise<unknown> =>
-      (await timed(it, client.request('resources/read', { uri: 'x://y', ...params, _meta: claim }))).heard
-        .value
+      (await timed(it, client.request('resources/read', { uri: 'x://y', ...params, _meta: own }))).heard.value
     assert.equal(at(await ask({}), 'result', 'requestState'), undefined)
     const read = (): number =>
       it.runtime.children.flatMap(({ heard }) => heard.filter((method) => method === 'resources/read')).length

@@ -9,12 +9,11 @@ import { describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { resolveConfig } from '../../src/config/config.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { textAt } from './support/json.js'
-import { cli, root } from './support/programs.js'
+import { cli } from './support/programs.js'
 import { clientLibrary, missing, stdioLibrary } from './support/sdk-v2.js'
 import { type Scope, configFile, scratch } from './support/spawned.js'
+import { gatewayOf } from './support/gateway.js'
 
 const program = createRequire(import.meta.url).resolve(
   '@modelcontextprotocol/server-filesystem/dist/index.js',
@@ -31,10 +30,7 @@ function folders(t: Scope): { readonly home: string; readonly common: string; re
 }
 
 async function served(t: Scope, servers: object): Promise<URL> {
-  const value = { server: { port: 0 }, mcpServers: servers }
-  const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
-  const gateway = await openGateway(config)
-  t.after(() => gateway.close(0))
+  const gateway = await gatewayOf(t, { mcpServers: servers })
   return new URL(`${gateway.origin}/mcp`)
 }
 

@@ -2,13 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { textAt } from './support/json.js'
-import { cli, root } from './support/programs.js'
+import { cli } from './support/programs.js'
 import { type LibraryClient, clientLibrary, missing, serverProgram, stdioLibrary } from './support/sdk-v2.js'
 import { type Scope, configFile, scratch } from './support/spawned.js'
 import { until } from './support/waiting.js'
+import { gatewayOf } from './support/gateway.js'
 
 /** The official library answers no call that was cancelled. */
 const servers = { s: { command: process.execPath, args: [serverProgram, 'old'] } }
@@ -39,10 +38,7 @@ const places: Readonly<Record<string, (t: Scope) => Promise<() => Promise<object
       Promise.resolve(new StdioClientTransport({ command: process.execPath, args, env, stderr: 'ignore' }))
   },
   'Streamable HTTP': async (t) => {
-    const value = { server: { port: 0 }, mcpServers: servers }
-    const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
-    const gateway = await openGateway(config)
-    t.after(() => gateway.close(0))
+    const gateway = await gatewayOf(t, { mcpServers: servers })
     const { StreamableHTTPClientTransport } = await clientLibrary()
     return () => Promise.resolve(new StreamableHTTPClientTransport(new URL(`${gateway.origin}/mcp`)))
   },

@@ -17,13 +17,12 @@ import {
   LoggingMessageNotificationSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js'
-import { resolveConfig } from '../../src/config/config.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { listAt, textAt } from './support/json.js'
-import { cli, root } from './support/programs.js'
+import { cli } from './support/programs.js'
 import { type CallOptions, clientLibrary, missing, serverProgram, stdioLibrary } from './support/sdk-v2.js'
 import { type Scope, configFile, scratch } from './support/spawned.js'
 import { until } from './support/waiting.js'
+import { gatewayOf } from './support/gateway.js'
 
 /** A client, whatever its library. */
 interface Person {
@@ -139,10 +138,7 @@ const places: Readonly<Record<string, (t: Scope, servers: object) => Promise<Pla
     return { args: [cli, '--stdio', '--config', config], env: { ...process.env, HOME: scratch(t) } }
   },
   'Streamable HTTP': async (t, servers) => {
-    const value = { server: { port: 0 }, mcpServers: servers }
-    const config = resolveConfig(value, { source: 'test', folder: root, env: process.env })
-    const gateway = await openGateway(config)
-    t.after(() => gateway.close(0))
+    const gateway = await gatewayOf(t, { mcpServers: servers })
     return { url: `${gateway.origin}/mcp` }
   },
 }

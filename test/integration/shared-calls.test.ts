@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { claim } from './support/asking.js'
+import { claim } from './support/claim.js'
 import { failure } from './support/client.js'
 import { closed, scripted, simple } from './support/scripted.js'
 import { settled } from '../upstream/support/fake-runtime.js'

@@ -7,15 +7,12 @@ import { libraryProxy } from './support/library.js'
 import type { Heard } from './support/client.js'
 import { asRead, itServer, nodeProgram } from './support/programs.js'
 import { spawnProxy } from './support/spawned.js'
+import { claim } from './support/claim.js'
 
-const key = (name: string): string => `io.modelcontextprotocol/${name}`
-const claim = {
-  [key('protocolVersion')]: '2026-07-28',
-  [key('clientCapabilities')]: { elicitation: { form: {} } },
-}
+const own = claim({ elicitation: { form: {} } })
 const server = { stateKey: 'the key of both instances' }
 const origin = { principal: 'one and the same' }
-const call = { name: 's__stateOnly', arguments: {}, _meta: claim }
+const call = { name: 's__stateOnly', arguments: {}, _meta: own }
 
 describe('a state of another instance with the same key', () => {
   for (const startupGrace of [0, 10_000])

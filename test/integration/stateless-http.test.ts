@@ -3,24 +3,18 @@
 import { strict as assert } from 'node:assert'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
-import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
+import { type Gateway } from '../../src/gateway/gateway.js'
 import { message, messageIn, open, raw, send } from '../transports/support/http.js'
 import { listAt, numberAt, parsed, textAt } from './support/json.js'
-import { itServer, root } from './support/programs.js'
+import { itServer } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
+import { gatewayOf } from './support/gateway.js'
+import { claim, metaKey } from './support/claim.js'
 
-const prefix = 'io.modelcontextprotocol'
 const version = '2026-07-28'
-const claim = { [`${prefix}/protocolVersion`]: version, [`${prefix}/clientCapabilities`]: {} }
 
 async function gateway(scope: Scope, servers: object, isReady = false): Promise<Gateway> {
-  const config = resolveConfig(
-    { server: { port: 0 }, mcpServers: servers },
-    { source: 'test', folder: root, env: process.env },
-  )
-  const opened = await openGateway(config)
-  scope.after(() => opened.close(0))
+  const opened = await gatewayOf(scope, { mcpServers: servers })
   // A response is an event stream once its answer takes a while, as the start of a server does.
   if (isReady) await asked(opened, 'tools/list', {})
   return opened
@@ -43,7 +37,7 @@ const asked = (
     method,
     typeof params['name'] === 'string' ? params['name'] : undefined,
   ),
-): Promise<Sent> => send(port, { body: message(method, 7, { _meta: claim, ...params }), headers })
+): Promise<Sent> => send(port, { body: message(method, 7, { _meta: claim(), ...params }), headers })
 
 const codeOf = ({ body }: Sent): number => numberAt(messageIn(body), 'error', 'code')
 
@@ -63,7 +57,7 @@ describe('a request without a session', () => {
     const opened = await gateway(t, { s: itServer() }, true)
     await asked(opened, 'tools/call', { name: 's__nonce', arguments: { n: 'a' } })
     const stream = await open(opened.port, {
-      body: message('tools/call', 7, { name: 's__hold', arguments: { key: 'k' }, _meta: claim }),
+      body: message('tools/call', 7, { name: 's__hold', arguments: { key: 'k' }, _meta: claim() }),
       headers: fieldsOf('tools/call', 's__hold'),
     })
     stream.destroy()
@@ -79,7 +73,7 @@ describe('a request without a session', () => {
 
 const call = { name: 's__nonce', arguments: { n: 'a' } }
 const good = fieldsOf('tools/call', 's__nonce')
-const meta = (more: object): object => ({ ...call, _meta: { ...claim, ...more } })
+const meta = (more: object): object => ({ ...call, _meta: { ...claim(), ...more } })
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`
 
 type Fault = readonly [
@@ -92,11 +86,11 @@ type Fault = readonly [
 ]
 
 const faults: readonly Fault[] = [
-  ['a version that is no text', 'tools/call', meta({ [`${prefix}/protocolVersion`]: 1 }), good, 400, -32602],
+  ['a version that is no text', 'tools/call', meta({ [metaKey('protocolVersion')]: 1 }), good, 400, -32602],
   [
     'another version in its head, of two that are not served',
     'tools/call',
-    meta({ [`${prefix}/protocolVersion`]: '1900-01-01' }),
+    meta({ [metaKey('protocolVersion')]: '1900-01-01' }),
     good,
     400,
     -32020,
@@ -132,7 +126,7 @@ describe('a request without a session is refused', () => {
 
   test('a name that came twice, in any letters, or goes on in another line', async (t) => {
     const { port } = await gateway(t, { s: itServer() }, true)
-    const body = message('tools/call', 7, { ...call, _meta: claim })
+    const body = message('tools/call', 7, { ...call, _meta: claim() })
     const fields = Object.entries(good).map(([name, value]) => `${name}: ${value}`)
     const twin = base64('s__nonce')
     const posted = (more: readonly string[]): Promise<string> =>

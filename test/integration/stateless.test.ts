@@ -7,16 +7,10 @@ import { type Heard, type RawClient, said } from './support/client.js'
 import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { everything, itServer, nodeProgram } from './support/programs.js'
-
-const prefix = 'io.modelcontextprotocol'
-const claim = {
-  [`${prefix}/protocolVersion`]: '2026-07-28',
-  [`${prefix}/clientCapabilities`]: {},
-  [`${prefix}/clientInfo`]: { name: 'c', version: '1' },
-}
+import { claim, metaKey } from './support/claim.js'
 
 const asking = (client: RawClient, method: string, params: object = {}, meta = {}): Promise<Heard> =>
-  client.request(method, { ...params, _meta: { ...claim, ...meta } })
+  client.request(method, { ...params, _meta: { ...claim({}, 'c'), ...meta } })
 
 const linesOf = async (client: RawClient): Promise<unknown[]> =>
   listAt(said(await client.call('s__seen')), 'lines').map((line) =>
@@ -27,7 +21,7 @@ describe('a client without a session', () => {
   test('gets an error for a request in an array, as over HTTP', async (t) => {
     const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
     const answer = client.next('a batch', ({ value }) => Array.isArray(value))
-    const own = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: claim } }
+    const own = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: claim({}, 'c') } }
     client.send(JSON.stringify([own, { jsonrpc: '2.0', id: 2, method: 'ping' }]))
     const [refused, answered] = listAt((await answer).value)
     const found = [refused, answered].toSorted((one, other) => numberAt(one, 'id') - numberAt(other, 'id'))
@@ -68,7 +62,7 @@ describe('a client without a session', () => {
     const { client } = await (await libraryProxy(t, { s: itServer() })).attach()
     const log = (level: string, data: string, wanted?: string): Promise<Heard> => {
       const params = { method: 'notifications/message', params: { level, data } }
-      const meta = wanted === undefined ? {} : { [`${prefix}/logLevel`]: wanted }
+      const meta = wanted === undefined ? {} : { [metaKey('logLevel')]: wanted }
       return asking(client, 'tools/call', { name: 's__tell', arguments: params }, meta)
     }
     await log('error', 'not asked for')
@@ -116,9 +110,9 @@ describe('a client that asks what there is', () => {
       },
       ttlMs: 0,
       cacheScope: 'private',
-      _meta: { [`${prefix}/serverInfo`]: at(result, '_meta', `${prefix}/serverInfo`) },
+      _meta: { [metaKey('serverInfo')]: at(result, '_meta', metaKey('serverInfo')) },
     })
-    assert.equal(textAt(result, '_meta', `${prefix}/serverInfo`, 'name'), 'mcps-proxy')
+    assert.equal(textAt(result, '_meta', metaKey('serverInfo'), 'name'), 'mcps-proxy')
   })
 
   test('hears what servers have said', async (t) => {

@@ -17,6 +17,7 @@ import { nodeProgram, program, root } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { handshake, send } from '../transports/support/http.js'
 import { readExposition, samplesOf, sumOf } from './support/exposition.js'
+import { claim } from '../integration/support/claim.js'
 
 const servers = {
   old: { command: process.execPath, args: [program('reference.mjs')] },
@@ -67,18 +68,11 @@ async function gatewayWith(t: Scope, telemetry: Telemetry | undefined, server: o
   return gateway.port
 }
 
-const key = (name: string): string => `io.modelcontextprotocol/${name}`
-const claim = {
-  [key('protocolVersion')]: '2026-07-28',
-  [key('clientCapabilities')]: {},
-  [key('clientInfo')]: { name: 'new', version: '1' },
-}
-
 /** One call of each server by a client of each era. */
 async function callAll(port: number): Promise<void> {
   const session = await handshake(port)
   for (const name of ['old__test_simple_text', 'new__test_simple_text', 'new__test_error_handling'])
-    for (const meta of [undefined, claim]) {
+    for (const meta of [undefined, claim({}, 'new')]) {
       const params = { name, arguments: {}, ...(meta && { _meta: meta }) }
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
       const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
@@ -247,7 +241,7 @@ for (const file of ['reference.mjs', 'reference-stateless.mjs'])
     const [inMeta, inHeader, both] = parents
     const name = 's__test_simple_text'
     const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
-    for (const claims of [undefined, claim])
+    for (const claims of [undefined, claim({}, 'new')])
       for (const [meta, header] of [
         [inMeta, undefined],
         [undefined, inHeader],

@@ -6,12 +6,12 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { resolveConfig } from '../../src/config/config.js'
-import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
+import { type Gateway } from '../../src/gateway/gateway.js'
 import { at } from '../integration/support/json.js'
-import { everything, root } from '../integration/support/programs.js'
+import { everything } from '../integration/support/programs.js'
 import { clientLibrary, missing } from '../integration/support/sdk-v2.js'
 import type { Scope } from '../integration/support/spawned.js'
+import { gatewayOf } from '../integration/support/gateway.js'
 
 const transports = {
   'Streamable HTTP': (url: string) => new StreamableHTTPClientTransport(new URL(`${url}/mcp`)),
@@ -20,9 +20,7 @@ const transports = {
 
 /** A gateway whose tool needs consent. */
 async function gateway(scope: Scope): Promise<Gateway> {
-  const value = { server: { port: 0 }, mcpServers: { e: { ...everything, confirm: ['get-sum'] } } }
-  const opened = await openGateway(resolveConfig(value, { source: 'test', folder: root, env: process.env }))
-  scope.after(() => opened.close(0))
+  const opened = await gatewayOf(scope, { mcpServers: { e: { ...everything, confirm: ['get-sum'] } } })
   return opened
 }
 

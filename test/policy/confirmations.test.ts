@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { claim } from '../integration/support/asking.js'
+import { claim } from '../integration/support/claim.js'
 import type { Heard } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import type { Attached } from '../integration/support/library.js'

@@ -6,11 +6,7 @@ import type { RawClient } from '../integration/support/client.js'
 import { libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { FakeRuntime, settled } from './support/fake-runtime.js'
-
-const claim = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-}
+import { claim } from '../integration/support/claim.js'
 
 interface Run {
   readonly client: RawClient
@@ -36,7 +32,7 @@ async function run(t: Scope, more: object = {}): Promise<Run> {
     client,
     started: () => runtime.children.length,
     pass: (ms) => runtime.pass(ms, 1),
-    discover: () => client.request('server/discover', { _meta: claim }),
+    discover: () => client.request('server/discover', { _meta: claim() }),
   }
 }
 

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { claim } from '../integration/support/asking.js'
+import { claim } from '../integration/support/claim.js'
 import { at, numberAt, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'

@@ -9,12 +9,9 @@ import type { Attached } from './library.js'
 import type { ServerEntry } from './programs.js'
 import { type Act, type Scripted, scripted, simple } from './scripted.js'
 import type { Scope } from './spawned.js'
+import { claim } from './claim.js'
 
 export const forms: object = { elicitation: {} }
-export const claim = (capabilities: object): object => ({
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': capabilities,
-})
 export const accepted: object = { action: 'accept', content: { name: 'x' } }
 export const question = (method: string, params: object): string => JSON.stringify({ method, params })
 export const elicitation: string = question('elicitation/create', { message: '?', requestedSchema: {} })

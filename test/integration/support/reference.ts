@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { resolveConfig } from '../../../src/config/config.js'
-import { type Gateway, openGateway } from '../../../src/gateway/gateway.js'
+import { type Gateway } from '../../../src/gateway/gateway.js'
 import { root } from './programs.js'
 import type { Scope } from './spawned.js'
+import { gatewayOf } from './gateway.js'
 
 const program = resolve(root, 'test/programs/reference.mjs')
 
@@ -35,8 +35,6 @@ export const references = {
 /** A gateway in front of one server, which is seen as it is. */
 export async function gatewayTo(scope: Scope, server: object): Promise<Gateway> {
   const entry = { ...server, prefix: false, describe: false }
-  const value = { server: { port: 0 }, mcpServers: { reference: entry } }
-  const gateway = await openGateway(resolveConfig(value, { source: 'test', folder: root, env: process.env }))
-  scope.after(() => gateway.close(0))
+  const gateway = await gatewayOf(scope, { mcpServers: { reference: entry } })
   return gateway
 }
