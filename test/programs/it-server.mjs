@@ -178,7 +178,6 @@ function toolPage(cursor) {
   const all = names.map((name) => ({ name, inputSchema: schemas[name] ?? { type: 'object' } }))
   const pages = process.env.IT_PAGES
   if (pages === undefined) return { tools: all }
-  if (pages === 'stuck') return { tools: all.slice(0, 1), nextCursor: 'again' }
   const length = Number(pages)
   const from = cursor === undefined ? 0 : cursor === '' ? length : Number(cursor)
   const next = from + length
