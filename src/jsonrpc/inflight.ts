@@ -10,19 +10,18 @@
 import { BriefMap } from './fast/brief-map.js'
 import { type MintedId, type RequestId, canonical, isCanonical, numericId } from './request-id.js'
 
-/** How many given-up ids are remembered, so that a late answer finds no other request. */
-const RETIRED_MAX = 1024
-
-/** How many minted ids are remembered where clients' own are lent, so that a second answer finds no other request. */
-const MINTED_MAX = 1024
+/** How many ids are remembered that were given up, or minted where clients' own are lent. */
+const SPENT_MAX = 2048
 
 /** Requests sent to a peer that has not answered them yet. */
 export class Inflight<E> {
   readonly #entries = new BriefMap<RequestId, E>()
-  /** Made for the first one, as the next: most connections have none. */
-  #retired: Remembered<RequestId> | undefined
-  /** Minted on a connection on which a client's own id may be the same number. */
-  #minted: Remembered<RequestId> | undefined
+  /**
+   * Ids that are not lent, so that an answer which comes late, or twice, finds no other request.
+   *
+   * Undefined until the first: most connections have none.
+   */
+  #spent: Remembered<RequestId> | undefined
   /** The proxy's own requests. They have a separate limit, so that neither kind keeps the other from being sent. */
   #own: Set<RequestId> | undefined
   readonly #inflightMax: number
@@ -59,7 +58,7 @@ export class Inflight<E> {
     const id = this.#next()
     this.#entries.set(id, entry)
     this.#own.add(id)
-    this.#noteMinted(id)
+    this.#spend(id)
     return id
   }
 
@@ -67,10 +66,8 @@ export class Inflight<E> {
   take(id: RequestId): E | undefined {
     const written = this.#entries.take(id)
     const key = written === undefined ? canonical(id) : id
-    const entry = written ?? this.#entries.take(key)
-    if (entry === undefined) this.#retired?.delete(key)
     this.#own?.delete(key)
-    return entry
+    return written ?? this.#entries.take(key)
   }
 
   get(id: RequestId): E | undefined {
@@ -82,8 +79,7 @@ export class Inflight<E> {
     const entry = this.#entries.take(id)
     if (entry === undefined) return undefined
     this.#own?.delete(id)
-    this.#retired ??= new Remembered(RETIRED_MAX)
-    this.#retired.add(id)
+    this.#spend(id)
     return entry
   }
 
@@ -101,19 +97,17 @@ export class Inflight<E> {
   #aside(): MintedId {
     this.#last = Math.max(this.#last, MINTED_FROM)
     const id = this.#next()
-    this.#noteMinted(id)
+    this.#spend(id)
     return id
   }
 
-  /** A faulty server may answer a minted id a second time. */
-  #noteMinted(id: MintedId): void {
-    this.#minted ??= new Remembered(MINTED_MAX)
-    this.#minted.add(id)
+  #spend(id: RequestId): void {
+    this.#spent ??= new Remembered(SPENT_MAX)
+    this.#spent.add(id)
   }
 
   #isFree(id: RequestId): boolean {
-    if (this.#entries.has(id)) return false
-    return this.#retired?.all.has(id) !== true && this.#minted?.all.has(id) !== true
+    return !this.#entries.has(id) && this.#spent?.all.has(id) !== true
   }
 
   #next(): MintedId {
@@ -158,9 +152,5 @@ export class Remembered<T> {
       this.#ones.delete(oldest)
       return
     }
-  }
-
-  delete(one: T): void {
-    this.#ones.delete(one)
   }
 }

@@ -348,11 +348,11 @@ export class Peer<E extends AnswerWaiter> {
   }
 
   /** Fails the proxy's own requests and returns the forwarded ones, which get no answer. */
-  #endOwn(cause = new TransportError('TRANSPORT_CLOSED', 'the connection is closed')): E[] {
+  #endOwn(cause: TransportError | undefined): E[] {
     const others: E[] = []
     for (const entry of this.#inflight.drain()) {
-      if (entry instanceof OwnRequest) entry.failed(cause)
-      else others.push(entry)
+      if (!(entry instanceof OwnRequest)) others.push(entry)
+      else entry.failed(cause ?? new TransportError('TRANSPORT_CLOSED', 'the connection is closed'))
     }
     return others
   }

@@ -3,13 +3,13 @@
 // It builds no value. Callers ask it to skip a value and get the offset behind
 // it, so they can keep spans of what they route by and skip all other values. It
 // accepts exactly what `JSON.parse` accepts of well-formed UTF-8, up to a depth.
-// Most bytes are in strings. The engine's own byte search finds the end of a long one, and another pass classifies the
-// bytes before it. The engine also checks UTF-8, after the whole text was scanned.
+// The engine checks UTF-8, after the whole text was scanned. `fast/string-finder.ts` finds the ends of the strings of a
+// long message before, so that these are not read here.
 
 import { isUtf8 } from 'node:buffer'
 import { isHex } from './ascii.js'
-import { HAS_CONTROL, HAS_HIGH, byteKinds, validPrefix } from './fast/byte-kinds.js'
 import { FrameError, type FrameErrorCode } from './errors.js'
+import { validPrefix } from './utf8.js'
 
 /** A half-open range of bytes. */
 export interface Span {
@@ -36,9 +36,6 @@ const BACKSLASH = 0x5c
 const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
-
-/** How far a string is read byte by byte without an escape before the byte search takes over. */
-const NEAR_BYTES = 256
 
 /** 1 for each byte that may stand behind a backslash, but for `u`. */
 const simpleEscapes = Uint8Array.from({ length: 256 }, (_, c) =>
@@ -73,8 +70,6 @@ export class Scanner {
   #hasHigh = false
   /** Whether a line break stands between the tokens that were read. */
   hasBreaks = false
-  /** Undefined until a string is long. */
-  #search: StringSearch | undefined
   /** The offsets at which long strings that are known to be good begin and end, in turn. */
   readonly #strings: readonly number[] | undefined
   /** The first of them that may not be behind. */
@@ -187,38 +182,25 @@ export class Scanner {
 
   /** Skips the string whose opening quote is at `at`. */
   #string(at: number): number {
+    const known = this.#strings === undefined ? undefined : this.#knownEnd(this.#strings, at)
+    if (known !== undefined) return known
     const bytes = this.#bytes
-    let i = at + 1
-    for (;;) {
-      const near = Math.min(i + NEAR_BYTES, bytes.length)
-      let escaped = 0
-      let all = 0
-      while (i < near) {
-        const c = bytes[i] ?? END
-        if (c === QUOTE) {
-          if (all > 0x7f) this.#hasHigh = true
-          return i + 1
-        }
-        if (c < SPACE) this.#fail(i, 'unescaped control character')
-        if (c === BACKSLASH) {
-          escaped = i = simpleEscapes[bytes[i + 1] ?? 0] === 1 ? i + 2 : this.#escape(i)
-        } else {
-          all |= c
-          i++
-        }
+    const end = bytes.length
+    let all = 0
+    for (let i = at + 1; i < end;) {
+      const c = bytes[i] ?? END
+      if (c === QUOTE) {
+        if (all > 0x7f) this.#hasHigh = true
+        return i + 1
       }
-      if (all > 0x7f) this.#hasHigh = true
-      const known = this.#strings === undefined ? undefined : this.#knownEnd(this.#strings, at)
-      if (known !== undefined) return known
-      // Escapes come in groups, so the next one is near.
-      if (escaped > 0 && i < bytes.length) continue
-      this.#search ??= new StringSearch(bytes)
-      const stop = this.#search.stopFrom(i)
-      this.#lookAt(i, stop)
-      if (stop >= bytes.length) this.#fail(bytes.length, 'unterminated string')
-      if (bytes[stop] === QUOTE) return stop + 1
-      i = this.#escape(stop)
+      if (c < SPACE) this.#fail(i, 'unescaped control character')
+      if (c === BACKSLASH) i = simpleEscapes[bytes[i + 1] ?? 0] === 1 ? i + 2 : this.#escape(i)
+      else {
+        all |= c
+        i++
+      }
     }
+    return this.#fail(end, 'unterminated string')
   }
 
   /** The end of the string that begins at `at`, where that is one of the known ones. */
@@ -237,15 +219,6 @@ export class Scanner {
       if (!isHex(this.#bytes[i] ?? END)) this.#fail(i, 'expected four hexadecimal digits')
     }
     return at + 6
-  }
-
-  /** Checks the bytes that a search skipped. */
-  #lookAt(from: number, to: number): void {
-    const kinds = byteKinds(this.#bytes, from, to)
-    if ((kinds & HAS_HIGH) !== 0) this.#hasHigh = true
-    if ((kinds & HAS_CONTROL) === 0) return
-    const at = this.#bytes.findIndex((c, i) => i >= from && c < SPACE)
-    this.#fail(at, 'unescaped control character')
   }
 
   #checkUtf8(): void {
@@ -277,36 +250,5 @@ export class Scanner {
     for (let c = bytes[i] ?? END; c >= ZERO && c <= NINE; c = bytes[i] ?? END) i++
     if (i === at) this.#fail(at, expected)
     return i
-  }
-}
-
-/**
- * Finds the next byte of a text at which a string may end, with the engine's own byte search.
- *
- * The results of a search are kept, so that a text is searched once for any order of quotes and backslashes.
- */
-class StringSearch {
-  readonly #bytes: Buffer
-  #searchedFrom = 0
-  #nextQuote = -1
-  #nextBackslash = -1
-
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes
-  }
-
-  /** The next quote or backslash, or the end of the text. */
-  stopFrom(at: number): number {
-    // Callers scan a text more than once, and a search from a later offset says nothing about this one.
-    if (at < this.#searchedFrom) this.#nextQuote = this.#nextBackslash = -1
-    this.#searchedFrom = at
-    if (this.#nextQuote < at) this.#nextQuote = this.#find(QUOTE, at)
-    if (this.#nextBackslash < at) this.#nextBackslash = this.#find(BACKSLASH, at)
-    return Math.min(this.#nextQuote, this.#nextBackslash)
-  }
-
-  #find(c: number, at: number): number {
-    const found = this.#bytes.indexOf(c, at)
-    return found < 0 ? this.#bytes.length : found
   }
 }

@@ -1,6 +1,6 @@
 // Between JSON strings as bytes and text.
 
-import { BACKSLASH, CR, LF, QUOTE, SPACE } from './ascii.js'
+import { CR, LF, QUOTE, SPACE } from './ascii.js'
 import type { Span } from './scan.js'
 
 /** The text of the JSON string at `span`, which includes its quotes; undefined when it is no string. */
@@ -40,12 +40,6 @@ export function onOneLine(json: string): string {
   const bytes = Buffer.from(json)
   overwriteBreaks(bytes)
   return bytes.toString('utf8')
-}
-
-/** Whether the JSON string at `span` is spelled with escapes. */
-export function hasEscapes(bytes: Buffer, span: Span): boolean {
-  for (let at = span.start; at < span.end; at++) if (bytes[at] === BACKSLASH) return true
-  return false
 }
 
 /** The JSON text of a string. */

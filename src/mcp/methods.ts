@@ -1,5 +1,8 @@
 // Every method: who sends it, and where it goes.
 
+import type { NotificationFrame } from '../jsonrpc/frame.js'
+import { canonicalAt, type RequestId } from '../jsonrpc/request-id.js'
+
 /** The lists that the proxy puts together out of its upstreams' own. */
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates'
 
@@ -210,4 +213,10 @@ const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'a
 /** How severe a level is, from 0; -1 for what is no level. */
 export function severity(level: string | undefined): number {
   return logLevels.findIndex((known) => known === level)
+}
+
+/** The request that `notifications/cancelled` names, canonical (MCP, Utilities: cancellation). */
+export function cancelledId({ line, params }: NotificationFrame): RequestId | undefined {
+  const span = params.members.span('requestId')
+  return span && canonicalAt(line, span.start, span.end)
 }

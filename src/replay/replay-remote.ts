@@ -4,18 +4,24 @@
 // messages, and find out which of the two HTTP transports the server speaks. They send
 // single messages only, so a transcript with a batch or with junk is skipped.
 
-import type { Connection } from '../jsonrpc/connection.js'
-import { readFrame } from '../jsonrpc/frame.js'
+import {
+  type Connection,
+  type MessageHead,
+  answerHead,
+  notificationHead,
+  requestHead,
+} from '../jsonrpc/connection.js'
+import { type Frame, type FrameLimits, readFrame } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import { refusesRequest } from '../mcp/error-codes.js'
 import { requestFields } from '../mcp/http-headers.js'
+import { cancelledId } from '../mcp/methods.js'
 import { Redactor } from '../text/redactor.js'
 import { RemoteConnection } from '../transports/http-client/remote-connection.js'
 import { HttpClientConnection } from '../transports/http-client/http-client.js'
 import { HttpAgent } from '../transports/http-client/agent.js'
 import type { Connect, Runtime } from '../runtime/runtime.js'
-import { headOf, sentFrameLimits } from '../transports/http-client/envelope.js'
 import { type HttpTarget, defaultHttpClientLimits } from '../transports/http-client/options.js'
 import { ListRefusals } from '../transports/http-client/list-refusals.js'
 import { HttpPause } from '../transports/http-client/pause.js'
@@ -28,6 +34,9 @@ import type { ReplayedServer, ServerOutput } from './server.js'
 
 /** Longer answers are not kept; no message of a transcript comes near. */
 const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
+
+/** The limits of our own messages. */
+const sentFrameLimits: FrameLimits = { depthMax: 10_000, methodBytesMax: 1024 * 1024 }
 
 interface HttpReplayOptions {
   readonly url: URL
@@ -134,3 +143,18 @@ function targetOf({ url, headers, runtime, timeoutMs }: HttpReplayOptions): Http
 const LISTEN = 'subscriptions/listen'
 
 const REMEDY = "name credentials: --header 'Authorization: Bearer …'"
+
+/** The head of a message that no peer sends. */
+export function headOf(frame: Frame): MessageHead {
+  switch (frame.kind) {
+    case 'request':
+      return requestHead(frame.id, frame.method)
+    case 'notification': {
+      const isCancel = frame.method === 'notifications/cancelled'
+      return notificationHead(frame.method, { cancels: isCancel ? cancelledId(frame) : undefined })
+    }
+    case 'result':
+    case 'error':
+      return answerHead(frame.kind, frame.id)
+  }
+}

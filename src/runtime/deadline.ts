@@ -12,6 +12,14 @@ export interface Clock {
   setTimer(delayMs: number, fire: () => void): { cancel(): void }
 }
 
+/** The timers of Node, for owners that have no clock. */
+export const realTimers: Pick<Clock, 'setTimer'> = {
+  setTimer: (delayMs, fire) => {
+    const timer = setTimeout(fire, delayMs)
+    return { cancel: () => clearTimeout(timer) }
+  },
+}
+
 /** A loop that is busy with something large is not later than this. */
 const LATE_MS = 1000
 

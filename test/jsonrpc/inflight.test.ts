@@ -111,7 +111,6 @@ test('a late answer to a request that was given up finds no other request', () =
   assert.equal(inflight.size, 0)
   assert.notEqual(inflight.mint('b', id('7')), '7')
   assert.equal(inflight.take(id('7')), undefined)
-  assert.equal(inflight.mint('c', id('7')), '7', 'free once the late answer has come')
 })
 
 test('to retire what is not out changes nothing', () => {
@@ -122,7 +121,7 @@ test('to retire what is not out changes nothing', () => {
 
 test('only so many given-up ids are remembered', () => {
   const inflight = new Inflight<string>(10)
-  for (let i = 1; i <= 1025; i++) {
+  for (let i = 1; i <= 2049; i++) {
     const lent = id(`"${i}"`)
     inflight.mint('a', lent)
     inflight.retire(lent)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toLine } from '../../src/jsonrpc/line.js'
-import { hasEscapes, stringAt } from '../../src/jsonrpc/text.js'
+import { stringAt } from '../../src/jsonrpc/text.js'
 
 const strings: [json: string, text: string | undefined][] = [
   ['""', ''],
@@ -19,7 +19,6 @@ test('the text of a JSON string', () => {
     const line = toLine(json)
     const span = { start: 0, end: line.length }
     assert.equal(stringAt(line, span), text, json)
-    assert.equal(hasEscapes(line, span), json.includes('\\'), json)
   }
   assert.equal(stringAt(toLine('""'), undefined), undefined)
 })

@@ -1,7 +1,7 @@
 // A client at the proxy's stdin and stdout.
 
 import type { Connection } from '../../src/jsonrpc/connection.js'
-import type { LastWaits } from '../../src/runtime/last-waits.js'
+import type { Clock } from '../../src/runtime/deadline.js'
 import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/stdio/ndjson.js'
 import type { Around } from './byte-flow.js'
 import type { ClientEars } from './client-ears.js'
@@ -20,7 +20,7 @@ export class StdioWire implements ClientWire {
   constructor(
     around: Around,
     plan: ClientPlan,
-    proxy: { readonly ndjson: NdjsonOptions; readonly timers: LastWaits },
+    proxy: { readonly ndjson: NdjsonOptions; readonly timers: Clock },
   ) {
     this.#input = new ReadableEnd(around, `${plan.name}>`, plan.input)
     this.#output = new WritableEnd(around, `${plan.name}<`, plan.output, {

@@ -4,8 +4,9 @@ import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { FieldReader } from '../../jsonrpc/connection.js'
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
-import { canonicalAt, type RequestId } from '../../jsonrpc/request-id.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { Call, CallOwner, InputNeeded, Outcome } from '../../mcp/call.js'
+import { cancelledId } from '../../mcp/methods.js'
 import { subscribed } from '../../mcp/subscriptions.js'
 import { traceparentOf } from '../../mcp/trace-edits.js'
 import { askClient } from '../input/input-rounds.js'
@@ -73,8 +74,7 @@ export class ChannelCalls implements CallOwner {
 
   /** The call that a cancellation names is not wanted any more; gives the id, canonical (MCP, Utilities: cancellation). */
   cancel(frame: NotificationFrame): RequestId | undefined {
-    const span = frame.params.members.span('requestId')
-    const id = span && canonicalAt(frame.line, span.start, span.end)
+    const id = cancelledId(frame)
     if (id !== undefined) this.#calls.get(id)?.cancel(frame)
     return id
   }

@@ -1,53 +1,17 @@
 // The facts of messages that the transport needs. It reads each message of the server once, and passes the frame on.
 
 import { isBatch, splitBatch } from '../../jsonrpc/batch.js'
-import {
-  type MessageHead,
-  type ReceivedMessage,
-  answerHead,
-  notificationHead,
-  receivedMessage,
-  requestHead,
-} from '../../jsonrpc/connection.js'
+import { type ReceivedMessage, receivedMessage } from '../../jsonrpc/connection.js'
 import { readLongFrame } from '../../jsonrpc/fast/long-frame.js'
 import { LongLine } from '../../jsonrpc/fast/long-line.js'
-import {
-  type Frame,
-  type FrameLimits,
-  type NotificationFrame,
-  frameOrError,
-  seemsAnswerTo,
-} from '../../jsonrpc/frame.js'
+import { type FrameLimits, frameOrError, seemsAnswerTo } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { membersAt } from '../../jsonrpc/members.js'
-import { type RequestId, canonical, readId } from '../../jsonrpc/request-id.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
 import { LONG_BYTES_MIN, type LongLines } from '../long-lines.js'
-
-/** Every message was read before it is sent, within limits that are not ours. */
-export const sentFrameLimits: FrameLimits = { depthMax: 10_000, methodBytesMax: 1024 * 1024 }
 
 /** A version goes into a header, so it has to look like one. */
 const headerText = /^[\x21-\x7e]{1,64}$/
-
-/** The head of a message that only the transport has read. */
-export function headOf(frame: Frame): MessageHead {
-  switch (frame.kind) {
-    case 'request':
-      return requestHead(frame.id, frame.method)
-    case 'notification':
-      return notificationHead(frame.method, { cancels: cancelledId(frame) })
-    case 'result':
-    case 'error':
-      return answerHead(frame.kind, frame.id)
-  }
-}
-
-/** The id of the request that a cancel names. */
-function cancelledId(frame: NotificationFrame): RequestId | undefined {
-  if (frame.method !== 'notifications/cancelled') return undefined
-  const span = frame.params.members.span('requestId')
-  return span === undefined ? undefined : readId(frame.line, span.start, span.end)
-}
 
 /** The messages of a body or of an event: several where it is a batch. */
 export function readMessages(

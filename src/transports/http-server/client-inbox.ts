@@ -5,7 +5,8 @@ import type { TransportError } from '../../jsonrpc/errors.js'
 import { type Wire, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
 import type { Frame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { type RequestId, canonicalAt } from '../../jsonrpc/request-id.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import { cancelledId } from '../../mcp/methods.js'
 import { messagePassesTap } from '../tap.js'
 import type { HttpServerLimits } from './limits.js'
 
@@ -129,6 +130,5 @@ export class ClientInbox {
 /** The key of the request that a client gives up with this message. */
 export function cancelledBy(frame: Frame): RequestId | undefined {
   if (frame.kind !== 'notification' || frame.method !== 'notifications/cancelled') return undefined
-  const span = frame.params.members.span('requestId')
-  return span && canonicalAt(frame.line, span.start, span.end)
+  return cancelledId(frame)
 }

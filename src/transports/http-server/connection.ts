@@ -15,7 +15,6 @@ import type { Waits } from '../../runtime/waits.js'
 import type { Accepts } from './guard.js'
 import type { PostedMessage } from './body.js'
 import type { HttpAttached, HttpEnvironment, HttpRevision } from './endpoint.js'
-import type { SessionView } from './request-policy.js'
 import { type AnswerStatus, Exchange } from './exchange.js'
 import { ClientInbox, cancelledBy } from './client-inbox.js'
 import type { RequestHead } from './request-head.js'
@@ -33,7 +32,7 @@ export type ConnectionLife =
   | { readonly kind: 'single' }
 
 /** One client of Streamable HTTP, in its session or without one. */
-export class StreamableConnection implements Connection, Kept, SessionView {
+export class StreamableConnection implements Connection, Kept {
   readonly transport = 'http'
   /** Known before the first message comes. */
   attached: HttpAttached | undefined
@@ -121,6 +120,7 @@ export class StreamableConnection implements Connection, Kept, SessionView {
     if (this.#life.kind === 'session') this.#life.store.sweep()
   }
 
+  /** Whether one of these requests is being answered already. */
   knows(keys: readonly RequestId[]): boolean {
     return keys.some((key) => this.#exchanges.has(key))
   }

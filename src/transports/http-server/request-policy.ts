@@ -15,6 +15,7 @@ import {
   statelessRefusal,
 } from '../../mcp/error-codes.js'
 import type { PostedMessage } from './body.js'
+import type { StreamableConnection } from './connection.js'
 import type { HttpRevision } from './endpoint.js'
 import type { AnswerStatus } from './exchange.js'
 import type { Refusal, Refusals } from './refusal.js'
@@ -24,13 +25,6 @@ import { claimedVersion, claimFault, methodFault, versionFault } from '../../mcp
 import { mirroredName, textOfField } from '../../mcp/http-headers.js'
 import { statelessRequests } from '../../mcp/methods.js'
 import { handshakeRevisions, statelessRevision } from '../../mcp/revisions.js'
-
-/** The client of a session, as far as the policy asks. */
-export interface SessionView {
-  readonly revision: HttpRevision
-  /** Whether one of these requests is being answered already. */
-  knows(keys: readonly RequestId[]): boolean
-}
 
 /**
  * How a message is served: as the first of a session, which is opened where it has none, in the session that it names,
@@ -64,7 +58,7 @@ export class RequestPolicy {
   }
 
   /** Why a client of a session may not listen, or end its session, with a request that has this head. */
-  refuses(head: RequestHead, client: SessionView | undefined): Refusal | undefined {
+  refuses(head: RequestHead, client: StreamableConnection | undefined): Refusal | undefined {
     const version = head.get('mcp-protocol-version')
     if (version === undefined || client?.revision.versionHeader === false) return undefined
     if (namedRevision(head) !== undefined) return undefined
@@ -74,7 +68,7 @@ export class RequestPolicy {
   }
 
   /** How a message is served; `client` is that of the session it is for. */
-  judge(message: PostedMessage, client: SessionView | undefined): Judgement {
+  judge(message: PostedMessage, client: StreamableConnection | undefined): Judgement {
     const { head, frames, isBatch, keys } = message
     const opens = frames.some(opensSession)
     const refusal = isBatch ? this.#refusesBatch(opens, client?.revision ?? namedRevision(head)) : undefined

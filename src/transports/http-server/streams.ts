@@ -1,6 +1,5 @@
 // The event streams of one client: those of its POSTs, and the standalone one.
 
-import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { Wire } from '../../jsonrpc/fast/splice-parts.js'
 import type { HttpEnvironment } from './endpoint.js'
 import { type EventStore, EventStream, readEventId } from './event-stream.js'
@@ -28,8 +27,7 @@ export class HttpStreams {
   readonly #taken: () => void
   readonly #streams = new Map<number, EventStream>()
   /** Responses that hold what their client has not taken. */
-  readonly #sending = new BriefMap<number, HttpResponse>()
-  #lastSending = 0
+  readonly #sending = new Set<HttpResponse>()
   readonly #standalone: EventStream
   #last = STANDALONE
 
@@ -65,7 +63,7 @@ export class HttpStreams {
   get backlogBytes(): number {
     if (!this.attached) return 0
     let bytes = 0
-    for (const response of this.#sending.values()) bytes += response.unsentBytes
+    for (const response of this.#sending) bytes += response.unsentBytes
     return bytes
   }
 
@@ -98,10 +96,9 @@ export class HttpStreams {
 
   /** Counts what its client has not taken of this one until it has taken everything. */
   sending(response: HttpResponse): void {
-    const number = ++this.#lastSending
-    this.#sending.set(number, response)
+    this.#sending.add(response)
     response.whenClosed(() => {
-      this.#sending.take(number)
+      this.#sending.delete(response)
       this.#taken()
     })
   }
@@ -115,7 +112,7 @@ export class HttpStreams {
   /** Cuts the response of which its client has left most unread; gives how many bytes that were. */
   cutSlowest(): number {
     let slowest: HttpResponse | undefined
-    for (const response of this.#sending.values())
+    for (const response of this.#sending)
       if (response.unsentBytes > (slowest?.unsentBytes ?? 0)) slowest = response
     const bytes = slowest?.unsentBytes ?? 0
     slowest?.cut()
@@ -124,7 +121,7 @@ export class HttpStreams {
 
   /** Drops what the client has not taken. */
   abandon(): void {
-    for (const response of this.#sending.values()) response.cut()
+    for (const response of this.#sending) response.cut()
   }
 
   #write(response: HttpResponse, stream: EventStream, after?: number): void {

@@ -10,7 +10,7 @@ import { LONG_READ_BYTES, allocateGcBallast } from '../../runtime/gc-ballast.js'
 import { FULL_READ_BYTES, ReadThrottle } from '../../runtime/read-throttle.js'
 import { type LineSink, LineSplitter } from './line-splitter.js'
 import { Outbox } from './outbox.js'
-import { type LastWaits, realLastWaits } from '../../runtime/last-waits.js'
+import { type Clock, realTimers } from '../../runtime/deadline.js'
 import { deliverLong } from '../long-lines.js'
 import { passesTap } from '../tap.js'
 import { errorText } from '../../text/error-text.js'
@@ -40,7 +40,7 @@ export class NdjsonConnection implements Connection {
   readonly #input: Readable
   readonly #output: Writable
   readonly #options: NdjsonOptions
-  readonly #timers: LastWaits
+  readonly #timers: Pick<Clock, 'setTimer'>
   readonly #outbox = new Outbox()
   readonly #throttle: ReadThrottle
   congested = false
@@ -80,7 +80,7 @@ export class NdjsonConnection implements Connection {
     input: Readable,
     output: Writable,
     options: NdjsonOptions = defaultNdjsonOptions,
-    timers: LastWaits = realLastWaits,
+    timers: Pick<Clock, 'setTimer'> = realTimers,
   ) {
     this.#input = input
     this.#output = output

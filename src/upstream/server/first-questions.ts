@@ -4,7 +4,8 @@
 // folders. Calls wait until no question is open and the server has asked nothing for a moment.
 
 import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
-import { type RequestId, canonical, canonicalAt } from '../../jsonrpc/request-id.js'
+import { type RequestId, canonical } from '../../jsonrpc/request-id.js'
+import { cancelledId } from '../../mcp/methods.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
 export interface FirstQuestionsLimits {
@@ -71,9 +72,8 @@ export class FirstQuestions {
   }
 
   /** The server has taken a question back. */
-  withdrawn({ line, params }: NotificationFrame): void {
-    const span = params.members.span('requestId')
-    const id = span && canonicalAt(line, span.start, span.end)
+  withdrawn(frame: NotificationFrame): void {
+    const id = cancelledId(frame)
     if (id !== undefined) this.answered(id)
   }
 

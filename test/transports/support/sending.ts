@@ -7,7 +7,7 @@ import { toLine } from '../../../src/jsonrpc/line.js'
 import { answerHead } from '../../../src/jsonrpc/connection.js'
 import type { RequestId } from '../../../src/jsonrpc/request-id.js'
 import type { WireBytes } from '../../../src/jsonrpc/splice.js'
-import { headOf } from '../../../src/transports/http-client/envelope.js'
+import { headOf } from '../../../src/replay/replay-remote.js'
 
 /** What a peer says of these bytes; what is no message is a batch to it. */
 export function headIn(bytes: Uint8Array | string, about?: RequestId): MessageHead {
