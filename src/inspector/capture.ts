@@ -4,72 +4,33 @@ import { Buffer } from 'node:buffer'
 import { LF } from '../jsonrpc/ascii.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Hop, LiveTap } from '../jsonrpc/wire-tap.js'
-import type { Ring } from './ring.js'
-
-/** More of one message is not kept. */
-export const KEPT_BYTES_MAX: number = 64 * 1024
+import { KEPT_BYTES_MAX } from './arena.js'
+import type { FrameHead, Ring } from './ring.js'
 
 /** A message with more edits has line breaks at most of them. */
 const EDITS_MAX = 1000
 
-/** Copies frames, and the inputs of forwarded messages that were edited. */
+/** Copies frames, and the edits of forwarded messages. */
 export class Capture implements LiveTap {
   readonly #ring: Ring
   /** The unfinished line of each direction of a stream; an entry goes with its connection. */
   readonly #lines = new Map<number, { readonly in: UnfinishedFrame; readonly out: UnfinishedFrame }>()
-  #frames = 0
 
   constructor(ring: Ring) {
     this.#ring = ring
   }
 
-  /** How many have been copied. */
-  get frames(): number {
-    return this.#frames
-  }
-
-  wire(of: Hop, direction: 'in' | 'out', given: Uint8Array, whole: boolean, at: number): void {
+  wire(hop: Hop, direction: 'in' | 'out', given: Uint8Array, whole: boolean, at: number): void {
     const bytes = Buffer.from(given.buffer, given.byteOffset, given.length)
-    const add = (kept: Buffer, size: number): void => {
-      this.#frames++
-      this.#ring.add({
-        kind: 'frame',
-        n: this.#ring.next,
-        at,
-        hop: of,
-        direction,
-        whole,
-        bytes: kept,
-        size,
-        made: undefined,
-      })
-    }
-    if (whole) return add(Buffer.from(bytes.subarray(0, KEPT_BYTES_MAX)), bytes.length)
-    const line = this.#lineOf(of.connection, direction)
-    let start = 0
-    for (let end = bytes.indexOf(LF); end >= 0; end = bytes.indexOf(LF, start)) {
-      line.add(bytes.subarray(start, end + 1))
-      const { size } = line
-      add(line.take(), size)
-      start = end + 1
-    }
-    if (start < bytes.length) line.add(bytes.subarray(start))
+    const head = { hop, direction, whole, at }
+    if (whole) return this.#add(head, bytes.subarray(0, KEPT_BYTES_MAX), bytes.length)
+    const line = this.#lineOf(hop.connection, direction)
+    for (let start = 0; start < bytes.length; start += KEPT_BYTES_MAX)
+      this.#take(head, line, bytes.subarray(start, start + KEPT_BYTES_MAX))
   }
 
   forward(to: Hop, input: Uint8Array, edits: readonly Edit[]): void {
-    if (edits.length === 0 || edits.length > EDITS_MAX) return
-    const bytes = Buffer.from(input.subarray(0, KEPT_BYTES_MAX))
-    let outputSize = input.length
-    for (const edit of edits) outputSize += edit.bytes.length - (edit.end - edit.start)
-    // The bytes of an edit may be a view of something large.
-    const kept = edits.map(({ start, end, bytes: by, why }) => ({
-      start,
-      end,
-      bytes: Buffer.from(by.subarray(0, KEPT_BYTES_MAX)),
-      why,
-    }))
-    const { next: n } = this.#ring
-    this.#ring.add({ kind: 'forward', n, to, bytes, size: input.length, edits: kept, outputSize })
+    if (edits.length > 0 && edits.length <= EDITS_MAX) this.#ring.addEdits(to, input, edits)
   }
 
   ended(connection: number): void {
@@ -79,6 +40,30 @@ export class Capture implements LiveTap {
   /** Drops unfinished lines: what follows is not known. */
   clear(): void {
     this.#lines.clear()
+  }
+
+  /** Takes a piece of a stream. The lines that begin and end in it are copied together. */
+  #take(head: FrameHead, line: UnfinishedFrame, piece: Buffer): void {
+    let start = 0
+    let end = piece.indexOf(LF)
+    if (end >= 0 && line.size > 0) {
+      line.add(piece.subarray(0, end + 1))
+      const { size } = line
+      this.#add(head, line.take(), size)
+      start = end + 1
+      end = piece.indexOf(LF, start)
+    }
+    const first = end < 0 ? 0 : this.#ring.copy(piece)
+    for (; end >= 0; end = piece.indexOf(LF, start)) {
+      const length = end + 1 - start
+      this.#ring.add(head, first + start, length, length)
+      start = end + 1
+    }
+    if (start < piece.length) line.add(piece.subarray(start))
+  }
+
+  #add(head: FrameHead, kept: Buffer, size: number): void {
+    this.#ring.add(head, this.#ring.copy(kept), kept.length, size)
   }
 
   #lineOf(connection: number, direction: 'in' | 'out'): UnfinishedFrame {
@@ -105,8 +90,7 @@ class UnfinishedFrame {
   }
 
   take(): Buffer {
-    const [first] = this.#parts
-    const bytes = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts)
+    const bytes = Buffer.concat(this.#parts)
     this.#parts = []
     this.#kept = 0
     this.size = 0

@@ -19,8 +19,9 @@ export const BATCH_MS = 100
 /** Most bytes that wait for a viewer. */
 const UNSENT_BYTES_MAX = 1024 * 1024
 
-/** Most rows that are made for one viewer at a time, since each takes some microseconds: 6,000 in a second. */
+/** Most rows that are made for one viewer at a time, and the milliseconds after which no further one is begun. */
 const ROWS_MAX = 600
+const ROWS_MS = 1
 
 /** One open feed. */
 export class Viewer {
@@ -29,7 +30,7 @@ export class Viewer {
   readonly #stream: ViewerStream
   /** A page that is not looked at gets numbers only. */
   readonly #wantsRows: boolean
-  /** The next entry. */
+  /** The next frame. */
   #at: number
   #counted = -1
 
@@ -52,14 +53,14 @@ export class Viewer {
   }
 
   /** Sends what there is, unless the viewer has not taken what was sent before. */
-  send(frames: number): void {
+  send(now: () => number): void {
     if (this.#stream.unsentBytes > UNSENT_BYTES_MAX) return
-    if (!this.#wantsRows) return this.#count(frames)
+    if (!this.#wantsRows) return this.#count(this.#ring.next - 1)
     if (this.#at < this.#ring.first) {
       this.#write({ skipped: this.#ring.first - this.#at })
       this.#at = this.#ring.first
     }
-    const rows = this.#take()
+    const rows = this.#take(now)
     if (rows.length > 0) this.#write({ frames: rows })
   }
 
@@ -68,11 +69,12 @@ export class Viewer {
     this.#counted = frames
   }
 
-  #take(): FrameRow[] {
+  #take(now: () => number): FrameRow[] {
     const rows: FrameRow[] = []
-    for (; this.#at < this.#ring.next && rows.length < ROWS_MAX; this.#at++) {
-      const entry = this.#ring.get(this.#at)
-      if (entry?.kind === 'frame') rows.push(this.#rows.rowOf(entry))
+    const until = now() + ROWS_MS
+    for (; this.#at < this.#ring.next && rows.length < ROWS_MAX && now() <= until; this.#at++) {
+      const frame = this.#ring.get(this.#at)
+      if (frame !== undefined) rows.push(this.#rows.rowOf(frame))
     }
     return rows
   }

@@ -4,9 +4,10 @@ import { Buffer, isUtf8 } from 'node:buffer'
 import { recordHead, recordLine, recordMessage } from '../record/line.js'
 import type { Range } from '../text/redactor.js'
 import { isCut, messageOf } from './frame-facts.js'
+import { type KeptEdit, inputOf, outputsOf } from './kept-edits.js'
 import type { FrameView, MessageSide, Segment } from './protocol.js'
 import { type MessageRedactor, replacementOf } from './redaction.js'
-import type { CapturedForward, CapturedFrame, Ring } from './ring.js'
+import type { CapturedFrame, Ring } from './ring.js'
 import type { Rows } from './rows.js'
 
 /** How many entries are searched for the frame on the other hop. */
@@ -23,25 +24,32 @@ export function frameView(
   rows: Rows,
   redactor: MessageRedactor,
 ): FrameView {
-  rows.link(frame)
-  const other = otherOf(frame, ring, rows)
+  const other = otherOf(frame, ring)
   const [came, left] = frame.direction === 'in' ? [frame, other] : [other, frame]
-  const made = left?.made
+  const edits = left === undefined ? [] : ring.editsOf(left, messageOf(left))
   return {
     row: rows.rowOf(frame),
-    ...(came !== undefined && { input: sideOf({ ...came.hop, ...kept(came) }, made?.edits ?? [], redactor) }),
+    ...(came !== undefined && { input: sideOf({ ...came.hop, ...kept(came) }, edits, redactor) }),
     // The frame that came in may have left the ring before the one that left.
     ...(came === undefined &&
-      made !== undefined && { input: sideOf({ ...kept(made) }, made.edits, redactor) }),
-    ...(left !== undefined && { output: sideOf({ ...left.hop, ...kept(left) }, outputs(left), redactor) }),
+      left !== undefined &&
+      edits.length > 0 && { input: sideOf(inputFacts(left, edits), edits, redactor) }),
+    ...(left !== undefined && {
+      output: sideOf({ ...left.hop, ...kept(left) }, outputsOf(edits), redactor),
+    }),
     fixture: lineOf(frame, redactor).toString('utf8').trimEnd(),
     ...(other !== undefined && { other: other.n }),
   }
 }
 
-function kept(entry: CapturedFrame | CapturedForward): Pick<SideFacts, 'bytes' | 'size' | 'isCut'> {
-  const bytes = entry.kind === 'frame' ? messageOf(entry) : entry.bytes
-  return { bytes, size: entry.size, isCut: entry.size > entry.bytes.length }
+function kept(frame: CapturedFrame): Pick<SideFacts, 'bytes' | 'size' | 'isCut'> {
+  return { bytes: messageOf(frame), size: frame.size, isCut: isCut(frame) }
+}
+
+function inputFacts(left: CapturedFrame, edits: readonly KeptEdit[]): SideFacts {
+  const bytes = inputOf(messageOf(left), edits)
+  const growth = edits.reduce((sum, { start, end, length }) => sum + length - (end - start), 0)
+  return { bytes, size: left.size - growth, isCut: isCut(left) }
 }
 
 /** The line of a recording, without secrets. */
@@ -55,16 +63,6 @@ export function lineOf(frame: CapturedFrame, redactor: MessageRedactor): Buffer 
 /** Behind a whole message the recording leaves one line feed out, which not every transport gives. */
 function withFeed(bytes: Buffer): Buffer {
   return bytes.at(-1) === 0x0a ? bytes : Buffer.concat([bytes, Buffer.from('\n')])
-}
-
-/** The places of the bytes of edits in the output. */
-function outputs({ made }: CapturedFrame): Stretch[] {
-  let moved = 0
-  return (made?.edits ?? []).map(({ start, end, bytes, why }) => {
-    const at = start + moved
-    moved += bytes.length - (end - start)
-    return { start: at, end: at + bytes.length, why }
-  })
 }
 
 interface SideFacts {
@@ -120,22 +118,26 @@ function segmentsOf(bytes: Buffer, edits: readonly Stretch[], secrets: readonly 
 }
 
 /** The frame that came in on another connection and left as this one, or left from this one. */
-function otherOf(frame: CapturedFrame, ring: Ring, rows: Rows): CapturedFrame | undefined {
+function otherOf(frame: CapturedFrame, ring: Ring): CapturedFrame | undefined {
   const isOut = frame.direction === 'out'
-  const wanted = isOut ? inputOf(frame) : messageOf(frame)
+  const wanted = cameAs(frame, ring)
   const step = isOut ? -1 : 1
   for (let n = frame.n + step, seen = 0; seen < SEARCHED_MAX; n += step, seen++) {
     const entry = ring.get(n)
     if (entry === undefined) return undefined
-    if (entry.kind !== 'frame' || entry.hop.hop === frame.hop.hop || entry.direction === frame.direction)
-      continue
-    rows.link(entry)
-    if ((isOut ? messageOf(entry) : inputOf(entry)).equals(wanted)) return entry
+    if (entry.hop.hop === frame.hop.hop || entry.direction === frame.direction) continue
+    const message = cameAs(entry, ring)
+    // Of a message that is cut no more can be compared.
+    const areCut = isCut(frame) || isCut(entry)
+    const length = areCut ? Math.min(message.length, wanted.length) : undefined
+    if (message.subarray(0, length).equals(wanted.subarray(0, length))) return entry
   }
   return undefined
 }
 
-/** The bytes that a frame was made of; a frame without edits is the same as its input. */
-function inputOf(frame: CapturedFrame): Buffer {
-  return frame.made?.bytes ?? messageOf(frame)
+/** The message as it came in; one that left without edits is the same as it came. */
+function cameAs(frame: CapturedFrame, ring: Ring): Buffer {
+  const message = messageOf(frame)
+  const edits = ring.editsOf(frame, message)
+  return edits.length === 0 ? message : inputOf(message, edits)
 }

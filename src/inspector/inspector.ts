@@ -26,7 +26,7 @@ export const VIEWERS_MAX = 4
 const LINGER_MS = 30_000
 
 export interface InspectorOptions {
-  readonly runtime: Pick<Runtime, 'wallNow' | 'setTimer' | 'memoryOf'>
+  readonly runtime: Pick<Runtime, 'now' | 'wallNow' | 'setTimer' | 'memoryOf'>
   readonly redacts: boolean
   /** How the proxy was started, without secrets, for recordings. */
   readonly invocation: RecordingInvocation
@@ -87,8 +87,8 @@ export class Inspector {
   }
 
   frame(n: number): FrameView | undefined {
-    const entry = this.ring.get(n)
-    return entry?.kind === 'frame' ? frameView(entry, this.ring, this.rows, this.redactor) : undefined
+    const frame = this.ring.get(n)
+    return frame && frameView(frame, this.ring, this.rows, this.redactor)
   }
 
   /** The frames of these numbers as a recording. */
@@ -115,7 +115,7 @@ export class Inspector {
 
   /** Sends each viewer what is new, again and again while there is one. */
   #tick(): void {
-    for (const viewer of this.#viewers) viewer.send(this.#capture.frames)
+    for (const viewer of this.#viewers) viewer.send(() => this.#options.runtime.now())
     this.#wait(BATCH_MS, () => this.#tick())
   }
 

@@ -35,7 +35,7 @@ export interface FrameRow {
 export type FeedLine =
   | { readonly hello: Hello }
   | { readonly frames: readonly FrameRow[] }
-  /** The number of frames that the feed left out because the page read too slowly. */
+  /** The number of frames that the feed left out: the memory had lost them before their rows were made. */
   | { readonly skipped: number }
   /** Sent in place of frames to a page that is hidden. */
   | { readonly counts: { readonly frames: number } }
@@ -151,6 +151,6 @@ export interface StatusReport {
   readonly clients: readonly ClientRow[]
   readonly entries: readonly Entry[]
   readonly usage: readonly UsageRow[]
-  /** The messages and edits that are kept. */
-  readonly kept: { readonly entries: number; readonly bytes: number }
+  /** The messages that are kept; their edits count among the bytes. */
+  readonly kept: { readonly frames: number; readonly bytes: number }
 }

@@ -48,9 +48,9 @@ export async function recordingOf(
   let at = 0
   for (let n = ring.first; n < next; n++) {
     while (at < ranges.length && (ranges[at]?.[1] ?? 0) < n) at++
-    const entry = ring.get(n)
-    if (entry?.kind !== 'frame' || (ranges[at]?.[0] ?? Infinity) > n) continue
-    parts.push(...linesOf(entry, redactor, counts))
+    const frame = ring.get(n)
+    if (frame === undefined || (ranges[at]?.[0] ?? Infinity) > n) continue
+    parts.push(...linesOf(frame, redactor, counts))
     if (++seen % FRAMES_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   return [headerOf(meta, counts), ...parts]

@@ -1,111 +1,200 @@
-// The latest frames and edits, in memory: the oldest make room for the new.
+// The latest frames, and the edits of messages, in memory: the oldest make room for the new.
+//
+// Their bytes are in one block and their facts in columns, because objects that live for some milliseconds cost the
+// garbage collector more than everything else here.
 
 import type { Buffer } from 'node:buffer'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Hop } from '../jsonrpc/wire-tap.js'
+import { Arena } from './arena.js'
+import { type KeptEdit, haveMade, keepEdits, keptEdits } from './kept-edits.js'
 
-/** One line or message as it crossed a connection. */
-export interface CapturedFrame {
-  readonly kind: 'frame'
-  readonly n: number
-  /** Milliseconds since the proxy started. */
-  readonly at: number
+export interface FrameHead {
   readonly hop: Hop
   readonly direction: 'in' | 'out'
   /** Whether it came as one message, as over HTTP. */
   readonly whole: boolean
-  /** With its line end; only the beginning of a long one. */
+  /** Milliseconds since the proxy started. */
+  readonly at: number
+}
+
+/** One line or message as it crossed a connection. */
+export interface CapturedFrame extends FrameHead {
+  readonly n: number
+  /** With its line end; only the beginning of a long one. A view, which later frames overwrite. */
   readonly bytes: Buffer
   /** Of all of it. */
   readonly size: number
-  /** The edits with which it was made, once they are found. */
-  made: CapturedForward | undefined
 }
-
-/** A message that the proxy forwards with edits. */
-export interface CapturedForward {
-  readonly kind: 'forward'
-  readonly n: number
-  /** The connection on which the output leaves. */
-  readonly to: Hop
-  /** Only the beginning of a long one. */
-  readonly bytes: Buffer
-  readonly size: number
-  readonly edits: readonly Edit[]
-  readonly outputSize: number
-}
-
-/** Of each entry, beside its bytes; each edit of a message takes as much again. */
-const ENTRY_BYTES = 200
-
-export type Entry = CapturedFrame | CapturedForward
 
 export interface RingLimits {
   readonly bytesMax: number
-  readonly entriesMax: number
+  readonly framesMax: number
 }
 
-/** 20,000 frames, and as many messages that were forwarded with edits. */
-export const defaultRingLimits: RingLimits = { bytesMax: 16 * 1024 * 1024, entriesMax: 40_000 }
+export const defaultRingLimits: RingLimits = { bytesMax: 16 * 1024 * 1024, framesMax: 20_000 }
 
-/** Keeps entries by their numbers, which rise by one. */
+/** The edits of one message need less. */
+const BYTES_MIN = 512 * 1024
+
+/** So many edited messages before a frame are searched for its edits: as many as wait to be written together. */
+const SEARCHED_MAX = 500
+
+/** Keeps frames by their numbers, which rise by one, and edits by the connections on which they left. */
 export class Ring {
-  readonly #limits: RingLimits
-  /** An entry has the place of its number, modulo their number. */
-  #slots: (Entry | undefined)[] = []
-  #bytes = 0
+  readonly #bytesMax: number
+  readonly #framesMax: number
+  /** Undefined while nothing is kept. */
+  #kept: Kept | undefined
   #first = 1
   #next = 1
 
-  constructor(limits: RingLimits = defaultRingLimits) {
-    this.#limits = limits
+  constructor({ bytesMax, framesMax }: RingLimits = defaultRingLimits) {
+    this.#bytesMax = Math.max(bytesMax, BYTES_MIN)
+    this.#framesMax = framesMax
   }
 
-  /** The number of the next entry. */
+  /** The number of the next frame. */
   get next(): number {
     return this.#next
   }
 
-  /** The number of the oldest entry. */
+  /** The number of the oldest frame. */
   get first(): number {
     return this.#first
   }
 
+  /** Of the frames, and of the edits between them. */
   get bytes(): number {
-    return this.#bytes
+    const { arena, places } = this.#kept ?? {}
+    const oldest = this.#first === this.#next ? undefined : places?.[this.#first % this.#framesMax]
+    return arena === undefined || oldest === undefined ? 0 : arena.end - oldest
   }
 
-  /** Takes an entry with the number `next`. */
-  add(entry: Entry): void {
-    const { bytesMax, entriesMax } = this.#limits
-    if (this.#next - this.#first >= entriesMax) this.#drop()
-    this.#slots[this.#next++ % entriesMax] = entry
-    this.#bytes += memoryOf(entry)
-    while (this.#bytes > bytesMax) this.#drop()
+  /** Copies the bytes of frames, and gives their place. */
+  copy(bytes: Buffer): number {
+    const { arena } = this.#open()
+    const place = arena.add(bytes)
+    this.#drop(arena.floor)
+    return place
   }
 
-  get(n: number): Entry | undefined {
-    return n < this.#first || n >= this.#next ? undefined : this.#slots[n % this.#limits.entriesMax]
+  /** Adds a frame of which `length` of `size` bytes were copied to `place`. */
+  add({ hop, direction, whole, at }: FrameHead, place: number, length: number, size: number): void {
+    const kept = this.#open()
+    if (this.#next - this.#first >= this.#framesMax) this.#first++
+    const slot = this.#next++ % this.#framesMax
+    kept.hops[slot] = hop
+    kept.flags[slot] = (direction === 'in' ? IN : 0) | (whole ? WHOLE : 0)
+    kept.times[slot] = at
+    kept.places[slot] = place
+    kept.lengths[slot] = length
+    kept.sizes[slot] = size
+    kept.edited[slot] = kept.nextEdited
   }
 
-  /** Numbers go on where they were. */
+  /** Copies the edits with which a message leaves. */
+  addEdits(to: Hop, input: Uint8Array, edits: readonly Edit[]): void {
+    const kept = this.#open()
+    let size = input.length
+    for (const { start, end, bytes } of edits) size += bytes.length - (end - start)
+    const slot = kept.nextEdited++ % this.#framesMax
+    kept.editConnections[slot] = to.connection
+    kept.editPlaces[slot] = keepEdits(kept.arena, input, edits)
+    kept.editCounts[slot] = edits.length
+    kept.editSizes[slot] = size
+    this.#drop(kept.arena.floor)
+  }
+
+  get(n: number): CapturedFrame | undefined {
+    const kept = this.#kept
+    const slot = n % this.#framesMax
+    const hop = kept?.hops[slot]
+    if (kept === undefined || hop === undefined || n < this.#first || n >= this.#next) return undefined
+    const flags = kept.flags[slot] ?? 0
+    return {
+      n,
+      at: kept.times[slot] ?? 0,
+      hop,
+      direction: (flags & IN) === 0 ? 'out' : 'in',
+      whole: (flags & WHOLE) !== 0,
+      bytes: kept.arena.view(kept.places[slot] ?? 0, kept.lengths[slot] ?? 0),
+      size: kept.sizes[slot] ?? 0,
+    }
+  }
+
+  /** The edits that made the message of a frame that left, in order; none where it left as it came. */
+  editsOf(frame: CapturedFrame, message: Buffer): readonly KeptEdit[] {
+    const { n, hop, direction } = frame
+    const kept = this.#kept
+    if (kept === undefined || direction === 'in') return []
+    const { arena, edited, editConnections, editPlaces, editCounts, editSizes } = kept
+    const latest = (edited[n % this.#framesMax] ?? 0) - 1
+    const oldest = Math.max(latest - SEARCHED_MAX, kept.nextEdited - this.#framesMax)
+    for (let each = latest; each > oldest; each--) {
+      const slot = each % this.#framesMax
+      const place = editPlaces[slot] ?? 0
+      const count = editCounts[slot] ?? 0
+      if (editConnections[slot] !== hop.connection || !isSize(editSizes[slot], frame, message)) continue
+      if (place < arena.floor) return []
+      if (haveMade(message, arena, place, count)) return keptEdits(arena, place, count)
+    }
+    return []
+  }
+
+  /** Frees the memory; numbers go on where they were. */
   clear(): void {
-    this.#slots = []
+    this.#kept = undefined
     this.#first = this.#next
-    this.#bytes = 0
   }
 
-  #drop(): void {
-    const at = this.#first++ % this.#limits.entriesMax
-    const oldest = this.#slots[at]
-    this.#slots[at] = undefined
-    if (oldest !== undefined) this.#bytes -= memoryOf(oldest)
+  #open(): Kept {
+    return (this.#kept ??= new Kept(this.#bytesMax, this.#framesMax))
+  }
+
+  #drop(floor: number): void {
+    const { places } = this.#open()
+    while (this.#first < this.#next && (places[this.#first % this.#framesMax] ?? 0) < floor) this.#first++
   }
 }
 
-/** In bytes, roughly. */
-function memoryOf(entry: Entry): number {
-  const own = entry.bytes.length + ENTRY_BYTES
-  if (entry.kind === 'frame') return own
-  return entry.edits.reduce((sum, { bytes }) => sum + bytes.length + ENTRY_BYTES, own)
+/** Whether so many bytes are the message; the size of a frame that is cut counts its line end. */
+function isSize(outputSize: number | undefined, { bytes, size }: CapturedFrame, message: Buffer): boolean {
+  if (size > bytes.length) return outputSize === size || outputSize === size - 1
+  return outputSize === message.length
+}
+
+const IN = 1
+const WHOLE = 2
+
+/** The memory of a ring: a frame or a message with edits has the slot of its number, modulo their number. */
+class Kept {
+  readonly arena: Arena
+  readonly hops: Hop[] = []
+  readonly flags: Uint8Array
+  readonly times: Float64Array
+  readonly places: Float64Array
+  readonly lengths: Uint32Array
+  readonly sizes: Float64Array
+  /** The number of the first edited message behind the frame. */
+  readonly edited: Float64Array
+  readonly editConnections: Float64Array
+  readonly editPlaces: Float64Array
+  readonly editCounts: Uint32Array
+  readonly editSizes: Float64Array
+  nextEdited = 1
+
+  constructor(bytes: number, frames: number) {
+    this.arena = new Arena(bytes)
+    this.flags = new Uint8Array(frames)
+    this.times = new Float64Array(frames)
+    this.places = new Float64Array(frames)
+    this.lengths = new Uint32Array(frames)
+    this.sizes = new Float64Array(frames)
+    this.edited = new Float64Array(frames)
+    this.editConnections = new Float64Array(frames)
+    this.editPlaces = new Float64Array(frames)
+    this.editCounts = new Uint32Array(frames)
+    this.editSizes = new Float64Array(frames)
+  }
 }

@@ -69,7 +69,7 @@ export class Status {
       ),
       entries: this.entries,
       usage: this.#usage.report(),
-      kept: { entries: next - first, bytes },
+      kept: { frames: next - first, bytes },
     }
   }
 

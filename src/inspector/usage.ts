@@ -8,11 +8,13 @@ import type { MessageRedactor } from './redaction.js'
 const ROWS_MAX = 2000
 
 /** Times are counted in classes. The first ends at a quarter of a millisecond, and the end doubles every three classes. */
-const CLASS_FACTOR = 2 ** (1 / 3)
+const CLASSES_A_DOUBLING = 3
 const FIRST_CLASS_MS = 0.25
 const CLASSES = 64
 
-interface Counted extends Pick<UsageRow, 'schema' | 'server' | 'what' | 'client' | 'view'> {
+type Names = Pick<UsageRow, 'schema' | 'server' | 'what' | 'client' | 'view'>
+
+interface Counted extends Names {
   calls: number
   errors: number
   argumentBytes: number
@@ -23,7 +25,10 @@ interface Counted extends Pick<UsageRow, 'schema' | 'server' | 'what' | 'client'
 /** Counts calls. */
 export class Usage {
   readonly #redactor: MessageRedactor
-  readonly #rows = new Map<string, Counted>()
+  /** By what was called: a key of all five names would have to be put together for each call. */
+  readonly #rows = new Map<string, Counted[]>()
+  #others: Counted | undefined
+  #size = 0
 
   constructor(redactor: MessageRedactor) {
     this.#redactor = redactor
@@ -40,44 +45,34 @@ export class Usage {
   }
 
   report(): UsageRow[] {
-    return [...this.#rows.values()].map(({ times, ...row }) => ({
+    const rows = [...[...this.#rows.values()].flat(), ...(this.#others === undefined ? [] : [this.#others])]
+    return rows.map(({ times, ...row }) => ({
       ...row,
       what: this.#redactor.cleanText(row.what),
       times: Array.from(times).flatMap((count, at) => (count > 0 ? [[endOfClass(at), count] as const] : [])),
     }))
   }
 
-  #rowOf({ schema, server = '', method, name, clientName = '', view = '' }: CallEvent): Counted {
+  #rowOf({ schema, server = '', method, name, clientName: client = '', view = '' }: CallEvent): Counted {
     const what = method === 'tools/call' && name !== undefined ? name : method
-    const key = `${schema}\n${server}\n${what}\n${clientName}\n${view}`
-    const known = this.#rows.get(key)
-    if (known !== undefined) return known
-    const isFull = this.#rows.size >= ROWS_MAX
-    if (isFull && key !== OTHERS) return this.#rowOfOthers()
-    return this.#add(key, { schema, server, what, client: clientName, view })
-  }
-
-  #rowOfOthers(): Counted {
-    const others = { schema: '', server: '', what: 'others', client: '', view: '' }
-    return this.#rows.get(OTHERS) ?? this.#add(OTHERS, others)
-  }
-
-  #add(key: string, names: Pick<UsageRow, 'schema' | 'server' | 'what' | 'client' | 'view'>): Counted {
-    const row = {
-      ...names,
-      calls: 0,
-      errors: 0,
-      argumentBytes: 0,
-      resultBytes: 0,
-      times: new Uint32Array(CLASSES),
-    }
-    this.#rows.set(key, row)
+    const known = this.#rows.get(what)
+    for (const row of known ?? [])
+      if (row.schema === schema && row.server === server && row.client === client && row.view === view)
+        return row
+    if (this.#size >= ROWS_MAX)
+      return (this.#others ??= counted({ schema: '', server: '', what: 'others', client: '', view: '' }))
+    const row = counted({ schema, server, what, client, view })
+    this.#size++
+    if (known === undefined) this.#rows.set(what, [row])
+    else known.push(row)
     return row
   }
 }
 
-/** The key of the row for further names; no call has this key, since those of calls contain line breaks. */
-const OTHERS = 'others'
+function counted(names: Names): Counted {
+  const times = new Uint32Array(CLASSES)
+  return { ...names, calls: 0, errors: 0, argumentBytes: 0, resultBytes: 0, times }
+}
 
 /** Cancelled calls do not count as errors. */
 function isFailure({ outcome, isToolError }: CallEvent): boolean {
@@ -85,11 +80,11 @@ function isFailure({ outcome, isToolError }: CallEvent): boolean {
 }
 
 function classOf(ms: number): number {
-  const at = Math.ceil(Math.log(ms / FIRST_CLASS_MS) / Math.log(CLASS_FACTOR))
+  const at = Math.ceil(Math.log2(ms / FIRST_CLASS_MS) * CLASSES_A_DOUBLING)
   return Math.max(0, Math.min(CLASSES - 1, at))
 }
 
 /** The longest time in a class, in milliseconds. */
 function endOfClass(at: number): number {
-  return FIRST_CLASS_MS * CLASS_FACTOR ** at
+  return FIRST_CLASS_MS * 2 ** (at / CLASSES_A_DOUBLING)
 }

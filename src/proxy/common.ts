@@ -200,7 +200,7 @@ export class Taps implements TapSwitch {
     if (this.#open === undefined) return fixed
     const watched = new WatchedConnection(fixed, this.#liveOf(to), () => {
       this.#open?.delete(watched)
-      this.#safely((live) => live.ended(to.connection))
+      this.#live?.ended(to.connection)
     })
     watched.show(this.#live !== undefined)
     this.#open.add(watched)
@@ -231,23 +231,29 @@ export class Taps implements TapSwitch {
 
   #liveOf(to: Hop): LiveObservers {
     return {
-      wire: (direction, bytes, whole) =>
-        this.#safely((live) => live.wire(to, direction, bytes, whole, this.#now())),
-      forwarded: (input, edits) => this.#safely((live) => live.forward(to, input, edits)),
+      wire: (direction, bytes, whole) => {
+        try {
+          this.#live?.wire(to, direction, bytes, whole, this.#now())
+        } catch (error) {
+          this.#failed(error)
+        }
+      },
+      forwarded: (input, edits) => {
+        try {
+          this.#live?.forward(to, input, edits)
+        } catch (error) {
+          this.#failed(error)
+        }
+      },
     }
   }
 
-  #safely(show: (live: LiveTap) => void): void {
-    if (this.#live === undefined) return
-    try {
-      show(this.#live)
-    } catch (error) {
-      this.off()
-      this.#log({
-        level: 'error',
-        message: `the inspector has failed and sees nothing more: ${errorText(error)}`,
-      })
-    }
+  #failed(error: unknown): void {
+    this.off()
+    this.#log({
+      level: 'error',
+      message: `the inspector has failed and sees nothing more: ${errorText(error)}`,
+    })
   }
 
   #fault({ hop, service }: Hop, error: unknown): void {

@@ -16,7 +16,7 @@ interface ExportProps {
 
 export function Export({ store, selected, status }: ExportProps): JSX.Element {
   const [said, setSaid] = useState('')
-  const { entries, bytes } = status.kept
+  const { frames, bytes } = status.kept
   const cut = store.rows.filter((row) => row.cut).length
   const get = (ranges: string): void => {
     setSaid('…')
@@ -29,7 +29,7 @@ export function Export({ store, selected, status }: ExportProps): JSX.Element {
     <section aria-label="Export" class="view scrolls">
       <h2>A recording of these messages</h2>
       <p>
-        {`The proxy keeps ${count(entries, 'entry').replace('entrys', 'entries')}, ${bytesText(bytes)} of messages and edits. `}
+        {`The proxy keeps ${count(frames, 'message')}, ${bytesText(bytes)} with their edits. `}
         {cut > 0
           ? `${count(cut, 'message')} of them ${cut === 1 ? 'is' : 'are'} longer than what is kept and will be cut. `
           : ''}

@@ -159,7 +159,7 @@ function Counts({ store, selected }: { readonly store: RowsStore; readonly selec
     count(rows.length, 'frame'),
     ...(shown.length < rows.length ? [`${shown.length.toLocaleString('en')} shown`] : []),
     count(errors, 'error'),
-    ...(skipped > 0 ? [`${skipped.toLocaleString('en')} skipped, because this page was too slow`] : []),
+    ...(skipped > 0 ? [`${skipped.toLocaleString('en')} left out, more than a page shows`] : []),
     ...(selected > 0 ? [`${selected} selected`] : []),
   ].join(', ')
   return <p class="counts">{words}</p>

@@ -3,17 +3,20 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, test } from 'node:test'
-import { KEPT_BYTES_MAX } from '../../src/inspector/capture.js'
+import * as fc from 'fast-check'
+import { KEPT_BYTES_MAX } from '../../src/inspector/arena.js'
 import { factsOf } from '../../src/inspector/frame-facts.js'
 import { frameView } from '../../src/inspector/frame-view.js'
 import type { FrameView } from '../../src/inspector/protocol.js'
 import type { CapturedFrame } from '../../src/inspector/ring.js'
+import { toLine } from '../../src/jsonrpc/line.js'
+import { type Edit, splice } from '../../src/jsonrpc/splice.js'
 import { Scene, client, edit, server } from './support.js'
 
 function frameAt(scene: Scene, n: number): CapturedFrame {
-  const entry = scene.ring.get(n)
-  assert(entry?.kind === 'frame')
-  return entry
+  const frame = scene.ring.get(n)
+  assert(frame !== undefined)
+  return frame
 }
 
 function viewOf(scene: Scene, n: number): FrameView {
@@ -70,19 +73,33 @@ describe('a captured stream', () => {
 })
 
 describe('the ring', () => {
-  test('drops the oldest one past its number, and past its bytes', () => {
-    const few = new Scene({ entriesMax: 3, bytesMax: 1e6 })
-    for (const text of 'abcd') few.wire(client, 'in', `${text}\n`)
-    assert.deepEqual(few.frames, ['b\n', 'c\n', 'd\n'])
-    const small = new Scene({ entriesMax: 100, bytesMax: 3000 })
-    for (const text of 'abcd') small.wire(client, 'in', `${text.repeat(799)}\n`)
-    assert.deepEqual(
-      small.frames.map((frame) => frame[0]),
-      ['b', 'c', 'd'],
-    )
-    assert(small.ring.bytes <= 3000)
-    small.ring.clear()
-    assert.deepEqual([small.ring.bytes, small.ring.first, small.ring.next], [0, 5, 5])
+  test('drops the oldest one past its number', () => {
+    const scene = new Scene({ framesMax: 3, bytesMax: 1e6 })
+    for (const text of 'abcd') scene.wire(client, 'in', `${text}\n`)
+    assert.deepEqual(scene.frames, ['b\n', 'c\n', 'd\n'])
+  })
+
+  test('drops the oldest ones past its bytes, round after round', () => {
+    const scene = new Scene({ framesMax: 100, bytesMax: 512 * 1024 })
+    const texts = Array.from({ length: 40 }, (_, n) => `${n} ${'x'.repeat(((n * 7919) % 60_000) + 1)}\n`)
+    let all = ''
+    for (const text of texts) {
+      scene.wire(client, 'in', text)
+      all += text
+      assert(all.endsWith(scene.frames.join('')))
+      assert(scene.ring.bytes <= 512 * 1024)
+    }
+    assert(scene.ring.first > 1)
+    scene.ring.clear()
+    assert.deepEqual([scene.ring.bytes, scene.ring.first, scene.ring.next], [0, 41, 41])
+  })
+
+  test('drops frames for which the edits of others need the room', () => {
+    const scene = new Scene({ framesMax: 100, bytesMax: 512 * 1024 })
+    scene.wire(client, 'in', 'a\n')
+    const long = 'x'.repeat(60_000)
+    for (let n = 0; n < 9; n++) scene.forward(server, long, edit(long, long, 'y', 'meta'))
+    assert.deepEqual(scene.frames, [])
   })
 })
 
@@ -140,7 +157,7 @@ describe('a frame', () => {
   }
 
   test('that left has its edits, and the frame that came in', () => {
-    const view = viewOf(forwarded(), 5)
+    const view = viewOf(forwarded(), 4)
     assert.deepEqual(
       [view.other, view.row.edits, view.input?.conn, view.output?.service],
       [1, ['id', 'name'], 1, 'files'],
@@ -159,7 +176,7 @@ describe('a frame', () => {
 
   test('that came in shows what left for it', () => {
     const view = viewOf(forwarded(), 1)
-    assert.deepEqual([view.other, view.output?.service, view.row.edits], [5, 'files', undefined])
+    assert.deepEqual([view.other, view.output?.service, view.row.edits], [4, 'files', undefined])
   })
 
   test('that was forwarded without an edit is found by its bytes', () => {
@@ -170,7 +187,7 @@ describe('a frame', () => {
   })
 
   test('of the proxy itself has no input', () => {
-    const view = viewOf(forwarded(), 4)
+    const view = viewOf(forwarded(), 3)
     assert.deepEqual([view.input, view.other, view.row.edits], [undefined, undefined, undefined])
   })
 
@@ -184,8 +201,31 @@ describe('a frame', () => {
     scene.wire(client, 'in', `${long}\n`)
     scene.forward(server, long, edit(long, 'files__r', 'r', 'name'), edit(long, '}}', ' }}', 'meta'))
     scene.wire(server, 'out', `${long.replace('files__r', 'r').replace('}}', ' }}')}\n`)
-    const view = viewOf(scene, 3)
+    const view = viewOf(scene, 2)
     assert.deepEqual([view.row.edits, view.other], [['name', 'meta'], 1])
+  })
+
+  test('that left shows what came in for it, also when the other frame is not kept', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'é', '"', '{'), minLength: 1, maxLength: 60 })
+    const cut = fc.tuple(fc.nat(60), fc.nat(9), fc.string({ maxLength: 40 }))
+    fc.assert(
+      fc.property(text, fc.array(cut, { minLength: 1, maxLength: 4 }), (input, cuts) => {
+        const length = Buffer.byteLength(input)
+        let from = 0
+        const changes = cuts.map(([skip, removed, by]): Edit => {
+          const start = Math.min(length, from + skip)
+          from = Math.min(length, start + removed)
+          return { start, end: from, bytes: Buffer.from(by), why: 'name' }
+        })
+        const growth = changes.reduce((sum, { start, end, bytes }) => sum + bytes.length - (end - start), 0)
+        if (length + growth === 0) return
+        const scene = new Scene()
+        scene.forward(server, input, ...changes)
+        scene.wire(server, 'out', splice(toLine(input), changes), { whole: true })
+        const { base64 = '' } = viewOf(scene, 1).input ?? {}
+        assert.equal(Buffer.from(base64, 'base64').toString(), input)
+      }),
+    )
   })
 
   test('has a line for a transcript', () => {

@@ -127,8 +127,22 @@ describe('a feed', () => {
     assert.equal(slow.lines.length, 1)
     slow.unsentBytes = 0
     await runtime.pass(8000, 100)
-    assert.deepEqual(slow.lines[1], { skipped: 5000 })
-    assert.equal(slow.frames.length, 40_000)
+    assert.deepEqual(slow.lines[1], { skipped: 25_000 })
+    assert.equal(slow.frames.length, 20_000)
+  })
+
+  test('takes a millisecond of each batch for its rows, and sends the others later', async () => {
+    const { runtime, place, inspector } = scene()
+    const reader = new Reader()
+    inspector.view(reader, true, undefined)
+    for (let at = 0; at < 20; at++) place.say(String(at))
+    let clock = 0
+    runtime.now = () => (clock += 0.25)
+    await runtime.pass(BATCH_MS, BATCH_MS)
+    const first = reader.frames.length
+    assert(first > 0 && first < 6, `${first}`)
+    await runtime.pass(8 * BATCH_MS, BATCH_MS)
+    assert.equal(reader.frames.length, 20)
   })
 
   test('of a page that is not looked at has numbers', async () => {

@@ -43,8 +43,8 @@ export class Scene {
   get #all(): { bytes: Buffer }[] {
     const found: { bytes: Buffer }[] = []
     for (let n = this.ring.first; n < this.ring.next; n++) {
-      const entry = this.ring.get(n)
-      if (entry?.kind === 'frame') found.push(entry)
+      const frame = this.ring.get(n)
+      if (frame !== undefined) found.push(frame)
     }
     return found
   }

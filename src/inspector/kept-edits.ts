@@ -1,0 +1,121 @@
+// Edits as bytes in the arena: for each its numbers, and then the bytes that it replaced and those that it wrote.
+
+import { Buffer } from 'node:buffer'
+import { type Edit, type EditReason, editReasons } from '../jsonrpc/splice.js'
+import { type Arena, KEPT_BYTES_MAX } from './arena.js'
+
+/** An edit, of whose bytes those are kept that stand in the part of the message that is kept. */
+export interface KeptEdit {
+  /** In the input. */
+  readonly start: number
+  readonly end: number
+  readonly why: EditReason
+  readonly replaced: Buffer
+  readonly written: Buffer
+  /** Of the bytes that it wrote, all of them. */
+  readonly length: number
+}
+
+/** Start, end, length and reason, with four bytes for each. */
+const HEAD_BYTES = 16
+
+const numberOf: ReadonlyMap<EditReason, number> = new Map(editReasons.map((why, at) => [why, at]))
+
+/** Gives the place of the copies. The edits are in order and do not overlap. */
+export function keepEdits(arena: Arena, input: Uint8Array, edits: readonly Edit[]): number {
+  let size = 0
+  let moved = 0
+  for (const { start, end, bytes } of edits) {
+    size += HEAD_BYTES + keptOf(start, end - start) + keptOf(start + moved, bytes.length)
+    moved += bytes.length - (end - start)
+  }
+  const place = arena.reserve(size)
+  const { memory, numbers } = arena
+  let at = arena.indexOf(place)
+  moved = 0
+  for (const { start, end, bytes, why } of edits) {
+    numbers.setUint32(at, start)
+    numbers.setUint32(at + 4, end)
+    numbers.setUint32(at + 8, bytes.length)
+    numbers.setUint32(at + 12, numberOf.get(why) ?? 0)
+    at += HEAD_BYTES
+    const replaced = keptOf(start, end - start)
+    copyBytes(input, start, replaced, memory, at)
+    at += replaced
+    const written = keptOf(start + moved, bytes.length)
+    copyBytes(bytes, 0, written, memory, at)
+    at += written
+    moved += bytes.length - (end - start)
+  }
+  return place
+}
+
+/** So many bytes are copied one by one sooner than the engine is called for them. */
+const FEW_BYTES = 24
+
+function copyBytes(from: Uint8Array, start: number, length: number, to: Buffer, at: number): void {
+  if (length > FEW_BYTES) to.set(from.subarray(start, start + length), at)
+  else for (let i = 0; i < length; i++) to[at + i] = from[start + i] ?? 0
+}
+
+/** The edits whose copies begin at this place. */
+export function keptEdits(arena: Arena, place: number, count: number): KeptEdit[] {
+  const { memory, numbers } = arena
+  let at = arena.indexOf(place)
+  let moved = 0
+  return Array.from({ length: count }, (): KeptEdit => {
+    const [start, end, length] = [numbers.getUint32(at), numbers.getUint32(at + 4), numbers.getUint32(at + 8)]
+    const why = editReasons[numbers.getUint32(at + 12)] ?? 'id'
+    const replacedAt = at + HEAD_BYTES
+    const writtenAt = replacedAt + keptOf(start, end - start)
+    at = writtenAt + keptOf(start + moved, length)
+    moved += length - (end - start)
+    const replaced = memory.subarray(replacedAt, writtenAt)
+    return { start, end, why, replaced, written: memory.subarray(writtenAt, at), length }
+  })
+}
+
+/** Whether the message has what these edits wrote, as far as both are kept. */
+export function haveMade(message: Buffer, arena: Arena, place: number, count: number): boolean {
+  const { memory, numbers } = arena
+  let at = arena.indexOf(place)
+  let moved = 0
+  for (let edit = 0; edit < count; edit++) {
+    const [start, end, length] = [numbers.getUint32(at), numbers.getUint32(at + 4), numbers.getUint32(at + 8)]
+    const written = at + HEAD_BYTES + keptOf(start, end - start)
+    const kept = keptOf(start + moved, length)
+    for (let i = 0; i < kept; i++) if (memory[written + i] !== message[start + moved + i]) return false
+    at = written + kept
+    moved += length - (end - start)
+  }
+  return true
+}
+
+/** The edits with their places in the output. */
+export function outputsOf(edits: readonly KeptEdit[]): KeptEdit[] {
+  let moved = 0
+  return edits.map((edit) => {
+    const start = edit.start + moved
+    moved += edit.length - (edit.end - edit.start)
+    return { ...edit, start, end: start + edit.length }
+  })
+}
+
+/** The message that came in, of the one that left: up to the first byte that is not kept. */
+export function inputOf(output: Buffer, edits: readonly KeptEdit[]): Buffer {
+  const pieces: Buffer[] = []
+  let from = 0
+  for (const [at, { start, end, replaced }] of outputsOf(edits).entries()) {
+    if (start > output.length) break
+    pieces.push(output.subarray(from, start), replaced)
+    from = end
+    const { start: first = 0, end: last = 0 } = edits[at] ?? {}
+    if (replaced.length < last - first) return Buffer.concat(pieces)
+  }
+  return Buffer.concat([...pieces, output.subarray(from)])
+}
+
+/** How many of so many bytes at `start` of a message stand in the part that is kept. */
+function keptOf(start: number, length: number): number {
+  return Math.max(0, Math.min(length, KEPT_BYTES_MAX - start))
+}
