@@ -3,10 +3,10 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { at } from '../integration/support/json.js'
-import { libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { limits } from '../../src/index.js'
 import { type FakeChild, FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+import { served } from './support/served.js'
 
 const N = '2026-07-28'
 const V = 'io.modelcontextprotocol/protocolVersion'
@@ -53,14 +53,8 @@ interface Run {
 }
 
 async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
-  const runtime = new FakeRuntime()
-  runtime.script = script
-  const { attach, proxy, log } = await libraryProxy(t, { s: { command: 'x', ...more } }, { runtime })
-  const { client } = await attach()
-  const opening = client.open()
-  await runtime.pass(2000)
-  await opening
-  await settled()
+  const { client, log, proxy, runtime } = await served(t, script, { entry: more })
+  await runtime.pass(1000)
   return {
     runtime,
     heard: () => runtime.children.map(({ heard }) => heard),

@@ -2,15 +2,12 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import type { RawClient } from '../integration/support/client.js'
 import { at, listAt } from '../integration/support/json.js'
-import { type TestProxy, libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+import { type Served, served } from './support/served.js'
 
-interface World extends TestProxy {
-  readonly runtime: FakeRuntime
-  readonly client: RawClient
+interface World extends Served {
   tools(): Promise<number>
   news(): number
 }
@@ -20,12 +17,8 @@ async function comeBack(t: Scope, says: (method: string) => string | undefined):
   const runtime = new FakeRuntime()
   const script: Script = (method, params, child) =>
     (runtime.children.length > 1 ? says(method) : undefined) ?? polite(method, params, child)
-  runtime.script = script
-  const made = await libraryProxy(t, { s: { command: 'x', restartDelay: 100 } }, { runtime })
-  const { client } = await made.attach()
-  const opening = client.open()
-  await runtime.pass(1000)
-  await opening
+  const made = await served(t, script, { entry: { restartDelay: 100 }, runtime })
+  const { client } = made
   const tools = async (): Promise<number> => {
     const listing = client.request('tools/list')
     await settled()
@@ -37,7 +30,7 @@ async function comeBack(t: Scope, says: (method: string) => string | undefined):
   assert.equal(runtime.children.length, 2)
   const news = (): number =>
     client.count((value) => at(value, 'method') === 'notifications/tools/list_changed')
-  return { ...made, runtime, client, tools, news }
+  return { ...made, tools, news }
 }
 
 const none = '{"tools":[]}'

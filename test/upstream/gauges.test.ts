@@ -2,19 +2,13 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { libraryProxy } from '../integration/support/library.js'
-import { FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+import { type Script, polite, settled } from './support/fake-runtime.js'
+import { served } from './support/served.js'
 
 const mute: Script = (method, ...said) => (method === 'tools/call' ? undefined : polite(method, ...said))
 
 test('calls that run and that wait are counted, and starts after a crash', async (t) => {
-  const runtime = new FakeRuntime()
-  runtime.script = mute
-  const { attach, proxy } = await libraryProxy(t, { s: { command: 'x', concurrency: 2 } }, { runtime })
-  const { client } = await attach()
-  const opening = client.open()
-  await runtime.pass(1000)
-  await opening
+  const { client, proxy, runtime } = await served(t, mute, { entry: { concurrency: 2 } })
   const gauges = (): unknown => proxy.status()[0]?.gauges
   const none = { inFlight: 0, queued: 0, slots: 2, restarts: 0, memoryBytes: undefined }
   assert.deepEqual(gauges(), none)

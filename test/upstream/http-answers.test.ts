@@ -5,21 +5,9 @@ import { describe, test } from 'node:test'
 import type { Heard } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
-import { INIT, TOOLS } from '../transports/support/one-tool.js'
-import { type Handler, type Scope, answerOf, events, json, scripted } from '../transports/support/scripted.js'
-
-/** A proxy before a server with one tool; what is no handshake and no list is left to `other`. */
-async function before(scope: Scope, other: Handler) {
-  const script = await scripted(scope, (seen, response, request) => {
-    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT))
-    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
-    else if (seen.method === 'GET') response.writeHead(405).end()
-    else if (seen.rpc !== undefined && seen.id === undefined) response.writeHead(202).end()
-    else other(seen, response, request)
-  })
-  const { attach } = await libraryProxy(scope, { s: { url: script.url.href, retryDelay: 1 } })
-  return attach()
-}
+import { INIT } from '../transports/support/one-tool.js'
+import { type Handler, answerOf, events, json, scripted } from '../transports/support/scripted.js'
+import { remote, toolServer } from './support/remote.js'
 
 /** What the client is told of an error. */
 function message({ value }: Heard): string {
@@ -38,21 +26,22 @@ describe('an answer of a remote server that', () => {
   for (const [title, body] of broken)
     for (const kind of ['JSON', 'an event', 'an event of a stream that stays open'])
       test(`${title} is told at once: ${kind}`, async (t) => {
-        const { client } = await before(t, (seen, response) => {
+        const answer: Handler = (seen, response) => {
           const text = body(JSON.stringify(seen.id))
           if (kind === 'JSON') return json(response, text)
           events(response, `data: ${text}\n\n`)
           if (kind === 'an event') response.end()
-        })
-        await client.open()
+        }
+        const { client } = await remote(t, toolServer(answer), { retryDelay: 1 })
         assert.match(message(await client.call('s__work')), /^'s': its answer is invalid: /)
       })
 
   test('switches protocols is told at once', async (t) => {
-    const { client } = await before(t, (_seen, response) => {
-      response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
-    })
-    await client.open()
+    const answer: Handler = (_seen, response) =>
+      void response.socket?.write(
+        'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
+      )
+    const { client } = await remote(t, toolServer(answer), { retryDelay: 1 })
     assert.match(message(await client.call('s__work')), /switches to another protocol/)
   })
 })
@@ -60,7 +49,7 @@ describe('an answer of a remote server that', () => {
 test('an answer of ours that a server does not take is posted again', async (t) => {
   const refused: unknown[] = []
   const calls: ((text: string) => void)[] = []
-  const { client } = await before(t, (seen, response) => {
+  const asking = toolServer((seen, response) => {
     if (seen.rpc === 'tools/call') {
       events(response, 'data: {"jsonrpc":"2.0","id":"q","method":"roots/list"}\n\n')
       calls.push((text) => response.end(`data: ${answerOf(seen.id, text)}\n\n`))
@@ -70,6 +59,9 @@ test('an answer of ours that a server does not take is posted again', async (t) 
       calls[0]?.('{"content":[]}')
     }
   })
+  const { url } = await scripted(t, asking)
+  const { attach } = await libraryProxy(t, { s: { url: url.href, retryDelay: 1 } })
+  const { client } = await attach()
   client.onRequest = () => '{"roots":[]}'
   await client.open({ roots: {} })
   assert.deepEqual(at((await client.call('s__work')).value, 'result'), { content: [] })
@@ -77,14 +69,15 @@ test('an answer of ours that a server does not take is posted again', async (t) 
 })
 
 test('a list that is none is told with the name of the server once', async (t) => {
-  const script = await scripted(t, (seen, response) => {
-    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT))
-    else if (seen.rpc === 'tools/list') json(response, '{"jsonrpc":"2.0"')
-    else response.writeHead(seen.method === 'GET' ? 405 : 202).end()
-  })
-  const { attach } = await libraryProxy(t, { s: { url: script.url.href, retryDelay: 1 } })
-  const { client } = await attach()
-  await client.open()
+  const { client } = await remote(
+    t,
+    (seen, response) => {
+      if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT))
+      else if (seen.rpc === 'tools/list') json(response, '{"jsonrpc":"2.0"')
+      else response.writeHead(seen.method === 'GET' ? 405 : 202).end()
+    },
+    { retryDelay: 1 },
+  )
   const told = message(await client.call('s__work'))
   assert.match(told, /tools\/list: /)
   assert.equal(told.split("'s'").length, 2, told)

@@ -11,23 +11,8 @@ import { until } from '../integration/support/waiting.js'
 import { limits } from '../../src/limits.js'
 import { defaultHttpClientLimits } from '../../src/transports/http-client/options.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
-import {
-  type Handler,
-  type Scope,
-  answerOf,
-  connect,
-  json,
-  scripted,
-} from '../transports/support/scripted.js'
-
-/** A server with one tool; what is no handshake and no list is left to `other`. */
-function server(other: Handler): Handler {
-  return (seen, response, request) => {
-    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': 's' })
-    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
-    else other(seen, response, request)
-  }
-}
+import { type Scope, answerOf, connect, json, scripted } from '../transports/support/scripted.js'
+import { done, remote, toolServer } from './support/remote.js'
 
 function isAnswered(heard: Heard): boolean {
   return at(heard.value, 'result') !== undefined
@@ -41,23 +26,24 @@ async function forgetful(count: number, everyMs: number, scope: Parameters<typeo
   let known = ''
   let executed = 0
   let used = 0
-  const script = await scripted(scope, (seen, response) => {
-    if (seen.rpc === 'initialize') {
-      known = `s-${++sessions}`
-      used = 0
-      json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': known })
-    } else if (seen.method === 'GET') response.writeHead(405).end()
-    else if (seen.headers['mcp-session-id'] !== known) response.writeHead(404).end()
-    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
-    else if (seen.rpc === 'tools/call') {
-      executed++
-      used++
-      json(response, answerOf(seen.id, '{"content":[]}'))
-    } else response.writeHead(202).end()
-  })
-  const { attach } = await libraryProxy(scope, { s: { url: script.url.href, retryDelay: 1 } })
-  const { client } = await attach()
-  await client.open()
+  const { client } = await remote(
+    scope,
+    (seen, response) => {
+      if (seen.rpc === 'initialize') {
+        known = `s-${++sessions}`
+        used = 0
+        json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': known })
+      } else if (seen.method === 'GET') response.writeHead(405).end()
+      else if (seen.headers['mcp-session-id'] !== known) response.writeHead(404).end()
+      else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
+      else if (seen.rpc === 'tools/call') {
+        executed++
+        used++
+        json(response, answerOf(seen.id, '{"content":[]}'))
+      } else response.writeHead(202).end()
+    },
+    { retryDelay: 1 },
+  )
   // On a machine that is busy with other things so many calls may not get through in that time.
   const timer = setInterval(() => {
     if (used >= TOGETHER) known = 'forgotten'
@@ -87,13 +73,7 @@ test('a session that is forgotten every 50 ms loses no call', async (t) => {
 })
 
 test('a session that nobody is there for ends, and the next call begins another', async (t) => {
-  const script = await scripted(
-    t,
-    server((seen, response) => {
-      if (seen.rpc === 'tools/call') json(response, answerOf(seen.id, '{"content":[]}'))
-      else response.writeHead(seen.method === 'GET' ? 405 : 202).end()
-    }),
-  )
+  const script = await scripted(t, toolServer(done))
   const count = (what: string): number =>
     script.seen.filter(({ method, rpc }) => method === what || rpc === what).length
   const resting = { ...limits, upstream: { ...limits.upstream, remoteRestMs: 100 } }
@@ -184,20 +164,14 @@ describe('a large answer', () => {
     more()
   }
 
-  const script: Handler = server((seen, response) => {
-    if (seen.rpc === 'tools/call') {
-      if (seen.body.includes('"large"')) large(response, seen.id, seen.body.includes('"event"'))
-      else json(response, answerOf(seen.id, '{"content":[]}'))
-    } else if (seen.method === 'GET') response.writeHead(405).end()
-    else response.writeHead(202).end()
+  const script = toolServer((seen, response, request) => {
+    if (seen.body.includes('"large"')) large(response, seen.id, seen.body.includes('"event"'))
+    else done(seen, response, request)
   })
 
   for (const kind of ['json', 'event'])
     test(`of 100 MB over the limit is one error: ${kind}`, async (t) => {
-      const { url } = await scripted(t, script)
-      const { attach } = await libraryProxy(t, { s: { url: url.href } })
-      const { client } = await attach()
-      await client.open()
+      const { client } = await remote(t, script)
       const [big, small] = await Promise.all([
         client.call('s__work', { size: 'large', kind }),
         client.call('s__work'),
@@ -241,17 +215,13 @@ describe('a server that takes its time', () => {
   })
 
   test('to say the first byte is waited for, as long as a call may take', async (t) => {
-    const script = await scripted(
+    const { client, script } = await remote(
       t,
-      server((seen, response) => {
-        if (seen.rpc !== 'tools/call') return void response.writeHead(seen.method === 'GET' ? 405 : 202).end()
-        if (seen.body.includes('"never"')) return
-        setTimeout(() => json(response, answerOf(seen.id, '{"content":[]}')), 600)
+      toolServer((seen, response, request) => {
+        if (!seen.body.includes('"never"')) setTimeout(() => done(seen, response, request), 600)
       }),
+      { timeout: 1500 },
     )
-    const { attach } = await libraryProxy(t, { s: { url: script.url.href, timeout: 1500 } })
-    const { client } = await attach()
-    await client.open()
     assert.ok(isAnswered(await client.call('s__work')))
     const heard = await client.call('s__work', { when: 'never' })
     assert.deepEqual(failure(heard), [-32603, 's', 'timeout'])

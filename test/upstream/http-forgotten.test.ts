@@ -3,9 +3,8 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { at } from '../integration/support/json.js'
-import { libraryProxy } from '../integration/support/library.js'
-import { INIT, TOOLS } from '../transports/support/one-tool.js'
-import { answerOf, json, scripted } from '../transports/support/scripted.js'
+import { json } from '../transports/support/scripted.js'
+import { remote, toolServer } from './support/remote.js'
 
 const rpc = (id: unknown, code: number, message: string): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"error":{"code":${code},"message":"${message}"}}`
@@ -69,22 +68,16 @@ describe('a call of a tool that is refused by', () => {
   for (const { title, status, body, times, told } of cases)
     test(`${title} comes ${times === 1 ? 'once' : `${times} times at most`}`, async (t) => {
       let came = 0
-      let sessions = 0
-      const script = await scripted(t, (seen, response) => {
-        if (seen.rpc === 'initialize')
-          json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': `s-${++sessions}` })
-        else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
-        else if (seen.method === 'GET') response.writeHead(405).end()
-        else if (seen.rpc !== 'tools/call') response.writeHead(202).end()
-        else {
+      const { client, script } = await remote(
+        t,
+        toolServer((seen, response) => {
           came++
           json(response, body(seen.id), status)
-        }
-      })
-      const { attach } = await libraryProxy(t, { s: { url: script.url.href, retryDelay: 1 } })
-      const { client } = await attach()
-      await client.open()
+        }),
+        { retryDelay: 1 },
+      )
       const heard = await client.call('s__work')
+      const sessions = script.seen.filter(({ rpc }) => rpc === 'initialize').length
       assert.match(JSON.stringify(at(heard.value, 'error')), told)
       assert.deepEqual([came, sessions], [times, times])
       assert.match(heard.text, times === 1 ? /"error"/ : /"reason":"closed"/)

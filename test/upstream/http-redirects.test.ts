@@ -8,6 +8,7 @@ import { at, textAt } from '../integration/support/json.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { type Handler, answerOf, events, json, scripted } from '../transports/support/scripted.js'
+import { remote } from './support/remote.js'
 
 /** A server of HTTP+SSE below `/sse/`, to which `/sse` leads with this status. */
 function older(status: number, location: string): Handler {
@@ -79,7 +80,7 @@ test('the stream of a session that has moved brings what the server says unasked
   const opened = new EventEmitter()
   const stream = once(opened, 'stream')
   let asked = 0
-  const script = await scripted(t, (seen, response) => {
+  const { client } = await remote(t, (seen, response) => {
     if (seen.method === 'GET' && seen.url === '/mcp')
       return void response.writeHead(307, { location: '/mcp/' }).end()
     if (seen.method === 'GET') {
@@ -92,9 +93,6 @@ test('the stream of a session that has moved brings what the server says unasked
       json(response, answerOf(seen.id, asked++ === 0 ? TOOLS : TOOLS.replace('work', 'play')))
     else response.writeHead(seen.method === 'DELETE' ? 405 : 202).end()
   })
-  const { attach } = await libraryProxy(t, { s: { url: script.url.href } })
-  const { client } = await attach()
-  await client.open()
   const [response] = await stream
   response.write('data: {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n\n')
   const text = async (): Promise<string> => (await client.request('tools/list')).text

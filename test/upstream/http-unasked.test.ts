@@ -4,9 +4,9 @@ import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { listAt } from '../integration/support/json.js'
-import { libraryProxy } from '../integration/support/library.js'
 import { until } from '../integration/support/waiting.js'
 import { answerOf, events, json, scripted } from '../transports/support/scripted.js'
+import { remote } from './support/remote.js'
 
 /** A server whose list is told of on its own stream only, and who listens to that now. */
 class Changing {
@@ -49,10 +49,7 @@ const server = { retries: 0, retryDelay: 5, reconnectInterval: 5 }
 
 test('a change before the server is first listened to is found', async (t) => {
   const changing = new Changing({ holdsBack: true })
-  const { url } = await scripted(t, changing.handler)
-  const { attach } = await libraryProxy(t, { s: { url: url.href, ...server } })
-  const { client } = await attach()
-  await client.open()
+  const { client } = await remote(t, changing.handler, { ...server })
   await until(() => changing.listed === 1 && changing.streams.length === 1)
   assert.equal(listAt((await client.request('tools/list')).value, 'result', 'tools').length, 1)
   // Nobody could be told of it.
@@ -65,10 +62,7 @@ test('a change before the server is first listened to is found', async (t) => {
 
 test('a change while the stream of the server is lost is found, unless it can say it again', async (t) => {
   const changing = new Changing()
-  const { url } = await scripted(t, changing.handler)
-  const { attach } = await libraryProxy(t, { s: { url: url.href, type: 'http', ...server } })
-  const { client } = await attach()
-  await client.open()
+  const { client } = await remote(t, changing.handler, { type: 'http', ...server })
   await until(() => changing.listed === 2)
   await client.request('tools/list')
   changing.tools = ['one', 'two']
@@ -90,10 +84,7 @@ test('a change while the stream of the server is lost is found, unless it can sa
 
 test('a server that tells of no changes is read once', async (t) => {
   const changing = new Changing({ tells: false })
-  const { url } = await scripted(t, changing.handler)
-  const { attach } = await libraryProxy(t, { s: { url: url.href, ...server } })
-  const { client } = await attach()
-  await client.open()
+  const { client } = await remote(t, changing.handler, { ...server })
   await until(() => changing.streams.length === 1)
   assert.equal(listAt((await client.request('tools/list')).value, 'result', 'tools').length, 1)
   changing.streams[0]?.response.end()

@@ -4,8 +4,8 @@ import { strict as assert } from 'node:assert'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { at } from '../integration/support/json.js'
-import { libraryProxy } from '../integration/support/library.js'
-import { type Seen, answerOf, events, json, scripted } from '../transports/support/scripted.js'
+import { type Seen, answerOf, events, json } from '../transports/support/scripted.js'
+import { remote } from './support/remote.js'
 
 const results: Readonly<Record<string, string>> = {
   initialize:
@@ -19,20 +19,21 @@ const answer = ({ id, rpc }: Seen, work: string): string =>
 test('a server that was found to be an older one, and is so no longer, is found again', async (t) => {
   let stream: ServerResponse | undefined
   let isOlder = true
-  const script = await scripted(t, (seen, response) => {
-    if (isOlder && seen.method === 'GET') {
-      events(response, 'event: endpoint\ndata: /messages\n\n')
-      stream = response
-    } else if (isOlder && seen.url === '/messages') {
-      response.writeHead(202).end()
-      if (seen.id !== undefined) stream?.write(`data: ${answer(seen, 'older')}\n\n`)
-    } else if (isOlder || seen.method === 'GET') response.writeHead(405).end()
-    else if (seen.id === undefined) response.writeHead(202).end()
-    else json(response, answer(seen, 'newer'))
-  })
-  const { attach } = await libraryProxy(t, { s: { url: script.url.href, retryDelay: 1 } })
-  const { client } = await attach()
-  await client.open()
+  const { client } = await remote(
+    t,
+    (seen, response) => {
+      if (isOlder && seen.method === 'GET') {
+        events(response, 'event: endpoint\ndata: /messages\n\n')
+        stream = response
+      } else if (isOlder && seen.url === '/messages') {
+        response.writeHead(202).end()
+        if (seen.id !== undefined) stream?.write(`data: ${answer(seen, 'older')}\n\n`)
+      } else if (isOlder || seen.method === 'GET') response.writeHead(405).end()
+      else if (seen.id === undefined) response.writeHead(202).end()
+      else json(response, answer(seen, 'newer'))
+    },
+    { retryDelay: 1 },
+  )
   const by = async (): Promise<unknown> => at((await client.call('s__work')).value, 'result', 'by')
   assert.equal(await by(), 'older')
   isOlder = false

@@ -12,19 +12,7 @@ import { root } from '../integration/support/programs.js'
 import { until } from '../integration/support/waiting.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { type Handler, type Scope, answerOf, events, json, scripted } from '../transports/support/scripted.js'
-
-/** A server with one tool; calls of it are left to `call`. */
-function server(call: Handler): Handler {
-  let sessions = 0
-  return (seen, response, request) => {
-    if (seen.rpc === 'initialize') {
-      json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': `s-${++sessions}` })
-    } else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
-    else if (seen.method === 'GET') response.writeHead(405).end()
-    else if (seen.rpc === 'tools/call') call(seen, response, request)
-    else response.writeHead(202).end()
-  }
-}
+import { remote, toolServer, done } from './support/remote.js'
 
 const keyed = { headers: { Authorization: 'Bearer ${SEARCH_TEST_KEY}' }, retries: 0 }
 process.env['SEARCH_TEST_KEY'] = 'CANARY-key-value'
@@ -123,10 +111,7 @@ describe('credentials that are refused', () => {
 
   for (const [title, shape, words] of shapes) {
     test(`${title}, at a call`, async (t) => {
-      const { url } = await scripted(t, server(shape))
-      const { attach, log } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
-      const { client } = await attach()
-      await client.open()
+      const { client, log } = await remote(t, toolServer(shape), { ...keyed })
       assert.deepEqual(error(await client.call('s__work')), wanted)
       assert.equal(JSON.stringify(log).includes('CANARY'), false)
       assert(
@@ -136,10 +121,10 @@ describe('credentials that are refused', () => {
     })
 
     test(`${title}, from the start`, async (t) => {
-      const { url, seen } = await scripted(t, shape)
-      const { attach } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
-      const { client } = await attach()
-      await client.open()
+      const {
+        client,
+        script: { seen },
+      } = await remote(t, shape, { ...keyed })
       assert.deepEqual(error(await client.call('s__work')), wanted)
       await new Promise((done) => setTimeout(done, 50))
       assert.ok(seen.length <= 3, 'no loop')
@@ -149,13 +134,11 @@ describe('credentials that are refused', () => {
   test('a result that says so passes as it came', async (t) => {
     const result =
       '{"content":[{"type":"text","text":"MCP error -401: Api key not found, please get your apikey"}],"isError":true}'
-    const { url } = await scripted(
+    const { client } = await remote(
       t,
-      server((seen, response) => json(response, answerOf(seen.id, result))),
+      toolServer((seen, response) => json(response, answerOf(seen.id, result))),
+      { ...keyed },
     )
-    const { attach } = await libraryProxy(t, { s: { url: url.href, ...keyed } })
-    const { client } = await attach()
-    await client.open()
     assert.deepEqual(at((await client.call('s__work')).value, 'result'), JSON.parse(result))
   })
 
@@ -194,10 +177,7 @@ describe('a list of what cannot be had', () => {
 
   test('is the list of the others where there are more, and the status has the rest', async (t) => {
     const bad = await scripted(t, refuses)
-    const good = await scripted(
-      t,
-      server((seen, response) => json(response, answerOf(seen.id, '{"content":[]}'))),
-    )
+    const good = await scripted(t, toolServer(done))
     const servers = { s: { url: bad.url.href, ...keyed }, g: { url: good.url.href } }
     const { attach, proxy } = await libraryProxy(t, servers)
     const { client } = await attach()
@@ -218,14 +198,15 @@ describe('a list of what cannot be had', () => {
 
   test('comes when the server is there after all', async (t) => {
     let isDown = true
-    const up = server((seen, response) => json(response, answerOf(seen.id, '{"content":[]}')))
-    const { url } = await scripted(t, (seen, response, request) => {
-      if (isDown) response.writeHead(503).end('starting')
-      else up(seen, response, request)
-    })
-    const { attach } = await libraryProxy(t, { s: { url: url.href, retries: 0, retryDelay: 50 } })
-    const { client } = await attach()
-    await client.open()
+    const up = toolServer(done)
+    const { client } = await remote(
+      t,
+      (seen, response, request) => {
+        if (isDown) response.writeHead(503).end('starting')
+        else up(seen, response, request)
+      },
+      { retries: 0, retryDelay: 50 },
+    )
     const changed = client.notification('notifications/tools/list_changed')
     assert.deepEqual(failure(await client.request('tools/list')), [-32603, 's', 'http-status'])
     isDown = false
@@ -239,7 +220,7 @@ describe('a person who asks for it', () => {
   test('hears of every request, and of no key', async (t) => {
     const { url } = await scripted(
       t,
-      server((seen, response) => {
+      toolServer((seen, response) => {
         if (seen.body.includes('"events"')) {
           events(response, `data: ${answerOf(seen.id, '{"content":[]}')}\n\n`)
           response.end()
@@ -270,13 +251,10 @@ describe('a person who asks for it', () => {
   })
 
   test('and who does not, hears of none', async (t) => {
-    const { url } = await scripted(
+    const { client, log } = await remote(
       t,
-      server((_seen, response) => response.writeHead(500).end()),
+      toolServer((_seen, response) => response.writeHead(500).end()),
     )
-    const { attach, log } = await libraryProxy(t, { s: { url: url.href } })
-    const { client } = await attach()
-    await client.open()
     await client.call('s__work')
     assert.deepEqual(
       log.filter(({ message }) => message.startsWith('POST')),
@@ -287,13 +265,11 @@ describe('a person who asks for it', () => {
 
 test('other refusals carry the status, a piece of the body and a remedy', async (t) => {
   const page = '<html><title>502</title><style>b{}</style><h1>Bad gateway</h1></html>'
-  const { url } = await scripted(
+  const { client } = await remote(
     t,
-    server((_seen, response) => response.writeHead(502, { 'content-type': 'text/html' }).end(page)),
+    toolServer((_seen, response) => response.writeHead(502, { 'content-type': 'text/html' }).end(page)),
+    { retries: 0 },
   )
-  const { attach } = await libraryProxy(t, { s: { url: url.href, retries: 0 } })
-  const { client } = await attach()
-  await client.open()
   const heard = await client.call('s__work')
   assert.deepEqual(failure(heard), [-32603, 's', 'http-status'])
   assert.deepEqual(
@@ -315,46 +291,18 @@ test('a server that is not there, and then is', async (t) => {
 
 test('a forgotten session is opened anew once for all, and what was not taken is sent again, once', async (t) => {
   let known = 's-1'
-  const script = await scripted(
+  const { client, script } = await remote(
     t,
-    server((seen, response) => {
+    toolServer((seen, response) => {
       if (seen.headers['mcp-session-id'] === known) json(response, answerOf(seen.id, '{"content":[]}'))
       else response.writeHead(404).end()
     }),
   )
-  const { attach } = await libraryProxy(t, { s: { url: script.url.href } })
-  const { client } = await attach()
-  await client.open()
   assert.notEqual(at((await client.call('s__work')).value, 'result'), undefined)
   known = 's-2'
   const answers = await Promise.all([1, 2, 3, 4].map(() => client.call('s__work')))
   for (const { value, text } of answers) assert.notEqual(at(value, 'result'), undefined, text)
   assert.equal(script.seen.filter(({ rpc }) => rpc === 'initialize').length, 2)
-  known = 'never'
-  const refused = await client.call('s__work')
-  assert.deepEqual(failure(refused), [-32603, 's', 'closed'])
-  assert.equal(script.seen.filter(({ rpc }) => rpc === 'initialize').length, 2 + 1)
-})
-
-test('an answer that is too large fails its call alone', async (t) => {
-  const { url } = await scripted(
-    t,
-    server((seen, response) => {
-      if (seen.body.includes('"big"')) {
-        response.writeHead(200, {
-          'content-type': 'application/json',
-          'content-length': String(100 * 1024 * 1024),
-        })
-        response.write('{"jsonrpc":"2.0","id":1,"result":"')
-      } else json(response, answerOf(seen.id, '{"content":[]}'))
-    }),
-  )
-  const { attach } = await libraryProxy(t, { s: { url: url.href } })
-  const { client } = await attach()
-  await client.open()
-  const [big, small] = await Promise.all([client.call('s__work', { a: 'big' }), client.call('s__work')])
-  assert.deepEqual(failure(big), [-32603, 's', 'too-large'])
-  assert.notEqual(at(small.value, 'result'), undefined)
 })
 
 test('the older transport: another origin is refused, and the choice is made by itself', async (t) => {

@@ -3,20 +3,14 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { at } from '../integration/support/json.js'
-import { libraryProxy } from '../integration/support/library.js'
-import { FakeRuntime, polite, settled } from './support/fake-runtime.js'
+import { polite, settled } from './support/fake-runtime.js'
+import { served } from './support/served.js'
 
 /** Many more on demand. */
 const rounds = Number(process.env['IDLE_ROUNDS'] ?? 100)
 
 test('however often it has rested, the next calls succeed and share one start', async (t) => {
-  const runtime = new FakeRuntime()
-  const servers = { s: { command: 'x', idleTimeout: 5000 } }
-  const { attach, proxy } = await libraryProxy(t, servers, { runtime })
-  const { client } = await attach()
-  const opening = client.open()
-  await runtime.pass(1000)
-  await opening
+  const { client, proxy, runtime } = await served(t, polite, { entry: { idleTimeout: 5000 } })
   for (let round = 1; round <= rounds; round++) {
     const answers = await Promise.all([1, 2, 3].map(() => client.call('s__t')))
     for (const { value, text } of answers) assert.notEqual(at(value, 'result'), undefined, text)
@@ -29,20 +23,14 @@ test('however often it has rested, the next calls succeed and share one start', 
 })
 
 test('a thousand changes of a list at once are read at most twice more', async (t) => {
-  const runtime = new FakeRuntime()
-  runtime.script = (method, params, child) => {
+  const { runtime } = await served(t, (method, params, child) => {
     // Each list is answered later, so that changes come while it is read.
     if (method !== 'tools/list') return polite(method, params, child)
     setImmediate(() =>
       child.say(`{"jsonrpc":"2.0","id":${child.lastId},"result":${polite(method, params, child)}}`),
     )
     return undefined
-  }
-  const { attach } = await libraryProxy(t, { s: { command: 'x' } }, { runtime })
-  const { client } = await attach()
-  const opening = client.open()
-  await runtime.pass(1000)
-  await opening
+  })
   const [child] = runtime.children
   const lists = (): number => child?.heard.filter((method) => method === 'tools/list').length ?? 0
   const before = lists()

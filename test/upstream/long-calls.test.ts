@@ -5,10 +5,10 @@ import { describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
 import { failure } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
-import { libraryProxy } from '../integration/support/library.js'
 import type { ServerEntry } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+import { type Script, polite, settled } from './support/fake-runtime.js'
+import { served } from './support/served.js'
 
 const handshake: Script = (method, ...rest) => (method === 'tools/call' ? undefined : polite(method, ...rest))
 
@@ -24,13 +24,7 @@ const stateless: Script = (method) => {
 }
 
 async function called(t: Scope, script: Script, entry: object = {}, more: ServerEntry = {}) {
-  const runtime = new FakeRuntime()
-  runtime.script = script
-  const { attach } = await libraryProxy(t, { s: { command: 'x', ...entry } }, { runtime }, more)
-  const { client } = await attach()
-  const opening = client.open()
-  await runtime.pass(1000)
-  await opening
+  const { client, runtime } = await served(t, script, { entry, config: more })
   const [child] = runtime.children
   assert(child !== undefined)
   const calledAt = runtime.now()

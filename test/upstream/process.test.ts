@@ -225,13 +225,6 @@ describe('the end of a process', { skip }, () => {
     }
   })
 
-  test('lines of a flood on stderr are counted, the last ones too', async () => {
-    const { server, log } = shell('i=0; while [ $i -lt 150 ]; do echo $i >&2; i=$((i+1)); done')
-    assert.deepEqual(await server.ended, ended(0))
-    assert.equal(log.length, 101)
-    assert.deepEqual(log.at(-1), { level: 'warn', service: 's', message: '50 lines of stderr were dropped' })
-  })
-
   test('starts and stops leave no descriptor and no timer', { skip: noTree }, async () => {
     await startAndStop()
     await turns(3)

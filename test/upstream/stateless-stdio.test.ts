@@ -234,28 +234,11 @@ describe('changes', () => {
   })
 })
 
-test('one process is for all clients, though they can be asked', async (t) => {
-  const { open, proxy } = await behind(t)
-  for (let n = 0; n < 3; n++) await (await open({ elicitation: {}, roots: {} })).call('s__meta')
-  assert.equal(proxy.status()[0]?.pids.length, 1)
-})
-
 describe('a server that speaks both, or is shy', () => {
   test('is spoken to without a handshake', async (t) => {
     const { open, methods } = await behind(t, { MODE: 'dual' })
     await (await open()).call('s__meta')
     assert(!methods().includes('initialize'))
-  })
-
-  test('that ends before initialize and holds a lock is up', async (t) => {
-    const lock = join(scratch(t), 'lock')
-    const { open, log } = await behind(t, { MODE: 'locks', LOCK: lock })
-    const client = await open()
-    assert.match((await client.call('s__old')).text, /"text":"old"/)
-    assert.deepEqual(
-      log.filter(({ level }) => level === 'error' || level === 'warn'),
-      [],
-    )
   })
 
   test('that ends on the question is not asked again by the next start of the proxy, which says so', async (t) => {
@@ -273,11 +256,5 @@ describe('a server that speaks both, or is shy', () => {
     }
     assert.deepEqual(await asked(), [1, 'it ended on server/discover'])
     assert.deepEqual(await asked(), [1, 'it did not answer server/discover earlier, or ended on it'])
-  })
-
-  test('that is silent until initialize is up when the question has had its time', async (t) => {
-    const { open } = await behind(t, { MODE: 'silent' }, { startTimeout: 2000 })
-    const client = await open()
-    assert.match((await client.call('s__old')).text, /"text":"old"/)
   })
 })

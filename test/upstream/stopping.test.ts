@@ -2,30 +2,29 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { type Attached, type TestProxy, libraryProxy } from '../integration/support/library.js'
+import { libraryProxy } from '../integration/support/library.js'
 import { type Heard, failure } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { type FakeChild, FakeRuntime, polite, settled } from './support/fake-runtime.js'
+import { type FakeChild, FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+import { type Served, served } from './support/served.js'
 
 const IDLE_MS = 5000
 
-interface Run extends Attached, Pick<TestProxy, 'proxy'> {
-  readonly runtime: FakeRuntime
+interface Run extends Served {
   readonly child: FakeChild
 }
 
-async function run(t: Scope, more: object = {}, runtime = new FakeRuntime()): Promise<Run> {
-  const { attach, proxy } = await libraryProxy(t, { s: { command: 'x', ...more } }, { runtime })
-  const attached = await attach()
-  const opening = attached.client.open()
-  await runtime.pass(1000)
-  await opening
-  const [child] = runtime.children
+async function run(t: Scope, entry: object = {}, script: Script = polite): Promise<Run> {
+  const made = await served(t, script, { entry })
+  const [child] = made.runtime.children
   assert(child !== undefined)
   t.after(() => child.end(0))
-  return { ...attached, proxy, runtime, child }
+  return { ...made, child }
 }
+
+/** Answers no call. */
+const mute: Script = (method, ...rest) => (method === 'tools/call' ? undefined : polite(method, ...rest))
 
 /** A server whose stdin has been closed since nobody called it, and that has not ended yet. */
 async function restingRun(t: Scope): Promise<Run> {
@@ -82,10 +81,8 @@ function answer(child: FakeChild, id: string, text: string): void {
 
 /** A server that answers no call by itself, and has one in flight. */
 async function withOneInFlight(t: Scope, more: object): Promise<Run & { heard: Promise<Heard>; id: string }> {
-  const runtime = new FakeRuntime()
-  runtime.script = (method, params, child) =>
-    method === 'tools/call' && child === runtime.children[0] ? undefined : polite(method, params, child)
-  const it = await run(t, more, runtime)
+  const it = await run(t, more)
+  it.runtime.script = (method, params, child) => (child === it.child ? mute : polite)(method, params, child)
   it.child.lingers = true
   const heard = it.client.call('s__t')
   while (!it.child.heard.includes('tools/call')) await settled()
@@ -165,10 +162,7 @@ test('a call that has not left a server that is started anew goes to the next on
 })
 
 test('who closes again with less patience does not wait for calls', async (t) => {
-  const runtime = new FakeRuntime()
-  runtime.script = (method, params, child) =>
-    method === 'tools/call' ? undefined : polite(method, params, child)
-  const { client, proxy } = await run(t, {}, runtime)
+  const { client, proxy, runtime } = await run(t, {}, mute)
   const heard = client.call('s__t')
   await settled()
   const closed = proxy.close()

@@ -5,9 +5,9 @@ import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
 import { type RawClient, failure } from '../integration/support/client.js'
 import { at } from '../integration/support/json.js'
-import { libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+import { served } from './support/served.js'
 
 const MINUTE = 60_000
 const { restart } = limits.upstream
@@ -21,18 +21,7 @@ interface Run {
 }
 
 async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
-  const runtime = new FakeRuntime()
-  runtime.script = script
-  const { attach, proxy } = await libraryProxy(
-    t,
-    { s: { command: 'x', protocol: 'legacy', ...more } },
-    { runtime },
-  )
-  const { client } = await attach()
-  const opening = client.open()
-  await settled()
-  await runtime.pass(1000)
-  await opening
+  const { client, proxy, runtime } = await served(t, script, { entry: { protocol: 'legacy', ...more } })
   const starts = (): number[] => runtime.children.map(({ startedAt }) => startedAt)
   return { runtime, client, starts, state: () => proxy.status()[0]?.state }
 }
