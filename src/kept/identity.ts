@@ -1,6 +1,6 @@
 // The values that identify a configured server: all that can change what it lists.
 
-import { write } from '../jsonrpc/text.js'
+import { canonicalJson } from '../text/canonical-json.js'
 import type {
   HttpServerConfig,
   ServerConfig,
@@ -62,13 +62,5 @@ export function isSameServer(one: ServerConfig, other: ServerConfig): boolean {
 }
 
 function textWithout(left: ReadonlySet<string>, config: ServerConfig): string {
-  return write(sorted(Object.fromEntries(Object.entries(config).filter(([key]) => !left.has(key)))))
-}
-
-/** The order of an object's keys means nothing. */
-function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(sorted)
-  const entries = Object.entries(value).map(([key, each]): [string, unknown] => [key, sorted(each)])
-  return Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)))
+  return canonicalJson(Object.fromEntries(Object.entries(config).filter(([key]) => !left.has(key))))
 }

@@ -22,26 +22,28 @@ const broken: readonly (readonly [title: string, body: (id: string) => string])[
   ['is long, and cut', (id) => `{"jsonrpc":"2.0","id":${id},"result":{"x":"${'x'.repeat(100_000)}`],
 ]
 
+const switching: Handler = (_seen, response) =>
+  void response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n')
+
+function answering(kind: string, body: (id: string) => string): Handler {
+  return (seen, response) => {
+    const text = body(JSON.stringify(seen.id))
+    if (kind === 'JSON') return json(response, text)
+    events(response, `data: ${text}\n\n`)
+    if (kind === 'an event') response.end()
+  }
+}
+
 describe('an answer of a remote server that', () => {
   for (const [title, body] of broken)
     for (const kind of ['JSON', 'an event', 'an event of a stream that stays open'])
       test(`${title} is told at once: ${kind}`, async (t) => {
-        const answer: Handler = (seen, response) => {
-          const text = body(JSON.stringify(seen.id))
-          if (kind === 'JSON') return json(response, text)
-          events(response, `data: ${text}\n\n`)
-          if (kind === 'an event') response.end()
-        }
-        const { client } = await remote(t, toolServer(answer), { retryDelay: 1 })
+        const { client } = await remote(t, toolServer(answering(kind, body)), { retryDelay: 1 })
         assert.match(message(await client.call('s__work')), /^'s': its answer is invalid: /)
       })
 
   test('switches protocols is told at once', async (t) => {
-    const answer: Handler = (_seen, response) =>
-      void response.socket?.write(
-        'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n',
-      )
-    const { client } = await remote(t, toolServer(answer), { retryDelay: 1 })
+    const { client } = await remote(t, toolServer(switching), { retryDelay: 1 })
     assert.match(message(await client.call('s__work')), /switches to another protocol/)
   })
 })

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { basename, isAbsolute } from 'node:path'
 import { nearest } from '../../text/nearest.js'
-import { canonicalJson } from './canonical-json.js'
+import { canonicalJson } from '../../text/canonical-json.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
 import type { FoundFile } from './plan.js'
 import { readServersFile } from './read-file.js'

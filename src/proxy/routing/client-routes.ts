@@ -141,7 +141,7 @@ export class ClientRoutes {
 
   /** The client tells its servers something. */
   told(frame: NotificationFrame): void {
-    for (const lane of this.#entered.values()) lane.told(this.#client, frame)
+    for (const lane of this.#entered.values()) lane.rootsChanged(this.#client, frame)
   }
 
   read(on: boolean): void {
@@ -177,7 +177,7 @@ export class ClientRoutes {
     const left = before.filter((lane) => !lanes.includes(lane))
     // A view may hide resources from now on of servers that stay.
     for (const lane of this.#client.view === wholeCatalog ? left : before)
-      for (const uri of lane.surrender(this.#client)) this.#follow(uri, lane.config.name)
+      for (const uri of lane.takeSubscriptions(this.#client)) this.#follow(uri, lane.config.name)
     // Calls that have not begun on a server that is gone go to its successor, or fail.
     const released = left.flatMap((lane) => lane.release(this.#client))
     this.router.exchange(lanes, this.#catalog, released)

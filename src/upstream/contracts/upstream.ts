@@ -133,11 +133,11 @@ export interface Lane extends CallTarget {
   /** The client wants log messages from this level on. */
   level(client: ClientPort, level: string): void
   /** The client says that its roots have changed. */
-  told(client: ClientPort, frame: NotificationFrame): void
+  rootsChanged(client: ClientPort, frame: NotificationFrame): void
   /** Stops or resumes reading for the sake of a client that reads too slowly. */
   read(client: ClientPort, on: boolean): void
   /** The client uses another lane from now on; gives the resources that it followed here. */
-  surrender(client: ClientPort): string[]
+  takeSubscriptions(client: ClientPort): string[]
   /** Gives back the client's calls that have not begun here, to be made elsewhere. */
   release(client: ClientPort): Call[]
   /** The client is gone; resolves when what only it used has ended, undefined when there is nothing to wait for. */

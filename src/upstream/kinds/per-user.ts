@@ -6,9 +6,10 @@
 import type { ClientPort } from '../../mcp/call.js'
 import type { Timer } from '../../runtime/runtime.js'
 import { type HttpServerConfig, type ServerConfig, isRemote } from '../contracts/server-config.js'
-import type { Lane, ServerGauges, ShownState, Upstream, UpstreamStatus } from '../contracts/upstream.js'
+import type { Lane, ShownState, Upstream, UpstreamStatus } from '../contracts/upstream.js'
 import type { ProxyContext } from '../server/context.js'
 import type { Server } from '../server/server.js'
+import { sumOf, total } from '../server/worker.js'
 import { openHttp } from './http.js'
 import { fullUpstream, unopenedStatus } from './unavailable.js'
 
@@ -77,7 +78,8 @@ export class PerUserServer implements Upstream {
       all.filter((each) => each.state === state),
     )
     const withoutLogin = all.filter(({ state }) => state === 'login-required').length
-    const gauges = all.reduce((sum, each) => added(sum, each.gauges), NO_GAUGES)
+    const each = all.map(({ gauges }) => gauges)
+    const gauges = { ...sumOf(each), restarts: total(each.map(({ restarts }) => restarts)) }
     const { name } = this.config
     const needsLogin = `${withoutLogin} of ${all.length} users need a login; run: mcps-proxy login ${name} --user NAME`
     const error = best.state === 'login-required' && this.isolated ? needsLogin : best.error
@@ -166,15 +168,3 @@ const UNKNOWN = {
 
 /** A user without a login does not make the server look broken for others. */
 const shownFirst: readonly ShownState[] = ['connected', 'starting', 'error', 'login-required', 'disconnected']
-
-const NO_GAUGES: ServerGauges = { inFlight: 0, queued: 0, slots: 0, restarts: 0, memoryBytes: undefined }
-
-function added(one: ServerGauges, other: ServerGauges): ServerGauges {
-  return {
-    inFlight: one.inFlight + other.inFlight,
-    queued: one.queued + other.queued,
-    slots: one.slots + other.slots,
-    restarts: one.restarts + other.restarts,
-    memoryBytes: undefined,
-  }
-}

@@ -106,11 +106,11 @@ class UnavailableUpstream implements Upstream, Lane {
   readonly adopt = no
   readonly hurry = nothing
   readonly level = nothing
-  readonly told = nothing
+  readonly rootsChanged = nothing
   readonly read = nothing
   readonly follow = nothing
   readonly leave = nothing
-  readonly surrender = (): string[] => []
+  readonly takeSubscriptions = (): string[] => []
   readonly release = (): Call[] => []
   readonly retire = (): Promise<void> => Promise.resolve()
   readonly close = (): Promise<void> => Promise.resolve()

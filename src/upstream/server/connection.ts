@@ -209,11 +209,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   async stop(why?: string): Promise<void> {
     this.#ending.stopped(why)
     this.own.stop()
-    this.#ending.awaitAnswers(
-      why !== undefined,
-      () => this.#answers,
-      () => this.calls.drain([...this.#peer.waiting()], () => this.failure),
-    )
+    this.#ending.awaitAnswers(() => this.calls.drain([...this.#peer.waiting()], () => this.failure))
     await this.dialed.stop()
   }
 
@@ -341,8 +337,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
 // Why a connection to a server ended: the first known reason is kept.
 //
-// A server that is being stopped may still answer before it gets a signal, and these answers count. A server that is to
-// come back and answers nothing is stuck, so calls do not wait for it as long.
+// A server that is being stopped may still answer before it gets a signal, and these answers count.
 
 /**
  * How a connection ended: by itself, because the server has forgotten the session, or because the proxy has stopped
@@ -402,20 +397,10 @@ export class Ending {
     this.#end ??= { how, reason, message, details }
   }
 
-  /**
-   * Calls `over` when the calls in flight on a server that was told to stop wait no longer; `answers` says how many
-   * have come.
-   */
-  awaitAnswers(comesBack: boolean, answers: () => number, over: () => void): void {
-    if (this.#lastAnswers !== undefined) return
+  /** Calls `onOver` when the calls in flight on a server that is being stopped wait no longer. */
+  awaitAnswers(onOver: () => void): void {
     const { limits, runtime } = this.#context
-    const ownMs = limits.ladder.stdinWaitMs
-    const before = answers()
-    const firstMs = comesBack ? Math.min(limits.ndjson.closeWaitMs, ownMs) : ownMs
-    this.#lastAnswers = runtime.setTimer(firstMs, () => {
-      if (answers() === before || firstMs === ownMs) return over()
-      this.#lastAnswers = runtime.setTimer(ownMs - firstMs, over)
-    })
+    this.#lastAnswers ??= runtime.setTimer(limits.ladder.stdinWaitMs, onOver)
   }
 
   /** The server is gone. */

@@ -276,7 +276,7 @@ export class ServerLane implements Lane, ServerView {
     this.#sendLevel()
   }
 
-  told(_client: ClientPort, frame: NotificationFrame): void {
+  rootsChanged(_client: ClientPort, frame: NotificationFrame): void {
     const { declared, sharing } = this.#scope
     if (sharing !== 'own' || !declared.names.has('roots')) return
     for (const connection of this.#workers.connections) connection.pass(frame, [])
@@ -293,8 +293,8 @@ export class ServerLane implements Lane, ServerView {
     this.#inbox.subscriptions.follow(client, uri, this.#workers.firstConnection)
   }
 
-  surrender(client: ClientPort): string[] {
-    return this.#inbox.clients.resources.surrender(client)
+  takeSubscriptions(client: ClientPort): string[] {
+    return this.#inbox.clients.resources.takeAll(client)
   }
 
   release(client: ClientPort): Call[] {

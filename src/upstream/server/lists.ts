@@ -110,8 +110,8 @@ export class Lists {
 
   /** A client wants these lists: an expired one is shown and read anew, unless the server reports changes. */
   renew(kinds: readonly ListKind[]): void {
-    const told = this.#capabilities?.changes ?? []
-    const old = kinds.filter((kind) => this.#isOutOfDate(kind) && !told.includes(kind))
+    const reported = this.#capabilities?.changes ?? []
+    const old = kinds.filter((kind) => this.#isOutOfDate(kind) && !reported.includes(kind))
     if (this.#connection !== undefined && old.length > 0) void this.#refresh(this.#connection, old)
   }
 

@@ -21,7 +21,7 @@ type NoiseContext = Pick<ServerContext, 'service' | 'discretion' | 'log'> & {
 }
 
 /** More frequent lines would hide other lines of the log. */
-const TELL_EVERY_MS = 1000
+const LOG_EVERY_MS = 1000
 
 /** How much of a line is worth a look. */
 const SHOWN_BYTES = 200
@@ -37,8 +37,8 @@ export class Noise {
   #lines = 0
   #bytes = 0
   #isOver = false
-  #untold = 0
-  #tellsAt = 0
+  #unlogged = 0
+  #logsAt = 0
 
   /** `messages` says how many have come; `end` is called once, when there is too much noise. */
   constructor(
@@ -61,32 +61,32 @@ export class Noise {
       shown.length < bytes
         ? discretion.beginning(shown.toString('utf8'))
         : discretion.clean(shown.toString('utf8'))
-    this.#heard(() => `stdout has a line that is no JSON-RPC message: ${said()}`, { problem: message })
+    this.#add(() => `stdout has a line that is no JSON-RPC message: ${said()}`, { problem: message })
     this.#wrote(bytes)
   }
 
   /** A request of a server whose revision has none. */
   request(method: string): void {
-    this.#heard(() => `its request ${method} is dropped: its revision has none`, {})
+    this.#add(() => `its request ${method} is dropped: its revision has none`, {})
   }
 
   batch(): void {
-    this.#heard(() => 'a batch was ignored: servers answer one by one', {})
+    this.#add(() => 'a batch was ignored: servers answer one by one', {})
   }
 
-  /** A message over the limit; `id` is that of a call which has been told so, or was not found. */
-  oversize(id: RequestId | undefined, bytes: number, isTold: boolean): void {
-    if (!isTold) this.#shown(() => 'a message over the limit was dropped', { id, bytes })
+  /** A message over the limit; `isReported` says that its call has got an error. */
+  oversize(id: RequestId | undefined, bytes: number, isReported: boolean): void {
+    if (!isReported) this.#logOften(() => 'a message over the limit was dropped', { id, bytes })
   }
 
   #wrote(bytes: number): void {
     this.#startAnew()
     this.#bytes += bytes
     if (this.#bytes > this.#limits.bytesMax)
-      this.#tooMuch(`wrote ${this.#bytes} bytes in a row that are no messages`)
+      this.#exceeded(`wrote ${this.#bytes} bytes in a row that are no messages`)
   }
 
-  #tooMuch(what: string): void {
+  #exceeded(what: string): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#end(what)
@@ -101,22 +101,22 @@ export class Noise {
     this.#bytes = 0
   }
 
-  #heard(what: () => string, details: Readonly<Record<string, unknown>>): void {
+  #add(what: () => string, details: Readonly<Record<string, unknown>>): void {
     this.#startAnew()
     this.#lines++
-    this.#shown(what, details)
+    this.#logOften(what, details)
     if (this.#lines >= this.#limits.linesMax)
-      this.#tooMuch(`wrote ${this.#lines} lines in a row that are no messages`)
+      this.#exceeded(`wrote ${this.#lines} lines in a row that are no messages`)
   }
 
   /** Logs once a second, with the number of what was not logged. */
-  #shown(what: () => string, details: Readonly<Record<string, unknown>>): void {
-    this.#untold++
+  #logOften(what: () => string, details: Readonly<Record<string, unknown>>): void {
+    this.#unlogged++
     const now = this.#context.runtime.now()
-    if (now < this.#tellsAt) return
-    this.#tellsAt = now + TELL_EVERY_MS
-    this.#log('warn', what(), { ...details, lines: this.#untold })
-    this.#untold = 0
+    if (now < this.#logsAt) return
+    this.#logsAt = now + LOG_EVERY_MS
+    this.#log('warn', what(), { ...details, lines: this.#unlogged })
+    this.#unlogged = 0
   }
 
   #log(level: LogRecord['level'], message: string, details: Readonly<Record<string, unknown>>): void {

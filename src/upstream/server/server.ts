@@ -431,16 +431,16 @@ class UndecidedLane implements Lane {
     this.#lane.level(client, level)
   }
 
-  told(client: ClientPort, frame: NotificationFrame): void {
-    this.#lane.told(client, frame)
+  rootsChanged(client: ClientPort, frame: NotificationFrame): void {
+    this.#lane.rootsChanged(client, frame)
   }
 
   read(client: ClientPort, on: boolean): void {
     this.#lane.read(client, on)
   }
 
-  surrender(client: ClientPort): string[] {
-    return this.#lane.surrender(client)
+  takeSubscriptions(client: ClientPort): string[] {
+    return this.#lane.takeSubscriptions(client)
   }
 
   release(client: ClientPort): Call[] {

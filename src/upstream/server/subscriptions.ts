@@ -36,7 +36,7 @@ export class Subscriptions {
   sendLevel(connection: ServerConnection): void {
     const { level } = this.#clients
     if (level !== undefined && !connection.isTyped)
-      void this.#tell(connection, 'logging/setLevel', `{"level":${quote(level)}}`)
+      void this.#request(connection, 'logging/setLevel', `{"level":${quote(level)}}`)
   }
 
   /** Resources of a subscription that is still in flight are left to that call. */
@@ -54,7 +54,7 @@ export class Subscriptions {
     return true
   }
 
-  /** Keeps who follows what; gives the call that the server gets, unless it must not be told. */
+  /** Keeps who follows what; gives the call that the server gets, unless the server must not get it. */
   passing(call: Call, subscribes: boolean, connection: () => ServerConnection | undefined): Call | undefined {
     if (call.row.route.to === 'task') return this.#followingTask(call, subscribes)
     const uri = call.frame.params.members.string('uri')
@@ -127,8 +127,8 @@ export class Subscriptions {
   #leaving(call: Call, uri: string, connection: () => ServerConnection | undefined): Call {
     return call.attempt((outcome) => {
       call.settle(outcome)
-      const told = connection()
-      if (told !== undefined) void this.#unsubscribed(told, uri)
+      const current = connection()
+      if (current !== undefined) void this.#unsubscribed(current, uri)
     })
   }
 
@@ -145,7 +145,7 @@ export class Subscriptions {
 
   async #subscribe(connection: ServerConnection, uri: string): Promise<void> {
     if (connection.isTyped) return connection.listening?.renew()
-    return this.#tell(connection, 'resources/subscribe', `{"uri":${quote(uri)}}`)
+    return this.#request(connection, 'resources/subscribe', `{"uri":${quote(uri)}}`)
   }
 
   unsubscribe(connection: ServerConnection | undefined, uris: readonly string[]): void {
@@ -153,13 +153,13 @@ export class Subscriptions {
     if (connection.isTyped) return connection.listening?.renew()
     void inTurns(uris, async (uri) => {
       if (this.#clients.resources.has(uri)) return
-      await this.#tell(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
+      await this.#request(connection, 'resources/unsubscribe', `{"uri":${quote(uri)}}`)
       await this.#unsubscribed(connection, uri)
     })
   }
 
   /** A failure is the server's own business. */
-  async #tell(connection: ServerConnection, method: string, params: string): Promise<void> {
+  async #request(connection: ServerConnection, method: string, params: string): Promise<void> {
     try {
       await connection.ask(method, params)
     } catch (error) {
@@ -288,7 +288,7 @@ export class Followers {
   }
 
   /** The client follows nothing here any more; returns what it followed. */
-  surrender(client: ClientPort): string[] {
+  takeAll(client: ClientPort): string[] {
     const followed = [...this.#clients].flatMap(([name, clients]) => (clients.has(client) ? [name] : []))
     for (const name of followed) this.remove(client, name)
     return followed

@@ -82,8 +82,8 @@ export class Tasks implements TaskSource {
     if (task === undefined) return
     const isLast = form === 'bare' ? method === 'tasks/result' : method === 'tasks/cancel'
     const state = answeredTask(answer, form)
-    if (isLast) task.given()
-    else if (state !== undefined) task.saw(state.status, state.ttlMs)
+    if (isLast) task.resultDelivered()
+    else if (state !== undefined) task.reported(state.status, state.ttlMs)
   }
 
   /** Keeps the task for the client of the call, unless its id is in use; gives the error then. */
@@ -132,7 +132,7 @@ export class Tasks implements TaskSource {
     const task = this.#find(members.string('taskId'))
     if (task === undefined) return false
     if (!task.isDurable) task.client.tell(frame, [], this.#atWork(task))
-    task.saw(members.string('status'))
+    task.reported(members.string('status'))
     return true
   }
 
@@ -262,7 +262,7 @@ export class ServerTask implements HeldTask {
     this.#runtime = runtime
     this.#endsAt = runtime.now() + ttlMs
     this.#token = token
-    this.saw(status)
+    this.reported(status)
   }
 
   get source(): TaskSource {
@@ -293,7 +293,7 @@ export class ServerTask implements HeldTask {
   }
 
   /** Its server says how it is; a durable one has its result with it, and another time to live perhaps. */
-  saw(status: string | undefined, ttlMs?: number): void {
+  reported(status: string | undefined, ttlMs?: number): void {
     if (this.isDurable && ttlMs !== undefined) this.#endsAt = this.#runtime.now() + ttlMs
     if (!isTerminal(status)) return
     this.#isDone = true
@@ -302,7 +302,7 @@ export class ServerTask implements HeldTask {
   }
 
   /** Its client has the result. */
-  given(): void {
+  resultDelivered(): void {
     this.#isGiven = true
     this.#endProgress()
   }

@@ -36,7 +36,7 @@ export function sumOf(loads: readonly Load[]): Load {
   }
 }
 
-function total(counts: readonly number[]): number {
+export function total(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0)
 }
 

@@ -53,9 +53,9 @@ function laneOf(name: string, lists: Lists): Lane {
     call: () => {},
     follow: () => {},
     level: () => {},
-    told: () => {},
+    rootsChanged: () => {},
     read: () => {},
-    surrender: () => [],
+    takeSubscriptions: () => [],
     release: () => [],
     leave: () => undefined,
   }

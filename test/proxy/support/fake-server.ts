@@ -97,9 +97,9 @@ export class FakeServer {
       },
       follow: ignore,
       level: ignore,
-      told: ignore,
+      rootsChanged: ignore,
       read: ignore,
-      surrender: () => [],
+      takeSubscriptions: () => [],
       release: () => [],
       leave: () => undefined,
     }

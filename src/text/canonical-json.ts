@@ -1,10 +1,11 @@
-// When two values of files are the same.
+// When two values are the same.
 
-import { isObject } from '../../text/json-object.js'
+import { write } from '../jsonrpc/text.js'
+import { isObject } from './json-object.js'
 
 /** One text for all spellings of a value: the order of members means nothing. */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(sorted(value)) ?? ''
+  return write(sorted(value)) ?? ''
 }
 
 function sorted(value: unknown): unknown {
