@@ -33,6 +33,16 @@ export class Attribution {
     this.#abandoned = abandoned
   }
 
+  /** A call was given up, and the server may still be processing it. */
+  abandon(id: RequestId, call: Call): void {
+    this.#abandoned.add(id, call)
+  }
+
+  /** An answer has come after all, so the server is done with that call. */
+  answered(id: RequestId): void {
+    this.#abandoned.answered(id)
+  }
+
   /** The one call in flight; undefined where there are several. */
   get only(): Call | undefined {
     return this.#only(() => true)

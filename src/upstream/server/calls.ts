@@ -41,8 +41,6 @@ export class Calls {
   readonly #tokens = new ProgressTokens<InflightCall | ServerTask>()
   /** The tasks that calls have begun. */
   readonly tasks: Tasks
-  /** Calls that were given up, and that the server may still be processing. */
-  readonly #abandoned: Abandoned
   /** Which of the calls a message of the server is about. */
   readonly about: Attribution
   /** Calls that came when the connection had ended, until it is known what is next. */
@@ -69,8 +67,7 @@ export class Calls {
     this.#connection = connection
     this.#worker = worker
     this.#clients = clients
-    this.#abandoned = new Abandoned(limits.abandoned, runtime)
-    this.about = new Attribution(() => peer.waiting(), clients, this.#abandoned)
+    this.about = new Attribution(() => peer.waiting(), clients, new Abandoned(limits.abandoned, runtime))
     const expired = (flight: InflightCall): void => this.#expired(flight)
     this.#deadlines = new Deadlines(runtime, () => peer.waiting(), expired)
     this.tasks = new Tasks(context, peer, connection, this.#deadlines, this.#tokens)
@@ -131,11 +128,6 @@ export class Calls {
       this.#worker.call(again, [...flight.edits, ...more])
     }
     flight.call.needsInput({ frame, service: this.#service, resume })
-  }
-
-  /** An answer that comes after all: the server is done with that call. */
-  onLateAnswer(id: RequestId): void {
-    this.#abandoned.answered(id)
   }
 
   /** Resolves when no call is in flight. */
@@ -324,7 +316,7 @@ export class Calls {
   /** The server may go on with it, tell of progress, and even ask. */
   #abandon(flight: InflightCall): void {
     this.#tokens.retire(flight.token)
-    this.#abandoned.add(flight.id, flight.call)
+    this.about.abandon(flight.id, flight.call)
   }
 
   /** Once for each flight, though a cancel may come after the connection has closed. */

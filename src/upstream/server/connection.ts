@@ -173,8 +173,11 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** Finds out anew what the server has, or what it speaks. */
   async renew(what: 'lists' | 'era'): Promise<void> {
-    if (what === 'lists') await this.#inbox.relist(this)
-    else void this.#worker.supervisor.restart(this, 'it refuses the revision that it spoke before')
+    const { lists } = this.#inbox
+    if (what === 'lists') {
+      lists.changed(this, ['tools'])
+      await lists.reading('tools')
+    } else void this.#worker.supervisor.restart(this, 'it refuses the revision that it spoke before')
   }
 
   /**
@@ -253,7 +256,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   stray(frame: ResponseFrame): void {
     this.#messages++
-    if (frame.id !== undefined) this.calls.onLateAnswer(frame.id)
+    if (frame.id !== undefined) this.calls.about.answered(frame.id)
     this.#log('debug', 'an answer that nobody waits for', { id: frame.id })
   }
 
@@ -281,7 +284,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   missed(): void {
-    this.#inbox.onMissed(this)
+    this.#inbox.lists.missed(this)
   }
 
   ended(): void {

@@ -56,10 +56,6 @@ export class Inbox {
     )
   }
 
-  get facts(): ServerFacts | undefined {
-    return this.server?.facts
-  }
-
   /** The first process alone gets the subscriptions: each further one would report the same update again. */
   opened(connection: ServerConnection, server: OpenedServer, isFirst: boolean): void {
     const { facts } = server
@@ -230,15 +226,6 @@ export class Inbox {
     if (client === undefined) this.#log('debug', `${frame.method} belongs to no one client`)
     else if (row?.does === 'log') client.log(frame, during)
     else client.tell(frame, [], during)
-  }
-
-  onMissed(connection: ServerConnection): void {
-    this.lists.missed(connection)
-  }
-
-  async relist(connection: ServerConnection): Promise<void> {
-    this.lists.changed(connection, ['tools'])
-    await this.lists.reading('tools')
   }
 
   onClosed(connection: ServerConnection): void {

@@ -164,7 +164,7 @@ export class ServerLane implements Lane, ServerView {
   get described(): Described | undefined {
     const facts = this.#facts
     if (facts === undefined) return undefined
-    const isCurrent = this.#inbox.facts !== undefined || this.#keptView.isCurrent
+    const isCurrent = this.#inbox.server?.facts !== undefined || this.#keptView.isCurrent
     return { isCurrent, facts, lists: this.#describedLists }
   }
 
@@ -214,7 +214,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   get #facts(): ServerFacts | undefined {
-    return this.#inbox.facts ?? this.#keptView.facts
+    return this.#inbox.server?.facts ?? this.#keptView.facts
   }
 
   get #verdict(): Verdict | undefined {
@@ -262,8 +262,7 @@ export class ServerLane implements Lane, ServerView {
         ? call
         : this.#inbox.subscriptions.passing(call, subscribes, () => this.#workers.firstConnection)
     if (sent === undefined) return
-    const worker = this.#workers.only ?? this.#workers.pick(sent)
-    worker.call(sent, edits)
+    this.#workers.workerFor(sent).call(sent, edits)
   }
 
   #callOwn(tool: OwnTool, call: Call, edits: readonly Edit[]): void {
@@ -348,14 +347,15 @@ export class ServerLane implements Lane, ServerView {
     // A start that was refused for want of room says nothing about the server.
     const { failure } = this.#workers
     const isUnknown = this.#inbox.isClosed || failure?.reason === 'overloaded'
-    if (this.#inbox.facts !== undefined || isUnknown) return
+    if (this.#inbox.server?.facts !== undefined || isUnknown) return
     this.#announce(this.#keptView.failed(failure?.message ?? 'it did not start'))
   }
 
   /** Keeps the server's description and lists for the next start. */
   #keep(): void {
-    const { facts } = this.#inbox
-    if (facts === undefined || this.retired) return
+    const { server } = this.#inbox
+    if (server === undefined || this.retired) return
+    const { facts } = server
     this.#keptView.confirmed({ facts, lists: this.#describedLists })
     this.#guarded.complete(this.config, facts)
     if (this.#guarded.turned(this.#verdict)) this.#announce(listKinds)
@@ -368,7 +368,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   #sendLevel(): void {
-    if (this.#inbox.facts?.capabilities.logging !== true) return
+    if (this.#inbox.server?.facts.capabilities.logging !== true) return
     for (const connection of this.#workers.connections) this.#inbox.subscriptions.sendLevel(connection)
   }
 

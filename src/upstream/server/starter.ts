@@ -47,7 +47,7 @@ export class Starter {
 
   /** Whether calls wait for it. */
   get hasCalls(): boolean {
-    return this.#worker.hasArriving
+    return this.#worker.load.queued > 0
   }
 
   /** Resolves when the process may start; undefined when it may now. */

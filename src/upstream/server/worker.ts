@@ -152,11 +152,6 @@ export class Worker {
     return this.#isOfSeveral && row.askable && connection.calls.about.mayAskOthers(client)
   }
 
-  /** Whether calls wait for the process itself. */
-  get hasArriving(): boolean {
-    return this.#arriving.size > 0
-  }
-
   /** In monotonic milliseconds; undefined while the process is in use, or not there. */
   get idleSince(): number | undefined {
     const isIdle = this.supervisor.connection !== undefined && this.#isIdle && !this.#inbox.isAtWork

@@ -35,8 +35,6 @@ interface Round {
 
 /** The instances of a lane: as many as are busy, up to a limit. */
 export class Workers {
-  /** The worker of a lane that has only one, once it is made. */
-  only: Worker | undefined
   readonly #workers: Worker[] = []
   readonly #workersMax: number
   readonly #context: ServerContext
@@ -99,7 +97,7 @@ export class Workers {
     if (states.includes('starting')) return 'starting'
     // A process at rest comes back for the next call.
     const isAtRest = states.includes('stopped')
-    if (isAtRest && this.#inbox.facts !== undefined) return 'connected'
+    if (isAtRest && this.#inbox.server?.facts !== undefined) return 'connected'
     if (isAtRest && this.failure === undefined) return 'starting'
     return states.includes('closed') ? 'disconnected' : 'error'
   }
@@ -137,7 +135,7 @@ export class Workers {
    * Calls during which the server may ask run in any process; other calls may need the state that earlier ones left
    * behind.
    */
-  pick(call: Call): Worker {
+  workerFor(call: Call): Worker {
     if (!call.row.askable || this.#workersMax < 2) return this.#first
     const free = this.#workers.filter((worker) => worker.room > 0)
     const [first] = free
@@ -204,7 +202,7 @@ export class Workers {
     const { runtime, keptLists } = this.#context
     keptLists.started()
     this.#late = runtime.setTimer(this.graceMs, () => {
-      if (this.#inbox.facts === undefined) this.#keptView.late()
+      if (this.#inbox.server?.facts === undefined) this.#keptView.late()
     })
     return this.#startFirst()
   }
@@ -258,7 +256,7 @@ export class Workers {
 
   /** Whether the last process has been there, and may be there again with the same credentials. */
   get #wasUp(): boolean {
-    return this.#inbox.facts !== undefined && !isAboutCredentials(this.failure?.reason)
+    return this.#inbox.server?.facts !== undefined && !isAboutCredentials(this.failure?.reason)
   }
 
   /** A call that waits for a process whose client is away goes to one that has become free. */
@@ -274,7 +272,6 @@ export class Workers {
     const onFree = this.#scope.sharing === 'guest' ? (): void => this.#share(worker) : undefined
     const worker: Worker = new Worker(this.#context, this.#scope, this.#inbox, isFirst, onFree)
     this.#workers.push(worker)
-    if (this.#workersMax < 2) this.only = worker
     if (this.#inbox.isClosed) void worker.close()
     return worker
   }
