@@ -6,11 +6,9 @@ import { at } from '../integration/support/json.js'
 import { itServer } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { HANG_MS } from '../integration/support/waiting.js'
-import type { Scenario } from './scenario.js'
 import { HttpCaller, answerOf } from './support/http-caller.js'
-import { measured } from './support/measured.js'
-import { type Findings, Promises, type Run } from './support/run.js'
 import { type UnderTest, startUnderTest } from './support/under-test.js'
+import { type Findings, Promises, type Run, type Scenario, measured } from './support/scenario.js'
 
 const clock = resolve(import.meta.dirname, 'programs/clock.js')
 const TIMEOUT_MS = 1000

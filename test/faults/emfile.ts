@@ -5,13 +5,11 @@ import { type Socket, connect } from 'node:net'
 import { at, textAt } from '../integration/support/json.js'
 import { type Scope, type Servers, scratch } from '../integration/support/spawned.js'
 import { HANG_MS } from '../integration/support/waiting.js'
-import type { Scenario } from './scenario.js'
 import { HttpCaller, type Posted, answerOf } from './support/http-caller.js'
-import { measured } from './support/measured.js'
 import { Random } from '../sim/random.js'
-import { type Findings, Promises, type Run } from './support/run.js'
 import { SwiftServers } from './support/swift.js'
 import { type UnderTest, startUnderTest } from './support/under-test.js'
+import { type Findings, Promises, type Run, type Scenario, measured } from './support/scenario.js'
 
 const LIMITS = [64, 128, 256] as const
 /** Clients for each descriptor there is. */

@@ -10,14 +10,12 @@ import { join } from 'node:path'
 import { textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { HANG_MS } from '../integration/support/waiting.js'
-import type { Scenario } from './scenario.js'
 import { GONE } from './support/caller.js'
 import { leftAfter, markName } from './support/marked.js'
-import { measured } from './support/measured.js'
 import { Random } from '../sim/random.js'
-import { type Findings, Promises, type Run } from './support/run.js'
 import { SwiftServers } from './support/swift.js'
 import { type UnderTest, startUnderTest } from './support/under-test.js'
+import { type Findings, Promises, type Run, type Scenario, measured } from './support/scenario.js'
 
 const CALLS = 300
 const DISK_BYTES = 64 * 1024

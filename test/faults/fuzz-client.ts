@@ -6,14 +6,12 @@ import { at, textAt } from '../integration/support/json.js'
 import { program } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { turnBoundMs } from '../support/processor-time.js'
-import type { Scenario } from './scenario.js'
 import { clientFrames } from './support/frames.js'
 import { fuzzed } from './support/fuzz.js'
 import { HttpCaller } from './support/http-caller.js'
-import { measured } from './support/measured.js'
 import { Random } from '../sim/random.js'
-import { type Findings, Promises, type Run } from './support/run.js'
 import { type UnderTest, startUnderTest } from './support/under-test.js'
+import { type Findings, Promises, type Run, type Scenario, measured } from './support/scenario.js'
 
 /** Frames between two calls that are right. */
 const FRAMES_EACH = 100

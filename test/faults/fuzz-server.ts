@@ -7,11 +7,9 @@ import { at, textAt } from '../integration/support/json.js'
 import { program } from '../integration/support/programs.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { turnBoundMs } from '../support/processor-time.js'
-import type { Scenario } from './scenario.js'
 import { HttpCaller } from './support/http-caller.js'
-import { measured } from './support/measured.js'
-import { type Findings, Promises, type Run } from './support/run.js'
 import { startUnderTest } from './support/under-test.js'
+import { type Findings, Promises, type Run, type Scenario, measured } from './support/scenario.js'
 
 const CLIENTS = 4
 /** A turn of the event loop, in processor time. */

@@ -4,12 +4,18 @@
 import { createServer } from 'node:http'
 import { at, parsed, textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
-import type { Scenario } from './scenario.js'
 import { HttpCaller, type Posted, answerOf } from './support/http-caller.js'
-import { measured } from './support/measured.js'
-import { type Findings, MiB, Promises, type Run, percentile } from './support/run.js'
 import { SwiftServers } from './support/swift.js'
-import { type UnderTest, startUnderTest } from './support/under-test.js'
+import { settled, startUnderTest } from './support/under-test.js'
+import {
+  type Findings,
+  MiB,
+  Promises,
+  type Run,
+  type Scenario,
+  measured,
+  percentile,
+} from './support/scenario.js'
 
 const CLIENTS = 100
 const GROWTH_BYTES_MAX = 64 * MiB
@@ -33,10 +39,11 @@ async function run(scope: Scope, { count, cli, say }: Run): Promise<Findings> {
   const tally: Tally = { latencies: [], wrong: [], sessions: 0 }
   // Code is compiled and buffers are there before memory is looked at.
   await all(port, Math.max(1, count / 3), tally)
-  const before = await settled(proxy)
+  const { rss: before } = await settled(() => proxy.facts('gc'))
   say(`${tally.latencies.length} calls, ${Math.round(before / MiB)} MiB`)
   await all(port, count, tally)
-  const growth = (await settled(proxy)) - before
+  const { rss: after } = await settled(() => proxy.facts('gc'))
+  const growth = after - before
   const promises = new Promises()
   promises.equal(tally.wrong.length, 0, `calls that went wrong (${tally.wrong[0] ?? ''})`)
   promises.below(growth, GROWTH_BYTES_MAX, 'bytes that the calls leave')
@@ -169,14 +176,4 @@ function resultOf(method: unknown, value: unknown): string {
   if (method === 'tools/list') return '{"tools":[{"name":"hit","inputSchema":{"type":"object"}}]}'
   const nonce = textAt(value, 'params', 'arguments', 'nonce')
   return JSON.stringify({ content: [{ type: 'text', text: nonce }] })
-}
-
-/** Resident memory once the proxy rests, the least of several looks. */
-async function settled(proxy: UnderTest): Promise<number> {
-  const looks: number[] = []
-  for (let look = 0; look < 5; look++) {
-    await new Promise((resolve) => setTimeout(resolve, 200))
-    looks.push((await proxy.facts('gc')).rss)
-  }
-  return Math.min(...looks)
 }

@@ -7,12 +7,18 @@ import { at, textAt } from '../integration/support/json.js'
 import { program } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { turnBoundMs } from '../support/processor-time.js'
-import type { Scenario } from './scenario.js'
 import { Beside } from './support/beside.js'
 import { HttpCaller, type Posted, answerOf } from './support/http-caller.js'
-import { measured } from './support/measured.js'
-import { type Findings, MiB, Promises, type Run, percentile } from './support/run.js'
 import { type UnderTest, startUnderTest } from './support/under-test.js'
+import {
+  type Findings,
+  MiB,
+  Promises,
+  type Run,
+  type Scenario,
+  measured,
+  percentile,
+} from './support/scenario.js'
 
 const LINE_BYTES_MAX = 64 * MiB
 /** Twice the limit, and what a proxy at work needs besides. */

@@ -5,12 +5,10 @@ import { type McpProxy, createProxy } from '../../src/index.js'
 import { at, numberAt, textAt } from '../integration/support/json.js'
 import { program } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
-import type { Scenario } from './scenario.js'
 import { attachCaller } from './support/attached.js'
 import { type Caller, allMisses } from './support/caller.js'
-import { measured } from './support/measured.js'
 import { Random } from '../sim/random.js'
-import { type Findings, Promises, type Run } from './support/run.js'
+import { type Findings, Promises, type Run, type Scenario, measured } from './support/scenario.js'
 
 const CLIENTS = 64
 const INFLIGHT = 8

@@ -2,17 +2,17 @@
 // call them. Every call is answered once, by its own server and to its own client,
 // and the ledgers of the children show that none was executed twice.
 
-import { type McpProxy, createProxy, limits } from '../../src/index.js'
+import { type McpProxy, type ServerEvent, createProxy, limits } from '../../src/index.js'
+import { realRuntime } from '../../src/real-runtime.js'
+import { within } from '../../src/runtime/deadline.js'
 import { at, textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { HANG_MS } from '../integration/support/waiting.js'
-import type { Scenario } from './scenario.js'
 import { type AttachedCaller, attachCaller } from './support/attached.js'
 import { type Caller, allMisses } from './support/caller.js'
-import { measured } from './support/measured.js'
 import { Random } from '../sim/random.js'
-import { type Findings, Promises, type Run } from './support/run.js'
 import { SwiftServers } from './support/swift.js'
+import { type Findings, Promises, type Run, type Scenario, measured, percentile } from './support/scenario.js'
 
 const SERVERS = 8
 const CLIENTS = 32
@@ -43,7 +43,9 @@ export const killChildren: Scenario = measured(
 async function run(scope: Scope, { count, seed, say }: Run): Promise<Findings> {
   const swift = new SwiftServers(scratch(scope))
   const servers = Object.fromEntries(names.map((name) => [name, swift.entry(name, { restartDelay: 1 })]))
-  const proxy = await createProxy({ mcpServers: servers }, { limits: restless })
+  const returns = new Returns()
+  const on = { server: (event: ServerEvent) => returns.take(event) }
+  const proxy = await createProxy({ mcpServers: servers }, { limits: restless, on })
   scope.after(() => proxy.close(0))
   const attached = await Promise.all(Array.from({ length: CLIENTS }, () => attachCaller(proxy)))
   await Promise.all(attached.map(({ caller }) => caller.open()))
@@ -54,8 +56,28 @@ async function run(scope: Scope, { count, seed, say }: Run): Promise<Findings> {
     say(`${kills} kills, ${tally.answered.size + tally.failed.size} calls`),
   )
   tally.stopped = true
-  const isSettled = await within(Promise.all(load), SETTLE_MS)
-  return findings(attached, tally, swift, count, isSettled)
+  const settled = await within(Promise.all(load), SETTLE_MS, realRuntime())
+  const isSettled = settled !== undefined
+  const found = findings(attached, tally, swift, count, isSettled)
+  return { ...found, figures: { ...found.figures, ...returns.figures } }
+}
+
+/** How long servers are away, from the end of a process until its successor is ready. */
+class Returns {
+  readonly #endedAt = new Map<string, number>()
+  readonly #times: number[] = []
+
+  take({ server, state }: ServerEvent): void {
+    const endedAt = this.#endedAt.get(server)
+    if (state === 'failed') this.#endedAt.set(server, endedAt ?? performance.now())
+    if (state !== 'ready' || endedAt === undefined) return
+    this.#endedAt.delete(server)
+    this.#times.push(performance.now() - endedAt)
+  }
+
+  get figures(): Record<string, number> {
+    return { 'back p50 ms': percentile(this.#times, 0.5), 'back p99 ms': percentile(this.#times, 0.99) }
+  }
 }
 
 /** What the clients know. */
@@ -152,14 +174,4 @@ function reasons({ failed }: Tally): string {
   const counts = new Map<string, number>()
   for (const reason of failed.values()) counts.set(reason, (counts.get(reason) ?? 0) + 1)
   return [...counts].map(([reason, times]) => `${reason} ${times}`).join(', ')
-}
-
-async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms)
-  })
-  const inTime = await Promise.race([promise.then(() => true), late])
-  clearTimeout(timer)
-  return inTime
 }

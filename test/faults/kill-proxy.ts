@@ -2,9 +2,9 @@
 
 import type { Spawned } from '../integration/support/spawned.js'
 import { HANG_MS } from '../integration/support/waiting.js'
-import type { FaultFigure, FaultSettings, Scenario } from './scenario.js'
 import { leftAfter, marked } from './support/marked.js'
 import { tree, withProxy } from './support/trees.js'
+import type { FaultFigure, FaultSettings, Scenario } from './support/scenario.js'
 
 /** Longest time from the first answers to the kill; every fourth kill comes before them. */
 const UNDER_CALLS_MS_MAX = 500
@@ -32,7 +32,7 @@ interface Outcome {
   readonly startMs: number | undefined
 }
 
-async function run({ count, cli, progress }: FaultSettings): Promise<FaultFigure> {
+async function run({ count, cli, say }: FaultSettings): Promise<FaultFigure> {
   const outcomes: Outcome[] = []
   const total = (pick: (outcome: Outcome) => number): number =>
     outcomes.reduce((sum, outcome) => sum + pick(outcome), 0)
@@ -43,8 +43,8 @@ async function run({ count, cli, progress }: FaultSettings): Promise<FaultFigure
     startMs = outcome.startMs ?? startMs
     outcomes.push(outcome)
     const survivors = total((each) => each.survivors.length)
-    progress(`kill ${at} of ${count}: ${outcome.processes} processes, ${survivors} survivors so far`)
-    for (const survivor of outcome.survivors) progress(`survived: ${survivor}`)
+    say(`kill ${at} of ${count}: ${outcome.processes} processes, ${survivors} survivors so far`)
+    for (const survivor of outcome.survivors) say(`survived: ${survivor}`)
   }
   const [processes, survivors] = [total((each) => each.processes), total((each) => each.survivors.length)]
   const answers = total((each) => each.answers)

@@ -22,7 +22,7 @@ const counts: readonly [name: string, count: number][] = [
 describe('load runs', { skip: process.platform !== 'linux' }, () => {
   for (const [name, count] of counts)
     test(`${name} ${count}: ${scenarios.get(name)?.promise}`, async () => {
-      const figure = await scenarios.get(name)?.run({ count, cli, progress: () => undefined })
+      const figure = await scenarios.get(name)?.run({ count, cli, say: () => undefined })
       assert(figure?.holds, figure?.line)
     })
 })

@@ -3,19 +3,15 @@
 import type { Scope } from '../integration/support/spawned.js'
 import { scratch } from '../integration/support/spawned.js'
 import { textAt } from '../integration/support/json.js'
-import type { Facts } from './programs/watch.js'
-import type { Scenario } from './scenario.js'
 import { allMisses } from './support/caller.js'
-import { measured } from './support/measured.js'
-import { type Findings, MiB, Promises, type Run, percentile } from './support/run.js'
 import { SwiftServers } from './support/swift.js'
-import { type UnderTest, startUnderTest } from './support/under-test.js'
+import { settled, startUnderTest } from './support/under-test.js'
+import { type Findings, MiB, Promises, type Run, type Scenario, measured } from './support/scenario.js'
 
 const IN_FLIGHT = 32
 /** Calls before the first look, where there are as many. */
 const WARM_MAX = 50_000
 const GROWTH_BYTES_MAX = 30 * MiB
-const LOOKS = 5
 
 export const longSession: Scenario = measured(
   'a session with very many calls grows by less than 30 MB, and each is answered once by what it asked',
@@ -43,11 +39,11 @@ async function run(scope: Scope, { count, cli, say }: Run): Promise<Findings> {
   }
   const warm = Math.min(count, WARM_MAX)
   await calls(warm)
-  const before = await settled(proxy)
+  const before = await settled(() => proxy.facts('gc'))
   await calls(warm + Math.ceil(count / 2))
-  const half = await settled(proxy)
+  const half = await settled(() => proxy.facts('gc'))
   await calls(warm + count)
-  const after = await settled(proxy)
+  const after = await settled(() => proxy.facts('gc'))
   const { lost, twice, stray, invalid } = allMisses([proxy.caller])
   const promises = new Promises()
   promises.equal(wrong + lost + twice + stray + invalid, 0, 'calls without their one right answer')
@@ -61,15 +57,4 @@ async function run(scope: Scope, { count, cli, say }: Run): Promise<Findings> {
     wrong,
   }
   return { figures, broken: promises.broken }
-}
-
-/** How the proxy fares once it rests; memory is the middle of several looks. */
-async function settled(proxy: UnderTest): Promise<Facts> {
-  const looks: Facts[] = []
-  for (let look = 0; look < LOOKS; look++) {
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    looks.push(await proxy.facts('gc'))
-  }
-  const sizes = looks.map(({ rss }) => rss)
-  return { ...(await proxy.facts('gc')), rss: percentile(sizes, 0.5) }
 }

@@ -5,8 +5,8 @@
 
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Scenario } from './scenario.js'
 import { scenarios } from './scenarios.js'
+import type { Scenario } from './support/scenario.js'
 
 const usage = `usage: node build/test/faults/main.js SCENARIO [COUNT] [--seed N] [--proxy FILE]
 
@@ -63,7 +63,7 @@ async function main(): Promise<number> {
 }
 
 async function run({ name, scenario, count, seed, cli }: CommandLine): Promise<number> {
-  const { line, holds } = await scenario.run({ count, seed, cli, progress })
+  const { line, holds } = await scenario.run({ count, seed, cli, say: progress })
   process.stdout.write(`${process.stderr.isTTY ? '\n' : ''}${name}: ${line}${holds ? '' : ' (FAILED)'}\n`)
   return holds ? 0 : 1
 }

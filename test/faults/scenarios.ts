@@ -11,9 +11,9 @@ import { identicalIds } from './identical-ids.js'
 import { killChildren } from './kill-children.js'
 import { killProxy } from './kill-proxy.js'
 import { longSession } from './long-session.js'
-import type { Scenario } from './scenario.js'
 import { sessions } from './sessions.js'
 import { slowReaders } from './slow-readers.js'
+import type { Scenario } from './support/scenario.js'
 
 export const scenarios: ReadonlyMap<string, Scenario> = new Map([
   ['kill-children', killChildren],

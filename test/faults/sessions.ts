@@ -6,16 +6,14 @@ import { createProxy } from '../../src/index.js'
 import { at, textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 import { HANG_MS } from '../integration/support/waiting.js'
-import type { Scenario } from './scenario.js'
 import { attachCaller } from './support/attached.js'
 import { type Caller, allMisses } from './support/caller.js'
 import { HttpCaller, answerOf } from './support/http-caller.js'
 import { collect } from './support/collect.js'
-import { measured } from './support/measured.js'
-import { type Findings, MiB, Promises, type Run, percentile } from './support/run.js'
 import { SwiftServers } from './support/swift.js'
-import { childrenOf, startUnderTest } from './support/under-test.js'
+import { childrenOf, settled, startUnderTest } from './support/under-test.js'
 import type { Facts } from './programs/watch.js'
+import { type Findings, MiB, Promises, type Run, type Scenario, measured } from './support/scenario.js'
 
 /**
  * Sessions before the first look, where there are as many: by then code is compiled,
@@ -23,8 +21,6 @@ import type { Facts } from './programs/watch.js'
  */
 const WARM_MAX = 4000
 const GROWTH_BYTES_MAX = 20 * MiB
-/** Memory is looked at so often in each stage, since a collection comes when it will. */
-const LOOKS = 5
 
 export const sessions: Scenario = measured(
   'sessions that come and go leave no memory, descriptor, timer or process behind',
@@ -57,7 +53,7 @@ async function overHttp(
   }
   await open(Math.min(count, WARM_MAX))
   const look = async (): Promise<Look> => {
-    const facts = await middle(() => proxy.facts('gc'))
+    const facts = await settled(() => proxy.facts('gc'))
     return { ...facts, children: proxy.children().length }
   }
   const before = await look()
@@ -100,17 +96,6 @@ function leftOf(before: Look, after: Look): string[] {
     if (at >= 0) left.splice(at, 1)
   }
   return left
-}
-
-/** Several looks, each after a collection; memory is the middle of them, since what is free goes back later. */
-async function middle(look: () => Promise<Facts>): Promise<Facts> {
-  const looks: Facts[] = []
-  for (let done = 0; done < LOOKS; done++) {
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    looks.push(await look())
-  }
-  const sizes = looks.map(({ rss }) => rss)
-  return { ...(await look()), rss: percentile(sizes, 0.5) }
 }
 
 function compare(kind: string, before: Look, after: Look, promises: Promises): Record<string, number> {
@@ -165,7 +150,7 @@ async function call(caller: Caller): Promise<boolean> {
 
 /** How this process fares once it rests. */
 async function here(): Promise<Look> {
-  const facts = await middle(() => Promise.resolve(own()))
+  const facts = await settled(() => Promise.resolve(own()))
   return { ...facts, children: childrenOf(process.pid).length }
 }
 

@@ -5,11 +5,18 @@ import { type Socket, connect } from 'node:net'
 import { at } from '../integration/support/json.js'
 import { type ServerEntry, program } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
-import type { Scenario } from './scenario.js'
 import { HttpCaller, answerOf } from './support/http-caller.js'
-import { measured } from './support/measured.js'
-import { type Findings, MiB, Promises, type Run, percentile, round } from './support/run.js'
 import { type UnderTest, startUnderTest } from './support/under-test.js'
+import {
+  type Findings,
+  MiB,
+  Promises,
+  type Run,
+  type Scenario,
+  measured,
+  percentile,
+  round,
+} from './support/scenario.js'
 
 const TOKEN = 'only-for-many-connections'
 /** Of each client: what it asks for is 100 MB in all. */

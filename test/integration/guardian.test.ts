@@ -103,7 +103,7 @@ async function served(scope: Scope, mark: string, more: Parameters<typeof spawnP
 
 describe('kill -9 of the proxy', { skip, concurrency: false }, () => {
   test('under calls, again and again: no process of a server survives', async () => {
-    const { line, holds } = await killProxy.run({ count: 5, cli, progress: () => undefined })
+    const { line, holds } = await killProxy.run({ count: 5, cli, say: () => undefined })
     assert(holds, line)
   })
 

@@ -7,6 +7,7 @@ import { numberAt } from '../../integration/support/json.js'
 import { root } from '../../integration/support/programs.js'
 import { type Scope, type Servers, configFile } from '../../integration/support/spawned.js'
 import { Caller } from './caller.js'
+import { percentile } from './scenario.js'
 import type { Facts } from '../programs/watch.js'
 
 const watch = resolve(import.meta.dirname, '../programs/watch.js')
@@ -22,6 +23,19 @@ export interface UnderTestOptions {
   readonly env?: NodeJS.ProcessEnv
   /** A module that is loaded before the command. */
   readonly preloaded?: string
+}
+
+/** Memory is looked at so often, since a collection comes when it will. */
+const LOOKS = 5
+
+/** Facts after a collection each; memory is the middle of several looks, since what is free goes back later. */
+export async function settled(look: () => Promise<Facts>): Promise<Facts> {
+  const sizes: number[] = []
+  for (let done = 0; done < LOOKS; done++) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    sizes.push((await look()).rss)
+  }
+  return { ...(await look()), rss: percentile(sizes, 0.5) }
 }
 
 /** One running proxy. */
