@@ -14,7 +14,7 @@ import type { Inbox } from './inbox.js'
 import { holdsProcess, type LaneScope } from './sharing.js'
 import { Slots } from './slots.js'
 import { Starter } from './starter.js'
-import { Supervisor } from './restarts.js'
+import { Supervisor } from './supervisor.js'
 
 /** A call, and what it is to be sent with. */
 export interface Forward {
