@@ -16,7 +16,7 @@ import type { Dialed, DialEnd } from '../contracts/dial.js'
 import { FirstQuestions } from './first-questions.js'
 import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/errors.js'
 import { ALIVE_MS, Calls, cancelRequest, type InflightCall } from './calls.js'
-import type { LogRecord, Runtime, Timer } from '../../runtime/runtime.js'
+import type { LogRecord, Timer } from '../../runtime/runtime.js'
 import { Noise } from './noise.js'
 import type { ServerContext } from './context.js'
 import type { Inbox } from './inbox.js'
@@ -135,12 +135,23 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     }
   }
 
+  /**
+   * Waits for the answer to a question that the server may not know. @throws UpstreamError where what has happened says
+   * nothing of what the server knows
+   */
   async #probe(asked: Promise<ResponseFrame>): Promise<Probed> {
     const { probeMs, runtime } = this.#context
     this.#isProbing = true
-    const probed = await probe(asked, probeMs, runtime, () => this.endedOnProbe)
-    this.#isProbing = probed.kind === 'ended'
-    return probed
+    try {
+      const answer = await (probeMs === Infinity ? asked : within(asked, probeMs, runtime))
+      this.#isProbing = false
+      return answer === undefined ? { kind: 'silent', late: asked } : { kind: 'answered', answer }
+    } catch (error) {
+      if (this.endedOnProbe) return { kind: 'ended' }
+      this.#isProbing = false
+      if (error instanceof UpstreamError && refusesUnknown(error)) return { kind: 'refused' }
+      throw error
+    }
   }
 
   #awaitQuestions(): void {
@@ -546,42 +557,14 @@ class StoppableWait<T> {
   }
 }
 
-// A question that a server may not know, and what may come of it.
-//
-// Over the network a server refuses what it does not know with a status; which of them say nothing of the server is
-// decided here (MCP 2026-07-28, Streamable HTTP, Backward Compatibility).
+// A server over the network refuses a question that it does not know with a status (MCP 2026-07-28, Streamable HTTP,
+// Backward Compatibility).
 
-/** Of credentials, of time, of too many requests. */
+/** Of credentials, of time, of too many requests: these say nothing of what the server knows. */
 const inconclusive: readonly unknown[] = [401, 403, 408, 429]
 
-/**
- * Waits for the answer to a request that a server may not know.
- *
- * `ended` says whether the server has ended by itself.
- *
- * @throws UpstreamError where what has happened says nothing of what the server knows
- */
-async function probe(
-  asked: Promise<ResponseFrame>,
-  waitMs: number,
-  runtime: Runtime,
-  ended: () => boolean,
-): Promise<Probed> {
-  try {
-    const answer = waitMs === Infinity ? await asked : await within(asked, waitMs, runtime)
-    return answer === undefined ? { kind: 'silent', late: asked } : { kind: 'answered', answer }
-  } catch (error) {
-    if (ended()) return { kind: 'ended' }
-    if (error instanceof UpstreamError && isRefusal(error)) return { kind: 'refused' }
-    throw error
-  }
-}
-
-/** Whether a status was the answer that a server gives to what it does not know. */
-function refusesUnknown(status: unknown): boolean {
-  return typeof status === 'number' && status >= 400 && status < 500 && !inconclusive.includes(status)
-}
-
-function isRefusal({ reason, details }: UpstreamError): boolean {
-  return reason === 'http-status' && refusesUnknown(details?.['status'])
+function refusesUnknown({ reason, details }: UpstreamError): boolean {
+  const status = details?.['status']
+  const isRefusal = typeof status === 'number' && status >= 400 && status < 500
+  return reason === 'http-status' && isRefusal && !inconclusive.includes(status)
 }
