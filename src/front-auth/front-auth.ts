@@ -8,12 +8,14 @@ import { within } from '../runtime/deadline.js'
 import type { LoginRuntime } from '../login/login-http.js'
 import type { FrontAuthConfig, FrontAuthIssuer } from '../config/configuration.js'
 import type { Sender, TokenRefusal, Verdict } from '../transports/http-server/sender.js'
+import { networkOf } from '../transports/http-server/unauthenticated-connections.js'
 import { TokenProblem, textsOf } from './claims.js'
 import { Issuer } from './issuer.js'
 import { principalOf } from './principal.js'
 import { type Challenge, Resources } from './resources.js'
 import { AccessRules, type Grants } from './rules.js'
 import { SKEW_S, readJwt } from './jwt.js'
+import { StrangerLimit } from './stranger-limit.js'
 
 /** The longest token; most are below 2 KiB. */
 const TOKEN_LENGTH_MAX = 8192
@@ -60,11 +62,13 @@ export class FrontAuth {
   readonly #examined = new Map<string, Promise<KnownToken | TokenRefusal>>()
   /** By principals: what their latest tokens have. */
   readonly #grants: Map<string, Grants> = new Map()
+  readonly #strangers: StrangerLimit
 
   /** Of `before`, which this replaces, the keys of issuers that stay and the rights of principals are used further. */
   constructor(options: FrontAuthOptions, before?: FrontAuth) {
     const { auth, publicUrl } = options
     this.#options = options
+    this.#strangers = new StrangerLimit(() => this.#now)
     this.#rules = new AccessRules(auth)
     this.#issuers = new Map(
       auth.issuers.map((config) => [
@@ -84,14 +88,14 @@ export class FrontAuth {
       : this.#forPath(known, path)
   }
 
-  /** The sender of a token; `hash` stands for it. */
-  senderOf(token: string, hash: string, path: string): Verdict | Promise<Verdict> {
+  /** The sender of a token; `hash` stands for it, and `from` is the address of its client. */
+  senderOf(token: string, hash: string, path: string, from: string): Verdict | Promise<Verdict> {
     const known = this.known(hash, path)
     if (known !== undefined) return known
     if (token.length > TOKEN_LENGTH_MAX)
       return invalid(`its bearer token has more than ${TOKEN_LENGTH_MAX} bytes`)
     if (this.#now < (this.#inactive.get(hash) ?? -Infinity)) return refusalOf(inactive())
-    return this.#examine(token, hash).then((found) =>
+    return this.#examine(token, hash, from).then((found) =>
       'sender' in found ? this.#forPath(found, path) : found,
     )
   }
@@ -139,12 +143,12 @@ export class FrontAuth {
   }
 
   /** Requests with one token wait together. */
-  #examine(token: string, hash: string): Promise<KnownToken | TokenRefusal> {
+  #examine(token: string, hash: string, from: string): Promise<KnownToken | TokenRefusal> {
     const running = this.#examined.get(hash)
     if (running !== undefined) return running
     // Strangers can send any number of tokens. They keep no token out that was found valid.
     if (this.#examined.size >= EXAMINED_MAX && !this.#known.has(hash)) return Promise.resolve(crowded)
-    const examined = within(this.#find(token, hash), EXAMINATION_MS, this.#options.runtime)
+    const examined = within(this.#find(token, hash, from), EXAMINATION_MS, this.#options.runtime)
       .then((found) => found ?? late)
       .catch((error: unknown) => {
         if (error instanceof TokenProblem) return refusalOf(error)
@@ -156,14 +160,28 @@ export class FrontAuth {
   }
 
   /** @throws TokenProblem */
-  async #find(token: string, hash: string): Promise<KnownToken> {
+  async #find(token: string, hash: string, from: string): Promise<KnownToken> {
     const jwt = readJwt(token)
-    if (jwt === undefined) return this.#ask(token, hash, [...this.#issuers.values()])
+    if (jwt === undefined) return this.#askFor(token, hash, from, [...this.#issuers.values()])
     const issuer = this.#issuers.get(String(jwt.claims['iss']))
     if (issuer === undefined) throw new TokenProblem('invalid', 'its issuer is not one of server.auth')
-    if (issuer.config.introspection !== undefined) return this.#ask(token, hash, [issuer])
+    if (issuer.config.introspection !== undefined) return this.#askFor(token, hash, from, [issuer])
     const claims = await issuer.verify(token, jwt)
     return this.#accept(hash, issuer, claims, Infinity)
+  }
+
+  /** A token that was accepted before is asked about in any case. @throws TokenProblem */
+  async #askFor(token: string, hash: string, from: string, issuers: readonly Issuer[]): Promise<KnownToken> {
+    if (this.#known.has(hash)) return this.#ask(token, hash, issuers)
+    const network = networkOf(from)
+    if (!this.#strangers.admit(network))
+      throw new TokenProblem(
+        'unavailable',
+        'too many tokens from its network were refused in the last minute',
+      )
+    const known = await this.#ask(token, hash, issuers)
+    this.#strangers.accepted(network)
+    return known
   }
 
   /** Asks these issuers, one after the other, about a token. */

@@ -4,7 +4,6 @@ import { type LoginRuntime, loginHttp } from '../login/login-http.js'
 import type { FrontAuthIssuer } from '../config/configuration.js'
 import { errorText } from '../text/error-text.js'
 import type { JsonObject } from '../text/json-object.js'
-import { isLoopback } from '../text/loopback.js'
 import { introspect } from './introspection.js'
 import { IssuerKeys, type IssuerHttp } from './issuer-keys.js'
 import { Signatures, type UnverifiedJwt } from './jwt.js'
@@ -17,8 +16,8 @@ export class Issuer {
 
   constructor(config: FrontAuthIssuer, runtime: LoginRuntime) {
     this.config = config
-    const isNear = isLoopback(new URL(config.issuer).hostname)
-    this.#http = { configured: loginHttp(runtime, true), discovered: loginHttp(runtime, isNear) }
+    const discovered = loginHttp(runtime, new URL(config.issuer))
+    this.#http = { configured: loginHttp(runtime, true), discovered }
     this.#keys = new IssuerKeys(config, this.#http, () => runtime.now())
     this.#signatures = new Signatures(config, this.#keys, () => runtime.wallNow())
   }

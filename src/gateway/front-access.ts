@@ -21,14 +21,14 @@ export class FrontAccess {
     this.#auth = auth
   }
 
-  readonly senderOf = (token: BearerToken, path: string): Verdict | Promise<Verdict> => {
+  readonly senderOf = (token: BearerToken, path: string, from: string): Verdict | Promise<Verdict> => {
     const digest = this.#digestOf(token)
     const auth = this.#auth
     const known = auth?.known(digest.text, path)
     if (known !== undefined) return known
     const own = this.#tokens.senderOf(digest.bytes)
     const isOwn = isSender(own) || OWN.test(token.text) || this.#tokens.hasHad(digest.bytes)
-    return isOwn || auth === undefined ? own : auth.senderOf(token.text, digest.text, path)
+    return isOwn || auth === undefined ? own : auth.senderOf(token.text, digest.text, path, from)
   }
 
   /** The credential of a principal while it is valid; another one is another client. */

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { FrontAuth } from '../../src/front-auth/front-auth.js'
+import { REFUSED_MAX } from '../../src/front-auth/stranger-limit.js'
 import { introspect } from '../../src/front-auth/introspection.js'
 import { issuerTrouble } from '../../src/front-auth/issuer.js'
 import { readJwt } from '../../src/front-auth/jwt.js'
@@ -64,7 +65,7 @@ async function setup(
   const options = { auth: { issuers: [config], rules: [], scopes: [], ...changes }, publicUrl, runtime }
   const auth = new FrontAuth(options)
   const verdictOf = async (token: string, path = '/mcp'): Promise<Verdict> =>
-    auth.senderOf(token, createHash('sha256').update(token).digest('base64'), path)
+    auth.senderOf(token, createHash('sha256').update(token).digest('base64'), path, '192.0.2.1')
   return {
     issuer,
     auth,
@@ -291,6 +292,12 @@ describe('the keys of an issuer', () => {
     assert.equal(issuer.asked.length, 4)
   })
 
+  test('are not asked for at an address of this network that the metadata of the issuer names', async (t) => {
+    const { issuer, outcomeOf, claims } = await setup(t)
+    issuer.keysAddress = 'http://169.254.169.254/keys'
+    assert.match(await outcomeOf(issuer.token(claims())), /169\.254\.169\.254 is not asked/)
+  })
+
   test('that come late hold no other token, and at most 256 wait', async (t) => {
     const { issuer, auth, outcomeOf, claims, pass } = await setup(t)
     const known = issuer.token(claims({ sub: 'known' }))
@@ -298,9 +305,9 @@ describe('the keys of an issuer', () => {
     pass(600_000)
     const answer = issuer.hold()
     const waiting = Array.from({ length: 256 }, async (_, sub) =>
-      auth.senderOf(issuer.token(claims({ sub: String(sub) })), String(sub), '/mcp'),
+      auth.senderOf(issuer.token(claims({ sub: String(sub) })), String(sub), '/mcp', ''),
     )
-    const oneMore = await auth.senderOf(issuer.token(claims()), 'one more', '/mcp')
+    const oneMore = await auth.senderOf(issuer.token(claims()), 'one more', '/mcp', '')
     assert(!('principal' in oneMore) && oneMore.status === 503)
     assert.match(await outcomeOf(known), /#known$/)
     answer()
@@ -310,14 +317,33 @@ describe('the keys of an issuer', () => {
 })
 
 describe('introspection', () => {
+  test('asks about 300 unknown tokens of a network in a minute, and about known ones in any case', async (t) => {
+    const { issuer, auth, claims, pass } = await setup(t, { introspects: true })
+    const ask = async (token: string, from: string): Promise<string> => {
+      const verdict = await auth.senderOf(token, token, '/mcp', from)
+      return 'principal' in verdict ? 'found' : `${verdict.status} ${verdict.why}`
+    }
+    for (const token of ['known', 'new']) issuer.active.set(token, claims())
+    assert.equal(await ask('known', '2001:db8::1'), 'found')
+    pass(60_000)
+    for (let at = 0; at < REFUSED_MAX; at++) assert.match(await ask(`x${at}`, '2001:db8::2'), /^401/)
+    const before = issuer.asked.length
+    assert.match(await ask('one more', '2001:db8::3'), /^503 too many tokens from its network/)
+    assert.equal(issuer.asked.length, before)
+    assert.equal(await ask('known', '2001:db8::1'), 'found')
+    assert.equal(await ask('new', '192.0.2.1'), 'found')
+    pass(60_000)
+    assert.match(await ask('one more', '2001:db8::3'), /^401/)
+  })
+
   test('asks again about tokens that were found active, however many others wait', async (t) => {
     const { issuer, auth, claims, pass } = await setup(t, { introspects: true })
     issuer.active.set('opaque', claims())
-    await auth.senderOf('opaque', 'opaque', '/mcp')
+    await auth.senderOf('opaque', 'opaque', '/mcp', '')
     pass(60_000)
     const answer = issuer.hold()
-    const others = Array.from({ length: 256 }, async (_, at) => auth.senderOf(`x${at}`, `x${at}`, '/mcp'))
-    const again = auth.senderOf('opaque', 'opaque', '/mcp')
+    const others = Array.from({ length: 256 }, async (_, at) => auth.senderOf(`x${at}`, `x${at}`, '/mcp', ''))
+    const again = auth.senderOf('opaque', 'opaque', '/mcp', '')
     answer()
     assert('principal' in (await again))
     await Promise.all(others)

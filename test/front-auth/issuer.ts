@@ -23,6 +23,8 @@ export class Issuer {
   readonly otherKeys: object[] = []
   /** It fails at the path that is usual, where this is another one. */
   metadataPath = '/.well-known/oauth-authorization-server/team'
+  /** In place of the address of its keys. */
+  keysAddress: string | undefined
   /** Answers 500 to everything. */
   isDown = false
   #held: Promise<void> | undefined
@@ -103,7 +105,7 @@ export class Issuer {
   #valueAt(path: string, { headers }: IncomingMessage, body: string): [number, object] {
     switch (path) {
       case this.metadataPath:
-        return [200, { issuer: this.issuer, jwks_uri: `${this.#origin}/keys` }]
+        return [200, { issuer: this.issuer, jwks_uri: this.keysAddress ?? `${this.#origin}/keys` }]
       case '/.well-known/oauth-authorization-server/team':
         return [500, {}]
       case '/keys':

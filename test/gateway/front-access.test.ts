@@ -34,7 +34,7 @@ test('an authorization server is asked about no token that is, or was, one of th
   })
   const access = new FrontAccess(tokens, auth)
   const outcomes = ['all', 'ann', 'bob', 'mcps_unknown'].map((token) => {
-    const verdict = access.senderOf({ text: token }, '/mcp')
+    const verdict = access.senderOf({ text: token }, '/mcp', '')
     assert(!(verdict instanceof Promise))
     return 'principal' in verdict ? verdict.principal.slice(0, 6) : verdict.why
   })
@@ -45,6 +45,6 @@ test('an authorization server is asked about no token that is, or was, one of th
     'its bearer token is not accepted',
   ])
   assert.deepEqual(issuer.asked, [])
-  await access.senderOf({ text: 'other' }, '/mcp')
+  await access.senderOf({ text: 'other' }, '/mcp', '')
   assert.deepEqual(issuer.asked, ['/introspect'])
 })

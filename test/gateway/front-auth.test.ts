@@ -138,6 +138,18 @@ describe('a client that logs in', () => {
       assert.equal(answer.headers['www-authenticate'], challenge)
     })
 
+  test('is not looked at where the page is for everybody', async (t) => {
+    const served = await Served.open(t)
+    const { gateway, issuer } = served
+    const metadata = '/.well-known/oauth-protected-resource/gate/mcp'
+    for (const path of ['/health', metadata, '/register'])
+      assert.notEqual(
+        (await send(gateway.port, { path, method: 'GET', headers: served.bearer('ann', '') })).status,
+        401,
+      )
+    assert.deepEqual(issuer.asked, [])
+  })
+
   test('is named in the log with the reason, once it has a token', async (t) => {
     const served = await Served.open(t)
     await served.status({})

@@ -88,7 +88,10 @@ export class Guard {
     if (refusal !== undefined) return refusal
     const fields = corsHeaderFields(this.#rules.cors, head.get('origin'))
     const accepts = readAccept(head.list('accept'))
-    const admitted = { ...targetOf(head.target), fields, accepts, token: bearerToken(head) }
+    const target = targetOf(head.target)
+    // Whose a token is makes no difference there, and an authorization server may have to be asked for it.
+    const token = this.#rules.isOpen(target.path) ? undefined : bearerToken(head)
+    const admitted = { ...target, fields, accepts, token }
     this.#admitted.set(head, admitted)
     return admitted
   }
@@ -99,10 +102,10 @@ export class Guard {
    * The token is judged anew for each request, even if the head is the same as before: a token can expire while its
    * connection is kept.
    */
-  sender({ token, path }: AdmittedHead): Verdict | undefined | Promise<Verdict> {
+  sender({ token, path }: AdmittedHead, from = ''): Verdict | undefined | Promise<Verdict> {
     const { senderOf } = this.#rules
     if (senderOf === undefined) return anybody
-    return token === undefined ? undefined : senderOf(token, path)
+    return token === undefined ? undefined : senderOf(token, path, from)
   }
 
   /** Refuses a request that has no token, or this one; `from` is the address of the sender. */

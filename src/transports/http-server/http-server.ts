@@ -133,8 +133,8 @@ export class HttpServer {
     const { allowedHosts, senderOf } = this.#rules
     const hasToken = senderOf !== undefined
     const hosts = hostRule({ host, port: this.#port, alsoKnownAs: allowedHosts, hasToken })
-    const hasPage = (path: string): boolean => isOpenPage(this.#routes.find(path))
-    const rules = { ...this.#rules, hosts, remedies, isOpen: hasPage }
+    const isForAll = (path: string): boolean => isOpen(this.#routes.find(path))
+    const rules = { ...this.#rules, hosts, remedies, isOpen: isForAll }
     return new Guard(rules, this.#refusals, this.#notices)
   }
 
@@ -174,7 +174,7 @@ export class HttpServer {
   /** Other rules may have come while a token was examined, and then it is examined by those. */
   #identify(request: HttpRequest, admitted: AdmittedHead): ServeResult {
     const guard = this.#guard
-    const verdict = guard.sender(admitted)
+    const verdict = guard.sender(admitted, request.wire.socket.remoteAddress)
     if (!(verdict instanceof Promise)) return this.#dispatch(request, admitted, verdict)
     return verdict.then((found) => {
       if (guard === this.#guard) return this.#dispatch(request, admitted, found)
@@ -211,7 +211,7 @@ export class HttpServer {
 
   /** Undefined where a stream has no end of its token. */
   #streamEnd(
-    { head, response }: HttpRequest,
+    { head, response, wire }: HttpRequest,
     path: string,
     endpoint: HttpEndpoint,
     sender: Sender | undefined,
@@ -219,7 +219,9 @@ export class HttpServer {
     if (sender?.untilMs === undefined) return undefined
     const examine = async (): Promise<Sender | 'unknown' | undefined> => {
       const admitted = this.#guard.admit(head)
-      const now = isRefusal(admitted) ? undefined : await this.#guard.sender(admitted)
+      const now = isRefusal(admitted)
+        ? undefined
+        : await this.#guard.sender(admitted, wire.socket.remoteAddress)
       if (now !== undefined && !isSender(now) && now.status === 503) return 'unknown'
       if (!isSender(now) || now.principal !== sender.principal) return undefined
       const route = this.#routes.find(path, now)
@@ -259,11 +261,7 @@ export class HttpServer {
 
 const pageFields = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff'] as const
 
-function isOpenPage(route: HttpRoute): boolean {
-  return route.kind === 'page' && route.open
-}
-
 /** Whether the answer is the same for everybody. */
 function isOpen(route: HttpRoute): boolean {
-  return isOpenPage(route) || (route.kind === 'nothing' && route.isForAll === true)
+  return route.kind === 'page' ? route.open : route.kind === 'nothing' && route.isForAll === true
 }

@@ -29,11 +29,11 @@ export interface BearerToken {
 }
 
 /**
- * Finds the sender by the token of a request for this path.
+ * Finds the sender by the token of a request for this path, which comes from this address.
  *
  * Takes the same time for every wrong token that the front compares with its own.
  */
-export type SenderOf = (token: BearerToken, path: string) => Verdict | Promise<Verdict>
+export type SenderOf = (token: BearerToken, path: string, from: string) => Verdict | Promise<Verdict>
 
 export function isSender(verdict: Verdict | undefined): verdict is Sender {
   return verdict !== undefined && 'principal' in verdict

@@ -1,0 +1,34 @@
+// How many unknown tokens of one network an authorization server is asked about.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { REFUSED_MAX, StrangerLimit } from '../../src/front-auth/stranger-limit.js'
+
+test('one network has no more than its tokens, and the others have theirs', () => {
+  let now = 0
+  const limit = new StrangerLimit(() => now)
+  const admits = (network: string, count: number): boolean[] =>
+    Array.from({ length: count }, () => limit.admit(network))
+  assert(admits('a', REFUSED_MAX).every(Boolean))
+  assert.deepEqual([limit.admit('a'), limit.admit('b')], [false, true])
+  now = 60_000
+  assert(admits('a', REFUSED_MAX).every(Boolean))
+  assert.equal(limit.admit('a'), false)
+})
+
+test('tokens that were accepted do not count', () => {
+  const limit = new StrangerLimit(() => 0)
+  for (let token = 0; token <= REFUSED_MAX; token++) {
+    assert(limit.admit('a'))
+    limit.accepted('a')
+  }
+})
+
+test('a thousand networks are counted, and the oldest count makes room', () => {
+  const limit = new StrangerLimit(() => 0)
+  for (let token = 0; token < REFUSED_MAX; token++) limit.admit('first')
+  for (let network = 1; network < 1000; network++) limit.admit(String(network))
+  assert.equal(limit.admit('first'), false)
+  limit.admit('one more')
+  assert.equal(limit.admit('first'), true)
+})
