@@ -6,6 +6,8 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { parseArguments } from '../../src/cli/args.js'
+import { checkConfig } from '../../src/cli/check.js'
 import { leaveHome } from '../integration/support/home.js'
 import { cli, everything, itEcho, nodeProgram, timeArgs } from '../integration/support/programs.js'
 import { type Scope, configFile, scratch } from '../integration/support/spawned.js'
@@ -18,6 +20,16 @@ function run(...args: readonly string[]): { code: number | null; stdout: string;
   return { code: status, stdout, stderr }
 }
 
+/** What `--check` with these arguments prints and ends with, read in this process. */
+async function checked(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<{ readonly exitCode: number; readonly text: string }> {
+  const command = parseArguments(['--check', ...args])
+  assert(command.kind === 'check')
+  return checkConfig(command, env)
+}
+
 /** A server that leaves a file in the folder for each time it was started. */
 function counted(folder: string): { command: string; args: string[] } {
   const script = `require('fs').writeFileSync(${JSON.stringify(folder)} + '/' + process.pid, '')`
@@ -27,22 +39,30 @@ function counted(folder: string): { command: string; args: string[] } {
 describe('--check', () => {
   const open = { server: { host: '0.0.0.0' } }
 
-  test('refuses what a start over HTTP refuses, unless it is told the same as the start', (t) => {
+  test('refuses what a start over HTTP refuses, unless it is told the same as the start', async (t) => {
     const path = configFile(t, { echo: itEcho() }, open)
     assert.equal(run('--http', '--config', path).code, 2)
-    const refused = run('--check', path)
-    assert.equal(refused.code, 1)
-    assert.match(refused.stdout, /no token, and 0\.0\.0\.0 can be reached .*server\.token/)
+    const { code, stdout } = run('--check', path)
+    assert.equal(code, 1)
+    assert.match(stdout, /no token, and 0\.0\.0\.0 can be reached .*server\.token/)
     for (const more of [['--stdio'], ['--allow-unauthenticated'], ['--host', '127.0.0.1']])
-      assert.equal(run('--check', path, ...more).code, 0, more.join(' '))
+      assert.equal((await checked([path, ...more])).exitCode, 0, more.join(' '))
   })
 
-  test('checks the schema "default" for --stdio', (t) => {
+  test('checks the schema "default" for --stdio', async (t) => {
     const path = join(scratch(t), 'config.json')
     writeFileSync(path, JSON.stringify({ schemas: { work: { mcpServers: { echo: itEcho() } } } }))
-    assert.equal(run('--check', path).code, 0)
-    const { code, stdout } = run('--check', path, '--stdio')
-    assert.deepEqual([code, /schema "default" does not exist/.test(stdout)], [1, true])
+    assert.equal((await checked([path])).exitCode, 0)
+    const { exitCode, text } = await checked([path, '--stdio'])
+    assert.deepEqual([exitCode, /schema "default" does not exist/.test(text)], [1, true])
+  })
+
+  test('warns of a file that the proxy above serves, which a start refuses', async (t) => {
+    const path = configFile(t, { echo: itEcho() })
+    const env = { ...process.env, MCPS_PROXY_CHAIN: `${pathToFileURL(path).href}#default` }
+    const { exitCode, text } = await checked([path], env)
+    assert.equal(exitCode, 0)
+    assert.match(text, /warning: schema "default" of this file is served already by/)
   })
 
   const programs: [string, unknown, RegExp | undefined][] = [
@@ -71,12 +91,12 @@ describe('--check', () => {
     ],
   ]
   for (const [title, server, wanted] of programs)
-    test(`looks for ${title}`, (t) => {
+    test(`looks for ${title}`, async (t) => {
       const path = join(scratch(t), 'config.json')
       writeFileSync(path, JSON.stringify({ mcpServers: { s: server } }))
-      const { code, stdout } = run('--check', path)
-      assert.equal(code, 0)
-      assert.match(stdout, wanted ?? /valid: 1 schema, 1 server, 0 warnings/)
+      const { exitCode, text } = await checked([path])
+      assert.equal(exitCode, 0)
+      assert.match(text, wanted ?? /valid: 1 schema, 1 server, 0 warnings/)
     })
 })
 

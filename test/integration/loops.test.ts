@@ -1,11 +1,9 @@
 // A configuration that leads to itself, as a person writes it who moves a client's file as it is.
 
 import assert from 'node:assert/strict'
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
-import { copyFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { type ServerEntry, cli, itEcho } from './support/programs.js'
 import { type Scope, type Spawned, scratch, spawnProgram } from './support/spawned.js'
 import { listAt, textAt } from './support/json.js'
@@ -95,55 +93,5 @@ describe('a configuration that contains the proxy itself', () => {
       tools.every((name) => name.startsWith('more__echo__')),
       true,
     )
-  })
-})
-
-const run = (path: string, above: string, ...args: readonly string[]): SpawnSyncReturns<string> =>
-  spawnSync(node, [cli, ...args, '--config', path], {
-    input: '',
-    encoding: 'utf8',
-    env: { ...process.env, MCPS_PROXY_CHAIN: above },
-  })
-const link = (path: string, schema = 'default'): string => `${pathToFileURL(path).href}#${schema}`
-const plain = (scope: Scope): string => selfish(scope, () => ({ mcpServers: { echo: itEcho() } }))
-
-const chain = (length: number): string =>
-  Array.from({ length }, (_, at) => link(`/elsewhere/${at}.json`)).join(' ')
-
-describe('a start below other proxies', () => {
-  test('is refused with a sentence when the file is above, under whatever name', (t) => {
-    const path = plain(t)
-    const alias = join(scratch(t), 'alias.json')
-    symlinkSync(path, alias)
-    for (const [named, args] of [
-      [path, ['--stdio']],
-      [alias, ['--stdio']],
-      [path, ['--http', '--port', '0']],
-    ] as const) {
-      const { status, stdout, stderr } = run(named, link(path), ...args)
-      assert.deepEqual([status, stdout], [2, ''])
-      assert.match(stderr, again)
-      assert.match(stderr, /MCPS_PROXY_CHAIN/)
-    }
-  })
-
-  test('is no loop with another file or schema, and is told by --check when it is one', (t) => {
-    const path = plain(t)
-    const copy = join(scratch(t), 'copy.json')
-    copyFileSync(path, copy)
-    assert.equal(run(copy, link(path), '--stdio').status, 0)
-    assert.equal(run(path, link(path, 'other'), '--stdio').status, 0)
-    const checked = run(path, link(path), '--check')
-    assert.equal(checked.status, 0)
-    assert.match(checked.stdout, /warning: schema "default" of this file is served already by/)
-  })
-
-  test('is refused as the ninth of a chain', (t) => {
-    const path = plain(t)
-    assert.equal(run(path, chain(7), '--stdio').status, 0)
-    const { status, stderr } = run(path, chain(8), '--stdio')
-    assert.equal(status, 2)
-    assert.match(stderr, /9th proxy in a chain .* there may be 8/)
-    assert.equal(run(path, 'x '.repeat(50_000), '--stdio').status, 2)
   })
 })
