@@ -27,7 +27,7 @@ const rooms = table(`
   upstream/contracts     | jsonrpc mcp runtime text transports/http-client
   upstream/process       | jsonrpc runtime text transports upstream/contracts | transports/http-client
   upstream/auth          | jsonrpc mcp runtime text transports/http-client upstream/contracts
-  login                  | config jsonrpc mcp runtime text transports/http-client upstream/contracts
+  login                  | config jsonrpc mcp runtime secrets text transports/http-client upstream/contracts
   upstream/server        | jsonrpc mcp runtime text upstream/contracts | transports/ upstream/process
   upstream/http          | jsonrpc mcp runtime text transports/http-client login upstream/auth upstream/contracts | upstream/
   kept                   | jsonrpc mcp limits text | runtime upstream/

@@ -26,10 +26,12 @@ type LoginRuntime = ReturnType<typeof realRuntime>
 /** @returns the exit code: 1 for a login that failed */
 export async function runLogin(command: LoginCommand): Promise<number> {
   const runtime = realRuntime()
-  const store = new LoginStore(loginFolder(homeOf(process.env)), runtime, command.user)
+  const storeFor = (isEncrypted: boolean): LoginStore =>
+    new LoginStore(loginFolder(homeOf(process.env)), runtime, { user: command.user, isEncrypted })
   try {
-    if (command.what === 'logins') return await list(command, store, runtime)
+    if (command.what === 'logins') return await list(command, storeFor(false), runtime)
     const target = await targetOf(command)
+    const store = storeFor(target.settings?.isEncrypted ?? false)
     return command.what === 'login'
       ? await enter(command, target, store, runtime)
       : await leave(target, store, runtime)
@@ -169,6 +171,7 @@ async function list(
   store: LoginStore,
   runtime: LoginRuntime,
 ): Promise<number> {
+  await store.unlock()
   const chosen = store.all().filter(({ user }) => only === undefined || user === only)
   const logins = chosen.map(({ url, user, issuer, scope, expiresAtMs, refreshToken }) => ({
     url,
@@ -197,6 +200,7 @@ async function list(
 
 /** The tokens are removed here also when the authorization server cannot be reached. */
 async function leave({ name, url }: Target, store: LoginStore, runtime: LoginRuntime): Promise<number> {
+  await store.unlock()
   const found = store.read(url)
   if (found === undefined)
     return failed(`there is no login to '${name}'${store.user === undefined ? '' : ` of '${store.user}'`}`, 1)

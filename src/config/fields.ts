@@ -269,6 +269,15 @@ export const rootFields: FieldsOf<RootValues> = {
   ),
 }
 
+/** The logins of this user to remote servers. */
+export const loginFields: FieldsOf<{ readonly tokens: 'file' | 'keyring' }> = {
+  tokens: field(
+    choice('file', 'keyring'),
+    'file',
+    'What protects the tokens of logins to remote servers: a file that its owner alone can read, or beside that a key in the keyring of the system, which encrypts it.',
+  ),
+}
+
 /** The keys that servers share unless they have them. */
 export const sharedSandboxFields: FieldsOf<{ readonly sandbox: ProcessSandboxValue | undefined }> = {
   sandbox: optional(

@@ -10,6 +10,7 @@ import {
   inputFields,
   inputRules,
   loggingFields,
+  loginFields,
   rootFields,
   schemaFields,
   sharedSandboxFields,
@@ -93,6 +94,8 @@ export function configJsonSchema(): JsonSchema {
   }
 }
 
+const plainFields = { ...rootFields, ...loginFields, ...lockFields, ...sharedFields, ...sharedSandboxFields }
+
 function rootProperties(): JsonSchema {
   return {
     $comment: true,
@@ -149,7 +152,7 @@ function rootProperties(): JsonSchema {
       description: 'A line for each call, in a file or on stderr.',
       anyOf: [auditFile.schema, section('Where, and what.', auditFields, {}, auditRules)],
     },
-    ...propertySchemas({ ...rootFields, ...lockFields, ...sharedFields, ...sharedSandboxFields }),
+    ...propertySchemas(plainFields),
   }
 }
 

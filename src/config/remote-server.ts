@@ -23,12 +23,17 @@ import {
 /** The protocols of a server of the older transport. */
 export const protocolsOfSse: readonly string[] = ['auto', 'legacy']
 
+/** What remote servers have of the file. */
+export interface RemoteContext extends PathBase {
+  readonly encryptsLogins: boolean
+}
+
 export function readHttp(
   kind: 'http' | 'sse',
   section: Section,
   common: Omit<ServerCommon, keyof Expanded>,
   expansion: Expansion,
-  base: PathBase,
+  base: RemoteContext,
 ): HttpServerConfig {
   const url = readUrl(section, expansion)
   const headers = expansion.map(section.read(httpServerFields, 'headers'))
@@ -114,7 +119,7 @@ function readLogin(
   section: Section,
   { url, headers, own }: ReadCredentials,
   expansion: Expansion,
-  base: PathBase,
+  base: RemoteContext,
 ): LoginSettings | undefined {
   const other = section.read(httpServerFields, 'oauth')
   const saysWho = [...headers.keys()].some((name) => name.toLowerCase() === 'authorization')
@@ -136,6 +141,7 @@ function readLogin(
   const scopes = typeof other?.scopes === 'string' ? other.scopes : other?.scopes?.join(' ')
   return {
     folder: loginFolder(base.home),
+    isEncrypted: base.encryptsLogins,
     clientId: own?.clientId ?? other?.clientId,
     clientSecret: secret && expansion.text(secret),
     clientKey: own?.clientKey && expansion.text(own.clientKey),

@@ -4,11 +4,10 @@ import type { ServerCommon, ServerConfig } from '../upstream/contracts/server-co
 import type { Environment } from './configuration.js'
 import { type Expanded, Expansion } from './expand.js'
 import { type LockSettings, readServerLock } from './lock.js'
-import type { PathBase } from './paths.js'
 import { type References, unresolved } from './references.js'
 import type { ProcessSandboxValue } from './process-sandbox.js'
 import { memberPath, whatItIs } from './problems.js'
-import { readHttp } from './remote-server.js'
+import { type RemoteContext, readHttp } from './remote-server.js'
 import { sandboxFields } from './sandbox-fields.js'
 import { readSandbox } from './sandbox-server.js'
 import { Section, warnOfSeconds } from './section.js'
@@ -32,7 +31,7 @@ import { readStdio } from './stdio-server.js'
 type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs' | 'settableIn'>
 
 /** The values that the servers of one schema share, and the sources of their strings. */
-export interface SchemaContext extends PathBase {
+export interface SchemaContext extends RemoteContext {
   /** The name of the configuration in messages. */
   readonly source: string
   readonly env: Environment

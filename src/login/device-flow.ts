@@ -25,6 +25,7 @@ export async function logInByDevice(
   runtime: LoginRuntime,
   show: ShowCode,
 ): Promise<Login> {
+  await store.unlock()
   const url = new URL(target.url)
   const http = loginHttp(runtime, url)
   const { challenge, isOpen } = await wantedLogin(url, http)
@@ -38,7 +39,7 @@ export async function logInByDevice(
   const tokens = await poll(code, runtime, () => requests.deviceTokens(client, code.deviceCode, resource))
   const given = { ...tokens, asked: scope, redirectUri: '' }
   const login = loginOf(target, place, client, given, runtime.wallNow())
-  await store.alone(target.url, async () => store.write(login))
+  await store.alone(target.url, () => store.write(login))
   return login
 }
 

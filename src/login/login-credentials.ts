@@ -18,6 +18,7 @@ import { isLoopback } from '../text/loopback.js'
 import { type HeldToken, heldToken } from './access-token.js'
 import { type BearerChallenge, bearerChallenge, scopesIn } from './challenges.js'
 import { LoginError, loginCommand } from './login-error.js'
+import { LockedLogin } from './login-key.js'
 import { type LoginRuntime, loginHttp } from './login-http.js'
 import type { Login, LoginStore } from './login-store.js'
 import { LoginWatch } from './login-watch.js'
@@ -97,12 +98,28 @@ export class LoginCredentials implements HttpCredentials {
     return this.#watch.next(wake)
   }
 
-  credential({ url }: UnprovenRequest): Credential | undefined | Promise<Credential | undefined> {
+  credential(request: UnprovenRequest): Credential | undefined | Promise<Credential | undefined> {
     try {
       this.#lookIfChanged()
     } catch (error) {
+      if (error instanceof LockedLogin) return this.#unlocked(request)
       return Promise.reject(authError(errorText(error)))
     }
+    return this.#current(request)
+  }
+
+  /** The login is encrypted, and its key is in the keyring. */
+  async #unlocked(request: UnprovenRequest): Promise<Credential | undefined> {
+    try {
+      await this.#store.unlock()
+      this.#look()
+    } catch (error) {
+      throw authError(errorText(error))
+    }
+    return this.#current(request)
+  }
+
+  #current({ url }: UnprovenRequest): Credential | undefined | Promise<Credential | undefined> {
     const held = this.#held
     if (held === undefined) return undefined
     if (url.protocol !== 'https:' && !isLoopback(url.hostname))
@@ -131,6 +148,7 @@ export class LoginCredentials implements HttpCredentials {
     const isTooLittle = refusal.status === 403
     if (isTooLittle && challenge?.get('error') !== 'insufficient_scope') return undefined
     try {
+      await this.#store.unlock()
       if (isTooLittle) return sent && challenge && (await this.#stepUp(sent, challenge))
       this.#look()
       if (this.#held === undefined)
@@ -228,7 +246,7 @@ export class LoginCredentials implements HttpCredentials {
       const requests = await TokenRequests.of({ issuer, token_endpoint: tokenEndpoint }, http)
       const tokens = await requests.refresh(client, refreshToken, resource)
       const now = this.#runtime.wallNow()
-      this.#store.write({
+      await this.#store.write({
         ...login,
         accessToken: tokens.accessToken,
         refreshToken: tokens.refreshToken ?? refreshToken,

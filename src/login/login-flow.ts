@@ -43,6 +43,8 @@ export async function logIn(
   runtime: LoginRuntime,
   person: LoginPerson,
 ): Promise<Login> {
+  // A keyring that is missing is named before the person logs in.
+  await store.unlock()
   const url = new URL(target.url)
   const http = loginHttp(runtime, url)
   const { challenge, isOpen } = await wantedLogin(url, http)
@@ -56,7 +58,7 @@ export async function logIn(
     const client = await requests.clientFor(target, callback.redirectUri, store.read(target.url))
     const tokens = await authorize({ target, challenge, place, client, requests, callback, person, runtime })
     const login = loginOf(target, place, client, tokens, runtime.wallNow())
-    await store.alone(target.url, async () => store.write(login))
+    await store.alone(target.url, () => store.write(login))
     return login
   } finally {
     callback.close()

@@ -4,13 +4,14 @@
 
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { write } from '../jsonrpc/text.js'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { replaceFile } from '../runtime/replace-file.js'
 import { errorCode } from '../text/error-text.js'
 import { LoginError } from './login-error.js'
+import { LoginKey, type OpenKeyring, isEncrypted } from './login-key.js'
 import { membersIn } from './metadata.js'
 import type { LoginClient } from './client-auth.js'
 
@@ -45,20 +46,36 @@ const BROWSER_MS_MAX = 660_000
 /** Several refreshes, one after the other. */
 const LOCK_WAIT_MS_MAX = 60_000
 
+export interface LoginStoreOptions {
+  /** Whose logins these are, where each user has one; absent: those of all clients. */
+  readonly user?: string | undefined
+  /** Whether a key in the keyring encrypts them; absent: where there is such a key already. */
+  readonly isEncrypted?: boolean
+  /** Absent: that of the system. */
+  readonly keyring?: OpenKeyring
+}
+
 export class LoginStore {
   readonly #folder: string
   readonly #runtime: LockRuntime
+  readonly #key: LoginKey
   /** Whose logins these are, where each user has one. */
   readonly user: string | undefined
 
-  /** The logins of `user`, or those of all clients. */
-  constructor(folder: string, runtime: LockRuntime, user?: string) {
+  constructor(folder: string, runtime: LockRuntime, options: LoginStoreOptions = {}) {
     this.#folder = folder
     this.#runtime = runtime
-    this.user = user
+    this.user = options.user
+    const secretsFile = join(dirname(folder), 'secrets.json')
+    this.#key = new LoginKey(secretsFile, runtime, options.isEncrypted ?? false, options.keyring)
   }
 
-  /** Undefined where there is none. @throws LoginError for a file that others may read */
+  /** Fetches the key of encrypted logins where there is one. Rejects with LoginError where it cannot be had. */
+  unlock(): Promise<void> {
+    return this.#key.fetch()
+  }
+
+  /** Undefined where there is none. @throws LoginError for a file that others may read, and LockedLogin before `unlock` */
   read(url: string): Login | undefined {
     const login = this.#readFile(this.#pathOf(url))
     return login?.url === url && login.user === this.user ? login : undefined
@@ -81,10 +98,13 @@ export class LoginStore {
     }
   }
 
-  write(login: Login): void {
+  /** Rejects with LoginError where the login must be encrypted, and the key cannot be had. */
+  async write(login: Login): Promise<void> {
+    await this.unlock()
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
     const path = this.#pathOf(login.url)
-    replaceFile(path, `${write({ ...login, user: this.user })}\n`, 0o600)
+    const text = this.#key.encrypt(write({ ...login, user: this.user }), path)
+    replaceFile(path, `${text}\n`, 0o600)
     rmSync(`${path}.refused`, { force: true })
   }
 
@@ -125,8 +145,9 @@ export class LoginStore {
     if (stats === undefined) return undefined
     if (process.platform !== 'win32' && (stats.mode & 0o077) !== 0)
       throw new LoginError(`${path} holds tokens, and others may read it: run chmod 600 on it`)
-    const text = textOf(path)
-    const value: unknown = text === undefined ? undefined : membersIn(text)
+    const members = membersIn(textOf(path))
+    const isLocked = members !== undefined && isEncrypted(members)
+    const value = isLocked ? membersIn(this.#key.decrypt(members, path)) : members
     return isLogin(value) ? value : undefined
   }
 

@@ -154,9 +154,9 @@ async function membersAt(url: URL, http: LoginHttp): Promise<JsonObject | undefi
 }
 
 /** Undefined for what is no JSON object. */
-export function membersIn(text: string): JsonObject | undefined {
+export function membersIn(text: string | undefined): JsonObject | undefined {
   try {
-    const value = parse(text)
+    const value = text === undefined ? undefined : parse(text)
     return isObject(value) ? value : undefined
   } catch {
     return undefined

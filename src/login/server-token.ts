@@ -52,7 +52,7 @@ async function tokenOf(
     credentials instanceof LoginCredentials ? credentials.lasting(request) : credentials.credential(request)
   const credentials =
     settings.unattended === undefined
-      ? new LoginCredentials(server, url, new LoginStore(settings.folder, runtime), runtime, tell)
+      ? new LoginCredentials(server, url, new LoginStore(settings.folder, runtime, settings), runtime, tell)
       : new GrantCredentials(server, url, { settings, grant: settings.unattended }, runtime, tell)
   const held = await get(credentials)
   if (held !== undefined) return held.secret

@@ -11,7 +11,7 @@ import type { Configuration, Environment } from '../../src/config/configuration.
 import { configJsonSchema } from '../../src/config/json-schema.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
 import { readJson } from '../../src/config/json-syntax.js'
-import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
+import { type ServerConfig, isRemote } from '../../src/upstream/contracts/server-config.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-config-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -131,6 +131,7 @@ const full = {
   logging: { level: 'debug', file: '~/logs/p.log', maxSize: '2.5 MB', maxFiles: 3, console: false },
   startupGraceMs: 50,
   processesMax: 7,
+  tokens: 'keyring',
   describe: true,
   confirm: ['*__x', { annotations: 'destructive' }],
 }
@@ -157,6 +158,10 @@ describe('a configuration', () => {
       console: false,
     })
     assert.deepEqual([config.startupGraceMs, config.processesMax], [50, 7])
+    const logins = config.schemas
+      .get('default')
+      ?.servers.map((each) => isRemote(each) && each.login?.isEncrypted)
+    assert.deepEqual(logins, [false, true])
     assert.deepEqual(config.limits, full.limits)
     const { payloads, methods, maxFiles } = full.audit
     assert.deepEqual(config.audit, {

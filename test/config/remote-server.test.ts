@@ -199,6 +199,7 @@ describe('the login of a remote server', () => {
     isAutomatic: true,
     isByDevice: false,
     isPerUser: false,
+    isEncrypted: false,
     unattended: undefined,
   }
   const own = {

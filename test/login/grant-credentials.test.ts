@@ -13,6 +13,7 @@ import { scratch } from '../integration/support/spawned.js'
 import { type AuthorizationOptions, AuthorizationServer } from './authorization-server.js'
 
 const settings: LoginSettings = {
+  isEncrypted: false,
   folder: '/nowhere',
   clientId: 'worker',
   clientSecret: 'hush',

@@ -123,7 +123,7 @@ describe('a program with such a variable', () => {
       (await loginEnvironment([{ ...variable, target }], runtime, () => {})).get('TOKEN')
     assert.equal(await token(), accessToken)
     const now = runtime.wallNow()
-    store.write({ ...login, accessToken, obtainedAtMs: now - 3_000_000, expiresAtMs: now + 600_000 })
+    await store.write({ ...login, accessToken, obtainedAtMs: now - 3_000_000, expiresAtMs: now + 600_000 })
     assert.notEqual(await token(), accessToken)
     assert.equal(server.refreshes, 1)
   })

@@ -139,7 +139,7 @@ async function place(t: TestContext, kind: Kind, era: Era): Promise<Place> {
 }
 
 function storeOf(user: string, runtime: ReturnType<typeof realRuntime>): LoginStore {
-  return new LoginStore(loginFolder(homeOf(process.env)), runtime, user)
+  return new LoginStore(loginFolder(homeOf(process.env)), runtime, { user })
 }
 
 /** Each request of a user went with the token of that user, and in a session of it. */

@@ -7,28 +7,12 @@ import { describe, test } from 'node:test'
 import { type Keyring, SecretStore } from '../../src/secrets/store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
+import { memoryKeyring } from './memory-keyring.js'
 
 const none = async (): Promise<undefined> => undefined
 
 function storeIn(folder: string, keyring: () => Promise<Keyring | undefined> = none): SecretStore {
   return new SecretStore(join(folder, 'own', 'secrets.json'), realRuntime(), keyring)
-}
-
-/** A keyring in memory. */
-function memory(fails = false): {
-  readonly kept: Map<string, string>
-  readonly open: () => Promise<Keyring>
-} {
-  const kept = new Map<string, string>()
-  const keyring: Keyring = {
-    get: async (name) => kept.get(name),
-    set: async (name, value) => {
-      if (fails) throw new Error('locked')
-      kept.set(name, value)
-    },
-    remove: async (name) => void kept.delete(name),
-  }
-  return { kept, open: async () => keyring }
 }
 
 describe('without a keyring', () => {
@@ -86,7 +70,7 @@ describe('without a keyring', () => {
 
 describe('with a keyring', () => {
   test('it has the values, and the file the names', async (t: Scope) => {
-    const { kept, open } = memory()
+    const { kept, open } = memoryKeyring()
     const store = storeIn(scratch(t), open)
     assert.equal(await store.set('a', 'canary'), 'keyring')
     assert.deepEqual([await store.get('a'), [...kept]], ['canary', [['a', 'canary']]])
@@ -97,14 +81,14 @@ describe('with a keyring', () => {
   })
 
   test('one that refuses a value leaves it to the file', async (t: Scope) => {
-    const store = storeIn(scratch(t), memory(true).open)
+    const store = storeIn(scratch(t), memoryKeyring(true).open)
     assert.equal(await store.set('a', 'one'), 'file')
     assert.equal(await store.get('a'), 'one')
   })
 
   test('one that is gone is named where its value is needed', async (t: Scope) => {
     const folder = scratch(t)
-    await storeIn(folder, memory().open).set('a', 'one')
+    await storeIn(folder, memoryKeyring().open).set('a', 'one')
     await assert.rejects(
       storeIn(folder).get('a'),
       /install @napi-rs\/keyring beside mcps-proxy, or set it again/,

@@ -159,6 +159,8 @@ export interface IdentityProvider {
 export interface LoginSettings {
   /** The folder with the logins of this user; absolute. */
   readonly folder: string
+  /** Whether a key in the keyring of the system encrypts them. */
+  readonly isEncrypted: boolean
   /** Of a client that is registered at the authorization server; undefined registers one. */
   readonly clientId: string | undefined
   readonly clientSecret: string | undefined

@@ -195,7 +195,7 @@ function loginFor(
 ): { readonly credentials: LoginCredentials; readonly logins: ServerLogins } | undefined {
   const { name, url, login, tools } = config
   if (login === undefined || login.unattended !== undefined) return undefined
-  const store = new LoginStore(login.folder, runtime, login.user)
+  const store = new LoginStore(login.folder, runtime, login)
   // The browser of this machine is that of no user in particular.
   const isHere = person === 'here' && login.user === undefined
   const isAutomatic = isHere && login.isAutomatic && hasPerson(runtime.env)
