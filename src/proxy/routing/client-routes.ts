@@ -8,6 +8,7 @@ import { ListChanges, type ListsReader, type ShownList } from './list-changes.js
 import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import { presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
+import { listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { type ReachParts, Router } from './router.js'
 import type { SessionProcess } from './session-status.js'
@@ -207,10 +208,25 @@ export class ClientRoutes {
   #laneOf(upstream: Upstream): Lane {
     const there = this.#entered.get(upstream)
     if (there !== undefined) return there
-    const lane = upstream.attach(this.#client)
+    const lane = upstream.attach(this.#client, (next) => this.#move(upstream, next))
+    this.#take(upstream, lane)
+    return lane
+  }
+
+  #take(upstream: Upstream, lane: Lane): void {
     this.#entered.set(upstream, lane)
     if (this.#level !== undefined) lane.level(this.#client, this.#level)
-    return lane
+  }
+
+  /** The client shares a lane of this server with others from now on. */
+  #move(upstream: Upstream, lane: Lane): void {
+    const before = this.#entered.get(upstream)
+    this.#take(upstream, lane)
+    this.#lanes = this.#lanes.map((each) => (each === before ? lane : each))
+    this.#catalog = this.#catalogs.of(this.#lanes, this.#client.view, this.#hasTasks)
+    this.router.exchange(this.#lanes, this.#catalog, [])
+    // The other lane may have announced its lists before it had this client.
+    this.changed(listKinds)
   }
 
   /** A server that has taken the place of another has its resources too, as far as one can know before it has listed them. */

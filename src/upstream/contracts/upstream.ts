@@ -155,8 +155,11 @@ export interface Upstream {
   adjust(config: ServerConfig): void
   /** Uses a server that was started elsewhere as its first; false when it has one already. */
   adopt(server: Connection | RunningProcess): boolean
-  /** The lane that this client uses from now on. */
-  attach(client: ClientPort): Lane
+  /**
+   * The lane that this client uses from now on; `onMoved` gets another one, which takes its place, when the server turns
+   * out to have no sessions and the client has not used it.
+   */
+  attach(client: ClientPort, onMoved?: (lane: Lane) => void): Lane
   status(): UpstreamStatus
   /** Takes no new calls, lets those that run finish for up to `graceMs`, and closes; `why` is for people. */
   retire(graceMs: number, why: string): Promise<void>

@@ -56,10 +56,13 @@ export class PerUserServer implements Upstream {
     return only?.server.view ?? UNKNOWN
   }
 
-  attach(client: ClientPort): Lane {
+  attach(client: ClientPort, onMoved?: (lane: Lane) => void): Lane {
     const user = userOf(client.profile.principal)
     const server = this.#servers.get(user)?.server ?? this.#open(user)
-    return (server ?? fullUpstream(this.config, `it serves ${this.#usersMax} users already`)).attach(client)
+    return (server ?? fullUpstream(this.config, `it serves ${this.#usersMax} users already`)).attach(
+      client,
+      onMoved,
+    )
   }
 
   adjust(config: ServerConfig): void {

@@ -38,6 +38,11 @@ export class ServerLane implements Lane, ServerView {
   readonly #keptView: KeptView
   /** Nothing has been wanted yet of this lane's own process. */
   #isUnused = true
+  /**
+   * Its client stays here, also if the server turns out to be open to all. Until then both lanes look the same to the
+   * client; calls wait here while another process is being asked what it speaks.
+   */
+  isChosen = false
   /** The lane whose view its client sees until then. */
   #standIn: ServerLane | undefined
   /** Set while the lane of a principal has no client. */
@@ -117,7 +122,18 @@ export class ServerLane implements Lane, ServerView {
     this.#workers.unreachable()
   }
 
+  /** The client uses the server: it stays here, or from then on when the era is known. */
+  #choose(): void {
+    const eraKnown = this.#scope.eraKnown?.()
+    if (eraKnown === undefined) this.isChosen = true
+    else
+      void eraKnown.then(() => {
+        this.isChosen = true
+      })
+  }
+
   hurry(): void {
+    if (!this.isChosen) this.#choose()
     this.#endDeferral()
     if (this.#lists.hasNames) return
     if (this.failure?.reason === 'login-required') this.#context.logins?.ask()
@@ -255,8 +271,11 @@ export class ServerLane implements Lane, ServerView {
       return this.#callOwn(own, call, edits)
     const why = this.#blocked
     if (why !== undefined) return call.fail(this.#guarded.error(why))
-    if (this.#isUnused) this.#use()
     const { subscribes } = call.row
+    // The lane that makes the call remembers the subscription.
+    if (subscribes !== undefined) this.isChosen = true
+    if (!this.isChosen) this.#choose()
+    if (this.#isUnused) this.#use()
     const sent =
       subscribes === undefined
         ? call
@@ -287,6 +306,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   follow(client: ClientPort, uri: string): void {
+    this.isChosen = true
     if (this.#blocked !== undefined) return
     this.#use()
     this.#inbox.subscriptions.follow(client, uri, this.#workers.firstConnection)
@@ -300,9 +320,11 @@ export class ServerLane implements Lane, ServerView {
     return this.#workers.release(client).map(({ call }) => call)
   }
 
-  /** Gives another lane of the same server the client's calls that have not begun here. */
-  moveTo(lane: Lane, client: ClientPort): void {
+  /** The one client uses another lane of the same server from now on, which gets the calls that have not begun here. */
+  moveTo(lane: Lane, client: ClientPort): Lane {
     for (const { call, edits } of this.#workers.release(client)) lane.call(call, edits)
+    void this.leave(client)
+    return lane
   }
 
   leave(client: ClientPort): Promise<void> | undefined {

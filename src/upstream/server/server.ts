@@ -5,7 +5,7 @@
 // client; `isolation` chooses otherwise.
 
 import type { Connection } from '../../jsonrpc/connection.js'
-import type { Call, ClientPort } from '../../mcp/call.js'
+import type { ClientPort } from '../../mcp/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
 import { crossing } from '../../mcp/eras/crossing.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
@@ -22,19 +22,8 @@ import { Restarts } from './restarts.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import { type LaneScope, type Sharing, sharingFor } from './sharing.js'
-import type {
-  Lane,
-  ServerGauges,
-  ServerView,
-  Upstream,
-  ShownState,
-  UpstreamStatus,
-} from '../contracts/upstream.js'
+import type { Lane, ServerGauges, Upstream, ShownState, UpstreamStatus } from '../contracts/upstream.js'
 import type { Runtime } from '../../runtime/runtime.js'
-import type { NotificationFrame } from '../../jsonrpc/frame.js'
-import type { Edit } from '../../jsonrpc/splice.js'
-import { listKinds } from '../../mcp/lists.js'
-import type { ListKind } from '../../mcp/methods.js'
 
 /** How often a pool that is being left looks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
@@ -47,8 +36,8 @@ export class Server implements Upstream {
   readonly #common = new Map<Sharing, ServerLane>()
   /** Those of clients that can be asked nothing, by their principals, where these share no process. */
   readonly #ofPrincipals = new Map<string, ServerLane>()
-  /** Of clients that have not used the server, whose era is not known. */
-  readonly #undecided = new Set<UndecidedLane>()
+  /** Lanes of one client each that may need no process of its own, with what moves the client to another lane. */
+  readonly #movable = new Map<ServerLane, () => void>()
   readonly #era: ServerEra
   #closed = false
   /** Why the server has left, for people; undefined while it is in the configuration. */
@@ -113,7 +102,7 @@ export class Server implements Upstream {
     return this.#lanes.size === 0 && !this.#closed && this.#context.dialer.adopt(server)
   }
 
-  attach(client: ClientPort): Lane {
+  attach(client: ClientPort, onMoved?: (lane: Lane) => void): Lane {
     const { isolation } = this.#context
     const { profile, opening, serial } = client
     // Nothing of a client is kept in a server without sessions. Where all share processes anyway, those who come after that
@@ -129,9 +118,9 @@ export class Server implements Upstream {
     const scope = { sharing, declared, opening, client: serial, principal, startsOnCall, eraKnown }
     const own = this.#newLane(scope).join(client)
     if (startsOnCall && !this.isolated) own.defer(this.#commonLane('plain'))
-    if (!startsOnCall || opening !== undefined) return own
-    const join = (): Lane => this.#plainLane(client).join(client)
-    return new UndecidedLane(client, own, this.#undecided, eraKnown, join)
+    if (startsOnCall && opening === undefined && onMoved !== undefined)
+      this.#movable.set(own, () => onMoved(own.moveTo(this.#plainLane(client).join(client), client)))
+    return own
   }
 
   /** Whether a process that is not for all clients starts with its first call. */
@@ -154,9 +143,10 @@ export class Server implements Upstream {
     return lane
   }
 
-  /** The server has no sessions. */
+  /** The server has no sessions, so that nothing of a client is kept in a process: one lane is for all of them. */
   #found(): void {
-    if (!this.#closed) for (const lane of this.#undecided) lane.found()
+    if (this.#closed) return
+    for (const [lane, move] of this.#movable) if (!lane.isChosen) move()
   }
 
   /** Resolves when the first process of all has said whether there need be others, or could not. */
@@ -224,6 +214,7 @@ export class Server implements Upstream {
     this.#lanes.clear()
     this.#common.clear()
     this.#ofPrincipals.clear()
+    this.#movable.clear()
     await Promise.all([...lanes.map((lane) => lane.close()), this.#context.dialer.close()])
   }
 
@@ -248,6 +239,7 @@ export class Server implements Upstream {
   #newLane(scope: LaneScope, onLeft?: () => void): ServerLane {
     const left = (): void => {
       this.#lanes.delete(lane)
+      this.#movable.delete(lane)
       onLeft?.()
     }
     const lane: ServerLane = new ServerLane(this.#context, scope, this.config, left)
@@ -332,134 +324,5 @@ export class ServerEra implements EraMemory {
 
   forgot(): void {
     this.#form = undefined
-  }
-}
-
-/**
- * The lane of a client of which it is not known whether it needs processes of its own.
- *
- * Nothing of a client is kept in a server without sessions, so one lane is for all of them. Which kind of server it is may
- * be found out after a client has come; until the client uses the server, both look the same to it. Calls that come while
- * another process is being asked wait for its answer: a server that is open to all starts no process for this client.
- */
-class UndecidedLane implements Lane {
-  readonly #client: ClientPort
-  readonly #own: ServerLane
-  readonly #eraKnown: () => Promise<void> | undefined
-  readonly #join: () => Lane
-  /** Waits to be told that the server is open to all; one that is chosen does not. */
-  readonly #undecided: Set<UndecidedLane>
-  #lane: Lane
-  #level: string | undefined
-
-  /**
-   * `own` is used unless it is found, before the client uses the server, that this is open to all; then `join` gives the
-   * lane for that. `eraKnown` resolves when that has been found out or could not be, and is undefined when no process is finding it out.
-   */
-  constructor(
-    client: ClientPort,
-    own: ServerLane,
-    undecided: Set<UndecidedLane>,
-    eraKnown: () => Promise<void> | undefined,
-    join: () => Lane,
-  ) {
-    this.#client = client
-    this.#own = own
-    this.#lane = own
-    this.#undecided = undecided
-    this.#eraKnown = eraKnown
-    this.#join = join
-    undecided.add(this)
-  }
-
-  /** The server is open to all: a client that has not used it shares what the others have. */
-  found(): void {
-    if (!this.#undecided.delete(this)) return
-    this.#lane = this.#join()
-    if (this.#level !== undefined) this.#lane.level(this.#client, this.#level)
-    this.#own.moveTo(this.#lane, this.#client)
-    void this.#own.leave(this.#client)
-    // The other lane may have announced its lists before it had this client.
-    this.#client.listsChanged(listKinds)
-  }
-
-  get config(): ServerConfig {
-    return this.#lane.config
-  }
-
-  get view(): ServerView {
-    return this.#lane.view
-  }
-
-  get retired(): boolean {
-    return this.#lane.retired
-  }
-
-  get shared(): boolean {
-    return this.#lane.shared
-  }
-
-  get keepsTasks(): boolean {
-    return this.#lane.keepsTasks
-  }
-
-  get pids(): readonly number[] {
-    return this.#lane.pids
-  }
-
-  get known(): ReadonlySet<ListKind> {
-    return this.#lane.known
-  }
-
-  hurry(): void {
-    this.#chosen.hurry()
-  }
-
-  call(call: Call, edits: readonly Edit[]): void {
-    // The lane that makes the call remembers the subscription.
-    if (call.row.subscribes !== undefined) this.#undecided.delete(this)
-    this.#chosen.call(call, edits)
-  }
-
-  follow(client: ClientPort, uri: string): void {
-    this.#undecided.delete(this)
-    this.#lane.follow(client, uri)
-  }
-
-  level(client: ClientPort, level: string): void {
-    this.#level = level
-    this.#lane.level(client, level)
-  }
-
-  rootsChanged(client: ClientPort, frame: NotificationFrame): void {
-    this.#lane.rootsChanged(client, frame)
-  }
-
-  read(client: ClientPort, on: boolean): void {
-    this.#lane.read(client, on)
-  }
-
-  takeSubscriptions(client: ClientPort): string[] {
-    return this.#lane.takeSubscriptions(client)
-  }
-
-  release(client: ClientPort): Call[] {
-    return this.#lane.release(client)
-  }
-
-  leave(client: ClientPort): Promise<void> | undefined {
-    this.#undecided.delete(this)
-    return this.#lane.leave(client)
-  }
-
-  /**
-   * From now on it stays the one that it is, or from then on when the era is known: calls wait in the own lane until
-   * then.
-   */
-  get #chosen(): Lane {
-    const eraKnown = this.#undecided.has(this) ? this.#eraKnown() : undefined
-    if (eraKnown === undefined) this.#undecided.delete(this)
-    else void eraKnown.then(() => this.#undecided.delete(this))
-    return this.#lane
   }
 }
