@@ -28,7 +28,7 @@ const ofNoAccount: ReadonlySet<string> = new Set([
   'lazy',
   'keep',
   'unavailable',
-  // What the other values were made with; they have it in them.
+  // The other values were made with these, and contain them.
   'variables',
   'secrets',
   'startTimeoutMs',

@@ -13,7 +13,7 @@ import type { ListKind } from '../mcp/methods.js'
 import type { KeptFacts, SelfDescription } from '../upstream/contracts/kept.js'
 import { isObject } from '../text/json-object.js'
 
-/** What is kept for one configuration. Entries are decoded when their server is asked for. */
+/** The kept facts of one configuration. Entries are decoded when their server is asked for. */
 export interface KeptJson {
   /** Makes the ids of the entries, so that no value of a configuration can be guessed from them. */
   readonly salt: string

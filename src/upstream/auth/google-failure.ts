@@ -1,9 +1,9 @@
 // Why there is no ID token, in words of the proxy.
 //
 // Errors of Google's library hold requests, and what answers those may repeat them
-// (a gateway of a company, say): refresh tokens, keys, access tokens. So of an answer
-// only what stands where an error is expected is told, without what the credentials
-// hold, and without anything that looks like a token.
+// (a gateway of a company, say): refresh tokens, keys, access tokens. So the proxy repeats
+// only the error members of an answer, without the secrets of the credentials, and
+// without anything that looks like a token.
 
 import { TransportError } from '../../jsonrpc/errors.js'
 import { Redactor } from '../../text/redactor.js'

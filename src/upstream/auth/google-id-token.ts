@@ -1,7 +1,7 @@
 // ID tokens for services behind Google's IAM, from Application Default Credentials.
 //
 // The one file that knows `google-auth-library`, which is optional and large, and
-// is loaded when a server needs it. What it finds decides how a token is got:
+// is loaded when a server needs it. The credentials decide how a token is got:
 // service accounts, users, impersonation and the metadata server have a way of
 // their own; external accounts have none in that library, so their federated
 // token is exchanged at the service account that their file names.
@@ -50,8 +50,8 @@ export async function findGoogleCredentials(
 }
 
 /**
- * What is never asked for through a proxy, which the library finds in the environment by itself: metadata servers, of Google
- * wherever they are and of others on their link, and what is on this machine.
+ * Addresses that are never asked through a proxy, which the library finds in the environment by itself: metadata servers, of
+ * Google wherever they are and of others on their link, and this machine.
  */
 const withoutProxy = [
   /\/computeMetadata\/v1\b/,

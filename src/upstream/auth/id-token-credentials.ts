@@ -69,7 +69,7 @@ export class IdTokenCredentials implements HttpCredentials {
     const held = this.#held
     const now = this.#clocks.now()
     if (held === undefined || now >= held.endsAt) return this.#renew()
-    // A renewal that fails now may succeed later; the token is good for a while.
+    // A renewal that fails now may succeed later; the token is still good.
     if (now >= held.renewAt && now >= this.#failedAt + RENEW_AGAIN_MS)
       this.#renew().catch((error: unknown) => this.#notRenewed(error, held))
     return held.credential

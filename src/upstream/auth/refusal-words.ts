@@ -12,7 +12,7 @@ const namesCredentials =
 /** The variables of an address are seldom credentials. */
 const namesAddress = /(?:^|_)(?:HOST|HOSTNAME|PORT|URL|ORIGIN|REGION|ZONE|DIR|PATH)$/i
 
-/** Whether a refusal is about credentials: a 403 is one where something is configured for them, or the server says so. */
+/** Whether a refusal is about credentials: a 403 is one where something is configured for them, or where the words of the server name them. */
 export function speaksOfCredentials(config: HttpServerConfig, status: number, words: string): boolean {
   const hasOwn = googleAuthOf(config) !== undefined || credentialVariable(config) !== undefined
   return status !== 403 || hasOwn || namesCredentials.test(words)

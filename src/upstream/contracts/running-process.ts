@@ -1,4 +1,4 @@
-// A child process that was started elsewhere, as the pool needs it.
+// A child process that was started elsewhere, as a worker needs it.
 
 import { Readable, type Writable } from 'node:stream'
 import { thatServer } from './errors.js'

@@ -62,7 +62,7 @@ export interface ServerCommon extends ServerTimes {
   readonly argumentChecks: ArgumentStrictness
   /** The user of the client is asked before a call of these tools. */
   readonly confirm: readonly ConfirmRule[]
-  /** What follows when the server lists something else than `mcps.lock` has; false is nothing, undefined where no lock is used. */
+  /** The consequence when the server lists something else than `mcps.lock` has; false is nothing, undefined where no lock is used. */
   readonly lock?: ChangeActions | false
   /** Names of the `${VAR}`s its configuration uses, for messages about credentials. */
   readonly variables: readonly string[]
@@ -173,7 +173,7 @@ export interface LoginSettings {
   readonly scope: string | undefined
   /** One of the authorization servers that the server names; undefined is the first. */
   readonly issuer: string | undefined
-  /** Where the metadata of the authorization server is; undefined looks at the well-known places. */
+  /** The address of the metadata of the authorization server; undefined looks at the well-known places. */
   readonly metadataUrl: string | undefined
   /** In place of the resource that the server names; false leaves it out. */
   readonly resource: string | false | undefined

@@ -28,7 +28,7 @@ export interface ServerAbout {
   readonly tools: readonly string[]
 }
 
-/** What a server is busy with, now. */
+/** The load of a server, now. */
 export interface ServerGauges {
   /** Calls that it works on. */
   readonly inFlight: number

@@ -1,4 +1,4 @@
-// What some clients see of the servers of a schema.
+// The part of a schema that some clients see.
 
 /** `*` stands for any characters. */
 export interface NamePatterns {

@@ -58,7 +58,7 @@ export class HttpDialer {
   readonly #agent: HttpAgent
   /** Undefined where the server gets no login. */
   readonly logins: ServerLogins | undefined
-  /** The server speaks HTTP+SSE: because the configuration says so, or because it was found out. */
+  /** The server speaks HTTP+SSE: by its configuration, or as it was found out. */
   readonly #isSaidOlder: boolean
   #isOlder: boolean
 

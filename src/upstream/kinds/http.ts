@@ -1,6 +1,6 @@
 // The kinds `http` and `sse`: servers that are reached over the network.
 //
-// A lane of the pool is one HTTP session. Everything that speaks HTTP is loaded
+// A worker has one HTTP session at a time. Everything that speaks HTTP is loaded
 // when the first connection is made, so that a start without such servers does
 // not pay for it.
 

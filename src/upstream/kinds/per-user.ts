@@ -156,7 +156,7 @@ export class PerUserServer implements Upstream {
   }
 }
 
-/** What a user's server lists is kept nowhere: another user may have other tools. */
+/** The lists of a user's server are kept nowhere: another user may have other tools. */
 function configOf<Config extends ServerConfig>(config: Config, user: string | undefined): Config {
   if (user === undefined || !isRemote(config) || config.login === undefined) return config
   return { ...config, keep: false, login: { ...config.login, user } }

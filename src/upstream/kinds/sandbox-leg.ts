@@ -33,7 +33,7 @@ export class SandboxLeg implements ServerLeg, ServerSpeech {
   readonly #isApart: boolean
   readonly #onAbout: (about: ServerAbout) => void
 
-  /** `isApart` where each principal has sessions of its own; `onAbout` gets what the program says of itself. */
+  /** `isApart` where each principal has separate sessions; `onAbout` gets the program's description of itself. */
   constructor(leg: ServerLeg, isApart: boolean, onAbout: (about: ServerAbout) => void) {
     this.#leg = leg
     this.#isApart = isApart
@@ -88,7 +88,7 @@ function inserted(at: number, text: string): Edit {
   return { start: at, end: at, bytes: Buffer.from(text), why: 'meta' }
 }
 
-/** What the program says of itself in the result of `initialize`. */
+/** The program's description of itself, in the result of `initialize`. */
 function aboutIn(handshake: Uint8Array): ServerAbout | undefined {
   const line = toLine(handshake)
   const meta = membersAt(line, membersAt(line, { start: 0, end: line.length })?.span('_meta'))

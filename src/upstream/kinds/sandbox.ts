@@ -13,7 +13,7 @@ import { ServerProcess } from '../process/process.js'
 import { SandboxLeg } from './sandbox-leg.js'
 import type { ProxyContext } from '../server/context.js'
 
-/** Every session has a queue of its own. */
+/** Every session has a separate queue. */
 const CONCURRENCY = 1024
 
 /** Before it is started again after a crash. */
@@ -23,7 +23,7 @@ const STOP_TIMEOUT_MS = 5000
 
 const MiB = 1024 ** 2
 
-/** Of the program itself, besides its sessions. */
+/** Of the program itself, without its sessions. */
 const OWN_BYTES_MAX = 1024 * MiB
 
 export function openSandbox(config: SandboxServerConfig, around: ProxyContext): Upstream {

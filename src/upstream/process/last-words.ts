@@ -13,7 +13,7 @@ const errors: readonly RegExp[] = [
   // The type of an error of JavaScript, Python, Java or .NET.
   /^(?:Uncaught |Unhandled exception[.:] |Exception in thread "[^"]*" )?(?:[\w$]+[./:]+)*[\w$]*(?:Error|Exception)(?: \[\w+\])?: \S/,
   /^\[UnhandledPromiseRejection: /,
-  // What programs say of themselves, after their name perhaps.
+  // Many programs begin with their name.
   /^(?:[\w./-]+: )?(?:fatal error|error|fatal|panic)(?:\[\w+\])?: \S/i,
 ]
 
@@ -33,7 +33,7 @@ const panicked = /^thread '.*' \S*\s*panicked at /
 /** A frame of a stack, the last line of Node, an example behind a mistake, and marks without a word. */
 const noise = /^\s+at \S|^Node\.js v\d|^For example: |^[^\p{L}\p{N}]*$/u
 
-/** What one program says on stderr. */
+/** The lines of one program on stderr. */
 export class LastWords {
   readonly #lines: string[] = []
 

@@ -31,7 +31,7 @@ export interface ProxyContext {
   readonly news: UpstreamNews
   /** Whether every request over the network is logged. */
   readonly verbose: boolean
-  /** Where the person is who can log in to remote servers. */
+  /** The place of the person who can log in to remote servers. */
   readonly person: 'here' | 'elsewhere' | undefined
   readonly limits: UpstreamLimits
   /** Makes the leg of one connection; `protocol` is that of the configuration, and `memory` keeps the era of the server. */

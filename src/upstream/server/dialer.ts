@@ -1,4 +1,4 @@
-// Where the workers of one server get their processes or connections.
+// Gives the workers of one server their processes or connections.
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'

@@ -131,7 +131,7 @@ export class KeptView {
   readonly isNew: boolean
   /** The facts of an earlier run, until this start has ended. */
   #before: KeptFacts | undefined
-  /** What is shown until then. */
+  /** The description that is shown until then. */
   #shown: Described | undefined
   /** `late` is a server that takes so long that no client waits for it; `over` is one that has answered or failed. */
   #state: 'waiting' | 'late' | 'over' = 'waiting'

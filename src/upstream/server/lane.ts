@@ -92,7 +92,7 @@ export class ServerLane implements Lane, ServerView {
     this.#standIn = undefined
     standIn.#deferred.delete(this)
     if (standIn.described !== undefined) this.#keptView.borrow(standIn.described)
-    // What was kept of an earlier start shows again where the other lane has failed since.
+    // The kept lists of an earlier start show again where the other lane has failed since.
     const differing = listKinds.filter((kind) => standIn.items(kind) !== this.items(kind))
     for (const client of this.#inbox.clients) client.listsChanged(differing)
   }

@@ -37,7 +37,7 @@ export interface UpstreamLimits {
   readonly lateMs: number
   /** Resources that the clients of one lane may follow. */
   readonly subscriptionsMax: number
-  /** Calls in flight at once on one session with a remote server. */
+  /** Calls that are in flight together on one session with a remote server. */
   readonly remoteConcurrency: number
   /** Users whose sessions are open at the same time, of one server at which each user has a login. */
   readonly remoteUsersMax: number

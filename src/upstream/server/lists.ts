@@ -3,7 +3,7 @@
 //
 // A list that cannot be read stays as it was last known, so that a server which comes
 // back half does not look as if it had nothing. One that comes back and says that
-// it has nothing is asked again, since many say so before they are done.
+// it has nothing is asked again, since many servers claim that before they are ready.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
@@ -60,7 +60,7 @@ export class Lists {
   readonly #known = new Set<ListKind>()
   /** Those, and the ones that the server does not have. */
   readonly known: ReadonlySet<ListKind> = this.#known
-  /** When lists are out of date of which the server says so. */
+  /** When a list is out of date, where the server has given a time. */
   readonly #expiresAtMs = new Map<ListKind, number>()
   /** Why a list could not be read the last time. */
   readonly #failures = new Map<ListKind, ListFailure>()
@@ -173,7 +173,7 @@ export class Lists {
   }
 
   /**
-   * Reads the missing lists now, and a few times more; resolves when one of them is there, or the tries are used up.
+   * Reads the missing lists now, and a few times more; resolves when one of them has been read, or the tries are used up.
    */
   hurry(): Promise<void> {
     const missing = this.#failures.size

@@ -162,7 +162,7 @@ export type StopCause =
   | 'idle'
   /** The one client that it belonged to has left. */
   | 'client-gone'
-  /** To be started anew at once. */
+  /** It is started anew immediately. */
   | 'restart'
   /** It has left the configuration, or was stopped or replaced. */
   | 'retired'

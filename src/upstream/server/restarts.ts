@@ -13,7 +13,7 @@ export interface RestartPolicy {
   /** Crashes within the window that open the breaker. */
   readonly crashesMax: number
   readonly windowMs: number
-  /** How long the open breaker fails calls at once, before the one attempt that may close it. */
+  /** How long the open breaker fails calls without an attempt, before the one attempt that may close it. */
   readonly holdMs: number
   /** Uptime after which crashes are forgotten; a start that succeeds says little. */
   readonly healthyMs: number
@@ -93,7 +93,7 @@ export class Restarts {
     return Math.max(0, this.#nextAt - this.#runtime.now())
   }
 
-  /** Whether calls fail at once: the breaker is open, and this is not the time of the attempt that may close it. */
+  /** Whether calls fail without an attempt: the breaker is open, and this is not the time of the attempt that may close it. */
   get isHeld(): boolean {
     return this.isBroken && (this.waitMs > 0 || this.#trial !== undefined)
   }

@@ -25,7 +25,7 @@ import { type LaneScope, type Sharing, sharingFor } from './sharing.js'
 import type { Lane, ServerGauges, Upstream, ShownState, UpstreamStatus } from '../contracts/upstream.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
-/** How often a pool that is being left looks whether its calls have ended. */
+/** How often a server that retires looks whether its calls have ended. */
 const IDLE_CHECK_MS = 20
 
 /** The processes of one configured server. */
@@ -36,7 +36,7 @@ export class Server implements Upstream {
   readonly #common = new Map<Sharing, ServerLane>()
   /** Those of clients that can be asked nothing, by their principals, where these share no process. */
   readonly #ofPrincipals = new Map<string, ServerLane>()
-  /** Lanes of one client each that may need no process of its own, with what moves the client to another lane. */
+  /** Lanes of one client each that may need no separate process, with what moves the client to another lane. */
   readonly #movable = new Map<ServerLane, () => void>()
   readonly #era: ServerEra
   #closed = false
@@ -105,8 +105,8 @@ export class Server implements Upstream {
   attach(client: ClientPort, onMoved?: (lane: Lane) => void): Lane {
     const { isolation } = this.#context
     const { profile, opening, serial } = client
-    // Nothing of a client is kept in a server without sessions. Where all share processes anyway, those who come after that
-    // was found out share them with those who came before.
+    // Nothing of a client is kept in a server without sessions. With `shared` there is one lane for all clients, before and
+    // after that was found out.
     const isFound = this.#era.form === 'typed' && isolation !== 'shared'
     const isOpen = this.config.protocol === 'stateless' || isFound
     const sharing = isOpen && opening === undefined ? 'plain' : sharingFor(isolation, client)
@@ -275,7 +275,7 @@ function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
 // The era of one server, for all its connections.
 //
 // A server that speaks without a handshake is asked by each connection what it is, so that a wrong finding shows. One
-// with a handshake would answer that for ever, also when it has learned better: over the network, where nobody tells of
+// with a handshake would answer that for ever, also when it has learned better: over the network, where no message reports
 // a new version, the finding expires.
 
 /** The form in which a server writes, for as long as that is taken to be true. */

@@ -1,9 +1,9 @@
 // The limit of calls in flight on one process, and the line of those that wait for a slot.
 //
-// Calls start in the order in which they came. A call that finds a slot free and
-// nobody waiting starts at once; the others stand in line. A p-queue gives one turn
-// after the other, each to the first in line then. Who gives up leaves the line at once, so that nobody is
-// refused for the sake of calls that are over; the turn is left for the next one.
+// Calls start in the order in which they came. A call that finds a free slot, while no other call waits, starts
+// immediately; the others stand in line. A p-queue gives one turn after the other, each to the first in line then. A call
+// that is given up leaves the line immediately, so that no other call is refused for its sake; its turn stays for the
+// next one.
 
 import PQueue from 'p-queue'
 

@@ -1,14 +1,14 @@
 // When processes start.
 //
-// A start takes the event loop for milliseconds, and the new process takes a processor for longer. Many starts at once
-// would delay the answers to clients by seconds, and several installs at once slow each other down or damage the cache
+// A start takes the event loop for milliseconds, and the new process takes a processor for longer. Many starts together
+// would delay the answers to clients by seconds, and several installs together slow each other down or damage the cache
 // that they share.
 
 import { LazyPromise } from '../../runtime/lazy.js'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
 
 /**
- * `initialize`, and the list of a client that asks at once, are answered before a process starts that no call waits
+ * `initialize`, and the first list of a client, are answered before a process starts that no call waits
  * for.
  */
 const ANSWERS_MS = 100
@@ -16,7 +16,7 @@ const ANSWERS_MS = 100
 /** The start of a process takes about as much of a processor. */
 const START_MS = 300
 
-/** Installs at once. */
+/** Installs that run together. */
 const INSTALLS_MAX = 2
 
 /** An install that takes longer lets the next one begin beside it. */

@@ -2,7 +2,7 @@
 // with the delays of the server, and left alone while the server keeps crashing.
 //
 // The breaker belongs to the server: after several crashes in a short time, or one before a process that came back has
-// stayed up for a while, calls fail at once. When the hold is over one attempt is made. A process that every client may
+// stayed up for a while, calls fail immediately. When the hold is over one attempt is made. A process that every client may
 // use makes it without a call, since clients wait for the news that the server is back; the process of one client that
 // nothing is wanted of stays down until its next call.
 
@@ -31,7 +31,7 @@ interface Attempt {
   /** Whether a call waits for it; only then may it end an idle process of another client to make room. */
   isCalled: boolean
   made: Promise<ServerConnection>
-  /** Set as soon as it is being opened. */
+  /** Set when the attempt opens it. */
   connection: ServerConnection | undefined
 }
 
@@ -44,7 +44,7 @@ type State =
       readonly readyAt: number
     }
   | Attempt
-  /** It starts when `timer` runs out or a login is there, where it waits for that, or for a call. */
+  /** It starts when `timer` runs out, when a login was made, where it waits for one, or for a call. */
   | { readonly kind: 'waiting'; readonly timer: Timer | undefined }
 
 /** Opens connections, one at a time. */
@@ -87,7 +87,7 @@ export class Supervisor {
     return this.#failure
   }
 
-  /** The connection, when calls can start at once. */
+  /** The connection, when calls can start immediately. */
   get connection(): ServerConnection | undefined {
     return this.#state.kind === 'ready' ? this.#state.connection : undefined
   }

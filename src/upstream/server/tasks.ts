@@ -221,7 +221,7 @@ function isAgain({ client, isDurable }: ServerTask, state: TaskState, { context 
   return isDurable && state.isDurable && client.profile.principal === context.principal
 }
 
-/** How a client tells of the progress of a task: as it named the token in the call that began it. */
+/** The progress token of a task, as the client named it in the call that began it. */
 export interface TaskToken {
   /** Raw JSON of the client's own. */
   readonly own: string

@@ -22,7 +22,7 @@ export interface Forward {
   readonly edits: readonly Edit[]
 }
 
-/** What processes are busy with. */
+/** The calls, slots and memory of processes. */
 export type Load = Omit<ServerGauges, 'restarts'>
 
 /** The load of several processes together. */
@@ -97,9 +97,9 @@ export class Worker {
     this.#isOfSeveral = !namesCalls && (sharing === 'shared' || sharing === 'guest')
   }
 
-  /** How many more askable calls this process could start at once; negative when some wait. */
+  /** How many more askable calls this process could start immediately; negative when some wait. */
   get room(): number {
-    // One that keeps crashing fails calls at once, which makes it look free.
+    // A server that keeps crashing fails calls immediately, which makes it look free.
     if (this.supervisor.state === 'broken') return Number.NEGATIVE_INFINITY
     return this.#askable.room - this.#arriving.size
   }
@@ -120,7 +120,7 @@ export class Worker {
     return inFlight + queued === 0
   }
 
-  /** Forwards a call as soon as the process is there and has a slot. */
+  /** Forwards a call as soon as the process is ready and has a slot. */
   call(call: Call, edits: readonly Edit[]): void {
     const { connection } = this.supervisor
     call.deadline.times = call.times ?? this.#context.times
@@ -169,7 +169,7 @@ export class Worker {
     return first && this.#queued.take(first)
   }
 
-  // What a connection reports to its worker.
+  // A connection reports to its worker:
 
   onCallEnded(call: Call): void {
     const slots = call.row.askable ? this.#askable : this.#slots
