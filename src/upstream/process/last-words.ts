@@ -21,7 +21,7 @@ const errors: readonly RegExp[] = [
 const npm = /^npm (?:error|ERR!) \S/
 
 /** Of these, the ones that a person understands alone. */
-const plainNpm = /is not in this registry|No matching version|failed, reason:|Lock compromised/
+const plainNpm = /is not in this registry|could not be found|No matching version|failed, reason:|Lock compromised/
 
 /** A program that was not installed as a whole. */
 const missingModule = /Cannot find (?:module|package) /
@@ -50,8 +50,8 @@ export class LastWords {
     const panic = lines.findLastIndex((line) => panicked.test(line))
     if (panic >= 0) return lines.slice(panic, panic + 2)
     const ofNpm = lines.filter((line) => npm.test(line))
-    const plain = ofNpm.find((line) => plainNpm.test(line))
-    return plain === undefined ? ofNpm.slice(0, SHOWN_MAX) : [plain]
+    const said = ofNpm.find((line) => plainNpm.test(line)) ?? ofNpm[1] ?? ofNpm[0]
+    return said === undefined ? [] : [said]
   }
 
   /** The folder to remove where `npx` runs a package that npm has not installed as a whole. */
