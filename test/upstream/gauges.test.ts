@@ -2,10 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
-import { type Script, polite, settled } from './support/fake-runtime.js'
+import { polite, settled, mute } from './support/fake-runtime.js'
 import { served } from './support/served.js'
-
-const mute: Script = (method, ...said) => (method === 'tools/call' ? undefined : polite(method, ...said))
 
 test('calls that run and that wait are counted, and starts after a crash', async (t) => {
   const { client, proxy, runtime } = await served(t, mute, { entry: { concurrency: 2 } })

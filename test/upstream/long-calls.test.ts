@@ -7,10 +7,8 @@ import { failure } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import type { ServerEntry } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { type Script, polite, settled } from './support/fake-runtime.js'
+import { type Script, settled, mute } from './support/fake-runtime.js'
 import { served } from './support/served.js'
-
-const handshake: Script = (method, ...rest) => (method === 'tools/call' ? undefined : polite(method, ...rest))
 
 const stateless: Script = (method) => {
   switch (method) {
@@ -47,7 +45,7 @@ async function called(t: Scope, script: Script, entry: object = {}, more: Server
 
 describe('a call that takes longer than the default limit', () => {
   const servers: readonly (readonly [string, Script, object])[] = [
-    ['a server with sessions', handshake, { protocol: 'legacy' }],
+    ['a server with sessions', mute, { protocol: 'legacy' }],
     ['a server without sessions', stateless, { protocol: '2026-07-28' }],
   ]
   for (const [title, script, entry] of servers) {
@@ -63,7 +61,7 @@ describe('a call that takes longer than the default limit', () => {
   }
 
   test('ends when the server answers nothing within 5 s, and names the key and the file', async (t) => {
-    const run = await called(t, handshake, { protocol: 'legacy' })
+    const run = await called(t, mute, { protocol: 'legacy' })
     run.runtime.script = () => undefined
     await run.runtime.pass(40_000, 2500)
     assert.equal(run.took(), 35_000)
@@ -77,14 +75,14 @@ describe('a call that takes longer than the default limit', () => {
   })
 
   test('ends when its total time is over', async (t) => {
-    const run = await called(t, handshake, { protocol: 'legacy' })
+    const run = await called(t, mute, { protocol: 'legacy' })
     await run.runtime.pass(600_000, 2500)
     assert.equal(run.took(), 600_000)
     assert.equal(at((await run.call).value, 'error', 'data', 'budget'), 'totalTimeout')
   })
 
   test('waits for its turn as long, behind a call that goes on', async (t) => {
-    const run = await called(t, handshake, { protocol: 'legacy', concurrency: 1 })
+    const run = await called(t, mute, { protocol: 'legacy', concurrency: 1 })
     const next = run.client.call('s__t')
     await run.runtime.pass(100_000, 2500)
     run.answer()
@@ -102,7 +100,7 @@ describe('a limit that is written', () => {
   ]
   for (const [title, entry, more] of cases) {
     test(`ends the call: ${title}`, async (t) => {
-      const run = await called(t, handshake, { protocol: 'legacy', ...entry }, more)
+      const run = await called(t, mute, { protocol: 'legacy', ...entry }, more)
       const before = run.questions()
       await run.runtime.pass(40_000, 2500)
       assert.equal(run.took(), 30_000)

@@ -6,16 +6,9 @@ import { type ServerEvent, limits } from '../../src/index.js'
 import { type RawClient, failure } from '../integration/support/client.js'
 import { libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
-
-const dead: Script = (_method, _params, child) => {
-  child.end(1)
-  return undefined
-}
+import { FakeRuntime, type Script, polite, settled, dead, mute } from './support/fake-runtime.js'
 
 const { restart } = limits.upstream
-
-const mute: Script = (method, ...rest) => (method === 'tools/call' ? undefined : polite(method, ...rest))
 
 interface Run {
   readonly runtime: FakeRuntime
@@ -117,8 +110,7 @@ describe('a process that was refused for want of room', () => {
   test('is no crash: the first crash after it does not open the breaker', async (t) => {
     const world = await run(t, polite, 1)
     const [one, two] = await clientsOf(world, 2)
-    world.runtime.script = (method, ...rest) =>
-      method === 'tools/call' ? undefined : polite(method, ...rest)
+    world.runtime.script = mute
     const running = one?.call('s__t')
     await world.runtime.pass(1000, 250)
     for (let refused = 0; refused < 6; refused++) await within(world, two?.call('s__t'))

@@ -6,7 +6,7 @@ import { libraryProxy } from '../integration/support/library.js'
 import { type Heard, failure } from '../integration/support/client.js'
 import { at, textAt } from '../integration/support/json.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { type FakeChild, FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+import { type FakeChild, FakeRuntime, type Script, polite, settled, mute } from './support/fake-runtime.js'
 import { type Served, served } from './support/served.js'
 
 const IDLE_MS = 5000
@@ -22,9 +22,6 @@ async function run(t: Scope, entry: object = {}, script: Script = polite): Promi
   t.after(() => child.end(0))
   return { ...made, child }
 }
-
-/** Answers no call. */
-const mute: Script = (method, ...rest) => (method === 'tools/call' ? undefined : polite(method, ...rest))
 
 /** A server whose stdin has been closed since nobody called it, and that has not ended yet. */
 async function restingRun(t: Scope): Promise<Run> {

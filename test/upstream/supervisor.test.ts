@@ -6,7 +6,7 @@ import { limits } from '../../src/index.js'
 import { type RawClient, failure } from '../integration/support/client.js'
 import { at } from '../integration/support/json.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { FakeRuntime, type Script, polite, settled } from './support/fake-runtime.js'
+import { FakeRuntime, type Script, polite, settled, dead, mute } from './support/fake-runtime.js'
 import { served } from './support/served.js'
 
 const MINUTE = 60_000
@@ -24,13 +24,6 @@ async function run(t: Scope, script: Script, more: object = {}): Promise<Run> {
   const { client, proxy, runtime } = await served(t, script, { entry: { protocol: 'legacy', ...more } })
   const starts = (): number[] => runtime.children.map(({ startedAt }) => startedAt)
   return { runtime, client, starts, state: () => proxy.status()[0]?.state }
-}
-
-const mute: Script = (method, ...rest) => (method === 'tools/call' ? undefined : polite(method, ...rest))
-
-const dead: Script = (_method, _params, child) => {
-  child.end(1)
-  return undefined
 }
 
 describe('a server that crashes at every start', () => {

@@ -8,7 +8,7 @@ import { LazyValue } from '../../runtime/lazy.js'
 import { Redactor } from '../../text/redactor.js'
 import { RemoteConnection } from '../../transports/http-client/remote-connection.js'
 import type { Dialed, DialEnd, KnownServer } from '../contracts/dial.js'
-import { fromTransport } from '../contracts/errors.js'
+import { fromTransport, thatServer } from '../contracts/errors.js'
 import type { HttpDialer } from '../http/http-dialer.js'
 import { Server } from '../server/server.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
@@ -90,11 +90,11 @@ class HttpDialed implements Dialed {
 
   constructor(service: string, connection: RemoteConnection) {
     this.connection = connection
-    this.ended = connection.ended.then((cause) => {
-      if (cause === undefined) return { reason: 'closed', message: `'${service}' closed its connection` }
-      const { reason, message, details } = fromTransport(service, cause)
-      return { reason, message, details }
-    })
+    this.ended = connection.ended.then((cause) =>
+      cause === undefined
+        ? thatServer(service, 'closed', 'closed its connection')
+        : fromTransport(service, cause),
+    )
   }
 
   stop(): Promise<void> {

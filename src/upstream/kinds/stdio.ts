@@ -115,10 +115,11 @@ class LateProcess implements Dialed {
     this.ended = started.then(
       ({ ended }) => ended,
       (error: unknown) => {
-        const cause =
-          error instanceof TransportError ? error : new TransportError('TRANSPORT_TOKEN', errorText(error))
-        const { reason, message, details } = fromTransport(service, cause)
-        return { reason, message, details }
+        const isKnown = error instanceof TransportError
+        return fromTransport(
+          service,
+          isKnown ? error : new TransportError('TRANSPORT_TOKEN', errorText(error)),
+        )
       },
     )
   }

@@ -21,7 +21,8 @@ const errors: readonly RegExp[] = [
 const npm = /^npm (?:error|ERR!) \S/
 
 /** Of these, the ones that a person understands alone. */
-const plainNpm = /is not in this registry|could not be found|No matching version|failed, reason:|Lock compromised/
+const plainNpm =
+  /is not in this registry|could not be found|No matching version|failed, reason:|Lock compromised/
 
 /** A program that was not installed as a whole. */
 const missingModule = /Cannot find (?:module|package) /

@@ -30,6 +30,16 @@ export const polite: Script = (method) => {
   }
 }
 
+/** Answers no call. */
+export const mute: Script = (method, ...said) =>
+  method === 'tools/call' ? undefined : polite(method, ...said)
+
+/** Ends whenever it is asked something. */
+export const dead: Script = (_method, _params, child) => {
+  child.end(1)
+  return undefined
+}
+
 /** A child inside this process. */
 export class FakeChild implements Child {
   readonly pid: number
