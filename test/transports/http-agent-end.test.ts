@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type Socket, createServer } from 'node:net'
+import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { HttpClientConnection } from '../../src/transports/http-client/http-client.js'
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
@@ -10,7 +10,7 @@ import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
 import { HttpExchange } from '../../src/transports/http-client/exchange.js'
 import { HttpSession } from '../../src/transports/http-client/session.js'
-import { at } from '../integration/support/json.js'
+import { rawServer } from './support/raw-server.js'
 import { Heard, type Scope, bytesOf, target } from './support/scripted.js'
 import { send } from './support/sending.js'
 
@@ -128,24 +128,15 @@ function asking(agent: HttpAgent): Promise<HttpAnswer> {
 
 /** A server that reads and says nothing unless told what. */
 async function silent(t: Scope, says: (request: string) => string = () => '') {
-  const sockets: Socket[] = []
-  const server = createServer()
+  let hears = (): void => {}
   const came = new Promise<void>((resolve) => {
-    server.on('connection', (socket) => {
-      sockets.push(socket)
-      socket.on('error', () => {})
-      socket.on('data', (bytes) => {
-        resolve()
-        socket.write(says(bytes.toString()))
-      })
+    hears = resolve
+  })
+  const { port, sockets } = await rawServer(t, (socket) => {
+    socket.on('data', (bytes) => {
+      hears()
+      socket.write(says(bytes.toString()))
     })
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return { url: new URL(`http://127.0.0.1:${String(at(server.address(), 'port'))}/`), came, sockets }
+  return { url: new URL(`http://127.0.0.1:${port}/`), came, sockets }
 }

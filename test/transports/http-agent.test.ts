@@ -1,16 +1,18 @@
 // The connections of one agent: which is used, which waits, which is never used again.
 
 import assert from 'node:assert/strict'
-import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import { type Socket, connect as netConnect } from 'node:net'
 import { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
+import type { Connect } from '../../src/runtime/runtime.js'
 import { HttpAgent } from '../../src/transports/http-client/agent.js'
 import type { HttpAnswer } from '../../src/transports/http-client/answer.js'
 import type { Channel, ChannelUser } from '../../src/transports/http-client/channel.js'
 import { connectPlain } from '../../src/transports/http-client/connect.js'
 import type { Scope } from './support/http.js'
 import { rawServer } from './support/raw-server.js'
-import { connect, scripted } from './support/scripted.js'
+import { connect as connectTo, scripted } from './support/scripted.js'
 
 const limits = { socketsMax: 8, idleSocketsMax: 8, idleSocketMs: 4000 }
 const answer = (body: string, more = ''): string =>
@@ -41,6 +43,22 @@ describe('a connection', () => {
     await ask().done
     await ask().done
     assert.equal(sockets.length, 2)
+  })
+
+  test('that its server has ended without a word gets no request, so that no call is lost on it', async (t) => {
+    const ends: Promise<unknown>[] = []
+    // Half open on both sides, so that nothing but the agent closes it.
+    const halfOpen: Connect = ({ host, port }) => {
+      const socket = netConnect({ host, port, allowHalfOpen: true })
+      ends.push(once(socket, 'end'))
+      return socket
+    }
+    const { sockets, ask } = await agentAt(t, (socket) => socket.end(answer('x')), {}, { connect: halfOpen })
+    for (let count = 1; count <= 3; count++) {
+      assert.equal((await ask().done).body, 'x')
+      await Promise.all(ends)
+      assert.equal(sockets.length, count)
+    }
   })
 
   test('that says something unasked is closed', async (t) => {
@@ -169,7 +187,7 @@ describe('a request', () => {
       ['X\r\nY', 'a'],
       ['', 'a'],
     ] as const) {
-      const { heard, request } = connect(t, url, { headers: { [name]: value }, retries: 0 })
+      const { heard, request } = connectTo(t, url, { headers: { [name]: value }, retries: 0 })
       request(1, 'work')
       await heard.until(() => heard.failures.length === 1)
       const { code, message } = heard.failures[0]?.error ?? {}
@@ -210,16 +228,20 @@ async function agentAt(
   t: Scope,
   asked: (socket: Socket, bytes: Buffer) => unknown,
   more: Partial<typeof limits> = {},
-  { reads = true }: { readonly reads?: boolean } = {},
+  { reads = true, connect = connectPlain }: { readonly reads?: boolean; readonly connect?: Connect } = {},
 ) {
-  const { server, port, sockets } = await rawServer(t, (socket) => {
-    socket.on('data', (bytes: Buffer) => {
-      if (!reads && bytes.length > 1000) socket.pause()
-      asked(socket, bytes)
-    })
-  })
+  const { server, port, sockets } = await rawServer(
+    t,
+    (socket) => {
+      socket.on('data', (bytes: Buffer) => {
+        if (!reads && bytes.length > 1000) socket.pause()
+        asked(socket, bytes)
+      })
+    },
+    connect !== connectPlain,
+  )
   const url = new URL(`http://127.0.0.1:${port}/p?q`)
-  const agent = new HttpAgent(url, { ...limits, ...more }, connectPlain)
+  const agent = new HttpAgent(url, { ...limits, ...more }, connect)
   t.after(() => agent.destroy())
   return { agent, server, sockets, ask: (what: Ask = {}) => asking(agent, what) }
 }

@@ -2,7 +2,7 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { HttpPause } from '../../src/transports/http-client/pause.js'
+import { HttpPause, retryAfterMs } from '../../src/transports/http-client/pause.js'
 import type { HttpTarget, HttpTimers } from '../../src/transports/http-client/options.js'
 import { answerOf, connect, json, scripted } from './support/scripted.js'
 
@@ -233,3 +233,33 @@ test('a server that never takes `initialized` is called all the same', async (t)
   clock.move(1)
   await heard.until(() => heard.messages.length === 2)
 })
+
+const NOW = 'Sun, 22 Nov 2026 09:00:00 GMT'
+
+for (const [header, ms] of [
+  ['0', 0],
+  ['120', 120_000],
+  ['Sun, 22 Nov 2026 09:00:10 GMT', 10_000],
+  ['Sunday, 22-Nov-26 09:00:10 GMT', 10_000],
+  ['Sun, 22 Nov 2026 08:00:00 GMT', 0],
+  ['1.5', undefined],
+  ['-1', undefined],
+  ['10 s', undefined],
+  ['2027', 2_027_000],
+  ['soon', undefined],
+  ['Sunday', undefined],
+] as const)
+  for (const [whose, date] of [
+    ["the server's", NOW],
+    ['ours, since it tells none', undefined],
+    ['ours, since it tells nonsense', 'now'],
+  ] as const)
+    test(`Retry-After: ${header}, by a clock that is ${whose}`, () => {
+      const fields: ReadonlyMap<string, string | undefined> = new Map([
+        ['retry-after', header],
+        ['date', date],
+      ])
+      // The two clocks differ by a day, so that each is seen to be taken.
+      const said = date === NOW ? Date.parse(NOW) + 86_400_000 : Date.parse(NOW)
+      assert.equal(retryAfterMs({ get: (name) => fields.get(name) }, { wallNow: () => said }), ms)
+    })

@@ -1,11 +1,10 @@
 // What a server may answer to a message, whatever the message is: every status, every cut, every redirect.
 
 import { strict as assert } from 'node:assert'
-import { type Socket, createServer } from 'node:net'
 import { describe, test } from 'node:test'
-import { at } from '../integration/support/json.js'
 import { HttpPause } from '../../src/transports/http-client/pause.js'
 import type { HttpTarget } from '../../src/transports/http-client/options.js'
+import { rawServer } from './support/raw-server.js'
 import { type Opened, type Scope, answerOf, connect, json, scripted, testTimers } from './support/scripted.js'
 
 /** Nearly every one that is registered, and two that are not. */
@@ -84,26 +83,35 @@ describe('a status', () => {
       }
     })
 
-  test('of 404 in a session ends it, and what was not taken is told so', async (t) => {
-    for (const message of messages.filter(({ title }) => title !== 'initialize')) {
-      const server = await scripted(t, (seen, response) => {
-        if (seen.rpc === 'initialize') json(response, answerOf(seen.id), 200, { 'mcp-session-id': 's' })
-        else response.writeHead(404).end()
-      })
-      const opened = connect(t, server.url, once())
-      opened.request(0, 'initialize')
-      await opened.heard.until(() => opened.heard.messages.length === 1)
-      opened.send(message.text)
-      await opened.heard.until(() => opened.heard.closed !== undefined)
-      assert.equal(opened.heard.closed?.cause?.code, 'TRANSPORT_SESSION')
-      assert.deepEqual(
-        opened.heard.failures.map(({ error }) => error.code),
-        ['TRANSPORT_SESSION'],
-        message.title,
-      )
-      assert.equal(server.seen.filter(({ rpc }) => rpc !== 'initialize').length, 1)
-    }
-  })
+  const words =
+    '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID"},"id":null}'
+  for (const [status, body] of [
+    [404, ''],
+    [400, words],
+  ] as const)
+    test(`of ${status} in a session ends it, and what was not taken is told so`, async (t) => {
+      const isTold = ({ title }: Message): boolean => title !== 'initialize'
+      for (const message of messages.filter(isTold).slice(0, status === 404 ? 9 : 1)) {
+        const server = await scripted(t, (seen, response) => {
+          if (seen.rpc === 'initialize') json(response, answerOf(seen.id), 200, { 'mcp-session-id': 's' })
+          else json(response, body, status)
+        })
+        const opened = connect(t, server.url, once())
+        opened.request(0, 'initialize')
+        await opened.heard.until(() => opened.heard.messages.length === 1)
+        opened.send(message.text)
+        await opened.heard.until(() => opened.heard.closed !== undefined)
+        assert.equal(opened.heard.closed?.cause?.code, 'TRANSPORT_SESSION')
+        assert.deepEqual(
+          opened.heard.failures.map(({ error }) => error.code),
+          ['TRANSPORT_SESSION'],
+          message.title,
+        )
+        await opened.connection.close()
+        // The session is not ended at a server that does not know it.
+        assert.equal(server.seen.length, 2)
+      }
+    })
 })
 
 /** Waits until whoever sent the message has been told what became of it, or the server has taken it. */
@@ -116,24 +124,14 @@ async function settled({ heard, connection }: Opened, isTaken: boolean): Promise
 /** A server that says the first bytes of an answer and hangs up. */
 async function hangingUp(scope: Scope, bytes: string): Promise<{ url: URL; asked: () => number }> {
   let asked = 0
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
+  const { port } = await rawServer(scope, (socket) => {
     socket.once('data', () => {
       asked++
       if (bytes === '') socket.resetAndDestroy()
       else socket.write(bytes, () => socket.destroy())
     })
   })
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  scope.after(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  return { url: new URL(`http://127.0.0.1:${String(at(server.address(), 'port'))}/mcp`), asked: () => asked }
+  return { url: new URL(`http://127.0.0.1:${port}/mcp`), asked: () => asked }
 }
 
 describe('a connection that is cut', () => {
@@ -162,24 +160,29 @@ describe('a redirect', () => {
   for (const status of [301, 302, 303, 307, 308])
     test(`of ${status} leads nowhere else, with or without what was said`, async (t) => {
       const other = await scripted(t, (seen, response) => json(response, answerOf(seen.id)))
-      const places = [
-        other.url.href,
-        `http://localhost:${other.url.port}/mcp`,
-        `//127.0.0.1:${other.url.port}/mcp`,
-        `https://127.0.0.1:${other.url.port}/mcp`,
-        'http://user:pass@127.0.0.1:1/mcp',
-        'javascript:alert(1)',
-        'file:///etc/passwd',
-        'http://[::1',
+      const { port } = other.url
+      const places: readonly (readonly [location: string | undefined, told: string])[] = [
+        [other.url.href, other.url.origin],
+        [`http://localhost:${port}/mcp`, `http://localhost:${port}`],
+        [`//127.0.0.1:${port}/mcp`, other.url.origin],
+        [`https://127.0.0.1:${port}/mcp`, `https://127.0.0.1:${port}`],
+        ['http://user:pass@127.0.0.1:1/mcp', 'http://127.0.0.1:1'],
+        ['javascript:alert(1)', 'nowhere'],
+        ['file:///etc/passwd', 'nowhere'],
+        ['http://[::1', 'nowhere'],
+        [undefined, 'nowhere'],
       ]
-      for (const location of places) {
-        const server = await scripted(t, (_seen, response) => response.writeHead(status, { location }).end())
+      for (const [location, told] of places) {
+        const server = await scripted(t, (_seen, response) => {
+          response.writeHead(status, location === undefined ? {} : { location }).end()
+        })
         const headers = { Authorization: 'Bearer CANARY', 'x-api-key': 'CANARY', Cookie: 'CANARY' }
         const { heard, request, connection } = connect(t, server.url, { ...once(), headers })
         request(1, 'work')
         await heard.until(() => heard.failures.length === 1)
-        assert.match(heard.failures[0]?.error.message ?? '', /redirects to .*not followed/)
-        assert.equal(/CANARY|pass@/.test(heard.failures[0]?.error.message ?? ''), false)
+        const said = heard.failures[0]?.error.message ?? ''
+        assert.ok(said.startsWith(`it redirects to ${told} (HTTP ${status}), which is not followed`), said)
+        assert.equal(/CANARY|pass@/.test(said), false)
         assert.equal(server.seen.length, 1, location)
         await connection.close()
       }
@@ -204,32 +207,4 @@ describe('a redirect', () => {
         ].slice(0, status >= 307 ? 2 : 1),
       )
     })
-})
-
-test('bytes that nobody asked for never become an answer, whenever they come', async (t) => {
-  const poison = '{"jsonrpc":"2.0","id":2,"result":{"bad":1}}'
-  const evil = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${poison.length}\r\n\r\n${poison}`
-  const moments: ((say: () => void) => void)[] = [
-    (say) => say(),
-    (say) => void setImmediate(say),
-    (say) => void setTimeout(say, 1),
-    (say) => void setTimeout(say, 5),
-  ]
-  for (let round = 0; round < 200; round++) {
-    const server = await scripted(t, (seen, response) => {
-      const { socket } = response
-      json(response, answerOf(seen.id, `{"of":${JSON.stringify(seen.rpc)}}`))
-      if (seen.id === 1) moments[round % moments.length]?.(() => void socket?.write(evil))
-    })
-    const { heard, request, connection } = connect(t, server.url, once())
-    request(1, 'list')
-    await heard.until(() => heard.messages.length === 1)
-    // What is on its way when we ask can be told from an answer by nobody; what comes before that can.
-    while (server.sockets.size > 0) await new Promise((resolve) => setTimeout(resolve, 1))
-    request(2, 'list2')
-    await heard.until(() => heard.messages.length + heard.failures.length === 2)
-    assert.equal(heard.messages[1], answerOf(2, '{"of":"list2"}'), `round ${round}`)
-    await connection.close()
-    await server.close()
-  }
 })

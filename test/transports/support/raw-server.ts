@@ -12,9 +12,13 @@ export interface RawServer {
 }
 
 /** Tells of every connection; ends them and itself when the test is over. */
-export async function rawServer(scope: Scope, connected: (socket: Socket) => void): Promise<RawServer> {
+export async function rawServer(
+  scope: Scope,
+  connected: (socket: Socket) => void,
+  allowHalfOpen = false,
+): Promise<RawServer> {
   const sockets: Socket[] = []
-  const server = createServer((socket) => {
+  const server = createServer({ allowHalfOpen }, (socket) => {
     sockets.push(socket)
     socket.on('error', () => undefined)
     connected(socket)
