@@ -128,13 +128,13 @@ function asking(agent: HttpAgent): Promise<HttpAnswer> {
 
 /** A server that reads and says nothing unless told what. */
 async function silent(t: Scope, says: (request: string) => string = () => '') {
-  let hears = (): void => {}
+  let hears: (() => void) | undefined
   const came = new Promise<void>((resolve) => {
     hears = resolve
   })
   const { port, sockets } = await rawServer(t, (socket) => {
     socket.on('data', (bytes) => {
-      hears()
+      hears?.()
       socket.write(says(bytes.toString()))
     })
   })

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { test } from 'node:test'
 import { until } from '../integration/support/waiting.js'
-import { type Scope, front, message, statusOf } from './support/http.js'
+import { type Scope, front, message, posting as post, statusOf } from './support/http.js'
 
 /** A connection that keeps everything that comes. */
 class Wire {
@@ -34,9 +34,6 @@ class Wire {
   }
 }
 
-const post = (port: number, body: string, fields = ''): string =>
-  `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n${fields}\r\n${body}`
-
 const get = (port: number, path: string, fields = ''): string =>
   `GET ${path} HTTP/1.1\r\nHost: localhost:${port}\r\n${fields}\r\n`
 
@@ -49,6 +46,7 @@ test('a response says when it was made, and how long its connection may rest', a
   assert.match(heard, /^HTTP\/1\.1 200 OK\r\n/)
   const [, date = ''] = /\r\ndate: (.+ GMT)\r\n/.exec(heard) ?? []
   assert.ok(Date.parse(date) > before - 1000 && Date.parse(date) <= Date.now(), date)
+  // Less than the 620 s of the limit, so that a request that is on its way then still comes.
   assert.match(heard, /\r\nconnection: keep-alive\r\nkeep-alive: timeout=618\r\n/)
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { until } from '../integration/support/waiting.js'
-import { both, front, handshake, message } from './support/http.js'
+import { both, front, handshake, message, posting } from './support/http.js'
 
 test('a session ends when nobody uses it, though its client went away before it was answered', async (t) => {
   let now = 0
@@ -12,10 +12,8 @@ test('a session ends when nobody uses it, though its client went away before it 
   })
   const session = await handshake(port)
   const socket = connect(port, '127.0.0.1')
-  const body = message('wait', 7)
-  const fields = { ...session, host: `127.0.0.1:${port}`, accept: both, 'content-type': 'application/json' }
-  const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.write(`POST /mcp HTTP/1.1\r\n${head.join('')}content-length: ${body.length}\r\n\r\n${body}`)
+  const fields = `Accept: ${both}\r\nMcp-Session-Id: ${session['mcp-session-id']}\r\n`
+  socket.write(posting(port, message('wait', 7), fields))
   const asked = (): boolean =>
     sessions[0]?.received.some((frame) => frame.kind === 'request' && frame.method === 'wait') === true
   await until(asked)

@@ -7,12 +7,13 @@ import { HANG_MS, until } from '../integration/support/waiting.js'
 import {
   EventReader,
   type Sent,
-  both,
   events,
   front,
   handshake,
+  listen,
   message,
   open,
+  posting,
   raw,
   read,
   send,
@@ -110,31 +111,21 @@ describe('one request without a session', () => {
 
   test('is answered in plain JSON where no event stream is accepted', async (t) => {
     const { port } = await front(t)
-    const { headers, body } = await send(port, {
-      body: message('noisy', 1),
-      headers: { accept: 'application/json' },
+    const headers = { accept: 'application/json' }
+    const answer = await send(port, { body: message('noisy', 1), headers })
+    assert.equal(answer.headers['content-type'], 'application/json')
+    assert.equal(answer.body, '{"jsonrpc":"2.0","id":1,"result":{}}')
+  })
+
+  for (const accept of ['text/event-stream', 'text/event-stream, application/json'])
+    test(`is answered on an event stream where ${accept} is accepted`, async (t) => {
+      const { port } = await front(t)
+      const { headers, body } = await send(port, { body: message('echo', 1), headers: { accept } })
+      assert.equal(headers['content-type'], 'text/event-stream')
+      assert.deepEqual(events(body), [
+        { event: 'message', data: '{"jsonrpc":"2.0","id":1,"result":{"id":"1"}}' },
+      ])
     })
-    assert.equal(headers['content-type'], 'application/json')
-    assert.equal(body, '{"jsonrpc":"2.0","id":1,"result":{}}')
-  })
-
-  test('is answered on an event stream where no JSON is accepted', async (t) => {
-    const { port } = await front(t)
-    const { body } = await send(port, { body: message('echo', 1), headers: stream })
-    assert.deepEqual(events(body), [
-      { event: 'message', data: '{"jsonrpc":"2.0","id":1,"result":{"id":"1"}}' },
-    ])
-  })
-
-  test('is answered on an event stream where that is named first', async (t) => {
-    const { port } = await front(t)
-    const accept = 'text/event-stream, application/json'
-    const { headers, body } = await send(port, { body: message('echo', 1), headers: { accept } })
-    assert.equal(headers['content-type'], 'text/event-stream')
-    assert.deepEqual(events(body), [
-      { event: 'message', data: '{"jsonrpc":"2.0","id":1,"result":{"id":"1"}}' },
-    ])
-  })
 
   test('does not become an event stream before the answer takes long', async (t) => {
     const { port, sessions } = await front(t, { limits: { answerWaitMs: HANG_MS } })
@@ -305,10 +296,7 @@ describe('bodies', () => {
     const { port, sessions } = await front(t, { limits })
     const first = send(port, { body: large('wait', 1) })
     const gone = connect(port, '127.0.0.1')
-    const waits = large('wait', 2)
-    gone.write(
-      `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: ${waits.length}\r\n\r\n${waits}`,
-    )
+    gone.write(posting(port, large('wait', 2)))
     await until(() => sessions.filter(({ received }) => received.some(isWaiting)).length === 2)
     gone.destroy()
     const refused = await send(port, { body: large('echo', 3) })
@@ -351,9 +339,7 @@ describe('bodies', () => {
   test('that are cut are nobody’s message', async (t) => {
     const { port, sessions, failures } = await front(t)
     const socket = connect(port, '127.0.0.1')
-    socket.write(
-      `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"jsonrpc"`,
-    )
+    socket.write(posting(port, '{"jsonrpc"', '', 500))
     await new Promise((resolve) => setTimeout(resolve, 20))
     socket.destroy()
     assert.equal((await send(port, { body: message('echo', 1) })).status, 200)
@@ -366,8 +352,7 @@ describe('bodies', () => {
       limits: { headersTimeoutMs: 60, slowBodyMs: 80, lateCheckMs: 20 },
     })
     assert.equal(statusOf(await raw(port, 'POST /mcp HTTP/1.1\r\n')), 408)
-    const head = `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: 5\r\n\r\n`
-    assert.equal(statusOf(await raw(port, head)), 408)
+    assert.equal(statusOf(await raw(port, posting(port, '', '', 5))), 408)
   })
 
   test('that nobody reads are given up too', async (t) => {
@@ -396,10 +381,7 @@ describe('bodies', () => {
       const answer = new Promise<string>((resolve) => {
         socket.once('data', (chunk: Buffer) => resolve(chunk.toString()))
       })
-      socket.write(
-        `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\n` +
-          `Content-Length: ${said.length}\r\n\r\n`,
-      )
+      socket.write(posting(port, '', '', said.length))
       for (let at = 0; at < said.length && socket.writable; at += bytesEach) {
         socket.write(said.slice(at, at + bytesEach))
         await new Promise((resolve) => setTimeout(resolve, 20))
@@ -418,10 +400,7 @@ describe('bodies', () => {
     const host = `Host: localhost:${port}\r\n`
     const rows: [string, number][] = [
       ['hello\r\n\r\n', 400],
-      [`POST /mcp HTTP/1.1\r\n${host}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`, 400],
-      [`POST /mcp HTTP/1.1\r\n${host}Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx`, 400],
       [`POST /mcp HTTP/1.1\r\n${host}Content-Length : 1\r\n\r\nx`, 400],
-      [`POST /mcp HTTP/1.1\r\n${host} folded: 1\r\n\r\n`, 400],
       [`POST /mcp HTTP/1.1\r\n${host}X: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     ]
     for (const [text, status] of rows)
@@ -499,10 +478,8 @@ describe('a session', () => {
     const socket = connect(port, '127.0.0.1')
     t.after(() => void socket.destroy())
     const said = message('notifications/x', undefined, { text: 'x'.repeat(15_000_000) })
-    socket.write(
-      `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\n` +
-        `Mcp-Session-Id: ${headers['mcp-session-id']}\r\nContent-Length: ${said.length}\r\n\r\n`,
-    )
+    const named = `Mcp-Session-Id: ${headers['mcp-session-id']}\r\n`
+    socket.write(posting(port, '', named, said.length))
     let isTaken = false
     socket.write(said, () => {
       isTaken = true
@@ -531,7 +508,7 @@ describe('a session', () => {
   test('ends with DELETE', async (t) => {
     const { port, sessions } = await front(t)
     const headers = await handshake(port)
-    const listening = new EventReader(await open(port, { method: 'GET', headers: { ...headers, ...stream } }))
+    const listening = await listen(port, headers)
     assert.equal((await send(port, { method: 'DELETE', headers })).status, 200)
     assert.equal(await listening.next(), undefined)
     assert.equal(sessions[0]?.closed, true)
@@ -548,7 +525,7 @@ describe('a session', () => {
     const idle = await handshake(port)
     const used = await handshake(port)
     const listens = await handshake(port)
-    const stays = new EventReader(await open(port, { method: 'GET', headers: { ...listens, ...stream } }))
+    const stays = await listen(port, listens)
     now = 900
     assert.equal((await send(port, { body: message('echo', 1), headers: used })).status, 200)
     now = 1500
@@ -575,12 +552,10 @@ describe('a session', () => {
       [false, true, false],
     )
     assert.equal((await send(port, { body: message('echo', 1), headers: second })).status, 404)
-    const kept = await Promise.all(
-      [first, third].map((headers) => open(port, { method: 'GET', headers: { ...headers, ...stream } })),
-    )
+    const kept = await Promise.all([first, third].map((headers) => listen(port, headers)))
     const refused = await send(port, { body: message('initialize', 0, { protocolVersion: '2025-06-18' }) })
     assert.equal(refused.status, 503)
-    for (const response of kept) response.destroy()
+    for (const reader of kept) reader.cut()
   })
 
   test('answers a request once, and refuses its twin', async (t) => {
@@ -731,7 +706,7 @@ describe('closing', () => {
   test('ends every stream and every connection, and takes nothing new', async (t) => {
     const { port, server, sessions } = await front(t, { limits: { answerWaitMs: 1 } })
     const headers = await handshake(port)
-    const listening = new EventReader(await open(port, { method: 'GET', headers: { ...headers, ...stream } }))
+    const listening = await listen(port, headers)
     const waiting = new EventReader(await open(port, { body: message('wait', 1), headers }))
     const pair = new EventReader(await open(port, { path: '/sse', method: 'GET', headers: stream }))
     await pair.next()
@@ -743,10 +718,17 @@ describe('closing', () => {
   })
 
   test('does not wait for a client that reads nothing', async (t) => {
-    const { port, server, sessions } = await front(t, { limits: { closeWaitMs: 50 } })
-    const response = await open(port, { body: message('noisy', 1), headers: { accept: both } })
-    response.pause()
-    await read(response)
+    const { port, server, sessions } = await front(t, {
+      limits: { closeWaitMs: 50 },
+      play: (frame, session) => {
+        if (frame.kind === 'request') session.answer(frame.id, `"${'x'.repeat(40_000_000)}"`)
+      },
+    })
+    const socket = connect(port, '127.0.0.1').pause()
+    t.after(() => void socket.destroy())
+    socket.on('error', () => undefined)
+    socket.write(posting(port, message('x', 1)))
+    await until(() => (sessions[0]?.connection.backlogBytes ?? 0) > 0)
     await server.close()
     assert.ok(sessions.every(({ closed }) => closed))
   })

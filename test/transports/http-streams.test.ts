@@ -14,8 +14,10 @@ import {
   type ScriptedSession,
   front,
   handshake,
+  listen,
   message,
   open,
+  posting,
   send,
 } from './support/http.js'
 
@@ -57,8 +59,7 @@ describe('a stream that was cut', () => {
       for (let at = cut + 1; at <= EVENTS; at++) say(at)
       session.notify('notifications/elsewhere')
       await new Promise((resolve) => setTimeout(resolve, 10))
-      const get = { method: 'GET', headers: { ...headers, ...stream, 'last-event-id': lastId } }
-      const second = new EventReader(await open(port, get))
+      const second = await listen(port, headers, lastId)
       if (cut <= EVENTS) {
         while (told.length < EVENTS) told.push((await second.next())?.data)
         say(EVENTS + 1)
@@ -74,9 +75,7 @@ describe('a stream that was cut', () => {
         ),
         ['1', '2', '3', '4', 'done'],
       )
-      const standalone = new EventReader(
-        await open(port, { method: 'GET', headers: { ...headers, ...stream } }),
-      )
+      const standalone = await listen(port, headers)
       assert.match((await standalone.next())?.data ?? '', /elsewhere/)
       standalone.cut()
     })
@@ -96,13 +95,11 @@ describe('a stream that was cut', () => {
     const id = idOf(session, 'work')
     session.notify('notifications/1', id)
     await reader.next()
-    const resume = (fields: Record<string, string>, lastId: string): Promise<number> =>
-      open(port, { method: 'GET', headers: { ...fields, ...stream, 'last-event-id': lastId } }).then(
-        (response) => {
-          response.destroy()
-          return response.statusCode ?? 0
-        },
-      )
+    const resume = async (fields: Record<string, string>, lastId: string): Promise<number> => {
+      const reader = await listen(port, fields, lastId)
+      reader.cut()
+      return reader.response.statusCode ?? 0
+    }
     reader.cut()
     await new Promise((resolve) => setTimeout(resolve, 10))
     for (const lastId of ['', '1', '1-', '1-9', '2-0', 'x-y', '-1-0', '1-1-1', 'zzzzzzzzz-1'])
@@ -123,8 +120,7 @@ describe('a stream that was cut', () => {
     const id = idOf(session, 'work')
     session.notify('notifications/1', id)
     const lastId = (await first.next())?.id ?? ''
-    const get = { method: 'GET', headers: { ...headers, ...stream, 'last-event-id': lastId } }
-    const second = new EventReader(await open(port, get))
+    const second = await listen(port, headers, lastId)
     assert.equal(await first.next(), undefined)
     session.answer(id, '"done"')
     assert.match((await second.next())?.data ?? '', /"done"/)
@@ -152,8 +148,7 @@ describe('a stream that was cut', () => {
   test('of the standalone kind goes on as well', async (t) => {
     const { port, sessions } = await front(t)
     const headers = await handshake(port)
-    const get = { method: 'GET', headers: { ...headers, ...stream } }
-    const first = new EventReader(await open(port, get))
+    const first = await listen(port, headers)
     const [session] = sessions
     session?.notify('notifications/1')
     const event = await first.next()
@@ -161,9 +156,7 @@ describe('a stream that was cut', () => {
     session?.notify('notifications/2')
     await new Promise((resolve) => setTimeout(resolve, 10))
     session?.notify('notifications/3')
-    const second = new EventReader(
-      await open(port, { ...get, headers: { ...get.headers, 'last-event-id': event?.id ?? '' } }),
-    )
+    const second = await listen(port, headers, event?.id)
     assert.match((await second.next())?.data ?? '', /2/)
     assert.match((await second.next())?.data ?? '', /3/)
     second.cut()
@@ -274,10 +267,7 @@ describe('a reader of a plain answer', () => {
 function ask(port: number): Socket {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
-  const body = message('x', 1)
-  socket.write(
-    `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  )
+  socket.write(posting(port, message('x', 1)))
   return socket.pause()
 }
 
@@ -348,7 +338,7 @@ describe('a question that belongs to no request that is known', () => {
     const headers = await handshake(port)
     const [session] = sessions
     assert.ok(session)
-    const listening = new EventReader(await open(port, { method: 'GET', headers: { ...headers, ...stream } }))
+    const listening = await listen(port, headers)
     const called = open(port, { body: message('work', 1), headers })
     await until(() => session.received.length > 1)
     session.say(question)

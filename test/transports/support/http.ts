@@ -354,3 +354,22 @@ export class EventReader {
     this.response.destroy()
   }
 }
+
+/** Listens on the standalone stream of a session, or resumes after an event. */
+export async function listen(
+  port: number,
+  session: Readonly<Record<string, string>>,
+  lastId?: string,
+): Promise<EventReader> {
+  const after = lastId === undefined ? {} : { 'last-event-id': lastId }
+  const headers = { ...session, accept: 'text/event-stream', ...after }
+  return new EventReader(await open(port, { method: 'GET', headers }))
+}
+
+/** The bytes of a POST; `fields` are further lines of its head. */
+export function posting(port: number, body: string, fields = '', length: number = body.length): string {
+  return (
+    `POST /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Type: application/json\r\n` +
+    `Content-Length: ${length}\r\n${fields}\r\n${body}`
+  )
+}
