@@ -5,8 +5,6 @@ import { type Askable, returns } from './claim.js'
 import type { ClientPlan, ListMethod, Op, Plan, ReadMethod, ServerPlan } from './plan.js'
 import { askable } from './questions.js'
 import { Random } from './random.js'
-import { withListens } from './draw-listens.js'
-import { withStateless } from './draw-stateless.js'
 import type { Deed } from './work.js'
 
 /** How many operations are such requests. */
@@ -91,4 +89,58 @@ function drawClaimed(random: Random, clients: readonly ClientPlan[], servers: re
     returns: random.pick(returns),
     afterMs: random.pick([0, 5, 50, 500, 3000, 12_000]),
   }
+}
+
+// Requests that stay open, so that clients without sessions hear of changes; drawn from dice of their own.
+
+/** How many operations are such requests. */
+const LISTEN_SHARES = [0, 0.05, 0.2] as const
+
+/** The same run, in which clients listen, and do not listen any more. */
+function withListens(plan: Plan): Plan {
+  const random = Random.of(plan.seed, 'listens')
+  const share = random.pick(LISTEN_SHARES)
+  const ops = plan.ops.flatMap((op): Op[] =>
+    op.kind === 'attach' || !random.chance(share) ? [op] : [op, drawListen(random, plan)],
+  )
+  return { ...plan, ops }
+}
+
+function drawListen(random: Random, { clients, servers }: Plan): Op {
+  const gapMs = random.next() * random.pick([5, 50, 1000])
+  const client = random.int(0, clients.length - 1)
+  const followed = servers.flatMap((_, at) => (random.chance(0.6) ? [at] : []))
+  const can = random.pick([[], ...(clients[client]?.sets ?? [])])
+  if (random.chance(0.3)) return { gapMs, kind: 'unlisten', client }
+  return { gapMs, kind: 'listen', client, can, followed, hasTools: random.chance(0.6) }
+}
+
+// Which servers of a drawn run have no sessions, and what they ask of whom. All of it is drawn from dice of its own, so
+// that what clients do stays the same.
+
+/** The same run, with servers of the other era among them. */
+function withStateless(plan: Plan): Plan {
+  const random = Random.of(plan.seed, 'stateless')
+  const share = random.pick([0, 0.5, 1])
+  const servers = plan.servers.map((server) => ofEra(random, server, share))
+  const ops = plan.ops.map((op) => asked(random, servers, op))
+  return { ...plan, servers, ops }
+}
+
+/** One with sessions may be asked first what it speaks, too. */
+function ofEra(random: Random, server: ServerPlan, share: number): ServerPlan {
+  if (random.chance(share))
+    return { ...server, isStateless: true, protocol: random.pick(['auto', 'auto', '2026-07-28']) }
+  return random.chance(0.3) ? { ...server, protocol: 'auto' } : server
+}
+
+/** Its server wants to know something first. */
+function asked(random: Random, servers: readonly ServerPlan[], op: Op): Op {
+  const isAsked = random.chance(0.4)
+  const asks = random.int(0, 8)
+  const way = { returns: random.pick(returns), afterMs: random.pick([0, 50, 500, 3000]) }
+  if (!isAsked || !('server' in op) || servers[op.server]?.isStateless !== true) return op
+  if (op.kind === 'call') return { ...op, work: { ...op.work, deed: 'rounds' } }
+  if ((op.kind !== 'read' && op.kind !== 'claimed-read') || op.method === 'completion/complete') return op
+  return op.kind === 'read' ? { ...op, asks } : { ...op, ...way, asks }
 }

@@ -2,9 +2,10 @@
 
 import { drawPlan } from './draw.js'
 import { withEras } from './draw-eras.js'
-import { withHeads } from './draw-heads.js'
 import { withHttp } from './draw-http.js'
-import type { Plan } from './plan.js'
+import type { Plan, Op } from './plan.js'
+import { type Head, heads } from './claimed-head.js'
+import { Random } from './random.js'
 
 /** Who comes besides the clients of sessions at the proxy's stdin and stdout. */
 export type RunKind = (typeof kinds)[number]
@@ -38,4 +39,36 @@ export function optionOf(kind: RunKind): string {
         .split('-')
         .map((option) => ` --${option}`)
         .join('')
+}
+
+// What requests without a session say in their heads, and which of them are given up; drawn from dice of their own.
+
+/** How many operations close a response. */
+const CLOSES = [0, 0.05, 0.2] as const
+
+/** The same run, in which some heads say something else than their messages, and some responses are closed. */
+function withHeads(plan: Plan): Plan {
+  const random = Random.of(plan.seed, 'heads')
+  const share = random.pick([0.1, 0.5])
+  const closes = random.pick(CLOSES)
+  const ops = plan.ops.flatMap((op): Op[] => {
+    const head = random.chance(share) ? random.pick(heads) : 'right'
+    const returnHead = random.chance(share) ? random.pick(heads) : 'right'
+    const headed = withHeadOf(op, { head, returnHead })
+    return random.chance(closes) ? [headed, closed(random, plan)] : [headed]
+  })
+  // A request that stays open keeps the place of its body, of which a small memory has few.
+  const front = plan.front && { ...plan.front, bodiesBytesMax: undefined }
+  return { ...plan, ...(front !== undefined && { front }), ops }
+}
+
+function withHeadOf(op: Op, { head, returnHead }: { readonly head: Head; readonly returnHead: Head }): Op {
+  if (op.kind === 'claimed' || op.kind === 'claimed-read') return { ...op, head, returnHead }
+  return op.kind === 'claimed-list' || op.kind === 'listen' ? { ...op, head } : op
+}
+
+function closed(random: Random, { clients }: Plan): Op {
+  const client = random.int(0, clients.length - 1)
+  const gapMs = random.next() * random.pick([1, 20, 200])
+  return { gapMs, kind: 'cancel', client, back: random.int(0, 3) }
 }

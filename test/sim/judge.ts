@@ -5,8 +5,7 @@ import type { ShownState } from '../../src/upstream/contracts/upstream.js'
 import { lastNews } from './last-news.js'
 import { call } from './perform.js'
 import type { SimClient } from './client.js'
-import { EVERYBODY } from './configuration.js'
-import { judgeFront } from './judge-front.js'
+import { EVERYBODY, SESSION_IDLE_MS } from './configuration.js'
 import type { Entry } from './ledger.js'
 import { START_MS } from './plan.js'
 import type { ServerFacts } from './server-facts.js'
@@ -222,4 +221,36 @@ function close(world: World): void {
   const held = world.clients.filter((client) => !client.released)
   if (held.length > 0)
     ledger.fail('left-stream', `the streams of ${held.map(({ name }) => name).join()} are left`)
+}
+
+// What is left of the HTTP front when clients rest, or have gone without a word.
+
+/** Besides the time that a session may be idle: from one look for those to the next, and their end. */
+const LOOK_MS = 25_000
+
+/** Sessions end that nobody uses or listens to. */
+function judgeFront(world: World): void {
+  const { ledger, front } = world.host
+  world.pass(SESSION_IDLE_MS + LOOK_MS)
+  const listening = world.clients.filter(({ plan, hears }) => plan.http !== undefined && hears).length
+  const asking = world.clients.flatMap(openPosts).length + world.clients.filter(owes).length
+  if (front.served > listening + asking)
+    ledger.fail(
+      'left-session',
+      `${front.served} clients are served over HTTP, and ${listening + asking} are there`,
+    )
+}
+
+/** Requests without a session each may have a connection of its own in the proxy. */
+function openPosts({ plan, ears }: SimClient): Entry[] {
+  const waiting = plan.http === undefined ? [] : ears.waiting.map(({ entry }) => entry)
+  return waiting.filter(({ root, excused, isClosed }) => root !== undefined && !excused && !isClosed)
+}
+
+/** What it was asked it may have lost, or have no stream for: its session waits for it, for minutes. */
+function owes({ plan, ears }: SimClient): boolean {
+  return (
+    plan.http !== undefined &&
+    ears.waiting.some(({ entry }) => entry.root === undefined && entry.mayStandStill)
+  )
 }
