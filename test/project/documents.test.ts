@@ -126,6 +126,18 @@ describe('command lines in the documents', () => {
   })
 })
 
+test('the test files that CONTRIBUTING.md runs are there', () => {
+  const tests = readSources('test').map(({ path }) => path.replace(/\.test\.ts$/, ''))
+  const named = [...read('CONTRIBUTING.md').matchAll(/npm run t -- ([^`\n]*)/g)].flatMap(([, words = '']) =>
+    words.split(' ').filter((word) => word.includes('/')),
+  )
+  assert.ok(named.length > 2)
+  assert.deepEqual(
+    named.filter((name) => !tests.some((path) => path.endsWith(name.replace(/\.test\.ts$/, '')))),
+    [],
+  )
+})
+
 const time = { command: process.execPath, args: [join(root, 'build/src/servers/time.js')] }
 const hasCurl = spawnSync('curl', ['--version']).error === undefined
 
