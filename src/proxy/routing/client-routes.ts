@@ -79,7 +79,7 @@ export class ClientRoutes {
       this.#changes.gave(kind)
       if (kind === 'tools') this.#prepareChecks()
     })
-    const coming = this.router.lists.settled()
+    const coming = this.router.waits.settled()
     if (coming === undefined) return
     // The client gets one notification for all servers that are starting now.
     this.#changes.begin()

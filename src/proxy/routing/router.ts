@@ -5,7 +5,7 @@ import type { CallPolicy, PolicySource } from './call-policy.js'
 import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
 import { ClientTasks, type PrincipalTasks, type TaskLimits } from './tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
-import { FirstLists, NameWaits, type Wanted } from './waits.js'
+import { ListWaits } from './waits.js'
 import { problemOf } from './description.js'
 import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
@@ -13,7 +13,6 @@ import { nearest } from '../../text/nearest.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call, ClientPort, Outcome } from '../../mcp/call.js'
 import { failToolCall } from '../../mcp/call-failures.js'
-import { QueueRoom } from '../../mcp/call-queue.js'
 import {
   inputRefused,
   invalidParams,
@@ -55,20 +54,17 @@ export interface ReachParts {
 
 /** Routes the calls of one client. */
 export class Router {
-  readonly lists: FirstLists
+  readonly waits: ListWaits
   readonly #client: Pick<ClientPort, 'opening'>
   /** Of the principal, where the client has no session. */
   readonly #durable: PrincipalTasks | undefined
   readonly #parts: ReachParts
   readonly #gave: (kind: ListKind) => void
-  readonly #room: QueueRoom
   readonly #tasks: ClientTasks
   #lanes: readonly CallTarget[]
   #catalog: Catalog
   /** Servers have left the configuration, so a state that does not say whose it is may be of one of them. */
   #hasLostSome = false
-  /** Only while calls wait for names. */
-  #waiting: NameWaits | undefined
 
   /** `durable` are the tasks of a client without a session, and `gave` is called with each list that the client has been given. */
   constructor(
@@ -85,9 +81,9 @@ export class Router {
     this.#lanes = lanes
     this.#catalog = catalog
     this.#gave = gave
-    this.#room = new QueueRoom(parts.limits.waitingBytesMax)
     this.#tasks = new ClientTasks(parts.limits, client.profile.hasTasks === true)
-    this.lists = new FirstLists(() => this.#lanes, this.#room, parts.runtime, parts.holdStarts)
+    const { limits, runtime, holdStarts } = parts
+    this.waits = new ListWaits(() => this.#lanes, limits.waitingBytesMax, runtime, holdStarts)
   }
 
   get services(): readonly string[] {
@@ -105,7 +101,7 @@ export class Router {
       case 'reference':
         return this.#byReference(call)
       case 'merge':
-        return this.lists.shown(call, route.list, () => this.#list(call, route.list))
+        return this.waits.whenListable(call, route.list, () => this.#list(call, route.list))
       case 'task':
         return this.#aboutTask(call)
       case 'tasks':
@@ -127,7 +123,7 @@ export class Router {
     this.#lanes = lanes
     this.#catalog = catalog
     for (const call of released) this.#reroute(call)
-    this.#waiting?.look()
+    this.waits.look()
   }
 
   /** Takes over a call that only this server may get, and adds these edits; false when its request does not lead there. */
@@ -174,7 +170,7 @@ export class Router {
   /** Undefined also for a name that is only known from an earlier start: it may be gone, or want other arguments. */
   #there(kind: 'tools' | 'prompts', name: string): Target | undefined {
     const target = this.#catalog.named(kind, name)
-    const isThere = target?.lane.known.has(kind) === true && this.#waiting?.has(target.lane, kind) !== true
+    const isThere = target?.lane.known.has(kind) === true && !this.waits.has(target.lane, kind)
     return isThere ? target : undefined
   }
 
@@ -185,26 +181,17 @@ export class Router {
     if (there !== undefined) return found(there)
     const target = this.#catalog.named(kind, name)
     const remembered = target?.lane.known.has(kind) === false ? target.lane : undefined
-    this.#whenKnown(call, { kind, name, lane: remembered }, () => {
+    const isOfOne = remembered !== undefined || this.#catalog.hasPrefix(name)
+    // A reload may change the catalog while the call waits.
+    const concerns = (lane: CallTarget): boolean =>
+      remembered === undefined ? this.#catalog.mayHave(lane, name) : lane === remembered
+    this.waits.whenNamed(call, { kind, name, isOfOne, concerns }, () => {
       const late = this.#catalog.named(kind, name)
       if (late === undefined) return failUnknownName(call, { kind, name }, this.#lanes, this.#catalog)
       // Another server has taken the place of the one that it waited for, and is only known from an earlier start too.
       if (late.lane !== remembered && !late.lane.known.has(kind)) return this.route(call)
       found(late)
     })
-  }
-
-  #whenKnown(call: Call, wanted: Wanted, then: () => void): void {
-    const emptied = (): void => void (this.#waiting = undefined)
-    this.#waiting ??= new NameWaits(
-      () => this.#lanes,
-      () => this.#catalog,
-      this.#room,
-      this.lists,
-      this.#parts.runtime,
-      emptied,
-    )
-    this.#waiting.known(call, wanted, then)
   }
 
   #send(
@@ -273,7 +260,7 @@ export class Router {
     if (call.stateEdits !== undefined) return this.#retryRead(call, uri, call.stateEdits)
     const lane = this.#catalog.resource(uri)
     if (lane !== undefined) return this.#toLane(call, lane, NO_EDITS)
-    this.lists.said(call, ['resources', 'templates'], () => {
+    this.waits.whenListed(call, ['resources', 'templates'], () => {
       const late = this.#catalog.resource(uri)
       if (late !== undefined) this.#toLane(call, late, NO_EDITS)
       else this.#askInTurn(call, uri, this.#catalog.unlisted(uri))
@@ -282,7 +269,7 @@ export class Router {
 
   /** Answers and the state of a server reach no other one: of several that may have asked, none gets them. */
   #retryRead(call: Call, uri: string, edits: readonly Edit[]): void {
-    this.lists.said(call, ['resources', 'templates'], () => {
+    this.waits.whenListed(call, ['resources', 'templates'], () => {
       const listed = this.#catalog.resource(uri)
       const candidates = listed === undefined ? this.#catalog.unlisted(uri) : [listed]
       const [lane, other] = candidates.filter(({ config }) => config.name === (call.stateOf ?? config.name))
@@ -325,7 +312,7 @@ export class Router {
       if (lane === undefined) call.fail(invalidParams(`no server has the resource '${uri}'`, { uri }))
       else complete(call, lane, NO_EDITS)
     }
-    this.lists.said(call, ['resources', 'templates'], then, known && [known])
+    this.waits.whenListed(call, ['resources', 'templates'], then, known && [known])
   }
 
   #list(call: Call, kind: ListKind): void {

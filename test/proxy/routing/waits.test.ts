@@ -1,0 +1,157 @@
+// Which calls wait for which servers, until when, and in which order they go on.
+
+import { strict as assert } from 'node:assert'
+import { describe, test } from 'node:test'
+import type { Call } from '../../../src/mcp/call.js'
+import { ListWaits, type Wanted } from '../../../src/proxy/routing/waits.js'
+import type { Lane } from '../../../src/upstream/contracts/upstream.js'
+import { callOf } from '../../upstream/support/calls.js'
+import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
+import { FakeServer } from '../support/fake-server.js'
+
+const GRACE_MS = 5000
+const BYTES_MAX = 1000
+
+/** Two servers that start, and the calls that go on in the order in which they do. */
+class Stage {
+  readonly runtime = new FakeRuntime()
+  readonly events: string[] = []
+  readonly a = new FakeServer('a', { tools: ['x'] }, [], { starts: true })
+  readonly b = new FakeServer('b', { tools: ['y'] }, [], { starts: true })
+  lanes: readonly Lane[] = [this.a.lane, this.b.lane]
+  readonly waits = new ListWaits(
+    () => this.lanes,
+    BYTES_MAX,
+    this.runtime,
+    () => this.events.push('held'),
+  )
+  #calls = 0
+
+  /** A call whose message has so many bytes, if it is to be long. */
+  call(bytes = 0): Call {
+    const number = ++this.#calls
+    const length = bytes - callOf('1', 0).bytes - 1
+    const id = bytes === 0 ? String(number) : `"${'x'.repeat(length)}"`
+    const settled = ({ kind }: { readonly kind: string }): void => void this.events.push(`${kind} ${number}`)
+    return callOf(id, this.runtime.now(), { settled })
+  }
+
+  list(name: string, call = this.call()): Call {
+    this.waits.whenListable(call, 'tools', () => this.events.push(name))
+    return call
+  }
+
+  resource(name: string, lanes?: readonly Lane[]): void {
+    this.waits.whenListed(this.call(), ['resources'], () => this.events.push(name), lanes)
+  }
+
+  /** A call of a tool that one of these servers may have. */
+  tool(name: string, servers: readonly FakeServer[], call = this.call()): Call {
+    const lanes = servers.map(({ lane }) => lane)
+    const wanted: Wanted = {
+      kind: 'tools',
+      name,
+      isOfOne: servers.length === 1,
+      concerns: (lane) => lanes.some((each) => each === lane),
+    }
+    this.waits.whenNamed(call, wanted, () => this.events.push(name))
+    return call
+  }
+
+  /** Without the promises that hold starts back. */
+  get released(): string[] {
+    return this.events.filter((event) => event !== 'held')
+  }
+}
+
+const start = async ({ runtime }: Stage, server: FakeServer): Promise<void> => {
+  server.start()
+  await runtime.pass(0)
+}
+
+type Begin = (stage: Stage) => void
+
+const cases: readonly (readonly [string, Begin, readonly string[], readonly string[], readonly string[]])[] =
+  [
+    ['a list waits for both', (it) => it.list('list'), [], ['list'], ['list']],
+    ['a resource waits for both', (it) => it.resource('r'), [], ['r'], ['r']],
+    ['a resource of a server waits for that', (it) => it.resource('r', [it.a.lane]), ['r'], ['r'], ['r']],
+    ['a name of a server waits for that', (it) => it.tool('x', [it.a]), ['x'], ['x'], ['x']],
+    ['a name waits for all that may have it', (it) => it.tool('x', [it.a, it.b]), [], ['x'], []],
+  ]
+
+describe('of two servers that start', () => {
+  for (const [title, begin, afterA, afterBoth, afterGrace] of cases)
+    test(title, async () => {
+      const stage = new Stage()
+      begin(stage)
+      assert.deepEqual(stage.released, [])
+      await start(stage, stage.a)
+      assert.deepEqual(stage.released, afterA)
+      await start(stage, stage.b)
+      assert.deepEqual(stage.released, afterBoth)
+
+      const late = new Stage()
+      begin(late)
+      await start(late, late.a)
+      await late.runtime.pass(GRACE_MS)
+      assert.deepEqual(late.released, afterGrace)
+    })
+
+  test('calls that wait for the same go on in the order in which they came', async () => {
+    const stage = new Stage()
+    stage.tool('first', [stage.a, stage.b])
+    stage.list('second')
+    stage.tool('third', [stage.b])
+    assert.equal(stage.waits.has(stage.b.lane, 'tools'), true)
+    assert.equal(stage.waits.has(stage.b.lane, 'prompts'), false)
+    await start(stage, stage.a)
+    await start(stage, stage.b)
+    assert.deepEqual(stage.released.toSorted(), ['first', 'second', 'third'])
+    assert.deepEqual(
+      stage.released.filter((name) => name !== 'second'),
+      ['first', 'third'],
+    )
+    assert.equal(stage.waits.has(stage.b.lane, 'tools'), false)
+  })
+})
+
+describe('a call that waits', () => {
+  test('by a name fails when its time is over', async () => {
+    const stage = new Stage()
+    const { deadline } = stage.tool('x', [stage.a])
+    await stage.runtime.pass(deadline.endsAt - stage.runtime.now())
+    assert.deepEqual(stage.released, ['failed 1'])
+  })
+
+  test('as a list is given up, and the next list does not wait', async () => {
+    const stage = new Stage()
+    stage.list('first').cancel(undefined)
+    stage.list('second')
+    assert.deepEqual(stage.released, ['cancelled 1', 'second'])
+    await start(stage, stage.a)
+    await start(stage, stage.b)
+    assert.deepEqual(stage.released, ['cancelled 1', 'second'])
+  })
+
+  test('goes on when a reload has removed its server', () => {
+    const stage = new Stage()
+    stage.tool('x', [stage.a])
+    stage.lanes = [stage.b.lane]
+    stage.waits.look()
+    assert.deepEqual(stage.released, ['x'])
+  })
+
+  for (const [over, wanted] of [
+    [0, []],
+    [1, ['failed 2', 'failed 3']],
+  ] as const)
+    test(`finds no room above a limit of bytes: ${over} above it`, () => {
+      const stage = new Stage()
+      const { bytes } = stage.list('first')
+      const more = BYTES_MAX - bytes + over
+      stage.list('second', stage.call(more))
+      if (over > 0) stage.tool('third', [stage.a], stage.call(more))
+      assert.deepEqual(stage.released, wanted)
+    })
+})
