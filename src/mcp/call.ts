@@ -90,6 +90,11 @@ export type Outcome =
   | { readonly kind: 'failed'; readonly error: ErrorBody }
   | { readonly kind: 'cancelled' }
 
+/** Whether a call has ended with a result. */
+export function isResult(outcome: Outcome): boolean {
+  return outcome.kind === 'result' || (outcome.kind === 'answered' && outcome.frame.kind === 'result')
+}
+
 /** A server wants to know something before it goes on with a call (2026-07-28, Multi Round-Trip Requests). */
 export interface InputNeeded {
   /** Its answer to the call: the result that says what it wants. */

@@ -213,6 +213,11 @@ export function missingParameter(parameter: string): ErrorBody {
   return invalidParams(`Missing required parameter '${parameter}'`, { parameter })
 }
 
+/** A parameter is something else than it must be, such as `a string`. */
+export function mistyped(parameter: string, what: string): ErrorBody {
+  return invalidParams(`'${parameter}' must be ${what}`, { parameter })
+}
+
 export function invalidParams(why: string, data?: Details): ErrorBody {
   return failure(INVALID_PARAMS, `Invalid params: ${why}`, data)
 }

@@ -5,6 +5,11 @@ import { type Edit, type EditReason, NO_EDITS } from '../jsonrpc/splice.js'
 
 const NOTHING = new Uint8Array()
 
+/** The edit that inserts text. */
+export function insertion(at: number, text: string, why: EditReason): Edit {
+  return { start: at, end: at, bytes: Buffer.from(text), why }
+}
+
 /** The edits that cut the members of these names out of an object. */
 export function cutNamed(members: Members, names: readonly string[], why: EditReason): readonly Edit[] {
   // Nearly always there is none.

@@ -6,6 +6,7 @@ import { itemsAt, type Member, membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, NO_EDITS, inOrder, splice, writing } from '../jsonrpc/splice.js'
 import { quote, stringAt } from '../jsonrpc/text.js'
+import { insertion } from './member-edits.js'
 
 /** Names and their values as raw JSON. */
 export type SetArguments = ReadonlyMap<string, string>
@@ -20,24 +21,24 @@ export function argumentEdits({ line, params }: RequestFrame, set: SetArguments)
   const span = params.members.span('arguments')
   const name = params.members.span('name')
   if (span === undefined)
-    return name === undefined ? NO_EDITS : [insertion(name.end, `,"arguments":${objectText(set)}`)]
+    return name === undefined
+      ? NO_EDITS
+      : [insertion(name.end, `,"arguments":${objectText(set)}`, 'argument')]
   const members = membersAt(line, span)
   if (members === undefined) return writing(line, span, objectText(set), 'argument')
   const written = [...members].map(({ key, value }) => ({ name: stringAt(line, key) ?? '', value }))
   const missing = [...set].filter(([each]) => !written.some((member) => member.name === each))
   const comma = written.length > 0 ? ',' : ''
   const added =
-    missing.length > 0 ? [insertion(span.start + 1, missing.map(memberText).join(',') + comma)] : []
+    missing.length > 0
+      ? [insertion(span.start + 1, missing.map(memberText).join(',') + comma, 'argument')]
+      : []
   const values = new Map([...set].map(([each, value]) => [each.toLowerCase(), value]))
   const replaced = written.flatMap(({ name: each, value }) => {
     const wanted = values.get(each.toLowerCase())
     return wanted === undefined ? [] : writing(line, value, wanted, 'argument')
   })
   return [...added, ...replaced]
-}
-
-function insertion(at: number, text: string): Edit {
-  return { start: at, end: at, bytes: Buffer.from(text), why: 'argument' }
 }
 
 function objectText(set: SetArguments): string {

@@ -7,12 +7,14 @@ import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
 import { membersAt, itemsAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
+import { insertion } from './member-edits.js'
 
 const HASH = 0x23
+const WRAP = 'structured-wrap'
 
 /** The edits around a value. */
 export function wrapping({ start, end }: Span): readonly Edit[] {
-  return [insertion(start, '{"result":'), insertion(end, '}')]
+  return [insertion(start, '{"result":', WRAP), insertion(end, '}', WRAP)]
 }
 
 /** Whether the values of an output schema are something else than objects; `span` is where it stands. */
@@ -24,9 +26,9 @@ export function isOtherThanObject(line: Buffer, span: Span | undefined): boolean
 /** The edits around the schema of such values. */
 export function schemaWrapping(line: Buffer, { start, end }: Span): readonly Edit[] {
   return [
-    insertion(start, '{"type":"object","properties":{"result":'),
-    ...references(line, { start, end }).map((at) => insertion(at, '/properties/result')),
-    insertion(end, '},"required":["result"]}'),
+    insertion(start, '{"type":"object","properties":{"result":', WRAP),
+    ...references(line, { start, end }).map((at) => insertion(at, '/properties/result', WRAP)),
+    insertion(end, '},"required":["result"]}', WRAP),
   ]
 }
 
@@ -51,7 +53,3 @@ function pathIn(line: Buffer, { start, end }: Span): number[] {
 }
 
 const SLASH = 0x2f
-
-function insertion(at: number, text: string): Edit {
-  return { start: at, end: at, bytes: Buffer.from(text), why: 'structured-wrap' }
-}

@@ -11,7 +11,7 @@ import type { RequestId } from '../jsonrpc/request-id.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { quote, rawAt, stringAt } from '../jsonrpc/text.js'
-import { invalidParams } from './error-codes.js'
+import { mistyped } from './error-codes.js'
 import { SUBSCRIPTION_ID } from './meta-keys.js'
 import type { ListKind } from './methods.js'
 
@@ -60,10 +60,6 @@ function stringsAt(line: Buffer, span: Span | undefined): string[] | undefined {
 
 export function isFilter(read: SubscriptionFilter | ErrorBody): read is SubscriptionFilter {
   return 'lists' in read
-}
-
-function mistyped(parameter: string, what: string): ErrorBody {
-  return invalidParams(`'${parameter}' must be ${what}`, { parameter })
 }
 
 /** The params that acknowledge a filter. */

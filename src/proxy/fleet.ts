@@ -15,7 +15,7 @@ import { noCapabilities } from '../mcp/capabilities.js'
 import type { ServerDescription } from '../mcp/eras/leg.js'
 import { describeServers, type DescriptionOptions } from './routing/description.js'
 import { ClientRoutes, type RoutedClient } from './routing/client-routes.js'
-import type { ReachParts } from './routing/router.js'
+import type { RoutingContext } from './routing/router.js'
 import { isSameServer } from '../kept/identity.js'
 import { UpstreamError } from '../upstream/contracts/errors.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -75,7 +75,7 @@ export class Fleet {
   }
 
   /** The routes of a client; they follow every change until the client leaves. */
-  reach(client: RoutedClient, parts: ReachParts): ClientRoutes {
+  reach(client: RoutedClient, parts: RoutingContext): ClientRoutes {
     const reach = new ClientRoutes(client, parts, this.upstreams, this.#catalogs, () =>
       this.#reaches.take(client.serial),
     )

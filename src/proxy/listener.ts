@@ -17,7 +17,7 @@ export interface ServedProxy {
 }
 
 /** The dependencies that a front shares with its proxy. */
-export interface ServingParts {
+export interface ServingContext {
   /** The name of the proxy for clients. */
   readonly name: string
   readonly log: LogSink
@@ -40,5 +40,5 @@ export interface Serving extends EventSource<ServingEvents> {
 
 /** Serves a proxy to many clients; `httpServer` makes one. */
 export interface Listener {
-  serve(proxy: ServedProxy, around: ServingParts): Promise<Serving>
+  serve(proxy: ServedProxy, context: ServingContext): Promise<Serving>
 }

@@ -194,7 +194,8 @@ function parametersOf(body: string): number {
   if (start === null) return 0
   let depth = 0
   let parameters = ''
-  for (const char of body.slice(start.index + start[0].length)) {
+  // The arrow of a function type closes nothing.
+  for (const char of body.slice(start.index + start[0].length).replaceAll('=>', '')) {
     if (char === ')' && depth === 0) break
     if (')]}>'.includes(char)) depth--
     if (depth === 0) parameters += char

@@ -18,8 +18,8 @@ import {
   notRelayed,
   tasksRequired,
 } from '../capabilities.js'
-import { invalidParams, methodNotFound, unsupportedVersion } from '../error-codes.js'
-import { cutNamed } from '../member-edits.js'
+import { methodNotFound, mistyped, unsupportedVersion } from '../error-codes.js'
+import { cutNamed, insertion } from '../member-edits.js'
 import { inputMembers, requestMeta, requestMetaKeys } from '../meta-keys.js'
 import { severity, statelessRequests } from '../methods.js'
 import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
@@ -33,13 +33,14 @@ export function claimedVersion({ params }: RequestFrame): string {
 /** The first required member of `_meta` that is missing or of the wrong type. */
 export function claimFault(frame: RequestFrame): ErrorBody | undefined {
   const { meta } = frame.params
-  if (meta.string(requestMeta.version) === undefined) return mistyped(requestMeta.version, 'a string')
+  if (meta.string(requestMeta.version) === undefined)
+    return mistyped(`_meta.${requestMeta.version}`, 'a string')
   const capabilities = meta.span(requestMeta.capabilities)
   if (capabilities === undefined || frame.line[capabilities.start] !== OPEN_OBJECT)
-    return mistyped(requestMeta.capabilities, 'an object')
+    return mistyped(`_meta.${requestMeta.capabilities}`, 'an object')
   const isLevel =
     meta.span(requestMeta.logLevel) === undefined || severity(meta.string(requestMeta.logLevel)) >= 0
-  return isLevel ? undefined : mistyped(requestMeta.logLevel, 'a log level')
+  return isLevel ? undefined : mistyped(`_meta.${requestMeta.logLevel}`, 'a log level')
 }
 
 /** The revision is none that may be named. */
@@ -104,11 +105,6 @@ function isReserved(line: Buffer, key: number): boolean {
 const LETTER_I = 0x69
 const LETTER_O = 0x6f
 const DOT = 0x2e
-
-function mistyped(key: string, what: string): ErrorBody {
-  const parameter = `_meta.${key}`
-  return invalidParams(`'${parameter}' must be ${what}`, { parameter })
-}
 
 // The members of `_meta` that a server without a handshake needs. The proxy inserts them into a request of a client with a
 // session, from the client's `initialize`.
@@ -182,16 +178,16 @@ function declared({ json }: ClientCapabilities): string {
 function inserted(frame: RequestFrame, claim: Claim): readonly Edit[] {
   const { span, members, meta, metaSpan } = frame.params
   const said = claim.members
-  if (span === undefined) return [insertion(frame.idSpan.end, `,"params":{"_meta":{${said}}}`)]
+  if (span === undefined) return [insertion(frame.idSpan.end, `,"params":{"_meta":{${said}}}`, 'meta')]
   const start = span.start + 1
   if (metaSpan === undefined)
-    return [members.size === 0 ? insertion(start, `"_meta":{${said}}`) : at(start, claim.before)]
+    return [members.size === 0 ? insertion(start, `"_meta":{${said}}`, 'meta') : at(start, claim.before)]
   if (frame.line[metaSpan.start] !== OPEN_OBJECT)
     return [{ ...metaSpan, bytes: Buffer.from(`{${said}}`), why: 'meta' }]
   // Nothing that a client of a session says there has this meaning.
   const cuts = cutNamed(meta, requestMetaKeys, 'meta')
   const first = metaSpan.start + 1
-  return [keepsSome(meta) ? at(first, claim.inside) : insertion(first, said), ...cuts]
+  return [keepsSome(meta) ? at(first, claim.inside) : insertion(first, said, 'meta'), ...cuts]
 }
 
 function keepsSome(meta: Members): boolean {
@@ -204,10 +200,6 @@ function withoutExtensions({ line, params: { meta } }: RequestFrame, hasTasks: b
   const members = membersAt(line, meta.span(requestMeta.capabilities))
   const extensions = membersAt(line, members?.span('extensions'))
   return extensions === undefined ? NO_EDITS : cutNamed(extensions, notRelayed(hasTasks), 'meta')
-}
-
-function insertion(start: number, text: string): Edit {
-  return at(start, Buffer.from(text))
 }
 
 function at(start: number, bytes: Uint8Array): Edit {

@@ -3,7 +3,7 @@
 // Every request that arrives here leaves here once: answered, refused, or
 // cancelled by the client that sent it.
 
-import { Outbox, receiveBatch } from './outbox.js'
+import { Replies, receiveBatch } from './replies.js'
 import { Draining } from './draining.js'
 import { Flow } from './flow.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
@@ -13,7 +13,7 @@ import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonr
 import type { Line } from '../../jsonrpc/line.js'
 import { Peer, type PeerOwner, type PeerWatch } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
-import { Call, type Outcome } from '../../mcp/call.js'
+import { Call, type Outcome, type CallOwner, type InputNeeded } from '../../mcp/call.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
 import type { ClientLeg, Received } from '../../mcp/eras/leg.js'
 import {
@@ -24,14 +24,17 @@ import {
   tooLong,
   tooManyCalls,
 } from '../../mcp/error-codes.js'
-import type { RequestRow } from '../../mcp/methods.js'
-import { ChannelCalls, StatelessRequest } from './calls.js'
+import { cancelledId, type RequestRow } from '../../mcp/methods.js'
 import { Opening } from './opening.js'
-import type { ClientContext, ClientDirectory } from './client-directory.js'
-import { SessionClient } from './session-client.js'
-import { type Question, SessionQuestions } from './session-questions.js'
+import type { ClientContext, ClientDirectory, StatelessSender } from './client-directory.js'
+import { type Question, SessionClient } from './session-client.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 import type { SessionStatus } from '../routing/session-status.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
+import { subscribed } from '../../mcp/subscriptions.js'
+import { traceparentOf } from '../../mcp/trace-edits.js'
+import { askClient } from '../input/input-rounds.js'
+import type { ClientReports } from './client-reports.js'
 
 /** The connection of one client, or of many that have no session. */
 export class ClientChannel implements PeerOwner<Question> {
@@ -41,10 +44,9 @@ export class ClientChannel implements PeerOwner<Question> {
   readonly #context: ClientContext
   readonly #peer: Peer<Question>
   readonly #client: SessionClient
-  readonly #questions: SessionQuestions
   readonly #calls: ChannelCalls
   readonly #flow: Flow
-  readonly #outbox: Outbox
+  readonly #replies: Replies
   readonly #opening: Opening
   /** A call is routed, held until `initialize` is answered, or refused because the session ends. */
   #intake: 'route' | 'hold' | 'refuse' = 'route'
@@ -71,10 +73,9 @@ export class ClientChannel implements PeerOwner<Question> {
     this.#peer = new Peer(connection, this, { ...limits.session, watch })
     this.#flow = new Flow(connection, this.#peer, context, (on) => this.#client.routes?.read(on))
     this.#opening = new Opening(runtime, limits.session)
-    this.#outbox = new Outbox(this.#peer, leg, this.#flow, this.#opening)
-    this.#questions = new SessionQuestions(this.#peer, this.#flow, leg, limits.session.earlyMax)
-    this.#client = new SessionClient(serial, leg, view, this.#questions, this.#outbox, context)
-    this.#calls = new ChannelCalls(context, this.#client.reports, this.#outbox, () => this.#closeIfIdle())
+    this.#replies = new Replies(this.#peer, leg, this.#flow, this.#opening)
+    this.#client = new SessionClient(serial, leg, view, this.#peer, this.#replies, context)
+    this.#calls = new ChannelCalls(context, this.#client.reports, this.#replies, () => this.#closeIfIdle())
     this.#peer.start()
   }
 
@@ -97,7 +98,7 @@ export class ClientChannel implements PeerOwner<Question> {
   }
 
   request(frame: RequestFrame, _during?: Question, field?: FieldReader): void {
-    if (this.#calls.open.has(canonical(frame.id))) return this.#outbox.refuseTwin(frame.id)
+    if (this.#calls.open.has(canonical(frame.id))) return this.#replies.refuseTwin(frame.id)
     const received = this.#leg.received(frame)
     switch (received.kind) {
       case 'call':
@@ -108,14 +109,14 @@ export class ClientChannel implements PeerOwner<Question> {
         return this.#beginStateless(frame, received, field)
       case 'discover':
         if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
-        return this.#outbox.reply(frame.id, received.reply(this.#context.describe(this.#client.view)))
+        return this.#replies.reply(frame.id, received.reply(this.#context.describe(this.#client.view)))
       case 'ping':
-        return this.#outbox.pong(frame.id)
+        return this.#replies.pong(frame.id)
       case 'refused':
         return this.#refuse(frame, received.error)
       case 'level':
         this.#client.setLevel(received.level)
-        return this.#outbox.reply(frame.id, '{}')
+        return this.#replies.reply(frame.id, '{}')
       case 'open':
         return this.#open(frame, received)
       case 'shutdown':
@@ -134,7 +135,7 @@ export class ClientChannel implements PeerOwner<Question> {
       case 'cancel':
         return this.#opening.giveUp(this.#calls.cancel(frame))
       case 'progress':
-        return this.#questions.progressed(frame)
+        return this.#client.questions.progressed(frame)
       case 'news':
         return this.#client.routes?.told(frame)
       case 'exit':
@@ -152,24 +153,24 @@ export class ClientChannel implements PeerOwner<Question> {
 
   batch(line: Line): void {
     const { frame: limits } = this.#context.limits.session
-    receiveBatch(line, this.#leg, limits, this.#outbox, this.#calls.open, (frame) =>
+    receiveBatch(line, this.#leg, limits, this.#replies, this.#calls.open, (frame) =>
       this.#peer.receive(frame),
     )
   }
 
   failed(question: Question | undefined, error: TransportError): void {
     this.#log(error.message)
-    if (question !== undefined) this.#questions.refused(question, clientUnreachable())
+    if (question !== undefined) this.#client.questions.refused(question, clientUnreachable())
   }
 
   malformed(error: FrameError): void {
-    this.#outbox.refuse(error.id, malformed(error))
+    this.#replies.refuse(error.id, malformed(error))
   }
 
   oversize(id: RequestId | undefined, question: Question | undefined, bytes: number): void {
     const error = tooLong(bytes, this.#context.limits.session.ndjson.lineBytesMax)
-    if (question === undefined) this.#outbox.refuse(id, error)
-    else this.#questions.refused(question, error)
+    if (question === undefined) this.#replies.refuse(id, error)
+    else this.#client.questions.refused(question, error)
   }
 
   drained(): void {
@@ -184,7 +185,7 @@ export class ClientChannel implements PeerOwner<Question> {
     this.#flow.ended()
     // Calls end before servers get the refusals of their questions, so that no call goes on.
     this.#calls.cancelAll()
-    this.#questions.gone(unanswered)
+    this.#client.questions.gone(unanswered)
     this.#intake = 'refuse'
     this.draining.finish()
     const over = (): void => {
@@ -203,7 +204,7 @@ export class ClientChannel implements PeerOwner<Question> {
     if (passed !== undefined && (this.#client.routes === undefined || this.#isRefused))
       return this.#pass(frame, row, passed)
     const routes = this.#client.reach()
-    this.#hold(() => this.#outbox.reply(frame.id, reply(routes.describe())))
+    this.#hold(() => this.#replies.reply(frame.id, reply(routes.describe())))
     if (routes.settled === undefined) this.#opened()
     else void routes.settled.then(() => this.#opened())
   }
@@ -223,7 +224,7 @@ export class ClientChannel implements PeerOwner<Question> {
     })
     // Every later session with the server is opened with the same bytes.
     opening.keep()
-    this.#hold(() => this.#outbox.settle(opening, outcome), true)
+    this.#hold(() => this.#replies.settle(opening, outcome), true)
     void this.#client.routes?.leave()
     this.#client.routes = undefined
     this.#client.opening = opening
@@ -254,10 +255,10 @@ export class ClientChannel implements PeerOwner<Question> {
   }
 
   #shutDown(id: RequestId): void {
-    if (this.draining.owesAnswer) return this.#outbox.refuse(id, invalidRequest('a shutdown is under way'))
+    if (this.draining.owesAnswer) return this.#replies.refuse(id, invalidRequest('a shutdown is under way'))
     const graceMs = this.#opening.passes ? Infinity : this.#context.limits.drainMs
     this.#intake = 'refuse'
-    this.draining.announce(graceMs, () => this.#outbox.reply(id, '{}'))
+    this.draining.announce(graceMs, () => this.#replies.reply(id, '{}'))
     this.#closeIfIdle()
   }
 
@@ -301,7 +302,7 @@ export class ClientChannel implements PeerOwner<Question> {
   }
 
   #refuse(frame: RequestFrame, error: ErrorBody): void {
-    this.#outbox.refuse(frame.id, this.#client.reports.refused(frame, error, this.#leg.profile))
+    this.#replies.refuse(frame.id, this.#client.reports.refused(frame, error, this.#leg.profile))
   }
 
   #giveUp(): void {
@@ -320,5 +321,125 @@ export class ClientChannel implements PeerOwner<Question> {
 
   #log(message: string): void {
     this.#context.log({ level: 'debug', message })
+  }
+}
+
+/** Holds the calls of one channel, and owns those of its session. */
+class ChannelCalls implements CallOwner {
+  readonly channel: Replies
+  readonly #calls = new BriefMap<RequestId, Call>()
+  /** By the ids of their client. */
+  readonly open: Pick<BriefMap<RequestId, Call>, 'has' | 'size'> = this.#calls
+  readonly #context: Pick<ClientContext, 'limits' | 'runtime' | 'tracer'>
+  readonly #reports: ClientReports
+  readonly #onAnswered: () => void
+  #last = 0
+
+  /** `onAnswered` is called when a call has ended. */
+  constructor(
+    context: Pick<ClientContext, 'limits' | 'runtime' | 'tracer'>,
+    reports: ClientReports,
+    replies: Replies,
+    onAnswered: () => void,
+  ) {
+    this.#context = context
+    this.#reports = reports
+    this.channel = replies
+    this.#onAnswered = onAnswered
+  }
+
+  /** `field` reads the header fields of the HTTP request that brought it. */
+  add(call: Call, field?: FieldReader): void {
+    call.serial = ++this.#last
+    const { tracer } = this.#context
+    if (tracer !== undefined)
+      call.trace = tracer.begin(traceparentOf(call.frame) ?? field?.('traceparent'), call.frame.id)
+    call.deadline.isTimed = this.#reports.heard.has('call')
+    this.#calls.set(call.key, call)
+  }
+
+  /** The request is answered by another call, which has the place of this one. */
+  replaced(call: Call, by: Call): void {
+    this.#calls.set(call.key, by)
+  }
+
+  settled(call: Call, outcome: Outcome): void {
+    this.#answer(call, outcome)
+    const reports = this.#reports
+    const isResult = outcome.kind === 'answered' && outcome.frame.kind === 'result'
+    // Nearly all outcomes are results, and few programs listen to those.
+    if (!isResult || reports.heard.has('call')) reports.settled(call, outcome)
+    this.#onAnswered()
+  }
+
+  needsInput(call: Call, needed: InputNeeded): void {
+    askClient(call, needed, this.#context.limits.session.input, this.#context.runtime)
+  }
+
+  /** Sends the answer of a call that has ended. */
+  answer(call: Call, outcome: Outcome): void {
+    this.#answer(call, outcome)
+    this.#onAnswered()
+  }
+
+  /** The call that a cancellation names is not wanted any more; gives the id, canonical (MCP, Utilities: cancellation). */
+  cancel(frame: NotificationFrame): RequestId | undefined {
+    const id = cancelledId(frame)
+    if (id !== undefined) this.#calls.get(id)?.cancel(frame)
+    return id
+  }
+
+  /** The call with this id is not wanted any more. */
+  giveUp(key: RequestId): void {
+    this.#calls.get(key)?.cancel(undefined)
+  }
+
+  /** Ends the requests that stay open. */
+  endListening(): void {
+    for (const call of this.#calls.values())
+      if (call.row.stays === true) call.settle({ kind: 'result', result: subscribed(call.frame.id) })
+  }
+
+  /** The client is gone. */
+  cancelAll(): void {
+    for (const call of this.#calls.values()) call.cancel(undefined)
+  }
+
+  /** Each call is answered with this error, and its server gets a cancellation. */
+  abandonAll(error: ErrorBody): void {
+    for (const call of this.#calls.values()) call.abandon(error)
+  }
+
+  #answer(call: Call, outcome: Outcome): void {
+    this.#calls.take(call.key)
+    this.channel.settle(call, outcome)
+  }
+}
+
+/** The owner of one request without a session: its client may have others on other connections. */
+class StatelessRequest implements CallOwner {
+  readonly channel: Replies
+  readonly #calls: ChannelCalls
+  readonly #sender: StatelessSender
+
+  constructor(calls: ChannelCalls, sender: StatelessSender) {
+    this.channel = calls.channel
+    this.#calls = calls
+    this.#sender = sender
+  }
+
+  settled(call: Call, outcome: Outcome): void {
+    const { client, seen } = this.#sender
+    client.ended(call)
+    seen.settled(call, outcome)
+    this.#calls.answer(call, outcome)
+  }
+
+  needsInput(call: Call, needed: InputNeeded): void {
+    this.#sender.client.needsInput(call, needed)
+  }
+
+  replaced(call: Call, by: Call): void {
+    this.#calls.replaced(call, by)
   }
 }

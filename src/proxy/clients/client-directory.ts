@@ -8,13 +8,12 @@ import type { ClientReports } from './client-reports.js'
 import type { AttachedSession } from './draining.js'
 import type { Unread } from './flow.js'
 import { StatelessClient } from './stateless-client.js'
-import { type SeenClient, SeenClients } from './seen-clients.js'
 import { type PendingInput, secretBytes } from '../input/pending-input.js'
 import type { Connection } from '../../jsonrpc/connection.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { PeerWatch } from '../../jsonrpc/peer.js'
 import type { Limits } from '../../limits.js'
-import type { ClientOrigin, StatelessContext } from '../../mcp/call.js'
+import type { ClientOrigin, StatelessContext, Call, Outcome } from '../../mcp/call.js'
 import { askableCapabilities, isAskable } from '../../mcp/capabilities.js'
 import type { CallTracer } from '../../mcp/trace-edits.js'
 import type { ClientLeg, ServerDescription } from '../../mcp/eras/leg.js'
@@ -24,6 +23,7 @@ import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import { PrincipalTasks } from '../routing/tasks.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
+import { write } from '../../jsonrpc/text.js'
 
 /** The proxy to which all of these clients belong. */
 export interface ClientContext {
@@ -250,4 +250,129 @@ function idlest(clients: readonly [string, StatelessClient][], since: number): r
   const idle = clients.filter(([, client]) => client.isIdleSince(since))
   const [first] = idle.sort(([, one], [, other]) => one.usedAt - other.usedAt)
   return first && [first[0]]
+}
+
+// The clients that send requests without a session, as events and the status count them.
+//
+// Over HTTP requests of many clients share a connection, and one client may use several. A client is who sends the same
+// principal, name and version; it is gone when it has sent nothing for a while.
+
+/** A client as events and the status count it. */
+export class SeenClient {
+  readonly status: SessionStatus
+  readonly #reports: ClientReports
+  readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
+  /** Its requests that are not answered. */
+  #open = 0
+  usedAt: number
+  /** It has sent nothing for long: what it sends next is of another client. */
+  hasLeft = false
+
+  constructor(
+    { info, revision, origin }: StatelessContext,
+    reports: ClientReports,
+    runtime: Pick<Runtime, 'now' | 'wallNow'>,
+  ) {
+    this.#reports = reports
+    this.#runtime = runtime
+    this.usedAt = runtime.now()
+    const connectedAtMs = runtime.wallNow()
+    const { version } = revision
+    this.status = {
+      client: info,
+      view: origin?.view,
+      revision: version,
+      connectedAtMs,
+      processes: [],
+      unreadBytes: 0,
+    }
+  }
+
+  get isIdle(): boolean {
+    return this.#open === 0
+  }
+
+  /** It has sent a request. */
+  begun(context: StatelessContext): void {
+    this.#open++
+    this.#reports.attached(context)
+  }
+
+  settled(call: Call, outcome: Outcome): void {
+    this.#open--
+    this.usedAt = this.#runtime.now()
+    this.#reports.settled(call, outcome)
+  }
+
+  gone(): void {
+    this.hasLeft = true
+    this.#reports.gone()
+  }
+}
+
+/** The clients of one proxy. */
+class SeenClients {
+  readonly #clientsMax: number
+  readonly #newReports: () => ClientReports
+  readonly #runtime: Pick<Runtime, 'now' | 'wallNow'>
+  readonly #clients = new Map<string, SeenClient>()
+
+  /** `newReports` makes the reports of one more client. */
+  constructor(
+    clientsMax: number,
+    newReports: () => ClientReports,
+    runtime: Pick<Runtime, 'now' | 'wallNow'>,
+  ) {
+    this.#clientsMax = clientsMax
+    this.#newReports = newReports
+    this.#runtime = runtime
+  }
+
+  get size(): number {
+    return this.#clients.size
+  }
+
+  of(context: StatelessContext): SeenClient {
+    const { principal, info } = context
+    const key = write([principal, info?.name, info?.version])
+    const known = this.#clients.get(key)
+    if (known !== undefined) return known
+    if (this.#clients.size >= this.#clientsMax) this.#forgetOne()
+    const client = new SeenClient(context, this.#newReports(), this.#runtime)
+    this.#clients.set(key, client)
+    return client
+  }
+
+  status(): SessionStatus[] {
+    return [...this.#clients.values()].map(({ status }) => status)
+  }
+
+  /** Those that have sent nothing since then are gone. */
+  sweep(since: number): void {
+    this.#end(({ isIdle, usedAt }) => isIdle && usedAt <= since)
+  }
+
+  /** The principal sends nothing any more. */
+  left(principal: string): void {
+    this.#end((_client, key) => key.startsWith(write([principal]).slice(0, -1)))
+  }
+
+  close(): void {
+    this.#end(() => true)
+  }
+
+  #end(isGone: (client: SeenClient, key: string) => boolean): void {
+    for (const [key, client] of this.#clients) {
+      if (!isGone(client, key)) continue
+      this.#clients.delete(key)
+      client.gone()
+    }
+  }
+
+  #forgetOne(): void {
+    const [oldest] = [...this.#clients].sort(([, one], [, other]) => one.usedAt - other.usedAt)
+    if (oldest === undefined) return
+    this.#clients.delete(oldest[0])
+    oldest[1].gone()
+  }
 }

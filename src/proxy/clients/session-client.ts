@@ -1,8 +1,8 @@
 // A client with one connection for life: a session, or calls without `initialize`.
 
-import type { NotificationFrame } from '../../jsonrpc/frame.js'
-import type { Edit } from '../../jsonrpc/splice.js'
-import type { Call, CallContext } from '../../mcp/call.js'
+import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonrpc/frame.js'
+import { type Edit, writing } from '../../jsonrpc/splice.js'
+import type { Call, CallContext, Asker, Questions, ServerQuestion } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
 import { listShapes } from '../../mcp/lists.js'
 import { type ListKind, severity } from '../../mcp/methods.js'
@@ -11,8 +11,16 @@ import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
 import type { SessionStatus } from '../routing/session-status.js'
 import type { ClientContext } from './client-directory.js'
 import type { ClientReports } from './client-reports.js'
-import type { Outbox } from './outbox.js'
-import type { SessionQuestions } from './session-questions.js'
+import type { Replies } from './replies.js'
+import type { Flow } from './flow.js'
+import type { ErrorBody } from '../../jsonrpc/build.js'
+import { Remembered } from '../../jsonrpc/inflight.js'
+import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
+import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
+import type { Span } from '../../jsonrpc/scan.js'
+import { rawAt } from '../../jsonrpc/text.js'
+import { clientGone, methodNotFound } from '../../mcp/error-codes.js'
+import { ProgressTokens } from '../../mcp/progress-tokens.js'
 
 /** A client that has one connection. */
 export class SessionClient implements RoutedClient {
@@ -24,7 +32,7 @@ export class SessionClient implements RoutedClient {
   routes: ClientRoutes | undefined
   opening: Call | undefined
   readonly #leg: ClientLeg
-  readonly #outbox: Outbox
+  readonly #replies: Replies
   readonly #context: ClientContext
   readonly #connectedAtMs: number
   #leastSeverity = 0
@@ -33,16 +41,16 @@ export class SessionClient implements RoutedClient {
     serial: number,
     leg: ClientLeg,
     view: CatalogView,
-    questions: SessionQuestions,
-    outbox: Outbox,
+    peer: Peer<Question>,
+    replies: Replies,
     context: ClientContext,
   ) {
     this.serial = serial
     this.view = view
     this.reports = context.newReports(serial)
-    this.questions = questions
+    this.questions = new SessionQuestions(peer, replies.flow, leg, context.limits.session.earlyMax)
     this.#leg = leg
-    this.#outbox = outbox
+    this.#replies = replies
     this.#context = context
     this.#connectedAtMs = context.runtime.wallNow()
   }
@@ -56,13 +64,13 @@ export class SessionClient implements RoutedClient {
   }
 
   get listens(): boolean {
-    return this.#outbox.flow.connection.busy ?? false
+    return this.#replies.flow.connection.busy ?? false
   }
 
   status(): SessionStatus {
     const { info: client, revision } = this.profile
     const processes = this.routes?.processes ?? []
-    const { backlogBytes: unreadBytes } = this.#outbox.flow
+    const { backlogBytes: unreadBytes } = this.#replies.flow
     return {
       client,
       view: this.view.name || undefined,
@@ -100,15 +108,202 @@ export class SessionClient implements RoutedClient {
 
   tellChanges(kinds: readonly ListKind[]): void {
     // Two lists have one notification.
-    for (const method of new Set(kinds.map((kind) => listShapes[kind].changed))) this.#outbox.notify(method)
+    for (const method of new Set(kinds.map((kind) => listShapes[kind].changed))) this.#replies.notify(method)
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {
-    this.#outbox.tell(frame, edits, during)
+    this.#replies.tell(frame, edits, during)
   }
 
   log(frame: NotificationFrame, during: Call | undefined): void {
     const level = severity(frame.params.members.string('level'))
     if (level < 0 || level >= this.#leastSeverity) this.tell(frame, [], during)
   }
+}
+
+// The questions of servers to such a client: requests for sampling, elicitation and roots. Several servers ask over one
+// connection, so their ids and progress tokens may clash here as clients' do there, and are lent in the same way.
+
+/** An answer that is said again comes soon. */
+const USED_MAX = 1024
+
+/** One question on its way to the client and back. */
+export class Question implements AnswerWaiter {
+  readonly #port: Pick<SessionQuestions, 'answered'>
+  readonly asker: Asker
+  /** The server's own id. */
+  readonly id: RequestId
+  /** Raw JSON of the server's own progress token. */
+  readonly ownToken: string | undefined
+  /** Lets the time of the calls go on that it may be about. */
+  readonly over: () => void
+  /** The token that the client was given in its place. */
+  token: string | undefined
+  /** The id that the client was given. */
+  lentId: RequestId | undefined
+
+  constructor({ asker, frame, over }: ServerQuestion, port: Pick<SessionQuestions, 'answered'>) {
+    this.#port = port
+    this.asker = asker
+    this.over = over
+    this.id = frame.id
+    this.ownToken = textAt(frame, frame.params.meta.span('progressToken'))
+  }
+
+  answered(frame: ResponseFrame): void {
+    this.#port.answered(frame, this)
+  }
+}
+
+/** Asks one client, and passes its answers on. */
+class SessionQuestions implements Questions {
+  readonly #peer: Peer<Question>
+  readonly #flow: Flow
+  readonly #leg: Pick<ClientLeg, 'profile'>
+  /** Of questions from before the client was ready. */
+  readonly #earlyMax: number
+  readonly #tokens = new ProgressTokens<Question>()
+  /**
+   * Ids with which the client was asked: none is used twice in a session (MCP, Base protocol: requests). Over HTTP a
+   * client may say an answer again that it does not know to have arrived, and it must answer no other server's question.
+   */
+  readonly #used = new Remembered<RequestId>(USED_MAX)
+  /** Questions from before the client was ready. */
+  readonly #early: ServerQuestion[] = []
+  isReady = false
+
+  constructor(peer: Peer<Question>, flow: Flow, leg: Pick<ClientLeg, 'profile'>, earlyMax: number) {
+    this.#peer = peer
+    this.#flow = flow
+    this.#leg = leg
+    this.#earlyMax = earlyMax
+  }
+
+  /** The client has sent `initialized`: servers may ask it from now on. */
+  ready(): void {
+    this.isReady = true
+    for (const question of this.#early.splice(0))
+      if (!this.ask(question)) refuse(question, methodNotFound(question.frame.method))
+  }
+
+  /**
+   * Asks; false when this client's revision has no such question, or too many wait. One that comes before the client is
+   * ready waits until it is.
+   *
+   * MCP, Lifecycle: a server sends no request before `initialized`.
+   */
+  ask(asked: ServerQuestion): boolean {
+    if (!this.isReady) return this.#early.length < this.#earlyMax && this.#early.push(asked) > 0
+    const { frame, during } = asked
+    if (!this.#leg.profile.revision.serverRequests.some((method) => method === frame.method)) return false
+    const question = new Question(asked, this)
+    const edits = [...(asked.edits ?? []), ...this.#withToken(frame, question)]
+    const id = canonical(frame.id)
+    const wasUsed = this.#used.all.has(id)
+    this.#used.add(id)
+    question.lentId = this.#peer.forward(frame, edits, question, true, during?.frame.id, wasUsed)
+    if (question.lentId === undefined) {
+      this.#tokens.release(question.token)
+      return false
+    }
+    this.#flow.sent()
+    return true
+  }
+
+  /** The client has answered. */
+  answered(frame: ResponseFrame, question: Question): void {
+    this.#end(question)
+    question.asker.answered(frame, question.id)
+  }
+
+  /** The client will not answer, or its answer cannot be passed on. */
+  refused(question: Question, error: ErrorBody): void {
+    this.#end(question)
+    question.asker.refused(question.id, error)
+  }
+
+  /** The client is at work on a question. */
+  progressed(frame: NotificationFrame): void {
+    const span = frame.params.members.span('progressToken')
+    const question = this.#tokens.find(textAt(frame, span) ?? '')
+    if (question?.ownToken === undefined || span === undefined) return
+    const edits = writing(frame.line, span, question.ownToken, 'progress-token')
+    question.asker.progressed(frame, edits)
+  }
+
+  withdraw(frame: NotificationFrame, asker: Asker): void {
+    const span = frame.params.members.span('requestId')
+    const id = textAt(frame, span)
+    this.#dropEarly((early) => early.asker === asker && early.frame.id === id)
+    for (const question of this.#of(asker)) {
+      if (span === undefined || !isSameId(question.id, id) || question.lentId === undefined) continue
+      this.#drop(question)
+      return this.#peer.pass(frame, writing(frame.line, span, question.lentId, 'id'), {
+        cancels: question.lentId,
+      })
+    }
+  }
+
+  owes(asker: Asker): boolean {
+    return this.#early.some((early) => early.asker === asker) || this.#of(asker).length > 0
+  }
+
+  forget(asker: Asker): void {
+    this.#dropEarly((early) => early.asker === asker)
+    for (const question of this.#of(asker)) {
+      this.#drop(question)
+      const reason = '"the server that asked is gone"'
+      const params = `{"requestId":${question.lentId},"reason":${reason}}`
+      this.#peer.notify('notifications/cancelled', params, { cancels: question.lentId })
+    }
+  }
+
+  /** The client is gone: the questions of servers are refused, since other clients may still need these servers. */
+  gone(unanswered: readonly Question[]): void {
+    for (const question of unanswered) this.refused(question, clientGone())
+    for (const question of this.#early.splice(0)) refuse(question, clientGone())
+  }
+
+  /** Drops questions that were withdrawn before the client was ready. */
+  #dropEarly(isOver: (early: ServerQuestion) => boolean): void {
+    for (const early of this.#early.splice(0)) {
+      if (isOver(early)) early.over()
+      else this.#early.push(early)
+    }
+  }
+
+  #of(asker: Asker): Question[] {
+    return [...this.#peer.waiting()].filter((question) => question.asker === asker)
+  }
+
+  #end(question: Question): void {
+    this.#tokens.release(question.token)
+    question.over()
+  }
+
+  #drop(question: Question): void {
+    question.over()
+    this.#tokens.retire(question.token)
+    if (question.lentId !== undefined) this.#peer.retire(question.lentId)
+  }
+
+  #withToken(frame: RequestFrame, question: Question): readonly Edit[] {
+    const span = frame.params.meta.span('progressToken')
+    if (span === undefined || question.ownToken === undefined) return []
+    question.token = this.#tokens.lend(question.ownToken, question, true)
+    return writing(frame.line, span, question.token, 'progress-token')
+  }
+}
+
+function refuse({ asker, frame, over }: ServerQuestion, error: ErrorBody): void {
+  over()
+  asker.refused(frame.id, error)
+}
+
+function textAt(frame: { readonly line: Buffer }, span: Span | undefined): string | undefined {
+  return span === undefined ? undefined : rawAt(frame.line, span)
+}
+
+function isSameId(id: RequestId, text: string | undefined): boolean {
+  return text !== undefined && (id === text || canonical(id) === text)
 }

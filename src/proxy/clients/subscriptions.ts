@@ -1,7 +1,7 @@
 // The requests of one client that stay open.
 
 import { type NotificationFrame, readFrame, type RequestFrame } from '../../jsonrpc/frame.js'
-import { Call, type CallOwner, type ClientPort, type Outcome } from '../../mcp/call.js'
+import { Call, type CallOwner, type ClientPort, isResult, type Outcome } from '../../mcp/call.js'
 import {
   acknowledgement,
   isFollowedBy,
@@ -269,11 +269,7 @@ export class FollowedThings {
     const frame = readFrame(buildRequest(numericId(++this.#asked), row.method, params))
     if (frame.kind !== 'request') throw fault('a request of our own is one')
     return new Promise((resolve) => {
-      this.#send(row, frame, { settled: (_call: Call, outcome: Outcome) => resolve(isGranted(outcome)) })
+      this.#send(row, frame, { settled: (_call: Call, outcome: Outcome) => resolve(isResult(outcome)) })
     })
   }
-}
-
-function isGranted(outcome: Outcome): boolean {
-  return outcome.kind === 'result' || (outcome.kind === 'answered' && outcome.frame.kind === 'result')
 }

@@ -5,7 +5,7 @@ import { NO_EDITS } from '../../jsonrpc/splice.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { rawAt } from '../../jsonrpc/text.js'
 import type { Asker, Call, ClientPort, InputNeeded, Questions, ServerQuestion } from '../../mcp/call.js'
-import { inputRefused, invalidParams, stateUnknown, tooManyCalls } from '../../mcp/error-codes.js'
+import { inputRefused, mistyped, stateUnknown, tooManyCalls } from '../../mcp/error-codes.js'
 import { isDeclared, questionOf, requiredCapabilities, stateFault } from '../../mcp/input-requests.js'
 import { PendingCall, type PendingInput } from './pending-input.js'
 import { isSameJson } from './same-json.js'
@@ -45,8 +45,7 @@ export class ClientInput implements Questions {
       return routes.route(call)
     }
     const state = members.string('requestState')
-    if (state === undefined)
-      return call.fail(invalidParams("'requestState' must be a string", { parameter: 'requestState' }))
+    if (state === undefined) return call.fail(mistyped('requestState', 'a string'))
     if (ownState.test(state))
       return this.#pending.own()?.answered(call, state) === true
         ? routes.route(call)

@@ -9,6 +9,7 @@ import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { write } from '../../jsonrpc/text.js'
 import type { Call } from '../../mcp/call.js'
+import { insertion } from '../../mcp/member-edits.js'
 
 const MAC_BYTES = 16
 const PREFIX = 'mac.'
@@ -35,7 +36,7 @@ export class StateMac {
   /** The edit that signs the state of a server at `span`, of which `state` is the decoded text. */
   sign(call: Call, service: string, state: string, span: Span): readonly Edit[] {
     const [key = ''] = this.#keys()
-    return [insert(span.start + 1, `${PREFIX}${this.#mac(key, call, service, state)}.`)]
+    return [insertion(span.start + 1, `${PREFIX}${this.#mac(key, call, service, state)}.`, 'request-state')]
   }
 
   /**
@@ -77,8 +78,4 @@ export interface StateBinding {
 export function bindingOf({ frame, row, context }: Call): StateBinding {
   const target = frame.params.members.string(row.route.to === 'uri' ? 'uri' : 'name') ?? ''
   return { principal: context.principal ?? '', method: frame.method, target }
-}
-
-function insert(at: number, text: string): Edit {
-  return { start: at, end: at, bytes: Buffer.from(text), why: 'request-state' }
 }

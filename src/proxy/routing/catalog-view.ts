@@ -58,8 +58,20 @@ export const wholeCatalog: CatalogView = {
 }
 
 /** The name that clients without a view see; of a resource, its URI. */
-export function usualName({ name, prefix, tools }: ServerConfig, kind: ListKind, own: string): string {
+export function usualName(server: ServerConfig, kind: ListKind, own: string): string {
+  return shownName(server.name, wholeCatalog.naming(server), kind, own)
+}
+
+/** The name of an item of this server under this naming, unless another item has it; of a resource, its URI. */
+export function shownName(
+  service: string,
+  { prefix, rename, whole }: Naming,
+  kind: ListKind,
+  own: string,
+): string {
   if (kind === 'resources' || kind === 'templates') return own
-  const shown = kind === 'tools' ? (tools.rename.get(own) ?? own) : own
-  return prefix ? publicName(name, shown) : shown
+  const wholeName = kind === 'tools' ? whole?.of(own) : undefined
+  if (wholeName !== undefined) return wholeName
+  const short = kind === 'tools' ? (rename.get(own) ?? own) : own
+  return prefix ? publicName(service, short) : short
 }

@@ -12,10 +12,10 @@ import type { CallTimes } from '../../mcp/call-deadline.js'
 import type { Call } from '../../mcp/call.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Revision } from '../../mcp/revisions.js'
-import { type NameCollision, publicName, resolveNames } from '../../mcp/names.js'
+import { type NameCollision, resolveNames } from '../../mcp/names.js'
 import { UriTemplates, uriTemplateLimits } from '../../mcp/uri-template.js'
 import type { LogSink } from '../../runtime/runtime.js'
-import type { CatalogView, Naming } from './catalog-view.js'
+import { type CatalogView, type Naming, shownName } from './catalog-view.js'
 import type { CallTarget, Lane } from '../../upstream/contracts/upstream.js'
 
 /** One listed item and where it is. */
@@ -256,7 +256,7 @@ export class Catalog {
         target(
           lane,
           item,
-          resolved.publicNames[at]?.get(item.key) ?? usualName(lane, naming, kind, item),
+          resolved.publicNames[at]?.get(item.key) ?? shownName(lane.config.name, naming, kind, item.key),
           mark,
         ),
       )
@@ -368,18 +368,6 @@ function isSame(lanes: readonly Lane[], others: readonly Lane[]): boolean {
 function target(lane: CallTarget, item: ListItem, publicName: string, mark?: string): Target {
   const ownKey = item.line.subarray(item.keySpan.start, item.keySpan.end)
   return { lane, item, publicName, mark, ownKey, times: lane.config.toolTimes.get(item.key) }
-}
-
-/** The name that an item has which no client is shown. */
-function usualName(
-  { config }: CallTarget,
-  { prefix, rename, whole }: Naming,
-  kind: 'tools' | 'prompts',
-  { key }: ListItem,
-): string {
-  const shown = kind === 'tools' ? (whole?.of(key) ?? rename.get(key)) : undefined
-  const own = shown ?? key
-  return prefix && whole?.of(key) === undefined ? publicName(config.name, own) : own
 }
 
 /** A name that an item has today is not an older name of another item. */

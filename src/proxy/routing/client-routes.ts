@@ -10,7 +10,7 @@ import { presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { type ReachParts, Router } from './router.js'
+import { type RoutingContext, Router } from './router.js'
 import type { SessionProcess } from './session-status.js'
 import type { PrincipalTasks } from './tasks.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
@@ -31,7 +31,7 @@ export class ClientRoutes {
   /** Resolves when `initialize` can be answered; undefined when no server has to be waited for. */
   readonly settled: Promise<unknown> | undefined
   readonly #client: RoutedClient
-  readonly #parts: ReachParts
+  readonly #parts: RoutingContext
   readonly #catalogs: Catalogs
   readonly #onLeave: () => void
   readonly #changes: ListChanges
@@ -49,7 +49,7 @@ export class ClientRoutes {
   /** `upstreams` are those of now; `onLeave` is called when the client is gone. */
   constructor(
     client: RoutedClient,
-    parts: ReachParts,
+    parts: RoutingContext,
     upstreams: readonly Upstream[],
     catalogs: Catalogs,
     onLeave: () => void,

@@ -8,7 +8,7 @@ import { fieldFault } from '../../mcp/http-headers.js'
 import { ListWaits } from './waits.js'
 import { problemOf } from './description.js'
 import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
-import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
+import { stringAt } from '../../jsonrpc/text.js'
 import { nearest } from '../../text/nearest.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { Call, ClientPort, Outcome } from '../../mcp/call.js'
@@ -18,6 +18,7 @@ import {
   invalidParams,
   missingParameter,
   noUpstream,
+  numberOfError,
   promptNotFound,
   resourceNotFound,
   saysResourceNotFound,
@@ -32,7 +33,7 @@ import { membersAt } from '../../jsonrpc/members.js'
 import type { Span } from '../../jsonrpc/scan.js'
 
 /** The context of the routes of all clients. */
-export interface ReachParts {
+export interface RoutingContext {
   readonly checks: ArgumentChecks
   readonly policy: PolicySource
   readonly runtime: Runtime
@@ -58,7 +59,7 @@ export class Router {
   readonly #client: Pick<ClientPort, 'opening'>
   /** Of the principal, where the client has no session. */
   readonly #durable: PrincipalTasks | undefined
-  readonly #parts: ReachParts
+  readonly #parts: RoutingContext
   readonly #gave: (kind: ListKind) => void
   readonly #tasks: ClientTasks
   #lanes: readonly CallTarget[]
@@ -70,7 +71,7 @@ export class Router {
   constructor(
     client: Pick<ClientPort, 'opening' | 'profile'>,
     durable: PrincipalTasks | undefined,
-    parts: ReachParts,
+    parts: RoutingContext,
     lanes: readonly CallTarget[],
     catalog: Catalog,
     gave: (kind: ListKind) => void,
@@ -426,7 +427,5 @@ function failBound(call: Call, service: string): void {
 /** Whether the server has no such resource. */
 function isNotFound(outcome: Outcome): boolean {
   if (outcome.kind !== 'answered' || outcome.frame.kind !== 'error') return false
-  const { line, error } = outcome.frame
-  const code = membersAt(line, error)?.span('code')
-  return code !== undefined && saysResourceNotFound(Number(parse(rawAt(line, code))))
+  return saysResourceNotFound(numberOfError(outcome.frame))
 }

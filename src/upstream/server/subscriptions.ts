@@ -2,7 +2,7 @@
 
 import { quote } from '../../jsonrpc/text.js'
 import type { LogSink } from '../../runtime/runtime.js'
-import type { Call, ClientPort, Outcome } from '../../mcp/call.js'
+import { type Call, type ClientPort, isResult } from '../../mcp/call.js'
 import { upstreamFailed } from '../../mcp/error-codes.js'
 import { asUpstreamError } from '../contracts/errors.js'
 import type { ServerConnection } from './connection.js'
@@ -91,7 +91,7 @@ export class Subscriptions {
     if (this.#isFull(call, tasks.size, 'tasks')) return undefined
     tasks.add(client, id)
     return call.attempt((outcome) => {
-      if (!isGranted(outcome)) tasks.remove(client, id)
+      if (!isResult(outcome)) tasks.remove(client, id)
       call.settle(outcome)
     })
   }
@@ -108,7 +108,7 @@ export class Subscriptions {
     const { client } = call
     asking.open++
     return call.attempt((outcome) => {
-      asking.isGranted ||= isGranted(outcome)
+      asking.isGranted ||= isResult(outcome)
       if (--asking.open === 0) {
         this.#asking.get(client)?.delete(uri)
         if (!asking.isGranted) this.#clients.resources.remove(client, uri)
@@ -180,10 +180,6 @@ async function inTurns(uris: readonly string[], tell: (uri: string) => Promise<v
     for (const uri of waiting) await tell(uri)
   }
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, uris.length) }, each))
-}
-
-function isGranted(outcome: Outcome): boolean {
-  return outcome.kind === 'result' || (outcome.kind === 'answered' && outcome.frame.kind === 'result')
 }
 
 /** Clients, the log levels they asked for, and the resources they follow. */

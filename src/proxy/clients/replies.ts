@@ -3,7 +3,7 @@
 import type { Flow } from './flow.js'
 import { buildBatch, buildResult, type ErrorBody } from '../../jsonrpc/build.js'
 import { answerHead, type AnswerKind } from '../../jsonrpc/connection.js'
-import type { Peer } from '../../jsonrpc/peer.js'
+import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
 import { canonical, type RequestId } from '../../jsonrpc/request-id.js'
 import { joinedWire, type Outgoing } from '../../jsonrpc/fast/splice-parts.js'
 import type { Edit, WireBytes } from '../../jsonrpc/splice.js'
@@ -11,23 +11,25 @@ import type { Call, Outcome, ReplyChannel } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
 import { idInUse, invalidRequest, malformed } from '../../mcp/error-codes.js'
 import type { Opening } from './opening.js'
-import type { Question } from './session-questions.js'
 import { splitBatch } from '../../jsonrpc/batch.js'
 import { FrameError } from '../../jsonrpc/errors.js'
 import { type Frame, type FrameLimits, frameOrError, type NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { claims } from '../../mcp/eras/any-client.js'
 
+/** The connection of a client, as far as nothing is asked there. */
+type SendingPeer = Pick<Peer<AnswerWaiter>, 'answerBytes' | 'item' | 'notify' | 'pass' | 'send'>
+
 /** Everything that one connection of a client carries, but the questions of servers. */
-export class Outbox implements ReplyChannel {
+export class Replies implements ReplyChannel {
   readonly flow: Flow
-  readonly #peer: Peer<Question>
+  readonly #peer: SendingPeer
   readonly #leg: ClientLeg
   readonly #opening: Opening
   /** The batches of requests that wait for their answers; undefined while there are none. */
   #batched: Map<RequestId, BatchReply> | undefined
 
-  constructor(peer: Peer<Question>, leg: ClientLeg, flow: Flow, opening: Opening) {
+  constructor(peer: SendingPeer, leg: ClientLeg, flow: Flow, opening: Opening) {
     this.#peer = peer
     this.#leg = leg
     this.flow = flow
@@ -162,29 +164,29 @@ export function receiveBatch(
   line: Line,
   leg: ClientLeg,
   limits: FrameLimits,
-  outbox: Outbox,
+  replies: Replies,
   calls: { has(key: RequestId): boolean },
   receive: (frame: Frame) => void,
 ): void {
   if (!leg.batching) {
     const { version } = leg.profile.revision
-    return outbox.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
+    return replies.refuse(undefined, invalidRequest(`protocol version ${version} has no batches`))
   }
   let members: Line[]
   try {
     members = splitBatch(line, limits)
   } catch (error) {
     if (!(error instanceof FrameError)) throw error
-    return outbox.refuse(error.id, malformed(error))
+    return replies.refuse(error.id, malformed(error))
   }
-  const reply = outbox.newBatch()
+  const reply = replies.newBatch()
   for (const member of members) {
     const frame = frameOrError(member, limits)
-    if (frame instanceof FrameError) reply.add(outbox.refusal(frame.id, malformed(frame)))
+    if (frame instanceof FrameError) reply.add(replies.refusal(frame.id, malformed(frame)))
     else if (frame.kind !== 'request') receive(frame)
-    else if (claims(frame)) reply.add(outbox.refusal(frame.id, invalidRequest(ALONE)))
-    else if (!calls.has(canonical(frame.id)) && outbox.expect(frame.id, reply)) receive(frame)
-    else reply.add(outbox.refusal(frame.id, idInUse(frame.id)))
+    else if (claims(frame)) reply.add(replies.refusal(frame.id, invalidRequest(ALONE)))
+    else if (!calls.has(canonical(frame.id)) && replies.expect(frame.id, reply)) receive(frame)
+    else reply.add(replies.refusal(frame.id, idInUse(frame.id)))
   }
   reply.settle(undefined)
 }
