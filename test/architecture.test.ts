@@ -46,7 +46,7 @@ const rooms = table(`
   secrets                | config real-runtime runtime text
   policy                 | jsonrpc mcp runtime text proxy/input proxy/routing | upstream/
   proxy                  | jsonrpc mcp runtime text config events kept limits lock policy real-runtime secrets transports/ upstream/ version proxy/
-  front-auth             | jsonrpc runtime text login transports/http-server | config
+  front-auth             | jsonrpc runtime text login transports/http-server | config upstream/contracts
   gateway                | front-auth jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   metrics                | events mcp runtime text config transports/http-server version | proxy/ upstream/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version

@@ -170,7 +170,13 @@ export function secretsIn(
   const servers = [...names].flatMap((name) => schemas.get(name)?.servers ?? [])
   const { stateKeys, token = [], auth } = server
   const ofIssuers = (auth?.issuers ?? []).map(({ introspection }) => introspection?.clientSecret ?? [])
-  return [...servers.flatMap(({ secrets }) => secrets), ...stateKeys, token, ...ofIssuers].flat()
+  return [
+    ...servers.flatMap(({ secrets }) => secrets),
+    ...stateKeys,
+    token,
+    ...ofIssuers,
+    auth?.login?.clientSecret ?? [],
+  ].flat()
 }
 
 function schemaHint(name: string, enabled: readonly string[]): string {

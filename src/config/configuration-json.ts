@@ -22,6 +22,7 @@ import type {
   FrontAuthRuleValues,
   FrontAuthValues,
   FrontIssuerValues,
+  FrontLoginValues,
   IntrospectionValues,
 } from './front-auth.js'
 import type {
@@ -142,6 +143,7 @@ type FrontAuthJson = Keys<FrontAuthValues> & {
     readonly introspection?: KeysWith<IntrospectionValues, 'url' | 'clientId' | 'clientSecret'> | undefined
   })[]
   readonly rules?: readonly Keys<FrontAuthRuleValues>[] | undefined
+  readonly login?: KeysWith<FrontLoginValues, 'clientId' | 'clientSecret'> | undefined
 }
 
 /** A configuration file, in any of its shapes. */

@@ -86,12 +86,22 @@ export interface FrontAuthRule {
   readonly profiles: readonly string[] | undefined
 }
 
+/** The client of the front at an authorization server, by which users show who they are before a login to a server. */
+export interface FrontLogin {
+  /** One of the issuers. */
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
 export interface FrontAuthConfig {
   readonly issuers: readonly FrontAuthIssuer[]
   /** None is everything for every token. */
   readonly rules: readonly FrontAuthRule[]
   /** Scopes as clients ask for them, where the authorization server writes them differently into its tokens. */
   readonly scopes: readonly string[]
+  /** Undefined where users cannot log in to servers by the pages of the front. */
+  readonly login: FrontLogin | undefined
 }
 
 export interface FrontConfig {

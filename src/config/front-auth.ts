@@ -1,6 +1,6 @@
 // `server.publicUrl` and `server.auth`: access tokens of authorization servers.
 
-import type { FrontAuthConfig, FrontAuthIssuer, FrontAuthRule } from './configuration.js'
+import type { FrontAuthConfig, FrontAuthIssuer, FrontAuthRule, FrontLogin } from './configuration.js'
 import { isLoopback } from '../text/loopback.js'
 import { Expansion, type ExpansionSources } from './expand.js'
 import { type Kind, list, text } from './kinds.js'
@@ -79,6 +79,22 @@ export const introspectionFields: FieldsOf<IntrospectionValues> = {
 
 export const introspectionRules: Rules = { required: ['url', 'clientId', 'clientSecret'] }
 
+export interface FrontLoginValues extends Omit<FrontLogin, 'issuer'> {
+  readonly issuer: string | undefined
+}
+
+export const frontLoginFields: FieldsOf<FrontLoginValues> = {
+  issuer: optional(issuer, 'The authorization server, one of the issuers. Absent: the first.'),
+  clientId: field(
+    text(),
+    '',
+    'The client id of the front there, with the redirect URI PUBLICURL/login/identity.',
+  ),
+  clientSecret: field(text({ secret: true }), '', 'Its secret; ${VAR} is expanded.'),
+}
+
+export const frontLoginRules: Rules = { required: ['clientId', 'clientSecret'] }
+
 export interface FrontAuthRuleValues {
   readonly scope: string | undefined
   readonly claim: string | undefined
@@ -141,6 +157,7 @@ export function readFrontAuth(server: Section, sources: SecretSources): FrontAut
   const { scopes } = section.readAll(frontAuthFields)
   const issuers = section.objects('issuers').map((each) => readIssuer(each, sources))
   const rules = section.objects('rules').map(readRule)
+  const login = section.has('login') ? readFrontLogin(section.section('login'), issuers, sources) : undefined
   section.warnOfUnknownKeys()
   const again = issuers.find(
     (each, at) => issuers.findIndex(({ issuer: other }) => other === each.issuer) < at,
@@ -151,7 +168,7 @@ export function readFrontAuth(server: Section, sources: SecretSources): FrontAut
     section.problem('issuers', `has ${issuers.length} members`, `keep at most ${ISSUERS_MAX}`)
   if (rules.length > RULES_MAX)
     section.problem('rules', `has ${rules.length} members`, `keep at most ${RULES_MAX}`)
-  return { issuers, rules, scopes }
+  return { issuers, rules, scopes, login }
 }
 
 function readIssuer(section: Section, sources: SecretSources): FrontAuthIssuer {
@@ -171,17 +188,34 @@ function readIssuer(section: Section, sources: SecretSources): FrontAuthIssuer {
 
 function readIntrospection(section: Section, sources: SecretSources): FrontAuthIssuer['introspection'] {
   section.check(introspectionRules, introspectionFields)
-  const { url, clientId, clientSecret: written } = section.readOnly(introspectionFields)
+  const { url, clientId, clientSecret } = section.readOnly(introspectionFields)
   if (url !== '') isAddress(section, 'url', url)
+  return { url, clientId, clientSecret: readSecret(section, clientSecret, sources) }
+}
+
+function readSecret(section: Section, written: string, sources: SecretSources): string {
   const expansion = new Expansion(sources)
-  const clientSecret = expansion.text(written)
+  const secret = expansion.text(written)
   if (expansion.missing !== undefined)
     sources.findings.problem(
       section.pathOf('clientSecret'),
       `has no value: ${expansion.missing}`,
-      'set it, or take "introspection" out',
+      'set it, or take the block out',
     )
-  return { url, clientId, clientSecret }
+  return secret
+}
+
+function readFrontLogin(
+  section: Section,
+  issuers: readonly FrontAuthIssuer[],
+  sources: SecretSources,
+): FrontLogin {
+  section.check(frontLoginRules, frontLoginFields)
+  const { issuer: named, clientId, clientSecret } = section.readOnly(frontLoginFields)
+  const names = issuers.map((each) => each.issuer)
+  const found = named ?? names[0] ?? ''
+  if (!names.includes(found)) section.problem('issuer', `is "${found}"`, `must be one of ${names.join(', ')}`)
+  return { issuer: found, clientId, clientSecret: readSecret(section, clientSecret, sources) }
 }
 
 function readRule(section: Section): FrontAuthRule {

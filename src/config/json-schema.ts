@@ -26,6 +26,8 @@ import {
   frontIssuerFields,
   frontIssuerRules,
   introspectionFields,
+  frontLoginFields,
+  frontLoginRules,
   introspectionRules,
 } from './front-auth.js'
 import { protocolsOfSse } from './remote-server.js'
@@ -161,11 +163,14 @@ function frontAuthSchema(): JsonSchema {
   const introspection = section(about, introspectionFields, {}, introspectionRules)
   const issuer = section('One authorization server.', frontIssuerFields, { introspection }, frontIssuerRules)
   const rule = section('One rule.', frontAuthRuleFields, {}, frontAuthRuleRules)
+  const asked = 'The client of the front, by which users show who they are before they log in to a server.'
+  const login = section(asked, frontLoginFields, {}, frontLoginRules)
   const rules = 'Which profiles tokens may use. Absent: everything. Of several rules that fit, all count.'
   return {
     ...section('Access tokens of authorization servers, for clients that log in.', frontAuthFields, {
       issuers: { type: 'array', description: 'Whose tokens are accepted.', minItems: 1, items: issuer },
       rules: { type: 'array', description: rules, items: rule },
+      login,
     }),
     required: ['issuers'],
   }

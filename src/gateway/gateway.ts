@@ -6,6 +6,7 @@ import { type Common, needsRestart, openCommon } from '../proxy/common.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import { enabledSchemas } from '../config/config.js'
+import type { StartPages } from '../front-auth/start-pages.js'
 import { type FrontRemedies, type FrontRules, refuseOpenFront } from './http-front.js'
 import { CoalescedChanges } from '../runtime/coalesced-changes.js'
 import type { Serving } from '../proxy/listener.js'
@@ -83,7 +84,9 @@ const remedies: FrontRemedies = {
  * address cannot be had; nothing is left running then
  */
 export async function openGateway(config: Configuration, options: GatewayOptions = {}): Promise<Gateway> {
-  const common = openCommon(config, options)
+  const alone = openCommon(config, options)
+  const startPages = await startPagesFor(config, alone)
+  const common = { ...alone, loginPages: loginPagesOf(startPages) }
   // The clients of another front may be those of other people.
   const { publicUrl, auth } = config.server
   const isPublic =
@@ -99,7 +102,7 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     await common.lock.change(config)
     const isReady = options.beforeListening?.(common.events)
     if (isReady !== undefined) await Promise.all([proxies.change(config), isReady])
-    serving = await listen(config, options, common, proxies.served(config))
+    serving = await listen(config, options, { ...common, startPages }, proxies.served(config))
     const opened = proxies.change(config)
     serving.change(proxies.served(config), rulesOf(config, options))
     await opened
@@ -110,6 +113,20 @@ export async function openGateway(config: Configuration, options: GatewayOptions
     await common.close()
     throw error
   }
+}
+
+/** Loaded where a configuration needs them. */
+async function startPagesFor(
+  { server: { auth, publicUrl } }: Configuration,
+  { runtime }: Common,
+): Promise<StartPages | undefined> {
+  if (auth?.login === undefined || publicUrl === undefined) return undefined
+  const { StartPages: Pages } = await import('../front-auth/start-pages.js')
+  return new Pages(publicUrl, auth.login, runtime)
+}
+
+function loginPagesOf(pages: StartPages | undefined): Common['loginPages'] {
+  return pages && ((user) => (pages.knows(user) ? () => pages.open(user) : undefined))
 }
 
 function gatewayOf(
@@ -180,6 +197,7 @@ function warnOfFixed(
   const rows = [
     ['host', options.host ?? is.host, options.host ?? was.host],
     ['port', options.port ?? is.port, options.port ?? was.port],
+    ['auth.login.clientId', is.auth?.login?.clientId, was.auth?.login?.clientId],
     ['keepAliveTimeout', is.keepAliveTimeoutMs, was.keepAliveTimeoutMs],
   ] as const
   for (const [key, now, before] of rows) {
@@ -254,7 +272,7 @@ class SchemaProxies {
 function listen(
   config: Configuration,
   options: GatewayOptions,
-  { log, runtime }: Common,
+  { log, runtime, startPages }: Common & { readonly startPages: StartPages | undefined },
   served: ServedGateway,
 ): Promise<SchemasServing> {
   const { server, source } = config
@@ -272,6 +290,7 @@ function listen(
     runtime,
     metrics: options.metrics,
     handler: options.handler,
+    visited: startPages && ((path) => startPages.find(path)),
     source,
     remedies,
   })

@@ -71,6 +71,8 @@ export interface MorePaths {
   readonly metrics?: MetricsPage | undefined
   /** Comes before all else, and asks for no token of the front. */
   readonly handler?: PathHandler | undefined
+  /** The same of pages to which others may lead a browser. */
+  readonly visited?: PathHandler | undefined
 }
 
 /** The handler of a path that is none of the gateway's own. */
@@ -89,6 +91,7 @@ export class Routes implements HttpRoutes {
   readonly #access: RouteAccess
   readonly #metrics: MetricsPage | undefined
   readonly #handler: PathHandler | undefined
+  readonly #visited: PathHandler | undefined
   readonly #now: () => number
   readonly #startedMs: number
   /** Nearly all requests have the same path. */
@@ -98,6 +101,7 @@ export class Routes implements HttpRoutes {
     this.#access = access
     this.#metrics = more.metrics
     this.#handler = more.handler
+    this.#visited = more.visited
     this.#served = served
     this.#now = now
     this.#startedMs = now()
@@ -123,7 +127,11 @@ export class Routes implements HttpRoutes {
   }
 
   handlerOf(path: string): RequestHandler | undefined {
-    return this.#handler?.(path)
+    return this.#visited?.(path) ?? this.#handler?.(path)
+  }
+
+  isVisited(path: string): boolean {
+    return this.#visited?.(path) !== undefined
   }
 
   find(sent: string, sender?: Sender): HttpRoute {

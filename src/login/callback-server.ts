@@ -2,12 +2,12 @@
 
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { LoginPages } from '../upstream/contracts/login-pages.js'
 import { LoginError } from './login-error.js'
 
 /** Listens until the browser has come back, or `close`. */
-export class CallbackServer {
+export class CallbackServer implements LoginPages {
   readonly redirectUri: string
-  /** The parameters of the first callback that has the state. */
   readonly parameters: Promise<URLSearchParams>
   readonly #server = createServer((request, response) => this.#answer(request, response))
   readonly #host: string
@@ -40,7 +40,6 @@ export class CallbackServer {
     })
   }
 
-  /** From now on the start page leads there, and a callback with this state is the one that is awaited. */
   expect(state: string, address: string): void {
     this.#state = state
     this.#address = address

@@ -2,6 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { within } from '../runtime/deadline.js'
+import type { LoginPages } from '../upstream/contracts/login-pages.js'
 import type { LoginSettings } from '../upstream/contracts/server-config.js'
 import { CallbackServer } from './callback-server.js'
 import { type BearerChallenge, scopesIn, wantedLogin } from './challenges.js'
@@ -25,6 +26,8 @@ export interface LoginPerson {
   show(startPage: string, address: string): Promise<void>
   /** Resolves with the address of the callback, where the person pastes it; undefined waits for the browser alone. */
   readonly pasted?: Promise<string>
+  /** In place of pages of this machine. */
+  readonly pages?: LoginPages | undefined
   /** Resolves when the login is not wanted any more. */
   readonly left?: Promise<void>
 }
@@ -53,7 +56,7 @@ export async function logIn(
   const port =
     target.callbackPort ??
     FIRST_PORT + (createHash('sha256').update(target.url).digest().readUInt32BE() % PORTS)
-  const callback = await openCallback(port, target)
+  const callback = person.pages ?? (await openCallback(port, target))
   try {
     const client = await requests.clientFor(target, callback.redirectUri, store.read(target.url))
     const tokens = await authorize({ target, challenge, place, client, requests, callback, person, runtime })
@@ -87,7 +90,7 @@ interface Authorization {
   readonly place: LoginPlace
   readonly client: LoginClient
   readonly requests: TokenRequests
-  readonly callback: CallbackServer
+  readonly callback: LoginPages
   readonly person: LoginPerson
   readonly runtime: LoginRuntime
 }

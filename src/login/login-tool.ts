@@ -18,7 +18,8 @@ import { type ListItem, readListItem } from '../mcp/lists.js'
 import { within } from '../runtime/deadline.js'
 import { LazyPromise } from '../runtime/lazy.js'
 import { errorText } from '../text/error-text.js'
-import { loginCommand } from './login-error.js'
+import type { OpenLoginPages } from '../upstream/contracts/login-pages.js'
+import { LoginError, loginCommand } from './login-error.js'
 import type { LoginTarget } from './login-flow.js'
 import type { LoginRuntime } from './login-http.js'
 import type { LoginStore } from './login-store.js'
@@ -41,10 +42,13 @@ interface Begun {
   readonly offered: Map<ClientPort, string>
 }
 
-/** The server, and whether the person can open a page of this machine. */
+/** The server, and where a login to it can begin. */
 export interface LoginToolTarget extends LoginTarget {
   readonly name: string
+  /** Whether the person can open a page of this machine. */
   readonly isHere: boolean
+  /** The pages of a person who is elsewhere; undefined where there are none. */
+  readonly pages: OpenLoginPages | undefined
 }
 
 export class LoginTool {
@@ -78,7 +82,7 @@ export class LoginTool {
 
   /** Takes over a call of the tool; `edits` may hold the answer of its client to a question. */
   call(call: Call, edits: readonly Edit[]): void {
-    if (!this.#target.isHere) return tell(call, this.#words(undefined))
+    if (!this.#hasPage) return tell(call, this.#words(undefined))
     const isAgain = this.#begun !== undefined
     const begun = this.#begin()
     const answer = answerIn(call, edits)
@@ -90,11 +94,11 @@ export class LoginTool {
 
   /** The error with the page, for a client of 2025-11-25 that can open it; `notifications/elicitation/complete` follows. */
   refusal({ client, context }: Call): Promise<ErrorBody | undefined> | undefined {
-    const { isHere, name } = this.#target
+    const { name } = this.#target
     const message = `Log in to '${name}'`
     const { revision } = context
     const isKnown = revision.form === 'bare' && revision.elicitationModes
-    if (!isHere || !isKnown || !canAsk(questionOf(message, ''), context)) return undefined
+    if (!this.#hasPage || !isKnown || !canAsk(questionOf(message, ''), context)) return undefined
     const { page, offered, ended } = this.#begin()
     const known = offered.get(client)
     const elicitationId = known ?? randomUUID()
@@ -110,6 +114,10 @@ export class LoginTool {
     )
   }
 
+  get #hasPage(): boolean {
+    return this.#target.isHere || this.#target.pages !== undefined
+  }
+
   #begin(): Begun {
     if (this.#begun !== undefined) return this.#begun
     const signal = this.#closing.signal
@@ -120,7 +128,9 @@ export class LoginTool {
         this.#startPage = startPage
         shown.come(startPage)
       }
-      return logIn(this.#target, this.#store, this.#runtime, { show, left })
+      const pages = this.#target.pages?.()
+      if (pages === undefined && !this.#target.isHere) throw new LoginError('too many logins are under way')
+      return logIn(this.#target, this.#store, this.#runtime, { show, left, pages })
     })
     const ended = login
       .then(() => undefined, errorText)
@@ -167,6 +177,8 @@ export class LoginTool {
     const after = `The tools of '${name}' appear after the login.`
     if (page === undefined)
       return `'${name}' needs a login, which the operator of mcps-proxy makes on its machine: ${command} --no-browser. ${after}`
+    if (this.#target.pages !== undefined)
+      return `'${name}' needs a login. The user has ten minutes to open this page: ${page}\n${after} Call this tool again to wait for it.`
     const { port } = new URL(page)
     return [
       `'${name}' needs a login. The user has ten minutes to open this page in a browser of the machine on which mcps-proxy runs: ${page}`,

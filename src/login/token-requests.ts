@@ -91,7 +91,7 @@ export class TokenRequests {
         client_name: 'mcps-proxy',
         ...(redirectUri === undefined ? forDevice : { ...forBrowser, redirect_uris: [redirectUri] }),
         token_endpoint_auth_method: method,
-        application_type: 'native',
+        application_type: redirectUri?.startsWith('https:') === true ? 'web' : 'native',
       }),
     })
     const members = membersIn(text)

@@ -15,6 +15,7 @@ import { realRuntime } from '../real-runtime.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
 import type { KeptServers } from '../upstream/contracts/kept.js'
 import type { ListGuard } from '../upstream/contracts/list-guard.js'
+import type { ProxyContext } from '../upstream/server/context.js'
 import { Admission } from '../upstream/server/admission.js'
 import { StartTurns } from '../upstream/server/start-turns.js'
 import type { PeerWatch } from '../jsonrpc/peer.js'
@@ -35,6 +36,8 @@ export interface Common {
   readonly events: Emitter<ProxyEvents>
   readonly kept: KeptServers
   readonly lock: Locks
+  /** Of a gateway at whose front users can show who they are. */
+  readonly loginPages?: ProxyContext['loginPages']
   /** Called by its owner when no server runs any more. Resolves when the facts of servers are written, where they are kept. */
   close(): Promise<void>
 }

@@ -233,6 +233,7 @@ class PooledProxy implements McpProxy {
       },
       verbose: this.#options.verbose ?? false,
       person: this.#options.person,
+      loginPages: this.#common.loginPages,
       limits: this.#limits.upstream,
       marks,
       leg: (protocol, memory) => serverLeg(this.#identity, protocol, memory),

@@ -94,6 +94,7 @@ const full = {
       ],
       rules: [{ scope: 'mcp:read', claim: undefined, value: undefined, profiles: ['review'] }],
       scopes: ['api://mcp/mcp:read'],
+      login: { issuer: 'https://auth.example.com', clientId: 'pages', clientSecret: 'of-the-pages' },
     },
     stateKey: 'a key of sixteen and more',
     metrics: { port: 9464, host: '0.0.0.0', open: true, tools: true },
@@ -341,6 +342,20 @@ describe('a configuration', () => {
       [
         of({ introspection: { url: issuer, clientId: 'a', clientSecret: '${NONE}' } }),
         /clientSecret\|has no value: variable NONE/,
+      ],
+      [
+        { publicUrl, auth: { issuers: [{ issuer }], login: { clientId: 'a' } } },
+        /^server\.auth\.login\.clientSecret\|is missing/m,
+      ],
+      [
+        {
+          publicUrl,
+          auth: {
+            issuers: [{ issuer }],
+            login: { issuer: 'https://o.example', clientId: 'a', clientSecret: 'b' },
+          },
+        },
+        /^server\.auth\.login\.issuer\|is "https:\/\/o\.example"\|must be one of/,
       ],
       [{ publicUrl, auth: { issuers: [{ issuer }], rules: [{}] } }, /rules\[0\]\.scope\|is missing/],
       [

@@ -62,7 +62,11 @@ async function setup(
     jwksUri: undefined,
     introspection: introspects ? introspection : undefined,
   }
-  const options = { auth: { issuers: [config], rules: [], scopes: [], ...changes }, publicUrl, runtime }
+  const options = {
+    auth: { issuers: [config], rules: [], scopes: [], login: undefined, ...changes },
+    publicUrl,
+    runtime,
+  }
   const auth = new FrontAuth(options)
   const verdictOf = async (token: string, path = '/mcp'): Promise<Verdict> =>
     auth.senderOf(token, createHash('sha256').update(token).digest('base64'), path, '192.0.2.1')

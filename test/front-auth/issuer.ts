@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
-import { type KeyObject, createHmac, generateKeyPairSync, sign } from 'node:crypto'
+import { type KeyObject, createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 
@@ -15,6 +15,11 @@ interface Key {
 export const part = (value: object | string): string =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
+interface Asked {
+  readonly asked: URLSearchParams
+  readonly person: string
+}
+
 export class Issuer {
   /** The paths that were asked for. */
   readonly asked: string[] = []
@@ -23,6 +28,9 @@ export class Issuer {
   readonly otherKeys: object[] = []
   /** It fails at the path that is usual, where this is another one. */
   metadataPath = '/.well-known/oauth-authorization-server/team'
+  /** Claims that replace those of its next ID tokens. */
+  idClaims: object = {}
+  readonly #codes = new Map<string, Asked>()
   /** In place of the address of its keys. */
   keysAddress: string | undefined
   /** Answers 500 to everything. */
@@ -98,14 +106,50 @@ export class Issuer {
     this.asked.push(path)
     const body = await text(request)
     await this.#held
+    if (path.startsWith('/authorize?')) return this.#authorize(request, response)
     const [status, value] = this.isDown ? [500, {}] : this.#valueAt(path, request, body)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+  }
+
+  /** The person of the browser agrees at once. */
+  #authorize({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
+    const { searchParams: asked } = new URL(url, this.#origin)
+    const back = new URL(asked.get('redirect_uri') ?? '')
+    const code = `code-${this.#codes.size}`
+    this.#codes.set(code, { asked, person: String(headers['x-person']) })
+    back.searchParams.set('state', asked.get('state') ?? '')
+    back.searchParams.set('code', code)
+    response.writeHead(302, { location: back.href }).end()
+  }
+
+  #idToken(proof: string | undefined, sent: URLSearchParams): [number, object] {
+    const code = this.#codes.get(sent.get('code') ?? '')
+    this.#codes.delete(sent.get('code') ?? '')
+    const challenge = createHash('sha256')
+      .update(sent.get('code_verifier') ?? '')
+      .digest('base64url')
+    const isRight =
+      proof === `Basic ${Buffer.from('front:s%25cret').toString('base64')}` &&
+      code?.asked.get('code_challenge') === challenge &&
+      code.asked.get('redirect_uri') === sent.get('redirect_uri')
+    if (!isRight || code === undefined) return [400, { error: 'invalid_grant' }]
+    const exp = Math.floor(Date.now() / 1000) + 60
+    const claims = { aud: 'front', sub: code.person, nonce: code.asked.get('nonce'), exp, ...this.idClaims }
+    return [200, { id_token: this.token(claims, { typ: 'JWT' }), access_token: 'a', token_type: 'Bearer' }]
   }
 
   #valueAt(path: string, { headers }: IncomingMessage, body: string): [number, object] {
     switch (path) {
       case this.metadataPath:
-        return [200, { issuer: this.issuer, jwks_uri: this.keysAddress ?? `${this.#origin}/keys` }]
+        return [
+          200,
+          {
+            issuer: this.issuer,
+            jwks_uri: this.keysAddress ?? `${this.#origin}/keys`,
+            authorization_endpoint: `${this.#origin}/authorize`,
+            token_endpoint: `${this.#origin}/token`,
+          },
+        ]
       case '/.well-known/oauth-authorization-server/team':
         return [500, {}]
       case '/keys':
@@ -122,6 +166,8 @@ export class Issuer {
             ],
           },
         ]
+      case '/token':
+        return this.#idToken(headers.authorization, new URLSearchParams(body))
       case '/introspect': {
         const isUs = headers.authorization === `Basic ${Buffer.from('front:s%25cret').toString('base64')}`
         const claims = this.active.get(new URLSearchParams(body).get('token') ?? '')

@@ -28,7 +28,7 @@ test('an authorization server is asked about no token that is, or was, one of th
     introspection,
   }
   const auth = new FrontAuth({
-    auth: { issuers: [one], rules: [], scopes: [] },
+    auth: { issuers: [one], rules: [], scopes: [], login: undefined },
     publicUrl: 'https://mcp.example.com',
     runtime: { ...realRuntime(), env: {} },
   })

@@ -66,6 +66,8 @@ export class AuthorizationServer {
   /** Requests of the MCP endpoint, without the token that belongs there. */
   readonly mcpRequests: string[] = []
   readonly scopesAsked: string[] = []
+  /** The clients that were registered. */
+  readonly registered: { readonly type: unknown; readonly uris: unknown }[] = []
   refreshes = 0
   reuses = 0
   /** Refresh tokens that came twice, and whose first answer was lost. */
@@ -225,7 +227,8 @@ export class AuthorizationServer {
       application_type: type,
       token_endpoint_auth_method: method,
     } = Object(JSON.parse(body))
-    assert(Array.isArray(uris) && type === 'native' && method === 'none')
+    assert(Array.isArray(uris) && method === 'none')
+    this.registered.push({ type, uris })
     const id = `client-${this.#clients.size + 1}`
     this.#clients.set(id, uris.map(String))
     json(response, 201, { client_id: id, redirect_uris: uris, token_endpoint_auth_method: 'none' })

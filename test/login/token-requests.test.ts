@@ -240,4 +240,14 @@ describe('an answer of a token endpoint', () => {
       method: 'client_secret_basic',
     })
   })
+
+  for (const [redirectUri, type] of [
+    ['http://127.0.0.1:1/callback', 'native'],
+    ['https://mcp.example.com/login/return', 'web'],
+  ] as const)
+    test(`of ${redirectUri} registers a client that is ${type}`, async () => {
+      const { requests, sent } = await place({ text: '{"client_id":"c"}' })
+      await requests.register(redirectUri)
+      assert.match(JSON.stringify(sent), new RegExp(`application_type[\\\\":]+${type}`))
+    })
 })

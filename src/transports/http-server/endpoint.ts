@@ -70,6 +70,8 @@ export type RequestHandler = (request: HttpRequest) => ServeResult
 export interface HttpRoutes {
   /** The handler of a path at which no token of the front counts. */
   handlerOf?(path: string): RequestHandler | undefined
+  /** Whether pages of other origins may lead a browser to this path. */
+  isVisited?(path: string): boolean
   /** `path` as it was sent, without the query, for this sender, or for everybody. */
   find(path: string, sender?: Sender): HttpRoute
   /** The revisions that a client may name in a header. */

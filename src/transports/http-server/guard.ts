@@ -35,6 +35,8 @@ interface GuardRules extends HttpRules {
   readonly hosts: HostRule
   /** Whether what stands at this path is open to everybody. */
   isOpen(path: string): boolean
+  /** Whether pages of other origins may lead a browser to this path. */
+  isVisited(path: string): boolean
   readonly remedies: GuardRemedies
 }
 
@@ -161,6 +163,9 @@ export class Guard {
     if (origin !== undefined) return this.#lets(origin, head) ? undefined : this.#refusesOrigin(origin)
     const site = head.get('sec-fetch-site') ?? 'none'
     if (site === 'none' || site === 'same-origin') return undefined
+    // A browser comes back from an authorization server; what it shows there, no page of another origin reads.
+    const isVisit = head.method === 'GET' && head.get('sec-fetch-mode') === 'navigate'
+    if (isVisit && this.#rules.isVisited(targetOf(head.target).path)) return undefined
     return this.#refusals.plain(403, 'Requests from other sites are not allowed')
   }
 

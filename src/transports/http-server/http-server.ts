@@ -134,7 +134,8 @@ export class HttpServer {
     const hasToken = senderOf !== undefined
     const hosts = hostRule({ host, port: this.#port, alsoKnownAs: allowedHosts, hasToken })
     const isForAll = (path: string): boolean => isOpen(this.#routes.find(path))
-    const rules = { ...this.#rules, hosts, remedies, isOpen: isForAll }
+    const isVisited = (path: string): boolean => this.#routes.isVisited?.(path) === true
+    const rules = { ...this.#rules, hosts, remedies, isOpen: isForAll, isVisited }
     return new Guard(rules, this.#refusals, this.#notices)
   }
 

@@ -87,7 +87,7 @@ export class HttpDialer {
 
   private constructor(
     config: HttpServerConfig,
-    { runtime, log, verbose, person, limits: own }: ProxyContext,
+    { runtime, log, verbose, person, loginPages, limits: own }: ProxyContext,
     discretion: Redactor,
     { connect, via, known, unattended }: WayThere,
   ) {
@@ -96,7 +96,7 @@ export class HttpDialer {
     this.#isOlder = this.#isSaidOlder
     const limits = limitsFor(config, own)
     const tell = (level: LogLevel, message: string): void => log({ level, service: config.name, message })
-    const login = loginFor(config, { runtime, person }, tell)
+    const login = loginFor(config, { runtime, person, loginPages }, tell)
     this.logins = login?.logins
     this.#target = {
       url,
@@ -190,7 +190,7 @@ function limitsFor(
 
 function loginFor(
   config: HttpServerConfig,
-  { runtime, person }: Pick<ProxyContext, 'runtime' | 'person'>,
+  { runtime, person, loginPages }: Pick<ProxyContext, 'runtime' | 'person' | 'loginPages'>,
   tell: (level: LogLevel, message: string) => void,
 ): { readonly credentials: LoginCredentials; readonly logins: ServerLogins } | undefined {
   const { name, url, login, tools } = config
@@ -201,7 +201,8 @@ function loginFor(
   const isAutomatic = isHere && login.isAutomatic && hasPerson(runtime.env)
   const automatic = isAutomatic ? new AutomaticLogin({ ...login, url }, store, runtime, tell) : undefined
   const isShown = (tools.allow?.includes('login') ?? true) && !tools.deny.includes('login')
-  const target = { ...login, url, name, isHere }
+  const pages = login.user === undefined ? undefined : loginPages?.(login.user)
+  const target = { ...login, url, name, isHere, pages }
   const hasTool = person !== undefined && !isAutomatic && isShown && !login.isByDevice
   const tool = hasTool ? new LoginTool(target, store, runtime) : undefined
   const credentials = new LoginCredentials(name, url, store, runtime, tell, automatic ?? tool)

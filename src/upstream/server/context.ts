@@ -11,6 +11,7 @@ import type { Redactor } from '../../text/redactor.js'
 import type { Dial, Dialed } from '../contracts/dial.js'
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 import type { KeptServers } from '../contracts/kept.js'
+import type { OpenLoginPages } from '../contracts/login-pages.js'
 import type { ListGuard } from '../contracts/list-guard.js'
 import type { Dialer } from './dialer.js'
 import type { KeptLists } from './kept-view.js'
@@ -33,6 +34,8 @@ export interface ProxyContext {
   readonly verbose: boolean
   /** The place of the person who can log in to remote servers. */
   readonly person: 'here' | 'elsewhere' | undefined
+  /** The pages of the front for the logins of a user; undefined where there are none, or the user cannot log in at the front. */
+  readonly loginPages?: ((user: string) => OpenLoginPages | undefined) | undefined
   readonly limits: UpstreamLimits
   /** Makes the leg of one connection; `protocol` is that of the configuration, and `memory` keeps the era of the server. */
   readonly leg: (protocol: ServerProtocol, memory: EraMemory) => ServerLeg

@@ -1,0 +1,184 @@
+// The pages at which users log in to servers from anywhere: `/login/…` of the front.
+//
+// A link to such a page can reach another person. So a browser first shows, by a login at the authorization server of the
+// front, that it is that of the user whose login it is; a cookie carries that to the callback.
+
+import { createHash, randomBytes } from 'node:crypto'
+import type { FrontLogin } from '../config/configuration.js'
+import type { LoginRuntime } from '../login/login-http.js'
+import type { RequestHandler } from '../transports/http-server/endpoint.js'
+import { targetOf } from '../transports/http-server/guard.js'
+import type { HttpRequest } from '../transports/http-server/request.js'
+import type { Fields, HttpResponse } from '../transports/http-server/response.js'
+import { LazyPromise } from '../runtime/lazy.js'
+import { errorText } from '../text/error-text.js'
+import type { LoginPages } from '../upstream/contracts/login-pages.js'
+import { type BegunIdentity, Identity } from './identity.js'
+
+/** Logins of all users that are under way. Each lasts ten minutes at most. */
+export const LOGINS_MAX = 1000
+
+/** Browsers that have opened the start page of one login: the preview of a link in a chat is one too. */
+export const BROWSERS_MAX = 8
+
+const COOKIE = '__Host-mcps-login'
+
+/** A browser at which one login was begun. */
+interface Visit {
+  /** The hash of its cookie. */
+  readonly browser: string
+  readonly begun: BegunIdentity
+}
+
+interface PendingLogin {
+  readonly user: string
+  readonly path: string
+  /** By the states of the logins at the front; the oldest first. */
+  readonly visits: Map<string, Visit>
+  /** The browser that has shown last that it is the user's. */
+  proven: string | undefined
+  /** Of the login at the server. */
+  state: string | undefined
+  address: string
+  readonly received: (parameters: URLSearchParams) => void
+}
+
+export class StartPages {
+  readonly #origin: string
+  /** The path of the public address, which a proxy in front may take away. */
+  readonly #prefix: string
+  readonly #issuer: string
+  readonly #identity: Identity
+  readonly #logins = new Set<PendingLogin>()
+
+  constructor(publicUrl: string, login: FrontLogin, runtime: LoginRuntime) {
+    this.#origin = publicUrl
+    this.#prefix = new URL(publicUrl).pathname.replace(/\/$/, '')
+    this.#issuer = login.issuer
+    this.#identity = new Identity(login, `${publicUrl}/login/identity`, runtime)
+  }
+
+  /** Whether a browser can show that it is that of this user. */
+  knows(user: string): boolean {
+    return user.startsWith(`${this.#issuer}#`)
+  }
+
+  /** The pages of one login of a user, until they are closed; undefined while there are too many. */
+  open(user: string): LoginPages | undefined {
+    if (this.#logins.size >= LOGINS_MAX) return undefined
+    const parameters = new LazyPromise<URLSearchParams>()
+    const path = `/login/${randomBytes(16).toString('hex')}`
+    const login: PendingLogin = {
+      user,
+      path,
+      visits: new Map(),
+      proven: undefined,
+      state: undefined,
+      address: '',
+      received: (query) => parameters.come(query),
+    }
+    this.#logins.add(login)
+    return {
+      startPage: this.#origin + path,
+      redirectUri: `${this.#origin}/login/return`,
+      parameters: parameters.promise,
+      expect: (state, address) => {
+        login.state = state
+        login.address = address
+      },
+      close: () => void this.#logins.delete(login),
+    }
+  }
+
+  /** The handler of a path; undefined where it is none of these pages. */
+  find(sent: string): RequestHandler | undefined {
+    const path = sent.startsWith(`${this.#prefix}/`) ? sent.slice(this.#prefix.length) : sent
+    if (!path.startsWith('/login/')) return undefined
+    return async (request) => {
+      await this.#answer(request, path).catch((error: unknown) =>
+        page(request.response, 502, `The login cannot go on: ${errorText(error)}`),
+      )
+      return undefined
+    }
+  }
+
+  async #answer({ head, response }: HttpRequest, path: string): Promise<void> {
+    // A visit of a browser says nothing of another page.
+    if (head.method !== 'GET' || head.get('origin') !== undefined)
+      return page(response, 405, 'A login is opened by a browser.')
+    const query = new URLSearchParams(targetOf(head.target).query)
+    const cookie = cookieIn(head.get('cookie'))
+    if (path === '/login/identity') return this.#identified(response, query, cookie)
+    if (path === '/login/return') return this.#returned(response, query, cookie)
+    const login = [...this.#logins].find((each) => each.path === path)
+    if (login === undefined || login.address === '') return page(response, 404, OVER)
+    await this.#visit(response, login, cookie)
+  }
+
+  /** The browser shows first whose it is. */
+  async #visit(response: HttpResponse, { visits }: PendingLogin, cookie = newCookie()): Promise<void> {
+    const begun = await this.#identity.begin()
+    visits.set(begun.state, { browser: hashOf(cookie), begun })
+    const [oldest] = visits.keys()
+    if (visits.size > BROWSERS_MAX && oldest !== undefined) visits.delete(oldest)
+    const fields = ['set-cookie', `${COOKIE}=${cookie}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=900`]
+    redirect(response, begun.address, fields)
+  }
+
+  async #identified(response: HttpResponse, query: URLSearchParams, cookie = ''): Promise<void> {
+    const state = query.get('state') ?? ''
+    const login = [...this.#logins].find(({ visits }) => visits.has(state))
+    const visit = login?.visits.get(state)
+    if (login === undefined || visit?.browser !== hashOf(cookie)) return page(response, 404, OVER)
+    login.visits.delete(state)
+    const principal = await this.#identity.principal(visit.begun, query)
+    if (principal !== login.user) return page(response, 403, ELSE)
+    // The login may have ended meanwhile.
+    if (!this.#logins.has(login)) return page(response, 404, OVER)
+    login.proven = visit.browser
+    redirect(response, login.address)
+  }
+
+  #returned(response: HttpResponse, query: URLSearchParams, cookie = ''): void {
+    const state = query.get('state')
+    const login = [...this.#logins].find((each) => state !== null && each.state === state)
+    if (login === undefined || login.proven !== hashOf(cookie)) return page(response, 404, OVER)
+    login.state = undefined
+    // The words of the authorization server are shown by the tool, once its identity was checked, and not by this page.
+    page(response, 200, query.has('error') ? 'The login was refused. You can close this window.' : DONE)
+    login.received(query)
+  }
+}
+
+const OVER = 'This login is over, or was begun in another browser. Ask for it again in your client.'
+const ELSE = 'You are somebody else than the user of this login. Ask for a login in a client of your own.'
+const DONE = 'mcps-proxy has the answer. You can close this window.'
+
+function newCookie(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** A browser keeps the cookie that it has, since it may have begun several logins. */
+function cookieIn(field: string | undefined): string | undefined {
+  const [, value] = new RegExp(`(?:^|; )${COOKIE}=([\\w-]{43})(?:;|$)`).exec(field ?? '') ?? []
+  return value
+}
+
+function hashOf(cookie: string): string {
+  return createHash('sha256').update(cookie).digest('base64url')
+}
+
+const safe: Fields = Object.entries({
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}).flat()
+
+function redirect(response: HttpResponse, location: string, fields: Fields = []): void {
+  response.send(302, ['location', location, ...fields, ...safe])
+}
+
+function page(response: HttpResponse, status: number, words: string): void {
+  response.send(status, ['content-type', 'text/plain; charset=utf-8', ...safe], Buffer.from(`${words}\n`))
+}
