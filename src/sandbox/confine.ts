@@ -14,12 +14,17 @@ import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
 import { Egress } from './egress/egress.js'
 import { PROXY_PORT, proxyVariables } from './egress/proxy-variables.js'
-import { SIGNALLED, findProgram } from './host-program.js'
+import { SIGNALLED, covers, findProgram, trustedPath } from './host-program.js'
+import { isProgram, pathFolders } from '../runtime/path-folders.js'
 import { closeInheritedDescriptors } from './inherited-descriptors.js'
 import { procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'
+import { parse } from '../jsonrpc/text.js'
+import { confinedVariable } from '../upstream/contracts/sandbox-config.js'
+
+type Variables = Readonly<Record<string, string | undefined>>
 
 /** The paths and hosts that a confined program may reach; all paths are of the host, and the same inside. */
 export interface ConfinePolicy {
@@ -34,13 +39,13 @@ export interface ConfinePolicy {
   /** The preferred working folder; the program starts in its home when it may not read this folder. */
   readonly cwd?: string
   /** The variables of the program; the default is those of this process. */
-  readonly env?: Readonly<Record<string, string>>
+  readonly env?: Variables
   /** The memory limit of each process. */
   readonly memoryMiB?: number
 }
 
-/** The descriptor of the child from which bwrap reads the filter of system calls, the same filter as for machines. */
-const FILTER_DESCRIPTOR = 3
+/** Descriptors of the child: the filter of system calls, which is that of machines, and the options of bwrap. */
+const descriptors = { filter: 3, options: 4 } as const
 
 /** The socket of the proxy, as the program sees it. */
 const SOCKET_INSIDE = '/run/mcps-proxy.sock'
@@ -52,10 +57,15 @@ export async function confine(args: readonly string[]): Promise<number> {
   const [option, written = '', dashes, ...command] = args
   if (option !== '--policy' || dashes !== '--' || command.length === 0)
     return refuse(2, 'usage: exec --policy POLICY -- COMMAND …')
-  const policy = readPolicy(written)
-  if (typeof policy === 'string') return refuse(2, policy)
-  const bwrap = findProgram('bwrap', process.env)
+  const given = readPolicy(written)
+  if (typeof given === 'string') return refuse(2, given)
+  const policy = { ...given, env: given.env ?? ownVariables() }
+  const hostEnvironment = { PATH: trustedPath(process.env['PATH'], writableOf(policy)) }
+  const bwrap = findProgram('bwrap', hostEnvironment)
   if (bwrap === undefined) return refuse(cannotConfine, 'bwrap is not installed: apt-get install bubblewrap')
+  const prlimit = findProgram('prlimit', hostEnvironment)
+  if (prlimit === undefined)
+    return refuse(cannotConfine, 'prlimit is not installed: apt-get install util-linux')
   const calls = processors[process.arch]
   if (calls === undefined)
     return refuse(cannotConfine, `there is no filter of system calls for ${process.arch}`)
@@ -64,43 +74,61 @@ export async function confine(args: readonly string[]): Promise<number> {
     return refuse(cannotConfine, `${missing} is in the policy, and there is no such file or folder`)
   if (policy.home !== undefined) mkdirSync(policy.home, { recursive: true, mode: 0o700 })
   const { network = 'none' } = policy
-  if (typeof network === 'string') return run(bwrap, policy, command, calls, undefined)
+  const host = { bwrap, prlimit, calls }
+  if (typeof network === 'string') return run(host, policy, command, undefined)
   const way = new WayOut(network)
   try {
     await way.open()
-    return await run(bwrap, policy, command, calls, way)
+    return await run(host, policy, command, way)
   } finally {
     way.close()
   }
 }
 
+function writableOf({ write = [], home }: ConfinePolicy): readonly string[] {
+  return home === undefined ? write : [home, ...write]
+}
+
+interface HostPrograms {
+  readonly bwrap: string
+  readonly prlimit: string
+  readonly calls: Parameters<typeof seccompFilter>[0]
+}
+
+/** The programs of the host get no variables: `LD_PRELOAD` and the like are for the confined program alone. */
 function run(
-  bwrap: string,
+  { bwrap, prlimit, calls }: HostPrograms,
   policy: ConfinePolicy,
   command: readonly string[],
-  calls: Parameters<typeof seccompFilter>[0],
   way: WayOut | undefined,
 ): Promise<number> {
   const memory =
-    policy.memoryMiB === undefined ? [] : ['prlimit', `--data=${policy.memoryMiB * 1024 * 1024}`, '--']
-  const walls = [...confinement(policy, command), ...(way?.mounts ?? []), ...variables(policy, way)]
+    policy.memoryMiB === undefined ? [] : [prlimit, `--data=${policy.memoryMiB * 1024 * 1024}`, '--']
+  const options = [...confinement(policy, command), ...(way?.mounts ?? []), ...variables(policy, way)]
   const relay = way === undefined ? [] : [process.execPath, way.program, String(PROXY_PORT), SOCKET_INSIDE]
-  const [program = bwrap, ...rest] = [...memory, bwrap, ...walls, '--', ...relay, ...command]
+  const [program = bwrap, ...rest] = [
+    ...memory,
+    ...[bwrap, '--args', String(descriptors.options), '--'],
+    ...relay,
+    ...command,
+  ]
   closeInheritedDescriptors()
-  const child = spawn(program, rest, {
-    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-    env: policy.env ?? process.env,
-  })
-  const pipe = child.stdio[FILTER_DESCRIPTOR]
-  if (pipe instanceof Duplex) pipe.on('error', () => undefined).end(seccompFilter(calls))
+  const child = spawn(program, rest, { stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe'], env: {} })
+  give(child, descriptors.filter, seccompFilter(calls))
+  give(child, descriptors.options, options.map((option) => `${option}\0`).join(''))
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => child.kill(name))
   return exitOf(child)
+}
+
+function give(child: ChildProcess, descriptor: number, content: string | Uint8Array): void {
+  const pipe = child.stdio[descriptor]
+  if (pipe instanceof Duplex) pipe.on('error', () => undefined).end(content)
 }
 
 function readPolicy(written: string): ConfinePolicy | string {
   try {
     const text = /^\d+$/.test(written) ? readFileSync(Number(written), 'utf8') : written
-    const value: unknown = JSON.parse(text)
+    const value = parse(text)
     return isPolicy(value)
       ? value
       : 'the policy must have lists of absolute paths "read" and "write", and "network" none, host or a list of hosts'
@@ -116,10 +144,14 @@ function isPolicy(value: unknown): value is ConfinePolicy {
     [read, write].every((paths) => paths === undefined || arePaths(paths)) &&
     [home, cwd].every((path) => path === undefined || isPath(path)) &&
     (isListOfTexts(network) || [undefined, 'none', 'host'].some((each) => each === network)) &&
-    (env === undefined || (typeof env === 'object' && env !== null)) &&
+    (env === undefined || isVariables(env)) &&
     (memoryMiB === undefined || (Number.isInteger(memoryMiB) && Number(memoryMiB) > 0)) &&
     Object.keys(others).length === 0
   )
+}
+
+function isVariables(value: unknown): value is Variables {
+  return isObject(value) && isListOfTexts(Object.values(value))
 }
 
 function isListOfTexts(value: unknown): boolean {
@@ -136,15 +168,20 @@ function isPath(value: unknown): boolean {
 
 /** The options of bwrap: the system read-only, folders in memory, the program itself, and the paths of the policy. */
 function confinement(policy: ConfinePolicy, [command = '']: readonly string[]): string[] {
-  const { read = [], write = [], network = 'none', home, cwd } = policy
-  const writable = home === undefined ? write : [home, ...write]
-  const readable = [...programPaths(process.execPath), ...programPaths(command), ...read]
-  const isReachable = cwd !== undefined && [...readable, ...writable].some((path) => isWithin(cwd, path))
+  const { read = [], network = 'none', cwd, env = {} } = policy
+  const named = writableOf(policy)
+  // A path below a folder that the program may write needs no mount, and may be a link that the program has made.
+  const isOutside = (path: string): boolean =>
+    !named.some((folder) => folder !== path && covers(folder, path))
+  const writable = named.filter(isOutside)
+  const programs = [process.execPath, command].flatMap((each) => programPaths(each, env, isOutside))
+  const readable = [...programs, ...read.filter(isOutside)]
+  const isReachable = cwd !== undefined && [...readable, ...writable].some((path) => covers(path, cwd))
   return [
     ['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup'],
     network === 'host' ? [] : ['--unshare-net'],
     ['--disable-userns', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
-    ['--seccomp', String(FILTER_DESCRIPTOR)],
+    ['--seccomp', String(descriptors.filter)],
     systemMounts(network === 'host'),
     procMounts(),
     ['--dev', '/dev', '--tmpfs', '/tmp'],
@@ -154,27 +191,37 @@ function confinement(policy: ConfinePolicy, [command = '']: readonly string[]): 
   ].flat()
 }
 
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder === '/' ? folder : `${folder}/`)
-}
-
-const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib64']
+const systemPaths = ['/usr', '/bin', '/sbin', '/lib', '/lib64']
 
 /** The files of a program outside the system folders: the installation of its Node or virtual environment, else the file. */
-function programPaths(command: string): string[] {
-  const found = isAbsolute(command) ? command : findProgram(command, process.env)
-  if (found === undefined || !existsSync(found)) return []
+function programPaths(command: string, env: Variables, isOutside: (path: string) => boolean): string[] {
+  const candidates = isAbsolute(command)
+    ? [command]
+    : pathFolders(env['PATH']).map((folder) => join(folder, command))
+  const found = candidates.find((path) => isProgram(path))
+  if (found === undefined || !isOutside(found)) return []
   const paths = [found, realpathSync(found)].map((path) => {
     const installation = dirname(dirname(path))
     const marks = ['lib/node_modules', 'pyvenv.cfg'].map((mark) => join(installation, mark))
     return marks.some((mark) => existsSync(mark)) ? installation : path
   })
-  return [...new Set(paths)].filter((path) => !systemFolders.some((folder) => isWithin(path, folder)))
+  return [...new Set(paths)].filter((path) => !systemPaths.some((folder) => covers(folder, path)))
 }
 
-function variables({ home }: ConfinePolicy, way: WayOut | undefined): string[] {
-  const set = { ...(home !== undefined && { HOME: home }), ...(way !== undefined && proxyVariables()) }
-  return Object.entries(set).flatMap(([name, value]) => ['--setenv', name, value])
+function variables({ env, home }: ConfinePolicy, way: WayOut | undefined): string[] {
+  const set = {
+    ...env,
+    ...(home !== undefined && { HOME: home }),
+    ...(way !== undefined && proxyVariables()),
+  }
+  return Object.entries(set).flatMap(([name, value = '']) => ['--setenv', name, value])
+}
+
+/** The variables of this process, and those of the program that must not reach this process (`NODE_OPTIONS`). */
+function ownVariables(): Variables {
+  const { [confinedVariable]: given = '{}', ...own } = process.env
+  const value = parse(given)
+  return { ...own, ...(isVariables(value) && value) }
 }
 
 /** The socket on the host to which a program with allowed hosts connects, and the proxy behind it. */

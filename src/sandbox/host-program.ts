@@ -1,6 +1,7 @@
 // Programs of the host: their paths, and the output of short-lived ones.
 
-import { join } from 'node:path'
+import { existsSync, realpathSync } from 'node:fs'
+import { delimiter, join, sep } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { isProgram, pathFolders } from '../runtime/path-folders.js'
@@ -12,6 +13,9 @@ export const SIGNALLED = 128
 
 /** The folders of system programs; a PATH may name scripts before them that look for another program. */
 export const systemFolders: readonly string[] = ['/usr/bin', '/usr/local/bin', '/bin']
+
+/** The variables of small programs of the system. */
+export const systemEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin' } as const
 
 export interface ProgramOutput {
   readonly stdout: string
@@ -38,10 +42,41 @@ export async function programOutput(
   return { stdout, stderr: stderr || (spawnError ?? how), code, isLate }
 }
 
+/** Runs a small program of the system. Never rejects. */
+export function systemProgram(
+  runtime: Runtime,
+  [command, ...args]: readonly [string, ...string[]],
+  timeoutMs: number,
+): Promise<ProgramOutput> {
+  return programOutput(runtime, { command, args, cwd: '/', env: systemEnvironment }, timeoutMs)
+}
+
 /** The first program of that name in the PATH, or in the folders of the system. */
 export function findProgram(name: string, env: Runtime['env']): string | undefined {
   const folders = [...pathFolders(env['PATH']), ...systemFolders]
   return folders.map((folder) => join(folder, name)).find((path) => isProgram(path))
+}
+
+/**
+ * The PATH without folders in which confined code may write.
+ *
+ * A PATH may name folders of a project (`node_modules/.bin`), where that code could put a program that would run on the host.
+ */
+export function trustedPath(path: string | undefined, writable: readonly string[]): string {
+  const isWritable = (folder: string): boolean =>
+    writable.some((each) => covers(each, folder) || covers(each, realpathOf(folder)))
+  return pathFolders(path)
+    .filter((folder) => !isWritable(folder))
+    .join(delimiter)
+}
+
+/** Whether a path is this folder, or lies in it. */
+export function covers(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
+}
+
+function realpathOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path
 }
 
 /** The most characters of stderr that are kept. */

@@ -17,6 +17,7 @@ import {
   probedRuntime,
   runtimeIds,
 } from './runtimes.js'
+import { trustedPath } from './host-program.js'
 import { openService } from './service.js'
 
 const USAGE = `usage: sandbox.js                                 serves MCP on stdin and stdout
@@ -40,7 +41,8 @@ async function serve(): Promise<number> {
     for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => resolve())
   })
   try {
-    const service = await openService({ settings: await readSettings(), runtime, log })
+    const settings = await readSettings()
+    const service = await openService({ settings, runtime: trusting(runtime, settings), log })
     const client = service.serve(stdio())
     await Promise.race([client, signal])
     await service.close()
@@ -52,6 +54,12 @@ async function serve(): Promise<number> {
   } finally {
     await runtime.close()
   }
+}
+
+/** The runtime finds no programs in volumes that code of sessions may write to. */
+function trusting(runtime: Runtime, { volumes }: SandboxSettings): Runtime {
+  const writable = volumes.flatMap(({ hostPath, isReadOnly }) => (isReadOnly ? [] : [hostPath]))
+  return { ...runtime, env: { ...runtime.env, PATH: trustedPath(runtime.env['PATH'], writable) } }
 }
 
 async function check(): Promise<number> {

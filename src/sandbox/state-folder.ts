@@ -11,10 +11,9 @@ import { lstat, mkdir, readdir, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import process from 'node:process'
 import type { Child, Runtime } from '../runtime/runtime.js'
-import { findProgram, programOutput } from './host-program.js'
+import { covers, findProgram, programOutput, systemEnvironment, systemProgram } from './host-program.js'
 import { MachineStartError } from './runtime.js'
 import type { HostIdentity } from './runtimes/identities.js'
-import { covers } from './volumes.js'
 
 const LOCK_FILE = 'lock'
 
@@ -172,7 +171,7 @@ export class StateFolder {
       command,
       args: args.length > 0 ? args : waiting.slice(1),
       cwd: '/',
-      env: { PATH: '/usr/bin:/bin' },
+      env: systemEnvironment,
     })
     child.stdin.on('error', () => undefined)
     child.stderr.resume()
@@ -186,13 +185,12 @@ export class StateFolder {
 
   /** Runs `rm`: a tree may be deeper than Node can follow, and folders may be closed to their owner. */
   async #remove(path: string): Promise<void> {
-    if ((await this.#run('rm', ['-rf', '--', path])) === 0) return
-    await this.#run('chmod', ['-R', 'u+rwX', '--', path])
-    await this.#run('rm', ['-rf', '--', path])
+    if ((await this.#run(['rm', '-rf', '--', path])) === 0) return
+    await this.#run(['chmod', '-R', 'u+rwX', '--', path])
+    await this.#run(['rm', '-rf', '--', path])
   }
 
-  async #run(command: string, args: readonly string[]): Promise<number | undefined> {
-    const env = { PATH: this.#runtime.env['PATH'] ?? '/usr/bin:/bin' }
-    return (await programOutput(this.#runtime, { command, args, cwd: '/', env }, REMOVE_MS)).code
+  async #run(command: readonly [string, ...string[]]): Promise<number | undefined> {
+    return (await systemProgram(this.#runtime, command, REMOVE_MS)).code
   }
 }

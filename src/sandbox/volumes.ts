@@ -6,10 +6,10 @@
 
 import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, normalize, sep } from 'node:path'
+import { dirname, normalize } from 'node:path'
 import process from 'node:process'
 import type { Runtime } from '../runtime/runtime.js'
-import { programOutput } from './host-program.js'
+import { covers, systemProgram } from './host-program.js'
 import { type MachineVolume, MachineStartError } from './runtime.js'
 import type { HostIdentity } from './runtimes/identities.js'
 import type { StateFolder } from './state-folder.js'
@@ -99,10 +99,8 @@ export class Volumes {
   }
 
   async #assertNoSockets({ hostPath }: MachineVolume): Promise<void> {
-    const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
-    const args = [hostPath, '(', '-type', 's', '-o', '-type', 'p', ')', '-print', '-quit']
-    const spec = { command: 'find', args, cwd: '/', env }
-    const { stdout, isLate } = await programOutput(this.#runtime, spec, SEARCH_MS)
+    const search = ['find', hostPath, '(', '-type', 's', '-o', '-type', 'p', ')', '-print', '-quit'] as const
+    const { stdout, isLate } = await systemProgram(this.#runtime, search, SEARCH_MS)
     const [found = ''] = stdout.split('\n', 1)
     if (found !== '')
       throw new MachineStartError(
@@ -174,9 +172,4 @@ export function isTooWide(path: string): boolean {
 
 export function overlap(one: string, other: string): boolean {
   return covers(one, other) || covers(other, one)
-}
-
-/** Whether a path is this folder, or lies in it. */
-export function covers(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
 }

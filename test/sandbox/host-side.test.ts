@@ -22,6 +22,7 @@ import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
+import { trustedPath } from '../../src/sandbox/host-program.js'
 import { probeBubblewrap } from '../../src/sandbox/runtimes/bubblewrap/bubblewrap.js'
 import {
   type WantedInterpreter,
@@ -173,6 +174,16 @@ describe('a state folder', { skip }, () => {
     assert.deepEqual(readdirSync(join(root, own.name)).length, 3)
     await own.close()
     assert.deepEqual(readdirSync(root), [])
+  })
+})
+
+describe('programs of the host', { skip }, () => {
+  test('are looked for in no folder of the PATH that code of sessions may write to, by any name', () => {
+    const project = join(folder, 'project')
+    mkdirSync(join(project, 'node_modules/.bin'), { recursive: true })
+    symlinkSync(join(project, 'node_modules/.bin'), join(folder, 'bin-link'))
+    const path = [join(project, 'node_modules/.bin'), join(folder, 'bin-link'), `${project}-2/bin`, '/usr/bin']
+    assert.equal(trustedPath(path.join(':'), [project]), `${project}-2/bin:/usr/bin`)
   })
 })
 

@@ -13,6 +13,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -131,6 +132,38 @@ describe('sandbox.js exec', () => {
     closeSync(left)
     assert(child.stdout !== null)
     assert.equal(await text(child.stdout), '[0, 1, 2]\n')
+  })
+
+  test('runs no program of the host from a folder that the program may write, and gives none its variables', async () => {
+    const write = join(folder, 'planted')
+    mkdirSync(write)
+    for (const name of ['bwrap', 'prlimit'])
+      writeFileSync(join(write, name), `#!/bin/sh\ntouch ${write}/ran\n`, { mode: 0o755 })
+    const env = { PATH: `${write}:/usr/bin:/bin`, LD_PRELOAD: '/nowhere.so' }
+    const [code, stdout, stderr] = await run({ write: [write], memoryMiB: 1000, env }, ['true'])
+    assert.deepEqual([code, stdout], [0, ''], stderr)
+    assert.equal(existsSync(join(write, 'ran')), false)
+    assert.equal(stderr.split('/nowhere.so').length, 2, 'the program alone was told to load it')
+  })
+
+  test('follows no link that the program has made in a folder that it may write', async () => {
+    const [own, secret] = [join(folder, 'own'), join(folder, 'secret')]
+    for (const path of [own, secret]) mkdirSync(path)
+    writeFileSync(join(secret, 'key'), 'of the host\n', { mode: 0o755 })
+    symlinkSync(secret, join(own, 'data'))
+    symlinkSync(join(secret, 'key'), join(own, 'program'))
+    const policy = { read: [join(own, 'data')], write: [join(own, 'data'), own] }
+    const line = `cat ${own}/data/key ${secret}/key`
+    const [, stdout] = await run(policy, ['sh', '-c', line])
+    assert.equal(stdout, '')
+    const [code, , stderr] = await run({ write: [own] }, [join(own, 'program')])
+    assert.equal(code, 1, stderr)
+  })
+
+  test('lets root change no setting of the kernel', { skip: !isRoot }, async () => {
+    const line = 'for file in /proc/sys/kernel/core_pattern /proc/sys/vm/swappiness; do true >> $file; done'
+    const [, , stderr] = await run({}, ['sh', '-c', line])
+    assert.equal(stderr.match(/Read-only file system/g)?.length, 2, stderr)
   })
 
   test('killed while the program may reach hosts, leaves no folder', async () => {

@@ -59,6 +59,23 @@ describe('a server behind walls', () => {
     assert.equal(await finish(), 0)
   })
 
+  test('gets its variables, which what confines it does not', async (t) => {
+    const { home, open } = place(t)
+    const loaded = join(open, 'loaded')
+    const script = join(open, 'load.cjs')
+    writeFileSync(script, `require('fs').appendFileSync(${JSON.stringify(loaded)}, process.argv[1] + '\\n')`)
+    const sandbox = { filesystem: { read: [packages], write: [open] } }
+    const env = { CANARY: 'sung', NODE_OPTIONS: `--require ${script}` }
+    const config = configFile(t, { all: { command: process.execPath, args: [everything], sandbox, env } })
+    const { client, finish } = spawned(t, config, { ...process.env, HOME: home })
+    await client.open()
+    const shown = textOf(await client.call('all__get-env', {}))
+    assert.match(shown, /"CANARY": "sung"/)
+    assert.doesNotMatch(shown, /CONFINED/)
+    assert.equal(readFileSync(loaded, 'utf8'), `${everything}\n`)
+    assert.equal(await finish(), 0)
+  })
+
   test('ends with the proxy, also when the proxy is killed', async (t) => {
     const { home, open, servers } = place(t)
     const proxy = spawned(t, configFile(t, servers), { ...process.env, HOME: home })

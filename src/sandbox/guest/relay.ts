@@ -17,10 +17,12 @@ function fail(why: string): never {
   process.exit(126)
 }
 
-// The service removes the name of the socket when the first connection arrives; the mount stays.
-connect(socket)
-  .on('error', () => undefined)
-  .end()
+// The service removes the name of the socket before it closes this connection; the mount stays.
+await new Promise<void>((resolve) => {
+  const first = connect(socket).on('error', () => undefined)
+  first.once('close', () => resolve())
+  first.resume().end()
+})
 await openWayOut(Number(port), socket).catch((error: Error) => fail(`no port leads out: ${error.message}`))
 const child = spawn(command, args, { stdio: 'inherit' })
 for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => child.kill(name))

@@ -6,7 +6,7 @@
 
 import { readdir, statfs } from 'node:fs/promises'
 import type { Runtime, Timer } from '../../runtime/runtime.js'
-import { programOutput } from '../host-program.js'
+import { systemProgram } from '../host-program.js'
 
 /** The time between two rounds. */
 const LOOK_MS = 2000
@@ -123,9 +123,8 @@ export class DiskWatch {
 
   /** The number that `du` prints; undefined when the folder is gone, Infinity when it has too many files to count. */
   async #du(options: readonly string[], folder: string): Promise<number | undefined> {
-    const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
-    const spec = { command: 'nice', args: ['du', ...options, '--', folder], cwd: '/', env }
-    const { stdout, isLate } = await programOutput(this.#runtime, spec, DU_MS_MAX)
+    const measure = ['nice', 'du', ...options, '--', folder] as const
+    const { stdout, isLate } = await systemProgram(this.#runtime, measure, DU_MS_MAX)
     if (isLate) return Infinity
     const [, number] = /^(\d+)\s/.exec(stdout) ?? []
     return number === undefined ? undefined : Number(number)

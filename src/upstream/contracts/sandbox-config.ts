@@ -3,6 +3,9 @@
 /** The variable in which the program gets its settings, as JSON. */
 export const settingsVariable = 'MSB_SETTINGS'
 
+/** The variable with the variables of a confined server, as JSON, which are not those of the program that confines it. */
+export const confinedVariable = 'MCPS_CONFINED_ENV'
+
 /** In the `_meta` of a call: the principal whose sessions it may use. No client can send it. */
 export const principalKey = 'mcps-proxy/principal'
 

@@ -17,6 +17,7 @@ import type { ProxyContext, ServerLogins } from '../server/context.js'
 import { isInstaller } from '../process/installers.js'
 import { ServerProcess } from '../process/process.js'
 import { childOf, type RunningProcess } from '../contracts/running-process.js'
+import { confinedVariable } from '../contracts/sandbox-config.js'
 import type { LoginVariable, StdioServerConfig } from '../contracts/server-config.js'
 import type { Upstream } from '../contracts/upstream.js'
 
@@ -30,8 +31,10 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Upst
   const start = (tokens: Variables = new Map(), adopted?: Child): ServerProcess => {
     for (const value of tokens.values()) discretion.add(value)
     // The variables of the proxy's own replace those of the configuration.
-    const env = { ...config.env, ...Object.fromEntries(tokens), ...marks }
-    return new ServerProcess(confined({ ...config, env }), limits, runtime, log, discretion, adopted)
+    const env = { ...config.env, ...Object.fromEntries(tokens) }
+    const walled = confined({ ...config, env })
+    const marked = { ...walled, env: { ...walled.env, ...marks } }
+    return new ServerProcess(marked, limits, runtime, log, discretion, adopted)
   }
   const fetchTokens = async (waiting: readonly LoginVariable[]): Promise<Variables> => {
     const { loginEnvironment } = await import('../../login/server-token.js')
@@ -58,12 +61,13 @@ export function openStdio(config: StdioServerConfig, around: ProxyContext): Upst
 
 /** A program with walls is started by `sandbox.js exec`, which confines it. */
 function confined(config: StdioServerConfig): StdioServerConfig {
-  const { sandbox, command, args, cwd } = config
+  const { sandbox, command, args, cwd, env } = config
   if (sandbox === undefined) return config
   const policy = write({ ...sandbox, cwd })
   const program = join(programFolder, 'sandbox.js')
   return {
     ...config,
+    env: { [confinedVariable]: write(env) },
     command: process.execPath,
     args: [program, 'exec', '--policy', policy, '--', command, ...args],
   }

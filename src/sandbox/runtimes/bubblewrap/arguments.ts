@@ -103,10 +103,17 @@ function system({ network, readOnlyPaths }: BwrapTerms): string[] {
   ].flat()
 }
 
-/** Mounts `/proc` without the files that show facts of the host. */
+/** Mounts `/proc` without the files that show facts of the host, and without write access for root to settings of the kernel. */
 export function procMounts(): string[] {
   const hidden = HIDDEN_IN_PROC.map((name) => `/proc/${name}`).filter((path) => existsSync(path))
-  return ['--proc', '/proc', ...hidden.flatMap((path) => ['--ro-bind', '/dev/null', path])]
+  return [
+    '--proc',
+    '/proc',
+    '--ro-bind',
+    '/proc/sys',
+    '/proc/sys',
+    ...hidden.flatMap((path) => ['--ro-bind', '/dev/null', path]),
+  ]
 }
 
 /**

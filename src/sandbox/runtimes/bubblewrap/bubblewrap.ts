@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 import type { LogSink, Runtime } from '../../../runtime/runtime.js'
-import { type ProgramOutput, findProgram, programOutput } from '../../host-program.js'
+import { type ProgramOutput, findProgram, programOutput, systemEnvironment } from '../../host-program.js'
 import {
   type Machine,
   type MachineSpec,
@@ -177,8 +177,13 @@ function said(
   command: string,
   args: readonly string[],
 ): Promise<ProgramOutput> {
-  const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
-  const spec = { command, args, cwd: '/', env, ...(identity !== undefined && { identity }) }
+  const spec = {
+    command,
+    args,
+    cwd: '/',
+    env: systemEnvironment,
+    ...(identity !== undefined && { identity }),
+  }
   return programOutput(runtime, spec, TRY_MS)
 }
 

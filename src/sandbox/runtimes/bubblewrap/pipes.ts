@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import type { PassThrough } from 'node:stream'
 import type { Runtime } from '../../../runtime/runtime.js'
 import { pipeName } from '../../agent-messages.js'
-import { programOutput } from '../../host-program.js'
+import { systemProgram } from '../../host-program.js'
 import type { HostIdentity } from '../identities.js'
 
 /** The programs for which one `mkfifo` makes pipes, before they are needed. */
@@ -82,9 +82,8 @@ export class MachinePipes {
   async #makeNext(): Promise<void> {
     const ids = Array.from({ length: PROGRAMS_AT_ONCE }, (_, index) => this.#made + index + 1)
     const paths = ids.flatMap((id) => this.#paths(id))
-    const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
-    const spec = { command: 'mkfifo', args: ['-m', '600', '--', ...paths], cwd: '/', env }
-    const { code, stderr } = await programOutput(this.#runtime, spec, MKFIFO_MS)
+    const make = ['mkfifo', '-m', '600', '--', ...paths] as const
+    const { code, stderr } = await systemProgram(this.#runtime, make, MKFIFO_MS)
     if (code !== 0) throw new Error(`no pipes can be made: ${stderr.trim()}`)
     for (const path of paths) this.hand(path)
     this.#made += PROGRAMS_AT_ONCE

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { readProcFile } from '../../../runtime/process-table.js'
 import type { Runtime } from '../../../runtime/runtime.js'
-import { findProgram, programOutput } from '../../host-program.js'
+import { findProgram, programOutput, systemEnvironment } from '../../host-program.js'
 
 const CGROUPS = '/sys/fs/cgroup'
 
@@ -42,7 +42,7 @@ export async function findScopes(runtime: Runtime, name: string): Promise<Scopes
       return value === undefined ? [] : [[each, value]]
     }),
   )
-  const scopes = { program, env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env } }
+  const scopes = { program, env: { ...systemEnvironment, ...env } }
   const [command, ...args] = scopeCommand(scopes, name, probeFlavor)
   const { code, stdout } = await programOutput(
     runtime,
