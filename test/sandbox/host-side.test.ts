@@ -182,7 +182,12 @@ describe('programs of the host', { skip }, () => {
     const project = join(folder, 'project')
     mkdirSync(join(project, 'node_modules/.bin'), { recursive: true })
     symlinkSync(join(project, 'node_modules/.bin'), join(folder, 'bin-link'))
-    const path = [join(project, 'node_modules/.bin'), join(folder, 'bin-link'), `${project}-2/bin`, '/usr/bin']
+    const path = [
+      join(project, 'node_modules/.bin'),
+      join(folder, 'bin-link'),
+      `${project}-2/bin`,
+      '/usr/bin',
+    ]
     assert.equal(trustedPath(path.join(':'), [project]), `${project}-2/bin:/usr/bin`)
   })
 })
