@@ -29,6 +29,9 @@ export type AgentReport =
     }
   | { readonly kind: 'failed'; readonly id: number; readonly why: string }
 
+/** The variable that marks the processes of one call, also those whose parents have ended. */
+export const callMark = 'SANDBOX_CALL'
+
 /** The folder of the pipes, as programs inside see it. */
 export const PIPES_PATH = '/.pipes'
 

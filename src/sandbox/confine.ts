@@ -17,7 +17,7 @@ import { PROXY_PORT, proxyVariables } from './egress/proxy-variables.js'
 import { SIGNALLED, covers, findProgram, trustedPath } from './host-program.js'
 import { isProgram, pathFolders } from '../runtime/path-folders.js'
 import { closeInheritedDescriptors } from './inherited-descriptors.js'
-import { procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
+import { confinement, procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'
@@ -104,11 +104,14 @@ function run(
 ): Promise<number> {
   const memory =
     policy.memoryMiB === undefined ? [] : [prlimit, `--data=${policy.memoryMiB * 1024 * 1024}`, '--']
-  const options = [...confinement(policy, command), ...(way?.mounts ?? []), ...variables(policy, way)]
+  const options = [...optionsOf(policy, command), ...(way?.mounts ?? []), ...variables(policy, way)]
   const relay = way === undefined ? [] : [process.execPath, way.program, String(PROXY_PORT), SOCKET_INSIDE]
   const [program = bwrap, ...rest] = [
     ...memory,
-    ...[bwrap, '--args', String(descriptors.options), '--'],
+    bwrap,
+    '--args',
+    String(descriptors.options),
+    '--',
     ...relay,
     ...command,
   ]
@@ -167,7 +170,7 @@ function isPath(value: unknown): boolean {
 }
 
 /** The options of bwrap: the system read-only, folders in memory, the program itself, and the paths of the policy. */
-function confinement(policy: ConfinePolicy, [command = '']: readonly string[]): string[] {
+function optionsOf(policy: ConfinePolicy, [command = '']: readonly string[]): string[] {
   const { read = [], network = 'none', cwd, env = {} } = policy
   const named = writableOf(policy)
   // A path below a folder that the program may write needs no mount, and may be a link that the program has made.
@@ -178,10 +181,7 @@ function confinement(policy: ConfinePolicy, [command = '']: readonly string[]): 
   const readable = [...programs, ...read.filter(isOutside)]
   const isReachable = cwd !== undefined && [...readable, ...writable].some((path) => covers(path, cwd))
   return [
-    ['--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-uts', '--unshare-cgroup'],
-    network === 'host' ? [] : ['--unshare-net'],
-    ['--disable-userns', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
-    ['--seccomp', String(descriptors.filter)],
+    confinement(network === 'host', descriptors.filter),
     systemMounts(network === 'host'),
     procMounts(),
     ['--dev', '/dev', '--tmpfs', '/tmp'],
@@ -214,7 +214,7 @@ function variables({ env, home }: ConfinePolicy, way: WayOut | undefined): strin
     ...(home !== undefined && { HOME: home }),
     ...(way !== undefined && proxyVariables()),
   }
-  return Object.entries(set).flatMap(([name, value = '']) => ['--setenv', name, value])
+  return Object.entries(set).flatMap(([name, value]) => ['--setenv', name, value])
 }
 
 /** The variables of this process, and those of the program that must not reach this process (`NODE_OPTIONS`). */

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, constants, openSync, readFileSync, readdirSync } from 'node:fs'
 import { Socket } from 'node:net'
 import process from 'node:process'
-import { type AgentOrder, type AgentReport, PIPES_PATH, pipeName } from '../agent-messages.js'
+import { type AgentOrder, type AgentReport, PIPES_PATH, callMark, pipeName } from '../agent-messages.js'
 
 type StartOrder = Extract<AgentOrder, { readonly kind: 'start' }>
 
@@ -104,9 +104,6 @@ function codeOf(error: unknown): string {
 }
 
 // The processes of a program: its descendants, and processes that have left them but carry its mark.
-
-/** The variable that marks the processes of one call after their parents have ended. */
-export const callMark = 'SANDBOX_CALL'
 
 interface GuestProcessRow {
   readonly pid: number

@@ -8,6 +8,16 @@ import { type OpenVolume, Volumes } from '../volumes.js'
 import { DiskWatch } from './disk-watch.js'
 import { type HostIdentity, Identities } from './identities.js'
 
+/** The folder of the session, as programs inside see it. */
+export const WORKSPACE = '/workspace'
+
+const MiB = 1024 * 1024
+
+/** The most bytes that the folders in memory of a machine may take. */
+export function temporaryBytes(memoryMiB: number): number {
+  return Math.floor(memoryMiB / 4) * MiB
+}
+
 /** The resources of the next machine of a session. */
 export interface MachinePlace {
   /** The folder of the session, on the host. */

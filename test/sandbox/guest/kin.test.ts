@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { type TestContext, describe, test } from 'node:test'
-import { callMark, kinOf } from '../../../src/sandbox/guest/guest-program.js'
+import { callMark } from '../../../src/sandbox/agent-messages.js'
+import { kinOf } from '../../../src/sandbox/guest/guest-program.js'
 
 const skip = process.platform !== 'linux'
 

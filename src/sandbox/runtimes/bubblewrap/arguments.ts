@@ -4,11 +4,9 @@
 
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { PIPES_PATH } from '../../agent-messages.js'
+import { WORKSPACE, temporaryBytes } from '../session-host.js'
 import type { MachineSpec } from '../../runtime.js'
 import type { OpenVolume } from '../../volumes.js'
-
-/** The folder of the session, as programs inside see it. */
-export const WORKSPACE = '/workspace'
 
 /** The path of the agent inside. */
 export const AGENT_PATH = '/.agent.mjs'
@@ -18,8 +16,6 @@ export const FIRST_PATH = '/.first'
 
 /** The user inside, independent of the user on the host. */
 const GUEST_ID = '1000'
-
-const MiB = 1024 * 1024
 
 /** Descriptors of the child, from 3 on, by their content. */
 export const descriptors = { args: 3, info: 4, seccomp: 5, agent: 6, first: 7, firstFile: 8 } as const
@@ -71,25 +67,26 @@ export interface BwrapTerms {
   readonly readOnlyPaths: readonly string[]
 }
 
+/** The namespaces and rights of a confined program; bwrap reads the filter of system calls from `filter`. */
+export function confinement(isHostNetwork: boolean, filter: number): string[] {
+  return [
+    ['user', 'ipc', 'pid', 'uts', 'cgroup'].map((name) => `--unshare-${name}`),
+    isHostNetwork ? [] : ['--unshare-net'],
+    ['--disable-userns', '--die-with-parent', '--new-session', '--cap-drop', 'ALL'],
+    ['--seccomp', String(filter)],
+  ].flat()
+}
+
 /** The options that bwrap reads from the descriptor; the command itself must be on its command line. */
 export function bwrapArguments(terms: BwrapTerms): string[] {
   return [...namespaces(terms), ...system(terms), ...own(terms)]
 }
 
-/** The most bytes that the folders in memory of a machine may take. */
-function temporaryBytes(memoryMiB: number): number {
-  return Math.floor(memoryMiB / 4) * MiB
-}
-
 function namespaces({ network }: BwrapTerms): string[] {
   return [
-    ['user', 'ipc', 'pid', 'uts', 'cgroup'].map((name) => `--unshare-${name}`),
-    network.kind === 'host' ? [] : ['--unshare-net'],
-    ['--disable-userns', '--die-with-parent', '--new-session', '--as-pid-1'],
-    ['--uid', GUEST_ID, '--gid', GUEST_ID, '--hostname', 'sandbox'],
-    ['--cap-drop', 'ALL'],
+    confinement(network.kind === 'host', descriptors.seccomp),
+    ['--as-pid-1', '--uid', GUEST_ID, '--gid', GUEST_ID, '--hostname', 'sandbox'],
     ['--info-fd', String(descriptors.info)],
-    ['--seccomp', String(descriptors.seccomp)],
   ].flat()
 }
 

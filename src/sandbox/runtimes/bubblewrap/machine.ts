@@ -22,9 +22,9 @@ import {
   MachineStartError,
 } from '../../runtime.js'
 import type { DiskWatch } from '../disk-watch.js'
-import type { MachinePlace } from '../session-host.js'
+import { type MachinePlace, WORKSPACE } from '../session-host.js'
 import { AgentLink } from './agent-link.js'
-import { AGENT_PATH, FIRST_PATH, WORKSPACE, bwrapArguments, descriptors, guestFiles } from './arguments.js'
+import { AGENT_PATH, FIRST_PATH, bwrapArguments, descriptors, guestFiles } from './arguments.js'
 import { type GuestInterpreter, nodeItself } from './guest-interpreter.js'
 import { MachinePipes } from './pipes.js'
 import { StderrHead } from '../../host-program.js'
@@ -228,14 +228,30 @@ const OUTSIDE = 'echo 1000 >/proc/self/oom_score_adj; exec /usr/bin/env -i "$@"'
 /** The first process of a machine waits for processes without parents; it ends with the agent, and all others end with it. */
 const FIRST = 'exec 3<&0 </dev/null; "$@" <&3 3<&- & exec 3<&- >/dev/null 2>&1; wait'
 
+/** `sun_path` of unix(7), without the NUL. */
+const SOCKET_PATH_MAX = 107
+
 const MiB = 1024 * 1024
 const GiB = 1024 * MiB
 
 /** @throws MachineStartError */
 export async function startMachine(terms: StartTerms): Promise<BubblewrapMachine> {
-  const { spec, runtime, place } = terms
+  const { runtime, place } = terms
   const pipes = new MachinePipes(`${place.folder}.pipes`, runtime, place.identity)
-  const egress = await egressOf(terms, pipes)
+  try {
+    return await machineOf(terms, pipes, await egressOf(terms, pipes))
+  } catch (error) {
+    await pipes.remove()
+    throw error
+  }
+}
+
+async function machineOf(
+  terms: StartTerms,
+  pipes: MachinePipes,
+  egress: Egress | undefined,
+): Promise<BubblewrapMachine> {
+  const { spec, runtime } = terms
   const child = spawned(terms)
   const stderr = new StderrHead(child.stderr)
   try {
@@ -253,7 +269,6 @@ export async function startMachine(terms: StartTerms): Promise<BubblewrapMachine
     child.signal('SIGKILL')
     await child.exited
     egress?.end()
-    await pipes.remove()
     const message = errorText(error)
     throw new MachineStartError(`the machine could not be started: ${message}${stderr.shown}`)
   }
@@ -349,6 +364,10 @@ async function egressOf(
   if (network.kind !== 'allow') return undefined
   const egress = new Egress(network.hosts, `session ${sessionName}`, runtime, log)
   const path = join(pipes.folder, WAY_OUT)
+  if (path.length > SOCKET_PATH_MAX)
+    throw new MachineStartError(
+      `the path of the state folder is too long for network.allow: a socket has a path of ${SOCKET_PATH_MAX} characters`,
+    )
   await egress.listen(path)
   pipes.hand(path)
   return egress

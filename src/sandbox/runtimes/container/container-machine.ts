@@ -7,6 +7,7 @@ import { SIGNALLED } from '../../host-program.js'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
+import { callMark } from '../../agent-messages.js'
 import type {
   GuestCommand,
   GuestExit,
@@ -17,7 +18,7 @@ import type {
   MachineVolume,
 } from '../../runtime.js'
 import type { DiskWatch } from '../disk-watch.js'
-import type { MachinePlace } from '../session-host.js'
+import { type MachinePlace, WORKSPACE, temporaryBytes } from '../session-host.js'
 import type { ContainerEngine } from './container-engine.js'
 
 /** The first program ends with its stdin; after this time the service asks the engine to remove the container. */
@@ -29,7 +30,7 @@ const interpreters = { python: 'python3', node: 'node' } as const
 /** A container whose first program has reported that it is ready. */
 export class ContainerMachine implements Machine {
   readonly kind = 'machine'
-  readonly workspace: string = CONTAINER_WORKSPACE
+  readonly workspace: string = WORKSPACE
   readonly interpreter: readonly [string]
   readonly ended: Promise<MachineEnd>
   readonly #runtime: Runtime
@@ -63,7 +64,7 @@ export class ContainerMachine implements Machine {
     const engine = this.#engine
     const { name, spec } = this.#terms
     const call = `${name}-${++this.#calls}`
-    const variables = { HOME: CONTAINER_WORKSPACE, ...spec.env, [commandMark]: call }
+    const variables = { HOME: WORKSPACE, ...spec.env, [callMark]: call }
     const named = Object.entries(variables).map(([each, value]) => engine.written(each, value))
     const args = this.#isStopped ? ['exec', name] : execArguments(name, named, startCommand(command))
     const started = new ContainerProcess(engine.spawn(args, variables), {
@@ -161,16 +162,8 @@ class ContainerProcess implements GuestProcess {
   }
 }
 
-/** The folder of the session, as programs inside see it. */
-const CONTAINER_WORKSPACE = '/workspace'
-
 /** The label and name prefix by which the service finds its containers. */
 export const LABEL = 'mcps-sandbox'
-
-const MiB = 1024 * 1024
-
-/** The part of the memory that files in it may use. */
-const TEMPORARY_PART = 1 / 4
 
 /** Processes that belong to no program: the first one, its children, and the commands that end a call. */
 const OWN_PROCESSES = 8
@@ -210,7 +203,7 @@ export function runArguments(terms: ContainerTerms): string[] {
     ['--user', `${uid}:${gid}`, ...(keepsUser ? ['--userns', 'keep-id'] : [])],
     limits(spec.flavor),
     folders(spec.flavor, place),
-    ['--workdir', CONTAINER_WORKSPACE, '--entrypoint', 'sh', image, '-c', FIRST],
+    ['--workdir', WORKSPACE, '--entrypoint', 'sh', image, '-c', FIRST],
   ].flat()
 }
 
@@ -229,8 +222,8 @@ function limits({ cpus, memoryMiB, pids }: FlavorLimits): string[] {
 }
 
 function folders({ memoryMiB }: FlavorLimits, { folder, volumes }: MachinePlace): string[] {
-  const bytes = Math.floor(memoryMiB * TEMPORARY_PART) * MiB
-  const session = { hostPath: folder, guestPath: CONTAINER_WORKSPACE, isReadOnly: false }
+  const bytes = temporaryBytes(memoryMiB)
+  const session = { hostPath: folder, guestPath: WORKSPACE, isReadOnly: false }
   return [
     '--tmpfs',
     `/tmp:rw,nosuid,nodev,size=${bytes},mode=1777`,
@@ -250,9 +243,6 @@ function mount({ hostPath, guestPath, isReadOnly }: MachineVolume): string {
 // The first line that the shell writes to stderr is its process number, which the program keeps when it replaces the shell, or
 // the reason of a failed start. All processes that the program starts inherit the mark of its call.
 
-/** The variable that marks the processes of one call. */
-const commandMark = 'SANDBOX_CALL'
-
 const START = `command -v "$1" >/dev/null 2>&1 || { echo "$1: ENOENT" >&2; exit 127; }
 echo "$$" >&2
 exec "$@"`
@@ -260,7 +250,7 @@ exec "$@"`
 /** Stops all processes of the call before it kills the first, so that none of them starts others meanwhile. */
 const KILL = `marked() {
   for folder in /proc/[0-9]*; do
-    tr '\\0' '\\n' 2>/dev/null < "$folder/environ" | grep -qx "${commandMark}=$1" && echo "\${folder#/proc/}"
+    tr '\\0' '\\n' 2>/dev/null < "$folder/environ" | grep -qx "${callMark}=$1" && echo "\${folder#/proc/}"
   done
 }
 known=
