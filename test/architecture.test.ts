@@ -252,7 +252,7 @@ const atMost = {
   classesOver12Members: 27,
   constructorsOver6Parameters: 0,
   carriers: 11,
-  singleImporters: 15,
+  singleImporters: 13,
 }
 
 /** Interfaces that exist to carry the dependencies of one class. */

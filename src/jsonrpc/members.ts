@@ -14,21 +14,9 @@ export interface Member {
   readonly value: Span
 }
 
-/** A member with one of the names that the proxy acts on, and its neighbours. */
-export interface NamedMember extends Member {
-  readonly name: string
-  /** How many members the object has before it. */
-  readonly index: number
-  /** The end of the member before it. */
-  readonly before: number
-  /** The start of the next member's key; undefined for the last member. */
-  readonly next: number | undefined
-}
-
 /** The integers of a member: start and end of its key, start and end of its value, and the number of its name. */
 const FIELDS = 5
 const NO_NAME = -1
-const NONE: readonly NamedMember[] = []
 const NOTHING = Buffer.alloc(0)
 
 /** More members than any real object has, and less than a megabyte of offsets. */
@@ -125,39 +113,28 @@ export class Members implements MemberSink {
     return this.#span(index * FIELDS + 2)
   }
 
-  /** The members with routed names, also where these are written with escapes, in their order. */
-  get found(): readonly NamedMember[] {
-    let found: NamedMember[] | undefined
-    for (let index = 0; index < this.size; index++) {
-      const member = this.#named(index)
-      if (member !== undefined) (found ??= []).push(member)
-    }
-    return found ?? NONE
+  /** The routed name of a member, also where it is written with escapes; undefined for any other. */
+  name(index: number): string | undefined {
+    return this.#names?.names[this.#places[index * FIELDS + 4] ?? NO_NAME]
   }
 
-  /** The member with this routed name: the last of several, as `JSON.parse` reads them. */
-  named(name: string): NamedMember | undefined {
-    const number = this.#names?.names.indexOf(name) ?? NO_NAME
-    if (number === NO_NAME) return undefined
+  /** The value of the member with this routed name: of the last of several, as `JSON.parse` reads them. */
+  named(name: string): Span | undefined {
     for (let index = this.size - 1; index >= 0; index--)
-      if (this.#places[index * FIELDS + 4] === number) return this.#named(index)
+      if (this.name(index) === name) return this.value(index)
     return undefined
   }
 
-  /** Whether the value of a member is this text without escapes, quotes included where it is a string. */
-  isWritten({ value: { start, end } }: Member, raw: string): boolean {
-    if (end - start !== raw.length) return false
-    const bytes = this.#long === undefined ? this.bytes : this.#long.slice(start, end)
-    const at = this.#long === undefined ? start : 0
-    for (let i = 0; i < raw.length; i++) if (bytes[at + i] !== raw.charCodeAt(i)) return false
-    return true
+  /** Whether the value of the member with this routed name is this JSON text, byte for byte. */
+  isWritten(name: string, raw: string): boolean {
+    const span = this.named(name)
+    return span !== undefined && span.end - span.start === raw.length && this.#slice(span).toString() === raw
   }
 
-  /** The text of the value of a member; undefined where that is no string. */
-  text({ value }: Member): string | undefined {
-    if (this.#long === undefined) return stringAt(this.bytes, value)
-    const { start, end } = value
-    return stringAt(this.#long.slice(start, end), { start: 0, end: end - start })
+  /** The text of the member with this routed name; undefined where it is no string. */
+  text(name: string): string | undefined {
+    const span = this.named(name)
+    return span && stringAt(this.#slice(span), { start: 0, end: span.end - span.start })
   }
 
   /** The same members in a copy of the bytes. */
@@ -204,19 +181,9 @@ export class Members implements MemberSink {
     return isKey(this.bytes, this.#places[at] ?? 0, this.#places[at + 1] ?? 0, name)
   }
 
-  #named(index: number): NamedMember | undefined {
-    const at = index * FIELDS
-    const name = this.#names?.names[this.#places[at + 4] ?? NO_NAME]
-    if (name === undefined) return undefined
-    const before = this.#places[at - FIELDS + 3] ?? 0
-    return {
-      name,
-      index,
-      before,
-      key: this.key(index),
-      value: this.value(index),
-      next: this.#places[at + FIELDS],
-    }
+  /** The bytes at a span of the message, which may be in parts. */
+  #slice({ start, end }: Span): Buffer {
+    return this.#long === undefined ? this.bytes.subarray(start, end) : this.#long.slice(start, end)
   }
 
   #span(at: number): Span {

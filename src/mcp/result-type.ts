@@ -35,7 +35,11 @@ export function resultMembers(frame: ResultFrame): Members {
 /** The `resultType` of a result; undefined where the result has none, and empty where it is no string. */
 export function typeNamed(frame: ResultFrame): string | undefined {
   const members = resultMembers(frame)
-  const type = members.named('resultType')
-  if (type === undefined) return undefined
-  return members.isWritten(type, '"complete"') ? 'complete' : (members.text(type) ?? '')
+  if (members.isWritten('resultType', '"complete"')) return 'complete'
+  return members.named('resultType') && (members.text('resultType') ?? '')
+}
+
+/** Whether the result of a tool has `isError: true` (MCP, Tools: error handling). */
+export function saysError(frame: ResultFrame): boolean {
+  return resultMembers(frame).isWritten('isError', 'true')
 }

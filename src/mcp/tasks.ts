@@ -43,7 +43,7 @@ export function createdTask(frame: ResultFrame, form: Revision['form']): TaskSta
       ? taskIn(frame.line, membersAt(frame.line, frame.result), 'ttlMs')
       : undefined
   const task = resultMembers(frame).named('task')
-  return task && taskIn(frame.line, membersAt(frame.line, task.value), 'ttl')
+  return task && taskIn(frame.line, membersAt(frame.line, task), 'ttl')
 }
 
 /** The task in an answer that is one. */

@@ -256,7 +256,7 @@ test('an object that is routed by has a limit of members, and one past it', () =
 
 const names = ['type', '_meta', 'hint']
 
-const named: [title: string, result: string, found: [string, string][]][] = [
+const results: [title: string, result: string, found: [string, string][]][] = [
   ['nothing', '{}', []],
   ['other names, and these further inside', '{"types":{"type":1},"a":[{"hint":1}],"typ":2}', []],
   [
@@ -288,15 +288,17 @@ const named: [title: string, result: string, found: [string, string][]][] = [
 ]
 
 test('a result is read with its members of the names that the proxy acts on', () => {
-  for (const [title, result, found] of named) {
+  for (const [title, result, found] of results) {
     const line = toLine(`{"jsonrpc":"2.0","id":7,"result":${result}}`)
     const frame = readFrame(line, { ...defaultFrameLimits, names: messageNamesWith(routedNames(names)) })
     assert(frame.kind === 'result' && frame.named !== undefined)
-    const shown = frame.named.found.map(({ name, value }) => [name, rawAt(line, value)])
+    const { named } = frame
+    const all = [...named].map(({ value }, index) => [named.name(index), rawAt(line, value)])
+    const shown = all.filter(([name]) => name !== undefined)
     assert.deepEqual(shown, found, title)
     for (const [name] of found) {
       const last = found.findLast((each) => each[0] === name)
-      assert.equal(rawAt(line, frame.named.named(name)?.value ?? { start: 0, end: 0 }), last?.[1], title)
+      assert.equal(rawAt(line, named.named(name) ?? { start: 0, end: 0 }), last?.[1], title)
     }
   }
 })

@@ -13,7 +13,7 @@ import { internalError, methodNotFound, missingCapability, ownErrorForStateless 
 import { isFilter, readFilter } from '../subscriptions.js'
 import { statelessRequests, type RequestRow } from '../methods.js'
 import { SERVER_INFO } from '../meta-keys.js'
-import { resultMembers } from '../result-type.js'
+import { saysError } from '../result-type.js'
 import { statelessRevisions } from '../revisions.js'
 import {
   type Answer,
@@ -104,10 +104,7 @@ function missingIn({ missing }: Call, frame: ResponseFrame): ErrorBody | undefin
     return missing === undefined ? undefined : missingCapability(missing, rawAt(frame.line, frame.error))
   }
   if (missing === undefined) return undefined
-  const members = resultMembers(frame)
-  const isError = members.named('isError')
-  const hasFailed = isError !== undefined && members.isWritten(isError, 'true')
-  return hasFailed ? missingCapability(missing, rawAt(frame.line, frame.result)) : undefined
+  return saysError(frame) ? missingCapability(missing, rawAt(frame.line, frame.result)) : undefined
 }
 
 function unable(missing: string, { code, message }: ErrorBody): ErrorBody {

@@ -17,7 +17,7 @@ import {
   statelessErrorCode,
   statelessRefusal,
 } from '../error-codes.js'
-import { cutFound } from '../member-edits.js'
+import { cutMembers } from '../member-edits.js'
 import type { RequestRow } from '../methods.js'
 import { COMPLETE, isObjectResult, resultMembers, typeNamed } from '../result-type.js'
 import type { Revision } from '../revisions.js'
@@ -64,12 +64,13 @@ export function resultEdits(
   if (form === 'typed') return isTask ? NO_EDITS : typeEdits(frame)
   const wanted = route.to === 'uri' ? stale : complete
   const members = resultMembers(frame)
-  if (members.found.length === 0) return inserted(frame, wanted)
   // A word of the same name means something else in a result that knows no types; of two, a client may read either.
-  const written = members.found.flatMap(({ name, value }): Edit[] => {
-    const one = wanted.find((each) => each.name === name)
-    return one === undefined ? [] : [{ ...value, bytes: Buffer.from(one.value), why: one.why }]
-  })
+  const written: Edit[] = []
+  for (let index = 0; index < members.size; index++) {
+    const one = wanted.find(({ name }) => name === members.name(index))
+    if (one !== undefined)
+      written.push({ ...members.value(index), bytes: Buffer.from(one.value), why: one.why })
+  }
   const missing = wanted.filter(({ name }) => members.named(name) === undefined)
   return [...inserted(frame, missing), ...written]
 }
@@ -121,28 +122,30 @@ function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): Bare
     return { kind: 'error', error: internalError(what) }
   }
   const members = resultMembers(frame)
-  if (members.found.length === 0) return { kind: 'edited', edits: NO_EDITS }
   const structured = isWrapped ? members.named('structuredContent') : undefined
   const edits = [
     ...untyped(members, row.route.to === 'uri'),
-    ...(structured === undefined ? NO_EDITS : wrapping(structured.value)),
+    ...(structured === undefined ? NO_EDITS : wrapping(structured)),
   ]
   return { kind: 'edited', edits }
 }
 
 /** Without the type, the name of the server, and the hints of what is read. */
 function untyped(members: Members, isRead: boolean): readonly Edit[] {
-  const { found } = members
   const inner = members.inner('_meta')
-  const ofServer = inner?.found ?? []
-  const meta = inner !== undefined && inner.size === ofServer.length ? members.named('_meta') : undefined
-  const cuts = cutFound(found, (member) => {
-    if (member.name === 'resultType') return 'result-type'
-    if (isRead && (member.name === 'ttlMs' || member.name === 'cacheScope')) return 'cache-hint'
-    // Nothing else stands in it.
-    return ofServer.length > 0 && member.index === meta?.index ? 'meta' : undefined
+  const isOfServer = (index: number): boolean => inner?.name(index) !== undefined
+  let left = inner?.size ?? 0
+  for (let index = (inner?.size ?? 0) - 1; index >= 0; index--) if (isOfServer(index)) left--
+  // Nothing else stands in it.
+  const meta = inner !== undefined && inner.size > 0 && left === 0 ? members.named('_meta') : undefined
+  const cuts = cutMembers(members, (index) => {
+    const name = members.name(index)
+    if (name === 'resultType') return 'result-type'
+    if (isRead && (name === 'ttlMs' || name === 'cacheScope')) return 'cache-hint'
+    return meta !== undefined && members.value(index).start === meta.start ? 'meta' : undefined
   })
-  return meta === undefined ? [...cuts, ...cutFound(ofServer, () => 'meta')] : cuts
+  if (inner === undefined || meta !== undefined) return cuts
+  return [...cuts, ...cutMembers(inner, (index) => (isOfServer(index) ? 'meta' : undefined))]
 }
 
 function bareError({ row, service }: Call, { line, error }: ErrorFrame): BareAnswer {

@@ -10,7 +10,7 @@ import type { CallContext, Outcome } from '../../mcp/call.js'
 import { claims } from '../../mcp/eras/any-client.js'
 import { claimedVersion } from '../../mcp/eras/request-context.js'
 import type { CallTrace } from '../../mcp/trace-edits.js'
-import { resultMembers } from '../../mcp/result-type.js'
+import { saysError } from '../../mcp/result-type.js'
 import { statelessRevision } from '../../mcp/revisions.js'
 import type { CallEvent } from '../../events/proxy-events.js'
 
@@ -82,7 +82,7 @@ export class EndedCall implements CallEvent {
     this.serverMs = serverMs
     this.argumentBytes = lengthOf(members.span('arguments'))
     this.resultBytes = result === undefined ? 0 : bytesIn(result)
-    this.isToolError = frame.method === 'tools/call' && saysError(outcome)
+    this.isToolError = frame.method === 'tools/call' && isToolError(outcome)
     this.trace = request.trace
     this.code = code
     this.message = message
@@ -137,13 +137,10 @@ function claimed(frame: RequestFrame): string | undefined {
   return statelessRevision(claimedVersion(frame))?.version
 }
 
-/** Whether the result of a tool has `isError` (MCP, Tools: error handling). */
-function saysError(outcome: Outcome): boolean {
+/** Whether a tool was refused, or its result says that it has failed. */
+function isToolError(outcome: Outcome): boolean {
   if (outcome.kind === 'result') return outcome.refusal !== undefined
-  if (outcome.kind !== 'answered' || outcome.frame.kind !== 'result') return false
-  const members = resultMembers(outcome.frame)
-  const isError = members.named('isError')
-  return isError !== undefined && members.isWritten(isError, 'true')
+  return outcome.kind === 'answered' && outcome.frame.kind === 'result' && saysError(outcome.frame)
 }
 
 /** The end of a call. */

@@ -9,15 +9,18 @@ import type { Connection, MessageHead, Sink } from '../../jsonrpc/connection.js'
 import { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
 import { type Outgoing, joinedWire } from '../../jsonrpc/fast/splice-parts.js'
+import type { RequestId } from '../../jsonrpc/request-id.js'
+import type { SseParser } from '../sse/parser.js'
 import type { HttpAgent } from './agent.js'
-import { discard } from './answer.js'
+import { type HttpAnswer, discard, isEventStream, readEvents } from './answer.js'
 import { answeredId } from './envelope.js'
 import { HttpExchange } from './exchange.js'
+import { incomplete } from './failure.js'
 import { HttpMessages } from './messages.js'
 import type { HttpTarget } from './options.js'
+import { retryAfterMs } from './pause.js'
 import { HttpPost, type PostOwner } from './post.js'
 import { HttpSession } from './session.js'
-import { StandaloneStream } from './standalone.js'
 
 /** One session with one server. */
 export class HttpClientConnection implements Connection, PostOwner {
@@ -34,10 +37,11 @@ export class HttpClientConnection implements Connection, PostOwner {
 
   constructor(target: HttpTarget, agent: HttpAgent, session: HttpSession = new HttpSession(target, agent)) {
     this.#messages = new HttpMessages(session, (cause) => this.#end(cause))
-    this.#standalone = new StandaloneStream(this.#messages, {
-      message: (line) => this.#unasked(line),
-      forgotten: () => this.#forget(),
-    })
+    this.#standalone = new StandaloneStream(
+      this.#messages,
+      (line) => this.#unasked(line),
+      () => this.#forget(),
+    )
   }
 
   get congested(): boolean {
@@ -203,4 +207,112 @@ function deleteSession(session: HttpSession): Promise<void> {
       resolve()
     })
   })
+}
+
+/**
+ * The stream for unsolicited messages of a server, opened again after each end.
+ *
+ * MCP, Transports, Streamable HTTP: listening for messages from the server. A server may have none (405). Calls continue without
+ * it. The stream is open until it is stopped, or until the server says that it has none.
+ */
+class StandaloneStream {
+  readonly #messages: HttpMessages
+  readonly #session: HttpSession
+  readonly #onMessage: (line: Line) => void
+  readonly #onForgotten: () => void
+  #exchange: HttpExchange | undefined
+  #answer: HttpAnswer | undefined
+  #parser: SseParser | undefined
+  #timer: { cancel(): void } | undefined
+  #lastEventId: string | undefined
+  /** The address after a redirect within the origin. */
+  #moved: URL | undefined
+  #openedAt = 0
+  #failures = 0
+  #stopped = false
+
+  /** `onForgotten` is called when the server does not know the session any more. */
+  constructor(messages: HttpMessages, onMessage: (line: Line) => void, onForgotten: () => void) {
+    this.#messages = messages
+    this.#session = messages.session
+    this.#onMessage = onMessage
+    this.#onForgotten = onForgotten
+  }
+
+  open(): void {
+    if (this.#stopped) return
+    const url = this.#moved ?? this.#session.url
+    const ask = { method: 'GET', url, accept: 'text/event-stream', lastEventId: this.#lastEventId } as const
+    this.#openedAt = this.#session.target.timers.now()
+    this.#exchange = new HttpExchange(this.#session, ask, {
+      responded: (answer) => this.#responded(answer),
+      troubled: ({ what, status }) => (status === undefined ? this.#again(what) : this.#none(status)),
+    })
+  }
+
+  read(on: boolean): void {
+    this.#answer?.read(on)
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#timer?.cancel()
+    this.#exchange?.cancel()
+  }
+
+  #responded(answer: HttpAnswer): void {
+    const { status } = answer
+    if (isEventStream(answer)) return this.#listen(answer)
+    answer.drop()
+    if (status === 404 && this.#session.id !== undefined && this.#answer !== undefined)
+      return this.#onForgotten()
+    // 409: our last stream is not forgotten yet; 429 and 5xx pass as well.
+    if (status === 409 || status === 429 || status >= 500)
+      return this.#again(`HTTP ${status}`, retryAfterMs(answer, this.#session.target.timers))
+    this.#none(status)
+  }
+
+  #none(status: number): void {
+    if (status !== 405 && !this.#stopped) this.#log(`the server offers no stream of its own (HTTP ${status})`)
+  }
+
+  #listen(answer: HttpAnswer): void {
+    this.#answer = answer
+    this.#moved = this.#exchange?.url
+    // Messages before this moment may be lost, unless the server repeats the events after the last one that was seen.
+    if (this.#lastEventId === undefined) this.#messages.missed()
+    if (!this.#messages.reading) answer.read(false)
+    const sink = {
+      event: (type: string, data: Line): void => {
+        if (!this.#stopped && type === 'message') this.#onMessage(data)
+      },
+      oversize: (id: RequestId | undefined, bytes: number, isCall: boolean): void => {
+        if (!this.#stopped) this.#messages.oversize(id, bytes, isCall)
+      },
+    }
+    this.#parser = readEvents(answer, this.#session.target.limits.sse, sink, (error) =>
+      this.#again(incomplete('it ended', error).message),
+    )
+  }
+
+  /** The delay grows while streams end immediately, and is reset by a stream that lasted. */
+  #again(why: string, leastMs = 0): void {
+    if (this.#stopped) return
+    const { timers, limits, reconnectMs } = this.#session.target
+    this.#lastEventId = this.#parser?.lastEventId ?? this.#lastEventId
+    const hasLasted = timers.now() - this.#openedAt > limits.reconnectMsMax
+    this.#failures = hasLasted ? 0 : this.#failures + 1
+    const told = this.#parser?.retryMs
+    const grown = reconnectMs * 2 ** Math.min(this.#failures - 1, 10) * (0.8 + 0.4 * timers.random())
+    // The delay that the server asked for is used, unless its streams end repeatedly.
+    const delayMs = told !== undefined && this.#failures <= 3 ? told : Math.max(grown, told ?? 0)
+    const least = Math.max(limits.reconnectMsMin, this.#session.target.pause.leftMs, leastMs)
+    const bounded = Math.min(Math.max(delayMs, least), limits.reconnectMsMax)
+    this.#log(`the stream of the server: ${why}; again in ${Math.round(bounded)} ms`)
+    this.#timer = timers.setTimer(bounded, () => this.open())
+  }
+
+  #log(message: string): void {
+    this.#session.target.log('debug', message)
+  }
 }

@@ -44,8 +44,13 @@ function facts(frame: Frame): unknown {
 /** The named members of a result, and those of the one inside. */
 function membersOf(named: Members | undefined): unknown {
   if (named === undefined) return undefined
-  const texts = named.found.map((member) => [named.text(member), named.isWritten(member, '"typed"')])
-  return { found: named.found, size: named.size, texts, inner: membersOf(named.inner('_meta')) }
+  const all = [...named].map((member, index) => [named.name(index), member])
+  const texts = ['type', 'c', 'mine'].map((name) => [
+    named.named(name),
+    named.text(name),
+    named.isWritten(name, '"typed"'),
+  ])
+  return { all, texts, inner: membersOf(named.inner('_meta')) }
 }
 
 function namesOf(frame: Frame): unknown {
