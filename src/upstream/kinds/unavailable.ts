@@ -1,9 +1,7 @@
 // A configured server that cannot be opened at all: the others do not wait for it.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Call } from '../../mcp/call.js'
 import { authenticationFailed, upstreamFailed } from '../../mcp/error-codes.js'
-import type { ListKind } from '../../mcp/methods.js'
 import { credentialsRefusal } from '../auth/refusal-words.js'
 import { type ServerConfig, isRemote } from '../contracts/server-config.js'
 import type { Lane, ServerView, Upstream, UpstreamState, UpstreamStatus } from '../contracts/upstream.js'
@@ -50,23 +48,17 @@ const nothing = (): undefined => undefined
 const no = (): boolean => false
 const NONE: readonly never[] = []
 
-/** Stands for it, says why, and refuses every call. */
-class UnavailableUpstream implements Upstream, Lane {
+/** Says why the server cannot be used. */
+class UnavailableUpstream implements Upstream {
   config: ServerConfig
   readonly view: ServerView
   readonly isolated = false
-  readonly shared = true
-  readonly keepsTasks = false
-  readonly pids = NONE
-  readonly retired = false
-  readonly known: ReadonlySet<ListKind> = new Set()
-  readonly #refusal: ErrorBody
-  /** Its state in the status. */
+  readonly #lane: Lane
+  /** The state in the status. */
   readonly #shown: UpstreamState
 
   constructor(config: ServerConfig, message: string, refusal: ErrorBody, shown: UpstreamState = 'error') {
     this.config = config
-    this.#refusal = refusal
     this.#shown = shown
     this.view = {
       state: 'error',
@@ -85,6 +77,7 @@ class UnavailableUpstream implements Upstream, Lane {
       startNow: nothing,
       giveUp: nothing,
     }
+    this.#lane = refusingLane(this, refusal)
   }
 
   adjust(config: ServerConfig): void {
@@ -92,11 +85,7 @@ class UnavailableUpstream implements Upstream, Lane {
   }
 
   attach(): Lane {
-    return this
-  }
-
-  call(call: Call): void {
-    call.fail(this.#refusal)
+    return this.#lane
   }
 
   status(): UpstreamStatus {
@@ -104,14 +93,30 @@ class UnavailableUpstream implements Upstream, Lane {
   }
 
   readonly adopt = no
-  readonly hurry = nothing
-  readonly level = nothing
-  readonly rootsChanged = nothing
-  readonly read = nothing
-  readonly follow = nothing
-  readonly leave = nothing
-  readonly takeSubscriptions = (): string[] => []
-  readonly release = (): Call[] => []
   readonly retire = (): Promise<void> => Promise.resolve()
   readonly close = (): Promise<void> => Promise.resolve()
+}
+
+/** Refuses every call; all clients share it. */
+function refusingLane(upstream: { config: ServerConfig; view: ServerView }, refusal: ErrorBody): Lane {
+  return {
+    get config() {
+      return upstream.config
+    },
+    view: upstream.view,
+    known: new Set(),
+    keepsTasks: false,
+    retired: false,
+    shared: true,
+    pids: NONE,
+    call: (call) => call.fail(refusal),
+    takeSubscriptions: () => [],
+    release: () => [],
+    hurry: nothing,
+    follow: nothing,
+    level: nothing,
+    rootsChanged: nothing,
+    read: nothing,
+    leave: nothing,
+  }
 }
