@@ -57,10 +57,8 @@ export class Supervisor {
   #hasCrashed = false
   /** Starts in a row that were refused for want of room. */
   #refusals = 0
-  /** Connections that are being stopped. */
-  readonly #stopping = new Set<Promise<void>>()
-  /** Connections whose calls still run, and that get no more. */
-  readonly #retired = new Set<ServerConnection>()
+  /** Connections that get no more calls, each until it has ended. */
+  readonly #leaving = new Map<ServerConnection, Promise<void>>()
   /** The end of a process that was at rest: its successor may need what it still holds, a lock perhaps. */
   #resting: Promise<void> | undefined
 
@@ -157,11 +155,11 @@ export class Supervisor {
     this.#log('debug', `its next call gets another process: ${why}`)
     this.#to({ kind: 'stopped' })
     this.#context.restarts.wasUp(state.readyAt)
-    this.#retired.add(connection)
-    const stopped = connection.calls
-      .idle()
-      .then(() => (this.#retired.delete(connection) ? this.#stop(connection) : undefined))
-    if (isAlone) this.#startBehind(stopped)
+    const left = this.#leave(
+      connection,
+      connection.calls.idle().then(() => connection.stop()),
+    )
+    if (isAlone) this.#startBehind(left)
     this.#startIfWanted()
   }
 
@@ -176,17 +174,18 @@ export class Supervisor {
     const connection = 'connection' in this.#state ? this.#state.connection : undefined
     this.#to({ kind: 'closed' })
     if (connection !== undefined) void this.#stop(connection)
-    for (const retired of this.#retired) void this.#stop(retired)
-    this.#retired.clear()
-    await Promise.all(this.#stopping)
+    for (const leaving of this.#leaving.keys()) void leaving.stop()
+    await Promise.all(this.#leaving.values())
   }
 
   #stop(connection: ServerConnection, why?: string): Promise<void> {
-    const stopped = connection.stop(why).finally(() => {
-      this.#stopping.delete(stopped)
-    })
-    this.#stopping.add(stopped)
-    return stopped
+    return this.#leave(connection, connection.stop(why))
+  }
+
+  #leave(connection: ServerConnection, ended: Promise<void>): Promise<void> {
+    const left = ended.finally(() => void this.#leaving.delete(connection))
+    this.#leaving.set(connection, left)
+    return left
   }
 
   /**
