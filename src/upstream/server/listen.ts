@@ -56,7 +56,6 @@ export class ServerListen {
   /** The topics have changed since `#next` was sent. */
   #isDue = false
   #isFirst = true
-  #isDeaf = false
   #isClosed = false
   #waiting: Waiting[] = []
   #ack: Timer | undefined
@@ -86,7 +85,7 @@ export class ServerListen {
 
   /** Subscribes to the topics that clients follow now. */
   renew(): void {
-    if (this.#isClosed || this.#isDeaf || this.#retry !== undefined) return
+    if (this.#isClosed || this.#retry !== undefined) return
     if (this.#next !== undefined) {
       this.#isDue = true
       return
@@ -124,7 +123,7 @@ export class ServerListen {
 
   /** Resolves with whether the server reports changes of this topic, which a client follows now. */
   #granted(topic: Topic): Promise<boolean> {
-    if (this.#isClosed || this.#isDeaf || !this.#tellsOf(topic.kind)) return Promise.resolve(false)
+    if (this.#isClosed || !this.#tellsOf(topic.kind)) return Promise.resolve(false)
     return new Promise((answer) => {
       this.#waiting.push({ ...topic, answer })
       this.renew()
@@ -189,7 +188,7 @@ export class ServerListen {
     this.#ack?.cancel()
     this.#overlap?.cancel()
     this.#retry?.cancel()
-    this.#refuse(() => true)
+    this.#answer(() => false)
   }
 
   #open(filter: string, topics: Topics): void {
@@ -216,8 +215,10 @@ export class ServerListen {
   async #await(one: Listening, { answer }: PendingAnswer): Promise<void> {
     try {
       const frame = await answer
-      this.#isDeaf = frame.kind === 'error' && isMissing(numberOfError(frame))
-      if (this.#isDeaf) this.#log('it tells of no changes: it does not know subscriptions/listen')
+      if (frame.kind === 'error' && isMissing(numberOfError(frame))) {
+        this.#log('it tells of no changes: it does not know subscriptions/listen')
+        this.close()
+      }
     } catch {
       // The connection has ended, or the stream of this request.
     }
@@ -232,10 +233,9 @@ export class ServerListen {
       this.#ack?.cancel()
       this.#next = undefined
       this.#isDue = false
-      this.#refuse(({ kind, name }) => one.topics[kind].has(name))
+      this.#answer(({ kind, name }) => (one.topics[kind].has(name) ? false : undefined))
     } else this.#current = undefined
-    if (this.#isDeaf) this.#refuse(() => true)
-    else this.#scheduleRetry()
+    this.#scheduleRetry()
   }
 
   #scheduleRetry(): void {
@@ -251,22 +251,19 @@ export class ServerListen {
   /** Answers the calls that wait for these topics, and those for topics that no client follows any more. */
   #settle({ topics, honoured }: Pick<Listening, 'topics' | 'honoured'>): void {
     const followed = topicsFrom((kind) => this.#followed(kind))
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const one of waiting) {
-      if (topics[one.kind].has(one.name)) one.answer(honoured?.[one.kind].has(one.name) === true)
-      else if (!followed[one.kind].has(one.name)) one.answer(false)
-      else this.#waiting.push(one)
-    }
+    this.#answer(({ kind, name }) => {
+      if (topics[kind].has(name)) return honoured?.[kind].has(name) === true
+      return followed[kind].has(name) ? undefined : false
+    })
   }
 
-  #refuse(is: (waiting: Waiting) => boolean): void {
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const one of waiting) {
-      if (is(one)) one.answer(false)
-      else this.#waiting.push(one)
-    }
+  /** Answers the calls that wait; a call for which `isGranted` gives nothing goes on waiting. */
+  #answer(isGranted: (topic: Topic) => boolean | undefined): void {
+    this.#waiting = this.#waiting.filter((waiting) => {
+      const granted = isGranted(waiting)
+      if (granted !== undefined) waiting.answer(granted)
+      return granted === undefined
+    })
   }
 
   #log(message: string): void {
