@@ -1,7 +1,7 @@
 // A server of revision 2026-07-28 on stdin and stdout, which takes nothing that its revision does not have.
 //
-// FILE gets every line that it was sent. MODE is `only` (no handshake), `dual` (either), `silent` (nothing until
-// `initialize`), `exits` (ends on everything before `initialize`) or `locks` (the same, and LOCK must be free when it starts).
+// FILE gets every line that it was sent. MODE is `only` (no handshake), `dual` (either), `exits` (ends on
+// everything before `initialize`) or `locks` (the same, and LOCK must be free when it starts).
 
 import { appendFileSync, closeSync, openSync, unlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -143,10 +143,9 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (FILE !== undefined) appendFileSync(FILE, `${line}\n`)
   const message = JSON.parse(line)
   isOpen ||= message.method === 'initialize'
-  if (MODE === 'silent' || MODE === 'exits' || MODE === 'locks') {
-    if (isOpen) return bare(message)
-    // A lock is not free at once.
-    return MODE === 'silent' ? undefined : setTimeout(() => process.exit(1), 100)
+  if (MODE === 'exits' || MODE === 'locks') {
+    // A lock is not free immediately.
+    return isOpen ? bare(message) : setTimeout(() => process.exit(1), 100)
   }
   if (MODE === 'dual' && isOpen) return bare(message)
   if (message.method === 'notifications/cancelled') {

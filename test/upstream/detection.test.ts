@@ -164,21 +164,6 @@ describe('a server that ends on the first question', () => {
     assert.deepEqual([revision(), state(), problems()], ['2025-06-18', 'connected', []])
   })
 
-  test('is gone before it is started anew: it may hold a lock', async (t) => {
-    let holder: FakeChild | undefined
-    let broken = false
-    const locking: Script = (method, params, child) => {
-      if (holder !== undefined && holder !== child) broken = true
-      holder = child
-      if (method !== 'server/discover') return polite(method, params, child)
-      holder = undefined
-      child.end(1)
-      return undefined
-    }
-    const { revision } = await run(t, locking)
-    assert.deepEqual([revision(), broken], ['2025-06-18', false])
-  })
-
   test('and whenever it is started has crashed as often as it was started without the question', async (t) => {
     const { runtime, heard, problems } = await run(t, (_method, _params, child) => {
       child.end(1)

@@ -241,6 +241,17 @@ describe('a server that speaks both, or is shy', () => {
     assert(!methods().includes('initialize'))
   })
 
+  test('that ends before initialize and holds a lock is up', async (t) => {
+    const lock = join(scratch(t), 'lock')
+    const { open, log } = await behind(t, { MODE: 'locks', LOCK: lock })
+    const client = await open()
+    assert.match((await client.call('s__old')).text, /"text":"old"/)
+    assert.deepEqual(
+      log.filter(({ level }) => level === 'error' || level === 'warn'),
+      [],
+    )
+  })
+
   test('that ends on the question is not asked again by the next start of the proxy, which says so', async (t) => {
     const [home, file] = [scratch(t), join(scratch(t), 'lines')]
     const config = configFile(t, { s: nodeProgram('stateless.mjs', { MODE: 'exits', FILE: file }, {}) })
