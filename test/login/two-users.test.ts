@@ -122,7 +122,7 @@ async function place(t: TestContext, kind: Kind, era: Era): Promise<Place> {
     profiles: { part: {} },
   }
   const config = resolveConfig(asRead(value), { source: 'test', folder: process.cwd(), env: process.env })
-  for (const user of users) storeOf(user, runtime).write(server.login(user))
+  for (const user of users) await storeOf(user, runtime).write(server.login(user))
   const gateway = await openGateway(config, { runtime, person: 'here' })
   t.after(async () => {
     await gateway.close(0)
