@@ -31,8 +31,11 @@ const RENEW_AGAIN_MS = 30_000
 /** A login that is in use is looked at again after so long: it may have ended, or be another one. */
 const LOOK_AGAIN_MS = 1000
 
-/** A request waits so long for the person, who may grant more rights later too. */
-const STEP_UP_MS = 20_000
+/** A request waits so long for the person, who may log in or grant more rights later too. */
+const PERSON_MS = 20_000
+
+/** Requests that wait for a person. The handshake and lists do not: other servers have some too. */
+const calls: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
 /** A person may copy the command that names it into a shell, and the server has chosen it. */
 const plainScope = /^[\w.:/*@+-]+$/
@@ -152,13 +155,21 @@ export class LoginCredentials implements HttpCredentials {
       if (isTooLittle) return sent && challenge && (await this.#stepUp(sent, challenge))
       this.#look()
       if (this.#held === undefined)
-        return challenge === undefined && sent === undefined ? undefined : this.#needed()
+        return challenge === undefined && sent === undefined ? undefined : await this.#awaited(refusal)
       // Another process has renewed the token, or logged in; that token may have ended too.
       if (this.#held.credential.secret !== sent?.secret) return 'other'
-      return (await this.#renew(this.#held)) === undefined ? this.#needed() : 'again'
+      return (await this.#renew(this.#held)) === undefined ? await this.#awaited(refusal) : 'again'
     } catch (error) {
       return error instanceof TransportError ? error : authError(errorText(error))
     }
+  }
+
+  /** A call goes on with the login where a browser opens for it. */
+  async #awaited({ rpc = '' }: CredentialRefusal): Promise<CredentialVerdict> {
+    if (!calls.has(rpc) || this.#help === undefined) return this.#needed()
+    await within(this.#help.ask(true), PERSON_MS, this.#runtime)
+    this.#look()
+    return this.#held === undefined ? this.#needed() : 'again'
   }
 
   #needed(): TransportError {
@@ -188,7 +199,7 @@ export class LoginCredentials implements HttpCredentials {
     const asked = scopesIn(this.#held.login.scope, ...this.#stepUps.wanted)
     const scopes = this.#stepUps.next(asked, challenge)
     if (scopes !== undefined && this.#help !== undefined) {
-      await within(this.#help.ask(true, scopes), STEP_UP_MS, this.#runtime)
+      await within(this.#help.ask(true, scopes), PERSON_MS, this.#runtime)
       this.#look()
       if (this.#held !== undefined && this.#held.credential.secret !== sent.secret) return 'again'
     }

@@ -129,6 +129,28 @@ describe('an automatic login', () => {
     assert.equal(textAt((await client.call('guarded__hello')).value, 'result', 'content', 0, 'text'), 'hi')
   })
 
+  test('is waited for by the calls of a session whose login has ended', async (t) => {
+    const at = await place(t)
+    const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: at.browser } }
+    t.after(() => runtime.close())
+    const { attach, proxy } = await libraryProxy(
+      t,
+      { guarded: { url: at.server.url } },
+      { runtime, person: 'here' },
+    )
+    const [{ client }, { client: other }] = [await attach(), await attach()]
+    for (const each of [client, other]) await each.open()
+    await until(() => proxy.status()[0]?.state === 'connected')
+    at.server.revokeAll()
+    const answers = await Promise.all([client, other].map((each) => each.call('guarded__hello')))
+    for (const { value } of answers) assert.equal(textAt(value, 'result', 'content', 0, 'text'), 'hi')
+    assert.equal(at.tabs().length, 2)
+    at.server.options = { refusesLogin: true }
+    at.server.revokeAll()
+    const refused = await client.call('guarded__hello')
+    assert.match(textAt(refused.value, 'error', 'message'), /needs a login; run: mcps-proxy login guarded$/)
+  })
+
   test('asks for more rights when a call needs them, the call goes again, and a refresh keeps them', async (t) => {
     const at = await place(t, { callScope: 'write' })
     const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: at.browser } }

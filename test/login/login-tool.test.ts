@@ -54,6 +54,36 @@ async function replaced(client: RawClient, meta?: object): Promise<void> {
   }
 }
 
+/** Posts to a gateway without a session. */
+async function gateway(
+  t: TestContext,
+  options: AuthorizationOptions,
+  server: object,
+): Promise<(method: string, params: object) => Promise<string>> {
+  const guard = await new AuthorizationServer(options).listen()
+  t.after(() => guard.close())
+  const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
+  const value = asRead({
+    server: { port: 0, ...server },
+    mcpServers: { guarded: { url: guard.url }, open: itEcho() },
+  })
+  const config = resolveConfig(value, { source: 'test', folder: process.cwd(), env: runtime.env })
+  const served = await openGateway(config, { runtime, person: 'here' })
+  t.after(async () => {
+    await served.close(0)
+    await runtime.close()
+  })
+  return async (method, params) => {
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-11-25',
+    }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
+    return (await fetch(`${served.origin}/mcp`, { method: 'POST', headers, body })).text()
+  }
+}
+
 describe('the tool that begins a login', () => {
   test('says what to open, waits for it when it is called again, and makes room for the tools', async (t) => {
     const { attach, log } = await place(t)
@@ -213,27 +243,17 @@ describe('the tool that begins a login', () => {
     ['that others reach', { publicUrl: 'https://mcp.example.com' }, /operator of mcps-proxy/],
   ] as const)
     test(`tells the clients of a gateway ${title} what to do`, async (t) => {
-      const guard = await new AuthorizationServer().listen()
-      t.after(() => guard.close())
-      const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
-      const value = asRead({
-        server: { port: 0, ...server },
-        mcpServers: { guarded: { url: guard.url }, open: itEcho() },
-      })
-      const config = resolveConfig(value, { source: 'test', folder: process.cwd(), env: runtime.env })
-      const gateway = await openGateway(config, { runtime, person: 'here' })
-      t.after(async () => {
-        await gateway.close(0)
-        await runtime.close()
-      })
-      const ask = async (method: string, params: object): Promise<string> => {
-        const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
-        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-        return (await fetch(`${gateway.origin}/mcp`, { method: 'POST', headers, body })).text()
-      }
+      const ask = await gateway(t, {}, server)
       await untilAnswered(async () => (await ask('tools/list', {})).includes('guarded__login'))
       assert.match(await ask('tools/call', { name: 'guarded__login', arguments: {} }), wanted)
     })
+
+  test('is named in words to a client without a session, of which nothing is known', async (t) => {
+    const ask = await gateway(t, { opens: [...handshake, 'tools/list'] }, {})
+    await untilAnswered(async () => (await ask('tools/list', {})).includes('guarded__hello'))
+    const refused = await ask('tools/call', { name: 'guarded__hello', arguments: {} })
+    assert.match(refused, /"code":-32603,.*needs a login; .*"reason":"login-required"/)
+  })
 
   test('is listed only where the configuration allows a tool of that name', async (t) => {
     const { attach } = await place(t, 'here', { tools: { allow: ['hello'] } })

@@ -57,7 +57,7 @@ describe('credentials', () => {
       const { heard, request } = connect(t, server.url, { credentials })
       request(1, 'work')
       await heard.until(() => heard.messages.length === 1)
-      assert.deepEqual(credentials.told, [{ status, challenges, secret: '1' }])
+      assert.deepEqual(credentials.told, [{ status, challenges, rpc: 'work', secret: '1' }])
       assert.deepEqual(credentials.asked, [`POST ${server.url.pathname}`, `POST ${server.url.pathname}`])
     })
 
@@ -121,6 +121,6 @@ describe('credentials', () => {
     request(1, 'work')
     await heard.until(() => heard.failures.length === 1)
     assert.equal(heard.failures[0]?.error, error)
-    assert.deepEqual(credentials.told, [{ status: 403, challenges: [], secret: '1' }])
+    assert.deepEqual(credentials.told, [{ status: 403, challenges: [], rpc: undefined, secret: '1' }])
   })
 })

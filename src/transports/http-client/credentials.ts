@@ -22,6 +22,8 @@ export interface CredentialRefusal {
   readonly status: number
   /** Its `WWW-Authenticate` fields, as they came (RFC 9110, section 11.6.1). */
   readonly challenges: readonly string[]
+  /** The JSON-RPC method of the request; undefined where it had none. */
+  readonly rpc?: string | undefined
 }
 
 /**

@@ -155,7 +155,7 @@ export class HttpExchange implements ChannelUser {
       return undefined
     this.#handler.isRenewed = true
     const challenges = answer.all('www-authenticate')
-    return credentials.refused(this.#credential, { status, challenges })
+    return credentials.refused(this.#credential, { status, challenges, rpc: this.#ask.rpc })
   }
 
   #renew(answer: HttpAnswer, said: CredentialVerdict): void {
