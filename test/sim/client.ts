@@ -116,6 +116,7 @@ export class SimClient {
     const tokenText = token ? `,"progressToken":${count}` : ''
     const members = params(nonce)
     entry.args = /"arguments":(.*)$/.exec(members)?.[1]
+    entry.argumentBytes = Buffer.byteLength(entry.args ?? '')
     entry.about = noncesIn(entry.args ?? '')[0]
     const meta = `"_meta":{"about":"n:${nonce};"${tokenText}${claimMembers(claim)}}${members === '' ? '' : `,${members}`}`
     return { entry, text: `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${meta}}}` }

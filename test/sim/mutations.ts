@@ -471,6 +471,12 @@ const recovery: readonly Mutation[] = [
   mutation('calls that failed are written down as answered', ['wrong-audit', 'not-audited'], () => ({
     audit: (line) => [line.replace('"outcome":"failed"', '"outcome":"answered"')],
   })),
+  mutation('the page does not count calls that failed', 'wrong-usage', () => ({
+    usage: (event) => (event.outcome === 'answered' ? event : undefined),
+  })),
+  mutation('the page counts errors as results', 'wrong-usage', () => ({
+    usage: (event) => ({ ...event, outcome: 'answered', isToolError: false }),
+  })),
   mutation('a timer of the real clock', 'real-time', () => ({
     runtime: (runtime) => ({
       setTimer: (delayMs, fire) => {

@@ -136,7 +136,7 @@ export class World {
     createProxy(readConfiguration(configurationOf(plan)), options).then((right) => {
       const proxy = changed(right, host.wrong.proxy?.(right))
       this.#proxy = proxy
-      this.counted.listen(proxy)
+      this.counted.listen(proxy, host.wrong)
       if (plan.front !== undefined)
         host.front.serve(proxy, frontLimitsOf(plan.front, this.#limits)).catch(this.#thrown)
     }, this.#thrown)
