@@ -33,6 +33,8 @@ export const checks = {
   'wrong-form': 'a result or an error that a client of the other era would be given',
   'foreign-state': 'a state was honoured for another client, for other arguments, or for other answers',
   'left-parked': 'a server is at a call whose client does not come back',
+  unconfirmed: 'a server was asked for a call to which its user must agree and did not',
+  'asked-in-vain': 'a user was asked to agree to a call that needs it not, or that has been agreed to',
   'not-declared': 'a client was asked what it did not say that it could be asked',
   'not-followed': 'a client was told of a resource that it does not follow',
   'not-updated': 'a client that follows a resource is not told that it has changed',

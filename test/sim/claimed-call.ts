@@ -5,6 +5,7 @@ import type { Around } from './byte-flow.js'
 import type { Askable, Returns } from './claim.js'
 import { type Head, isWrongHead } from './claimed-head.js'
 import type { SimClient, Waiting } from './client.js'
+import { consentTo, isConsent } from './consent.js'
 import { at, noncesIn, parse, rawId, textAt } from './json.js'
 import type { Entry, Ledger } from './ledger.js'
 import { answerTo, neededFor } from './questions.js'
@@ -56,13 +57,14 @@ export class ClaimedCall {
   }
 
   /** `params` are the members besides `_meta`, made with a nonce; the arguments are the last. */
-  begin(asking: Asking, params: (nonce: string) => string): void {
+  begin(asking: Asking, params: (nonce: string) => string, made: (entry: Entry) => void = () => {}): void {
     const { client, op } = this.#parts
     this.#asking = asking
     client.request(
       { ...asking, claim: { can: op.can, head: op.head } },
       (nonce) => (this.#params = params(nonce)),
       (waiting) => {
+        made(waiting.entry)
         this.#root = waiting.entry
         this.#last = waiting.entry
         this.#hears(waiting, undefined)
@@ -87,6 +89,9 @@ export class ClaimedCall {
     this.#judge(root, asked)
     // Who was given the same again has been asked before; and who has given up does not come back.
     if (entry !== this.#last || entry.cancelledAt !== undefined || op.returns === 'leaves') return
+    const isConsentAsked = Object.values(asked).some(isConsent)
+    if (isConsentAsked && root.consent !== 'asked') ledger.asksConsent(root.nonce, this.#parts.client.name)
+    if (isConsentAsked && consentTo(root.nonce) === 'never') return
     root.askedAt ??= ledger.now
     const round: Round = { state: textAt(result, 'requestState'), asked: { ...asked } }
     around.clock.after(op.afterMs, () => this.#return(root, round))
@@ -105,10 +110,13 @@ export class ClaimedCall {
   }
 
   #return(root: Entry, round: Round): void {
-    const { client, op, others, ledger, isRelayed } = this.#parts
+    const { client, op, others, ledger } = this.#parts
     if (!client.speaks) return
+    const isOwn = Object.values(round.asked).some(isConsent)
+    const isRelayed = this.#parts.isRelayed && !isOwn
     const answers = this.#answers(root, round, 'first')
-    if (op.returns === 'stolen') {
+    // The state of a question of the proxy is that of a principal, and here all clients are one.
+    if (op.returns === 'stolen' && !isOwn) {
       // The state of a server passes unsigned where all clients are one principal, as they are over HTTP.
       const isSigned = ({ plan }: SimClient): boolean => plan.http === undefined && round.state !== undefined
       const thief = others.find((other) => other.speaks && (!isRelayed || isSigned(other)))
@@ -120,6 +128,7 @@ export class ClaimedCall {
     root.askedAt = undefined
     const isPart = op.returns === 'parts' && this.#returned === 0 && answers.length > 0
     const given = isPart ? answers.slice(1) : answers
+    if (isOwn && given.length > 0 && consentTo(root.nonce) === 'accept') ledger.consents(root.nonce)
     const heard = this.#send(given, round)
     if (op.returns === 'changes' && !isRelayed) this.#changes(root, round, heard)
     if (op.returns === 'twice' && !isRelayed)
@@ -149,7 +158,11 @@ export class ClaimedCall {
 
   #answers(root: Entry, { asked }: Round, how: string, by: SimClient = this.#parts.client): string[] {
     const nonce = by === this.#parts.client ? root.nonce : `${by.name}-0`
-    return Object.entries(asked).map(([name, question]) => `"${name}":${answerTo(question, nonce, how)}`)
+    return Object.entries(asked).map(([name, question]) =>
+      isConsent(question)
+        ? `"${name}":{"action":"${consentTo(root.nonce)}"}`
+        : `"${name}":${answerTo(question, nonce, how)}`,
+    )
   }
 
   /** Comes back; what it hears goes on with the call. */

@@ -4,6 +4,7 @@ import type { Around } from './byte-flow.js'
 import type { SimClient, Waiting } from './client.js'
 import { at, noncesIn, numberAt, parse, rawId, rawToken, stampIn, textAt } from './json.js'
 import { ALIEN } from './kept-plan.js'
+import { consentTo, isConsent } from './consent.js'
 import { formed, knownError } from './claim-form.js'
 import type { Entry, Ledger } from './ledger.js'
 import { ListWatch, type Servers } from './list-watch.js'
@@ -276,10 +277,25 @@ export class ClientEars {
       this.#ledger.fail('not-declared', `${plan.name} is asked: ${text}`)
     }
     const [nonce = ''] = noncesIn(text)
+    if (isConsent(parse(text))) return this.#consent(id, nonce)
     this.#ledger.asked(nonce, plan.answerMs)
     if (plan.answerMs === undefined) return
     const said = `n:${nonce}; ${markIn(text) ?? ''}`
     this.#client.sayLater(plan.answerMs, `{"jsonrpc":"2.0","id":${id},"result":{"said":"${said}"}}`)
+  }
+
+  #consent(id: string, nonce: string): void {
+    const { name, plan } = this.#client
+    const { answerMs } = plan
+    const consent = consentTo(nonce)
+    const isSaid = answerMs !== undefined && consent !== 'never'
+    this.#ledger.asksConsent(nonce, name)
+    this.#ledger.asked(nonce, isSaid ? answerMs : undefined)
+    if (!isSaid) return
+    this.#around.clock.after(answerMs, () => {
+      if (consent === 'accept') this.#ledger.consents(nonce)
+      this.#client.say(`{"jsonrpc":"2.0","id":${id},"result":{"action":"${consent}"}}`)
+    })
   }
 }
 

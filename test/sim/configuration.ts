@@ -6,6 +6,7 @@ import { resolveConfig } from '../../src/config/config.js'
 import { type Limits, limits as defaults } from '../../src/limits.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../src/transports/http-server/limits.js'
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
+import { CAREFUL } from './consent.js'
 import { type FrontPlan, type LimitsPlan, type ReloadKind, type ServerPlan, START_MS, TOTAL } from './plan.js'
 
 /** How long lists wait for servers that are starting; short, so that an answer that is late is found. */
@@ -60,6 +61,7 @@ function otherwise({ kind, name }: ServerPlan, value: string | undefined): Recor
 }
 
 function serverOf(plan: ServerPlan): ServerJson {
+  const confirm = plan.confirms === true ? { confirm: [CAREFUL] } : {}
   if (plan.kind === 'http') {
     return {
       type: 'http',
@@ -69,6 +71,7 @@ function serverOf(plan: ServerPlan): ServerJson {
       totalTimeout: (plan.total ?? TOTAL) * plan.timeoutMs,
       retries: 2,
       retryDelay: 100,
+      ...confirm,
     }
   }
   const { name, isolation, concurrency, processes, timeoutMs, idleTimeoutMs, onTimeout, restartDelayMs } =
@@ -85,6 +88,7 @@ function serverOf(plan: ServerPlan): ServerJson {
     startTimeout: START_MS,
     onTimeout,
     restartDelay: restartDelayMs,
+    ...confirm,
     ...(idleTimeoutMs !== undefined && { idleTimeout: idleTimeoutMs }),
   }
 }

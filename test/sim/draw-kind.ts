@@ -1,5 +1,6 @@
 // The runs that a seed stands for: one of each kind.
 
+import { withConsent } from './consent.js'
 import { drawPlan } from './draw.js'
 import { withEras } from './draw-eras.js'
 import { withHttp } from './draw-http.js'
@@ -13,7 +14,7 @@ export type RunKind = (typeof kinds)[number]
 const kinds = ['plain', 'http', 'eras', 'http-eras'] as const
 
 export function drawKind(kind: RunKind, seed: number, ops: number): Plan {
-  const plan = drawPlan(seed, ops)
+  const plan = withConsent(drawPlan(seed, ops))
   switch (kind) {
     case 'plain':
       return plan

@@ -1,5 +1,6 @@
 // A scripted server of the handshake revisions.
 
+import { isTool } from './consent.js'
 import { type Body, type Spoilt, endWith } from './body.js'
 import { type Brain, setOf } from './brain.js'
 import { claimIn } from './claim.js'
@@ -108,7 +109,7 @@ export class HandshakeBrain implements Brain {
       case 'initialize':
         return this.#initialize(id, message)
       case 'tools/call':
-        if (textAt(message, 'params', 'name') !== 'work') return this.#notThere(id, text)
+        if (!isTool(textAt(message, 'params', 'name'))) return this.#notThere(id, text)
         return this.#workshop.take(id, message, text, this.#declared)
       case 'resources/subscribe':
       case 'resources/unsubscribe':

@@ -62,6 +62,8 @@ export interface Entry {
   /** The nonce in the arguments: that of the first request of a call, also where they come again. */
   about: string | undefined
   executed: number
+  /** Whether its user must agree, has done so, or was asked. */
+  consent: 'needed' | 'asked' | 'given' | undefined
   /** Where it was executed last. */
   job: Job | undefined
   /** What the server answered, behind the id. */
@@ -87,6 +89,11 @@ export interface Entry {
   untimed: boolean
   /** Nobody can blame the proxy: the client has vanished, or was left since it took nothing. */
   excused: boolean
+}
+
+/** The proxy itself asks, before any server is. */
+function isAskedFirst({ root, consent }: Entry, text: string): boolean {
+  return (root?.consent ?? consent) !== undefined && text.includes('"resultType":"input_required"')
 }
 
 /** What was on its way to a server when it was given up has arrived by then. */
@@ -179,6 +186,7 @@ export class Ledger {
       argumentBytes: 0,
       about: undefined,
       executed: 0,
+      consent: undefined,
       job: undefined,
       reply: undefined,
       answers: [],
@@ -203,6 +211,8 @@ export class Ledger {
       return this.fail('invented', `${instance} was asked for ${nonce}, which nobody sent`)
     entry.executed++
     entry.job = job
+    if (entry.consent !== undefined && entry.consent !== 'given')
+      this.fail('unconfirmed', `${instance} was asked for ${nonce}, to which its user did not agree`)
     if (entry.isMisheaded) this.fail('wrong-head', `${instance} was asked for ${nonce}: ${text}`)
     if (entry.givenUpAt !== undefined && job.stays() && this.#now() - entry.givenUpAt > UNDER_WAY_MS)
       this.fail('begun-in-vain', `${nonce} was given up and then begun by ${instance}`)
@@ -260,7 +270,7 @@ export class Ledger {
     const { executed, reply: first } = entry.root ?? entry
     // A server without sessions answers each request of a call.
     const reply = entry.reply ?? first
-    if (ok && entry.method === 'tools/call' && executed === 0)
+    if (ok && entry.method === 'tools/call' && executed === 0 && !isAskedFirst(entry, text))
       this.fail('made-up', `${entry.nonce} was answered and never executed: ${text}`)
     if (ok && reply !== undefined && isAltered(entry, text, reply))
       this.fail('altered', `${reply} got to ${entry.client} as ${text}`)
@@ -300,8 +310,25 @@ export class Ledger {
     entry.asks++
     entry.askedAt ??= this.#now()
     // Where nobody at the server waits, nothing ends it but the time that a client may take.
-    if (answerMs === undefined) entry.untimed ||= this.sessionless.has(entry.service ?? '')
+    if (answerMs === undefined) entry.untimed ||= this.#standsStill(entry)
     else this.#later(answerMs, () => this.#heardOf(entry))
+  }
+
+  /** The user is asked to agree to a call. */
+  asksConsent(nonce: string, client: string): void {
+    const entry = this.entries.get(nonce)
+    if (entry?.consent !== 'needed') this.fail('asked-in-vain', `${client} is asked to agree to ${nonce}`)
+    else entry.consent = 'asked'
+  }
+
+  consents(nonce: string): void {
+    const entry = this.entries.get(nonce)
+    if (entry !== undefined) entry.consent = 'given'
+  }
+
+  /** Whether no time of the call passes while its client is asked, nor that of all of it. */
+  #standsStill({ service = '', consent }: Entry): boolean {
+    return this.sessionless.has(service) || consent !== undefined
   }
 
   /** Its client has answered one of the questions about it. */
@@ -403,7 +430,7 @@ export class Ledger {
 
   #inTime(entry: Entry, now: number): void {
     const late = Math.round(now - (entry.heardAt ?? now))
-    const heldMs = this.sessionless.has(entry.service ?? '') ? askedMs(entry, now) : 0
+    const heldMs = this.#standsStill(entry) ? askedMs(entry, now) : 0
     const budgetMs = (entry.mayStandStill ? this.#totalOf(entry) * entry.budgetMs : entry.budgetMs) + heldMs
     if (entry.excused || entry.untimed || late <= budgetMs + SLACK_MS) return
     this.fail('late', `${entry.nonce} was answered after ${late} ms, not ${budgetMs}`)

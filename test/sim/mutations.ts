@@ -471,6 +471,14 @@ const recovery: readonly Mutation[] = [
   mutation('calls that failed are written down as answered', ['wrong-audit', 'not-audited'], () => ({
     audit: (line) => [line.replace('"outcome":"failed"', '"outcome":"answered"')],
   })),
+  mutation('every answer of a user is a yes', 'unconfirmed', () => ({
+    fromClient: (text) => text.replace(/"action":"(?:decline|cancel)"/, '"action":"accept"'),
+  })),
+  mutation(
+    'a user is asked twice',
+    'asked-in-vain',
+    toClients((text) => text.includes('Allow this call'), twice),
+  ),
   mutation('the page does not count calls that failed', 'wrong-usage', () => ({
     usage: (event) => (event.outcome === 'answered' ? event : undefined),
   })),

@@ -4,6 +4,7 @@ import type { Claim } from './claim.js'
 import { ClaimedCall, type ClaimedCallParts } from './claimed-call.js'
 import type { Asking } from './asking.js'
 import type { SimClient } from './client.js'
+import { CAREFUL, isCareful } from './consent.js'
 import { GRACE_MS, OWN_MS } from './configuration.js'
 import { happen } from './happen.js'
 import { GONE } from './kept-plan.js'
@@ -38,7 +39,7 @@ function onClient(world: World, op: ClientOp): void {
 function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly kind: 'attach' }>): void {
   switch (op.kind) {
     case 'call':
-      return void call(world, client, op.server, op.work, op.spelling)
+      return void call(world, client, op.server, op.work, op.spelling, mayNeedConsent(world, op.server))
     case 'batch':
       return batch(world, client, op)
     case 'read':
@@ -113,6 +114,7 @@ export function call(
   at: number,
   work: Work,
   spelling: Extract<Op, { readonly kind: 'call' }>['spelling'] = 'number',
+  mayBeCareful = false,
 ): Entry | undefined {
   const plan = world.plan.servers[at]
   if (plan === undefined) return undefined
@@ -123,12 +125,30 @@ export function call(
     token: work.deed === 'progress',
   } as const
   const mustSucceed = asking.mustSucceed && isSure(plan, work)
-  return client.request({ ...asking, mustSucceed }, (nonce) => callParams(plan, work, nonce))
+  return client.request(
+    { ...asking, mustSucceed },
+    (nonce) => callParams(plan, work, nonce, mayBeCareful),
+    ({ entry }) => mayBeCareful && needsConsent(entry),
+  )
 }
 
-function callParams(plan: ServerPlan, work: Work, nonce: string): string {
+function mayNeedConsent({ plan }: World, server: number): boolean {
+  return plan.servers[server]?.confirms === true
+}
+
+/** Its time stands still while its user is asked, and calls behind it may overtake it. */
+function needsConsent(entry: Entry): void {
+  if (!isCareful(entry.nonce)) return
+  entry.consent = 'needed'
+  entry.mustSucceed = false
+  entry.mayStandStill = true
+  entry.order = undefined
+}
+
+function callParams(plan: ServerPlan, work: Work, nonce: string, mayBeCareful = false): string {
+  const tool = mayBeCareful && isCareful(nonce) ? CAREFUL : 'work'
   const args = JSON.stringify({ nonce: `n:${nonce};`, ...work }).slice(0, -1)
-  return `"name":"${plan.name}__work","arguments":${args},${ODDITIES}}`
+  return `"name":"${plan.name}__${tool}","arguments":${args},${ODDITIES}}`
 }
 
 /** A request for one server: what can be expected of it. */
@@ -292,10 +312,14 @@ function claimed(world: World, client: SimClient, op: Extract<Op, { readonly kin
   // Its total time goes on while its client is asked.
   const time: Work = { deed: 'echo', ms: 4 * op.work.ms, n: 1 }
   const isLikely = asking.mustSucceed && plan.total !== undefined && isSure(plan, time) && !isClockSet(world)
-  const isSteady = (): boolean => isLikely && !world.host.ledger.replaced.has(plan.name)
+  let nonceOfCall = ''
+  const mayBeCareful = plan.confirms === true
+  const isSteady = (): boolean =>
+    isLikely && !world.host.ledger.replaced.has(plan.name) && !(mayBeCareful && isCareful(nonceOfCall))
   new ClaimedCall({ ...claimedParts(world, client, plan, op), isSteady }).begin(
     { ...asking, mustSucceed: false },
-    (nonce) => callParams(plan, op.work, nonce),
+    (nonce) => callParams(plan, op.work, (nonceOfCall = nonce), mayBeCareful),
+    (entry) => mayBeCareful && needsConsent(entry),
   )
 }
 

@@ -41,6 +41,8 @@ export interface ServerPlan {
   readonly heedsTerm: boolean
   /** It drops a call that was cancelled; else it answers all the same. */
   readonly heedsCancel: boolean
+  /** It has a tool to whose calls a user must agree. */
+  readonly confirms?: boolean
   /** Faults may strike it; all others must not notice. */
   readonly faulty: boolean
   readonly stdin: PipeShape

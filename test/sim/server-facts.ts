@@ -2,6 +2,7 @@
 
 import { textAt } from './json.js'
 import { STATELESS } from './claim.js'
+import { CAREFUL } from './consent.js'
 import type { Ledger } from './ledger.js'
 import type { ServerPlan } from './plan.js'
 import { Rounds } from './rounds.js'
@@ -36,7 +37,12 @@ export class ServerFacts {
 
   /** How many tools it has now. */
   get tools(): number {
-    return 1 + this.#grownAt.length
+    return this.#first.length + this.#grownAt.length
+  }
+
+  /** The tools that it has from its start on. */
+  get #first(): readonly string[] {
+    return this.plan.confirms === true ? ['work', CAREFUL] : ['work']
   }
 
   /** From now on it has one tool more. */
@@ -104,15 +110,16 @@ export class ServerFacts {
     return `{"completion":{"values":[]},"about":"${about} ${stamp}"}`
   }
 
-  /** Two pages, as soon as there is more than one tool. */
+  /** Two pages, as soon as it has grown. */
   #tools(cursor: string | undefined): string {
     const schema = this.plan.schema
       ? ',"inputSchema":{"type":"object","properties":{"nonce":{"type":"string"}},"required":["nonce"]}'
       : ''
-    const names = ['work', ...Array.from({ length: this.#grownAt.length }, (_, at) => `extra-${at}`)]
-    const shown = cursor === undefined ? names.slice(0, 1) : names.slice(1)
+    const first = this.#first
+    const names = [...first, ...Array.from({ length: this.#grownAt.length }, (_, at) => `extra-${at}`)]
+    const shown = cursor === undefined ? first : names.slice(first.length)
     const tools = shown.map((name) => `{"name":"${name}"${schema}}`).join(',')
-    const next = cursor === undefined && names.length > 1 ? ',"nextCursor":"more"' : ''
+    const next = cursor === undefined && names.length > first.length ? ',"nextCursor":"more"' : ''
     return `{"tools":[${tools}]${next}}`
   }
 }

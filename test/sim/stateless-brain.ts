@@ -1,5 +1,6 @@
 // A scripted server without sessions (MCP 2026-07-28): every request says by itself what it is.
 
+import { isTool } from './consent.js'
 import { type Body, type Spoilt, endWith } from './body.js'
 import type { Brain } from './brain.js'
 import { STATELESS, SUBSCRIPTION, canIn, claimIn } from './claim.js'
@@ -116,7 +117,7 @@ export class StatelessBrain implements Brain {
       case 'server/discover':
         return this.#discover(id)
       case 'tools/call':
-        if (textAt(message, 'params', 'name') === 'work')
+        if (isTool(textAt(message, 'params', 'name')))
           return this.#workshop.take(id, message, text, undefined)
         if (!this.#facts.struck) this.#ledger.fail('gone-tool', `${this.#body.name} was asked ${text}`)
         return this.#refuse(id, -32602)
