@@ -17,7 +17,7 @@ import { PROXY_PORT, proxyVariables } from './egress/proxy-variables.js'
 import { SIGNALLED, covers, findProgram, trustedPath } from './host-program.js'
 import { isProgram, pathFolders } from '../runtime/path-folders.js'
 import { closeInheritedDescriptors } from './inherited-descriptors.js'
-import { confinement, procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
+import { confinement, optionBytes, procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'
@@ -74,14 +74,14 @@ export async function confine(args: readonly string[]): Promise<number> {
     return refuse(cannotConfine, `${missing} is in the policy, and there is no such file or folder`)
   if (policy.home !== undefined) mkdirSync(policy.home, { recursive: true, mode: 0o700 })
   const { network = 'none' } = policy
-  const host = { bwrap, prlimit, calls }
-  if (typeof network === 'string') return run(host, policy, command, undefined)
-  const way = new WayOut(network)
+  const way = typeof network === 'string' ? undefined : new WayOut(network)
   try {
-    await way.open()
-    return await run(host, policy, command, way)
+    await way?.open()
+    return await run({ bwrap, prlimit, calls }, policy, command, way)
+  } catch (error) {
+    return refuse(cannotConfine, errorText(error))
   } finally {
-    way.close()
+    way?.close()
   }
 }
 
@@ -96,7 +96,7 @@ interface HostPrograms {
 }
 
 /** The programs of the host get no variables: `LD_PRELOAD` and the like are for the confined program alone. */
-function run(
+async function run(
   { bwrap, prlimit, calls }: HostPrograms,
   policy: ConfinePolicy,
   command: readonly string[],
@@ -104,7 +104,11 @@ function run(
 ): Promise<number> {
   const memory =
     policy.memoryMiB === undefined ? [] : [prlimit, `--data=${policy.memoryMiB * 1024 * 1024}`, '--']
-  const options = [...optionsOf(policy, command), ...(way?.mounts ?? []), ...variables(policy, way)]
+  const options = optionBytes([
+    ...optionsOf(policy, command),
+    ...(way?.mounts ?? []),
+    ...variables(policy, way),
+  ])
   const relay = way === undefined ? [] : [process.execPath, way.program, String(PROXY_PORT), SOCKET_INSIDE]
   const [program = bwrap, ...rest] = [
     ...memory,
@@ -118,12 +122,12 @@ function run(
   closeInheritedDescriptors()
   const child = spawn(program, rest, { stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe'], env: {} })
   give(child, descriptors.filter, seccompFilter(calls))
-  give(child, descriptors.options, options.map((option) => `${option}\0`).join(''))
+  give(child, descriptors.options, options)
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => child.kill(name))
   return exitOf(child)
 }
 
-function give(child: ChildProcess, descriptor: number, content: string | Uint8Array): void {
+function give(child: ChildProcess, descriptor: number, content: Uint8Array): void {
   const pipe = child.stdio[descriptor]
   if (pipe instanceof Duplex) pipe.on('error', () => undefined).end(content)
 }

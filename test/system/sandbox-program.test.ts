@@ -181,6 +181,17 @@ describe('sandbox.js exec', () => {
     assert.deepEqual(readdirSync(temporary), [])
   })
 
+  test('takes no option of bwrap from a path or a variable', async () => {
+    const more = '\0--bind\0/\0/tmp/host'
+    for (const policy of [
+      { env: { PATH: '/usr/bin:/bin', A: `x${more}` } },
+      { write: [folder], cwd: `${folder}/x${more}` },
+    ]) {
+      const [code, stdout, stderr] = await run(policy, ['ls', '/tmp/host'])
+      assert.deepEqual([code, stdout, stderr], [126, '', 'sandbox: a path or a variable has a NUL\n'])
+    }
+  })
+
   test('refuses a policy that it does not know, and does not start the program', async () => {
     for (const policy of [{ reads: [] }, { read: ['relative'] }, { network: 'some' }]) {
       const [code, stdout, stderr] = await run(policy, ['echo', 'started'])

@@ -2,6 +2,7 @@
 //
 // The service writes them to a descriptor, so that no list of processes shows them, on the host or inside.
 
+import { Buffer } from 'node:buffer'
 import { existsSync, lstatSync, readlinkSync } from 'node:fs'
 import { PIPES_PATH } from '../../agent-messages.js'
 import { WORKSPACE, temporaryBytes } from '../session-host.js'
@@ -65,6 +66,12 @@ export interface BwrapTerms {
   readonly volumes: readonly OpenVolume[]
   /** Paths of the host that programs inside need at the same place. */
   readonly readOnlyPaths: readonly string[]
+}
+
+/** The options as bwrap reads them from a descriptor. @throws Error for an option with a NUL, which would begin another option */
+export function optionBytes(options: readonly string[]): Buffer {
+  if (options.some((option) => option.includes('\0'))) throw new Error('a path or a variable has a NUL')
+  return Buffer.from(options.map((option) => `${option}\0`).join(''))
 }
 
 /** The namespaces and rights of a confined program; bwrap reads the filter of system calls from `filter`. */

@@ -24,7 +24,7 @@ import {
 import type { DiskWatch } from '../disk-watch.js'
 import { type MachinePlace, WORKSPACE } from '../session-host.js'
 import { AgentLink } from './agent-link.js'
-import { AGENT_PATH, FIRST_PATH, bwrapArguments, descriptors, guestFiles } from './arguments.js'
+import { AGENT_PATH, FIRST_PATH, bwrapArguments, descriptors, guestFiles, optionBytes } from './arguments.js'
 import { type GuestInterpreter, nodeItself } from './guest-interpreter.js'
 import { MachinePipes } from './pipes.js'
 import { StderrHead } from '../../host-program.js'
@@ -288,7 +288,7 @@ async function begun(
     volumes: place.volumes,
     readOnlyPaths: [...new Set([...nodeItself().paths, ...interpreter.paths])],
   })
-  give(child, descriptors.args, Buffer.from(options.map((option) => `${option}\0`).join('')))
+  give(child, descriptors.args, optionBytes(options))
   give(child, descriptors.seccomp, seccompFilter(host.calls))
   give(child, descriptors.agent, host.agent)
   give(child, descriptors.first, host.shell)
