@@ -133,9 +133,10 @@ export class Workers {
 
   /**
    * Calls during which the server may ask run in any process; other calls may need the state that earlier ones left
-   * behind.
+   * behind. A start that was put off is over with the first call, as that starts a process.
    */
   workerFor(call: Call): Worker {
+    this.startNow()
     if (!call.row.askable || this.#workersMax < 2) return this.#first
     const free = this.#workers.filter((worker) => worker.room > 0)
     const [first] = free
