@@ -4,6 +4,7 @@ import process from 'node:process'
 import { type ServerConfig, isRemote } from '../upstream/contracts/server-config.js'
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { selectProfile, selectSchema } from '../config/config.js'
+import { hasUsers } from '../config/front.js'
 import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
@@ -277,7 +278,7 @@ async function tryAll(
         const text = isJson
           ? `${lines.join('')}\n`
           : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
-        await progress.end(label, trial.failure !== undefined, text)
+        await progress.end(label, trial.failure !== undefined && !isOfUsers(config, server, trial), text)
       }
     }
     const all = Promise.all(Array.from({ length: atOnce }, work))
@@ -302,6 +303,11 @@ function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
         label: schemas.length === 1 ? server.name : `${schema.name}/${server.name}`,
       })),
   )
+}
+
+/** That each user of the front logs in is no failure; without one of them nothing more can be tried. */
+function isOfUsers({ server: front }: Configuration, server: ServerConfig, { needsLogin }: Trial): boolean {
+  return needsLogin && isRemote(server) && server.login?.isPerUser === true && hasUsers(front)
 }
 
 /** A program needs the logins of the servers whose tokens it gets. */

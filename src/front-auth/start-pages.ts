@@ -110,6 +110,8 @@ export class StartPages {
     const cookie = cookieIn(head.get('cookie'))
     if (path === '/login/identity') return this.#identified(response, query, cookie)
     if (path === '/login/return') return this.#returned(response, query, cookie)
+    const end = ENDS.get(path)
+    if (end !== undefined) return page(response, 200, end)
     const login = [...this.#logins].find((each) => each.path === path)
     if (login === undefined || login.address === '') return page(response, 404, OVER)
     await this.#visit(response, login, cookie)
@@ -145,14 +147,20 @@ export class StartPages {
     if (login === undefined || login.proven !== hashOf(cookie)) return page(response, 404, OVER)
     login.state = undefined
     // The words of the authorization server are shown by the tool, once its identity was checked, and not by this page.
-    page(response, 200, query.has('error') ? 'The login was refused. You can close this window.' : DONE)
+    const end = query.has('error') ? 'refused' : 'done'
+    // Neither state nor code stays in the history of the window.
+    redirect(response, `${this.#origin}/login/${end}`)
     login.received(query)
   }
 }
 
 const OVER = 'This login is over, or was begun in another browser. Ask for it again in your client.'
 const ELSE = 'You are somebody else than the user of this login. Ask for a login in a client of your own.'
-const DONE = 'mcps-proxy has the answer. You can close this window.'
+/** By their paths. */
+const ENDS: ReadonlyMap<string, string> = new Map([
+  ['/login/done', 'mcps-proxy has the answer. You can close this window.'],
+  ['/login/refused', 'The login was refused. You can close this window.'],
+])
 
 function newCookie(): string {
   return randomBytes(32).toString('base64url')

@@ -140,6 +140,7 @@ describe('the pages at which users log in', () => {
     assert.match(page, new RegExp(`^${here.publicUrl}/login/[0-9a-f]{32}$`))
     const browser = new Browser('ann', here)
     const { status, text } = await browser.open(page)
+    assert.equal(browser.seen.at(-1), `${here.publicUrl}/login/done`)
     assert.deepEqual([status, text], [200, 'mcps-proxy has the answer. You can close this window.\n'])
     assert.match(
       browser.setCookie,
