@@ -18,12 +18,14 @@ const LOOK_MS = 600_000
 
 /** The user of a principal; undefined for clients whose token, or whose connection, names none. */
 function userOf(principal: string | undefined): string | undefined {
-  // Names of tokens, and issuers with subjects, have no blanks; the principals that the proxy makes up have one.
-  return principal === undefined || principal === ANYBODY || principal.includes(' ') ? undefined : principal
+  return principal === undefined || nameless.test(principal) ? undefined : principal
 }
 
-/** The principal of all clients of a front without tokens, and the name of no token. */
-const ANYBODY = 'anybody'
+/**
+ * The principals that the proxy makes up: of a front without tokens, of `server.token`, of a connection. No token has such a
+ * name, and no subject of an issuer.
+ */
+const nameless = /^(?:anybody|bearer [\w-]{43}|connection \d+(?: of [\w-]+)?)$/
 
 interface UserServer {
   readonly server: Server
