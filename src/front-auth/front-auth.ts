@@ -7,7 +7,7 @@ import { write } from '../jsonrpc/text.js'
 import { within } from '../runtime/deadline.js'
 import type { LoginRuntime } from '../login/login-http.js'
 import type { FrontAuthConfig, FrontAuthIssuer } from '../config/configuration.js'
-import type { Sender, TokenRefusal, Verdict } from '../transports/http-server/sender.js'
+import type { Sender, TokenRefusal, SenderVerdict } from '../transports/http-server/sender.js'
 import { networkOf } from '../transports/http-server/unauthenticated-connections.js'
 import { TokenProblem, textsOf } from './claims.js'
 import { Issuer } from './issuer.js'
@@ -81,7 +81,7 @@ export class FrontAuth {
   }
 
   /** The sender of a token that was found valid; undefined of any other. */
-  known(hash: string, path: string): Verdict | undefined {
+  known(hash: string, path: string): SenderVerdict | undefined {
     const known = this.#known.get(hash)
     return known === undefined || this.#wallNow >= known.sender.untilMs || this.#now >= known.askedAgainMs
       ? undefined
@@ -89,7 +89,7 @@ export class FrontAuth {
   }
 
   /** The sender of a token; `hash` stands for it, and `from` is the address of its client. */
-  senderOf(token: string, hash: string, path: string, from: string): Verdict | Promise<Verdict> {
+  senderOf(token: string, hash: string, path: string, from: string): SenderVerdict | Promise<SenderVerdict> {
     const known = this.known(hash, path)
     if (known !== undefined) return known
     if (token.length > TOKEN_LENGTH_MAX)
@@ -138,7 +138,7 @@ export class FrontAuth {
     return this.#options.runtime.wallNow()
   }
 
-  #forPath({ sender, resources }: KnownToken, path: string): Verdict {
+  #forPath({ sender, resources }: KnownToken, path: string): SenderVerdict {
     return resources === undefined || resources.has(this.#resources.at(path).id) ? sender : elsewhere
   }
 

@@ -3,7 +3,12 @@
 import type { FrontAuth } from '../front-auth/front-auth.js'
 import { transportRefused } from '../mcp/error-codes.js'
 import type { Refusal } from '../transports/http-server/refusal.js'
-import { type BearerToken, type Sender, type Verdict, isSender } from '../transports/http-server/sender.js'
+import {
+  type BearerToken,
+  type Sender,
+  type SenderVerdict,
+  isSender,
+} from '../transports/http-server/sender.js'
 import { type FrontTokens, hashOf } from './front-tokens.js'
 
 /** Such a token is ours, and no authorization server is asked about it. */
@@ -21,7 +26,11 @@ export class FrontAccess {
     this.#auth = auth
   }
 
-  readonly senderOf = (token: BearerToken, path: string, from: string): Verdict | Promise<Verdict> => {
+  readonly senderOf = (
+    token: BearerToken,
+    path: string,
+    from: string,
+  ): SenderVerdict | Promise<SenderVerdict> => {
     const digest = this.#digestOf(token)
     const auth = this.#auth
     const known = auth?.known(digest.text, path)

@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FrontToken } from '../config/configuration.js'
 import { write } from '../jsonrpc/text.js'
-import type { Sender, Verdict } from '../transports/http-server/sender.js'
+import type { Sender, SenderVerdict } from '../transports/http-server/sender.js'
 
 /** The tokens of the front itself that clients may present. */
 export interface TokenRules {
@@ -43,7 +43,7 @@ export class FrontTokens {
   }
 
   /** Each token is a principal, which is the same on every instance. */
-  senderOf(digest: Buffer): Verdict {
+  senderOf(digest: Buffer): SenderVerdict {
     const found = this.#find(digest)
     if (found === undefined) return { status: 401, why: this.#whyUnknown(digest) }
     if (!this.#isExpired(found)) return found.sender

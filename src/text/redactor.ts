@@ -122,10 +122,10 @@ export class Redactor {
   }
 }
 
-/** The value itself, as in a URL, as in JSON, and line by line. */
 /** The whole value of a header field whose variable is not set. */
 const schemeAlone = /^\s*(?:Bearer|Basic|Token)\s*$/i
 
+/** The value itself, as in a URL, as in JSON, and line by line. */
 function secretForms(value: string): string[] {
   if (schemeAlone.test(value)) return []
   const lines = value.split(/\r?\n/).filter((line) => line.length >= LINE_LENGTH_MIN)

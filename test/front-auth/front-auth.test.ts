@@ -14,7 +14,7 @@ import { AccessRules } from '../../src/front-auth/rules.js'
 import type { FrontAuthConfig, FrontAuthRule } from '../../src/config/configuration.js'
 import type { LoginHttp } from '../../src/login/login-http.js'
 import { realRuntime } from '../../src/real-runtime.js'
-import type { Verdict } from '../../src/transports/http-server/sender.js'
+import type { SenderVerdict } from '../../src/transports/http-server/sender.js'
 import { Issuer, part } from './issuer.js'
 
 const START_MS = 1_800_000_000_000
@@ -27,7 +27,7 @@ interface Setup {
   readonly options: ConstructorParameters<typeof FrontAuth>[0]
   /** Claims that are right, with changes. */
   readonly claims: (changes?: object) => object
-  readonly verdictOf: (token: string, path?: string) => Promise<Verdict>
+  readonly verdictOf: (token: string, path?: string) => Promise<SenderVerdict>
   /** The principal, or why there is none. */
   readonly outcomeOf: (token: string, path?: string) => Promise<string>
   readonly pass: (ms: number) => void
@@ -68,7 +68,7 @@ async function setup(
     runtime,
   }
   const auth = new FrontAuth(options)
-  const verdictOf = async (token: string, path = '/mcp'): Promise<Verdict> =>
+  const verdictOf = async (token: string, path = '/mcp'): Promise<SenderVerdict> =>
     auth.senderOf(token, createHash('sha256').update(token).digest('base64'), path, '192.0.2.1')
   return {
     issuer,

@@ -12,7 +12,7 @@ const BEGINNINGS: ReadonlySet<number> = new Set(Buffer.from('{["-0123456789tfn \
 const NOISE_BYTES = 256
 
 /** The whole message in one piece. */
-export function lineOf(message: Line | LongLine): Line {
+export function joinedLine(message: Line | LongLine): Line {
   return message instanceof LongLine ? message.line : message
 }
 

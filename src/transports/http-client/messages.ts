@@ -4,7 +4,7 @@
 import type { ReceivedMessage, Sink } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
-import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
+import { type LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import type { Line } from '../../jsonrpc/line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { messagePassesTap } from '../tap.js'
@@ -93,7 +93,7 @@ export class HttpMessages {
     during: RequestId | undefined,
   ): void {
     if (this.#closed) return
-    if (this.#sink?.wire !== undefined && !this.#passes('in', lineOf(message))) return
+    if (this.#sink?.wire !== undefined && !this.#passes('in', joinedLine(message))) return
     for (const each of received)
       if (this.#sink?.received === undefined) this.#sink?.message(each.line, during)
       else this.#sink.received(each, during)

@@ -7,7 +7,7 @@ import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import type { MessageHead, ReceivedMessage } from '../../jsonrpc/connection.js'
 import type { TransportError } from '../../jsonrpc/errors.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { type LongLine, lineOf } from '../../jsonrpc/fast/long-line.js'
+import { type LongLine, joinedLine } from '../../jsonrpc/fast/long-line.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Wait, Waiting, Waits } from '../../runtime/waits.js'
@@ -262,7 +262,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
       }
       // The server may be out of step, so that its next answer on this connection would be the wrong one too.
       source.drop()
-      this.#noAnswer('application/json', source, lineOf(message).toString('utf8', 0, excerptBytesMax))
+      this.#noAnswer('application/json', source, joinedLine(message).toString('utf8', 0, excerptBytesMax))
     })
   }
 

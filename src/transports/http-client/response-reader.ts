@@ -18,7 +18,7 @@ export interface ResponseSink {
 }
 
 /** As much as Node's own reader takes. */
-const HEAD_BYTES_MAX = 16 * 1024
+export const RESPONSE_HEAD_BYTES_MAX: number = 16 * 1024
 
 /** Of responses that only say that another will come (RFC 9110, section 15.2); one every few seconds is a server at work. */
 const INTERIM_MAX = 1000
@@ -28,7 +28,7 @@ const HTTP_1 = 'HTTP/1.'
 /** Reads one response after another. */
 export class ResponseReader {
   readonly #sink: ResponseSink
-  readonly #head = new HeadReader(HEAD_BYTES_MAX)
+  readonly #head = new HeadReader(RESPONSE_HEAD_BYTES_MAX)
   readonly #body = new BodyReader()
   /** The part that comes next; `end` when the response has come whole and `end` of the sink was not called. */
   #part: 'nothing' | 'head' | 'body' | 'end' = 'nothing'

@@ -10,11 +10,8 @@ import { HeadReader } from '../http1/reader.js'
 import { basicLogin, hostAndPort } from './address.js'
 import type { Connect, SocketPlace } from '../../runtime/runtime.js'
 import type { HttpSocket } from './channel.js'
-import { ResponseHead } from './response-reader.js'
+import { RESPONSE_HEAD_BYTES_MAX, ResponseHead } from './response-reader.js'
 import { SocketTroubleError, asError } from './failure.js'
-
-/** As much as of any response. */
-const HEAD_BYTES_MAX = 16 * 1024
 
 /** Makes a connection that speaks TLS over another. */
 export type Secure = (to: SocketPlace, over: Duplex) => HttpSocket
@@ -35,7 +32,7 @@ class Tunnel {
   readonly #to: SocketPlace
   readonly #proxy: URL
   readonly #secure: Secure | undefined
-  readonly #head = new HeadReader(HEAD_BYTES_MAX)
+  readonly #head = new HeadReader(RESPONSE_HEAD_BYTES_MAX)
   /** To the proxy, and from the answer on to the server. */
   #inner: HttpSocket
   #isOpen = false

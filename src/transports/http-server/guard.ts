@@ -7,7 +7,7 @@ import type { Refusal, Refusals } from './refusal.js'
 import type { RequestHead } from './request-head.js'
 import type { Fields } from './response.js'
 import { isLoopback } from '../../text/loopback.js'
-import { type BearerToken, type Sender, type SenderOf, type Verdict, isSender } from './sender.js'
+import { type BearerToken, type Sender, type SenderOf, type SenderVerdict, isSender } from './sender.js'
 
 export interface CorsRules {
   readonly enabled: boolean
@@ -104,14 +104,14 @@ export class Guard {
    * The token is judged anew for each request, even if the head is the same as before: a token can expire while its
    * connection is kept.
    */
-  sender({ token, path }: AdmittedHead, from = ''): Verdict | undefined | Promise<Verdict> {
+  sender({ token, path }: AdmittedHead, from = ''): SenderVerdict | undefined | Promise<SenderVerdict> {
     const { senderOf } = this.#rules
     if (senderOf === undefined) return anybody
     return token === undefined ? undefined : senderOf(token, path, from)
   }
 
   /** Refuses a request that has no token, or this one; `from` is the address of the sender. */
-  unauthorized(path: string, from: string, verdict: Verdict | undefined): Refusal {
+  unauthorized(path: string, from: string, verdict: SenderVerdict | undefined): Refusal {
     const refused = verdict === undefined || isSender(verdict) ? noToken : verdict
     const { status, why, description } = refused
     // A login begins with a request without a token.

@@ -22,7 +22,7 @@ import { type Refusal, Refusals, closing, isRefusal } from './refusal.js'
 import { repeat } from './pacing.js'
 import type { HttpRequest, ServeResult } from './request.js'
 import type { RequestHead } from './request-head.js'
-import { type Sender, type Verdict, isSender } from './sender.js'
+import { type Sender, type SenderVerdict, isSender } from './sender.js'
 import { Streamable } from './streamable.js'
 import { TokenStreams } from './token-streams.js'
 
@@ -184,7 +184,7 @@ export class HttpServer {
     })
   }
 
-  #dispatch(request: HttpRequest, admission: AdmittedHead, verdict: Verdict | undefined): ServeResult {
+  #dispatch(request: HttpRequest, admission: AdmittedHead, verdict: SenderVerdict | undefined): ServeResult {
     const { path, query, accepts } = admission
     const { socket } = request.wire
     const sender = isSender(verdict) ? verdict : undefined

@@ -21,7 +21,7 @@ export interface TokenRefusal {
   readonly description?: string
 }
 
-export type Verdict = Sender | TokenRefusal
+export type SenderVerdict = Sender | TokenRefusal
 
 /** The token of the head of a request: one object for all requests that have this head on one connection. */
 export interface BearerToken {
@@ -33,8 +33,12 @@ export interface BearerToken {
  *
  * Takes the same time for every wrong token that the front compares with its own.
  */
-export type SenderOf = (token: BearerToken, path: string, from: string) => Verdict | Promise<Verdict>
+export type SenderOf = (
+  token: BearerToken,
+  path: string,
+  from: string,
+) => SenderVerdict | Promise<SenderVerdict>
 
-export function isSender(verdict: Verdict | undefined): verdict is Sender {
+export function isSender(verdict: SenderVerdict | undefined): verdict is Sender {
   return verdict !== undefined && 'principal' in verdict
 }

@@ -30,7 +30,7 @@ import type {
 } from '../../../src/transports/http-server/endpoint.js'
 import { type HttpServerLimits, defaultHttpServerLimits } from '../../../src/transports/http-server/limits.js'
 import { HttpServer, type HttpFrontOptions } from '../../../src/transports/http-server/http-server.js'
-import type { SenderOf, Verdict } from '../../../src/transports/http-server/sender.js'
+import type { SenderOf, SenderVerdict } from '../../../src/transports/http-server/sender.js'
 import { headIn, send as say } from './sending.js'
 
 export interface Scope {
@@ -206,7 +206,7 @@ function senderBy(principalOf: NonNullable<FrontOptions['principalOf']>): Sender
   }
 }
 
-function verdictOf(principal: string | undefined): Verdict {
+function verdictOf(principal: string | undefined): SenderVerdict {
   return principal === undefined ? { status: 401, why: 'its bearer token is not accepted' } : { principal }
 }
 
