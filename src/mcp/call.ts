@@ -104,6 +104,14 @@ export interface InputNeeded {
   resume(call: Call, edits: readonly Edit[]): void
 }
 
+/** What a client brings back to a server (2026-07-28, Multi Round-Trip Requests). */
+export interface ReturnedInput {
+  /** The server that wrote the state, where the state says it. */
+  readonly service: string | undefined
+  /** Remove what the proxy has added to the state. */
+  readonly edits: readonly Edit[]
+}
+
 /** The server of a server's own request, which gets the answer. */
 export interface Asker {
   readonly service: string
@@ -244,10 +252,8 @@ export class Call implements CallHolder {
   #whole: Call | undefined
   /** It brings answers to a server without sessions: only that server may get it, with these further edits. */
   bound: { readonly service: string; readonly more: readonly Edit[] } | undefined
-  /** It brings a server's own state back, with these edits: only a server of 2026-07-28 may get it. */
-  stateEdits: readonly Edit[] | undefined
-  /** The server that wrote that state, where the state says it. */
-  stateOf: string | undefined
+  /** It brings a server's state, or answers to its questions, back: only a server of 2026-07-28 may get it. */
+  returned: ReturnedInput | undefined
   /** It brings the answer to a question of the proxy itself: no server gets the members that carry it. */
   answersProxy = false
   /** Its server has asked something, so it is never sent a second time. */

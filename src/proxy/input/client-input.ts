@@ -4,7 +4,15 @@ import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import { NO_EDITS } from '../../jsonrpc/splice.js'
 import { membersAt } from '../../jsonrpc/members.js'
 import { rawAt } from '../../jsonrpc/text.js'
-import type { Asker, Call, ClientPort, InputNeeded, Questions, ServerQuestion } from '../../mcp/call.js'
+import type {
+  Asker,
+  Call,
+  ClientPort,
+  InputNeeded,
+  Questions,
+  ReturnedInput,
+  ServerQuestion,
+} from '../../mcp/call.js'
 import { inputRefused, mistyped, stateUnknown, tooManyCalls } from '../../mcp/error-codes.js'
 import { isDeclared, questionOf, requiredCapabilities, stateFault } from '../../mcp/input-requests.js'
 import { PendingCall, type PendingInput } from './pending-input.js'
@@ -17,6 +25,8 @@ export interface CallRoutes {
   readonly services: readonly string[]
   route(call: Call): void
 }
+
+const AS_WRITTEN: ReturnedInput = { service: undefined, edits: NO_EDITS }
 
 /** The state of a call that waits in some instance of the proxy: the label of the instance, and 128 random bits. */
 const ownState = /^mcps-proxy\.[\w-]{8}\.[\w-]{22}$/
@@ -41,7 +51,7 @@ export class ClientInput implements Questions {
     if (span === undefined) {
       // A URI can lead to several servers, and answers are for the one that has asked; a name leads to one server.
       const isRead = call.row.route.to === 'uri'
-      if (isRead && members.span('inputResponses') !== undefined) call.stateEdits = NO_EDITS
+      if (isRead && members.span('inputResponses') !== undefined) call.returned = AS_WRITTEN
       return routes.route(call)
     }
     const state = members.string('requestState')
@@ -50,12 +60,11 @@ export class ClientInput implements Questions {
       return this.#pending.own()?.answered(call, state) === true
         ? routes.route(call)
         : this.#retry(call, state)
-    call.stateEdits = NO_EDITS
+    call.returned = AS_WRITTEN
     if (this.#isSigned()) {
       const signed = this.#pending.mac.verify(call, routes.services, state, span)
       if (signed === undefined) return call.fail(stateUnknown('unknown'))
-      call.stateEdits = signed.edits
-      call.stateOf = signed.service
+      call.returned = signed
     }
     routes.route(call)
   }

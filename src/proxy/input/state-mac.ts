@@ -8,19 +8,13 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { write } from '../../jsonrpc/text.js'
-import type { Call } from '../../mcp/call.js'
+import type { Call, ReturnedInput } from '../../mcp/call.js'
 import { insertion } from '../../mcp/member-edits.js'
 
 const MAC_BYTES = 16
 const PREFIX = 'mac.'
 /** In base64url. */
 const MAC_LENGTH = 22
-
-/** The verified state of a retry. */
-interface SignedState {
-  readonly service: string
-  readonly edits: readonly Edit[]
-}
 
 /** Signs with the first of its keys, and accepts the MAC of each. */
 export class StateMac {
@@ -43,7 +37,7 @@ export class StateMac {
    * The edit that removes the MAC from the state of a retry, and which of these servers wrote the state; undefined where
    * the state is of another server, request or principal.
    */
-  verify(call: Call, services: readonly string[], state: string, span: Span): SignedState | undefined {
+  verify(call: Call, services: readonly string[], state: string, span: Span): ReturnedInput | undefined {
     const length = PREFIX.length + MAC_LENGTH + 1
     const mac = Buffer.from(state.slice(PREFIX.length, length - 1))
     const service = services.find((name) =>

@@ -11,7 +11,7 @@ import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
 import { nearest } from '../../text/nearest.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { Call, ClientPort, Outcome } from '../../mcp/call.js'
+import type { Call, ClientPort, Outcome, ReturnedInput } from '../../mcp/call.js'
 import { failToolCall } from '../../mcp/call-failures.js'
 import {
   inputRefused,
@@ -208,9 +208,9 @@ export class Router {
     if (withheld !== undefined) return call.fail(withheld)
     const { members } = call.frame.params
     let edits = bothEdits(nameEdits(members.span('name'), name, target), more)
-    if (call.stateEdits !== undefined) {
+    if (call.returned !== undefined) {
       if (!mayHaveWritten(target.lane, call)) return call.fail(stateUnknown('other-server'))
-      edits = bothEdits(edits, call.stateEdits)
+      edits = bothEdits(edits, call.returned.edits)
     }
     if (kind === 'prompts') return this.#toLane(call, target.lane, edits)
     if (target.item.needsTask || members.span('task') !== undefined) {
@@ -258,7 +258,7 @@ export class Router {
   #byUri(call: Call): void {
     const uri = call.frame.params.members.string('uri')
     if (uri === undefined) return call.fail(missingParameter('uri'))
-    if (call.stateEdits !== undefined) return this.#retryRead(call, uri, call.stateEdits)
+    if (call.returned !== undefined) return this.#retryRead(call, uri, call.returned)
     const lane = this.#catalog.resource(uri)
     if (lane !== undefined) return this.#toLane(call, lane, NO_EDITS)
     this.waits.whenListed(call, ['resources', 'templates'], () => {
@@ -269,12 +269,12 @@ export class Router {
   }
 
   /** Answers and the state of a server reach no other one: of several that may have asked, none gets them. */
-  #retryRead(call: Call, uri: string, edits: readonly Edit[]): void {
+  #retryRead(call: Call, uri: string, { service, edits }: ReturnedInput): void {
     this.waits.whenListed(call, ['resources', 'templates'], () => {
       const listed = this.#catalog.resource(uri)
       const candidates = listed === undefined ? this.#catalog.unlisted(uri) : [listed]
-      const [lane, other] = candidates.filter(({ config }) => config.name === (call.stateOf ?? config.name))
-      const isGuess = listed === undefined && call.stateOf === undefined && this.#hasLostSome
+      const [lane, other] = candidates.filter(({ config }) => config.name === (service ?? config.name))
+      const isGuess = listed === undefined && service === undefined && this.#hasLostSome
       if (lane === undefined || other !== undefined || isGuess || !mayHaveWritten(lane, call))
         call.fail(stateUnknown('other-server'))
       else this.#toLane(call, lane, edits)
@@ -333,8 +333,9 @@ export class Router {
 }
 
 /** Whether the state that this call brings back may be of this server. */
-function mayHaveWritten(lane: CallTarget, { stateOf }: Call): boolean {
-  return isStateless(lane) && (stateOf === undefined || stateOf === lane.config.name)
+function mayHaveWritten(lane: CallTarget, { returned }: Call): boolean {
+  const service = returned?.service ?? lane.config.name
+  return isStateless(lane) && service === lane.config.name
 }
 
 function isStateless({ view }: CallTarget): boolean {
