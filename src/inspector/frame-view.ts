@@ -27,6 +27,8 @@ export function frameView(
   const other = otherOf(frame, ring)
   const [came, left] = frame.direction === 'in' ? [frame, other] : [other, frame]
   const edits = left === undefined ? [] : ring.editsOf(left, messageOf(left))
+  const marks =
+    left !== undefined && edits.length === 0 ? ring.itemEditsOf(left, messageOf(left)) : outputsOf(edits)
   return {
     row: rows.rowOf(frame),
     ...(came !== undefined && { input: sideOf({ ...came.hop, ...kept(came) }, edits, redactor) }),
@@ -35,7 +37,7 @@ export function frameView(
       left !== undefined &&
       edits.length > 0 && { input: sideOf(inputFacts(left, edits), edits, redactor) }),
     ...(left !== undefined && {
-      output: sideOf({ ...left.hop, ...kept(left) }, outputsOf(edits), redactor),
+      output: sideOf({ ...left.hop, ...kept(left) }, marks, redactor),
     }),
     fixture: lineOf(frame, redactor).toString('utf8').trimEnd(),
     ...(other !== undefined && { other: other.n }),

@@ -16,6 +16,9 @@ export interface KeptEdit {
   readonly length: number
 }
 
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
 /** Start, end, length and reason, with four bytes for each. */
 const HEAD_BYTES = 16
 
@@ -99,6 +102,23 @@ export function outputsOf(edits: readonly KeptEdit[]): KeptEdit[] {
     moved += edit.length - (edit.end - edit.start)
     return { ...edit, start, end: start + edit.length }
   })
+}
+
+/** The edits of a list item at their places in the message that holds it; none where it does not. */
+export function editsInList(message: Buffer, edits: readonly KeptEdit[], itemSize: number): KeptEdit[] {
+  const outputs = outputsOf(edits)
+  const sought = outputs.find(({ written }) => written.length > 0)
+  if (sought === undefined) return []
+  for (let at = message.indexOf(sought.written); at >= 0; at = message.indexOf(sought.written, at + 1)) {
+    const item = at - sought.start
+    const isObject = message[item] === OPEN_OBJECT && message[item + itemSize - 1] === CLOSE_OBJECT
+    const moved = outputs.map((edit) => ({ ...edit, start: item + edit.start, end: item + edit.end }))
+    const isHere = moved.every(({ start, written }) =>
+      written.equals(message.subarray(start, start + written.length)),
+    )
+    if (isObject && isHere) return moved
+  }
+  return []
 }
 
 /** The message that came in, of the one that left: up to the first byte that is not kept. */

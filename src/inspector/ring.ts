@@ -7,7 +7,7 @@ import type { Buffer } from 'node:buffer'
 import type { Edit } from '../jsonrpc/splice.js'
 import type { Hop } from '../jsonrpc/wire-tap.js'
 import { Arena } from './arena.js'
-import { type KeptEdit, haveMade, keepEdits, keptEdits } from './kept-edits.js'
+import { type KeptEdit, editsInList, haveMade, keepEdits, keptEdits } from './kept-edits.js'
 
 export interface FrameHead {
   readonly hop: Hop
@@ -125,21 +125,36 @@ export class Ring {
 
   /** The edits that made the message of a frame that left, in order; none where it left as it came. */
   editsOf(frame: CapturedFrame, message: Buffer): readonly KeptEdit[] {
-    const { n, hop, direction } = frame
-    const kept = this.#kept
-    if (kept === undefined || direction === 'in') return []
-    const { arena, edited, editConnections, editPlaces, editCounts, editSizes } = kept
-    const latest = (edited[n % this.#framesMax] ?? 0) - 1
+    const { arena } = this.#open()
+    for (const { place, count, size } of this.#editsBefore(frame))
+      if (isSize(size, frame, message) && haveMade(message, arena, place, count))
+        return keptEdits(arena, place, count)
+    return []
+  }
+
+  /** The edits of list items, at their places in a message that the proxy made of the items. */
+  itemEditsOf(frame: CapturedFrame, message: Buffer): readonly KeptEdit[] {
+    const { arena } = this.#open()
+    const found = new Map<number, KeptEdit>()
+    for (const { place, count, size } of this.#editsBefore(frame))
+      for (const edit of editsInList(message, keptEdits(arena, place, count), size))
+        found.set(edit.start, edit)
+    return [...found.values()].sort((a, b) => a.start - b.start)
+  }
+
+  /** The latest edits before a frame that left, on its connection; the last ones first. */
+  *#editsBefore({ n, hop, direction }: CapturedFrame): Generator<FoundEdits> {
+    const kept = this.#open()
+    if (direction === 'in') return
+    const latest = (kept.edited[n % this.#framesMax] ?? 0) - 1
     const oldest = Math.max(latest - SEARCHED_MAX, kept.nextEdited - this.#framesMax)
     for (let each = latest; each > oldest; each--) {
       const slot = each % this.#framesMax
-      const place = editPlaces[slot] ?? 0
-      const count = editCounts[slot] ?? 0
-      if (editConnections[slot] !== hop.connection || !isSize(editSizes[slot], frame, message)) continue
-      if (place < arena.floor) return []
-      if (haveMade(message, arena, place, count)) return keptEdits(arena, place, count)
+      const place = kept.editPlaces[slot] ?? 0
+      if (place < kept.arena.floor) return
+      if (kept.editConnections[slot] === hop.connection)
+        yield { place, count: kept.editCounts[slot] ?? 0, size: kept.editSizes[slot] ?? 0 }
     }
-    return []
   }
 
   /** Frees the memory; numbers go on where they were. */
@@ -159,9 +174,17 @@ export class Ring {
 }
 
 /** Whether so many bytes are the message; the size of a frame that is cut counts its line end. */
-function isSize(outputSize: number | undefined, { bytes, size }: CapturedFrame, message: Buffer): boolean {
+function isSize(outputSize: number, { bytes, size }: CapturedFrame, message: Buffer): boolean {
   if (size > bytes.length) return outputSize === size || outputSize === size - 1
   return outputSize === message.length
+}
+
+/** Where the edits of a message are in the arena. */
+interface FoundEdits {
+  readonly place: number
+  readonly count: number
+  /** Of the message with them. */
+  readonly size: number
 }
 
 const IN = 1

@@ -1,12 +1,15 @@
 // The table of all frames.
 
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Filter, type Row, type RowsStore, noFilter } from './rows-store.js'
 import { bytesText, count, msText, short, timeText } from './text.js'
 import { VirtualList } from './virtual-list.js'
 
 const ROW_HEIGHT = 24
+
+/** Between two counts that are read aloud. */
+const SPOKEN_MS = 5000
 
 /** So many characters of names and texts are laid out. */
 const NAME_LENGTH = 80
@@ -162,7 +165,28 @@ function Counts({ store, selected }: { readonly store: RowsStore; readonly selec
     ...(skipped > 0 ? [`${skipped.toLocaleString('en')} left out, more than a page shows`] : []),
     ...(selected > 0 ? [`${selected} selected`] : []),
   ].join(', ')
-  return <p class="counts">{words}</p>
+  return (
+    <>
+      <p class="counts">{words}</p>
+      <Spoken text={words} />
+    </>
+  )
+}
+
+/** The same for a screen reader, which reads each change aloud. */
+function Spoken({ text }: { readonly text: string }): JSX.Element {
+  const latest = useRef(text)
+  const [spoken, setSpoken] = useState(text)
+  latest.current = text
+  useEffect(() => {
+    const timer = setInterval(() => setSpoken(latest.current), SPOKEN_MS)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <p role="status" class="unseen">
+      {spoken}
+    </p>
+  )
 }
 
 interface FiltersProps {

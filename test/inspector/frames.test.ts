@@ -191,6 +191,27 @@ describe('a frame', () => {
     assert.deepEqual([view.input, view.other, view.row.edits], [undefined, undefined, undefined])
   })
 
+  test('of the proxy itself shows the edits of the items in it', () => {
+    const scene = new Scene()
+    const items = ['{"name":"r","description":"d"}', '{"name":"w"}', '{"description":"e","name":"s"}']
+    const outs = items.map((item) => item.replace(/"name":"(\w)"/, '"name":"files__$1"'))
+    for (const [at, item] of items.entries()) {
+      const name = /"\w"(?=\}|,"description)/.exec(item)?.[0] ?? ''
+      scene.forward(
+        { ...client, connection: at === 1 ? 9 : 1 },
+        item,
+        edit(item, name, `"files__${name.slice(1)}`, 'name'),
+      )
+    }
+    scene.wire(client, 'out', `{"jsonrpc":"2.0","id":1,"result":{"tools":[${outs.join(',')}]}}\n`)
+    const { input, output } = viewOf(scene, 1)
+    assert.equal(input, undefined)
+    assert.deepEqual(marked(output), [
+      ['name', '"files__r"'],
+      ['name', '"files__s"'],
+    ])
+  })
+
   test('of a client is not taken for that of another', () => {
     assert.equal(viewOf(forwarded(), 2).output, undefined)
   })

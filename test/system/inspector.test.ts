@@ -74,6 +74,35 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     await page.close()
   })
 
+  test('shows the edits of each tool in a list', async () => {
+    const page = await open()
+    await page.getByRole('grid').waitFor()
+    await talk()
+    await page
+      .getByRole('row', { name: /proxy → client .* second.*✓ tools\/list/ })
+      .last()
+      .click()
+    const left = await page.getByRole('region', { name: 'Left' }).innerText()
+    assert.match(left, /\+name\s+"everything__echo"/)
+    assert.match(left, /\+name\s+"hostile__t0"/)
+    await page.close()
+  })
+
+  test('holds thousands of messages with few rows in the document, and says how many there are', async () => {
+    const page = await open()
+    await page.getByRole('grid').waitFor()
+    const client = await proxy.connect('busy')
+    const call = (): Promise<unknown> =>
+      client.callTool({ name: 'everything__echo', arguments: { message: 'm' } })
+    for (let n = 0; n < 20; n++) await Promise.all(Array.from({ length: 40 }, call))
+    await page
+      .getByRole('status')
+      .getByText(/^[3-9],\d{3} frames/)
+      .waitFor()
+    assert((await page.getByRole('row').count()) < 150)
+    await page.close()
+  })
+
   test('restarts a server by keyboard, after a question', async () => {
     const page = await open()
     await tabTo(page, 'Servers')
@@ -167,8 +196,14 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
         .first()
         .waitFor()
     }
-    await page.goto(`${proxy.origin}/ui/#/servers`)
-    await page.getByRole('row', { name: /^hostile/ }).waitFor()
+    for (const [view, name] of [
+      ['servers', /^hostile/],
+      ['usage', /^hostile__long/],
+      ['clients', /^<b onclick/],
+    ] as const) {
+      await page.goto(`${proxy.origin}/ui/#/${view}`)
+      await page.getByRole('row', { name }).first().waitFor()
+    }
     assert.deepEqual(watched.troubles, [])
     assert.deepEqual(
       watched.requests.filter((url) => !url.startsWith(`${proxy.origin}/ui/`)),
