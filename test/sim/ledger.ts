@@ -399,8 +399,9 @@ export class Ledger {
   }
 
   /** The calls of one client get to one process in the order in which they were sent, or came. */
-  #ordered({ client, nonce, order }: Entry, instance: string): void {
-    if (order === undefined) return
+  #ordered({ client, nonce, order, consent }: Entry, instance: string): void {
+    // Calls behind one that waits for its user overtake it.
+    if (order === undefined || consent !== undefined) return
     const key = `${client} ${instance}`
     if (order < (this.#lastExecuted.get(key) ?? -1))
       this.fail('call-order', `${instance} had ${nonce} after a later call`)

@@ -136,13 +136,12 @@ function mayNeedConsent({ plan }: World, server: number): boolean {
   return plan.servers[server]?.confirms === true
 }
 
-/** Its time stands still while its user is asked, and calls behind it may overtake it. */
+/** Its time stands still while its user is asked. */
 function needsConsent(entry: Entry): void {
   if (!isCareful(entry.nonce)) return
   entry.consent = 'needed'
   entry.mustSucceed = false
   entry.mayStandStill = true
-  entry.order = undefined
 }
 
 function callParams(plan: ServerPlan, work: Work, nonce: string, mayBeCareful = false): string {
