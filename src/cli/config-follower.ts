@@ -39,6 +39,7 @@ const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configu
   ['audit', ({ audit }) => audit],
   ['server.metrics', ({ server }) => server.metrics],
   ['server.otlp', ({ server }) => server.otlp],
+  ['server.ui', ({ server }) => server.ui],
 ]
 
 /** Keeps what is served, and the log of this process, equal to the file until `stop`. */

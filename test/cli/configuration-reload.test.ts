@@ -181,7 +181,10 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     const missing = { command: `/nowhere/${secret}`, env: { API_KEY: secret } }
     writeFileSync(
       file,
-      text({ a, b, missing }, { logging, audit: 'stderr', server: { metrics: { port: 0 } } }),
+      text(
+        { a, b, missing },
+        { logging, audit: 'stderr', server: { metrics: { port: 0 }, ui: { redact: false } } },
+      ),
     )
     await has(client, 'b__nonce')
     await until(() => proxy.stderr.includes('/nowhere/[redacted]'))
@@ -189,6 +192,7 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     await until(() => proxy.stderr.includes('audit has changed, which needs a restart'))
     assert.match(proxy.stderr, /logging\.file has changed/)
     await until(() => proxy.stderr.includes('server.metrics has changed, which needs a restart'))
+    await until(() => proxy.stderr.includes('server.ui has changed, which needs a restart'))
     client.send('{"jsonrpc":"2.0","id":77,"result":{}}')
     await until(() => proxy.stderr.includes('"level":"debug"'))
     assert(!proxy.stderr.includes(secret))
