@@ -5,7 +5,7 @@
 import type { Buffer } from 'node:buffer'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { parse, write } from '../../../jsonrpc/text.js'
-import { errorText } from '../../../text/error-text.js'
+import { errorCode, errorText } from '../../../text/error-text.js'
 import { isObject } from '../../../text/json-object.js'
 import { type AgentOrder, type AgentReport, LineReader } from '../../agent-messages.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
@@ -112,7 +112,7 @@ export class AgentLink {
       this.#sendLine(order)
     } catch (error) {
       this.#programs.delete(id)
-      program.end({ ...notStarted, failure: errorText(error) })
+      program.end({ ...notStarted, failure: errorCode(error) ?? errorText(error) })
     }
   }
 

@@ -84,7 +84,8 @@ export class MachinePipes {
     const paths = ids.flatMap((id) => this.#paths(id))
     const make = ['mkfifo', '-m', '600', '--', ...paths] as const
     const { code, stderr } = await systemProgram(this.#runtime, make, MKFIFO_MS)
-    if (code !== 0) throw new Error(`no pipes can be made: ${stderr.trim()}`)
+    // Clients read this message, and must not learn paths of the host.
+    if (code !== 0) throw new Error(`no pipes can be made: ${stderr.trim().split(': ').at(-1)}`)
     for (const path of paths) this.hand(path)
     this.#made += PROGRAMS_AT_ONCE
   }
