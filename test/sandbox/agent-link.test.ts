@@ -22,6 +22,7 @@ import * as fc from 'fast-check'
 import { realRuntime } from '../../src/real-runtime.js'
 import { type AgentOrder, LineReader } from '../../src/sandbox/agent-messages.js'
 import { AgentLink } from '../../src/sandbox/runtimes/bubblewrap/agent-link.js'
+import { OutputRate } from '../../src/sandbox/runtimes/bubblewrap/output-rate.js'
 import { MachinePipes } from '../../src/sandbox/runtimes/bubblewrap/pipes.js'
 import { until } from '../integration/support/waiting.js'
 import { numRuns } from '../properties/runs.js'
@@ -50,7 +51,7 @@ function scene(t: Pick<TestContext, 'after'>, { isDeaf = false } = {}): Scene {
     input.on('data', (chunk: Buffer) => {
       for (const line of reader.push(chunk) ?? []) orders.push(JSON.parse(line))
     })
-  const link = new AgentLink({ input, output }, pipes, {
+  const link = new AgentLink({ input, output }, pipes, new OutputRate(runtime), {
     ready: () => undefined,
     broken: (how) => broken.push(how),
     explain: (_program, exit) => exit,

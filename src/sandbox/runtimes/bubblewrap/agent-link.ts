@@ -3,12 +3,13 @@
 // The service does not trust the agent. A report that an honest agent would not send ends the machine.
 
 import type { Buffer } from 'node:buffer'
-import { PassThrough, type Readable, type Writable } from 'node:stream'
+import { PassThrough, type Readable, type Transform, type Writable } from 'node:stream'
 import { parse, write } from '../../../jsonrpc/text.js'
 import { errorCode, errorText } from '../../../text/error-text.js'
 import { isObject } from '../../../text/json-object.js'
 import { type AgentOrder, type AgentReport, LineReader } from '../../agent-messages.js'
 import type { GuestExit, GuestProcess } from '../../runtime.js'
+import type { OutputRate } from './output-rate.js'
 import type { MachinePipes, ProgramPipes } from './pipes.js'
 
 /** The most programs of a machine that run at a time; the service asks for fewer. */
@@ -55,13 +56,15 @@ export class AgentLink {
   readonly #events: AgentLinkEvents
   readonly #reader = new LineReader(REPORT_BYTES_MAX)
   readonly #programs = new Map<number, MachineProgram>()
+  readonly #rate: OutputRate
   #last = 0
   #isReady = false
   #end: GuestExit | undefined
 
-  constructor(streams: AgentStreams, pipes: MachinePipes, events: AgentLinkEvents) {
+  constructor(streams: AgentStreams, pipes: MachinePipes, rate: OutputRate, events: AgentLinkEvents) {
     this.#streams = streams
     this.#pipes = pipes
+    this.#rate = rate
     this.#events = events
     streams.input.on('error', () => undefined)
     streams.output.on('error', () => undefined)
@@ -75,7 +78,7 @@ export class AgentLink {
 
   run(command: AgentCommand): GuestProcess {
     const id = ++this.#last
-    const program = new MachineProgram((kind) => this.#send({ kind, id }))
+    const program = new MachineProgram(this.#rate, (kind) => this.#send({ kind, id }))
     const order = write({ kind: 'start', id, ...command })
     const failure = this.#refusal(order.length)
     if (failure !== undefined) program.end(failure)
@@ -164,8 +167,8 @@ export class AgentLink {
 /** One program in a machine, as the service sees it. */
 class MachineProgram implements GuestProcess {
   readonly stdin = new PassThrough()
-  readonly stdout = new PassThrough()
-  readonly stderr = new PassThrough()
+  readonly stdout: Transform
+  readonly stderr: Transform
   readonly exited: Promise<GuestExit>
   readonly #send: (kind: 'interrupt' | 'kill') => void
   readonly #begun: Promise<void>
@@ -175,8 +178,10 @@ class MachineProgram implements GuestProcess {
   #exit: (exit: GuestExit) => void = () => {}
 
   /** `send` sends an order about this program. */
-  constructor(send: (kind: 'interrupt' | 'kill') => void) {
+  constructor(rate: OutputRate, send: (kind: 'interrupt' | 'kill') => void) {
     this.#send = send
+    this.stdout = rate.stream()
+    this.stderr = rate.stream()
     this.stdin.on('error', () => undefined)
     this.#begun = new Promise((resolve) => {
       this.#begin = resolve

@@ -26,6 +26,7 @@ import { type MachinePlace, WORKSPACE } from '../session-host.js'
 import { AgentLink } from './agent-link.js'
 import { AGENT_PATH, FIRST_PATH, bwrapArguments, descriptors, guestFiles, optionBytes } from './arguments.js'
 import { type GuestInterpreter, nodeItself } from './guest-interpreter.js'
+import { OutputRate } from './output-rate.js'
 import { MachinePipes } from './pipes.js'
 import { StderrHead } from '../../host-program.js'
 import { OWN_PROCESSES, type Scopes, groupOf, memoryKills, scopeCommand } from './scope.js'
@@ -107,12 +108,17 @@ export class BubblewrapMachine implements Machine {
     this.ready = new Promise((resolve) => {
       this.#isReady = resolve
     })
-    this.#link = new AgentLink({ input: child.stdin, output: child.stdout }, pipes, {
-      ready: () => this.#isReady(),
-      broken: (how) =>
-        this.#condemn({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
-      explain: (program, exit) => this.#explained(exit, this.#marks.get(program) ?? 0),
-    })
+    this.#link = new AgentLink(
+      { input: child.stdin, output: child.stdout },
+      pipes,
+      new OutputRate(terms.runtime),
+      {
+        ready: () => this.#isReady(),
+        broken: (how) =>
+          this.#condemn({ reason: 'died', message: `what starts its programs was tampered with: ${how}` }),
+        explain: (program, exit) => this.#explained(exit, this.#marks.get(program) ?? 0),
+      },
+    )
     this.#unwatch = this.#watchDisk()
     this.ended = child.exited.then(() => this.#finish())
   }

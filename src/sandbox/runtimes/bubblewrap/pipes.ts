@@ -8,7 +8,7 @@ import { chmodSync, chownSync, closeSync, constants, mkdirSync, openSync, readSy
 import { rm } from 'node:fs/promises'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
-import type { PassThrough } from 'node:stream'
+import type { PassThrough, Writable } from 'node:stream'
 import type { Runtime } from '../../../runtime/runtime.js'
 import { pipeName } from '../../agent-messages.js'
 import { systemProgram } from '../../host-program.js'
@@ -108,7 +108,7 @@ export class ProgramPipes {
   }
 
   /** Passes the outputs on to these streams. */
-  read(streams: readonly PassThrough[]): void {
+  read(streams: readonly Writable[]): void {
     for (const [index, output] of this.#outputs.entries()) output.pass(streams[index])
   }
 
@@ -133,7 +133,7 @@ export class ProgramPipes {
 class PipeReader {
   readonly #descriptor: number
   readonly #socket: Socket
-  #stream: PassThrough | undefined
+  #stream: Writable | undefined
 
   constructor(path: string) {
     this.#descriptor = opened(path, constants.O_RDONLY)
@@ -141,7 +141,7 @@ class PipeReader {
     this.#socket.on('error', () => undefined)
   }
 
-  pass(stream: PassThrough | undefined): void {
+  pass(stream: Writable | undefined): void {
     this.#stream = stream
     if (stream !== undefined) this.#socket.pipe(stream, { end: false })
   }
