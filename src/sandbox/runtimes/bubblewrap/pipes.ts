@@ -100,11 +100,15 @@ export class ProgramPipes {
 
   /** Opens them without waiting for the other ends. */
   constructor(paths: readonly string[]) {
-    const [input = '', ...outputs] = paths
+    // A descriptor that could also read keeps the input until the agent has opened its end.
+    const [input = -1, ...outputs] = openAll(paths, [
+      constants.O_RDWR,
+      constants.O_RDONLY,
+      constants.O_RDONLY,
+    ])
     this.#paths = paths
-    this.#outputs = outputs.map((path) => new PipeReader(path))
-    // A descriptor that could also read keeps the bytes until the agent has opened its end.
-    this.#input = opened(input, constants.O_RDWR)
+    this.#input = input
+    this.#outputs = outputs.map((descriptor) => new PipeReader(descriptor))
   }
 
   /** Passes the outputs on to these streams. */
@@ -135,9 +139,9 @@ class PipeReader {
   readonly #socket: Socket
   #stream: Writable | undefined
 
-  constructor(path: string) {
-    this.#descriptor = opened(path, constants.O_RDONLY)
-    this.#socket = new Socket({ fd: this.#descriptor, readable: true, writable: false })
+  constructor(descriptor: number) {
+    this.#descriptor = descriptor
+    this.#socket = new Socket({ fd: descriptor, readable: true, writable: false })
     this.#socket.on('error', () => undefined)
   }
 
@@ -160,8 +164,17 @@ class PipeReader {
   }
 }
 
-function opened(path: string, access: number): number {
-  return openSync(path, access | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+/** Leaves none open when one of them cannot be opened. */
+function openAll(paths: readonly string[], access: readonly number[]): number[] {
+  const opened: number[] = []
+  try {
+    for (const [index, path] of paths.entries())
+      opened.push(openSync(path, (access[index] ?? 0) | constants.O_NONBLOCK | constants.O_NOFOLLOW))
+    return opened
+  } catch (error) {
+    for (const descriptor of opened) closeSync(descriptor)
+    throw error
+  }
 }
 
 function restOf(descriptor: number): Buffer[] {
