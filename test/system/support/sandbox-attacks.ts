@@ -460,8 +460,8 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
 
     test('stopped from inside, it does not stop the end of its machine', async () => {
       const inside = await machine()
-      const program = inside.run(shell('kill -STOP $PPID; echo never heard'))
-      program.stdout.resume()
+      const program = inside.run(shell('kill -STOP $PPID; echo stopped; sleep 1000'))
+      await said(program, 'stopped')
       program.stdin.write(Buffer.alloc(10 * MiB))
       program.interrupt()
       program.kill()
