@@ -323,22 +323,22 @@ describe('links in the documents', () => {
     })
 })
 
-describe('ARCHITECTURE.md', () => {
-  const sources = readSources('src')
-
-  test('names files that exist', () => {
-    const files = sources.map(({ path }) => `/${path}`)
-    const named = [...read('ARCHITECTURE.md').matchAll(/`((?:[a-z0-9-]+\/)*[a-z0-9-]+\.ts)`/g)].map(
-      ([, name = '']) => name,
-    )
-    assert.notEqual(named.length, 0)
-    assert.deepEqual(
-      named.filter(
-        (name) => !existsSync(join(root, name)) && !files.some((file) => file.endsWith(`/${name}`)),
-      ),
-      [],
-    )
-  })
+describe('files that the documents name', () => {
+  const files = ['src', 'test', 'bench'].flatMap((folder) =>
+    readSources(folder).map(({ path }) => `/${path}`),
+  )
+  for (const page of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'bench/README.md', ...decisions])
+    test(`exist: ${page}`, () => {
+      const named = [...read(page).matchAll(/`((?:[a-z0-9.-]+\/)*[a-z0-9-][a-z0-9.-]*\.(?:ts|mjs))`/g)].map(
+        ([, name = '']) => name,
+      )
+      assert.deepEqual(
+        named.filter(
+          (name) => !existsSync(join(root, name)) && !files.some((file) => file.endsWith(`/${name}`)),
+        ),
+        [],
+      )
+    })
 })
 
 describe('the length of the documents', () => {
