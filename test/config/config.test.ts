@@ -651,7 +651,98 @@ describe('variables', () => {
       assert.deepEqual(server(value, { ...env, HOME: '/home/me' }).secrets, want))
 })
 
+const badServers: [string, unknown, RegExp][] = [
+  ['a server is text', 'x', /^mcpServers\.a\|is a string\|must be an object$/],
+  ['neither command nor url', {}, /^mcpServers\.a\|has neither "command" nor "url"\|add "command"/],
+  ['both command and url', { ...one, url: 'http://h' }, /^mcpServers\.a\|has both .*\|keep one/],
+  ['an unknown type', { type: 'ftp', ...one }, /^mcpServers\.a\.type\|is "ftp"\|must be one of "stdio"/],
+  ['type stdio without a command', { type: 'stdio' }, /^mcpServers\.a\.command\|is missing\|/],
+  ['type http without a url', { type: 'http', ...one }, /^mcpServers\.a\.url\|is missing\|/],
+  ['an empty command', { command: '' }, /command\|is ""\|must be the program to start$/],
+  ['a command that is a list', { command: ['x'] }, /command\|is a list\|/],
+  ['a NUL', { ...one, args: ['a\0'] }, /args\[0\]\|is a string\|must be a string without NUL/],
+  [
+    'args are text',
+    { ...one, args: '-x' },
+    /args\|is a string\|must be a list of strings, so put it in \[ \]$/,
+  ],
+  [
+    'an arg is a number',
+    { ...one, args: [1] },
+    /args\[0\]\|is a number\|must be a string.*put it in quotes$/,
+  ],
+  ['env is a list', { ...one, env: ['A=1'] }, /env\|is a list\|must be an object of strings$/],
+  ['env has a number', { ...one, env: { P: 80 } }, /env\.P\|is a number\|.*put it in quotes$/],
+  ['env has a switch', { ...one, env: { P: true } }, /env\.P\|is a boolean\|.*put it in quotes$/],
+  ['env has a name with =', { ...one, env: { 'A=B': 'c' } }, /env\["A=B"\]\|has a name/],
+  [
+    'timeout is text',
+    { ...one, timeout: '30' },
+    /timeout\|is "30"\|must be an integer from 1 to 2147483647, so take the quotes away$/,
+  ],
+  ['timeout is zero', { ...one, timeout: 0 }, /timeout\|is 0\|must be an integer from 1/],
+  ['timeout is over the limit', { ...one, timeout: 2_147_483_648 }, /timeout\|is 2147483648/],
+  ['timeout is a fraction', { ...one, timeout: 1.5 }, /timeout\|is 1\.5/],
+  [
+    'isolation is unknown',
+    { ...one, isolation: 'own' },
+    /isolation\|is "own"\|must be one of "auto", "shared", "session"$/,
+  ],
+  ['concurrency is zero', { ...one, concurrency: 0 }, /concurrency\|is 0/],
+  ['tools is a list', { ...one, tools: ['x'] }, /tools\|is a list\|must be an object$/],
+  [
+    'timeouts is a number',
+    { ...one, tools: { timeouts: 5 } },
+    /tools\.timeouts\|is a number\|must be an object$/,
+  ],
+  [
+    'a tool has a number for its times',
+    { ...one, tools: { timeouts: { t: 5 } } },
+    /tools\.timeouts\.t\|is a number\|must be an object$/,
+  ],
+  ['allow is text', { ...one, tools: { allow: 'x' } }, /tools\.allow\|is a string/],
+  ['rename to nothing', { ...one, tools: { rename: { x: '' } } }, /tools\.rename\.x\|is ""/],
+  ['a url of another kind', { url: 'ftp://h' }, /url\|is a string\|must be an http/],
+  [
+    'a header of two lines',
+    { url: 'http://h', headers: { A: 'b\nc' } },
+    /headers\.A\|is a string\|must be one line/,
+  ],
+  [
+    'a header with a space in its name',
+    { url: 'http://h', headers: { 'A B': 'c' } },
+    /headers\["A B"\]\|has a name/,
+  ],
+  ['retries is negative', { url: 'http://h', retries: -1 }, /retries\|is -1/],
+  ['auth is text', { url: 'http://h', auth: 'google' }, /auth\|is a string\|must be an object$/],
+  [
+    'auth has no type',
+    { url: 'http://h', auth: { audience: 'https://h' } },
+    /auth\.type\|is missing\|must be one of "google", "oauth", "none"$/,
+  ],
+  [
+    'auth has another type',
+    { url: 'http://h', auth: { type: 'basic' } },
+    /auth\.type\|is "basic"\|must be one of "google", "oauth", "none"$/,
+  ],
+  [
+    'an audience is a list',
+    { url: 'http://h', auth: { type: 'google', audience: ['https://h'] } },
+    /auth\.audience\|is a list\|must be a non-empty string$/,
+  ],
+  [
+    'a service account is no email address',
+    { url: 'http://h', auth: { type: 'google', impersonateServiceAccount: 'me' } },
+    /auth\.impersonateServiceAccount\|is "me"\|must be the email address of a service account$/,
+  ],
+]
+
 const bad: [string, unknown, RegExp][] = [
+  ...badServers.map(([title, a, message]): [string, unknown, RegExp] => [
+    title,
+    { mcpServers: { a } },
+    message,
+  ]),
   ['not an object', [], /^\|is a list\|must be an object$/],
   ['no servers', {}, /^\|has no servers\|add "mcpServers"/],
   ['two shapes', { mcpServers: {}, schemas: {} }, /^\|has "schemas" and "mcpServers"\|keep one/],
@@ -673,115 +764,11 @@ const bad: [string, unknown, RegExp][] = [
     { schemas: { a: { enabled: 'true', mcpServers: {} } } },
     /enabled\|is "true"\|must be true or false, so take/,
   ],
-  ['a server is text', { mcpServers: { a: 'x' } }, /^mcpServers\.a\|is a string\|must be an object$/],
   ['a server has no name', { mcpServers: { '': one } }, /^mcpServers\[""\]\|has a name/],
   [
     'a server has a control character in its name',
     { mcpServers: { 'a\n': one } },
     /has a name that cannot be used/,
-  ],
-  [
-    'neither command nor url',
-    { mcpServers: { a: {} } },
-    /^mcpServers\.a\|has neither "command" nor "url"\|add "command"/,
-  ],
-  [
-    'both command and url',
-    { mcpServers: { a: { ...one, url: 'http://h' } } },
-    /^mcpServers\.a\|has both .*\|keep one/,
-  ],
-  [
-    'an unknown type',
-    { mcpServers: { a: { type: 'ftp', ...one } } },
-    /^mcpServers\.a\.type\|is "ftp"\|must be one of "stdio"/,
-  ],
-  [
-    'type stdio without a command',
-    { mcpServers: { a: { type: 'stdio' } } },
-    /^mcpServers\.a\.command\|is missing\|/,
-  ],
-  [
-    'type http without a url',
-    { mcpServers: { a: { type: 'http', ...one } } },
-    /^mcpServers\.a\.url\|is missing\|/,
-  ],
-  [
-    'an empty command',
-    { mcpServers: { a: { command: '' } } },
-    /command\|is ""\|must be the program to start$/,
-  ],
-  ['a command that is a list', { mcpServers: { a: { command: ['x'] } } }, /command\|is a list\|/],
-  [
-    'a NUL',
-    { mcpServers: { a: { ...one, args: ['a\0'] } } },
-    /args\[0\]\|is a string\|must be a string without NUL/,
-  ],
-  [
-    'args are text',
-    { mcpServers: { a: { ...one, args: '-x' } } },
-    /args\|is a string\|must be a list of strings, so put it in \[ \]$/,
-  ],
-  [
-    'an arg is a number',
-    { mcpServers: { a: { ...one, args: [1] } } },
-    /args\[0\]\|is a number\|must be a string.*put it in quotes$/,
-  ],
-  [
-    'env is a list',
-    { mcpServers: { a: { ...one, env: ['A=1'] } } },
-    /env\|is a list\|must be an object of strings$/,
-  ],
-  [
-    'env has a number',
-    { mcpServers: { a: { ...one, env: { P: 80 } } } },
-    /env\.P\|is a number\|.*put it in quotes$/,
-  ],
-  [
-    'env has a switch',
-    { mcpServers: { a: { ...one, env: { P: true } } } },
-    /env\.P\|is a boolean\|.*put it in quotes$/,
-  ],
-  [
-    'env has a name with =',
-    { mcpServers: { a: { ...one, env: { 'A=B': 'c' } } } },
-    /env\["A=B"\]\|has a name/,
-  ],
-  [
-    'timeout is text',
-    { mcpServers: { a: { ...one, timeout: '30' } } },
-    /timeout\|is "30"\|must be an integer from 1 to 2147483647, so take the quotes away$/,
-  ],
-  [
-    'timeout is zero',
-    { mcpServers: { a: { ...one, timeout: 0 } } },
-    /timeout\|is 0\|must be an integer from 1/,
-  ],
-  [
-    'timeout is over the limit',
-    { mcpServers: { a: { ...one, timeout: 2_147_483_648 } } },
-    /timeout\|is 2147483648/,
-  ],
-  ['timeout is a fraction', { mcpServers: { a: { ...one, timeout: 1.5 } } }, /timeout\|is 1\.5/],
-  [
-    'isolation is unknown',
-    { mcpServers: { a: { ...one, isolation: 'own' } } },
-    /isolation\|is "own"\|must be one of "auto", "shared", "session"$/,
-  ],
-  ['concurrency is zero', { mcpServers: { a: { ...one, concurrency: 0 } } }, /concurrency\|is 0/],
-  [
-    'tools is a list',
-    { mcpServers: { a: { ...one, tools: ['x'] } } },
-    /tools\|is a list\|must be an object$/,
-  ],
-  [
-    'timeouts is a number',
-    { mcpServers: { a: { ...one, tools: { timeouts: 5 } } } },
-    /tools\.timeouts\|is a number\|must be an object$/,
-  ],
-  [
-    'a tool has a number for its times',
-    { mcpServers: { a: { ...one, tools: { timeouts: { t: 5 } } } } },
-    /tools\.timeouts\.t\|is a number\|must be an object$/,
   ],
   [
     'a time of a tool is longer than a timer takes',
@@ -793,49 +780,6 @@ const bad: [string, unknown, RegExp][] = [
     { mcpServers: { a: { ...one, [key]: 2_147_483_648 } } },
     new RegExp(`${key}\\|is 2147483648\\|must be an integer from 1 to 2147483647$`),
   ]),
-  ['allow is text', { mcpServers: { a: { ...one, tools: { allow: 'x' } } } }, /tools\.allow\|is a string/],
-  [
-    'rename to nothing',
-    { mcpServers: { a: { ...one, tools: { rename: { x: '' } } } } },
-    /tools\.rename\.x\|is ""/,
-  ],
-  ['a url of another kind', { mcpServers: { a: { url: 'ftp://h' } } }, /url\|is a string\|must be an http/],
-  [
-    'a header of two lines',
-    { mcpServers: { a: { url: 'http://h', headers: { A: 'b\nc' } } } },
-    /headers\.A\|is a string\|must be one line/,
-  ],
-  [
-    'a header with a space in its name',
-    { mcpServers: { a: { url: 'http://h', headers: { 'A B': 'c' } } } },
-    /headers\["A B"\]\|has a name/,
-  ],
-  ['retries is negative', { mcpServers: { a: { url: 'http://h', retries: -1 } } }, /retries\|is -1/],
-  [
-    'auth is text',
-    { mcpServers: { a: { url: 'http://h', auth: 'google' } } },
-    /auth\|is a string\|must be an object$/,
-  ],
-  [
-    'auth has no type',
-    { mcpServers: { a: { url: 'http://h', auth: { audience: 'https://h' } } } },
-    /auth\.type\|is missing\|must be one of "google", "oauth", "none"$/,
-  ],
-  [
-    'auth has another type',
-    { mcpServers: { a: { url: 'http://h', auth: { type: 'basic' } } } },
-    /auth\.type\|is "basic"\|must be one of "google", "oauth", "none"$/,
-  ],
-  [
-    'an audience is a list',
-    { mcpServers: { a: { url: 'http://h', auth: { type: 'google', audience: ['https://h'] } } } },
-    /auth\.audience\|is a list\|must be a non-empty string$/,
-  ],
-  [
-    'a service account is no email address',
-    { mcpServers: { a: { url: 'http://h', auth: { type: 'google', impersonateServiceAccount: 'me' } } } },
-    /auth\.impersonateServiceAccount\|is "me"\|must be the email address of a service account$/,
-  ],
   ['port is out of range', { mcpServers: {}, server: { port: 65_536 } }, /^server\.port\|is 65536\|/],
   ['server is a list', { mcpServers: {}, server: [] }, /^server\|is a list/],
   [
