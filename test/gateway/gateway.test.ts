@@ -262,79 +262,46 @@ describe('the pages of a gateway', () => {
     assert.ok(connected !== undefined && Date.parse(connected.slice(17, -1)) <= Date.now(), text)
     const { error: gone, restarts } = JSON.parse(text).schemas.default.mcpServers[1]
     assert.match(String(gone), /nonexistent/)
+    const idle = { type: 'stdio', inFlight: 0, queued: 0 }
+    const up = {
+      ...idle,
+      status: 'connected',
+      toolCount: 2,
+      lastConnected: 'L',
+      pid: 1,
+      slots: 64,
+      restarts: 0,
+    }
+    const sessions = { totalSessions: 0, sessions: [] }
+    const Time = {
+      ...up,
+      id: 'Time',
+      name: 'Time',
+      revision: '2025-11-25',
+      evidence: 'refused',
+      evidenceText: 'it refused server/discover',
+    }
+    const down = { ...idle, status: 'error', toolCount: 0, error: gone, slots: 0, restarts }
+    const echo = {
+      ...up,
+      id: 'echo',
+      name: 'echo',
+      revision: '2025-11-25',
+      evidence: 'unlisted',
+      evidenceText: 'its answer to server/discover lists no later one',
+    }
     assert.deepEqual(status, {
       server: { status: 'running', port, url, uptime: 'U' },
       schemas: {
         default: {
           status: 'active',
-          mcpServers: [
-            {
-              id: 'Time',
-              name: 'Time',
-              type: 'stdio',
-              status: 'connected',
-              toolCount: 2,
-              lastConnected: 'L',
-              revision: '2025-11-25',
-              evidence: 'refused',
-              evidenceText: 'it refused server/discover',
-              pid: 1,
-              inFlight: 0,
-              queued: 0,
-              slots: 64,
-              restarts: 0,
-            },
-            {
-              id: 'gone',
-              name: 'gone',
-              type: 'stdio',
-              status: 'error',
-              toolCount: 0,
-              error: gone,
-              inFlight: 0,
-              queued: 0,
-              slots: 0,
-              restarts,
-            },
-          ],
+          mcpServers: [Time, { ...down, id: 'gone', name: 'gone' }],
           totalTools: 2,
           connectedServers: 1,
-          totalSessions: 0,
-          sessions: [],
+          ...sessions,
         },
-        'my.work': {
-          status: 'active',
-          mcpServers: [
-            {
-              id: 'echo',
-              name: 'echo',
-              type: 'stdio',
-              status: 'connected',
-              toolCount: 2,
-              lastConnected: 'L',
-              revision: '2025-11-25',
-              evidence: 'unlisted',
-              evidenceText: 'its answer to server/discover lists no later one',
-              pid: 1,
-              inFlight: 0,
-              queued: 0,
-              slots: 64,
-              restarts: 0,
-            },
-          ],
-          totalTools: 2,
-          connectedServers: 1,
-          totalSessions: 0,
-          sessions: [],
-        },
-        off: {
-          status: 'disabled',
-          mcpServers: [],
-          totalTools: 0,
-          connectedServers: 0,
-          totalSessions: 0,
-          sessions: [],
-        },
+        'my.work': { status: 'active', mcpServers: [echo], totalTools: 2, connectedServers: 1, ...sessions },
+        off: { status: 'disabled', mcpServers: [], totalTools: 0, connectedServers: 0, ...sessions },
       },
       summary: {
         totalSchemas: 3,
