@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type RawClient, said } from '../integration/support/client.js'
-import { at, numberAt, textAt } from '../integration/support/json.js'
+import { at, textAt } from '../integration/support/json.js'
 import { cli, itServer } from '../integration/support/programs.js'
 import {
   type Scope,
@@ -55,9 +55,6 @@ async function running(
   return { proxy, client: proxy.client, folder, file }
 }
 
-const pidOf = async (client: RawClient, tool: string): Promise<number> =>
-  numberAt(said(await client.call(tool, { n: '' })), 'pid')
-
 /** Resolves when the client can call this tool. */
 async function has(client: RawClient, tool: string): Promise<void> {
   await untilAnswered(async () => at((await client.call(tool, { n: '' })).value, 'result') !== undefined)
@@ -78,16 +75,16 @@ async function inTwoHalves(file: string, contents: string, between: () => Promis
 describe('mcps-proxy --stdio follows its configuration file', () => {
   test('SIGHUP: what is new is there, what is the same goes on, and the process too', async (t) => {
     const { proxy, client, file } = await running(t)
-    const before = await pidOf(client, 'a__nonce')
+    const before = await client.pidOf('a__nonce')
     const held = client.call('a__hold', { key: 'k' })
     writeFileSync(file, text({ a, b }))
     proxy.child.kill('SIGHUP')
     await until(() => proxy.stderr.includes('SIGHUP: reading the configuration again'))
     await has(client, 'b__nonce')
-    assert.equal(await pidOf(client, 'a__nonce'), before)
+    assert.equal(await client.pidOf('a__nonce'), before)
     await client.call('a__release', { key: 'k' })
     assert.equal(textAt(said(await held), 'n'), 'k')
-    const other = await pidOf(client, 'b__nonce')
+    const other = await client.pidOf('b__nonce')
     assert.equal(await proxy.finish(), 0)
     for (const pid of [before, other]) assert(gone(pid))
   })
@@ -126,10 +123,10 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
   for (const [how, write] of editors)
     test(`${how}: used without being told`, async (t) => {
       const all = await running(t)
-      const before = await pidOf(all.client, 'a__nonce')
+      const before = await all.client.pidOf('a__nonce')
       await write(all, text({ a, b }))
       await has(all.client, 'b__nonce')
-      assert.equal(await pidOf(all.client, 'a__nonce'), before)
+      assert.equal(await all.client.pidOf('a__nonce'), before)
       assert.equal(count(all.proxy.stderr, 'configuration changed'), 1)
     })
 
@@ -150,7 +147,7 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
 
   test('what cannot be used changes nothing, and every problem is told once for each text', async (t) => {
     const { proxy, client, file } = await running(t)
-    const before = await pidOf(client, 'a__nonce')
+    const before = await client.pidOf('a__nonce')
     const problem = 'mcpServers.b.timeout is'
     const bad = { a: { ...a, args: 'x' }, b: { ...b, timeout: 'long' } }
     writeFileSync(file, text(bad))
@@ -164,14 +161,14 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     await until(() => count(proxy.stderr, problem) === 2)
     writeFileSync(file, `${text(bad)}\n`)
     await until(() => count(proxy.stderr, problem) === 3)
-    assert.equal(await pidOf(client, 'a__nonce'), before)
+    assert.equal(await client.pidOf('a__nonce'), before)
     assert.equal(
       client.count((value) => textAt(value, 'method').includes('list_changed')),
       0,
     )
     writeFileSync(file, text({ a }, { schemas: {} }))
     await until(() => proxy.stderr.includes('schemas'))
-    assert.equal(await pidOf(client, 'a__nonce'), before)
+    assert.equal(await client.pidOf('a__nonce'), before)
   })
 
   test('the log level holds at once, secrets are kept, and what needs a restart is named', async (t) => {

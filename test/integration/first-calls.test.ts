@@ -16,9 +16,9 @@ import {
   simple,
   timed,
   toolChanges,
-  toolNames,
 } from './support/scripted.js'
 import { scratch } from './support/spawned.js'
+import { toolNames } from './support/client.js'
 
 const withPrompts = '{"tools":{},"prompts":{}}'
 

@@ -6,8 +6,8 @@ import { before, describe, test } from 'node:test'
 import { type ProxyOptions, limits } from '../../src/index.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
 import { FakeRuntime, type Script } from '../upstream/support/fake-runtime.js'
-import type { Heard } from './support/client.js'
-import { at, listAt, numberAt, textAt } from './support/json.js'
+import { type Heard, toolNames } from './support/client.js'
+import { at, numberAt, textAt } from './support/json.js'
 import { type Attached, type TestProxy, libraryProxy } from './support/library.js'
 import type { Scope } from './support/spawned.js'
 
@@ -105,9 +105,6 @@ const opening = ({ client }: Attached, capabilities = {}): Promise<Heard> =>
     clientInfo: { name: 't', version: '1' },
   })
 
-const names = ({ value }: Heard): string[] =>
-  listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
-
 /** A start in which a client has listed, and which has ended since every server was ready or had failed. */
 async function earlier(t: Scope, delays: Readonly<Record<string, number>>): Promise<MemoryFiles> {
   const files = new MemoryFiles()
@@ -136,7 +133,7 @@ describe('nothing is known of the servers', () => {
       party.client.notify('notifications/initialized')
       const list = party.client.request('tools/list', { _meta: { progressToken: 'p' } })
       const { heard, ms } = await timed(it, list)
-      assert.equal(names(heard).length, 6 * TOOLS)
+      assert.equal(toolNames(heard).length, 6 * TOOLS)
       assert.ok(opened.ms + ms <= 45_100, `the list took ${ms} ms`)
       const told = party.client.heard.filter(({ value }) => at(value, 'method') === 'notifications/progress')
       const counts = told.map(({ value }) => numberAt(value, 'params', 'progress'))
@@ -165,7 +162,7 @@ describe('nothing is known of the servers', () => {
     const party = await it.attach()
     await timed(it, opening(party))
     const { heard, ms } = await timed(it, party.client.request('tools/list'))
-    assert.equal(names(heard).length, TOOLS)
+    assert.equal(toolNames(heard).length, TOOLS)
     assert.ok(ms <= 50, `it took ${ms} ms`)
   })
 
@@ -174,7 +171,7 @@ describe('nothing is known of the servers', () => {
     const party = await it.attach()
     await timed(it, opening(party))
     party.client.notify('notifications/initialized')
-    assert.equal(names((await timed(it, party.client.request('tools/list'))).heard).length, TOOLS)
+    assert.equal(toolNames((await timed(it, party.client.request('tools/list'))).heard).length, TOOLS)
     await it.runtime.pass(10_000)
     assert.equal(
       party.client.count((value) => at(value, 'method') === changed),
@@ -193,7 +190,7 @@ describe('an earlier start has left what the servers said', () => {
     for (const name of 'abcdef') assert.match(said, new RegExp(`I am ${name}\\.`))
     party.client.notify('notifications/initialized')
     const { heard, ms } = await timed(it, party.client.request('tools/list'))
-    assert.equal(names(heard).length, 6 * TOOLS)
+    assert.equal(toolNames(heard).length, 6 * TOOLS)
     assert.ok(opened.ms + ms <= 100, `it took ${opened.ms} and ${ms} ms`)
     await it.runtime.pass(30_000)
     assert.equal(
@@ -214,7 +211,7 @@ describe('an earlier start has left what the servers said', () => {
     const party = await it.attach()
     await timed(it, opening(party))
     party.client.notify('notifications/initialized')
-    assert.equal(names((await timed(it, party.client.request('tools/list'))).heard).length, 2 * TOOLS)
+    assert.equal(toolNames((await timed(it, party.client.request('tools/list'))).heard).length, 2 * TOOLS)
     const [stale, gone, well] = await Promise.all([
       timed(it, party.client.call('a__t0')),
       timed(it, party.client.call('a__t1')),
@@ -239,13 +236,13 @@ describe('an earlier start has left what the servers said', () => {
     const party = await it.attach()
     await timed(it, opening(party))
     party.client.notify('notifications/initialized')
-    assert.equal(names((await timed(it, party.client.request('tools/list'))).heard).length, 2 * TOOLS)
+    assert.equal(toolNames((await timed(it, party.client.request('tools/list'))).heard).length, 2 * TOOLS)
     await it.runtime.pass(2000)
     assert.equal(
       party.client.count((value) => at(value, 'method') === changed),
       1,
     )
-    assert.equal(names((await timed(it, party.client.request('tools/list'))).heard).length, TOOLS)
+    assert.equal(toolNames((await timed(it, party.client.request('tools/list'))).heard).length, TOOLS)
     const { heard } = await timed(it, party.client.call('b__t0'))
     assert.match(textAt(heard.value, 'error', 'message'), /'b'.*exited with code 3/)
   })
@@ -258,7 +255,7 @@ describe('an earlier start has left what the servers said', () => {
     const lazily = { ...made, runtime: lazy }
     const party = await lazily.attach()
     await timed(lazily, opening(party))
-    assert.equal(names((await timed(lazily, party.client.request('tools/list'))).heard).length, TOOLS)
+    assert.equal(toolNames((await timed(lazily, party.client.request('tools/list'))).heard).length, TOOLS)
     assert.equal(lazy.children.length, 0)
   })
 })
@@ -279,7 +276,7 @@ async function life(
   const listed: { tools?: number } = {}
   void list.then(
     (heard) => {
-      listed.tools = names(heard).length
+      listed.tools = toolNames(heard).length
     },
     () => {},
   )
@@ -349,7 +346,7 @@ describe('a server that takes long, and clients that list once and leave', () =>
     await it.runtime.pass(5000)
     client.notify('notifications/cancelled', { requestId: 2 })
     const { heard, ms } = await timed(it, client.request('tools/list'))
-    assert.equal(names(heard).length, TOOLS)
+    assert.equal(toolNames(heard).length, TOOLS)
     assert.ok(ms <= 100, `it took ${ms} ms`)
   })
 
@@ -373,7 +370,7 @@ describe('a server that takes long, and clients that list once and leave', () =>
       ['late'],
     )
     const { heard } = await timed(it, list)
-    assert.equal(names(heard).length, 2 * TOOLS)
+    assert.equal(toolNames(heard).length, 2 * TOOLS)
     await it.runtime.pass(1000)
     assert.equal(it.runtime.children.length, 2)
   })
@@ -396,7 +393,7 @@ test('a remote server that refuses the connection does not delay the list by its
   const party = await it.attach()
   await timed(it, opening(party))
   const { heard, ms } = await timed(it, party.client.request('tools/list'))
-  assert.equal(names(heard).length, TOOLS)
+  assert.equal(toolNames(heard).length, TOOLS)
   assert.ok(ms <= 100, `the list took ${ms} ms`)
 })
 
@@ -466,7 +463,7 @@ describe('every server has failed', () => {
     const it = await world(t, {})
     const party = await it.attach()
     await timed(it, opening(party))
-    assert.deepEqual(names((await timed(it, party.client.request('tools/list'))).heard), [])
+    assert.deepEqual(toolNames((await timed(it, party.client.request('tools/list'))).heard), [])
   })
 
   test('one that is left is enough, and the instructions name the other', async (t) => {
@@ -476,7 +473,7 @@ describe('every server has failed', () => {
     const opened = await timed(it, opening(party))
     const said = textAt(opened.heard.value, 'result', 'instructions')
     assert.equal(said, '# a\n\nI am a.\n\nServers that are not available now: b: exited with code 3')
-    assert.equal(names((await timed(it, party.client.request('tools/list'))).heard).length, TOOLS)
+    assert.equal(toolNames((await timed(it, party.client.request('tools/list'))).heard).length, TOOLS)
   })
 
   test('the line can be turned off', async (t) => {

@@ -3,15 +3,12 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { said } from './support/client.js'
-import { at, listAt, numberAt, textAt } from './support/json.js'
+import { at, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
 import { spawnProxy } from './support/spawned.js'
 import { until } from './support/waiting.js'
 import { gatewayOf } from './support/gateway.js'
-
-const names = (value: unknown): string[] =>
-  listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
 
 const changed = 'notifications/tools/list_changed'
 
@@ -24,7 +21,7 @@ describe('a lazy server', () => {
     assert.notEqual(at(opened, 'capabilities', 'tools'), undefined, 'it may have tools')
     await client.call('eager__which')
     assert.deepEqual([s.starts(), proxy.status()[0]?.state], [0, 'disconnected'])
-    const listed = names((await client.request('tools/list')).value)
+    const listed = await client.toolNames()
     assert(listed.includes('s__which') && listed.includes('eager__which'), listed.join())
     await until(() => proxy.status()[0]?.state === 'connected')
     assert.equal(s.starts(), 1)
@@ -58,7 +55,7 @@ describe('a server that is stopped while nobody needs it', () => {
       assert.match(heard.text, /file:\/\/\/r/)
       await until(() => proxy.status()[0]?.pids.length === 0)
       assert.equal(proxy.status()[0]?.state, 'connected')
-      assert(names((await client.request('tools/list')).value).includes('s__ask'))
+      assert((await client.toolNames()).includes('s__ask'))
       assert.equal(s.starts(), round + 1, 'a list starts nothing that is known')
     }
     assert.equal(s.told('logging/setLevel').length, 3)

@@ -4,13 +4,10 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { limits } from '../../src/index.js'
 import { type RawClient, failure, said } from './support/client.js'
-import { at, listAt, numberAt, textAt } from './support/json.js'
+import { at, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { type Phase, phases } from './support/phases.js'
 import { until } from './support/waiting.js'
-
-const tools = async (client: RawClient): Promise<string[]> =>
-  listAt((await client.request('tools/list')).value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
 
 const changes = (client: RawClient): number =>
   client.count((value) => textAt(value, 'method') === 'notifications/tools/list_changed')
@@ -35,7 +32,7 @@ describe('the lists of a server that came back', () => {
       const { attach, log } = await libraryProxy(t, { s: s.entry }, quick)
       const { client } = await attach()
       await client.open()
-      await tools(client)
+      await client.toolNames()
       await client.call('s__die')
       // The second process has been asked for its prompts too, or for nothing.
       await until(() => s.starts() === 2 && s.told('notifications/initialized').length === 2)
@@ -44,7 +41,7 @@ describe('the lists of a server that came back', () => {
       if (phase.no !== undefined || phase.refuse !== undefined) {
         await until(() => log.some(({ message }) => message.includes('what was known of it stays')))
       }
-      assert.deepEqual(await tools(client), wanted)
+      assert.deepEqual(await client.toolNames(), wanted)
       await client.request('ping')
       assert.equal(changes(client), told)
     })
@@ -55,14 +52,14 @@ describe('the lists of a server that came back', () => {
     const { attach, proxy } = await libraryProxy(t, { s: s.entry }, quick, { startupGraceMs: 10 })
     const { client } = await attach()
     await client.open()
-    assert.deepEqual(await tools(client), [])
+    assert.deepEqual(await client.toolNames(), [])
     await until(() => proxy.status()[0]?.state === 'error')
     assert.match(proxy.status()[0]?.error ?? '', /tools\/list.*listTimeout/)
     const { value } = await client.call('s__which')
     if (at(value, 'error') !== undefined)
       assert.equal(textAt(value, 'error', 'data', 'reason'), 'unavailable')
     await client.notification('notifications/tools/list_changed')
-    assert((await tools(client)).includes('s__which'))
+    assert((await client.toolNames()).includes('s__which'))
     assert.equal(proxy.status()[0]?.state, 'connected')
     assert.equal(numberAt(said(await client.call('s__which')), 'start'), 0)
   })

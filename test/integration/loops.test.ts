@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type ServerEntry, cli, itEcho } from './support/programs.js'
 import { type Scope, type Spawned, scratch, spawnProgram } from './support/spawned.js'
-import { listAt, textAt } from './support/json.js'
 
 const node = process.execPath
 const again = /is served already by the proxy that started this one/
@@ -24,9 +23,7 @@ function start(scope: Scope, path: string, ...more: readonly string[]): Spawned 
 
 async function toolsOf({ client }: Spawned): Promise<string[]> {
   await client.open()
-  return listAt((await client.request('tools/list')).value, 'result', 'tools').map((tool) =>
-    textAt(tool, 'name'),
-  )
+  return client.toolNames()
 }
 
 const to = (path: string, name: string): unknown => ({

@@ -3,7 +3,7 @@
 import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import { type RawClient, said } from './support/client.js'
-import { at, numberAt, textAt } from './support/json.js'
+import { at, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
 import { itServer } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
@@ -34,37 +34,34 @@ const ask = async (client: RawClient): Promise<unknown> =>
 
 const answered = (value: unknown): string => textAt(value, 'result', 'content', 'text')
 
-const pidOf = async (client: RawClient): Promise<number> =>
-  numberAt(said(await client.call('s__nonce', { n: 'x' })), 'pid')
-
 test('the next call of another client runs in another process, whose questions are answered', async (t) => {
   const [{ client: one }, { client: two }] = await pair(t)
-  const pid = await pidOf(two)
+  const pid = await two.pidOf('s__nonce')
   await giveUp(one)
   assert.equal(answered(await ask(two)), 'client 1')
-  assert.notEqual(await pidOf(two), pid)
+  assert.notEqual(await two.pidOf('s__nonce'), pid)
   assert.equal(answered(await ask(one)), 'client 0')
 })
 
 test('the client that has cancelled goes on in the same process', async (t) => {
   const [{ client: one }, { client: two }] = await pair(t)
-  const pid = await pidOf(two)
+  const pid = await two.pidOf('s__nonce')
   await giveUp(one)
   assert.equal(answered(await ask(one)), 'client 0')
-  assert.equal(await pidOf(one), pid)
+  assert.equal(await one.pidOf('s__nonce'), pid)
 })
 
 test('a server that answers a cancelled call after all keeps its process', async (t) => {
   const [{ client: one }, { client: two }] = await pair(t)
-  const pid = await pidOf(two)
+  const pid = await two.pidOf('s__nonce')
   await giveUp(one, 's__hold', { key: 'k' })
   await one.call('s__release', { key: 'k' })
-  assert.equal(await pidOf(two), pid)
+  assert.equal(await two.pidOf('s__nonce'), pid)
 })
 
 test('calls that wait while the process is replaced run in the next one', async (t) => {
   const [{ client: one }, { client: two }] = await pair(t)
-  await pidOf(one)
+  await one.pidOf('s__nonce')
   await giveUp(one)
   const waiting = Array.from({ length: 10 }, (_, i) => two.call('s__nonce', { n: String(i) }))
   for (const [i, call] of waiting.entries()) {

@@ -17,14 +17,6 @@ const changed = {
   resources: 'notifications/resources/list_changed',
 }
 
-async function tools({ client }: Attached): Promise<string[]> {
-  const { value } = await client.request('tools/list')
-  return listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
-}
-
-const pidOf = async (client: RawClient, tool: string): Promise<number> =>
-  numberAt(said(await client.call(tool, { n: '' })), 'pid')
-
 const told = ({ client }: Attached, method: string): number =>
   client.count((value) => at(value, 'method') === method)
 
@@ -45,7 +37,7 @@ async function parties(attach: () => Promise<Attached>): Promise<Attached[]> {
   const all = [await attach(), await attach(), await attach()]
   await Promise.all(all.map(({ client }, at) => client.open(at === 2 ? { roots: {} } : {})))
   for (const { client } of all) client.onRequest = () => '{"roots":[]}'
-  for (const party of all) await tools(party)
+  for (const party of all) await party.client.toolNames()
   return all
 }
 
@@ -74,8 +66,8 @@ describe('reload', () => {
   test('keeps what is the same, replaces what differs, adds, removes, and tells each client once', async (t) => {
     const { proxy, attach } = await libraryProxy(t, { a, b, c })
     const all = await parties(attach)
-    const before = await Promise.all(all.map(({ client }) => pidOf(client, 'a__nonce')))
-    const replaced = await Promise.all(all.map(({ client }) => pidOf(client, 'b__nonce')))
+    const before = await Promise.all(all.map(({ client }) => client.pidOf('a__nonce')))
+    const replaced = await Promise.all(all.map(({ client }) => client.pidOf('b__nonce')))
     const running = all.map(({ client }, i) => client.call('a__hold', { key: `k${i}` }))
     const changes = await proxy.reload({
       mcpServers: { d: itServer({ IT_TOOLS: 'extra' }), b: itServer({ IT_NAME: 'b', IT_TOOLS: 'more' }), a },
@@ -84,10 +76,10 @@ describe('reload', () => {
     for (const [i, party] of all.entries()) {
       const { client } = party
       await client.notification(changed.tools)
-      assert.equal(await pidOf(client, 'a__nonce'), before[i])
-      assert.notEqual(await pidOf(client, 'b__nonce'), replaced[i])
+      assert.equal(await client.pidOf('a__nonce'), before[i])
+      assert.notEqual(await client.pidOf('b__nonce'), replaced[i])
       assert.equal(failure(await client.call('c__nonce', { n: '' }))[0], -32601)
-      const names = await tools(party)
+      const names = await party.client.toolNames()
       assert(names.includes('b__more') && names.includes('d__extra'))
       assert.equal(
         names.findIndex((name) => name.startsWith('d__')),
@@ -109,10 +101,10 @@ describe('reload', () => {
   test('tells nothing when what clients see is the same', async (t) => {
     const { proxy, attach } = await libraryProxy(t, { a, b })
     const all = await parties(attach)
-    const before = await pidOf(all[0]?.client ?? assert.fail(), 'b__nonce')
+    const before = await (all[0]?.client ?? assert.fail()).pidOf('b__nonce')
     await proxy.reload({ mcpServers: { a, b: itServer({ IT_NAME: 'b', OTHER: '1' }) } })
     for (const party of all) {
-      assert.notEqual(await pidOf(party.client, 'b__nonce'), before)
+      assert.notEqual(await party.client.pidOf('b__nonce'), before)
       await quiet(party)
       assert.equal(told(party, changed.tools), 0)
     }
@@ -126,11 +118,11 @@ describe('reload', () => {
     const changing = proxy.reload({ startupGraceMs: 60_000, mcpServers: { a, c: late } })
     const newcomer = await attach()
     await newcomer.client.open()
-    assert((await tools(newcomer)).includes('b__nonce'))
+    assert((await newcomer.client.toolNames()).includes('b__nonce'))
     writeFileSync(go, '')
     await changing
     await newcomer.client.notification(changed.tools)
-    const names = await tools(newcomer)
+    const names = await newcomer.client.toolNames()
     assert(names.includes('c__nonce') && !names.includes('b__nonce'))
     await quiet(newcomer)
     assert.equal(told(newcomer, changed.tools), 1)
@@ -142,13 +134,13 @@ describe('reload', () => {
     const hanging = itServer({ IT_NAME: 'h', IT_START: 'hang' })
     await proxy.reload({ startupGraceMs: 100, mcpServers: { a, hanging } })
     await party.client.notification(changed.tools)
-    assert(!(await tools(party)).some((name) => name.startsWith('b__')))
+    assert(!(await party.client.toolNames()).some((name) => name.startsWith('b__')))
   })
 
   test('changes what is shown of a server without starting it anew', async (t) => {
     const { proxy, attach } = await libraryProxy(t, { a: { ...a, argumentErrors: 'protocol' } })
     const all = await parties(attach)
-    const before = await Promise.all(all.map(({ client }) => pidOf(client, 'a__nonce')))
+    const before = await Promise.all(all.map(({ client }) => client.pidOf('a__nonce')))
     const tool = { deny: ['die'], rename: { nonce: 'once' } }
     const changes = await proxy.reload({
       mcpServers: { a: { ...a, tools: tool, describe: false, argumentErrors: 'tool' } },
@@ -156,9 +148,9 @@ describe('reload', () => {
     assert.deepEqual(changes?.kept, ['a'])
     for (const [i, party] of all.entries()) {
       await party.client.notification(changed.tools)
-      const names = await tools(party)
+      const names = await party.client.toolNames()
       assert(names.includes('a__once') && !names.includes('a__nonce') && !names.includes('a__die'))
-      assert.equal(await pidOf(party.client, 'a__once'), before[i])
+      assert.equal(await party.client.pidOf('a__once'), before[i])
       const refused = await party.client.call('a__strict', {})
       assert.equal(at(refused.value, 'result', 'isError'), true)
       await quiet(party)
@@ -169,13 +161,13 @@ describe('reload', () => {
   test('checks arguments otherwise without starting the server anew', async (t) => {
     const { proxy, attach } = await libraryProxy(t, { a })
     const all = await parties(attach)
-    const before = await Promise.all(all.map(({ client }) => pidOf(client, 'a__nonce')))
+    const before = await Promise.all(all.map(({ client }) => client.pidOf('a__nonce')))
     for (const party of all) assert.equal(await faultOfNumber(party), undefined)
     const changes = await proxy.reload({ mcpServers: { a: { ...a, argumentChecks: 'strict' } } })
     assert.deepEqual(changes?.kept, ['a'])
     for (const [i, party] of all.entries()) {
       assert.equal(await faultOfNumber(party), "Invalid params: 'n' must be string")
-      assert.equal(await pidOf(party.client, 'a__nonce'), before[i])
+      assert.equal(await party.client.pidOf('a__nonce'), before[i])
     }
   })
 
@@ -183,19 +175,19 @@ describe('reload', () => {
     const { proxy, attach } = await libraryProxy(t, { a })
     const party = await attach()
     await party.client.open()
-    const pid = await pidOf(party.client, 'a__nonce')
+    const pid = await party.client.pidOf('a__nonce')
     const timeouts = { never: { timeout: 100 } }
     const changes = await proxy.reload({ mcpServers: { a: { ...a, tools: { timeouts } } } })
     assert.deepEqual(changes?.kept, ['a'])
     assert.deepEqual(failure(await party.client.call('a__never')), [-32603, 'a', 'timeout'])
-    assert.equal(await pidOf(party.client, 'a__nonce'), pid)
+    assert.equal(await party.client.pidOf('a__nonce'), pid)
   })
 
   test('lets calls on a replaced server finish, and answers the others once', async (t) => {
     const options = { limits: { ...limits, drainMs: 1500 } }
     const { proxy, attach } = await libraryProxy(t, { a }, options)
     const all = await parties(attach)
-    const before = await Promise.all(all.map(({ client }) => pidOf(client, 'a__nonce')))
+    const before = await Promise.all(all.map(({ client }) => client.pidOf('a__nonce')))
     const slow = all.map(({ client }) =>
       client.call('a__slow', { steps: 3, everyMs: 100 }, { progressToken: 1 }),
     )
@@ -203,7 +195,7 @@ describe('reload', () => {
     await Promise.all(all.map(({ client }) => client.request('ping')))
     await proxy.reload({ mcpServers: { a: itServer({ IT_NAME: 'other' }) } })
     for (const [i, { client }] of all.entries()) {
-      assert.notEqual(await pidOf(client, 'a__nonce'), before[i])
+      assert.notEqual(await client.pidOf('a__nonce'), before[i])
       assert.equal(numberAt(said((await slow[i]) ?? assert.fail()), 'at'), 4)
       assert.deepEqual(failure((await stuck[i]) ?? assert.fail()), [-32603, 'a', 'shutting-down'])
       assert.equal(client.answersTo(`never-${i}`), 1)
@@ -218,7 +210,7 @@ describe('reload', () => {
   test('makes calls that wait for a replaced server on the one that replaces it, in their order', async (t) => {
     const { proxy, attach } = await libraryProxy(t, oneSlot('a'), { limits: { ...limits, drainMs: 1500 } })
     const all = await parties(attach)
-    const before = await Promise.all(all.map(({ client }) => pidOf(client, 'a__nonce')))
+    const before = await Promise.all(all.map(({ client }) => client.pidOf('a__nonce')))
     // The first two share a process, which has one slot.
     const stuck = [all[0], all[2]].map((party) => party?.client.call('a__never'))
     const waiting = all.map(({ client }, i) =>
@@ -253,8 +245,8 @@ describe('reload', () => {
     const { proxy, attach } = await libraryProxy(t, { a, b }, options)
     const { client } = await attach()
     await client.open()
-    const before = await pidOf(client, 'a__nonce')
-    await pidOf(client, 'b__nonce')
+    const before = await client.pidOf('a__nonce')
+    await client.pidOf('b__nonce')
     const stuck = [client.call('a__never'), client.call('b__never')]
     await client.request('ping')
     await proxy.reload({ mcpServers: { a: soon('other'), b: soon('too') } })
@@ -267,7 +259,7 @@ describe('reload', () => {
     const endsAt = performance.now() + HANG_MS
     while (!answered && performance.now() < endsAt) answered = await call()
     assert(answered, 'a server is started once there is room')
-    assert.notEqual(await pidOf(client, 'a__nonce'), before)
+    assert.notEqual(await client.pidOf('a__nonce'), before)
   })
 
   test('takes log levels, subscriptions and roots over to the new server', async (t) => {
@@ -305,7 +297,7 @@ describe('reload', () => {
     const { proxy, attach } = await libraryProxy(t, { a })
     const party = await attach()
     await party.client.open()
-    const before = await pidOf(party.client, 'a__nonce')
+    const before = await party.client.pidOf('a__nonce')
     await assert.rejects(
       proxy.reload(asRead({ mcpServers: { a: { command: 1 }, b: { url: 'no address' }, c } })),
       (error) => {
@@ -318,7 +310,7 @@ describe('reload', () => {
       },
     )
     await assert.rejects(proxy.reload({ schemas: { other: { mcpServers: { a } } } }), /does not exist/)
-    assert.equal(await pidOf(party.client, 'a__nonce'), before)
+    assert.equal(await party.client.pidOf('a__nonce'), before)
     await quiet(party)
     assert.equal(told(party, changed.tools), 0)
   })
@@ -333,8 +325,8 @@ describe('reload', () => {
     )
     const party = await attach()
     await party.client.open()
-    await tools(party)
-    const before = await pidOf(party.client, 'a__nonce')
+    await party.client.toolNames()
+    const before = await party.client.pidOf('a__nonce')
     // A server that took longer than the grace has been told of by now.
     await quiet(party)
     const earlier = told(party, changed.tools)
@@ -349,8 +341,8 @@ describe('reload', () => {
       ['a', 'c'],
     )
     await until(() => told(party, changed.tools) > earlier)
-    assert.equal(await pidOf(party.client, 'a__nonce'), before)
-    await pidOf(party.client, 'c__nonce')
+    assert.equal(await party.client.pidOf('a__nonce'), before)
+    await party.client.pidOf('c__nonce')
     await quiet(party)
     assert.equal(told(party, changed.tools), earlier + 1)
   })
@@ -359,13 +351,13 @@ describe('reload', () => {
     const { proxy, attach } = await libraryProxy(t, { a }, {}, { startupGraceMs: 50 })
     const party = await attach()
     await party.client.open()
-    await tools(party)
+    await party.client.toolNames()
     const late = itServer({ IT_START: 'late:1500' })
     await proxy.reload({ startupGraceMs: 50, mcpServers: { late, b } })
     const call = party.client.call('late__nonce', { n: '1' })
     assert.equal(textAt(said(await call), 'n'), '1')
     await party.client.notification(changed.tools)
-    assert((await tools(party)).includes('late__nonce'))
+    assert((await party.client.toolNames()).includes('late__nonce'))
     await quiet(party)
     assert.equal(told(party, changed.tools), 1)
   })
@@ -376,14 +368,14 @@ describe('reload', () => {
     await party.client.open()
     await proxy.reload({ mcpServers: lazy({ OTHER: '1' }) })
     assert.deepEqual(proxy.status().find(({ name }) => name === 'z')?.pids, [])
-    const names = await tools(party)
+    const names = await party.client.toolNames()
     assert(names.includes('z__nonce'))
     await quiet(party)
     const { length } = party.client.heard
     await proxy.reload({ mcpServers: lazy({ OTHER: '2' }) })
     await quiet(party)
     assert.equal(party.client.heard.length, length + 1, 'nothing was told')
-    assert.deepEqual(await tools(party), names)
+    assert.deepEqual(await party.client.toolNames(), names)
   })
 
   test('is ignored while the proxy closes, with a line in the log', async (t) => {
@@ -409,6 +401,6 @@ describe('reload', () => {
       clientInfo: { name: 'x', version: '1' },
     })
     assert.equal(textAt(value, 'result', 'serverInfo', 'name'), 'renamed')
-    assert((await tools(party)).every((name) => name.startsWith('b__')))
+    assert((await party.client.toolNames()).every((name) => name.startsWith('b__')))
   })
 })

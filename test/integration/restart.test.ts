@@ -5,21 +5,16 @@ import { spawn } from 'node:child_process'
 import { describe, test } from 'node:test'
 import { type ServerEvent, UpstreamError } from '../../src/index.js'
 import { type RawClient, failure, said } from './support/client.js'
-import { listAt, numberAt, textAt } from './support/json.js'
+import { numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { itServer, program } from './support/programs.js'
 import { gone, until } from './support/waiting.js'
 
 const servers = { a: itServer({ IT_NAME: 'a' }), b: itServer({ IT_NAME: 'b' }) }
 
-const pidOf = async (client: RawClient, tool: string): Promise<number> =>
-  numberAt(said(await client.call(tool, { n: '' })), 'pid')
-
 /** Of which servers the client is shown tools. */
 async function shown(client: RawClient): Promise<string[]> {
-  const { value } = await client.request('tools/list')
-  const names = listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name').split('__')[0] ?? '')
-  return [...new Set(names)]
+  return [...new Set((await client.toolNames()).map((name) => name.split('__')[0] ?? ''))]
 }
 
 const isUnknown = (error: unknown): boolean =>
@@ -33,15 +28,15 @@ describe('restart', () => {
       await client.open()
       await client.request('tools/list')
     }
-    const before = await pidOf(one, 'a__nonce')
-    const other = await pidOf(one, 'b__nonce')
+    const before = await one.pidOf('a__nonce')
+    const other = await one.pidOf('b__nonce')
     const running = one.call('a__work', { n: 'x', steps: 1, ticks: 2000 })
     await proxy.restart('a')
     assert.equal(textAt(said(await running), 'n'), 'x')
-    const after = await pidOf(one, 'a__nonce')
+    const after = await one.pidOf('a__nonce')
     assert.notEqual(after, before)
-    assert.equal(await pidOf(two, 'a__nonce'), after)
-    assert.equal(await pidOf(two, 'b__nonce'), other)
+    assert.equal(await two.pidOf('a__nonce'), after)
+    assert.equal(await two.pidOf('b__nonce'), other)
     await until(() => gone(before))
   })
 
@@ -60,7 +55,7 @@ describe('stop', () => {
       await client.open()
       assert.deepEqual(await shown(client), ['a', 'b'])
     }
-    const pid = await pidOf(one, 'a__nonce')
+    const pid = await one.pidOf('a__nonce')
     const changed = two.notification('notifications/tools/list_changed')
     await proxy.stop('a')
     assert.equal(gone(pid), true)
@@ -78,7 +73,7 @@ describe('stop', () => {
     )
     await proxy.restart('a')
     assert.deepEqual(await shown(two), ['a', 'b'])
-    assert.notEqual(await pidOf(one, 'a__nonce'), pid)
+    assert.notEqual(await one.pidOf('a__nonce'), pid)
   })
 })
 
@@ -92,14 +87,14 @@ describe('adopt', () => {
     assert.equal(proxy.adopt('a', child), true)
     const { client } = await attach()
     await client.open()
-    assert.equal(await pidOf(client, 'a__nonce'), child.pid)
+    assert.equal(await client.pidOf('a__nonce'), child.pid)
     assert.deepEqual(proxy.status()[0]?.pids, [child.pid])
     child.stderr.emit('data', Buffer.from('a word of the child\n'))
     assert(log.some(({ service, message }) => service === 'a' && message === 'a word of the child'))
     assert.deepEqual(failure(await client.call('a__die', { code: 5 })), [-32603, 'a', 'exited'])
     assert(log.some(({ message }) => message === "'a' exited with code 5"))
     await until(() => events.filter(({ state }) => state === 'ready').length === 2)
-    assert.notEqual(await pidOf(client, 'a__nonce'), child.pid)
+    assert.notEqual(await client.pidOf('a__nonce'), child.pid)
   })
 
   test('one that ignores the end of its stdin is ended by a signal', async (t) => {

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { type RawClient, said } from './support/client.js'
 import { at, listAt, numberAt, textAt } from './support/json.js'
 import { itServer } from './support/programs.js'
-import { type Spawned, spawnProxy } from './support/spawned.js'
+import { spawnProxy } from './support/spawned.js'
 import { gone, until } from './support/waiting.js'
 
 const initialize = (revision: string): string =>
@@ -14,10 +14,6 @@ const initialize = (revision: string): string =>
 const initialized = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 const nonce = (id: string, n: string): string =>
   `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"s__nonce","arguments":{"n":"${n}"}}}`
-
-async function pidOf({ client }: Spawned): Promise<number> {
-  return numberAt(said(await client.call('s__nonce', { n: '' })), 'pid')
-}
 
 describe('the end of a session', () => {
   test('end of file at once', async (t) => {
@@ -27,7 +23,7 @@ describe('the end of a session', () => {
   test('a client that closes our stdout ends the session', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
     await proxy.client.open()
-    const pid = await pidOf(proxy)
+    const pid = await proxy.client.pidOf('s__nonce')
     proxy.child.stdout.destroy()
     for (let i = 0; i < 10; i++) proxy.client.send(nonce(String(100 + i), 'x'))
     await once(proxy.child, 'exit')

@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { memoryPair } from '../../src/index.js'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { wireBytes } from '../../src/jsonrpc/splice.js'
-import { type RawClient, said } from './support/client.js'
-import { at, listAt, numberAt, parsed, textAt } from './support/json.js'
+import { said } from './support/client.js'
+import { at, numberAt, parsed, textAt } from './support/json.js'
 import { type TestProxy, libraryProxy } from './support/library.js'
 import { itServer } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
@@ -63,16 +63,13 @@ async function served(t: Scope): Promise<{ readonly it: TestProxy; readonly serv
   return { it, server: new Toolbox(it) }
 }
 
-const namesOf = async (client: RawClient): Promise<unknown[]> =>
-  listAt((await client.request('tools/list')).value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
-
 const toolsOf = ({ proxy }: TestProxy): number => proxy.status()[0]?.tools ?? 0
 
 test('a client is shown what a server lists now, though it changed while nobody was there', async (t) => {
   const { it, server } = await served(t)
   const first = await it.attach()
   await first.client.open()
-  assert.deepEqual(await namesOf(first.client), ['s__old', 's__kept'])
+  assert.deepEqual(await first.client.toolNames(), ['s__old', 's__kept'])
   await first.connection.close()
   await first.session.ended
   server.change('kept', 'new', 'newer')
@@ -81,7 +78,7 @@ test('a client is shown what a server lists now, though it changed while nobody 
   await second.client.open()
   assert.equal(said(await second.client.call('s__new', {})), 'new')
   assert.equal(numberAt((await second.client.call('s__old', {})).value, 'error', 'code'), -32601)
-  assert.deepEqual(await namesOf(second.client), ['s__kept', 's__new', 's__newer'])
+  assert.deepEqual(await second.client.toolNames(), ['s__kept', 's__new', 's__newer'])
 })
 
 test('a change is seen by every client that is there, and by the next', async (t) => {
@@ -89,7 +86,7 @@ test('a change is seen by every client that is there, and by the next', async (t
   const [one, two] = [await it.attach(), await it.attach()]
   for (const { client } of [one, two]) {
     await client.open()
-    assert.deepEqual(await namesOf(client), ['s__old', 's__kept'])
+    assert.deepEqual(await client.toolNames(), ['s__old', 's__kept'])
   }
   server.change('new')
   const three = await it.attach()
@@ -97,6 +94,6 @@ test('a change is seen by every client that is there, and by the next', async (t
   await until(() => toolsOf(it) === 1)
   for (const { client } of [one, two, three]) {
     assert.equal(said(await client.call('s__new', {})), 'new')
-    assert.deepEqual(await namesOf(client), ['s__new'])
+    assert.deepEqual(await client.toolNames(), ['s__new'])
   }
 })

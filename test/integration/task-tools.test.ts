@@ -12,11 +12,6 @@ const shown = ['grow', 'never', 'perhaps', 'odd']
 const all = ['grow', 'never', 'perhaps', 'always', 'odd']
 const WITH_TASKS = '2025-11-25'
 
-async function toolsOf(client: RawClient): Promise<string[]> {
-  const { value } = await client.request('tools/list')
-  return listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
-}
-
 async function answerOf(client: RawClient, name: string): Promise<string> {
   const [content] = listAt((await client.call(name)).value, 'result', 'content')
   return textAt(content, 'text')
@@ -27,7 +22,7 @@ test('a tool that must be called as a task is not listed, and who calls it is to
   for (const { client } of [await attach(), await attach()]) {
     await client.open()
     assert.deepEqual(
-      await toolsOf(client),
+      await client.toolNames(),
       shown.map((name) => `s__${name}`),
     )
     for (const name of ['s__always', 'always']) {
@@ -57,11 +52,11 @@ test('clients of both kinds on one process see what each can call', async (t) =>
   await after.open({}, WITH_TASKS)
   for (let round = 0; round < 2; round++) {
     assert.deepEqual(
-      await toolsOf(before),
+      await before.toolNames(),
       shown.map((name) => `s__${name}`),
     )
     assert.deepEqual(
-      await toolsOf(after),
+      await after.toolNames(),
       all.map((name) => `s__${name}`),
     )
   }
@@ -84,7 +79,7 @@ for (const [why, entry, log] of [
     const { client } = await attach()
     await client.open({}, WITH_TASKS)
     assert.deepEqual(
-      await toolsOf(client),
+      await client.toolNames(),
       shown.map((name) => `s__${name}`),
     )
     const { value } = await client.call('s__always')
@@ -99,26 +94,26 @@ for (const [why, entry, log] of [
 test('a client that has called before it opened a session keeps what it was told', async (t) => {
   const { attach } = await libraryProxy(t, { s: tasks })
   const { client } = await attach()
-  assert.equal((await toolsOf(client)).length, shown.length)
+  assert.equal((await client.toolNames()).length, shown.length)
   assert.equal(at(await client.open({}, WITH_TASKS), 'capabilities', 'tasks'), undefined)
-  assert.equal((await toolsOf(client)).length, shown.length)
+  assert.equal((await client.toolNames()).length, shown.length)
 })
 
 test('it is not listed either when it comes later, and is logged again', async (t) => {
   const { attach, log } = await libraryProxy(t, { s: tasks })
   const { client } = await attach()
   await client.open()
-  await toolsOf(client)
+  await client.toolNames()
   assert.equal(await answerOf(client, 's__grow'), 'grown')
   const isLogged = (): boolean => log.some(({ message }) => message.includes("'always', 'later'"))
   while (!isLogged()) await client.request('ping')
-  assert.equal((await toolsOf(client)).length, shown.length)
+  assert.equal((await client.toolNames()).length, shown.length)
 })
 
 test('it takes no name from a tool that can be called', async (t) => {
   const { attach } = await libraryProxy(t, { s: tasks, o: itServer({ IT_TOOLS: 'always' }) })
   const { client } = await attach()
   await client.open()
-  assert((await toolsOf(client)).includes('o__always'))
+  assert((await client.toolNames()).includes('o__always'))
   assert.equal(at((await client.call('always', { n: 'x' })).value, 'error'), undefined)
 })

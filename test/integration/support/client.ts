@@ -1,7 +1,7 @@
 // A client that says and hears whole lines, whatever carries them.
 
 import { strict as assert } from 'node:assert'
-import { at, notAFrame, parsed, textAt } from './json.js'
+import { at, listAt, notAFrame, numberAt, parsed, textAt } from './json.js'
 import { HANG_MS } from './waiting.js'
 
 /** One line as it came, and what it says. */
@@ -136,6 +136,16 @@ export class RawClient {
     return at(heard.value, 'result')
   }
 
+  /** The names of the tools that it is listed. */
+  async toolNames(): Promise<string[]> {
+    return toolNames(await this.request('tools/list'))
+  }
+
+  /** The process that answers a call of this tool of the test server. */
+  async pidOf(tool: string): Promise<number> {
+    return numberAt(said(await this.call(tool, { n: '' })), 'pid')
+  }
+
   assertValid(): void {
     assert.deepEqual(this.invalid, [], 'every line is a valid frame')
   }
@@ -168,6 +178,11 @@ export function said({ value, text }: Heard): unknown {
   const content = at(value, 'result', 'content', 0, 'text')
   assert.equal(typeof content, 'string', text.slice(0, 500))
   return parsed(textAt(value, 'result', 'content', 0, 'text'))
+}
+
+/** The names in a list of tools. */
+export function toolNames({ value }: Pick<Heard, 'value'>): string[] {
+  return listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
 }
 
 /** `code`, `data.service` and `data.reason` of an error answer. */

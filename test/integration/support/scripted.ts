@@ -3,7 +3,7 @@
 import { type ProxyOptions } from '../../../src/index.js'
 import { type FakeChild, FakeRuntime, settled } from '../../upstream/support/fake-runtime.js'
 import type { Heard } from './client.js'
-import { at, listAt, textAt } from './json.js'
+import { at } from './json.js'
 import { type Attached, type TestProxy, libraryProxy } from './library.js'
 import type { ServerEntry } from './programs.js'
 import type { Scope, Servers } from './spawned.js'
@@ -93,9 +93,6 @@ export async function enter(
   await settled()
   return { ...party, openedMs: ms }
 }
-
-export const toolNames = ({ value }: Heard): string[] =>
-  listAt(value, 'result', 'tools').map((tool) => textAt(tool, 'name'))
 
 /** How often the client was told that its tools have changed. */
 export const toolChanges = ({ client }: Attached): number =>
