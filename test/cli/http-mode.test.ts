@@ -138,7 +138,7 @@ describe('mcps-proxy on HTTP', () => {
     const { port, signal, exited } = await start(t, ['-c', file], { MCP_SERVER_PORT: '0' })
     assert.equal((await send(port, { path: '/health', method: 'GET' })).status, 200)
     signal('SIGTERM')
-    assert.equal((await exited).code, 0)
+    assert.deepEqual(await exited, { code: 0, stdout: '' })
     const second = await start(t, ['-c', file, '--port', '0'], { MCP_SERVER_PORT: '1' })
     assert.ok(second.port > 1)
     second.signal('SIGTERM')

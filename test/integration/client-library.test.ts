@@ -126,6 +126,28 @@ describe('everything, filesystem, memory and Time behind mcps-proxy --stdio', ()
       assert(description?.startsWith(`[${name.split('__')[0]}] `), name)
   })
 
+  test('every other list, and what of it can be got', async () => {
+    const { prompts } = await client.listPrompts()
+    assert.deepEqual(
+      prompts.map(({ name }) => name),
+      ['simple', 'args', 'completable', 'resource'].map((name) => `everything__${name}-prompt`),
+    )
+    const { resources } = await client.listResources()
+    const [{ uri } = assert.fail('no resource')] = resources
+    assert.equal((await client.readResource({ uri })).contents[0]?.uri, uri)
+    assert.equal((await client.listResourceTemplates()).resourceTemplates.length, 2)
+    const prompt = await client.getPrompt({
+      name: 'everything__args-prompt',
+      arguments: { city: 'Köln', state: 'NRW' },
+    })
+    assert.match(textAt(prompt, 'messages', 0, 'content', 'text'), /Köln/)
+    const { completion } = await client.complete({
+      ref: { type: 'ref/prompt', name: 'everything__completable-prompt' },
+      argument: { name: 'department', value: 'E' },
+    })
+    assert.deepEqual(completion.values, ['Engineering'])
+  })
+
   test('every log level, and messages that are as severe', async () => {
     const levels = ['emergency', 'alert', 'critical', 'error', 'warning', 'notice', 'info', 'debug'] as const
     const uri = 'demo://resource/dynamic/text/9'
