@@ -9,6 +9,29 @@ import { closed } from './support/scripted.js'
 import { settled } from '../upstream/support/fake-runtime.js'
 
 describe('a server that asks a client without a session', () => {
+  test('asks without what only sessions have', async (t) => {
+    const url = { mode: 'url', message: '?', url: 'https://a.example/' }
+    const { it, begin } = await stage(t, (asking) => {
+      asking.rounds = [
+        [
+          question('sampling/createMessage', {
+            messages: [],
+            maxTokens: 1,
+            task: { ttl: 1 },
+            _meta: { a: 1 },
+          }),
+          question('elicitation/create', { ...url, elicitationId: 'e' }),
+        ],
+      ]
+    })
+    const { asked } = await begin({ sampling: {}, elicitation: { url: {} } })
+    assert.deepEqual(at(asked, 'inputRequests'), {
+      q1: { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } },
+      q2: { method: 'elicitation/create', params: url },
+    })
+    await closed(it)
+  })
+
   test('has answers of nobody else, and of no other request', async (t) => {
     const { it, server, client, ask, begin } = await stage(t)
     const { state } = await begin()
