@@ -13,7 +13,7 @@ import { at, listAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
 import { itServer } from './support/programs.js'
-import { handshake, opening, scripted, timed } from './support/scripted.js'
+import { handshake, opening, scripted, simple, timed } from './support/scripted.js'
 import type { Scope, Servers } from './support/spawned.js'
 import { answerOf, json, scripted as scriptedHttp } from '../transports/support/scripted.js'
 
@@ -136,6 +136,16 @@ describe('limits of a server', () => {
       assert(log.some(({ service, message }) => service === 's' && message.includes('more than')))
     })
   }
+
+  test('a list whose cursor does not advance is not read on', async (t) => {
+    const page = '{"tools":[],"nextCursor":"again"}'
+    const it = await scripted(t, { s: {} }, (method, child) =>
+      method === 'tools/list' ? page : simple(method, child),
+    )
+    const { client } = await it.attach()
+    await timed(it, client.request('tools/list'))
+    assert(it.log.some(({ message }) => message.includes('the cursor "again" does not advance')))
+  })
 
   test('remoteConcurrency: calls in flight on one session', async (t) => {
     let now = 0
