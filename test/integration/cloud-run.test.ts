@@ -607,14 +607,15 @@ describe('mcps-proxy --url', () => {
     assertSecret(spawned, google)
   })
 
-  test('403: surfaced, with what to do, and not tried with another token', async (t) => {
-    const { google, run, spawned } = await started(t)
+  test('403 for a custom audience: surfaced, with what to do, and not tried with another token', async (t) => {
+    const { google, run, spawned } = await started(t, ['--audience', 'https://custom'])
     run.state.page = '403'
     await spawned.client.open()
     const heard = await spawned.client.call('anything')
     assert.match(textAt(heard.value, 'error', 'message'), /HTTP 403\); give .* roles\/run\.invoker/)
     assert.equal(at(heard.value, 'error', 'data', 'body'), 'Error: Forbidden')
-    assert.equal(google.given.length, 1)
+    const [token = '', ...more] = google.given
+    assert.deepEqual([at(verified(token, google.keys), 'aud'), more], ['https://custom', []])
     assertSecret(spawned, google)
   })
 
