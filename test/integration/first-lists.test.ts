@@ -6,9 +6,10 @@ import { before, describe, test } from 'node:test'
 import { type ProxyOptions, limits } from '../../src/index.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
 import { FakeRuntime, type Script } from '../upstream/support/fake-runtime.js'
-import { type Heard, toolNames } from './support/client.js'
+import { toolNames } from './support/client.js'
 import { at, numberAt, textAt } from './support/json.js'
 import { type Attached, type TestProxy, libraryProxy } from './support/library.js'
+import { opening, timed } from './support/scripted.js'
 import type { Scope } from './support/spawned.js'
 
 const TOOLS = 5
@@ -83,27 +84,6 @@ function answerOf(method: string, name: string): string {
       return '{}'
   }
 }
-
-/** What comes of something, and how long that took. */
-async function timed(
-  it: World,
-  doing: Promise<Heard>,
-): Promise<{ readonly heard: Heard; readonly ms: number }> {
-  const from = it.runtime.now()
-  const over = { ms: never }
-  void doing.then(() => {
-    over.ms = it.runtime.now() - from
-  })
-  while (over.ms === never && it.runtime.now() < from + 60_000) await it.runtime.pass(50, 50)
-  return { heard: await doing, ms: over.ms }
-}
-
-const opening = ({ client }: Attached, capabilities = {}): Promise<Heard> =>
-  client.request('initialize', {
-    protocolVersion: '2025-06-18',
-    capabilities,
-    clientInfo: { name: 't', version: '1' },
-  })
 
 /** A start in which a client has listed, and which has ended since every server was ready or had failed. */
 async function earlier(t: Scope, delays: Readonly<Record<string, number>>): Promise<MemoryFiles> {

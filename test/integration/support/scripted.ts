@@ -65,7 +65,7 @@ export async function scripted(
 }
 
 /** Lets time pass until it has come. */
-export async function timed({ runtime }: Scripted, doing: Promise<Heard>): Promise<Timed> {
+export async function timed({ runtime }: Pick<Scripted, 'runtime'>, doing: Promise<Heard>): Promise<Timed> {
   const from = runtime.now()
   const over = { ms: Number.POSITIVE_INFINITY }
   void doing.then(() => {
