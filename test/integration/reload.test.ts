@@ -26,13 +26,6 @@ async function quiet({ client }: Attached): Promise<void> {
   await client.request('ping')
 }
 
-/** Clients that share a process, and one of its own. */
-/** What is wrong with a number where a text belongs. */
-async function faultOfNumber({ client }: Attached): Promise<unknown> {
-  const { value } = await client.call('a__strict', { n: 1 })
-  return at(value, 'error', 'message')
-}
-
 async function parties(attach: () => Promise<Attached>): Promise<Attached[]> {
   const all = [await attach(), await attach(), await attach()]
   await Promise.all(all.map(({ client }, at) => client.open(at === 2 ? { roots: {} } : {})))
@@ -61,6 +54,9 @@ const lazy = (env: Readonly<Record<string, string>>): Programs => ({
   a,
   z: itServer({ IT_NAME: 'z', ...env }, { lazy: true }),
 })
+
+const isRefused = async ({ client }: Attached, args: object): Promise<unknown> =>
+  at((await client.call('a__strict', args)).value, 'result', 'isError')
 
 describe('reload', () => {
   test('keeps what is the same, replaces what differs, adds, removes, and tells each client once', async (t) => {
@@ -137,50 +133,25 @@ describe('reload', () => {
     assert(!(await party.client.toolNames()).some((name) => name.startsWith('b__')))
   })
 
-  test('changes what is shown of a server without starting it anew', async (t) => {
+  test('changes what is shown, checked and waited for of a server without starting it anew', async (t) => {
     const { proxy, attach } = await libraryProxy(t, { a: { ...a, argumentErrors: 'protocol' } })
     const all = await parties(attach)
     const before = await Promise.all(all.map(({ client }) => client.pidOf('a__nonce')))
-    const tool = { deny: ['die'], rename: { nonce: 'once' } }
-    const changes = await proxy.reload({
-      mcpServers: { a: { ...a, tools: tool, describe: false, argumentErrors: 'tool' } },
-    })
+    for (const party of all) assert.equal(await isRefused(party, { n: 1 }), undefined)
+    const tool = { deny: ['die'], rename: { nonce: 'once' }, timeouts: { never: { timeout: 100 } } }
+    const settings = { describe: false, argumentErrors: 'tool', argumentChecks: 'strict' } as const
+    const changes = await proxy.reload({ mcpServers: { a: { ...a, tools: tool, ...settings } } })
     assert.deepEqual(changes?.kept, ['a'])
     for (const [i, party] of all.entries()) {
       await party.client.notification(changed.tools)
       const names = await party.client.toolNames()
       assert(names.includes('a__once') && !names.includes('a__nonce') && !names.includes('a__die'))
+      for (const args of [{}, { n: 1 }]) assert.equal(await isRefused(party, args), true)
+      assert.deepEqual(failure(await party.client.call('a__never')), [-32603, 'a', 'timeout'])
       assert.equal(await party.client.pidOf('a__once'), before[i])
-      const refused = await party.client.call('a__strict', {})
-      assert.equal(at(refused.value, 'result', 'isError'), true)
       await quiet(party)
       assert.equal(told(party, changed.tools), 1)
     }
-  })
-
-  test('checks arguments otherwise without starting the server anew', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a })
-    const all = await parties(attach)
-    const before = await Promise.all(all.map(({ client }) => client.pidOf('a__nonce')))
-    for (const party of all) assert.equal(await faultOfNumber(party), undefined)
-    const changes = await proxy.reload({ mcpServers: { a: { ...a, argumentChecks: 'strict' } } })
-    assert.deepEqual(changes?.kept, ['a'])
-    for (const [i, party] of all.entries()) {
-      assert.equal(await faultOfNumber(party), "Invalid params: 'n' must be string")
-      assert.equal(await party.client.pidOf('a__nonce'), before[i])
-    }
-  })
-
-  test('gives a tool other times without starting its server anew', async (t) => {
-    const { proxy, attach } = await libraryProxy(t, { a })
-    const party = await attach()
-    await party.client.open()
-    const pid = await party.client.pidOf('a__nonce')
-    const timeouts = { never: { timeout: 100 } }
-    const changes = await proxy.reload({ mcpServers: { a: { ...a, tools: { timeouts } } } })
-    assert.deepEqual(changes?.kept, ['a'])
-    assert.deepEqual(failure(await party.client.call('a__never')), [-32603, 'a', 'timeout'])
-    assert.equal(await party.client.pidOf('a__nonce'), pid)
   })
 
   test('lets calls on a replaced server finish, and answers the others once', async (t) => {
