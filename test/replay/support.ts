@@ -1,35 +1,22 @@
 // Replays as the command does them, and servers over HTTP to replay against.
 
-import { strict as assert } from 'node:assert'
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { after } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { type Output, replay } from '../../src/replay/command.js'
 import { type ReplayRequest, Replayer } from '../../src/replay/replayer.js'
 import { realRuntime } from '../../src/real-runtime.js'
+import { cli, patientCli, root } from '../integration/support/programs.js'
 import { HANG_MS } from '../integration/support/waiting.js'
+import { type Scope, scripted } from '../transports/support/scripted.js'
 
-/** The compiled program: what `MCPS_PROXY_CLI` names, else the one beside these tests. */
-export const cli: string =
-  process.env['MCPS_PROXY_CLI'] ?? fileURLToPath(new URL('../../program/cli.js', import.meta.url))
-
-/** Its answer to `initialize` waits for servers as long as it takes to start them. */
-export const patientCli: string =
-  process.env['MCPS_PROXY_CLI'] ?? fileURLToPath(new URL('../../patient/cli.js', import.meta.url))
-
-/** The root of the project, above `build/test/replay` or `test/replay`. */
-const found: string | undefined = [new URL('../../../', import.meta.url), new URL('../../', import.meta.url)]
-  .map((url) => fileURLToPath(url))
-  .find((path) => readdirSync(path).includes('spec-fixtures'))
-assert(found !== undefined, 'the fixtures are beside the build')
-export const root: string = found
+export { type Scope, cli, patientCli, root }
 export const fixtures: string = join(root, 'spec-fixtures')
 export const programs: string = join(root, 'test', 'programs')
 
@@ -82,29 +69,16 @@ export async function run(
   return { code, out, err }
 }
 
-export interface Scope {
-  after(run: () => unknown): void
-}
-
 /** A server of the test's own; gives its origin. */
 export async function serving(
   scope: Scope,
   answer: (request: IncomingMessage, response: ServerResponse, body: string) => void,
 ): Promise<string> {
-  const server = createServer((request, response) => {
-    const parts: Buffer[] = []
-    request.on('data', (part: Buffer) => parts.push(part))
-    request.on('end', () => answer(request, response, Buffer.concat(parts).toString()))
+  const { url } = await scripted(scope, ({ body }, response, request) => answer(request, response, body), {
+    raw: true,
+    isAsked: true,
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  scope.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const address = server.address()
-  assert(typeof address === 'object' && address !== null)
-  return `http://127.0.0.1:${address.port}`
+  return url.origin
 }
 
 /** A running program. */
@@ -129,7 +103,7 @@ export async function started(
     await closed
     return child.exitCode
   }
-  scope.after(stop)
+  scope.after(async () => void (await stop()))
   let said = ''
   const match = await new Promise<RegExpExecArray>((resolve, reject) => {
     const take = (chunk: Buffer): void => {
