@@ -61,7 +61,7 @@ function mistakeInAdd(line: CommandLine): Usage | undefined {
   if (hasCommand && isThisProxy(rest))
     return usage(
       'that command starts mcps-proxy with this file, which it serves already',
-      'name another file: mcps-proxy add NAME -- mcps-proxy stdio --config OTHER.json',
+      'name another file, for example: mcps-proxy add NAME -- mcps-proxy stdio --config OTHER.json',
     )
   if (hasCommand && values.has('header')) return usage('--header works only with an address')
   const header = mistakeInHeaders(line)
