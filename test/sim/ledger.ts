@@ -130,6 +130,7 @@ export class Ledger {
   isClosing = false
   /** Resources that servers were asked to tell of. */
   readonly #followed = new Set<string>()
+  #severalSince: number | undefined
   readonly #lastExecuted = new Map<string, number>()
   /** Calls whose process ended with them, with what they were told. */
   readonly #lostWithAnother: { readonly entry: Entry; readonly text: string }[] = []
@@ -278,11 +279,23 @@ export class Ledger {
     if (isTimeout) this.#timedOut(this.#callOf(entry), now, text)
     // Where a client reads nothing, its server is not read either, and the answer may wait there past its time.
     const isUnread = entry.untimed && isTimeout
-    if (!ok && entry.mustSucceed && !isUnread) {
+    if (!ok && entry.mustSucceed && !isUnread && !this.#isWithoutMac(entry, text)) {
       if (text.includes(RESTARTED)) this.#lostWithAnother.push({ entry, text })
       else this.fail('needless-error', `${entry.nonce} was refused: ${text}`)
     }
     this.#inTime(entry, now)
+  }
+
+  /** A second client has come to a proxy that was made for one: from now on the states of servers have a MAC. */
+  severalCome(): void {
+    this.#severalSince ??= this.#now()
+  }
+
+  /** Whether it brings back a state from the time before that. */
+  #isWithoutMac({ root }: Entry, text: string): boolean {
+    const [asked] = root?.answers ?? []
+    const since = this.#severalSince ?? -Infinity
+    return text.includes('state-unknown') && asked !== undefined && asked.at <= since
   }
 
   progressed(entry: Entry, progress: number, text: string): void {

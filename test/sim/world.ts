@@ -77,7 +77,10 @@ export class World {
     const client = new SimClient(host, named, host.ledger, wire, host.servers)
     this.clients.push(client)
     host.audience.come.push(named)
-    if (wire instanceof StdioWire) this.#seat(named, wire)
+    if (wire instanceof StdioWire) {
+      if (this.plan.ownStart === 'with-client' && this.clients.length > 1) host.ledger.severalCome()
+      this.#seat(named, wire)
+    }
     this.settle()
     client.shakeHands()
     return client
