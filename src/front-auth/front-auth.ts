@@ -50,6 +50,12 @@ interface KnownToken {
   readonly resources: ReadonlySet<string> | undefined
 }
 
+interface RefusedToken {
+  readonly problem: TokenProblem
+  /** When its issuers are asked again, in monotonic time. */
+  readonly untilMs: number
+}
+
 export class FrontAuth {
   readonly #options: FrontAuthOptions
   readonly #rules: AccessRules
@@ -57,8 +63,8 @@ export class FrontAuth {
   readonly #issuers: ReadonlyMap<string, Issuer>
   /** By the hashes of tokens, as the next two. */
   readonly #known = new Map<string, KnownToken>()
-  /** Tokens that no issuer knows, and until when that is remembered, in monotonic time. */
-  readonly #inactive = new Map<string, number>()
+  /** Tokens of which issuers were asked in vain. */
+  readonly #refused = new Map<string, RefusedToken>()
   readonly #examined = new Map<string, Promise<KnownToken | TokenRefusal>>()
   /** By principals: what their latest tokens have. */
   readonly #grants: Map<string, Grants> = new Map()
@@ -94,7 +100,8 @@ export class FrontAuth {
     if (known !== undefined) return known
     if (token.length > TOKEN_LENGTH_MAX)
       return invalid(`its bearer token has more than ${TOKEN_LENGTH_MAX} bytes`)
-    if (this.#now < (this.#inactive.get(hash) ?? -Infinity)) return refusalOf(inactive())
+    const refused = this.#refused.get(hash)
+    if (refused !== undefined && this.#now < refused.untilMs) return refusalOf(refused.problem)
     return this.#examine(token, hash, from).then((found) =>
       'sender' in found ? this.#forPath(found, path) : found,
     )
@@ -172,16 +179,27 @@ export class FrontAuth {
 
   /** A token that was accepted before is asked about in any case. @throws TokenProblem */
   async #askFor(token: string, hash: string, from: string, issuers: readonly Issuer[]): Promise<KnownToken> {
-    if (this.#known.has(hash)) return this.#ask(token, hash, issuers)
+    if (this.#known.has(hash)) return this.#askOnce(token, hash, issuers)
     const network = networkOf(from)
     if (!this.#strangers.admit(network))
       throw new TokenProblem(
         'unavailable',
         'too many tokens from its network were refused in the last minute',
       )
-    const known = await this.#ask(token, hash, issuers)
+    const known = await this.#askOnce(token, hash, issuers)
     this.#strangers.accepted(network)
     return known
+  }
+
+  /** A refusal is remembered, also of a token that is active and of no use here. @throws TokenProblem */
+  async #askOnce(token: string, hash: string, issuers: readonly Issuer[]): Promise<KnownToken> {
+    try {
+      return await this.#ask(token, hash, issuers)
+    } catch (problem) {
+      if (problem instanceof TokenProblem && problem.kind !== 'unavailable')
+        put(this.#refused, hash, { problem, untilMs: this.#now + INTROSPECTED_MS }, KNOWN_MAX)
+      throw problem
+    }
   }
 
   /** Asks these issuers, one after the other, about a token. */
@@ -195,7 +213,6 @@ export class FrontAuth {
       })
       if (claims !== undefined) return this.#accept(hash, issuer, claims, INTROSPECTED_MS)
     }
-    if (problem.kind !== 'unavailable') put(this.#inactive, hash, this.#now + INTROSPECTED_MS, KNOWN_MAX)
     throw problem
   }
 

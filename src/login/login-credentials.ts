@@ -114,8 +114,7 @@ export class LoginCredentials implements HttpCredentials {
   /** The login is encrypted, and its key is in the keyring. */
   async #unlocked(request: UnprovenRequest): Promise<Credential | undefined> {
     try {
-      await this.#store.unlock()
-      this.#look()
+      await this.#lookAgain()
     } catch (error) {
       throw authError(errorText(error))
     }
@@ -168,7 +167,7 @@ export class LoginCredentials implements HttpCredentials {
   async #awaited({ rpc = '' }: CredentialRefusal): Promise<CredentialVerdict> {
     if (!calls.has(rpc) || this.#help === undefined) return this.#needed()
     await within(this.#help.ask(true), PERSON_MS, this.#runtime)
-    this.#look()
+    await this.#lookAgain()
     return this.#held === undefined ? this.#needed() : 'again'
   }
 
@@ -200,7 +199,7 @@ export class LoginCredentials implements HttpCredentials {
     const scopes = this.#stepUps.next(asked, challenge)
     if (scopes !== undefined && this.#help !== undefined) {
       await within(this.#help.ask(true, scopes), PERSON_MS, this.#runtime)
-      this.#look()
+      await this.#lookAgain()
       if (this.#held !== undefined && this.#held.credential.secret !== sent.secret) return 'again'
     }
     const all = scopes ?? scopesIn(asked.join(' '), challenge.get('scope'))
@@ -218,6 +217,12 @@ export class LoginCredentials implements HttpCredentials {
     else this.#lookedAt = this.#runtime.now()
   }
 
+  /** The same after a wait, in which the key may have changed. Rejects with LoginError. */
+  async #lookAgain(): Promise<void> {
+    await this.#store.unlock()
+    this.#look()
+  }
+
   /** @throws LoginError, and then it is looked at again */
   #look(): void {
     this.#lookedAt = Number.NEGATIVE_INFINITY
@@ -231,8 +236,10 @@ export class LoginCredentials implements HttpCredentials {
 
   /** Undefined where only a new login helps. Rejects with TransportError. */
   #renew(held: Held): Promise<Credential | undefined> {
+    // A refresh token is not used up before its successor can be encrypted; a keyring may wait for its person, and no lock does.
     this.#renewing ??= this.#store
-      .alone(this.#url, () => this.#renewAlone(held))
+      .unlock()
+      .then(() => this.#store.alone(this.#url, () => this.#renewAlone(held)))
       .catch((error: unknown) => {
         if (error instanceof TransportError) throw error
         throw new TransportError('TRANSPORT_TOKEN', `no token: ${errorText(error)}`)

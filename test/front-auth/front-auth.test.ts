@@ -410,11 +410,13 @@ describe('introspection', () => {
     issuer.active.set('other', claims({ aud: 'https://other.example.com' }))
     issuer.active.set('nobody', claims({ sub: undefined }))
     issuer.active.set('old', claims({ exp: nowS - 31 }))
-    assert.deepEqual(await Promise.all(['other', 'nobody', 'old'].map((token) => outcomeOf(token))), [
-      elsewhere,
-      invalid,
-      expired,
-    ])
+    for (const _ of ['asked', 'remembered'])
+      assert.deepEqual(await Promise.all(['other', 'nobody', 'old'].map((token) => outcomeOf(token))), [
+        elsewhere,
+        invalid,
+        expired,
+      ])
+    assert.equal(issuer.asked.length, 3)
     issuer.isDown = true
     const verdict = await verdictOf('new')
     assert('status' in verdict && verdict.status === 503)

@@ -9,6 +9,7 @@ import { logIn } from '../../src/login/login-flow.js'
 import { LoginKey, type OpenKeyring } from '../../src/login/login-key.js'
 import { LoginStore, type LoginStoreOptions } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
+import { SecretStore } from '../../src/secrets/store.js'
 import { memoryKeyring } from '../secrets/memory-keyring.js'
 import { scratch } from '../integration/support/spawned.js'
 import { AuthorizationServer, browse } from './authorization-server.js'
@@ -16,10 +17,12 @@ import { AuthorizationServer, browse } from './authorization-server.js'
 async function place(t: TestContext) {
   const folder = scratch(t)
   const server = await new AuthorizationServer().listen()
-  const runtime = realRuntime()
+  const real = realRuntime()
+  let passedMs = 0
+  const runtime = { ...real, wallNow: () => real.wallNow() + passedMs }
   t.after(async () => {
     server.close()
-    await runtime.close()
+    await real.close()
   })
   const { kept, open } = memoryKeyring()
   const storeOf = (more: LoginStoreOptions = {}): LoginStore =>
@@ -32,8 +35,11 @@ async function place(t: TestContext) {
     (await of.credential({ method: 'POST', url: new URL(server.url) }))?.secret
   const files = (): string[] =>
     readdirSync(join(folder, 'auth')).map((name) => readFileSync(join(folder, 'auth', name), 'utf8'))
-  return { folder, server, runtime, kept, storeOf, login, credentials, secretOf, files }
+  const pass = (ms: number): number => (passedMs += ms)
+  return { folder, server, runtime, kept, storeOf, login, credentials, secretOf, files, pass }
 }
+
+const DAY_MS = 86_400_000
 
 const none: OpenKeyring = async () => undefined
 
@@ -91,6 +97,33 @@ describe('encrypted logins', () => {
     await login(storeOf({ isEncrypted: true }))
     await assert.rejects(secretOf(credentials(storeOf({ keyring: none }))), words)
     await assert.rejects(secretOf(credentials(storeOf({ keyring: locked }))), /refuses it: locked/)
+  })
+
+  test('are not renewed while their key cannot be had, so that no refresh token is used up', async (t) => {
+    const { server, storeOf, login, credentials, secretOf, pass } = await place(t)
+    await login(storeOf())
+    const [own, later] = [locked, undefined].map((keyring) =>
+      credentials(storeOf({ isEncrypted: true, ...(keyring && { keyring }) })),
+    )
+    assert(own && later)
+    const before = await secretOf(own)
+    pass(DAY_MS)
+    await assert.rejects(secretOf(own), /no token: the key of the logins cannot be had: /)
+    assert.equal(server.refreshes, 0)
+    assert.match((await secretOf(later)) ?? '', /^access-/)
+    assert.notEqual(await secretOf(later), before)
+  })
+
+  test('are renewed though another secret was set meanwhile', async (t) => {
+    const { folder, server, storeOf, runtime, kept, login, credentials, secretOf, pass } = await place(t)
+    await login(storeOf({ isEncrypted: true }))
+    const own = credentials(storeOf())
+    const before = await secretOf(own)
+    await new SecretStore(join(folder, 'secrets.json'), runtime, memoryKeyring().open).set('OTHER', 'a value')
+    assert.equal(kept.size, 1)
+    pass(DAY_MS)
+    assert.notEqual(await secretOf(own), before)
+    assert.equal(server.refreshes, 1)
   })
 
   test('are over when their key is gone', async (t) => {
