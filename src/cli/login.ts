@@ -102,10 +102,18 @@ async function checkUser(
       `'${name}' has one login for all users; "perUser": true in its "auth" gives each one a login`,
     )
   const names = tokens.map((token) => token.name)
-  if (names.includes(user) || auth?.issuers.some(({ issuer }) => user.startsWith(`${issuer}#`)) === true)
-    return
+  if (names.includes(user)) return
+  const issuer = auth?.issuers.find((each) => user.startsWith(`${each.issuer}#`))?.issuer
+  if (issuer !== undefined) return await checkSubject(issuer, user.slice(issuer.length + 1))
   const form = auth === undefined ? '' : '; users who log in at the front are ISSUER#SUBJECT'
   throw new UnknownServer(`${unknownName('token', user, names)}${form}`)
+}
+
+/** A subject as its authorization server writes it may be another word here. @throws UnknownServer */
+async function checkSubject(issuer: string, subject: string): Promise<void> {
+  const { isSubjectWord, principalOf } = await import('../front-auth/principal.js')
+  if (!isSubjectWord(subject))
+    throw new UnknownServer(`that user is written --user ${inShell(principalOf(issuer, subject))} here`)
 }
 
 async function enter(

@@ -179,9 +179,15 @@ describe('login', () => {
     const here = await place(t)
     const tokens = [{ name: 'ann', sha256: 'a'.repeat(64) }]
     const guarded = { url: here.server.url, auth: { type: 'oauth', perUser: true } }
-    const config = configFile(t, { guarded, other: { url: here.server.url } }, { server: { tokens } })
+    const issuers = [{ issuer: 'https://auth.example.com' }]
+    const front = { tokens, publicUrl: 'https://mcp.example.com', auth: { issuers } }
+    const config = configFile(t, { guarded, other: { url: here.server.url } }, { server: front })
     const there = { ...here, config }
     for (const [args, wanted] of [
+      [
+        ['login', 'guarded', '--user', 'https://auth.example.com#Jo Ä'],
+        /is written --user '\S+#Jo%20%C3%84' here/,
+      ],
       [['login', 'guarded', '--user', 'anne'], /no token is called "anne"; did you mean ann\?/],
       [['login', 'other', '--user', 'ann'], /'other' has one login for all users; "perUser": true/],
     ] as const) {

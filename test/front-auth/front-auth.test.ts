@@ -8,7 +8,7 @@ import { REFUSED_MAX } from '../../src/front-auth/stranger-limit.js'
 import { introspect } from '../../src/front-auth/introspection.js'
 import { issuerTrouble } from '../../src/front-auth/issuer.js'
 import { readJwt } from '../../src/front-auth/jwt.js'
-import { principalOf } from '../../src/front-auth/principal.js'
+import { isSubjectWord, principalOf } from '../../src/front-auth/principal.js'
 import { Resources } from '../../src/front-auth/resources.js'
 import { AccessRules } from '../../src/front-auth/rules.js'
 import type { FrontAuthConfig, FrontAuthRule } from '../../src/config/configuration.js'
@@ -526,6 +526,7 @@ describe('a principal', () => {
     ['a b\n%c', 'https://a.example#a%20b%0A%25c'],
     ['ä', 'https://a.example#%C3%A4'],
     ['x'.repeat(160), `https://a.example#${'x'.repeat(160)}`],
+    [`${'x'.repeat(79)}${'ä'.repeat(99)}`, /x%%%[\w-]{43}$/],
     ['x'.repeat(161), /^https:\/\/a\.example#x{80}%%[\w-]{43}$/],
   ]
   for (const [subject, want] of cases)
@@ -533,7 +534,13 @@ describe('a principal', () => {
       const principal = principalOf(issuer, subject)
       if (typeof want === 'string') assert.equal(principal, want)
       else assert.match(principal, want)
+      assert(isSubjectWord(principal.slice(issuer.length + 1)))
     })
+
+  test('has no subject that was not escaped', () => {
+    for (const subject of ['', 'a b', 'ä', '50%', '%zz', '%c3', 'x'.repeat(161)])
+      assert.equal(isSubjectWord(subject), false, subject)
+  })
 
   test('is another one for each half of a surrogate pair', () => {
     const long = 'x'.repeat(200)

@@ -195,13 +195,22 @@ describe('a login for each user', () => {
     const entry = { url: 'http://127.0.0.1:1/mcp', lazy: true, auth: { type: 'oauth', perUser: true } }
     const server = { tokens: [{ name: 'ann', sha256: sha256('x') }] }
     const { attach, proxy } = await libraryProxy(t, { guarded: entry }, { runtime }, { server })
-    const { client, connection, session } = await attach({ principal: 'ann' })
-    await client.open()
-    await runtime.pass(3_600_000, 600_000)
-    assert.equal(proxy.status()[0]?.users?.count, 1)
-    await connection.close()
-    await session.ended
-    await runtime.pass(1_200_000, 600_000)
-    assert.equal(proxy.status()[0]?.users?.count, 0)
+    const usersAfter = async (minutes: number): Promise<unknown> => {
+      await runtime.pass(minutes * 60_000, 600_000)
+      return proxy.status()[0]?.users?.count
+    }
+    const come = async (): Promise<() => Promise<unknown>> => {
+      const { client, connection, session } = await attach({ principal: 'ann' })
+      await client.open()
+      return async () => (await connection.close(), session.ended)
+    }
+    const leave = await come()
+    assert.equal(await usersAfter(60), 1)
+    await leave()
+    assert.equal(await usersAfter(10), 1)
+    const leaveAgain = await come()
+    await leaveAgain()
+    assert.equal(await usersAfter(10), 1)
+    assert.equal(await usersAfter(10), 0)
   })
 })

@@ -29,7 +29,7 @@ const nameless = /^(?:anybody|bearer [\w-]{43}|connection \d+(?: of [\w-]+)?)$/
 
 interface UserServer {
   readonly server: Server
-  /** It had no client at the last look. */
+  /** It had no client at the last look, and none has come since. */
   wasUnused: boolean
 }
 
@@ -60,7 +60,9 @@ export class PerUserServer implements Upstream {
 
   attach(client: ClientPort, onMoved?: (lane: Lane) => void): Lane {
     const user = userOf(client.profile.principal)
-    const server = this.#servers.get(user)?.server ?? this.#open(user)
+    const known = this.#servers.get(user)
+    if (known !== undefined) known.wasUnused = false
+    const server = known?.server ?? this.#open(user)
     return (server ?? fullUpstream(this.config, `it serves ${this.#usersMax} users already`)).attach(
       client,
       onMoved,
