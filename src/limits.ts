@@ -1,4 +1,5 @@
-// Every limit of the proxy, with its reason. Nothing that holds data is without one.
+// Every limit of the proxy, with its reason. Nothing that holds data is without one. The HTTP front has a separate table,
+// `transports/http-server/limits.ts`.
 
 import { type FrameLimits, defaultFrameLimits } from './jsonrpc/frame.js'
 import type { InputLimits } from './proxy/input/input-rounds.js'

@@ -1,4 +1,4 @@
-// The options of `replay`.
+// The options of `replay`; `options.ts` has their rows and their help.
 
 import type { ReplayRequest } from '../replay/replayer.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'

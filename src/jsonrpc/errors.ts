@@ -84,7 +84,7 @@ export class TransportError extends Error {
   }
 }
 
-/** The error of what can only be our own fault, where `what` does not hold; `node:assert` would add three milliseconds to every start. */
+/** The error where the condition `what` does not hold, by a fault of this program. `node:assert` would add three milliseconds to every start. */
 export function fault(what: string): Error {
   return new Error(`does not hold: ${what}`)
 }

@@ -38,7 +38,8 @@ export class Inflight<E> {
   /**
    * Lends an id for a request and remembers its entry.
    *
-   * Lends `own` itself where that is given and free, and `wasLent` does not say that the other end has had it before.
+   * Lends the client's id `own` itself where that is given and free; `wasLent` says that the other end has had it before,
+   * so that it is not lent again.
    * Returns undefined once `inflightMax` such requests are out.
    */
   mint(entry: E, own?: RequestId, wasLent = false): MintedId | undefined {
@@ -93,7 +94,7 @@ export class Inflight<E> {
     return this.#entries.drain()
   }
 
-  /** The client's own is taken; its next one must not be taken by what is minted now. */
+  /** The client's own id is in use. The id minted here is far from those that the client will choose next. */
   #aside(): MintedId {
     this.#last = Math.max(this.#last, MINTED_FROM)
     const id = this.#next()

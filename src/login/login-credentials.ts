@@ -1,4 +1,4 @@
-// The login of one remote server, as its requests carry it.
+// The login of one remote server, as its requests carry it, and the error of a call for which there is none.
 //
 // Another process makes the login and may end it, so its file is looked at again. An access token is renewed before it ends, by
 // one process for all.

@@ -226,7 +226,7 @@ export class Call implements CallHolder {
   item: string | undefined
   #owner: CallOwner
   readonly deadline: CallDeadline
-  /** Of its tool; undefined where the server's hold. */
+  /** The times of its tool; where they are undefined, those of the server apply. */
   times: CallTimes | undefined
   #settled = false
   #isKept = false
@@ -292,7 +292,7 @@ export class Call implements CallHolder {
     return this.frame.line.toString('utf8', start, end)
   }
 
-  /** It came before `initialize` was answered: its time begins with that, and what its client is was said there. */
+  /** For a call that came before `initialize` was answered: its time begins now, in the context that the client has then. */
   beginAt(now: number): void {
     this.deadline.beginAt(now)
     this.context = this.client.profile

@@ -241,7 +241,10 @@ class WayOut {
     })
   }
 
-  /** The relay connects when it begins. The mount leads to the socket from then on: a kill of this process leaves no folder. */
+  /**
+   * Listens. The relay connects when it begins, and the mount keeps the socket from then on. So the folder is removed early,
+   * and a kill of this process leaves none.
+   */
   async open(): Promise<void> {
     const server = await this.#egress.listen(this.#socket)
     server.once('connection', () => this.#remove())

@@ -1,4 +1,4 @@
-// The head of a table.
+// The heads of the tables of servers and clients; those of the Wire are in `wire.tsx`, since its rows are drawn as needed.
 
 import type { JSX } from 'preact'
 

@@ -1,4 +1,4 @@
-// The table of all frames.
+// The Wire: the table of all frames, with its columns. `inspector/rows.ts` makes the facts of a row.
 
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'

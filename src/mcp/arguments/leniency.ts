@@ -142,7 +142,7 @@ function branchesOf({ error, inner }: Finding): readonly (readonly Finding[])[] 
   return [...groups.values()]
 }
 
-/** A finding as the errors that a run gives which stops at the first: those of each branch, and the one that sums up. */
+/** The errors of a run that stops at the first one: the first of each branch, and the error that sums the branches up. */
 export function errorsOf(finding: Finding): readonly ErrorObject[] {
   const { error, inner } = finding
   const isChoice = error.keyword === 'anyOf' || error.keyword === 'oneOf'

@@ -13,7 +13,7 @@ import type { LegacyClientLeg } from './legacy-client.js'
 import type { Answer, ClientLeg, ClientVoice, Received, Told } from './leg.js'
 import type { ModernClientLeg } from './modern-client.js'
 
-/** Only a stateless client can ask these, so that it has to say what it is. */
+/** Only stateless clients have these methods; without a revision in `_meta` the stateless leg says what is missing. */
 const STATELESS: readonly string[] = ['server/discover', 'subscriptions/listen']
 
 /** Gives each message to the leg of its era. */

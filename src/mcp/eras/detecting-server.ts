@@ -33,10 +33,10 @@ interface Attempt {
   readonly opening: Call | undefined
 }
 
-/** Gets the description of a server that has refused a handshake. */
-type Doubt = () => Promise<ResponseFrame | undefined>
+/** Gets the answer to `server/discover` of a server that has refused a handshake, where it gives one after all. */
+type AfterAll = () => Promise<ResponseFrame | undefined>
 
-const noDoubt: Doubt = () => Promise.resolve(undefined)
+const noAnswer: AfterAll = () => Promise.resolve(undefined)
 
 /** Opens one server, which is then spoken to as its era does. */
 class DetectingServerLeg implements ServerLeg {
@@ -54,7 +54,7 @@ class DetectingServerLeg implements ServerLeg {
     const attempt = { voice, declared, opening }
     const { form, evidence = 'refused', shyness } = this.#memory
     if (form === 'typed') return this.#openTyped(attempt)
-    if (form === 'bare') return this.#shakeHands(attempt, evidence, noDoubt)
+    if (form === 'bare') return this.#shakeHands(attempt, evidence, noAnswer)
     if (shyness === undefined) return this.#detect(attempt)
     return this.#shakeHands(attempt, shyness, () => this.#askAfterAll(voice))
   }
@@ -69,7 +69,7 @@ class DetectingServerLeg implements ServerLeg {
       case 'answered':
         return this.#answered(probed.answer, attempt)
       case 'refused':
-        return this.#shakeHands(attempt, 'refused', noDoubt)
+        return this.#shakeHands(attempt, 'refused', noAnswer)
       case 'silent':
         this.#memory.shyness = 'silent'
         return this.#shakeHands(attempt, 'silent', this.#listenFor(probed.late))
@@ -83,7 +83,7 @@ class DetectingServerLeg implements ServerLeg {
     const spoken = spokenIn(answer)
     switch (spoken.kind) {
       case 'handshake':
-        return this.#shakeHands(attempt, answer.kind === 'error' ? 'refused' : 'unlisted', noDoubt)
+        return this.#shakeHands(attempt, answer.kind === 'error' ? 'refused' : 'unlisted', noAnswer)
       case 'ours':
         return this.#openTyped(attempt, spoken.isAnswered ? answer : undefined)
       case 'neither':
@@ -107,13 +107,13 @@ class DetectingServerLeg implements ServerLeg {
     return { ...opened, evidence: 'described' }
   }
 
-  /** `doubt` is asked when the server refuses the handshake, though it never said that it wants one. */
-  async #shakeHands(attempt: Attempt, evidence: EraEvidence, doubt: Doubt): Promise<Opened> {
+  /** `afterAll` is called when the server refuses the handshake: an answer to it may show that the server wants none. */
+  async #shakeHands(attempt: Attempt, evidence: EraEvidence, afterAll: AfterAll): Promise<Opened> {
     const { voice, declared, opening } = attempt
     this.speech = this.#legs.legacy.speech
     const opened = await this.#legs.legacy.open(voice, declared, opening)
     if (opened.kind !== 'opened') {
-      const answer = await doubt()
+      const answer = await afterAll()
       const isOurs = answer !== undefined && spokenIn(answer).kind === 'ours'
       return isOurs ? this.#answered(answer, attempt) : opened
     }
@@ -123,7 +123,7 @@ class DetectingServerLeg implements ServerLeg {
   }
 
   /** A description that comes late is for the next connection, or for this one where the handshake is refused. */
-  #listenFor(late: Promise<ResponseFrame>): Doubt {
+  #listenFor(late: Promise<ResponseFrame>): AfterAll {
     let heard: ResponseFrame | undefined
     const hear = (answer: ResponseFrame): void => {
       heard = answer
@@ -147,7 +147,7 @@ class DetectingServerLeg implements ServerLeg {
 
 // The leg for one connection to a server, by what its configuration says that it speaks.
 
-/** `memory` is the server's; asked and told only where the era is to be found out. */
+/** `memory` belongs to the server; only `auto` reads and changes it. */
 export function serverLeg(
   identity: ServerIdentity,
   protocol: 'auto' | 'handshake' | 'stateless',

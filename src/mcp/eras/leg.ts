@@ -202,7 +202,7 @@ export interface EraMemory {
   readonly form: Revision['form'] | undefined
   /** How that was found out. */
   readonly evidence: EraEvidence | undefined
-  /** How it does without an answer to the question: it is opened with a handshake, and asked when it refuses that. */
+  /** Why the handshake comes before the question, which got no answer earlier; the question follows a refused handshake. */
   shyness: (EraEvidence & ('silent' | 'ended' | 'kept')) | undefined
   /** It has been opened so. */
   learned(form: Revision['form'], evidence: EraEvidence): void

@@ -25,7 +25,7 @@ import {
   refusalOf,
 } from './leg.js'
 
-/** Speaks to one server; what it learns is in the facts. */
+/** Speaks to one server; what it learns is in the `ServerFacts`. */
 export class LegacyServerLeg implements ServerLeg, ServerSpeech {
   readonly speech: ServerSpeech = this
   readonly #identity: ServerIdentity
@@ -66,7 +66,7 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
     return { kind: 'answered', frame, edits: NO_EDITS, form: 'bare' }
   }
 
-  /** Members of a stateless request that are only for servers without a handshake. */
+  /** Removes the members of a stateless request that are only for servers without a handshake. */
   #unsaid({ params: { members, meta } }: RequestFrame): readonly Edit[] {
     return bothEdits(cutNamed(meta, requestMetaKeys, 'meta'), cutNamed(members, inputMembers, 'input'))
   }

@@ -32,7 +32,7 @@ import {
 
 const DISCOVER = 'server/discover'
 
-/** Speaks to one server; what it learns is in the facts. */
+/** Speaks to one server; what it learns is in the `ServerFacts`. */
 export class ModernServerLeg implements ServerLeg, ServerSpeech {
   readonly speech: ServerSpeech = this
   readonly #claims: Claims

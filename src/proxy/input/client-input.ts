@@ -37,7 +37,7 @@ export class ClientInput implements Questions {
   readonly #pending: PendingInput
   readonly #isSigned: () => boolean
 
-  /** `isSigned` says whether states of servers have a MAC, since there are several principals. */
+  /** `isSigned` says whether states of servers get a MAC: they do where there are several principals. */
   constructor(client: ClientPort, pending: PendingInput, isSigned: () => boolean) {
     this.#client = client
     this.#pending = pending

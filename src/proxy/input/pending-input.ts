@@ -37,7 +37,7 @@ export interface PendingInputLimits {
   readonly roundsMax: number
   /** Of one call at once. */
   readonly questionsMax: number
-  /** Bytes of requests, questions, their answers and results that no request waits for. */
+  /** Bytes of requests, of questions and their answers, and of results for which no request waits. */
   readonly heldBytesMax: number
   /** Of one principal. */
   readonly heldBytesOfOneMax: number

@@ -9,8 +9,8 @@ const OWN_NAMES = 'localhost,127.0.0.1,0.0.0.0,::1,[::1],sandbox'
 /**
  * Sets the proxy in the spellings that programs read: curl wants small letters for http, others want capitals.
  *
- * No variable covers all protocols, since the proxy carries no other ones. With `NODE_USE_ENV_PROXY`, `fetch` of Node.js reads
- * the others from versions 22.21 and 24.0, and `node:http` and `node:https` from 22.21 and 24.5.
+ * There is no `ALL_PROXY`, since the proxy carries no other protocols. `NODE_USE_ENV_PROXY` makes Node.js read these variables:
+ * `fetch` from versions 22.21 and 24.0, `node:http` and `node:https` from 22.21 and 24.5.
  */
 export function proxyVariables(): Record<string, string> {
   const proxy = `http://127.0.0.1:${PROXY_PORT}`

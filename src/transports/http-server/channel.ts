@@ -49,7 +49,7 @@ export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
   readonly #stays: string
   /** The one that is being answered. */
   #request: Pick<HttpRequest, 'head' | 'response'> | undefined
-  /** Since when it rests, or the request comes that is not there whole. */
+  /** When it began to rest, or the first bytes of the incomplete request came. */
   #sinceMs: number
   #isFirst = true
   /** It ends with what is being answered. */
@@ -109,7 +109,7 @@ export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
     return this.isIdle && !this.#isFirst && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
   }
 
-  /** Looks whether the client has had its time; between two requests that is `idleMs`. */
+  /** Whether the client has used up its time, which is `idleMs` between two requests. */
   sweep(idleMs: number): 'late' | 'idle' | undefined {
     const { headersTimeoutMs, requestTimeoutMs } = this.#environment.limits
     const forMs = this.#environment.now() - this.#sinceMs
@@ -128,7 +128,7 @@ export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
     this.socket.end(() => this.socket.destroy())
   }
 
-  /** Answers what is no request, or comes too late: nothing behind it on this connection can be trusted. */
+  /** Answers invalid or late input, and ends the connection: nothing behind such input can be trusted. */
   refuse(status: number): void {
     if (this.#isGone || this.#lingering !== undefined) return
     const hasBegun = this.#request?.response.hasBegun === true
@@ -143,7 +143,7 @@ export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
   head(head: RequestHead, body: Buffer | undefined): void {
     this.#pieces += PIECES_PER_REQUEST
     const response = new HttpResponse(this, head)
-    // Without its body, which can go when it has been read.
+    // The body is not kept here, so that its memory is free once it has been read.
     this.#request = { head, response }
     if (body !== undefined) this.#listener.asked(this)
     this.#serve({ wire: this, head, body, response })

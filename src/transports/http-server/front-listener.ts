@@ -4,7 +4,7 @@
 // not authenticated, then the one that has been idle longest between two requests. A connection with a request in
 // progress is never closed, so the new one may be refused.
 //
-// The listener ends without taking a word back: no connection is closed before what was written on it has left.
+// When the listener stops, no connection is closed before what was written on it has left.
 
 import { type Server, createServer } from 'node:net'
 import { TCP_KEEP_ALIVE_MS } from '../http1/write.js'
@@ -105,7 +105,10 @@ export class FrontListener {
     return this.#isStopping
   }
 
-  /** Whether connections should rather end than rest. Those that have shown nothing do not count, since they go first. */
+  /**
+   * Whether connections end with their responses, since few are left. Those that have not authenticated do not count: they
+   * are closed for new ones first.
+   */
   get isShort(): boolean {
     const known = this.#channels.size - this.#unauthenticated.size
     return known > this.#environment.limits.connectionsMax * SHORT_SHARE

@@ -9,7 +9,7 @@ export interface SelfDescription {
   readonly handshake: Uint8Array
   /** The items of each list that was read, in the server's order. */
   readonly lists: ReadonlyMap<ListKind, readonly Uint8Array[]>
-  /** Whether it did not answer what it speaks, or has ended on that question. */
+  /** Whether it did not answer the question which revisions it speaks, or has ended on it. */
   readonly isShy: boolean
 }
 
@@ -17,7 +17,7 @@ export interface SelfDescription {
 export interface KeptFacts {
   /** Starts since it was last described, or since the first. */
   readonly starts: number
-  /** Why its last start failed, where it had all its time and the proxy did not end it; one that failed is not waited for. */
+  /** Why its last start failed, unless the proxy ended it early. Lists do not wait for a server whose last start failed. */
   readonly failure: string | undefined
   /** A client has given up a list that waited for the server, so the next start does not wait for it. */
   readonly isGivenUp?: boolean

@@ -57,7 +57,7 @@ function exitWith(code: number | null, signal: string | null): ChildExit {
   return { code: code ?? undefined, signal: signal ?? undefined, spawnError: undefined }
 }
 
-/** There is a group of its number only where it leads one. */
+/** A process group has the number of the process only where the process leads it. */
 function signalled(running: RunningProcess, name: 'SIGTERM' | 'SIGKILL'): boolean {
   try {
     if (running.pid !== undefined) return process.kill(-running.pid, name)

@@ -18,7 +18,7 @@ export type SandboxRuntimeName = 'auto' | 'bubblewrap' | 'container' | 'microsan
 /** How much of the machine a session gets. */
 export type SandboxFlavor = 'small' | 'medium' | 'large'
 
-/** The limits of all processes of a session together. */
+/** The limits of all processes of a session together; each runtime in `sandbox/runtimes` sets them on its machines. */
 export interface FlavorLimits {
   readonly cpus: number
   readonly memoryMiB: number

@@ -1,6 +1,6 @@
 // One configured server, after reading, defaulting and expansion.
 //
-// `src/config.ts` makes these from a file; the kinds in this folder open them.
+// `src/config` makes these from a file; `src/upstream/kinds` opens them.
 // Every field is present: defaults are applied once, where the file is read.
 
 import type { CallTimes } from '../../mcp/call-deadline.js'
@@ -202,7 +202,7 @@ export interface HttpAuth {
 
 /** The TLS files for a remote server; absolute paths. */
 export interface HttpTls {
-  /** Certificates of who signs those of the server, in place of those whom the machine trusts. */
+  /** Certificates of the authorities that are trusted for this server, in place of those that the machine trusts. */
   readonly ca: string | undefined
   readonly cert: string | undefined
   readonly key: string | undefined

@@ -58,11 +58,12 @@ export class HttpDialer {
   readonly #agent: HttpAgent
   /** Undefined where the server gets no login. */
   readonly logins: ServerLogins | undefined
-  /** The server speaks HTTP+SSE: by its configuration, or as it was found out. */
+  /** By its configuration the server speaks HTTP+SSE. */
   readonly #isSaidOlder: boolean
+  /** The server speaks HTTP+SSE: by its configuration, or because it refused Streamable HTTP. */
   #isOlder: boolean
 
-  /** `discretion` learns what the connections are given to keep. */
+  /** `discretion` gets the secrets of the connections, such as the password of a proxy, so that no log shows them. */
   static async of(
     config: HttpServerConfig,
     around: ProxyContext,
@@ -126,7 +127,7 @@ export class HttpDialer {
     this.#agent = new HttpAgent(url, limits, connect)
   }
 
-  /** Ways of a new connection. */
+  /** How a new connection reaches the server; `older` is for one that refuses Streamable HTTP. */
   ways(): RemoteWays {
     if (this.#isOlder) return { connection: this.#older() }
     return {

@@ -1,7 +1,7 @@
-// A remote server at which each user of the front has a login.
+// A remote server at which each user of the front has a login. `login/login-credentials.ts` has the error for a user without one.
 //
 // Each user gets a whole server: credentials, sockets, sessions, lists and crashes. Nothing of one user is within reach of
-// another, and the choice in `attach` is the only one that is made by the user.
+// another, and `attach` is the only place that chooses by user.
 
 import type { ClientPort } from '../../mcp/call.js'
 import type { Timer } from '../../runtime/runtime.js'

@@ -49,7 +49,7 @@ export class Lists {
   readonly #sharing: Sharing
   readonly #announce: (kinds: readonly ListKind[]) => void
   readonly #onRead: () => void
-  /** Of the process whose lists these are. */
+  /** The connection of the process whose lists these are. */
   #connection: ServerConnection | undefined
   #capabilities: ServerCapabilities | undefined
   readonly #lists = new Map<ListKind, readonly ListItem[]>()
@@ -58,7 +58,7 @@ export class Lists {
   /** Lists that were read at least once. */
   readonly #read = new Set<ListKind>()
   readonly #known = new Set<ListKind>()
-  /** Those, and the ones that the server does not have. */
+  /** The lists that were read, and those that the server does not have. */
   readonly known: ReadonlySet<ListKind> = this.#known
   /** When a list is out of date, where the server has given a time. */
   readonly #expiresAtMs = new Map<ListKind, number>()
@@ -125,12 +125,12 @@ export class Lists {
     return this.known.has('tools') && this.known.has('prompts')
   }
 
-  /** Resolves when this list has been read that is being read now. */
+  /** Resolves when the read of this list that is under way has ended; undefined when there is none. */
   reading(kind: ListKind): Promise<void> | undefined {
     return this.#reading.get(kind)
   }
 
-  /** Why a list could not be read last, where that is so, or the login that calls need. */
+  /** Why the last read of some list failed, or the login that calls need; undefined when nothing is wrong. */
   get failure(): ListFailure | undefined {
     const [why] = this.#failures.values()
     return why ?? this.#login?.why
@@ -374,7 +374,7 @@ function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {
   return kind === 'templates' ? capabilities.resources : capabilities[kind]
 }
 
-/** How much of what a server says instead is worth a look. */
+/** The most characters of an answer that is no list which an error shows. */
 const SHOWN_LENGTH_MAX = 200
 
 /** A list, and how long it holds; infinite unless the server says that of each page. */

@@ -13,7 +13,7 @@ import type { Runtime, Timer } from '../../runtime/runtime.js'
  */
 const ANSWERS_MS = 100
 
-/** The start of a process takes about as much of a processor. */
+/** Between two starts that are put off: a start keeps a processor busy for about this time. */
 const START_MS = 300
 
 /** Installs that run together. */
