@@ -33,12 +33,15 @@ const MARGIN_MS = 5000
 /** The page is ready when the metadata of the servers has been read. */
 const PAGE_MS_MAX = 30_000
 
+/** Clients that one error each has sent to the page: the ends of many come before that of the login. */
+export const OFFERED_MAX = 100
+
 /** A login that is under way. */
 interface Begun {
   readonly page: Promise<string>
   /** Resolves when it has ended: undefined where it is made, else why not. */
   readonly ended: Promise<string | undefined>
-  /** The clients that were sent to the page by an error, and the ids of that. */
+  /** The clients that were sent to the page by an error, and the ids of that; the oldest first. */
   readonly offered: Map<ClientPort, string>
 }
 
@@ -99,15 +102,11 @@ export class LoginTool {
     const { revision } = context
     const isKnown = revision.form === 'bare' && revision.elicitationModes
     if (!this.#hasPage || !isKnown || !canAsk(questionOf(message, ''), context)) return undefined
-    const { page, offered, ended } = this.#begin()
-    const known = offered.get(client)
-    const elicitationId = known ?? randomUUID()
-    if (known === undefined) {
-      offered.set(client, elicitationId)
-      void ended.then((why) => {
-        if (why === undefined) client.tell(completeFrame(elicitationId), [], undefined)
-      })
-    }
+    const { page, offered } = this.#begin()
+    const elicitationId = offered.get(client) ?? randomUUID()
+    offered.set(client, elicitationId)
+    const [oldest] = offered.keys()
+    if (offered.size > OFFERED_MAX && oldest !== undefined) offered.delete(oldest)
     return within(page, PAGE_MS_MAX, this.#runtime).then(
       (url) => (url === undefined ? undefined : pageRequired(name, { elicitationId, url, message })),
       () => undefined,
@@ -141,7 +140,12 @@ export class LoginTool {
     // A login that fails before it has a page rejects this.
     const page = Promise.race([shown.promise, login.then(() => shown.promise)])
     page.catch(() => undefined)
-    this.#begun = { page, ended, offered: new Map() }
+    const offered: Begun['offered'] = new Map()
+    void ended.then((why) => {
+      if (why !== undefined) return
+      for (const [client, id] of offered) client.tell(completeFrame(id), [], undefined)
+    })
+    this.#begun = { page, ended, offered }
     return this.#begun
   }
 

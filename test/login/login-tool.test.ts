@@ -5,6 +5,7 @@ import { type TestContext, describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
 import { homeOf, loginFolder } from '../../src/config/file.js'
 import { openGateway } from '../../src/gateway/gateway.js'
+import { OFFERED_MAX } from '../../src/login/login-tool.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/claim.js'
@@ -160,6 +161,27 @@ describe('the tool that begins a login', () => {
       other.count((value) => at(value, 'method') === 'notifications/elicitation/complete'),
       0,
     )
+  })
+
+  test('tells those clients of its end that were sent to the page last', async (t) => {
+    const { attach } = await place(t, 'here', { opens: [...handshake, 'tools/list'] })
+    const clients: RawClient[] = []
+    let page = ''
+    while (clients.length <= OFFERED_MAX) {
+      const { client } = await attach()
+      await client.open(url, '2025-11-25')
+      await names(client)
+      const { value } = await client.call('guarded__hello')
+      page = textAt(value, 'error', 'data', 'elicitations', 0, 'url')
+      clients.push(client)
+    }
+    const last = clients.at(-1)?.notification('notifications/elicitation/complete')
+    await browse(page)
+    await last
+    const told = clients.map((client) =>
+      client.count((value) => at(value, 'method') === 'notifications/elicitation/complete'),
+    )
+    assert.deepEqual(told, [0, ...told.slice(1).map(() => 1)])
   })
 
   for (const action of ['accept', 'decline'])
