@@ -172,16 +172,28 @@ export class FrontAuth {
     if (jwt === undefined) return this.#askFor(token, hash, from, [...this.#issuers.values()])
     const issuer = this.#issuers.get(String(jwt.claims['iss']))
     if (issuer === undefined) throw new TokenProblem('invalid', 'its issuer is not one of server.auth')
-    if (issuer.config.introspection !== undefined) return this.#askFor(token, hash, from, [issuer])
+    if (issuer.config.introspection !== undefined)
+      return this.#askFor(token, hash, from, [issuer], () => issuer.verify(token, jwt))
     const claims = await issuer.verify(token, jwt)
     return this.#accept(hash, issuer, claims, Infinity)
   }
 
-  /** A token that was accepted before is asked about in any case. @throws TokenProblem */
-  async #askFor(token: string, hash: string, from: string, issuers: readonly Issuer[]): Promise<KnownToken> {
+  /**
+   * A token that was accepted before is asked about in any case, and one that `verify` shows to be of its issuer: behind a
+   * reverse proxy strangers and clients are of one network.
+   *
+   * @throws TokenProblem
+   */
+  async #askFor(
+    token: string,
+    hash: string,
+    from: string,
+    issuers: readonly Issuer[],
+    verify?: () => Promise<unknown>,
+  ): Promise<KnownToken> {
     if (this.#known.has(hash)) return this.#askOnce(token, hash, issuers)
     const network = networkOf(from)
-    if (!this.#strangers.admit(network))
+    if (!this.#strangers.admit(network) && !(await holds(verify)))
       throw new TokenProblem(
         'unavailable',
         'too many tokens from its network were refused in the last minute',
@@ -253,6 +265,16 @@ export class FrontAuth {
       )
     return new Set(own)
   }
+}
+
+async function holds(verify: (() => Promise<unknown>) | undefined): Promise<boolean> {
+  return (
+    verify !== undefined &&
+    verify().then(
+      () => true,
+      () => false,
+    )
+  )
 }
 
 /** Most characters of an audience that a log line repeats. */

@@ -336,6 +336,11 @@ describe('introspection', () => {
     assert.equal(issuer.asked.length, before)
     assert.equal(await ask('known', '2001:db8::1'), 'found')
     assert.equal(await ask('new', '192.0.2.1'), 'found')
+    const signed = issuer.token(claims())
+    const forged = `${signed.slice(0, -4)}AAAA`
+    for (const token of [signed, forged]) issuer.active.set(token, claims())
+    assert.equal(await ask(signed, '2001:db8::3'), 'found')
+    assert.match(await ask(forged, '2001:db8::3'), /^503/)
     pass(60_000)
     assert.match(await ask('one more', '2001:db8::3'), /^401/)
   })
