@@ -48,10 +48,10 @@ export function loginCommandOf(line: CommandLine): LoginCommand | Usage {
       '--client-info and --client-metadata-url are for an address',
       `set auth.clientId of '${server ?? ''}'`,
     )
-  if (!isNamed && values.has('user'))
+  if (what === 'login' && !isNamed && values.has('user'))
     return usage(
       '--user is for a server of the configuration',
-      `for example: mcps-proxy ${what} linear --user ann`,
+      'for example: mcps-proxy login linear --user ann',
     )
   const mistake = mistakeInClientInfo(line)
   if (mistake !== undefined) return mistake

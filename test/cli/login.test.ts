@@ -202,7 +202,13 @@ describe('login', () => {
     assert.match(doctor.out, /each user of the HTTP front needs one: .* --user NAME/)
     assert.equal(doctor.code, 0)
     assert.match((await run(there, ['logout', 'guarded'])).err, /there is no login to 'guarded'/)
-    assert.match((await run(there, ['logout', 'guarded', '--user', 'ann'])).out, /logged out/)
+    // An address that stands in the configuration no more may still have a login.
+    assert.match((await run(there, ['logout', here.server.url, '--user', 'bob'])).err, /no login .* of 'bob'/)
+    assert.match((await run(there, ['logout', here.server.url, '--user', 'ann'])).out, /logged out/)
+    assert.match(
+      (await run(there, ['logout', 'guarded', '--user', 'ann'])).err,
+      /no login to 'guarded' of 'ann'/,
+    )
     assert.match(
       (await run(there, ['login', 'guarded'])).err,
       /for clients without a name; mcps-proxy login guarded --user NAME/,
