@@ -42,14 +42,22 @@ export class LoginKey {
 
   /** Fetches the key where there is one. Rejects with LoginError where there must be one and it cannot be had. */
   async fetch(): Promise<void> {
-    if (this.#version === this.#versionNow) return
+    // Another key may have come while a person unlocked the keyring for this one.
+    while (this.#version !== this.#versionNow) {
+      const version = this.#versionNow
+      this.#key = await this.#fetched()
+      this.#version = version
+    }
+  }
+
+  /** Undefined where there is none. Rejects with LoginError. */
+  async #fetched(): Promise<Buffer | undefined> {
     const { SecretStore, SecretStoreError } = await import('../secrets/store.js')
     try {
       const secrets = new SecretStore(this.#secretsFile, this.#runtime, this.#keyring)
       const isThere = secrets.names().some(({ name }) => name === NAME)
       const text = isThere || this.#isWanted ? await secrets.inKeyring(NAME, newKey) : undefined
-      this.#key = text === undefined ? undefined : createHash('sha256').update(text).digest()
-      this.#version = this.#versionNow
+      return text === undefined ? undefined : createHash('sha256').update(text).digest()
     } catch (error) {
       if (!(error instanceof SecretStoreError)) throw error
       throw new LoginError(`the key of the logins cannot be had: ${error.message}`)

@@ -126,6 +126,25 @@ describe('encrypted logins', () => {
     assert.equal(server.refreshes, 1)
   })
 
+  test('have the key that came while the keyring was slow', async (t) => {
+    const { folder, server, storeOf, runtime, kept, login } = await place(t)
+    await login(storeOf({ isEncrypted: true }))
+    const fast = await memoryKeyring().open()
+    let isChanged = false
+    const get = async (name: string): Promise<string | undefined> => {
+      const before = kept.get(name)
+      if (isChanged) return before
+      isChanged = true
+      kept.set(name, 'another key')
+      await new SecretStore(join(folder, 'secrets.json'), runtime, async () => fast).set('OTHER', 'a value')
+      await login(storeOf())
+      return before
+    }
+    const store = storeOf({ keyring: async () => ({ ...fast, get }) })
+    await store.unlock()
+    assert.notEqual(store.read(server.url), undefined)
+  })
+
   test('are over when their key is gone', async (t) => {
     const { kept, server, storeOf, login, credentials, secretOf } = await place(t)
     await login(storeOf({ isEncrypted: true }))
