@@ -134,7 +134,10 @@ export function readPublicUrl(server: Section, written: string | undefined): str
   if (written === undefined || !isAddress(server, 'publicUrl', written)) return undefined
   const { origin, pathname, protocol, hostname } = new URL(written)
   if (protocol === 'http:' && !isLoopback(hostname))
-    server.warn('publicUrl', `is "${written}": the tokens of clients can be read on the way; use https`)
+    server.warn(
+      'publicUrl',
+      `is "${written}": the tokens of clients can be read on the way, and no browser keeps the cookie of its login pages; use https`,
+    )
   return origin + pathname.replace(/\/+$/, '')
 }
 

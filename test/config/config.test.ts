@@ -372,6 +372,13 @@ describe('a configuration', () => {
     const introspection = { url: issuer, clientId: 'a', clientSecret: '${NONE}' }
     const value = { mcpServers: { s: one }, server: of({ introspection }) }
     resolveConfig(value, { source: 'm', folder: '/', env: {}, servesHttp: false })
+    const warned = ['http://mcp.example.com', 'http://localhost', publicUrl].map((url) =>
+      warningsOf({ mcpServers: { s: one }, server: { ...of({}), publicUrl: url } }).join(),
+    )
+    assert.match(
+      warned.join(),
+      /^server\.publicUrl\|is "http:\/\/mcp\S+: .* no browser keeps the cookie .*; use https,,$/,
+    )
   })
 
   test('has no token that no client can send', () => {
