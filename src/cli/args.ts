@@ -32,7 +32,7 @@ import {
 import { type StatusCommand, statusCommandOf } from './status-options.js'
 import { type TokenCommand, tokenOf } from './token-options.js'
 import { readCommandLine, usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 /** The parsed command line. */
 export type Command =
@@ -53,7 +53,7 @@ export type Command =
   /** Of one command where it is named. */
   | { readonly kind: 'help'; readonly about?: string }
   | { readonly kind: 'version' }
-  | Usage
+  | UsageMistake
 
 /** A way to use the program. */
 interface Mode {
@@ -116,7 +116,7 @@ function modeOf({ command, values }: CommandLine): CommandMode | undefined {
   return own ?? (['stdio', 'http', 'url'] as const).find((mode) => values.has(mode))
 }
 
-function mistakeInModes(line: CommandLine): Usage | undefined {
+function mistakeInModes(line: CommandLine): UsageMistake | undefined {
   const { values } = line
   const mode = modeOf(line)
   if (asksFor(line, 'stdio') && asksFor(line, 'http'))
@@ -147,7 +147,7 @@ const forms: readonly (readonly [name: string, read: (text: string) => unknown, 
   ['log-level', logLevelOf, 'error, warn, info or debug'],
 ]
 
-function mistakeInValues(line: CommandLine): Usage | undefined {
+function mistakeInValues(line: CommandLine): UsageMistake | undefined {
   const { values } = line
   const remote = mistakeInRemote(line)
   if (remote !== undefined) return remote

@@ -2,7 +2,7 @@
 
 import { millisecondsOf } from './milliseconds.js'
 import { usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 /** Start servers once, and say what they have, or what is wrong with them. */
 export interface DoctorCommand {
@@ -43,7 +43,7 @@ const missingNames: Readonly<
   prompt: ['the name of a prompt', 'mcps-proxy prompt github__review branch=main'],
 }
 
-export function askOf(line: CommandLine): AskCommand | DoctorCommand | Usage {
+export function askOf(line: CommandLine): AskCommand | DoctorCommand | UsageMistake {
   const { words, values } = line
   const what = asks.find((name) => name === line.command) ?? 'tools'
   const mistake = mistakeIn(what, line)
@@ -65,7 +65,7 @@ export function askOf(line: CommandLine): AskCommand | DoctorCommand | Usage {
   }
 }
 
-function mistakeIn(what: (typeof asks)[number], { words, rest }: CommandLine): Usage | undefined {
+function mistakeIn(what: (typeof asks)[number], { words, rest }: CommandLine): UsageMistake | undefined {
   const [name, stray] = words
   const missing = missingNames[what]
   if (name === undefined && missing !== undefined)

@@ -3,10 +3,10 @@
 import { readJson } from '../config/json-syntax.js'
 import { readTextFile } from '../config/text-file.js'
 import { isObject } from '../text/json-object.js'
-import { type CommandLine, type Usage, usage } from './tokens.js'
+import { type CommandLine, type UsageMistake, usage } from './tokens.js'
 
 /** The client at the authorization server. */
-export interface ClientInfo {
+export interface LoginClientInfo {
   readonly clientId?: string
   readonly clientSecret?: string
   readonly clientMetadataUrl?: string
@@ -18,7 +18,7 @@ const BYTES_MAX = 64 * 1024
 const example = `for example: --client-info '{"client_id":"…"}', or --client-info @FILE with that text`
 
 /** Undefined where the line names no client, or has a mistake. */
-export function clientInfoOf({ values }: CommandLine): ClientInfo | undefined {
+export function clientInfoOf({ values }: CommandLine): LoginClientInfo | undefined {
   const info = values.get('client-info')
   const clientMetadataUrl = values.get('client-metadata-url')
   const members = info === undefined ? {} : membersOf(info)
@@ -26,7 +26,7 @@ export function clientInfoOf({ values }: CommandLine): ClientInfo | undefined {
   return { ...members, ...(clientMetadataUrl !== undefined && { clientMetadataUrl }) }
 }
 
-export function mistakeInClientInfo({ values }: CommandLine): Usage | undefined {
+export function mistakeInClientInfo({ values }: CommandLine): UsageMistake | undefined {
   const info = values.get('client-info')
   // The text itself may hold a secret.
   if (info !== undefined && membersOf(info) === undefined)
@@ -37,7 +37,7 @@ export function mistakeInClientInfo({ values }: CommandLine): Usage | undefined 
     : usage('--client-metadata-url is no https:// address with a path')
 }
 
-function membersOf(written: string): ClientInfo | undefined {
+function membersOf(written: string): LoginClientInfo | undefined {
   const read = readJson(written.startsWith('@') ? textOf(written.slice(1)) : written)
   if (read.kind !== 'value' || !isObject(read.value)) return undefined
   const { client_id: clientId, client_secret: clientSecret } = read.value

@@ -10,10 +10,11 @@ import process from 'node:process'
 import { refuseLoop } from '../config/chain.js'
 import { usualConfigFile, secretsFile } from '../config/file.js'
 import type { Configuration } from '../config/configuration.js'
-import { memberPath, ConfigError } from '../config/problems.js'
+import { ConfigError } from '../config/problems.js'
 import type { Logger } from '../log/log.js'
 import { counted } from './counted.js'
 import { type Run, addSecrets, levelOf } from './run.js'
+import { memberPath } from '../text/member-path.js'
 
 /** The first look comes this long after the start, which has more urgent work. */
 const FIRST_LOOK_MS = 500

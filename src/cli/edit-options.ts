@@ -4,7 +4,7 @@ import type { ServerEdit } from '../config/edit.js'
 import { isOwnEntry } from './clients/launch.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
 import { usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 export interface EditCommand {
   readonly kind: 'edit'
@@ -17,7 +17,7 @@ const edits = ['add', 'remove', 'enable', 'disable'] as const
 
 const addExample = 'for example: mcps-proxy add files -- npx -y @modelcontextprotocol/server-filesystem /tmp'
 
-export function editOf(line: CommandLine): EditCommand | Usage {
+export function editOf(line: CommandLine): EditCommand | UsageMistake {
   const { words, values } = line
   const what = edits.find((name) => name === line.command) ?? 'add'
   const [name, , stray] = words
@@ -33,7 +33,7 @@ export function editOf(line: CommandLine): EditCommand | Usage {
 }
 
 /** The options of a command that does not stand behind `--` would be read as those of `add`. */
-export function mistakeInCommand(argv: readonly string[]): Usage | undefined {
+export function mistakeInCommand(argv: readonly string[]): UsageMistake | undefined {
   const [what, name, command] = argv
   if (what !== 'add' || argv.includes('--') || argv.some((word) => /^(?:--help|-h)$/.test(word)))
     return undefined
@@ -42,13 +42,13 @@ export function mistakeInCommand(argv: readonly string[]): Usage | undefined {
   return usage('add needs -- before the command of the server', addExample)
 }
 
-function mistakeInName(what: string, { words, rest, values }: CommandLine): Usage | undefined {
+function mistakeInName(what: string, { words, rest, values }: CommandLine): UsageMistake | undefined {
   const given = ['env', 'header', 'force'].find((option) => values.has(option))
   if (given !== undefined) return usage(`--${given} works only with add`)
   return words.length === 1 && rest === undefined ? undefined : usage(`${what} takes one name`)
 }
 
-function mistakeInAdd(line: CommandLine): Usage | undefined {
+function mistakeInAdd(line: CommandLine): UsageMistake | undefined {
   const { words, rest, values, lists } = line
   const [, url] = words
   const hasCommand = rest !== undefined && rest.length > 0

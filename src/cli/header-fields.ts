@@ -1,13 +1,13 @@
 // The values of `--header`.
 
-import { type CommandLine, type Usage, usage } from './tokens.js'
+import { type CommandLine, type UsageMistake, usage } from './tokens.js'
 
 /** The fields by their names, as given. */
 export function headersOf({ lists }: CommandLine): Readonly<Record<string, string>> {
   return Object.fromEntries((lists.get('header') ?? []).flatMap((text) => fieldOf(text) ?? []))
 }
 
-export function mistakeInHeaders({ lists }: CommandLine): Usage | undefined {
+export function mistakeInHeaders({ lists }: CommandLine): UsageMistake | undefined {
   const wrong = lists.get('header')?.findIndex((text) => fieldOf(text) === undefined) ?? -1
   if (wrong < 0) return undefined
   // The text itself may hold a secret.

@@ -3,7 +3,7 @@
 import { nearest } from '../text/nearest.js'
 import { type ClientName, clientNames } from './clients/names.js'
 import { usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 /** Take over the servers of clients, or give them back. */
 export interface ImportCommand {
@@ -21,7 +21,7 @@ export interface ImportCommand {
   readonly secrets: boolean
 }
 
-export function importOf({ words, rest, values }: CommandLine): ImportCommand | Usage {
+export function importOf({ words, rest, values }: CommandLine): ImportCommand | UsageMistake {
   const [word, stray] = words
   const client = clientNames.find((name) => name === word)
   const undo = values.has('undo')

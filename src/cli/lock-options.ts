@@ -1,7 +1,7 @@
 // The options of `lock`.
 
 import { usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 export interface LockCommand {
   readonly kind: 'lock'
@@ -17,7 +17,7 @@ export interface LockCommand {
 
 const whats = ['check', 'accept', 'reject'] as const
 
-export function lockCommandOf({ words, rest, values, lists }: CommandLine): LockCommand | Usage {
+export function lockCommandOf({ words, rest, values, lists }: CommandLine): LockCommand | UsageMistake {
   const [what, other] = whats.filter((each) => values.has(each))
   const [stray] = [...words, ...(rest ?? []), values.get('check') ?? ''].filter((word) => word !== '')
   if (other !== undefined) return usage(`--${what} and --${other} cannot be used together`, 'choose one')

@@ -1,8 +1,8 @@
 // The words and options of `login`, `logins` and `logout`.
 
-import { type ClientInfo, clientInfoOf, mistakeInClientInfo } from './client-info.js'
+import { type LoginClientInfo, clientInfoOf, mistakeInClientInfo } from './client-info.js'
 import { usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 export interface LoginCommand {
   readonly kind: 'login'
@@ -18,7 +18,7 @@ export interface LoginCommand {
   /** Whether a code is shown that the person enters on another device. */
   readonly isByDevice: boolean
   /** The client at the authorization server, for a server that is in no configuration. */
-  readonly client: ClientInfo | undefined
+  readonly client: LoginClientInfo | undefined
   readonly config: string | undefined
   readonly schema: string
   readonly json: boolean
@@ -29,7 +29,7 @@ const loginCommands = ['login', 'logins', 'logout'] as const
 /** The options that name a client. */
 const ofClient = ['client-info', 'client-metadata-url'] as const
 
-export function loginCommandOf(line: CommandLine): LoginCommand | Usage {
+export function loginCommandOf(line: CommandLine): LoginCommand | UsageMistake {
   const { command, words, rest, values } = line
   const what = loginCommands.find((name) => name === command) ?? 'login'
   const [server, stray] = words

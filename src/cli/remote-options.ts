@@ -4,7 +4,7 @@ import type { RemoteServer } from '../proxy/remote.js'
 import { clientInfoOf, mistakeInClientInfo } from './client-info.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
 import { usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 const ways: readonly string[] = ['auto', 'google', 'none']
 
@@ -22,7 +22,7 @@ export function remoteOf(line: CommandLine): RemoteServer | undefined {
   return { url, headers: headersOf(line), audience, impersonate, google, ...(client && { client }) }
 }
 
-export function mistakeInRemote(line: CommandLine): Usage | undefined {
+export function mistakeInRemote(line: CommandLine): UsageMistake | undefined {
   const { values } = line
   const url = values.get('url')
   if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url)))

@@ -4,7 +4,7 @@ import type { ReplayRequest } from '../replay/replayer.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
 import { millisecondsOf } from './milliseconds.js'
 import { usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 export interface ReplayCommand extends ReplayRequest {
   readonly kind: 'replay'
@@ -12,7 +12,7 @@ export interface ReplayCommand extends ReplayRequest {
 
 const timeoutMsDefault = 30_000
 
-export function replayOf(line: CommandLine): ReplayCommand | Usage {
+export function replayOf(line: CommandLine): ReplayCommand | UsageMistake {
   const mistake = mistakeIn(line)
   if (mistake !== undefined) return mistake
   const { words, rest, values } = line
@@ -31,7 +31,7 @@ export function replayOf(line: CommandLine): ReplayCommand | Usage {
   }
 }
 
-function mistakeIn(line: CommandLine): Usage | undefined {
+function mistakeIn(line: CommandLine): UsageMistake | undefined {
   const { words, rest, values } = line
   const example = 'for example: mcps-proxy replay FILE.jsonl -- COMMAND'
   const hasCommand = rest !== undefined && rest.length > 0

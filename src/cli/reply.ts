@@ -4,7 +4,7 @@ import { ConfigError, type ConfigErrorCode } from '../config/problems.js'
 import { escapeText } from '../text/escape.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import type { Command } from './args.js'
-import type { Usage } from './tokens.js'
+import type { UsageMistake } from './tokens.js'
 import { internalErrorCode } from './endings.js'
 import { helpText } from './help.js'
 import { version } from '../version.js'
@@ -31,7 +31,7 @@ export function replyTo(
 }
 
 /** Ends with one command that is right, unless the hint has it. */
-function usageText({ problem, hint }: Usage, program: string): string {
+function usageText({ problem, hint }: UsageMistake, program: string): string {
   const said = hint === '' ? problem : `${problem}; ${hint}`
   const example = said.includes('for example: ') ? '' : `For example: ${exampleFor(said, program)}\n`
   return `${program}: ${escapeText(said)}\n${example}`

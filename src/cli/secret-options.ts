@@ -1,7 +1,7 @@
 // The words of `secret`.
 
 import { usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 export interface SecretCommand {
   readonly kind: 'secret'
@@ -15,7 +15,7 @@ const whats = ['set', 'list', 'remove'] as const
 /** What can stand in `${keyring:NAME}`. */
 const secretName = /^(?!-)[^{}\p{Cc}]{1,200}$/u
 
-export function secretOf({ words, rest }: CommandLine): SecretCommand | Usage {
+export function secretOf({ words, rest }: CommandLine): SecretCommand | UsageMistake {
   const [first, name, stray] = words
   const what = whats.find((each) => each === first)
   const example = 'for example: mcps-proxy secret set github'

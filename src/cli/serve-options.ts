@@ -9,7 +9,7 @@ import { commandNames } from './options.js'
 import { remoteOf } from './remote-options.js'
 import type { ServeOptions } from './run.js'
 import { usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 /** Serve one schema on stdin and stdout. */
 export interface StdioCommand extends ServeOptions {
@@ -63,7 +63,7 @@ export function asksFor({ command, values }: CommandLine, mode: 'stdio' | 'http'
   return command === mode || values.has(mode)
 }
 
-export function mistakeInServing(line: CommandLine): Usage | undefined {
+export function mistakeInServing(line: CommandLine): UsageMistake | undefined {
   const [stray] = line.words.slice(isFileOfCheck(line) ? 1 : 0)
   if (stray !== undefined) return unexpected(stray)
   if (line.rest !== undefined)
@@ -76,7 +76,7 @@ export function mistakeInServing(line: CommandLine): Usage | undefined {
   return undefined
 }
 
-function unexpected(word: string): Usage {
+function unexpected(word: string): UsageMistake {
   // It may hold a password or a key.
   if (word.includes('://'))
     return usage('unexpected argument that is an address', '--url URL serves a remote server')

@@ -3,7 +3,7 @@
 import { headersOf, mistakeInHeaders } from './header-fields.js'
 import { millisecondsOf } from './milliseconds.js'
 import { usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 /** A look at a running gateway. */
 export interface StatusCommand {
@@ -16,7 +16,7 @@ export interface StatusCommand {
   readonly json: boolean
 }
 
-export function statusCommandOf(line: CommandLine): StatusCommand | Usage {
+export function statusCommandOf(line: CommandLine): StatusCommand | UsageMistake {
   const { words, rest, values } = line
   const [url, stray] = words
   if (stray !== undefined) return usage(`unexpected argument "${stray}"`)

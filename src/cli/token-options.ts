@@ -2,7 +2,7 @@
 
 import { tokenNamePattern } from '../config/fields.js'
 import { usage } from './tokens.js'
-import type { CommandLine, Usage } from './tokens.js'
+import type { CommandLine, UsageMistake } from './tokens.js'
 
 export interface TokenCommand {
   readonly kind: 'token'
@@ -24,7 +24,7 @@ const example = 'for example: mcps-proxy token create ci --profile review --expi
 export const spanPattern: RegExp = /^(\d{1,4})([hdw])$/
 const datePattern = /^\d{4}-\d{2}-\d{2}$/
 
-export function tokenOf({ words, rest, values, lists }: CommandLine): TokenCommand | Usage {
+export function tokenOf({ words, rest, values, lists }: CommandLine): TokenCommand | UsageMistake {
   const [first, name, stray] = words
   const what = whats.find((each) => each === first)
   const expires = values.get('expires')

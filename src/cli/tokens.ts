@@ -10,13 +10,13 @@ import { commandNameOf, options, optionsOfCommands, spelled, spellingsOf } from 
 import type { CommandName, Option } from './options.js'
 
 /** A mistake of the person at the keyboard. */
-export interface Usage {
+export interface UsageMistake {
   readonly kind: 'usage'
   readonly problem: string
   readonly hint: string
 }
 
-export function usage(problem: string, hint = ''): Usage {
+export function usage(problem: string, hint = ''): UsageMistake {
   return { kind: 'usage', problem, hint }
 }
 
@@ -44,7 +44,7 @@ const spellingsOfKind = (isSwitch: boolean): string[] =>
     .filter(({ kind }) => (kind === 'switch') === isSwitch)
     .flatMap(({ name, aliases }) => [name, ...aliases])
 
-export function readCommandLine(argv: readonly string[]): CommandLine | Usage {
+export function readCommandLine(argv: readonly string[]): CommandLine | UsageMistake {
   const end = argv.indexOf('--')
   const own = end === -1 ? argv : argv.slice(0, end)
   const mistake = own.map(mistakeIn).find((found) => found !== undefined)
@@ -78,7 +78,7 @@ function givenAs(parsed: Readonly<Record<string, unknown>>, name: string): unkno
   return parsed[name.slice('no-'.length)] === false ? true : undefined
 }
 
-function mistakeIn(word: string, index: number, words: readonly string[]): Usage | undefined {
+function mistakeIn(word: string, index: number, words: readonly string[]): UsageMistake | undefined {
   if (!word.startsWith('-')) return undefined
   const before = words[index - 1] ?? ''
   const isValue = /^-\.?\d/.test(word) && (bySpelling.get(before)?.kind ?? 'switch') !== 'switch'
@@ -91,14 +91,14 @@ function mistakeIn(word: string, index: number, words: readonly string[]): Usage
   return undefined
 }
 
-function unknownOption(spelling: string): Usage {
+function unknownOption(spelling: string): UsageMistake {
   const names = options.flatMap(({ name, aliases }) => [name, ...aliases]).filter(({ length }) => length > 1)
   const [near] = nearest(spelling.replace(/^-+/, ''), names)
   const hint = near === undefined ? 'mcps-proxy --help names them all' : `did you mean ${spelled(near)}?`
   return usage(`unknown option ${spelling}`, hint)
 }
 
-function readValues(parsed: Readonly<Record<string, unknown>>): Map<string, string> | Usage {
+function readValues(parsed: Readonly<Record<string, unknown>>): Map<string, string> | UsageMistake {
   const values = new Map<string, string>()
   for (const { name, aliases, kind, value } of options) {
     const given = [name, ...aliases].flatMap((spelling) => givenAs(parsed, spelling) ?? [])

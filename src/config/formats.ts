@@ -5,12 +5,12 @@
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { SchemaConfig } from './configuration.js'
 import { schemaFields } from './fields.js'
-import { memberPath } from './problems.js'
 import { unresolved } from './references.js'
 import { Section } from './section.js'
 import { withLogins } from './login-variables.js'
 import { type SchemaContext, readServer } from './server.js'
 import { sharedFields } from './server-fields.js'
+import { memberPath } from '../text/member-path.js'
 
 const shapes = ['schemas', 'mcpServers', 'servers'] as const
 

@@ -12,7 +12,7 @@ import {
   printParseErrorCode,
   visit,
 } from 'jsonc-parser'
-import { memberPath } from './problems.js'
+import { memberPath } from '../text/member-path.js'
 
 /** A place in a text. Line and column count from 1, columns in UTF-16 units. */
 export interface TextPlace {

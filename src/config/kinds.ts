@@ -4,8 +4,9 @@
 // a message calls it, and its JSON Schema. The validator of the start-up path
 // and the published schema are made from the same kinds, so they cannot part.
 
-import { type Findings, memberPath, whatItIs } from './problems.js'
+import { type Findings, whatItIs } from './problems.js'
 import { isObject } from '../text/json-object.js'
+import { memberPath } from '../text/member-path.js'
 
 /** The longest delay that a Node timer takes. */
 export const delayMsMax = 2_147_483_647

@@ -77,14 +77,6 @@ export class Findings {
   }
 }
 
-const plainKey = /^[\w$-]+$/
-
-/** The path of a member: `a.b`, or `a["b c"]` when the key would be misread. */
-export function memberPath(path: string, key: string): string {
-  if (!plainKey.test(key)) return `${path}["${key.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"]`
-  return path === '' ? key : `${path}.${key}`
-}
-
 /** Longest piece of a wrong value that a message repeats, in UTF-16 units. */
 const shownLengthMax = 60
 

@@ -5,9 +5,10 @@ import type { NamePatterns } from '../upstream/contracts/view-rules.js'
 import type { ProfileConfig, SchemaConfig } from './configuration.js'
 import { schemaNamePattern } from './formats.js'
 import { boolean, list, map, text } from './kinds.js'
-import { memberPath, whatItIs } from './problems.js'
+import { whatItIs } from './problems.js'
 import { type FieldsOf, Section, field, optional } from './section.js'
 import { isObject } from '../text/json-object.js'
+import { memberPath } from '../text/member-path.js'
 
 const names = list(text())
 

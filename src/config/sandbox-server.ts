@@ -12,7 +12,7 @@ import type { Environment } from './configuration.js'
 import type { Expanded, Expansion } from './expand.js'
 import { readJson } from './json-syntax.js'
 import { type PathBase, absolute } from './paths.js'
-import { type Findings, memberPath, switchOf } from './problems.js'
+import { type Findings, switchOf } from './problems.js'
 import {
   type SandboxValues,
   ownTemplates,
@@ -25,6 +25,7 @@ import {
 } from './sandbox-fields.js'
 import { isPublicValue, secretsOfEnv, secretsOfUrl } from './secrets.js'
 import { Section } from './section.js'
+import { memberPath } from '../text/member-path.js'
 
 /** The sources of the values of a sandbox, in addition to its section. */
 export interface SandboxContext extends PathBase {

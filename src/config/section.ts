@@ -2,8 +2,9 @@
 
 import { nearest } from '../text/nearest.js'
 import { type JsonSchema, type Kind } from './kinds.js'
-import { type Findings, memberPath, whatItIs } from './problems.js'
+import { type Findings, whatItIs } from './problems.js'
 import { isObject } from '../text/json-object.js'
+import { memberPath } from '../text/member-path.js'
 
 /** One key of the configuration: its kind, its default, and its purpose. */
 export interface Field<T> {

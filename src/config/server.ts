@@ -6,7 +6,7 @@ import { type Expanded, Expansion } from './expand.js'
 import { type LockSettings, readServerLock } from './lock.js'
 import { type References, unresolved } from './references.js'
 import type { ProcessSandboxValue } from './process-sandbox.js'
-import { memberPath, whatItIs } from './problems.js'
+import { whatItIs } from './problems.js'
 import { type RemoteContext, readHttp } from './remote-server.js'
 import { sandboxFields } from './sandbox-fields.js'
 import { readSandbox } from './sandbox-server.js'
@@ -27,6 +27,7 @@ import {
 } from './server-fields.js'
 import { stdioServerFields } from './stdio-server.js'
 import { readStdio } from './stdio-server.js'
+import { memberPath } from '../text/member-path.js'
 
 type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs' | 'settableIn'>
 

@@ -80,7 +80,7 @@ function factsOfHead(head: string): FrameFacts {
 const TEXT_LENGTH = 160
 
 /** The beginning of the message, redacted. */
-export function textOf(message: Buffer, clean: (bytes: Buffer, isCut: boolean) => Buffer): string {
+export function shownText(message: Buffer, clean: (bytes: Buffer, isCut: boolean) => Buffer): string {
   const head = message.subarray(0, HEAD_LENGTH)
   const text = clean(head, message.length > head.length).toString('utf8')
   return text.slice(0, TEXT_LENGTH)

@@ -1,7 +1,7 @@
 // Captured frames as rows, each with the edits that made it.
 
 import { Buffer } from 'node:buffer'
-import { factsOf, isCut, messageOf, textOf } from './frame-facts.js'
+import { factsOf, isCut, messageOf, shownText } from './frame-facts.js'
 import type { FrameRow } from './protocol.js'
 import type { MessageRedactor } from './redaction.js'
 import type { CapturedFrame, Ring } from './ring.js'
@@ -31,11 +31,11 @@ export class Rows {
       conn: hop.connection,
       dir,
       ...facts,
-      ...(name !== undefined && { name: textOf(Buffer.from(name), clean) }),
+      ...(name !== undefined && { name: shownText(Buffer.from(name), clean) }),
       bytes: size,
       ...(isCut(frame) && { cut: true }),
       ...(edits.length > 0 && { edits }),
-      text: textOf(message, clean),
+      text: shownText(message, clean),
     }
   }
 }

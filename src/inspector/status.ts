@@ -9,7 +9,7 @@ import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import type { ClientRow, Entry, ServerRow, StatusReport } from './protocol.js'
 import type { MessageRedactor } from './redaction.js'
 import type { Ring } from './ring.js'
-import { Usage } from './usage.js'
+import { UsageCounts } from './usage.js'
 
 /** A proxy as the page shows it. */
 export type InspectedProxy = Pick<McpProxy, 'status' | 'sessions' | 'restart' | 'stop'>
@@ -34,7 +34,7 @@ export class Status {
   readonly #runtime: StatusRuntime
   readonly #redactor: MessageRedactor
   readonly #ring: Pick<Ring, 'first' | 'next' | 'bytes'>
-  readonly #usage: Usage
+  readonly #usage: UsageCounts
   #isCounting = false
   readonly #listedAt = new Map<string, number>()
 
@@ -46,7 +46,7 @@ export class Status {
     this.#runtime = runtime
     this.#redactor = redactor
     this.#ring = ring
-    this.#usage = new Usage(redactor)
+    this.#usage = new UsageCounts(redactor)
   }
 
   /** Counts calls from now on. */

@@ -23,7 +23,7 @@ interface Counted extends Names {
 }
 
 /** Counts calls. */
-export class Usage {
+export class UsageCounts {
   readonly #redactor: MessageRedactor
   /** By what was called: a key of all five names would have to be put together for each call. */
   readonly #rows = new Map<string, Counted[]>()

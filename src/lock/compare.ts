@@ -2,7 +2,7 @@
 
 import type { ChangeClass, ListChange, LockedKind } from '../upstream/contracts/list-guard.js'
 import { everyAskable } from '../mcp/capabilities.js'
-import { type Json, isSame, memberOf, membersIn } from './json.js'
+import { type Json, isSame, memberOf, membersOfJson } from './json.js'
 import { schemaChanges } from './schema-change.js'
 
 /** A tool or a prompt without its name, or the text of instructions, with the hash of it. */
@@ -121,12 +121,12 @@ function change(
 /** The classes of a changed item; never empty. */
 export function classesOf(kind: LockedKind, before: Json, after: Json): readonly ChangeClass[] {
   if (kind === 'prompts') return ['prompt']
-  const names = new Set([...membersIn(before), ...membersIn(after)].map(([name]) => name))
+  const names = new Set([...membersOfJson(before), ...membersOfJson(after)].map(([name]) => name))
   const classes = [...names]
     .filter((name) => !isSame(memberOf(before, name), memberOf(after, name)))
     .flatMap((name) => classesOfMember(name, memberOf(before, name), memberOf(after, name)))
   // Of members that stand twice some clients read the first, which may hold anything.
-  const twice = membersIn(after).flatMap(([name], at, all) => (all[at + 1]?.[0] === name ? [name] : []))
+  const twice = membersOfJson(after).flatMap(([name], at, all) => (all[at + 1]?.[0] === name ? [name] : []))
   const hidden = twice.flatMap((name) => classesOfMember(name, memberOf(before, name), undefined))
   const found = new Set([...classes, ...hidden])
   return found.size === 0 ? ['other'] : [...found]

@@ -1,7 +1,7 @@
 // A change in words: the value of before and the value of now.
 
-import { canonical, isSame, type Json, memberOf, membersIn, textOf } from './json.js'
-import { inWords, showUnseen, unseenIn } from './unseen.js'
+import { canonicalText, isSame, type Json, memberOf, membersOfJson, stringIn } from './json.js'
+import { runInWords, showUnseen, unseenIn } from './unseen.js'
 
 /** Lines for one item; further differences are counted. */
 const LINES_MAX = 20
@@ -21,17 +21,17 @@ export function differences(before: Json | undefined, after: Json | undefined): 
 
 function* differing(path: string, before: Json | undefined, after: Json | undefined): Generator<string> {
   if (isSame(before, after)) return
-  const [one, other] = [textOf(before), textOf(after)]
+  const [one, other] = [stringIn(before), stringIn(after)]
   if (one !== undefined && other !== undefined) return yield labelled(path, marked(one, other))
   if (before?.kind === 'object' && after?.kind === 'object') {
-    const names = new Set([...membersIn(before), ...membersIn(after)].map(([name]) => name))
+    const names = new Set([...membersOfJson(before), ...membersOfJson(after)].map(([name]) => name))
     for (const name of names)
       yield* differing(joined(path, name), memberOf(before, name), memberOf(after, name))
     return
   }
   if (before?.kind === 'array' && after?.kind === 'array') return yield labelled(path, listed(before, after))
-  const gone = before === undefined ? '' : `[-${shown(canonical(before))}-]`
-  const come = after === undefined ? '' : `{+${shown(canonical(after))}+}`
+  const gone = before === undefined ? '' : `[-${shown(canonicalText(before))}-]`
+  const come = after === undefined ? '' : `{+${shown(canonicalText(after))}+}`
   yield labelled(path, `${gone}${come}`)
 }
 
@@ -44,7 +44,7 @@ function joined(path: string, name: string): string {
 }
 
 function listed(before: Json & { kind: 'array' }, after: Json & { kind: 'array' }): string {
-  const [was, is] = [before.items.map(canonical), after.items.map(canonical)]
+  const [was, is] = [before.items.map(canonicalText), after.items.map(canonicalText)]
   const [had, has] = [new Set(was), new Set(is)]
   const gone = was.filter((item) => !has.has(item)).map((item) => `[-${shown(item)}-]`)
   const come = is.filter((item) => !had.has(item)).map((item) => `{+${shown(item)}+}`)
@@ -84,15 +84,15 @@ function oneLine(text: string): string {
 
 /** Every invisible character in the names and texts of a value, with its place; `name` is that of the item. */
 export function unseenLines(name: string, json: Json): string[] {
-  return [...unseenIn(name).map((run) => `${inWords(run)} of the name`), ...unseenAt('', json)]
+  return [...unseenIn(name).map((run) => `${runInWords(run)} of the name`), ...unseenAt('', json)]
 }
 
 function* unseenAt(path: string, json: Json): Generator<string> {
   const where = path === '' ? '' : ` of ${showUnseen(path)}`
-  const text = textOf(json)
-  if (text !== undefined) for (const run of unseenIn(text)) yield `${inWords(run)}${where}`
-  for (const [name, value] of membersIn(json)) {
-    for (const run of unseenIn(name)) yield `${inWords(run)} of the name ${showUnseen(joined(path, name))}`
+  const text = stringIn(json)
+  if (text !== undefined) for (const run of unseenIn(text)) yield `${runInWords(run)}${where}`
+  for (const [name, value] of membersOfJson(json)) {
+    for (const run of unseenIn(name)) yield `${runInWords(run)} of the name ${showUnseen(joined(path, name))}`
     yield* unseenAt(joined(path, name), value)
   }
   if (json.kind === 'array')

@@ -8,18 +8,18 @@ import { escapeUnseen } from './unseen.js'
 
 /** A JSON value. Members stand in the order of their names, and may stand twice. */
 export type Json =
-  | { readonly kind: 'object'; readonly members: readonly Member[] }
+  | { readonly kind: 'object'; readonly members: readonly JsonMember[] }
   | { readonly kind: 'array'; readonly items: readonly Json[] }
   /** A string in its shortest spelling, or a number, `true`, `false` or `null` as it was written. */
   | { readonly kind: 'plain'; readonly text: string }
 
-export type Member = readonly [name: string, value: Json]
+export type JsonMember = readonly [name: string, value: Json]
 
 /** The lock nests what servers list a few levels deeper. */
 const DEPTH_MAX = defaultFrameLimits.depthMax + 16
 
 /** @throws FrameError for bytes that are no JSON */
-export function readJson(bytes: Buffer): Json {
+export function readComparable(bytes: Buffer): Json {
   scanText(bytes, DEPTH_MAX)
   return new Reader(bytes.toString()).value()
 }
@@ -46,7 +46,7 @@ class Reader {
     }
   }
 
-  #member(): Member {
+  #member(): JsonMember {
     this.#next()
     const name = parse(this.#string())
     this.#next()
@@ -103,7 +103,7 @@ export function string(text: string): Json {
   return plain(quote(text))
 }
 
-export function objectOf(members: readonly Member[]): Json {
+export function objectOf(members: readonly JsonMember[]): Json {
   return { kind: 'object', members: [...members].sort(([one], [other]) => compareText(one, other)) }
 }
 
@@ -126,7 +126,7 @@ export function memberOf(json: Json | undefined, name: string): Json | undefined
   return found?.[0] === name ? found[1] : undefined
 }
 
-export function membersIn(json: Json | undefined): readonly Member[] {
+export function membersOfJson(json: Json | undefined): readonly JsonMember[] {
   return json?.kind === 'object' ? json.members : []
 }
 
@@ -135,31 +135,31 @@ export function itemsIn(json: Json | undefined): readonly Json[] {
 }
 
 /** Undefined for what is no string. */
-export function textOf(json: Json | undefined): string | undefined {
+export function stringIn(json: Json | undefined): string | undefined {
   if (json?.kind !== 'plain' || !json.text.startsWith('"')) return undefined
   const text = parse(json.text)
   return typeof text === 'string' ? text : undefined
 }
 
 /** One text for all spellings of a value. */
-export function canonical(json: Json): string {
+export function canonicalText(json: Json): string {
   switch (json.kind) {
     case 'plain':
       return json.text
     case 'array':
-      return `[${json.items.map(canonical).join(',')}]`
+      return `[${json.items.map(canonicalText).join(',')}]`
     case 'object':
-      return `{${json.members.map(([name, value]) => `${quote(name)}:${canonical(value)}`).join(',')}}`
+      return `{${json.members.map(([name, value]) => `${quote(name)}:${canonicalText(value)}`).join(',')}}`
   }
 }
 
 export function isSame(one: Json | undefined, other: Json | undefined): boolean {
   if (one === undefined || other === undefined) return one === other
-  return canonical(one) === canonical(other)
+  return canonicalText(one) === canonicalText(other)
 }
 
-export function hashOf(json: Json): string {
-  return `sha256-${createHash('sha256').update(canonical(json)).digest('base64')}`
+export function hashOfJson(json: Json): string {
+  return `sha256-${createHash('sha256').update(canonicalText(json)).digest('base64')}`
 }
 
 /** A line of the file; longer values are broken into one member a line. */
@@ -167,7 +167,7 @@ const COLUMNS = 100
 
 /** For people and `git diff`; invisible characters are written as escapes. `depth` is the indentation of the first line. */
 export function printed(json: Json, depth = 0): string {
-  const line = canonical(json)
+  const line = canonicalText(json)
   if (json.kind === 'plain' || line.length <= Math.max(COLUMNS - 2 * depth, 2)) return escapeUnseen(line)
   const inner = '  '.repeat(depth + 1)
   const parts =

@@ -3,8 +3,8 @@
 import type { ListItem } from '../mcp/lists.js'
 import type { Listed, LockedKind } from '../upstream/contracts/list-guard.js'
 import type { Content, ListedServer } from './compare.js'
-import { objectOf, membersIn, readJson, string, textOf } from './json.js'
-import { contentOf, noInstructions } from './lock-text.js'
+import { objectOf, membersOfJson, readComparable, string, stringIn } from './json.js'
+import { lockContentOf, noInstructions } from './lock-text.js'
 
 /** Converts items to contents; each item is parsed once. */
 export class Contents {
@@ -33,15 +33,15 @@ export class Contents {
   #content(item: ListItem): Content {
     const known = this.#known.get(item)
     if (known !== undefined) return known
-    const members = membersIn(readJson(item.line))
+    const members = membersOfJson(readComparable(item.line))
     // Only the member with the known name is left out: a client may read a second "name" of the item instead.
-    const nameAt = members.findIndex(([each, value]) => each === 'name' && textOf(value) === item.key)
-    const content = contentOf(objectOf(members.filter((_, at) => at !== nameAt)))
+    const nameAt = members.findIndex(([each, value]) => each === 'name' && stringIn(value) === item.key)
+    const content = lockContentOf(objectOf(members.filter((_, at) => at !== nameAt)))
     this.#known.set(item, content)
     return content
   }
 }
 
 function instructionsOf(text: string | undefined): Content {
-  return text === undefined || text === '' ? noInstructions : contentOf(string(text))
+  return text === undefined || text === '' ? noInstructions : lockContentOf(string(text))
 }

@@ -8,18 +8,18 @@ import type { LockedKind } from '../upstream/contracts/list-guard.js'
 import type { Content, LockedItem, LockedServer } from './compare.js'
 import { lockedKinds } from './compare.js'
 import {
-  hashOf,
+  hashOfJson,
   itemsIn,
   type Json,
-  type Member,
+  type JsonMember,
   memberOf,
-  membersIn,
+  membersOfJson,
   objectOf,
   plain,
   printed,
-  readJson,
+  readComparable,
   string,
-  textOf,
+  stringIn,
 } from './json.js'
 
 /** The servers of each schema. */
@@ -32,12 +32,12 @@ export class LockError extends Error {
   override readonly name = 'LockError'
 }
 
-export function contentOf(json: Json): Content {
-  return { hash: hashOf(json), json }
+export function lockContentOf(json: Json): Content {
+  return { hash: hashOfJson(json), json }
 }
 
 /** The content for a server without instructions. */
-export const noInstructions: Content = contentOf(plain('null'))
+export const noInstructions: Content = lockContentOf(plain('null'))
 
 export function encodeLock(schemas: LockedSchemas): string {
   const members = mapObject(schemas, (servers) => mapObject(servers, serverJson))
@@ -52,15 +52,15 @@ export function encodeLock(schemas: LockedSchemas): string {
 }
 
 function mapObject<T>(values: ReadonlyMap<string, T>, write: (value: T) => Json): Json {
-  return objectOf([...values].map(([name, value]): Member => [name, write(value)]))
+  return objectOf([...values].map(([name, value]): JsonMember => [name, write(value)]))
 }
 
 function serverJson({ clients, instructions, lists }: LockedServer): Json {
   const hasInstructions = instructions !== undefined && !isPlainNone(instructions)
   return objectOf([
     ['clients', textList(clients)],
-    ...(hasInstructions ? [['instructions', itemJson(instructions)] satisfies Member] : []),
-    ...lockedKinds.map((kind): Member => [kind, mapObject(lists[kind], itemJson)]),
+    ...(hasInstructions ? [['instructions', itemJson(instructions)] satisfies JsonMember] : []),
+    ...lockedKinds.map((kind): JsonMember => [kind, mapObject(lists[kind], itemJson)]),
   ])
 }
 
@@ -70,11 +70,14 @@ function isPlainNone({ content, isRejected }: LockedItem): boolean {
 
 function itemJson({ content, isRejected, clients }: LockedItem): Json {
   return objectOf([
-    ...(clients === undefined ? [] : [['clients', textList(clients)] satisfies Member]),
+    ...(clients === undefined ? [] : [['clients', textList(clients)] satisfies JsonMember]),
     ...(content === undefined
       ? []
-      : [['content', content.json] satisfies Member, ['hash', string(content.hash)] satisfies Member]),
-    ...(isRejected ? [['rejected', plain('true')] satisfies Member] : []),
+      : [
+          ['content', content.json] satisfies JsonMember,
+          ['hash', string(content.hash)] satisfies JsonMember,
+        ]),
+    ...(isRejected ? [['rejected', plain('true')] satisfies JsonMember] : []),
   ])
 }
 
@@ -97,14 +100,14 @@ export function decodeLock(bytes: Buffer): LockedSchemas {
 }
 
 /** What is missing must not count as nothing that was accepted: the next lists would be a baseline. */
-function membersOf(json: Json | undefined, what: string): readonly Member[] {
+function membersOf(json: Json | undefined, what: string): readonly JsonMember[] {
   if (json?.kind !== 'object') throw new LockError(`has no object for ${what}`)
-  return membersIn(json)
+  return membersOfJson(json)
 }
 
 function jsonOf(bytes: Buffer): Json {
   try {
-    return readJson(bytes)
+    return readComparable(bytes)
   } catch (error) {
     throw new LockError(`is not JSON: ${errorText(error)}`)
   }
@@ -131,8 +134,8 @@ function serverOf(name: string, json: Json): LockedServer {
 
 function itemOf(what: string, json: Json): LockedItem {
   const written = memberOf(json, 'content')
-  const content = written && contentOf(written)
-  if (content !== undefined && textOf(memberOf(json, 'hash')) !== content.hash)
+  const content = written && lockContentOf(written)
+  if (content !== undefined && stringIn(memberOf(json, 'hash')) !== content.hash)
     throw new LockError(`has content that does not fit its hash: ${what}`)
   const rejected = memberOf(json, 'rejected')
   const isRejected = rejected?.kind === 'plain' && rejected.text === 'true'
@@ -140,5 +143,5 @@ function itemOf(what: string, json: Json): LockedItem {
 }
 
 function textsOf(json: Json | undefined): readonly string[] | undefined {
-  return json && itemsIn(json).flatMap((item) => textOf(item) ?? [])
+  return json && itemsIn(json).flatMap((item) => stringIn(item) ?? [])
 }

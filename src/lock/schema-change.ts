@@ -2,7 +2,7 @@
 //
 // The comparison follows the structure. A change that it cannot place is `other`, so that a person looks at it.
 
-import { canonical, isSame, itemsIn, type Json, memberOf, membersIn, textOf } from './json.js'
+import { canonicalText, isSame, itemsIn, type Json, memberOf, membersOfJson, stringIn } from './json.js'
 
 /** `text` is what a model reads and no validator. */
 export type SchemaChange = 'wider' | 'narrower' | 'other' | 'text'
@@ -12,7 +12,7 @@ export function schemaChanges(before: Json | undefined, after: Json | undefined)
   const found = new Set<SchemaChange>()
   if (isSame(before, after)) return found
   if (before?.kind === 'plain' || after?.kind === 'plain') return found.add(changeOfSwitch(before, after))
-  const names = new Set([...membersIn(before), ...membersIn(after)].map(([name]) => name))
+  const names = new Set([...membersOfJson(before), ...membersOfJson(after)].map(([name]) => name))
   const requires = requiredIn(after)
   for (const name of names) {
     const [one, other] = [memberOf(before, name), memberOf(after, name)]
@@ -43,13 +43,14 @@ function changeOfSwitch(before: Json | undefined, after: Json | undefined): Sche
 }
 
 function takesOf(schema: Json | undefined): 'everything' | 'nothing' | 'some' {
-  if (schema === undefined || canonical(schema) === 'true' || canonical(schema) === '{}') return 'everything'
-  return canonical(schema) === 'false' ? 'nothing' : 'some'
+  if (schema === undefined || canonicalText(schema) === 'true' || canonicalText(schema) === '{}')
+    return 'everything'
+  return canonicalText(schema) === 'false' ? 'nothing' : 'some'
 }
 
 /** A property without which the arguments were whole before makes the schema wider, and one that is required narrower. */
 const compareProperties: Compare = ({ before, after, requires }) => {
-  const names = new Set([...membersIn(before), ...membersIn(after)].map(([name]) => name))
+  const names = new Set([...membersOfJson(before), ...membersOfJson(after)].map(([name]) => name))
   return [...names].flatMap((name) => {
     const [one, other] = [memberOf(before, name), memberOf(after, name)]
     if (one === undefined) return [requires.has(name) ? 'narrower' : 'wider']
@@ -92,7 +93,7 @@ function compareBound(isUpper: boolean): Compare {
   return ({ before, after }) => {
     if (before === undefined) return ['narrower']
     if (after === undefined) return ['wider']
-    const [was, is] = [Number(canonical(before)), Number(canonical(after))]
+    const [was, is] = [Number(canonicalText(before)), Number(canonicalText(after))]
     return flags(isUpper ? is > was : is < was, isUpper ? is < was : is > was)
   }
 }
@@ -104,14 +105,14 @@ const compareRule: Compare = ({ before, after }) => {
 }
 
 function isOff(json: Json): boolean {
-  return canonical(json) === 'false'
+  return canonicalText(json) === 'false'
 }
 
 const compareSchema: Compare = ({ before, after }) => schemaChanges(before, after)
 
 /** One schema for each name; a name that came or went changes nothing as long as no reference names it. */
 const compareNamed: Compare = ({ before, after }) =>
-  membersIn(before).flatMap(([name, schema]) => {
+  membersOfJson(before).flatMap(([name, schema]) => {
     const other = memberOf(after, name)
     return other === undefined ? [] : [...schemaChanges(schema, other)]
   })
@@ -150,16 +151,16 @@ function requiredIn(schema: Json | undefined): ReadonlySet<string> {
 }
 
 function textsIn(json: Json | undefined): ReadonlySet<string> {
-  return new Set(itemsIn(json).flatMap((item) => textOf(item) ?? []))
+  return new Set(itemsIn(json).flatMap((item) => stringIn(item) ?? []))
 }
 
 function setOf(json: Json): ReadonlySet<string> {
-  return new Set(itemsIn(json).map(canonical))
+  return new Set(itemsIn(json).map(canonicalText))
 }
 
 /** Every number is taken where `number` is, whole ones too. */
 function typesOf(json: Json): ReadonlySet<string> {
   const types = json.kind === 'array' ? json.items : [json]
-  const names = new Set(types.flatMap((type) => textOf(type) ?? []))
+  const names = new Set(types.flatMap((type) => stringIn(type) ?? []))
   return names.has('number') ? names.add('integer') : names
 }

@@ -74,7 +74,7 @@ function codePointOf(code: number): string {
 }
 
 /** Words for a run, such as `U+200B (zero-width) at character 14`. */
-export function inWords({ codePoint, sort, count, at, spells }: UnseenRun): string {
+export function runInWords({ codePoint, sort, count, at, spells }: UnseenRun): string {
   const more = count === 1 ? '' : `, ${count} characters`
   const hidden = spells === undefined ? '' : ` that spell "${spells.slice(0, SPELLED_LENGTH_MAX)}"`
   return `${codePoint} (${sort}${more})${hidden} at character ${at + 1}`

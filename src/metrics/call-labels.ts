@@ -5,7 +5,7 @@ import { isClientMistake } from '../mcp/error-codes.js'
 import { requests, statelessRequests } from '../mcp/methods.js'
 
 /** The protocol version and the transport of a server, as OpenTelemetry names them. */
-export interface ServerSpeech {
+export interface ServerLabels {
   readonly revision: string
   readonly transport: string
 }

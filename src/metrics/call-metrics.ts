@@ -3,8 +3,8 @@
 // The series of the latest kinds of calls are kept together, so that a call costs a few comparisons and additions.
 
 import type { CallEvent, ListsEvent, ProxyListeners, ServerEvent } from '../events/proxy-events.js'
-import { type ServerSpeech, frontError, isKnownMethod, transportOf, upstreamError } from './call-labels.js'
-import { counted, operations } from './families.js'
+import { type ServerLabels, frontError, isKnownMethod, transportOf, upstreamError } from './call-labels.js'
+import { perCall, operations } from './families.js'
 import {
   Counter,
   type Family,
@@ -55,11 +55,11 @@ export class CallMetrics {
   readonly #hasTools: boolean
   readonly #front: SeriesFamily<Histogram>
   readonly #upstream: SeriesFamily<Histogram>
-  readonly #overhead = histograms(counted.overhead, overheadBounds)
-  readonly #failed = counters(counted.failed)
-  readonly #refused = counters(counted.refused)
-  readonly #argumentBytes = counters(counted.argumentBytes)
-  readonly resultBytes: SeriesFamily<Counter> = counters(counted.resultBytes)
+  readonly #overhead = histograms(perCall.overhead, overheadBounds)
+  readonly #failed = counters(perCall.failed)
+  readonly #refused = counters(perCall.refused)
+  readonly #argumentBytes = counters(perCall.argumentBytes)
+  readonly resultBytes: SeriesFamily<Counter> = counters(perCall.resultBytes)
   /** By server, and by method or tool. */
   readonly #known = new Map<string | undefined, Map<string, CallSeries[]>>()
   #knownCount = 0
@@ -69,7 +69,7 @@ export class CallMetrics {
   readonly #errorTypes = new LimitedValues(ERROR_TYPES_MAX, OTHER_ERROR)
   readonly #tools = new LimitedValues(TOOLS_MAX, OTHER)
   /** By schema and server; there are as many as were ever configured. */
-  readonly #speech = new Map<string, ServerSpeech>()
+  readonly #serverLabels = new Map<string, ServerLabels>()
   /** The same: the length of each list. */
   readonly #lists = new Map<string, ListsEvent['bytes']>()
   /** Of the events of a proxy. */
@@ -89,8 +89,8 @@ export class CallMetrics {
   }
 
   /** Undefined before the server is ready. */
-  speechOf(schema: string, server: string): ServerSpeech | undefined {
-    return this.#speech.get(`${schema}\0${server}`)
+  serverLabelsOf(schema: string, server: string): ServerLabels | undefined {
+    return this.#serverLabels.get(`${schema}\0${server}`)
   }
 
   /** Undefined before the lists are read. */
@@ -175,7 +175,7 @@ export class CallMetrics {
     const tool = this.#toolOf(event)
     const tools = this.#hasTools ? [tool] : []
     const named = [schema, server, method]
-    const speech = this.speechOf(schema, server)
+    const speech = this.serverLabelsOf(schema, server)
     const front = [...named, this.#errorType(event, frontError(event)), revision, transportOf(event)]
     const upstream = [
       ...named,
@@ -220,8 +220,8 @@ export class CallMetrics {
     if (event.state !== 'ready') return
     const { schema, server, kind, revision } = event
     const key = `${schema}\0${server}`
-    if (this.#speech.get(key)?.revision === revision) return
-    this.#speech.set(key, { revision, transport: kind === 'http' || kind === 'sse' ? 'tcp' : 'pipe' })
+    if (this.#serverLabels.get(key)?.revision === revision) return
+    this.#serverLabels.set(key, { revision, transport: kind === 'http' || kind === 'sse' ? 'tcp' : 'pipe' })
     // Those that are kept have the labels of before.
     this.#known.delete(server)
     this.#recent.length = 0

@@ -51,7 +51,7 @@ export function operations(hasTools: boolean): Readonly<Record<'front' | 'upstre
 type Counted = 'overhead' | 'failed' | 'refused' | 'argumentBytes' | 'resultBytes'
 
 /** Those that are counted with each call. */
-export const counted: Readonly<Record<Counted, Description>> = {
+export const perCall: Readonly<Record<Counted, Description>> = {
   overhead: own(
     'mcps_overhead_seconds',
     'histogram',

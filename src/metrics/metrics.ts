@@ -3,7 +3,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import process from 'node:process'
 import { version } from '../version.js'
-import type { ServerSpeech } from './call-labels.js'
+import type { ServerLabels } from './call-labels.js'
 import { CallMetrics } from './call-metrics.js'
 import { exposition } from './exposition.js'
 import { type ProcessFacts, type WatchedProxies, processGauges, proxyGauges, resultTokens } from './gauges.js'
@@ -34,8 +34,8 @@ export class Metrics {
     return this.#calls.listeners
   }
 
-  speechOf(schema: string, server: string): ServerSpeech | undefined {
-    return this.#calls.speechOf(schema, server)
+  serverLabelsOf(schema: string, server: string): ServerLabels | undefined {
+    return this.#calls.serverLabelsOf(schema, server)
   }
 
   /** Servers and clients are read from these proxies. */

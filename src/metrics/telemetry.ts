@@ -14,7 +14,7 @@ import { OtlpExporter, type Post } from './otlp/exporter.js'
 import { metricsJson } from './otlp/metrics-json.js'
 import { type OtlpOptions, otlpOptions } from './otlp/options.js'
 import { spansJson } from './otlp/spans-json.js'
-import { type Span, Tracing } from './tracing.js'
+import { type CallSpan, Tracing } from './tracing.js'
 
 /** How long the end of the program waits for a collector. */
 const CLOSE_MS = 2000
@@ -30,12 +30,12 @@ export interface TelemetryOptions {
 /** Counts the calls of one process, and serves or sends the counts. */
 export class Telemetry {
   readonly #metrics: Metrics
-  readonly #exporter: OtlpExporter<Span> | undefined
+  readonly #exporter: OtlpExporter<CallSpan> | undefined
   #server: MetricsServer | undefined
   /** Traces calls; undefined where no collector gets them. */
   readonly tracer: Tracing | undefined
 
-  constructor(metrics: Metrics, exporter?: OtlpExporter<Span>, tracer?: Tracing) {
+  constructor(metrics: Metrics, exporter?: OtlpExporter<CallSpan>, tracer?: Tracing) {
     this.#metrics = metrics
     this.#exporter = exporter
     this.tracer = tracer
@@ -119,13 +119,17 @@ function exporting(
   const startMs = now()
   const exported = {
     metrics: () => metricsJson(metrics.families(), resource, { startMs, nowMs: now() }),
-    spans: (spans: readonly Span[]) => spansJson(spans, resource),
+    spans: (spans: readonly CallSpan[]) => spansJson(spans, resource),
   }
   const exporter = new OtlpExporter(options, exported, postWith(headers), runtime, log)
   if (tracesUrl === undefined) return new Telemetry(metrics, exporter)
   metrics.add(() => [family(read.spansDropped, [{ labels: [], value: exporter.dropped }])])
-  const speechOf: Metrics['speechOf'] = (schema, server) => metrics.speechOf(schema, server)
-  return new Telemetry(metrics, exporter, new Tracing(sampler, speechOf, now, (span) => exporter.add(span)))
+  const serverLabelsOf: Metrics['serverLabelsOf'] = (schema, server) => metrics.serverLabelsOf(schema, server)
+  return new Telemetry(
+    metrics,
+    exporter,
+    new Tracing(sampler, serverLabelsOf, now, (span) => exporter.add(span)),
+  )
 }
 
 /** Node's own client, whose certificates are those of NODE_EXTRA_CA_CERTS too. */

@@ -6,12 +6,12 @@
 import { randomBytes } from 'node:crypto'
 import type { CallEvent } from '../events/proxy-events.js'
 import type { CallTrace, CallTracer } from '../mcp/trace-edits.js'
-import { type ServerSpeech, frontError, isKnownMethod, transportOf, upstreamError } from './call-labels.js'
+import { type ServerLabels, frontError, isKnownMethod, transportOf, upstreamError } from './call-labels.js'
 import type { Sampler } from './otlp/options.js'
 import { OTHER } from './registry.js'
 
 /** A span that has ended. */
-export interface Span {
+export interface CallSpan {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId: string | undefined
@@ -55,19 +55,19 @@ function newId(bytes: number): string {
 /** Begins traces, and gives their spans to `add` when calls end. */
 export class Tracing implements CallTracer {
   readonly #sampler: Sampler
-  readonly #speechOf: (schema: string, server: string) => ServerSpeech | undefined
+  readonly #serverLabelsOf: (schema: string, server: string) => ServerLabels | undefined
   readonly #now: () => number
-  readonly #add: (span: Span) => void
+  readonly #add: (span: CallSpan) => void
 
-  /** `now` is in milliseconds since 1970, and `speechOf` gives what is known of a server. */
+  /** `now` is in milliseconds since 1970, and `serverLabelsOf` gives what is known of a server. */
   constructor(
     sampler: Sampler,
-    speechOf: (schema: string, server: string) => ServerSpeech | undefined,
+    serverLabelsOf: (schema: string, server: string) => ServerLabels | undefined,
     now: () => number,
-    add: (span: Span) => void,
+    add: (span: CallSpan) => void,
   ) {
     this.#sampler = sampler
-    this.#speechOf = speechOf
+    this.#serverLabelsOf = serverLabelsOf
     this.#now = now
     this.#add = add
   }
@@ -107,7 +107,7 @@ export class Tracing implements CallTracer {
       kind: 'client',
       startMs: endMs - serverMs,
       isError: atServer !== '',
-      attributes: attributesOf(own, trace, atServer, this.#speechOf(event.schema, server)),
+      attributes: attributesOf(own, trace, atServer, this.#serverLabelsOf(event.schema, server)),
     })
   }
 
@@ -146,8 +146,8 @@ function attributesOf(
   event: Pick<CallEvent, 'method' | 'item' | 'name' | 'code' | 'schema' | 'server'>,
   { id }: SampledCall,
   error: string,
-  speech: Partial<Pick<ServerSpeech, 'transport'>> & { readonly revision?: string | undefined } = {},
-): Span['attributes'] {
+  speech: Partial<Pick<ServerLabels, 'transport'>> & { readonly revision?: string | undefined } = {},
+): CallSpan['attributes'] {
   const { method, item, code, schema, server } = event
   const isTool = method === 'tools/call'
   return [

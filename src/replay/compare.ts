@@ -5,8 +5,9 @@
 // `bytes` is that and then every byte, but for the places that may vary.
 
 import type { Span } from '../jsonrpc/scan.js'
-import { type ArrayNode, type JsonNode, type ObjectNode, idOf, memberOf, pathAt } from './json-tree.js'
+import { type ArrayNode, type JsonNode, type ObjectNode, idOf, pathAt } from './json-tree.js'
 import { type Hole, type Pattern, REST } from './pattern.js'
+import { memberPath } from '../text/member-path.js'
 
 export type Mode = 'bytes' | 'json'
 
@@ -128,15 +129,15 @@ class Comparison {
       const [member] = at === -1 ? [] : left.splice(at, 1)
       if (member === undefined) {
         const offset = came.end - 1
-        return { path: memberOf(path, name), problem: 'is missing', offset, expectedOffset: value.start }
+        return { path: memberPath(path, name), problem: 'is missing', offset, expectedOffset: value.start }
       }
-      const found = this.#node(value, member.value, memberOf(path, name))
+      const found = this.#node(value, member.value, memberPath(path, name))
       if (found !== undefined) return found
     }
     const [extra] = this.#pattern.open.has(expected.start) ? [] : left
     if (extra === undefined) return undefined
     const where = { offset: extra.keyStart, expectedOffset: expected.end - 1 }
-    return { path: memberOf(path, extra.name), problem: 'is not expected', ...where }
+    return { path: memberPath(path, extra.name), problem: 'is not expected', ...where }
   }
 
   #items(expected: ArrayNode, came: ArrayNode, path: string): Difference | undefined {

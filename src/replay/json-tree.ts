@@ -7,6 +7,7 @@
 import { itemsAt, membersAt } from '../jsonrpc/members.js'
 import { type Span, scanText } from '../jsonrpc/scan.js'
 import { stringAt } from '../jsonrpc/text.js'
+import { memberPath } from '../text/member-path.js'
 
 /** Deeper than the proxy itself allows, and far from the end of the stack. */
 const DEPTH_MAX = 1000
@@ -92,11 +93,6 @@ export function textOf(node: JsonNode | undefined): string | undefined {
   return node?.kind === 'string' ? node.text : undefined
 }
 
-/** The path of a member: `$.a.b`, or `$["a b"]` when the name would be misread. */
-export function memberOf(path: string, name: string): string {
-  return /^[\w$-]+$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`
-}
-
 /** The path of the innermost value that holds the byte at `offset`. */
 export function pathAt(node: JsonNode, offset: number, path = '$'): string {
   if (node.kind === 'array') {
@@ -106,7 +102,7 @@ export function pathAt(node: JsonNode, offset: number, path = '$'): string {
   }
   if (node.kind !== 'object') return path
   const member = node.members.find(({ keyStart, value }) => keyStart <= offset && offset < value.end)
-  return member === undefined ? path : pathAt(member.value, offset, memberOf(path, member.name))
+  return member === undefined ? path : pathAt(member.value, offset, memberPath(path, member.name))
 }
 
 /** By what an expected frame and a received one find each other. */

@@ -9,7 +9,7 @@ import { type JsonLine, type Range, jsonLines, visibleLines } from './json-lines
 import { reasons } from './reasons.js'
 import { bytesText, count, hexText, short, timeText, visible } from './text.js'
 import { VirtualList } from './virtual-list.js'
-import { messageOf, routeOf } from './wire.js'
+import { messageText, routeOf } from './wire.js'
 
 const LINE_HEIGHT = 20
 
@@ -46,7 +46,7 @@ export function Frame({ n, onOpen }: FrameProps): JSX.Element {
   return (
     <section aria-label="Frame" class="view">
       <h2>
-        {short(messageOf(row), 120)}{' '}
+        {short(messageText(row), 120)}{' '}
         <small>{`frame ${row.n} at ${timeText(row.at)}, ${short(routeOf(row), 120)}`}</small>
       </h2>
       <p class="filters">

@@ -116,7 +116,7 @@ function WireRow({ row, index, isActive, isSelected, onOpen }: WireRowProps): JS
   const cells = [
     timeText(row.at),
     routeOf(row),
-    messageOf(row),
+    messageText(row),
     row.id ?? '',
     bytesText(row.bytes) + (row.cut ? ' (cut)' : ''),
     msText(row.ms),
@@ -150,7 +150,7 @@ export function routeOf({ hop, dir, client = '', service = '', schema }: Row): s
   return dir === 'in' ? `${other} → ${proxy}` : `${proxy} → ${other}`
 }
 
-export function messageOf({ kind, method, name, about, failed }: Row): string {
+export function messageText({ kind, method, name, about, failed }: Row): string {
   if (method !== undefined) return name === undefined ? method : `${method} ${name}`
   if (kind === 'result' || kind === 'error') return `${failed ? '✗' : '✓'} ${about ?? kind}`
   return kind === 'batch' ? 'several messages' : 'no message'

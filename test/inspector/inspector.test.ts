@@ -12,7 +12,7 @@ import type { LogRecord } from '../../src/index.js'
 import { Status } from '../../src/inspector/status.js'
 import { MessageRedactor } from '../../src/inspector/redaction.js'
 import { Ring } from '../../src/inspector/ring.js'
-import { Usage } from '../../src/inspector/usage.js'
+import { UsageCounts } from '../../src/inspector/usage.js'
 import { Taps } from '../../src/proxy/common.js'
 import { callEvent } from '../proxy/support/call-event.js'
 import { FakeRuntime } from '../upstream/support/fake-runtime.js'
@@ -285,7 +285,7 @@ function event(more: Partial<CallEvent>): CallEvent {
 
 describe('the usage', () => {
   test('counts calls of each tool, server, client and view, and their errors', () => {
-    const usage = new Usage(new MessageRedactor(true))
+    const usage = new UsageCounts(new MessageRedactor(true))
     usage.count(event({ name: 'a__x', clientName: 'ann', ms: 1, argumentBytes: 4, resultBytes: 8 }))
     usage.count(event({ name: 'a__x', clientName: 'ann', ms: 100, argumentBytes: 4, isToolError: true }))
     usage.count(event({ name: 'a__x', clientName: 'bob', outcome: 'cancelled' }))
@@ -313,7 +313,7 @@ describe('the usage', () => {
   })
 
   test('of one name past the limit counts among others', () => {
-    const usage = new Usage(new MessageRedactor(true))
+    const usage = new UsageCounts(new MessageRedactor(true))
     for (let n = 0; n < 2003; n++) usage.count(event({ name: `t${n}` }))
     const rows = usage.report()
     assert.deepEqual([rows.length, rows.at(-1)?.what, rows.at(-1)?.calls], [2001, 'others', 3])

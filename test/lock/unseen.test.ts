@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { differences, unseenLines } from '../../src/lock/difference.js'
 import { encodeLock } from '../../src/lock/lock-text.js'
-import { inWords, showUnseen, unseenIn } from '../../src/lock/unseen.js'
+import { runInWords, showUnseen, unseenIn } from '../../src/lock/unseen.js'
 import { content, locked } from './support/locked.js'
 
 const tags = (text: string): string =>
@@ -25,7 +25,7 @@ const cases: readonly (readonly [text: string, want: readonly string[]])[] = [
 
 for (const [text, want] of cases)
   test(`of ${JSON.stringify(showUnseen(text))} are named by code point and place`, () => {
-    assert.deepEqual(unseenIn(text).map(inWords), want)
+    assert.deepEqual(unseenIn(text).map(runInWords), want)
   })
 
 test('are named in every text of an item, names of arguments too', () => {

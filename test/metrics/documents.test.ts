@@ -4,11 +4,11 @@ import { strict as assert } from 'node:assert'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { counted, operations, read } from '../../src/metrics/families.js'
+import { perCall, operations, read } from '../../src/metrics/families.js'
 import { root } from '../support/source-text.js'
 
 const { front, upstream } = operations(true)
-const all = [front, upstream, ...Object.values(counted), ...Object.values(read)]
+const all = [front, upstream, ...Object.values(perCall), ...Object.values(read)]
 const names = new Set(all.map(({ name }) => name))
 const labels = new Set(all.flatMap((each) => each.labels.map(({ name }) => name)))
 

@@ -4,15 +4,15 @@ import { strict as assert } from 'node:assert'
 import { test } from 'node:test'
 import type { CallEvent } from '../../src/index.js'
 import type { Sampler } from '../../src/metrics/otlp/options.js'
-import { type Span, Tracing } from '../../src/metrics/tracing.js'
+import { type CallSpan, Tracing } from '../../src/metrics/tracing.js'
 import { callEvent } from '../proxy/support/call-event.js'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const PARENT = 'b7ad6b7169203331'
 const always: Sampler = { ratio: 1, followsParent: true }
 
-function tracing(sampler: Sampler = always): { tracer: Tracing; spans: Span[] } {
-  const spans: Span[] = []
+function tracing(sampler: Sampler = always): { tracer: Tracing; spans: CallSpan[] } {
+  const spans: CallSpan[] = []
   const speech = { revision: '2025-06-18', transport: 'tcp' }
   const tracer = new Tracing(
     sampler,
@@ -66,7 +66,7 @@ test('a part of the traces is taken by the ratio, and the same part by every pro
   ])
 })
 
-const described = (span: Span | undefined): Record<string, string | undefined> =>
+const described = (span: CallSpan | undefined): Record<string, string | undefined> =>
   Object.fromEntries(span?.attributes.filter(([, value]) => value !== undefined) ?? [])
 
 test('spans say what was called, over what, and what came of it', () => {

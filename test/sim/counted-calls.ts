@@ -5,7 +5,7 @@
 
 import type { McpProxy } from '../../src/proxy/proxy-interface.js'
 import { MessageRedactor } from '../../src/inspector/redaction.js'
-import { Usage } from '../../src/inspector/usage.js'
+import { UsageCounts } from '../../src/inspector/usage.js'
 import { CallMetrics } from '../../src/metrics/call-metrics.js'
 import { type Family, countOf } from '../../src/metrics/registry.js'
 import { at, numberAt, parse } from './json.js'
@@ -27,7 +27,7 @@ const UNCOUNTED = ['initialize', 'ping', 'logging/setLevel', 'server/discover']
 /** Counts the calls of one run by the metrics and by the usage. */
 export class CountedCalls {
   readonly #metrics = new CallMetrics(false)
-  readonly #usage = new Usage(new MessageRedactor(true))
+  readonly #usage = new UsageCounts(new MessageRedactor(true))
 
   listen(proxy: McpProxy, wrong: Wrong): void {
     const { call, server } = this.#metrics.listeners

@@ -55,7 +55,7 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
   }
 
   edits({ context, frame }: Call): readonly Edit[] {
-    return context.revision.form === 'bare' ? NO_EDITS : this.#unsaid(frame)
+    return context.revision.form === 'bare' ? NO_EDITS : this.#withoutStateless(frame)
   }
 
   params(own: string): string {
@@ -67,7 +67,7 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
   }
 
   /** Removes the members of a stateless request that are only for servers without a handshake. */
-  #unsaid({ params: { members, meta } }: RequestFrame): readonly Edit[] {
+  #withoutStateless({ params: { members, meta } }: RequestFrame): readonly Edit[] {
     return bothEdits(cutNamed(meta, requestMetaKeys, 'meta'), cutNamed(members, inputMembers, 'input'))
   }
 

@@ -80,7 +80,7 @@ export class StatelessClient implements RoutedClient {
   }
 
   get idle(): boolean {
-    return this.#calls === 0 && !this.questions.areOpen
+    return this.#calls === 0 && !this.questions.hasOpenCalls
   }
 
   get listens(): boolean {

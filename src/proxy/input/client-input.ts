@@ -57,7 +57,7 @@ export class ClientInput implements Questions {
     const state = members.string('requestState')
     if (state === undefined) return call.fail(mistyped('requestState', 'a string'))
     if (ownState.test(state))
-      return this.#pending.own()?.answered(call, state) === true
+      return this.#pending.ownQuestions()?.answered(call, state) === true
         ? routes.route(call)
         : this.#retry(call, state)
     call.returned = AS_WRITTEN
@@ -80,7 +80,7 @@ export class ClientInput implements Questions {
       this.#isSigned() && span !== undefined && state !== undefined
         ? this.#pending.mac.sign(call, service, state, span)
         : NO_EDITS
-    this.#pending.own()?.continues(call)
+    this.#pending.ownQuestions()?.continues(call)
     call.settle({ kind: 'asked', frame, edits })
   }
 
@@ -102,7 +102,7 @@ export class ClientInput implements Questions {
   }
 
   /** Whether calls wait for its answers. */
-  get areOpen(): boolean {
+  get hasOpenCalls(): boolean {
     return this.#calls.length > 0
   }
 

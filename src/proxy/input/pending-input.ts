@@ -65,7 +65,7 @@ export class PendingInput {
   readonly runtime: Runtime
   readonly mac: StateMac
   /** The questions of the proxy, where it asks any. */
-  readonly own: () => OwnQuestions | undefined
+  readonly ownQuestions: () => OwnQuestions | undefined
   readonly #secret: (bytes: number) => Buffer
   /** Tells the states of this instance from those of others. */
   readonly #instance: string
@@ -74,17 +74,17 @@ export class PendingInput {
 
   /**
    * `keys` gives the secrets of the configuration in force with which states of servers are signed; there may be none.
-   * `own` gives the questions of the proxy, where it asks any.
+   * `ownQuestions` gives those of the proxy, where it asks any.
    */
   constructor(
     keys: () => readonly string[],
     schema: string,
     limits: PendingInputLimits,
     runtime: Runtime,
-    own: () => OwnQuestions | undefined = () => undefined,
+    ownQuestions: () => OwnQuestions | undefined = () => undefined,
   ) {
     this.limits = limits
-    this.own = own
+    this.ownQuestions = ownQuestions
     this.runtime = runtime
     this.#secret = secretBytes(runtime)
     this.#instance = newInstance(this.#secret)

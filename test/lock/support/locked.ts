@@ -2,13 +2,13 @@
 
 import type { Content, ListedServer, LockedServer } from '../../../src/lock/compare.js'
 import { withBaseline } from '../../../src/lock/accept.js'
-import { readJson } from '../../../src/lock/json.js'
-import { contentOf, noInstructions } from '../../../src/lock/lock-text.js'
+import { readComparable } from '../../../src/lock/json.js'
+import { lockContentOf, noInstructions } from '../../../src/lock/lock-text.js'
 
 export type Items = Readonly<Record<string, unknown>>
 
 export function content(value: unknown): Content {
-  return contentOf(readJson(Buffer.from(JSON.stringify(value))))
+  return lockContentOf(readComparable(Buffer.from(JSON.stringify(value))))
 }
 
 function named(items: Items): ReadonlyMap<string, Content> {
