@@ -27,7 +27,7 @@ import type { Upstream } from '../upstream/contracts/upstream.js'
 import { within } from '../runtime/deadline.js'
 import { latestHandshake } from '../mcp/revisions.js'
 
-/** A configured server, and which one it is from now on: the one that there was where that can go on. */
+/** A configured server, and what serves it from now on: the `Upstream` of before, where the new configuration lets it go on. */
 interface Berth {
   readonly config: ServerConfig
   readonly upstream: Upstream
@@ -43,10 +43,10 @@ export class Fleet {
   readonly #around: () => ProxyContext
   readonly #isEager: boolean
   /** By the serials of their clients. */
-  readonly #reaches = new BriefMap<number, ClientRoutes>()
+  readonly #routes = new BriefMap<number, ClientRoutes>()
   /** Every one that is not closed. */
   readonly #open: Set<Upstream>
-  /** How those end whose place is taken. */
+  /** The ends of servers that others have replaced, or that a reload removed. */
   readonly #retiring = new WeakMap<Upstream, Promise<void>>()
   #changing: Promise<unknown> = Promise.resolve()
   #closed = false
@@ -75,12 +75,12 @@ export class Fleet {
   }
 
   /** The routes of a client; they follow every change until the client leaves. */
-  reach(client: RoutedClient, parts: RoutingContext): ClientRoutes {
-    const reach = new ClientRoutes(client, parts, this.upstreams, this.#catalogs, () =>
-      this.#reaches.take(client.serial),
+  openRoutes(client: RoutedClient, parts: RoutingContext): ClientRoutes {
+    const routes = new ClientRoutes(client, parts, this.upstreams, this.#catalogs, () =>
+      this.#routes.take(client.serial),
     )
-    this.#reaches.set(client.serial, reach)
-    return reach
+    this.#routes.set(client.serial, routes)
+    return routes
   }
 
   /** All servers together, for a client that reaches none of them yet. */
@@ -138,7 +138,7 @@ export class Fleet {
     throw new UpstreamError(service, 'unavailable', `there is no server '${service}': ${there}`)
   }
 
-  /** The servers of now, with another one in the place of this. */
+  /** The present servers, with another `Upstream` in the place of this one. */
   #berthsWith(service: string, open: (config: ServerConfig) => Upstream): Berth[] {
     return this.upstreams.map((upstream) => {
       const { config } = upstream
@@ -151,17 +151,17 @@ export class Fleet {
     const before = this.upstreams
     const next = berths.map(({ upstream }) => upstream)
     for (const upstream of next) this.#open.add(upstream)
-    const reaches = [...this.#reaches.values()]
-    const listed = Promise.all(reaches.map((reach) => reach.prepare(next)))
+    const present = [...this.#routes.values()]
+    const listed = Promise.all(present.map((routes) => routes.prepare(next)))
     await within(listed, graceMs, this.#runtime)
-    const newcomers = [...this.#reaches.values()].filter((reach) => !reaches.includes(reach))
+    const newcomers = [...this.#routes.values()].filter((routes) => !present.includes(routes))
     // A client that came meanwhile knows the servers of before.
-    for (const reach of newcomers) void reach.prepare(next)
+    for (const routes of newcomers) void routes.prepare(next)
     if (!this.#closed) this.#exchange(berths, next)
     const startMs = Math.max(0, ...berths.map(({ config }) => config.startTimeoutMs + config.listTimeoutMs))
     const newsWaitMs = Math.min(startMs, this.#limits.newsWaitMs)
     void within(listed, newsWaitMs, this.#runtime).then(() => {
-      for (const reach of [...reaches, ...newcomers]) reach.tellChanges()
+      for (const routes of [...present, ...newcomers]) routes.tellChanges()
     })
     for (const upstream of before)
       if (!next.includes(upstream)) this.#retiring.set(upstream, this.#retire(upstream, why(upstream)))
@@ -189,13 +189,13 @@ export class Fleet {
     for (const { upstream, config } of berths) upstream.adjust(config)
     this.upstreams = next
     this.#catalogs.renew()
-    for (const reach of this.#reaches.values()) reach.exchange(next)
+    for (const routes of this.#routes.values()) routes.exchange(next)
   }
 
   async #retire(upstream: Upstream, why: string): Promise<void> {
     await upstream.retire(this.#limits.drainMs, why)
     this.#open.delete(upstream)
-    for (const reach of this.#reaches.values()) reach.forget(upstream)
+    for (const routes of this.#routes.values()) routes.forget(upstream)
   }
 }
 

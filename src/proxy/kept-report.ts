@@ -30,7 +30,7 @@ export function unlistedServers(
 }
 
 function readOnly({ source }: Configuration, files: FolderFiles): KeptStore {
-  return new KeptStore(limits.kept, { files, runtime: reader, log: () => {}, source })
+  return new KeptStore(limits.kept, { files, runtime: stillClock, log: () => {}, source })
 }
 
 /** The folder, and what is kept of each server in words, without text of the server; the folder alone where that is nothing. */
@@ -51,8 +51,8 @@ export function keptReport(config: Configuration, env: Environment): string[] {
     : [`kept lists in ${files.folder}: none of these servers`]
 }
 
-/** At whose time no entry is old, so that reading one does not write that it was used. */
-const reader = { wallNow: () => 0, setTimer: () => ({ cancel: () => {} }) }
+/** A clock that stands still at 0: no entry is old then, so a report does not mark entries as used. */
+const stillClock = { wallNow: () => 0, setTimer: () => ({ cancel: () => {} }) }
 
 function inWords(facts: KeptFacts | undefined): string | undefined {
   if (facts === undefined) return undefined

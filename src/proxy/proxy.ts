@@ -116,7 +116,7 @@ class PooledProxy implements McpProxy {
       },
       newReports: (serial) => new ClientReports(common.events, this.#schema, serial, common.runtime),
       watch: () => common.taps.watch({ hop: 'client', service: undefined, schema: this.#schema }),
-      reach: (client) => this.#reach(client),
+      openRoutes: (client) => this.#openRoutes(client),
       describe: (view) =>
         this.#fleet.describe(view, {
           namesDown: this.#config.nameUnavailable,
@@ -197,8 +197,8 @@ class PooledProxy implements McpProxy {
   }
 
   /** The routes of a client from now on. */
-  #reach(client: RoutedClient): ClientRoutes {
-    return this.#fleet.reach(client, {
+  #openRoutes(client: RoutedClient): ClientRoutes {
+    return this.#fleet.openRoutes(client, {
       checks: this.#checks,
       policy: this.#policy,
       runtime: this.#common.runtime,

@@ -203,7 +203,7 @@ export class ClientChannel implements PeerOwner<Question> {
     // A call before `initialize` has opened the server already.
     if (passed !== undefined && (this.#client.routes === undefined || this.#isRefused))
       return this.#pass(frame, row, passed)
-    const routes = this.#client.reach()
+    const routes = this.#client.openRoutes()
     this.#hold(() => this.#replies.reply(frame.id, reply(routes.describe())))
     if (routes.settled === undefined) this.#opened()
     else void routes.settled.then(() => this.#opened())
@@ -228,7 +228,7 @@ export class ClientChannel implements PeerOwner<Question> {
     void this.#client.routes?.leave()
     this.#client.routes = undefined
     this.#client.opening = opening
-    this.#client.reach()
+    this.#client.openRoutes()
   }
 
   /** Calls wait until `initialize` is answered. */
@@ -272,7 +272,7 @@ export class ClientChannel implements PeerOwner<Question> {
       this.#calls.open.size >= limits.session.callsMax || (isEarly && !this.#opening.hasRoom(call.bytes))
     if (isFull) return this.#refuse(frame, tooManyCalls())
     this.#calls.add(call, field)
-    const { router } = this.#client.reach()
+    const { router } = this.#client.openRoutes()
     if (!isEarly) return router.route(call)
     this.#opening.hold(call, () => {
       call.beginAt(runtime.now())

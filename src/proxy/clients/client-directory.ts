@@ -43,7 +43,7 @@ export interface ClientContext {
   newReports(serial: number): ClientReports
   watch(): PeerWatch
   /** The servers that the client reaches from now on. */
-  reach(client: RoutedClient): ClientRoutes
+  openRoutes(client: RoutedClient): ClientRoutes
   /** All servers of a view together, for a client that reaches none of them yet. */
   describe(view: CatalogView): ServerDescription
 }

@@ -82,10 +82,11 @@ export class SessionClient implements RoutedClient {
     }
   }
 
-  reach(): ClientRoutes {
+  /** Its routes; the first call opens them, and reports the client as attached. */
+  openRoutes(): ClientRoutes {
     if (this.routes === undefined) {
       this.reports.attached(this.profile)
-      this.routes = this.#context.reach(this)
+      this.routes = this.#context.openRoutes(this)
     }
     return this.routes
   }
@@ -99,7 +100,7 @@ export class SessionClient implements RoutedClient {
   /** The least severe log messages that the client wants. */
   setLevel(level: string): void {
     this.#leastSeverity = severity(level)
-    this.reach().level(level)
+    this.openRoutes().level(level)
   }
 
   listsChanged(kinds: readonly ListKind[]): void {

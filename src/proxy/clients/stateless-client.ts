@@ -70,7 +70,7 @@ export class StatelessClient implements RoutedClient {
     this.#directory = directory
     this.questions = new ClientInput(this, context.pending, () => this.#isSigned)
     this.usedAt = context.runtime.now()
-    this.#routes = context.reach(this)
+    this.#routes = context.openRoutes(this)
   }
 
   /** Whether the states of servers that it carries are signed: not where all clients of a front are one principal. */

@@ -45,7 +45,7 @@ const CANCELLED = '{"action":"cancel"}'
 class InputRounds implements CallOwner, CallHolder, Asker {
   readonly service: string
   readonly #call: Call
-  /** Of the first round: later ones would insert the answers of those before them too. */
+  /** Of the first round, and resumed in each: a later one would insert the answers of the rounds before it too. */
   readonly #first: InputNeeded
   readonly #limits: InputLimits
   readonly #runtime: Runtime
@@ -158,7 +158,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     for (const [id, request] of open) if (!this.#call.settled) this.#unanswered(id, request, why)
   }
 
-  /** A person may decline to say anything; the rest has no word for that. */
+  /** A form can be answered with a cancellation; no other question has such an answer, so the call fails. */
   #unanswered(id: RequestId, request: InputRequest, why: string): void {
     if (request.method === 'elicitation/create') return this.#take(id, request, CANCELLED)
     this.#open.delete(id)

@@ -6,7 +6,7 @@ import { parse } from '../../jsonrpc/text.js'
 const COMPARED_LENGTH_MAX = 1024 * 1024
 
 /**
- * Compares the values of two valid JSON texts: members may stand in any order, and nothing is said by spelling.
+ * Compares the values of two valid JSON texts: the order of members and the spelling have no meaning.
  *
  * Longer ones are the same only as they are written.
  */
@@ -16,7 +16,7 @@ export function isSameJson(one: string, other: string): boolean {
   return !isLong && isSameValue(parse(one), parse(other))
 }
 
-/** Of values of JSON. Without recursion, since a text may be nested as deep as it is long. */
+/** Compares values that `JSON.parse` made; without recursion, since a text may be nested as deep as it is long. */
 function isSameValue(one: unknown, other: unknown): boolean {
   const pairs: [unknown, unknown][] = [[one, other]]
   for (const [left, right] of pairs) {

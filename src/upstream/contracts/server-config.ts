@@ -177,7 +177,7 @@ export interface LoginSettings {
   readonly metadataUrl: string | undefined
   /** In place of the resource that the server names; false leaves it out. */
   readonly resource: string | false | undefined
-  /** The port of the callback that the client is registered with; undefined takes one by the address of the server. */
+  /** The port of the callback that the client is registered with; undefined chooses one by the address of the server. */
   readonly callbackPort: number | undefined
   /** Whether a browser may open as soon as the server wants a login. */
   readonly isAutomatic: boolean

@@ -148,7 +148,7 @@ export class HttpDialer {
   }
 }
 
-/** A message to a server with a session is not read for it. */
+/** Gives the header fields that repeat a message; servers of handshake revisions want none, so their messages are not read. */
 function mirrorOf(known: KnownServer): HttpTarget['mirror'] {
   return (message, method) =>
     method === DISCOVER || known.form !== 'bare' ? requestFields(message, known.marked) : undefined

@@ -23,7 +23,7 @@ type NoiseContext = Pick<ServerContext, 'service' | 'discretion' | 'log'> & {
 /** More frequent lines would hide other lines of the log. */
 const LOG_EVERY_MS = 1000
 
-/** How much of a line is worth a look. */
+/** The most bytes of a line that the log shows. */
 const SHOWN_BYTES = 200
 
 /** Counts what is no message, and says when it is too much. */
@@ -32,7 +32,7 @@ export class Noise {
   readonly #limits: NoiseLimits
   readonly #messages: () => number
   readonly #end: (what: string) => void
-  /** Messages before the last noise, and what has come since them. */
+  /** How many messages had come before the last noise. The lines and bytes are those since the last message. */
   #before = 0
   #lines = 0
   #bytes = 0
@@ -53,7 +53,7 @@ export class Noise {
     this.#end = end
   }
 
-  /** `line` may be the beginning of one of so many bytes. */
+  /** A line that is no message; `line` may be the beginning only, and `bytes` is the length of the whole. */
   line(line: Uint8Array, bytes: number, { message }: FrameError): void {
     const shown = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, SHOWN_BYTES))
     const { discretion } = this.#context
@@ -65,7 +65,7 @@ export class Noise {
     this.#wrote(bytes)
   }
 
-  /** A request of a server whose revision has none. */
+  /** A request of a server whose revision has no requests of servers. */
   request(method: string): void {
     this.#add(() => `its request ${method} is dropped: its revision has none`, {})
   }

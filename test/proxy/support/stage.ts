@@ -95,7 +95,7 @@ export function stageOf(lanes: readonly Lane[] = [], guestsMax = 4): Stage {
       ),
     newReports: (serial) => new ClientReports(events, 's', serial, runtime),
     watch: () => ({}),
-    reach: (client) => {
+    openRoutes: (client) => {
       latest = client
       return new ClientRoutes(client, parts, lanes.map(upstreamOf), catalogs, ignore)
     },
