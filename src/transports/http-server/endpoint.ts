@@ -47,7 +47,7 @@ export interface HttpEndpoint {
 export interface Owner {
   readonly endpoint: HttpEndpoint
   readonly principal: string
-  /** Is called when the response of a request becomes a stream without an end of its own. */
+  /** Is called when the response of a request becomes a stream that only its client or the proxy ends. */
   readonly onStream?: (() => void) | undefined
 }
 
@@ -60,7 +60,7 @@ export type HttpRoute =
   | { readonly kind: 'messages'; readonly endpoint: HttpEndpoint }
   /** A page; `open` to everybody, or only with the token. JSON unless it has another media `type`. */
   | { readonly kind: 'page'; readonly open: boolean; readonly type?: string; body(): string }
-  /** Nothing; for all, or only for those who have the token that is asked for. */
+  /** There is no page. With `isForAll` the refusal says so to every client, else only to clients with the token. */
   | { readonly kind: 'nothing'; readonly refusal: Refusal; readonly isForAll?: boolean }
 
 /** Serves a request that the guard has let in. It asks for a credential itself, where one is needed. */
@@ -72,13 +72,13 @@ export interface HttpRoutes {
   handlerOf?(path: string): RequestHandler | undefined
   /** Whether pages of other origins may lead a browser to this path. */
   isVisited?(path: string): boolean
-  /** `path` as it was sent, without the query, for this sender, or for everybody. */
+  /** The handler for this sender, or for a client without a token; `path` is as it was sent, without the query. */
   find(path: string, sender?: Sender): HttpRoute
   /** The revisions that a client may name in a header. */
   readonly revisions: readonly HttpRevision[]
 }
 
-/** How a session is spoken. */
+/** The transport of a session. */
 export type SessionTransport = 'streamable-http' | 'http+sse'
 
 /** Is called at the begin and at the end of every session. */
@@ -95,9 +95,9 @@ export interface HttpEnvironment extends Clock {
   readonly newId: (owner: Owner) => string
   /** The time of day, in milliseconds since 1970. */
   readonly wallNow: () => number
-  /** Lets connections come to a server and gives the port; absent where that is the server's own business. */
+  /** Makes `server` listen and gives the port; absent for a socket of the system, as outside of a simulation. */
   readonly listen?: (server: Server, host: string, port: number) => Promise<number>
-  /** How many more the system has room for: sessions and connections, connections only, or neither. */
+  /** What the system has descriptors for: `enough` for sessions and connections, `little` for connections, `none` for neither. */
   readonly room: () => 'enough' | 'little' | 'none'
   /** Is called at the begin and at the end of every session. */
   readonly watch: SessionWatch

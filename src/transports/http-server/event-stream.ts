@@ -73,7 +73,8 @@ export class EventStream {
   /**
    * Goes on through this response, after event `after`, or where the last response stopped.
    *
-   * A response that still seems to be there is cut: who resumes has lost it, and a connection may end on one side only. Events that are gone are skipped; ask `reaches` first where that matters.
+   * A response that still seems to be there is cut: a client that resumes has lost it, and a connection may end on one side
+   * only. Events that are gone are skipped; ask `reaches` first where that matters.
    */
   attach(writer: SseWriter, after: number = this.#written): void {
     this.#writer?.cut()

@@ -15,7 +15,7 @@ import { repeat, Slices } from './pacing.js'
 import type { FrontSocket, HttpRequest } from './request.js'
 import { UnauthenticatedConnections } from './unauthenticated-connections.js'
 
-/** How often it is said at most that the system gives no connections. */
+/** The shortest time between two log lines that the system gives no connections. */
 const COMPLAINT_MS = 60_000
 
 /** From this share of the connections on, none is kept for a request that may come later. */

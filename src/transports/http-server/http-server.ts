@@ -210,7 +210,7 @@ export class HttpServer {
     }
   }
 
-  /** Undefined where a stream has no end of its token. */
+  /** Makes the stream of a request end with its token; undefined for a token without an end. */
   #streamEnd(
     { head, response, wire }: HttpRequest,
     path: string,

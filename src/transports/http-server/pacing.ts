@@ -15,7 +15,7 @@ export function repeat(clock: Clock, everyMs: number, fire: () => void): { cance
   return { cancel: () => timer.cancel() }
 }
 
-/** A turn takes about a millisecond for them. */
+/** Pieces in one turn, which take about a millisecond together. */
 const PIECES_MAX = 16
 
 /** Work that arrives in batches and can wait, at most one piece for each connection: some is done in each turn of the event loop. */
