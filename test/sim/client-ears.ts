@@ -218,9 +218,11 @@ export class ClientEars {
     next?.(ok, text)
   }
 
-  /** Whether the proxy may have answered such a request, and the answer was lost with the client's connection. */
+  /** Whether the proxy may have answered another such request, and the client has not read that: it may be lost. */
   #hasLost(method: string): boolean {
-    return this.waiting.some(({ entry }) => entry.method === method && entry.excused)
+    return this.waiting.some(
+      ({ entry }) => entry.method === method && (entry.excused || entry.answers.length === 0),
+    )
   }
 
   /** Where messages may overtake each other, a list may come that was asked for before the last one. */

@@ -14,14 +14,15 @@ export type RunKind = (typeof kinds)[number]
 const kinds = ['plain', 'http', 'eras', 'http-eras'] as const
 
 export function drawKind(kind: RunKind, seed: number, ops: number): Plan {
-  const plan = withConsent(drawPlan(seed, ops))
+  const plan = drawPlan(seed, ops)
   switch (kind) {
+    // Over HTTP a question without an answer takes a place at the front for as long as it may be answered.
     case 'plain':
-      return plan
+      return withConsent(plan)
+    case 'eras':
+      return withEras(withConsent(plan))
     case 'http':
       return withHttp(plan)
-    case 'eras':
-      return withEras(plan)
     case 'http-eras':
       return withHeads(withHttp(withEras(plan)))
   }
