@@ -35,18 +35,18 @@ export class ClientRoutes {
   readonly #catalogs: Catalogs
   readonly #onLeave: () => void
   readonly #changes: ListChanges
-  /** Of a client that has called before it opened a session, what it was then holds to the end. */
+  /** Fixed at the first request: a client that calls before it opens a session stays what it was then. */
   readonly #hasTasks: boolean
   #catalog: Catalog
   /** Those that calls go to, in configuration order. */
   #lanes: readonly Lane[]
-  /** With those that were opened for the next exchange, and those on which nothing runs but calls of before. */
+  /** All lanes of the client: also those opened for the next exchange, and those on which only earlier calls still run. */
   readonly #entered = new Map<Upstream, Lane>()
   #level: string | undefined
   #mayCall = false
   #left = false
 
-  /** `upstreams` are those of now; `onLeave` is called when the client is gone. */
+  /** `upstreams` are the present servers; `onLeave` is called when the client is gone. */
   constructor(
     client: RoutedClient,
     parts: RoutingContext,
@@ -229,7 +229,7 @@ export class ClientRoutes {
     this.changed(listKinds)
   }
 
-  /** A server that has taken the place of another has its resources too, as far as one can know before it has listed them. */
+  /** A server that replaces another is presumed to have the same resources until it has listed its own. */
   #follow(uri: string, service: string): void {
     const heir = this.#lanes.find(({ config }) => config.name === service)
     const lane = heir?.known.has('resources') === false ? heir : (this.#catalog.resource(uri) ?? heir)

@@ -35,7 +35,7 @@ export class Lease {
     })
   }
 
-  /** Since when the place is taken for nothing; undefined where it must not be taken back, or has been. */
+  /** Since when the process is idle; undefined where it must not end for another one, or is ending for one. */
   get idleSince(): number | undefined {
     return this.#isLost ? undefined : this.#idleSince()
   }

@@ -1,6 +1,6 @@
-// Which call a message of a server is about that names none.
+// Which call a message of a server is about, where the message names none.
 //
-// It can be said where one call in flight may be meant. A call that was cancelled, timed out or cut from its answer counts
+// That is known where only one call in flight can be meant. A call that was cancelled, timed out or cut from its answer counts
 // too: the server may still be processing it.
 
 import type { RequestId } from '../../jsonrpc/request-id.js'

@@ -27,7 +27,7 @@ import type { LaneScope } from './sharing.js'
 import type { ServerConnection } from './connection.js'
 import { ServerListen } from './listen.js'
 
-/** The connections of a lane. */
+/** Gets what the connections of a lane say unasked. */
 export class Inbox {
   readonly clients: LaneClients = new LaneClients()
   readonly subscriptions: Subscriptions
@@ -40,7 +40,7 @@ export class Inbox {
    * handshake.
    */
   server: OpenedServer | undefined
-  /** Resolves when the lists have been read that are being read now. */
+  /** Resolves when the reads of lists that are under way have ended. */
   reading: Promise<void> = Promise.resolve()
   isClosed = false
 
@@ -72,10 +72,10 @@ export class Inbox {
     this.#context.reports.opened(server)
   }
 
-  /** A server without sessions says nothing unasked to who does not listen. */
+  /** A server without sessions sends notifications only on the stream of `subscriptions/listen`. */
   #listen(connection: ServerConnection, { capabilities }: ServerFacts): void {
     const missed = (isFirst: boolean): void => {
-      // Lists that are being read for the first time were asked for behind it; over HTTP they may have come before it.
+      // On stdio the first reads of lists are sent behind this request, so they miss no change; over HTTP they may overtake it.
       if (!isFirst || this.#context.namesCalls || !this.lists.busy) this.lists.missed(connection)
     }
     connection.listening = new ServerListen(this.#context, connection, capabilities, this.clients, missed)
@@ -84,7 +84,7 @@ export class Inbox {
     else connection.listening.close()
   }
 
-  /** Also those whose place another has taken: what they still carry must not wait for ever. */
+  /** Also on connections that others have replaced: their last answers must not wait for ever. */
   read(on: boolean): void {
     for (const connection of this.#connections) connection.read(on)
   }
@@ -191,7 +191,7 @@ export class Inbox {
   }
 
   /**
-   * The call that a log message is about which names none, where only one can be meant.
+   * The call of a log message that names none, where only one call can be meant.
    *
    * MCP 2025-06-18, Transports: what is said on the response to a request should relate to it, and what is said on the
    * standalone stream should not. A server over HTTP has chosen by itself.

@@ -36,14 +36,14 @@ export class ServerLane implements Lane, ServerView {
   readonly #inbox: Inbox
   readonly #workers: Workers
   readonly #keptView: KeptView
-  /** Nothing has been wanted yet of this lane's own process. */
+  /** No call and no subscription has needed a process of this lane yet. */
   #isUnused = true
   /**
-   * Its client stays here, also if the server turns out to be open to all. Until then both lanes look the same to the
-   * client; calls wait here while another process is being asked what it speaks.
+   * The client has used this lane and stays here, also if it turns out that all clients could share one. Before that the
+   * client notices no move, and its calls wait here while another process is asked which revisions the server speaks.
    */
   isChosen = false
-  /** The lane whose view its client sees until then. */
+  /** The lane whose lists its client sees until it uses this one. */
   #standIn: ServerLane | undefined
   /** Set while the lane of a principal has no client. */
   #ending: Timer | undefined
@@ -364,7 +364,7 @@ export class ServerLane implements Lane, ServerView {
 
   /** The first attempt to start a process has ended. */
   #settle(): void {
-    // It has its answer, unless the server could not be reached.
+    // The opening request has its answer already, unless the server could not be reached.
     this.#scope.opening?.fail(this.#workers.failure?.body ?? shuttingDown())
     // A start that was refused for want of room says nothing about the server.
     const { failure } = this.#workers
@@ -405,7 +405,7 @@ export class ServerLane implements Lane, ServerView {
   }
 }
 
-/** Whether a call with these edits is one of the tool with this name of the server's own. */
+/** Whether a call with these edits is of the tool that the server knows by this name. */
 function isCallOf(call: Call, edits: readonly Edit[], name: string): boolean {
   if (call.row.route.to !== 'name' || call.row.route.list !== 'tools') return false
   const edit = edits.find(({ why }) => why === 'name')

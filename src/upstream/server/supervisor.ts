@@ -20,7 +20,7 @@ import type { Restarts, Start } from './restarts.js'
 import type { Starter } from './starter.js'
 import { within } from '../../runtime/deadline.js'
 
-/** The share of a call's time that a start waits for the end of the process before it. */
+/** A start waits for the end of the process before it for one part in so many of a call's time. */
 const REST_WAIT_SHARE = 12
 
 /** One attempt to open a connection. */
@@ -44,7 +44,7 @@ type State =
       readonly readyAt: number
     }
   | Attempt
-  /** It starts when `timer` runs out, when a login was made, where it waits for one, or for a call. */
+  /** It starts for a call, and where there is a `timer`, after a delay or a login. */
   | { readonly kind: 'waiting'; readonly timer: Timer | undefined }
 
 /** Opens connections, one at a time. */
@@ -312,7 +312,7 @@ export class Supervisor {
     else this.#crashed(opens)
   }
 
-  /** The server has crashed, this process of it or the one that was started first. */
+  /** This process has crashed, or the one whose start tried the server for all. */
   #crashed(opens: boolean): void {
     const { limits, restart, restarts } = this.#context
     this.#hasCrashed = true
