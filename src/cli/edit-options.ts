@@ -3,6 +3,7 @@
 import type { ServerEdit } from '../config/edit.js'
 import { isOwnEntry } from './clients/launch.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
+import { options, spellingsOf } from './options.js'
 import { usage } from './tokens.js'
 import type { CommandLine, UsageMistake } from './tokens.js'
 
@@ -34,12 +35,19 @@ export function editOf(line: CommandLine): EditCommand | UsageMistake {
 
 /** The options of a command that does not stand behind `--` would be read as those of `add`. */
 export function mistakeInCommand(argv: readonly string[]): UsageMistake | undefined {
-  const [what, name, command] = argv
-  if (what !== 'add' || argv.includes('--') || argv.some((word) => /^(?:--help|-h)$/.test(word)))
+  const [what, ...own] = argv
+  if (what !== 'add' || own.includes('--') || own.some((word) => /^(?:--help|-h)$/.test(word)))
     return undefined
-  const isCommand = [name, command].every((word) => word !== undefined && !word.startsWith('-'))
-  if (!isCommand || argv.some((word) => word.includes('://'))) return undefined
+  const isCommand = own.filter(isPlainWord).length > 1
+  if (!isCommand || own.some((word) => word.includes('://'))) return undefined
   return usage('add needs -- before the command of the server', addExample)
+}
+
+/** Whether a word is neither an option nor the value of one. */
+function isPlainWord(word: string, index: number, words: readonly string[]): boolean {
+  const before = words[index - 1] ?? ''
+  const option = options.find((each) => spellingsOf(each).includes(before))
+  return !word.startsWith('-') && (option?.kind ?? 'switch') === 'switch'
 }
 
 function mistakeInName(what: string, { words, rest, values }: CommandLine): UsageMistake | undefined {

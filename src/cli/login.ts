@@ -105,7 +105,10 @@ async function checkUser(
   if (names.includes(user)) return
   const issuer = auth?.issuers.find((each) => user.startsWith(`${each.issuer}#`))?.issuer
   if (issuer !== undefined) return await checkSubject(issuer, user.slice(issuer.length + 1))
-  const form = auth === undefined ? '' : '; users who log in at the front are ISSUER#SUBJECT'
+  const form =
+    auth === undefined
+      ? '; mcps-proxy token list has the names'
+      : '; users who log in at the front are ISSUER#SUBJECT'
   throw new UnknownServer(`${unknownName('token', user, names)}${form}`)
 }
 
@@ -201,9 +204,13 @@ async function list(
     return escapeText(`${each.url}${whose}  at ${new URL(each.issuer).host}, ${state}`)
   })
   await say('stdout', lines.map((line) => `${line}\n`).join(''))
-  if (lines.length === 0 && !json)
-    await say('stderr', 'mcps-proxy: there is no login; mcps-proxy login NAME makes one\n')
+  if (lines.length === 0 && !json) await say('stderr', `mcps-proxy: ${noLogin(only)}\n`)
   return 0
+}
+
+function noLogin(user: string | undefined): string {
+  if (user === undefined) return 'there is no login; mcps-proxy login NAME makes one'
+  return `there is no login of '${escapeText(user)}'; mcps-proxy login NAME --user ${escapeText(inShell(user))} makes one`
 }
 
 /** The tokens are removed here also when the authorization server cannot be reached. */

@@ -17,9 +17,10 @@ class StatusFailure extends Error {}
 
 /** @returns the exit code: 1 when no gateway answers, or when one of its servers has failed */
 export async function runStatus(command: StatusCommand): Promise<number> {
-  const { origin, headers } = placeOf(command)
+  const place = placeOf(command)
+  const { origin } = place
   try {
-    const status = await statusAt(origin, headers, command.timeoutMs ?? timeoutMsDefault)
+    const status = await statusAt(place, command.timeoutMs ?? timeoutMsDefault)
     const reader = readerOfStdout()
     const paint = wantsColors(reader.isPerson, process.env) ? await loadPaint() : noPaint
     await say('stdout', command.json ? `${status.text}\n` : statusText(origin, status, paint))
@@ -33,26 +34,26 @@ export async function runStatus(command: StatusCommand): Promise<number> {
 interface Place {
   readonly origin: string
   readonly headers: Readonly<Record<string, string>>
+  /** How the token can be given. */
+  readonly remedy: string
 }
 
 /** The token of the configuration is sent to the gateway of the configuration only. */
 function placeOf({ url, headers, config: path }: StatusCommand): Place {
-  if (url !== undefined) return { origin: new URL(url).origin, headers }
+  const remedy = "pass -H 'Authorization: Bearer …'"
+  if (url !== undefined) return { origin: new URL(url).origin, headers, remedy }
   const { server } = loadConfig({ path, env: process.env, servesHttp: false })
   const host = isAnyAddress(server.host) ? '127.0.0.1' : server.host
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`
-  return { origin, headers: { ...(server.token && { authorization: `Bearer ${server.token}` }), ...headers } }
+  const token = server.token && { authorization: `Bearer ${server.token}` }
+  return { origin, headers: { ...token, ...headers }, remedy: `set $MCPS_PROXY_TOKEN, or ${remedy}` }
 }
 
 function isAnyAddress(host: string): boolean {
   return host === '0.0.0.0' || host === '::'
 }
 
-async function statusAt(
-  origin: string,
-  headers: Readonly<Record<string, string>>,
-  timeoutMs: number,
-): Promise<RawValue> {
+async function statusAt({ origin, headers, remedy }: Place, timeoutMs: number): Promise<RawValue> {
   const response = await fetch(`${origin}/api/status`, {
     headers,
     redirect: 'manual',
@@ -63,9 +64,7 @@ async function statusAt(
     )
   })
   if (response.status === 401 || response.status === 403)
-    throw new StatusFailure(
-      `the gateway at ${origin} wants a token; set $MCPS_PROXY_TOKEN, or pass -H 'Authorization: Bearer …'`,
-    )
+    throw new StatusFailure(`the gateway at ${origin} wants a token; ${remedy}`)
   const body = Buffer.from(await response.arrayBuffer().catch(() => new ArrayBuffer(0)))
   const status = response.status === 200 ? statusIn(body) : undefined
   if (status === undefined)

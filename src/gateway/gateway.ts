@@ -197,13 +197,19 @@ function warnOfFixed(
   const rows = [
     ['host', options.host ?? is.host, options.host ?? was.host],
     ['port', options.port ?? is.port, options.port ?? was.port],
-    ['auth.login.clientId', is.auth?.login?.clientId, was.auth?.login?.clientId],
     ['keepAliveTimeout', is.keepAliveTimeoutMs, was.keepAliveTimeoutMs],
   ] as const
   for (const [key, now, before] of rows) {
     if (now === before) continue
     log({ level: 'warn', message: needsRestart(`server.${key}`, now, before) })
   }
+  if (loginAt(is) !== loginAt(was))
+    log({ level: 'warn', message: 'server.auth.login or its publicUrl has changed, which needs a restart' })
+}
+
+/** What the pages for logins are made of, to be compared. */
+function loginAt({ auth, publicUrl }: Configuration['server']): string | undefined {
+  return auth?.login && JSON.stringify([auth.login, publicUrl])
 }
 
 /** The proxies of the enabled schemas. */

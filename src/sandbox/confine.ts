@@ -21,7 +21,7 @@ import { confinement, optionBytes, procMounts, systemMounts } from './runtimes/b
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'
-import { parse } from '../jsonrpc/text.js'
+import { parse, write } from '../jsonrpc/text.js'
 import { confinedVariable } from '../upstream/contracts/sandbox-config.js'
 
 type Variables = Readonly<Record<string, string | undefined>>
@@ -51,6 +51,17 @@ const descriptors = { filter: 3, options: 4 } as const
 const SOCKET_INSIDE = '/run/mcps-proxy.sock'
 
 const cannotConfine = 126
+
+/** What each key of a policy must be. */
+const policyKeys = new Map<string, readonly [(value: unknown) => boolean, string]>([
+  ['read', [arePaths, 'a list of absolute paths']],
+  ['write', [arePaths, 'a list of absolute paths']],
+  ['network', [isNetwork, '"none", "host" or a list of hosts']],
+  ['home', [isPath, 'an absolute path']],
+  ['cwd', [isPath, 'an absolute path']],
+  ['env', [isVariables, 'an object of names and texts']],
+  ['memoryMiB', [(value) => Number.isInteger(value) && Number(value) > 0, 'a whole number above 0']],
+])
 
 /** Returns the exit code of the program, 2 for wrong arguments, or 126 when the program cannot be confined. */
 export async function confine(args: readonly string[]): Promise<number> {
@@ -136,29 +147,38 @@ function readPolicy(written: string): ConfinePolicy | string {
   try {
     const text = /^\d+$/.test(written) ? readFileSync(Number(written), 'utf8') : written
     const value = parse(text)
-    return isPolicy(value)
-      ? value
-      : 'the policy must have lists of absolute paths "read" and "write", and "network" none, host or a list of hosts'
+    return isPolicy(value) ? value : mistakeIn(value)
   } catch (error) {
     return `the policy cannot be read: ${errorText(error)}`
   }
 }
 
 function isPolicy(value: unknown): value is ConfinePolicy {
-  if (!isObject(value)) return false
-  const { read, write, network, home, cwd, env, memoryMiB, ...others } = value
-  return (
-    [read, write].every((paths) => paths === undefined || arePaths(paths)) &&
-    [home, cwd].every((path) => path === undefined || isPath(path)) &&
-    (isListOfTexts(network) || [undefined, 'none', 'host'].some((each) => each === network)) &&
-    (env === undefined || isVariables(env)) &&
-    (memoryMiB === undefined || (Number.isInteger(memoryMiB) && Number(memoryMiB) > 0)) &&
-    Object.keys(others).length === 0
-  )
+  return mistakeIn(value) === ''
+}
+
+/** Empty for a policy without one. */
+function mistakeIn(value: unknown): string {
+  if (!isObject(value)) return 'the policy must be an object'
+  for (const [key, member] of Object.entries(value)) {
+    const [isRight, wanted] = policyKeys.get(key) ?? []
+    if (isRight === undefined)
+      return `${write(key)} is no key of a policy, whose keys are ${[...policyKeys.keys()].join(', ')}`
+    if (!isRight(member)) return `${write(key)} of the policy must be ${wanted}`
+  }
+  return ''
 }
 
 function isVariables(value: unknown): value is Variables {
-  return isObject(value) && isListOfTexts(Object.values(value))
+  return (
+    isObject(value) &&
+    isListOfTexts(Object.values(value)) &&
+    Object.keys(value).every((name) => name !== '' && !name.includes('='))
+  )
+}
+
+function isNetwork(value: unknown): boolean {
+  return value === 'none' || value === 'host' || isListOfTexts(value)
 }
 
 function isListOfTexts(value: unknown): boolean {

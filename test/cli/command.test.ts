@@ -230,6 +230,8 @@ describe('the command line', () => {
     ['add', /add needs the name of a server/, /for example: mcps-proxy add /],
     ['add s', /add needs a command behind --, or an address/, /for example/],
     ['add s npx -y p', /add needs -- before the command of the server/, /for example: mcps-proxy add /],
+    ['add --config f s npx -y p', /add needs -- before the command of the server/, /./],
+    ['add s --config f npx -y p', /add needs -- before the command of the server/, /./],
     ['add me -- mcps-proxy stdio', /which it serves already/, /--config OTHER\.json/],
     ['add me -- npx -y mcps-proxy', /which it serves already/, /./],
     ['add s ftp://h', /the address must begin with http/, /for example/],

@@ -189,6 +189,10 @@ describe('login', () => {
         /is written --user '\S+#Jo%20%C3%84' here/,
       ],
       [['login', 'guarded', '--user', 'anne'], /no token is called "anne"; did you mean ann\?/],
+      [
+        ['login', 'guarded', '--user', 'carl'],
+        /no token is called "carl"; mcps-proxy token list has the names/,
+      ],
       [['login', 'other', '--user', 'ann'], /'other' has one login for all users; "perUser": true/],
     ] as const) {
       const { code, err } = await run(there, args)
@@ -197,7 +201,10 @@ describe('login', () => {
     }
     assert.equal((await run(there, ['login', 'guarded', '--user', 'ann'])).code, 0)
     assert.match((await run(there, ['logins'])).out, /\/mcp {2}of ann {2}at 127/)
-    assert.equal((await run(there, ['logins', '--user', 'bob'])).out, '')
+    assert.match(
+      (await run(there, ['logins', '--user', 'bob'])).err,
+      /no login of 'bob'; .* login NAME --user bob/,
+    )
     const doctor = await run(there, ['doctor', 'guarded'])
     assert.match(doctor.out, /each user of the HTTP front needs one: .* --user NAME/)
     assert.equal(doctor.code, 0)

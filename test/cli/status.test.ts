@@ -121,8 +121,13 @@ default: 1 of 2 servers ready, 2 tools, 1 client
       configFile(t, {}, { server: { token: 'abcdefgh' } }),
     )
     assert.equal(code, 1)
-    assert.match(err, /wants a token; set \$MCPS_PROXY_TOKEN, or pass -H/)
+    assert.match(err, /wants a token; pass -H/)
     assert.deepEqual(seen, ['GET /api/status undefined'])
+    const config = configFile(t, {}, { server: { port: Number(new URL(url).port) } })
+    assert.match(
+      (await status(t, '--config', config)).err,
+      /wants a token; set \$MCPS_PROXY_TOKEN, or pass -H/,
+    )
   })
 
   for (const [title, answer] of [

@@ -215,6 +215,13 @@ describe('reload over HTTP', () => {
       ['server.host', 'server.port', 'server.keepAliveTimeout'],
     )
     assert.equal((await codeAt(port, {}))[0], 200)
+    const auth = {
+      issuers: [{ issuer: 'https://auth.example.com' }],
+      login: { clientId: 'front', clientSecret: 'not-shown' },
+    }
+    await gateway.reload(config({ default: { a } }, { publicUrl: 'https://mcp.example.com', auth }))
+    const texts = log.map(({ message }) => message)
+    assert.ok(texts.includes('server.auth.login or its publicUrl has changed, which needs a restart'))
   })
 
   test('an answer that waits in a session of the old transport comes all the same', async (t) => {

@@ -193,10 +193,21 @@ describe('sandbox.js exec', () => {
   })
 
   test('refuses a policy that it does not know, and does not start the program', async () => {
-    for (const policy of [{ reads: [] }, { read: ['relative'] }, { network: 'some' }]) {
+    const paths = 'of the policy must be a list of absolute paths'
+    for (const [policy, why] of [
+      [
+        { reads: [] },
+        '"reads" is no key of a policy, whose keys are read, write, network, home, cwd, env, memoryMiB',
+      ],
+      [{ constructor: [] }, '"constructor" is no key'],
+      [{ read: ['relative'] }, `"read" ${paths}`],
+      [{ network: 'some' }, '"network" of the policy must be "none", "host" or a list of hosts'],
+      [{ env: { 'A=B': '1' } }, '"env" of the policy must be an object of names and texts'],
+      [{ memoryMiB: 0.5 }, '"memoryMiB" of the policy must be a whole number above 0'],
+    ] as const) {
       const [code, stdout, stderr] = await run(policy, ['echo', 'started'])
       assert.deepEqual([code, stdout], [2, ''])
-      assert.match(stderr, /the policy must have/)
+      assert.ok(stderr.startsWith(`sandbox: ${why}`), stderr)
     }
   })
 })

@@ -9,6 +9,7 @@ import { type HttpServerConfig, type ServerConfig, isRemote } from '../contracts
 import type { Lane, ShownState, Upstream, UpstreamStatus } from '../contracts/upstream.js'
 import type { ProxyContext } from '../server/context.js'
 import type { Server } from '../server/server.js'
+import { inShell } from '../../text/escape.js'
 import { sumOf, total } from '../server/worker.js'
 import { openHttp } from './http.js'
 import { fullUpstream, unopenedStatus } from './unavailable.js'
@@ -88,7 +89,7 @@ export class PerUserServer implements Upstream {
     const each = all.map(({ gauges }) => gauges)
     const gauges = { ...sumOf(each), restarts: total(each.map(({ restarts }) => restarts)) }
     const { name } = this.config
-    const needsLogin = `${withoutLogin} of ${all.length} users need a login; run: mcps-proxy login ${name} --user NAME`
+    const needsLogin = `${withoutLogin} of ${all.length} users need a login; run: mcps-proxy login ${inShell(name)} --user NAME`
     const error = best.state === 'login-required' && this.isolated ? needsLogin : best.error
     const users = { count: all.length, withoutLogin }
     return { ...best, error, gauges, ...(this.isolated && { users }) }
