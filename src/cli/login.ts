@@ -105,11 +105,9 @@ async function checkUser(
   if (names.includes(user)) return
   const issuer = auth?.issuers.find((each) => user.startsWith(`${each.issuer}#`))?.issuer
   if (issuer !== undefined) return await checkSubject(issuer, user.slice(issuer.length + 1))
-  const form =
-    auth === undefined
-      ? '; mcps-proxy token list has the names'
-      : '; users who log in at the front are ISSUER#SUBJECT'
-  throw new UnknownServer(`${unknownName('token', user, names)}${form}`)
+  const others = auth === undefined ? '' : ', and users who log in at the front are ISSUER#SUBJECT'
+  const why = unknownName('token', user, names)
+  throw new UnknownServer(`${why}; mcps-proxy token list has the names${others}`)
 }
 
 /** A subject as its authorization server writes it may be another word here. @throws UnknownServer */
