@@ -5,6 +5,7 @@
 import { type Common, needsRestart, openCommon } from '../proxy/common.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
+import { write } from '../jsonrpc/text.js'
 import { enabledSchemas } from '../config/config.js'
 import type { StartPages } from '../front-auth/start-pages.js'
 import { type FrontRemedies, type FrontRules, refuseOpenFront } from './http-front.js'
@@ -209,7 +210,7 @@ function warnOfFixed(
 
 /** What the pages for logins are made of, to be compared. */
 function loginAt({ auth, publicUrl }: Configuration['server']): string | undefined {
-  return auth?.login && JSON.stringify([auth.login, publicUrl])
+  return auth?.login && write([auth.login, publicUrl])
 }
 
 /** The proxies of the enabled schemas. */
