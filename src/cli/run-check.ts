@@ -278,7 +278,7 @@ async function tryAll(
         const text = isJson
           ? `${lines.join('')}\n`
           : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
-        await progress.end(label, trial.failure !== undefined && !isOfUsers(config, server, trial), text)
+        await progress.end(label, resultOf(config, server, trial), text)
       }
     }
     const all = Promise.all(Array.from({ length: atOnce }, work))
@@ -303,6 +303,13 @@ function candidatesOf(schemas: readonly SchemaConfig[]): Candidate[] {
         label: schemas.length === 1 ? server.name : `${schema.name}/${server.name}`,
       })),
   )
+}
+
+type TrialResult = 'ready' | 'failed' | 'of users'
+
+function resultOf(config: Configuration, server: ServerConfig, trial: Trial): TrialResult {
+  if (trial.failure === undefined) return 'ready'
+  return isOfUsers(config, server, trial) ? 'of users' : 'failed'
 }
 
 /** That each user of the front logs in is no failure; without one of them nothing more can be tried. */
@@ -337,6 +344,7 @@ function inWords(
 /** The servers that were tried, and on a terminal also those that are still starting. */
 class Progress {
   failed = 0
+  #ofUsers = 0
   readonly #all: number
   readonly #running = new Set<string>()
   readonly #isShown = process.stderr.isTTY
@@ -351,10 +359,11 @@ class Progress {
     this.#show()
   }
 
-  async end(label: string, isFailed: boolean, text: string): Promise<void> {
+  async end(label: string, result: TrialResult, text: string): Promise<void> {
     this.#running.delete(label)
     this.#done++
-    if (isFailed) this.failed++
+    if (result === 'failed') this.failed++
+    if (result === 'of users') this.#ofUsers++
     this.#clear()
     await say('stdout', text)
     this.#show()
@@ -363,7 +372,9 @@ class Progress {
   async finish(isCut: boolean): Promise<void> {
     this.#clear()
     const left = isCut ? `, ${this.#all - this.#done} not tried to the end` : ''
-    await say('stdout', `  started: ${this.#done - this.failed} ready, ${this.failed} failed${left}\n`)
+    const ofUsers = this.#ofUsers === 0 ? '' : `, ${this.#ofUsers} at which users log in`
+    const ready = this.#done - this.failed - this.#ofUsers
+    await say('stdout', `  started: ${ready} ready, ${this.failed} failed${ofUsers}${left}\n`)
   }
 
   #show(): void {
