@@ -53,7 +53,7 @@ export class SecretStore {
     const keyring = await this.#keyring()
     if (keyring === undefined)
       throw new SecretStoreError(
-        `the secret is in the keyring of the system, which cannot be reached; install @napi-rs/keyring beside mcps-proxy, or set it again`,
+        `the secret is in the keyring of the system, which cannot be reached; unlock it, install @napi-rs/keyring beside mcps-proxy, or set it again`,
       )
     try {
       return await keyring.get(name)
@@ -105,7 +105,7 @@ export class SecretStore {
   async #ofKeyring(name: string): Promise<string | undefined> {
     if ((await this.#keyring()) === undefined)
       throw new SecretStoreError(
-        'the keyring of the system cannot be reached; install @napi-rs/keyring beside mcps-proxy',
+        'the keyring of the system cannot be reached; unlock it, or install @napi-rs/keyring beside mcps-proxy',
       )
     return this.#read().get(name) === null ? this.get(name) : undefined
   }

@@ -91,7 +91,7 @@ describe('with a keyring', () => {
     await storeIn(folder, memoryKeyring().open).set('a', 'one')
     await assert.rejects(
       storeIn(folder).get('a'),
-      /install @napi-rs\/keyring beside mcps-proxy, or set it again/,
+      /unlock it, install @napi-rs\/keyring beside mcps-proxy, or set it again/,
     )
   })
 })
