@@ -91,7 +91,8 @@ describe('encrypted logins', () => {
 
   test('say what helps where there is no keyring, before the person logs in', async (t) => {
     const { server, storeOf, login, credentials, secretOf } = await place(t)
-    const words = /the key of the logins cannot be had: .*; unlock it, or install @napi-rs\/keyring beside mcps-proxy$/
+    const words =
+      /the key of the logins cannot be had: .*; unlock it, or install @napi-rs\/keyring beside mcps-proxy$/
     await assert.rejects(login(storeOf({ isEncrypted: true, keyring: none })), words)
     assert.deepEqual(server.asked, [])
     await login(storeOf({ isEncrypted: true }))
