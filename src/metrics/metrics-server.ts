@@ -82,7 +82,7 @@ function listenFailure(error: Error, { host, port }: MetricsPlace): Error {
   const code = 'code' in error ? String(error.code) : error.message
   const remedy =
     code === 'EADDRINUSE'
-      ? 'another program has the port, choose another one with server.metrics.port'
+      ? 'another program has the port, choose another one with server.metrics.port, or start with --no-metrics'
       : 'check server.metrics'
   return Object.assign(
     new Error(`metrics cannot be served on ${host}, port ${port} (${code}): ${remedy}`, { cause: error }),

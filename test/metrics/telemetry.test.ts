@@ -160,7 +160,7 @@ describe('the port', () => {
     const taken = { metrics: { port } }
     await assert.rejects(
       opened(t, taken),
-      /metrics cannot be served on 127\.0\.0\.1.*EADDRINUSE.*server\.metrics\.port/,
+      /metrics cannot be served on 127\.0\.0\.1.*EADDRINUSE.*server\.metrics\.port, or start with --no-metrics/,
     )
     const { log, telemetry } = await opened(t, taken, {}, false)
     assert(telemetry !== undefined)
