@@ -8,6 +8,7 @@ import { hasUsers } from '../config/front.js'
 import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
 import { type Trial, tryServer } from '../proxy/trial.js'
+import { realRuntime } from '../real-runtime.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
 import type { DoctorCommand } from './ask-options.js'
@@ -43,10 +44,7 @@ export async function runCheck(command: CheckCommand): Promise<number> {
 /** Asks each authorization server whose tokens the front accepts for its keys. */
 async function tryIssuers({ server: { auth } }: Configuration): Promise<number> {
   if (auth === undefined) return 0
-  const [{ issuerTrouble }, { realRuntime }] = await Promise.all([
-    import('../front-auth/issuer.js'),
-    import('../real-runtime.js'),
-  ])
+  const { issuerTrouble } = await import('../front-auth/issuer.js')
   const troubles = await Promise.all(auth.issuers.map((issuer) => issuerTrouble(issuer, realRuntime())))
   for (const [at, { issuer }] of auth.issuers.entries())
     await say('stdout', `  ${escapeText(`${issuer}  ${troubles[at] ?? 'its tokens can be checked'}`)}\n`)
