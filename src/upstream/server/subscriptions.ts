@@ -10,14 +10,19 @@ import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import { severity } from '../../mcp/methods.js'
 import { isFollowedBy } from '../../mcp/subscriptions.js'
 
+/** The subscriptions of one client to one resource that are not answered yet. */
+interface Asking {
+  open: number
+  isGranted: boolean
+}
+
 /** The log level and the subscriptions of a lane's clients. */
 export class Subscriptions {
   readonly #service: string
   readonly #followedMax: number
   readonly #log: LogSink
   readonly #clients: LaneClients
-  /** The clients whose first subscription to a resource is not answered yet. */
-  readonly #asking: Followers = new Followers()
+  readonly #asking = new WeakMap<ClientPort, Map<string, Asking>>()
 
   /** More than `followedMax` resources, or tasks, are not followed. */
   constructor(service: string, followedMax: number, log: LogSink, clients: LaneClients) {
@@ -34,17 +39,19 @@ export class Subscriptions {
       void this.#request(connection, 'logging/setLevel', `{"level":${quote(level)}}`)
   }
 
-  /** A subscription that is still in flight is left to that call. */
+  /** Resources of a subscription that is still in flight are left to that call. */
   resubscribe(connection: ServerConnection): void {
     if (connection.isTyped) return
-    const { resources } = this.#clients
-    const isAnswered = (uri: string): boolean => {
-      const asking = this.#asking.at(uri)
-      return [...resources.at(uri)].some((client) => !asking.has(client))
-    }
-    void inTurns([...resources.names].filter(isAnswered), async (uri) => {
+    const granted = [...this.#clients.resources.names].filter((uri) => !this.#isOnlyAsked(uri))
+    void inTurns(granted, async (uri) => {
       if (this.#clients.resources.has(uri)) await this.#subscribe(connection, uri)
     })
+  }
+
+  #isOnlyAsked(uri: string): boolean {
+    for (const client of this.#clients.resources.at(uri))
+      if (this.#asking.get(client)?.get(uri)?.isGranted !== false) return false
+    return true
   }
 
   /** Keeps who follows what; gives the call that the server gets, unless the server must not get it. */
@@ -63,17 +70,13 @@ export class Subscriptions {
   /** A client follows from now on, since updates may come before the answer, and no longer when it is refused. */
   #following(call: Call, uri: string): Call | undefined {
     const { client } = call
+    const asking = this.#asking.get(client)?.get(uri)
     const { resources } = this.#clients
-    // A repeated subscription changes nothing.
-    if (resources.at(uri).has(client)) return call
-    if (this.#isFull(call, resources.size, 'resources')) return undefined
-    resources.add(client, uri)
-    this.#asking.add(client, uri)
-    return call.attempt((outcome) => {
-      this.#asking.remove(client, uri)
-      if (!isResult(outcome)) resources.remove(client, uri)
-      call.settle(outcome)
-    })
+    if (!resources.at(uri).has(client)) {
+      if (this.#isFull(call, resources.size, 'resources')) return undefined
+      resources.add(client, uri)
+    } else if (asking === undefined) return call
+    return this.#asked(call, uri, asking ?? this.#ask(client, uri))
   }
 
   /** A client has one subscription to a task at a time. */
@@ -98,6 +101,27 @@ export class Subscriptions {
     const message = `'${this.#service}' is followed in ${this.#followedMax} ${what} already`
     call.fail(upstreamFailed(this.#service, 'overloaded', message))
     return true
+  }
+
+  /** Of several that ask for the same, one that is granted is enough. */
+  #asked(call: Call, uri: string, asking: Asking): Call {
+    const { client } = call
+    asking.open++
+    return call.attempt((outcome) => {
+      asking.isGranted ||= isResult(outcome)
+      if (--asking.open === 0) {
+        this.#asking.get(client)?.delete(uri)
+        if (!asking.isGranted) this.#clients.resources.remove(client, uri)
+      }
+      call.settle(outcome)
+    })
+  }
+
+  #ask(client: ClientPort, uri: string): Asking {
+    const asking = { open: 0, isGranted: false }
+    const uris = this.#asking.get(client) ?? new Map<string, Asking>()
+    this.#asking.set(client, uris.set(uri, asking))
+    return asking
   }
 
   #leaving(call: Call, uri: string, connection: () => ServerConnection | undefined): Call {
