@@ -295,6 +295,8 @@ export class ClientEars {
     this.#ledger.asked(nonce, isSaid ? answerMs : undefined)
     if (!isSaid) return
     this.#around.clock.after(answerMs, () => {
+      // A client that has said its last word cannot agree any more.
+      if (!this.#client.speaks) return this.#ledger.saysNothing(nonce)
       if (consent === 'accept') this.#ledger.consents(nonce)
       this.#client.say(`{"jsonrpc":"2.0","id":${id},"result":{"action":"${consent}"}}`)
     })

@@ -120,10 +120,11 @@ function isLost({ host }: World, { name }: SimClient): boolean {
 
 /** All that it may ask at once waits for what it does not answer: nobody at a server without sessions gives that up. */
 function isFull({ host, plan }: World, client: SimClient): boolean {
-  const asked = client.ears.waiting.filter(
-    ({ entry }) => host.ledger.sessionless.has(entry.service ?? '') && entry.mayStandStill,
-  )
-  return client.plan.answerMs === undefined && 2 * asked.length >= plan.limits.callsMax
+  const open = client.ears.waiting.filter(({ entry: { service = '', mayStandStill, consent } }) => {
+    const isUnanswered = client.plan.answerMs === undefined && mayStandStill
+    return consent === 'asked' || (isUnanswered && host.ledger.sessionless.has(service))
+  })
+  return 2 * open.length >= plan.limits.callsMax
 }
 
 interface Try {

@@ -339,6 +339,12 @@ export class Ledger {
     if (entry !== undefined) entry.consent = 'given'
   }
 
+  /** The question stays open: the time of the call does not end it. */
+  saysNothing(nonce: string): void {
+    const entry = this.entries.get(nonce)
+    if (entry !== undefined) entry.untimed = true
+  }
+
   /** Whether no time of the call passes while its client is asked, nor that of all of it. */
   #standsStill({ service = '', consent }: Entry): boolean {
     return this.sessionless.has(service) || consent !== undefined
@@ -446,7 +452,9 @@ export class Ledger {
     const late = Math.round(now - (entry.heardAt ?? now))
     const heldMs = this.#standsStill(entry) ? askedMs(entry, now) : 0
     const budgetMs = (entry.mayStandStill ? this.#totalOf(entry) * entry.budgetMs : entry.budgetMs) + heldMs
-    if (entry.excused || entry.untimed || late <= budgetMs + SLACK_MS) return
+    // A call whose client left before it was asked ends with the session.
+    const isUnasked = entry.consent === 'needed'
+    if (entry.excused || entry.untimed || isUnasked || late <= budgetMs + SLACK_MS) return
     this.fail('late', `${entry.nonce} was answered after ${late} ms, not ${budgetMs}`)
   }
 }
