@@ -2,7 +2,8 @@
 
 import { strict as assert } from 'node:assert'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { RawClient } from './client.js'
@@ -86,7 +87,8 @@ export interface Scope {
 /** A folder that is gone after the test. */
 export function scratch(scope: Scope): string {
   const folder = mkdtempSync(join(tmpdir(), 'mcps-it-'))
-  scope.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+  // A server that is ending may write one file more meanwhile.
+  scope.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }))
   return folder
 }
 
