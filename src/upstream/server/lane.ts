@@ -97,11 +97,12 @@ export class ServerLane implements Lane, ServerView {
     for (const client of this.#inbox.clients) client.listsChanged(differing)
   }
 
-  /** Its own process is wanted. */
+  /** Its own process is wanted, also where the start was put off. */
   #use(): void {
     this.#isUnused = false
     this.#endDeferral()
     this.#workers.begin()
+    this.#workers.startNow()
   }
 
   wake(kinds: readonly ListKind[]): boolean {

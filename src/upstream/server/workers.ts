@@ -31,6 +31,8 @@ interface Round {
   readonly listed: Promise<void>
   /** Whether a call waits for what `listed` follows. */
   isAwaited: boolean
+  /** The lists that are waited for: all who wait for one get the same promise. */
+  readonly readings: Map<ListKind, Promise<void>>
 }
 
 /** The instances of a lane: as many as are busy, up to a limit. */
@@ -120,8 +122,14 @@ export class Workers {
 
   /** The same for one list; it ends early where the server cannot be reached at first. */
   reading(kind: ListKind): Promise<void> | undefined {
-    const read = this.#round?.started.then(() => this.#inbox.lists.reading(kind))
-    return read && Promise.race([read, this.#unreachable.promise])
+    const round = this.#round
+    const known = round?.readings.get(kind)
+    if (round === undefined || known !== undefined) return known
+    const read = round.started.then(() => this.#inbox.lists.reading(kind))
+    const reading = Promise.race([read, this.#unreachable.promise])
+    round.readings.set(kind, reading)
+    void reading.then(() => round.readings.delete(kind))
+    return reading
   }
 
   /** The first connection is refused, and tried again: no list waits for that. */
@@ -133,10 +141,9 @@ export class Workers {
 
   /**
    * Calls during which the server may ask run in any process; other calls may need the state that earlier ones left
-   * behind. A start that was put off is over with the first call, as that starts a process.
+   * behind.
    */
   workerFor(call: Call): Worker {
-    this.startNow()
     if (!call.row.askable || this.#workersMax < 2) return this.#first
     const free = this.#workers.filter((worker) => worker.room > 0)
     const [first] = free
@@ -232,6 +239,7 @@ export class Workers {
     const round: Round = {
       started,
       isAwaited: false,
+      readings: new Map(),
       listed: read
         .then(() => this.#insist(round))
         .then(() => {
