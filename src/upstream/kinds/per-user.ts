@@ -35,7 +35,7 @@ interface UserServer {
 }
 
 export class PerUserServer implements Upstream {
-  config: ServerConfig
+  config: HttpServerConfig
   readonly #around: ProxyContext
   /** Clients without a name share the one that has none. */
   readonly #servers = new Map<string | undefined, UserServer>()
@@ -71,6 +71,7 @@ export class PerUserServer implements Upstream {
   }
 
   adjust(config: ServerConfig): void {
+    if (!isRemote(config)) return
     this.config = config
     for (const [user, { server }] of this.#servers) server.adjust(configOf(config, user))
   }
@@ -121,9 +122,7 @@ export class PerUserServer implements Upstream {
   /** Undefined where there are too many users. */
   #open(user: string | undefined): Server | undefined {
     if (this.#servers.size >= this.#usersMax && !this.#makesRoom()) return undefined
-    const { config } = this
-    if (!isRemote(config)) return undefined
-    const server = openHttp(configOf(config, user), this.#around)
+    const server = openHttp(configOf(this.config, user), this.#around)
     if (this.#isClosed) {
       void server.close()
       return server
@@ -162,8 +161,8 @@ export class PerUserServer implements Upstream {
 }
 
 /** The lists of a user's server are kept nowhere: another user may have other tools. */
-function configOf<Config extends ServerConfig>(config: Config, user: string | undefined): Config {
-  if (user === undefined || !isRemote(config) || config.login === undefined) return config
+function configOf(config: HttpServerConfig, user: string | undefined): HttpServerConfig {
+  if (user === undefined || config.login === undefined) return config
   return { ...config, keep: false, login: { ...config.login, user } }
 }
 

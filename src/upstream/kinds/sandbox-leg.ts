@@ -16,7 +16,7 @@ import type {
   ServerSpeech,
   ServerVoice,
 } from '../../mcp/eras/leg.js'
-import { cutNamed } from '../../mcp/member-edits.js'
+import { cutNamed, insertion } from '../../mcp/member-edits.js'
 import { requestMetaKeys } from '../../mcp/meta-keys.js'
 import { aboutKey, principalKey } from '../contracts/sandbox-config.js'
 import type { ServerAbout } from '../contracts/upstream.js'
@@ -70,9 +70,10 @@ export class SandboxLeg implements ServerLeg, ServerSpeech {
 function withPrincipal(frame: RequestFrame, principal: string, edits: readonly Edit[]): readonly Edit[] {
   const { span, members, meta, metaSpan } = frame.params
   const said = `"${principalKey}":${quote(principal)}`
-  if (span === undefined) return [...edits, inserted(frame.idSpan.end, `,"params":{"_meta":{${said}}}`)]
+  if (span === undefined)
+    return [...edits, insertion(frame.idSpan.end, `,"params":{"_meta":{${said}}}`, 'meta')]
   if (metaSpan === undefined)
-    return [...edits, inserted(span.start + 1, `"_meta":{${said}}${members.size === 0 ? '' : ','}`)]
+    return [...edits, insertion(span.start + 1, `"_meta":{${said}}${members.size === 0 ? '' : ','}`, 'meta')]
   if (frame.line[metaSpan.start] !== OPEN_OBJECT)
     return [...edits, { ...metaSpan, bytes: Buffer.from(`{${said}}`), why: 'meta' }]
   // The cuts of the era in `_meta` are made anew together with this one: commas go with them.
@@ -80,12 +81,11 @@ function withPrincipal(frame: RequestFrame, principal: string, edits: readonly E
   const cut = [principalKey, ...(outside.length === edits.length ? [] : requestMetaKeys)]
   const isKept = (index: number): boolean => !meta.isNamed(index, cut)
   const keeps = Array.from({ length: meta.size }, (_, index) => index).some(isKept)
-  const own = [inserted(metaSpan.start + 1, keeps ? `${said},` : said), ...cutNamed(meta, cut, 'meta')]
+  const own = [
+    insertion(metaSpan.start + 1, keeps ? `${said},` : said, 'meta'),
+    ...cutNamed(meta, cut, 'meta'),
+  ]
   return inOrder([...outside, ...own])
-}
-
-function inserted(at: number, text: string): Edit {
-  return { start: at, end: at, bytes: Buffer.from(text), why: 'meta' }
 }
 
 /** The program's description of itself, in the result of `initialize`. */

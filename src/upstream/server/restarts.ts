@@ -3,6 +3,7 @@
 // While no process has come up since the last crash, one start at a time tries it for all: the others wait for the
 // result, and fail with it. So the number of clients does not multiply the starts of a broken server.
 
+import { LazyPromise } from '../../runtime/lazy.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { UpstreamError } from '../contracts/errors.js'
 
@@ -29,18 +30,6 @@ export interface Start {
   failed(failure: UpstreamError | undefined): boolean
 }
 
-/** A start that tries the server for all its processes. */
-class Trial {
-  readonly over: Promise<UpstreamError | undefined>
-  end: (failure: UpstreamError | undefined) => void = () => {}
-
-  constructor() {
-    this.over = new Promise((resolve) => {
-      this.end = resolve
-    })
-  }
-}
-
 /** The history of one server, shared by all its processes. */
 export class Restarts {
   readonly #policy: RestartPolicy
@@ -60,7 +49,7 @@ export class Restarts {
   failure: UpstreamError | undefined
   #nextAt = -Infinity
   #crashedAt = -Infinity
-  #trial: Trial | undefined
+  #trial: LazyPromise<UpstreamError | undefined> | undefined
   /** Starts after a crash. */
   count = 0
   /** The login that the server lacks has been logged. */
@@ -102,17 +91,17 @@ export class Restarts {
    * Resolves with the result of the start that has to end before another one may begin; undefined when one may begin.
    */
   get trial(): Promise<UpstreamError | undefined> | undefined {
-    return this.isProven ? undefined : this.#trial?.over
+    return this.isProven ? undefined : this.#trial?.promise
   }
 
   begin(): Start {
     const startedAt = this.#runtime.now()
-    const trial = this.isProven ? undefined : new Trial()
+    const trial = this.isProven ? undefined : new LazyPromise<UpstreamError | undefined>()
     this.#trial = trial ?? this.#trial
     if (trial !== undefined && this.failure !== undefined) this.count++
     const over = (failure: UpstreamError | undefined): void => {
       if (this.#trial === trial) this.#trial = undefined
-      trial?.end(failure)
+      trial?.come(failure)
     }
     return {
       startedAt,
