@@ -3,8 +3,7 @@
 import type { ServerEdit } from '../config/edit.js'
 import { isOwnEntry } from './clients/launch.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
-import { options, spellingsOf } from './options.js'
-import { usage } from './tokens.js'
+import { takesValue, usage } from './tokens.js'
 import type { CommandLine, UsageMistake } from './tokens.js'
 
 export interface EditCommand {
@@ -45,9 +44,7 @@ export function mistakeInCommand(argv: readonly string[]): UsageMistake | undefi
 
 /** Whether a word is neither an option nor the value of one. */
 function isPlainWord(word: string, index: number, words: readonly string[]): boolean {
-  const before = words[index - 1] ?? ''
-  const option = options.find((each) => spellingsOf(each).includes(before))
-  return !word.startsWith('-') && (option?.kind ?? 'switch') === 'switch'
+  return !word.startsWith('-') && !takesValue(words[index - 1] ?? '')
 }
 
 function mistakeInName(what: string, { words, rest, values }: CommandLine): UsageMistake | undefined {

@@ -4,6 +4,7 @@ import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { selectSchema } from '../config/config.js'
 import { homeOf, loginFolder } from '../config/file.js'
+import { hasUsers } from '../config/front.js'
 import { openBrowser } from '../login/browser.js'
 import { type ShowCode, logInByDevice } from '../login/device-flow.js'
 import { LoginError } from '../login/login-error.js'
@@ -86,11 +87,12 @@ async function checkUser(
   user: string | undefined,
   name: string,
   { isPerUser }: LoginSettings,
-  { tokens, auth }: FrontConfig,
+  front: FrontConfig,
 ): Promise<void> {
+  const { tokens, auth } = front
   const shown = inShell(name)
   if (user === undefined) {
-    if (isPerUser && (auth !== undefined || tokens.length > 0))
+    if (isPerUser && hasUsers(front))
       await say(
         'stderr',
         `mcps-proxy: this login is for clients without a name; mcps-proxy login ${shown} --user NAME makes that of a user\n`,

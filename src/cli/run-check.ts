@@ -111,14 +111,7 @@ async function tryPatterns(
   if (listed.size < schema.servers.length) return
   const { idlePatterns } = await import('./idle-patterns.js')
   for (const problem of idlePatterns(config, schema, listed))
-    await say(
-      'stdout',
-      json
-        ? `${JSON.stringify({ problem })}
-`
-        : `  ${escapeText(problem)}
-`,
-    )
+    await say('stdout', json ? `${JSON.stringify({ problem })}\n` : `  ${escapeText(problem)}\n`)
 }
 
 async function nameDisabled(servers: readonly ServerConfig[]): Promise<void> {

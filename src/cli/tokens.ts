@@ -69,6 +69,11 @@ function closeSwitch(word: string): string {
   return known?.kind === 'switch' && !isNegation(known.name) ? `${word}=true` : word
 }
 
+/** Whether the word behind this one is its value. */
+export function takesValue(word: string): boolean {
+  return (bySpelling.get(word)?.kind ?? 'switch') !== 'switch'
+}
+
 function isNegation(name: string): boolean {
   return name.startsWith('no-')
 }
@@ -81,7 +86,7 @@ function givenAs(parsed: Readonly<Record<string, unknown>>, name: string): unkno
 function mistakeIn(word: string, index: number, words: readonly string[]): UsageMistake | undefined {
   if (!word.startsWith('-')) return undefined
   const before = words[index - 1] ?? ''
-  const isValue = /^-\.?\d/.test(word) && (bySpelling.get(before)?.kind ?? 'switch') !== 'switch'
+  const isValue = /^-\.?\d/.test(word) && takesValue(before)
   if (isValue) return usage(`${before} is "${word}"`, 'it must not be negative')
   const spelling = word.split('=', 1)[0] ?? word
   const known = bySpelling.get(spelling)

@@ -5,6 +5,7 @@
 import type { JsonObject } from '../text/json-object.js'
 import { write } from '../jsonrpc/text.js'
 import { within } from '../runtime/deadline.js'
+import { putNewest } from '../runtime/newest.js'
 import type { LoginRuntime } from '../login/login-http.js'
 import type { FrontAuthConfig, FrontAuthIssuer } from '../config/configuration.js'
 import type { Sender, TokenRefusal, SenderVerdict } from '../transports/http-server/sender.js'
@@ -209,7 +210,7 @@ export class FrontAuth {
       return await this.#ask(token, hash, issuers)
     } catch (problem) {
       if (problem instanceof TokenProblem && problem.kind !== 'unavailable')
-        put(this.#refused, hash, { problem, untilMs: this.#now + INTROSPECTED_MS }, KNOWN_MAX)
+        putNewest(this.#refused, hash, { problem, untilMs: this.#now + INTROSPECTED_MS }, KNOWN_MAX)
       throw problem
     }
   }
@@ -244,8 +245,8 @@ export class FrontAuth {
     }
     const resources = this.#resourcesIn(textsOf(aud), config)
     const known = { sender, resources, askedAgainMs: this.#now + forMs }
-    put(this.#known, hash, known, KNOWN_MAX)
-    put(this.#grants, principal, grants, PRINCIPALS_MAX)
+    putNewest(this.#known, hash, known, KNOWN_MAX)
+    putNewest(this.#grants, principal, grants, PRINCIPALS_MAX)
     return known
   }
 
@@ -281,13 +282,6 @@ async function holds(verify: (() => Promise<unknown>) | undefined): Promise<bool
 const SHOWN_LENGTH_MAX = 200
 
 /** Sets a value as the newest of a map; beyond `sizeMax` the oldest goes. */
-function put<T>(map: Map<string, T>, key: string, value: T, sizeMax: number): void {
-  map.delete(key)
-  map.set(key, value)
-  const [oldest] = map.keys()
-  if (map.size > sizeMax && oldest !== undefined) map.delete(oldest)
-}
-
 function inactive(): TokenProblem {
   return new TokenProblem('invalid', 'no issuer has an active token like it')
 }

@@ -1,6 +1,5 @@
 // Who a browser is at an authorization server: a login of the front itself (OpenID Connect Core, section 3.1).
 
-import { Buffer } from 'node:buffer'
 import { createHash, randomBytes } from 'node:crypto'
 import { LoginError } from '../login/login-error.js'
 import { type LoginHttp, type LoginRuntime, basicField, loginHttp } from '../login/login-http.js'
@@ -113,6 +112,7 @@ export class Identity {
   }
 }
 
-function secret(): string {
-  return Buffer.from(randomBytes(32)).toString('base64url')
+/** 256 random bits, in 43 characters. */
+export function secret(): string {
+  return randomBytes(32).toString('base64url')
 }

@@ -11,9 +11,10 @@ import { targetOf } from '../transports/http-server/guard.js'
 import type { HttpRequest } from '../transports/http-server/request.js'
 import type { Fields, HttpResponse } from '../transports/http-server/response.js'
 import { LazyPromise } from '../runtime/lazy.js'
+import { putNewest } from '../runtime/newest.js'
 import { errorText } from '../text/error-text.js'
 import type { LoginPages } from '../upstream/contracts/login-pages.js'
-import { type BegunIdentity, Identity } from './identity.js'
+import { type BegunIdentity, Identity, secret } from './identity.js'
 
 /** Logins of all users that are under way. Each lasts ten minutes at most. */
 export const LOGINS_MAX = 1000
@@ -118,11 +119,9 @@ export class StartPages {
   }
 
   /** The browser shows first whose it is. */
-  async #visit(response: HttpResponse, { visits }: PendingLogin, cookie = newCookie()): Promise<void> {
+  async #visit(response: HttpResponse, { visits }: PendingLogin, cookie = secret()): Promise<void> {
     const begun = await this.#identity.begin()
-    visits.set(begun.state, { browser: hashOf(cookie), begun })
-    const [oldest] = visits.keys()
-    if (visits.size > BROWSERS_MAX && oldest !== undefined) visits.delete(oldest)
+    putNewest(visits, begun.state, { browser: hashOf(cookie), begun }, BROWSERS_MAX)
     const fields = ['set-cookie', `${COOKIE}=${cookie}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=900`]
     redirect(response, begun.address, fields)
   }
@@ -161,10 +160,6 @@ const ENDS: ReadonlyMap<string, string> = new Map([
   ['/login/done', 'mcps-proxy has the answer. You can close this window.'],
   ['/login/refused', 'The login was refused. You can close this window.'],
 ])
-
-function newCookie(): string {
-  return randomBytes(32).toString('base64url')
-}
 
 /** A browser keeps the cookie that it has, since it may have begun several logins. */
 function cookieIn(field: string | undefined): string | undefined {

@@ -1,5 +1,7 @@
 // How often strangers make the front ask an authorization server: each unknown token is one request to it.
 
+import { putNewest } from '../runtime/newest.js'
+
 /** Tokens of one network that no issuer has accepted, within a minute. Clients renew their tokens a few times an hour. */
 export const REFUSED_MAX = 300
 
@@ -29,10 +31,7 @@ export class StrangerLimit {
     const known = this.#counts.get(network)
     const nowMs = this.#now()
     if (known !== undefined && nowMs - known.sinceMs < WINDOW_MS) return ++known.refused <= REFUSED_MAX
-    this.#counts.delete(network)
-    this.#counts.set(network, { sinceMs: nowMs, refused: 1 })
-    const [oldest] = this.#counts.keys()
-    if (this.#counts.size > NETWORKS_MAX && oldest !== undefined) this.#counts.delete(oldest)
+    putNewest(this.#counts, network, { sinceMs: nowMs, refused: 1 }, NETWORKS_MAX)
     return true
   }
 

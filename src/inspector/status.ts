@@ -4,6 +4,7 @@ import type { EventSource } from '../events/emitter.js'
 import type { ProxyEvents, ProxyListeners } from '../events/proxy-events.js'
 import type { McpProxy } from '../proxy/proxy-interface.js'
 import type { SessionStatus } from '../proxy/routing/session-status.js'
+import { putNewest } from '../runtime/newest.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import type { ClientRow, Entry, ServerRow, StatusReport } from './protocol.js'
@@ -96,10 +97,7 @@ export class Status {
   }
 
   #listed(key: string): void {
-    this.#listedAt.delete(key)
-    this.#listedAt.set(key, this.#runtime.wallNow())
-    const [oldest = key] = this.#listedAt.keys()
-    if (this.#listedAt.size > LISTED_MAX) this.#listedAt.delete(oldest)
+    putNewest(this.#listedAt, key, this.#runtime.wallNow(), LISTED_MAX)
   }
 }
 

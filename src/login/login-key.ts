@@ -31,6 +31,7 @@ export class LoginKey {
   #key: Buffer | undefined
   /** Of the file with the names of secrets, when the key was fetched. */
   #version: string | undefined
+  #fetching: Promise<void> | undefined
 
   /** `isWanted` makes a key where there is none. */
   constructor(secretsFile: string, runtime: LockRuntime, isWanted: boolean, keyring?: OpenKeyring) {
@@ -41,7 +42,14 @@ export class LoginKey {
   }
 
   /** Fetches the key where there is one. Rejects with LoginError where there must be one and it cannot be had. */
-  async fetch(): Promise<void> {
+  fetch(): Promise<void> {
+    this.#fetching ??= this.#fetchCurrent().finally(() => {
+      this.#fetching = undefined
+    })
+    return this.#fetching
+  }
+
+  async #fetchCurrent(): Promise<void> {
     // Another key may have come while a person unlocked the keyring for this one.
     while (this.#version !== this.#versionNow) {
       const version = this.#versionNow
@@ -52,6 +60,7 @@ export class LoginKey {
 
   /** Undefined where there is none. Rejects with LoginError. */
   async #fetched(): Promise<Buffer | undefined> {
+    if (!this.#isWanted && this.#versionNow === 'none') return undefined
     const { SecretStore, SecretStoreError } = await import('../secrets/store.js')
     try {
       const secrets = new SecretStore(this.#secretsFile, this.#runtime, this.#keyring)
