@@ -125,12 +125,14 @@ export function editsInList(message: Buffer, edits: readonly KeptEdit[], itemSiz
 export function inputOf(output: Buffer, edits: readonly KeptEdit[]): Buffer {
   const pieces: Buffer[] = []
   let from = 0
-  for (const [at, { start, end, replaced }] of outputsOf(edits).entries()) {
-    if (start > output.length) break
-    pieces.push(output.subarray(from, start), replaced)
-    from = end
-    const { start: first = 0, end: last = 0 } = edits[at] ?? {}
-    if (replaced.length < last - first) return Buffer.concat(pieces)
+  let moved = 0
+  for (const { start, end, replaced, length } of edits) {
+    const at = start + moved
+    if (at > output.length) break
+    pieces.push(output.subarray(from, at), replaced)
+    if (replaced.length < end - start) return Buffer.concat(pieces)
+    from = at + length
+    moved += length - (end - start)
   }
   return Buffer.concat([...pieces, output.subarray(from)])
 }

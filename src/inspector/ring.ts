@@ -147,7 +147,7 @@ export class Ring {
     const kept = this.#open()
     if (direction === 'in') return
     const latest = (kept.edited[n % this.#framesMax] ?? 0) - 1
-    const oldest = Math.max(latest - SEARCHED_MAX, kept.nextEdited - this.#framesMax)
+    const oldest = Math.max(0, latest - SEARCHED_MAX, kept.nextEdited - this.#framesMax)
     for (let each = latest; each > oldest; each--) {
       const slot = each % this.#framesMax
       const place = kept.editPlaces[slot] ?? 0

@@ -10,6 +10,7 @@ import type { Edit } from '../jsonrpc/splice.js'
 import { onOneLine, quote, rawAt, stringAt } from '../jsonrpc/text.js'
 import type { CallContext } from './call.js'
 import { type ClientCapabilities, hasCapability } from './capabilities.js'
+import { insertion } from './member-edits.js'
 import { serverRequests } from './methods.js'
 
 /** One thing that a server asks for. */
@@ -159,7 +160,5 @@ export function inputEdits(
     .flatMap(([name, value]) => (value === undefined ? [] : [`"${name}":${onOneLine(value)}`]))
     .join(',')
   if (text === '') return []
-  const at = span.end - 1
-  const bytes = Buffer.from(members.size === 0 ? text : `,${text}`)
-  return [{ start: at, end: at, bytes, why: 'input' }]
+  return [insertion(span.end - 1, members.size === 0 ? text : `,${text}`, 'input')]
 }

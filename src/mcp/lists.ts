@@ -10,6 +10,7 @@ import { itemsAt, membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
 import { parse, quote, rawAt, stringAt } from '../jsonrpc/text.js'
+import { insertion } from './member-edits.js'
 import type { ListKind } from './methods.js'
 import { isOtherThanObject, schemaWrapping } from './structured-wrap.js'
 
@@ -144,8 +145,7 @@ export function itemEdits(
   }
   const span = item.descriptionSpan
   if (mark !== undefined && span !== undefined && item.line[span.start] === QUOTE) {
-    const at = span.start + 1
-    edits.push({ start: at, end: at, bytes: Buffer.from(quote(mark).slice(1, -1)), why: 'describe' })
+    edits.push(insertion(span.start + 1, quote(mark).slice(1, -1), 'describe'))
   }
   return edits
 }
