@@ -132,7 +132,7 @@ describe('processes that are stopped', { skip: noSignals }, () => {
     const large = client.call('o__big', { bytes: 8 * 1024 * 1024, n: 'large' })
     const asleep = client.call('s__slow', { steps: 0, everyMs: 700 })
     // Both servers have them once they answer what came after.
-    await Promise.all([client.call('s__nonce', { n: 'y' }), client.request('ping')])
+    await Promise.all(['s__nonce', 'o__nonce'].map((name) => client.call(name, { n: 'y' })))
     process.kill(pid, 'SIGSTOP')
     process.kill(proxy.child.pid ?? 0, 'SIGSTOP')
     await new Promise((resolve) => setTimeout(resolve, STOPPED_MS))

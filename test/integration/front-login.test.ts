@@ -1,7 +1,6 @@
 // Clients that others wrote log in at the front: with the login of their library, and an authorization server.
 
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { describe, test } from 'node:test'
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js'
@@ -13,6 +12,7 @@ import { Issuer } from '../front-auth/issuer.js'
 import { AuthorizationServer } from '../login/authorization-server.js'
 import { itServer } from './support/programs.js'
 import { type LibraryClient, clientLibrary, missing } from './support/sdk-v2.js'
+import { freePort } from './support/free-port.js'
 import { gatewayOf } from './support/gateway.js'
 
 /** A person who allows everything, and the memory of a client. */
@@ -109,15 +109,6 @@ async function front(
   }
   await gatewayOf(scope, value, { runtime: clock.runtime })
   return { url: new URL(resource), server, clock }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  assert(typeof address === 'object' && address !== null)
-  return address.port
 }
 
 describe('a client library', () => {

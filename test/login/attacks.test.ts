@@ -3,12 +3,13 @@
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
-import { createServer, request } from 'node:http'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openBrowser } from '../../src/login/browser.js'
 import { CallbackServer } from '../../src/login/callback-server.js'
 import { LoginError } from '../../src/login/login-error.js'
+import { freePort } from '../integration/support/free-port.js'
 import { scratch } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
 
@@ -22,15 +23,6 @@ async function answer(
   const [response] = await once(asked, 'response')
   response.resume()
   return [response.statusCode, response.headers.location].filter(Boolean).join(' ')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  assert(typeof address === 'object' && address !== null)
-  return address.port
 }
 
 describe('the page of a login', () => {

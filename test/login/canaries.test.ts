@@ -22,8 +22,8 @@ test('no secret of a login is said anywhere', async (t) => {
     env: { ...process.env, HOME: home, BROWSER: browser },
   })
   t.after(() => gateway.kill())
-  const isUp = ['POST to http', '#key=']
-  await until(() => isUp.every((text) => gateway.stderr.split('\n').slice(0, -1).join('\n').includes(text)))
+  const wholeLines = (): string => gateway.stderr.slice(0, gateway.stderr.lastIndexOf('\n') + 1)
+  await until(() => ['POST to http', '#key='].every((text) => wholeLines().includes(text)))
   const [url = ''] = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(gateway.stderr) ?? []
   const said: string[] = []
   // Frames are kept once a page looks at them.

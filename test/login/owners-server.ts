@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { text as bodyOf } from 'node:stream/consumers'
 import type { Login } from '../../src/login/login-store.js'
+import { metaKey } from '../integration/support/claim.js'
 import { at, textAt } from '../integration/support/json.js'
 
 export const kinds = ['sessions', 'handshake', 'typed'] as const
@@ -31,8 +32,7 @@ interface Asked {
   readonly params: unknown
 }
 
-const TASKS = 'io.modelcontextprotocol/tasks'
-const key = (name: string): string => `io.modelcontextprotocol/${name}`
+const TASKS = metaKey('tasks')
 
 export class OwnersServer {
   readonly served: Served[] = []
@@ -100,7 +100,7 @@ export class OwnersServer {
     this.#changed.add(owner)
     for (const stream of this.#streams) {
       if (stream.owner !== owner) continue
-      const _meta = stream.id === undefined ? {} : { [key('subscriptionId')]: stream.id }
+      const _meta = stream.id === undefined ? {} : { [metaKey('subscriptionId')]: stream.id }
       this.#tell(stream.response, 'notifications/tools/list_changed', { _meta })
       this.#tell(stream.response, 'notifications/resources/updated', { uri: 'own://all', _meta, owner })
     }
@@ -134,7 +134,7 @@ export class OwnersServer {
     if (method === 'subscriptions/listen' && this.#kind === 'typed') {
       this.#stream(response, owner, id)
       const notifications = at(params, 'notifications')
-      const _meta = { [key('subscriptionId')]: id }
+      const _meta = { [metaKey('subscriptionId')]: id }
       return this.#tell(response, 'notifications/subscriptions/acknowledged', { notifications, _meta })
     }
     const token = at(params, '_meta', 'progressToken')

@@ -1,12 +1,12 @@
 // Users log in to a server from their own machines: at pages of the front, where each one shows first who they are.
 
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
 import { type TestContext, describe, test } from 'node:test'
 import { resolveConfig } from '../../src/config/config.js'
 import { homeOf, loginFolder } from '../../src/config/file.js'
 import { BROWSERS_MAX, LOGINS_MAX, StartPages } from '../../src/front-auth/start-pages.js'
 import { openGateway } from '../../src/gateway/gateway.js'
+import { freePort } from '../integration/support/free-port.js'
 import type { LogRecord } from '../../src/index.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
@@ -74,15 +74,6 @@ async function place(t: TestContext): Promise<Place> {
     return parsed(/^data: (\{.*)$/m.exec(text)?.[1] ?? text)
   }
   return { guard, issuer, publicUrl, log, storeOf, ask }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  assert(typeof address === 'object' && address !== null)
-  return address.port
 }
 
 /** The browser of one person, who is logged in at the issuer; it keeps the cookies of the front. */

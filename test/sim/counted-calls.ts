@@ -58,7 +58,7 @@ export class CountedCalls {
   #judgeUsage(ledger: Ledger): void {
     const { certain, uncertain } = usedIn([...ledger.entries.values()])
     const rows = this.#usage.report()
-    for (const kind of [...certain.keys(), ...rows.map(usedAs)]) {
+    for (const kind of new Set([...certain.keys(), ...rows.map(usedAs)])) {
       const own = rows.filter((row) => usedAs(row) === kind)
       for (const figure of ['calls', 'errors', 'argumentBytes'] as const) {
         const count = own.reduce((sum, row) => sum + row[figure], 0)

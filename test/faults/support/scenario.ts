@@ -54,7 +54,7 @@ async function figureOf(body: Body, run: Run): Promise<FaultFigure> {
   }
 }
 
-export type Figures = Readonly<Record<string, number | string>>
+type Figures = Readonly<Record<string, number | string>>
 
 /** What was measured, and each promise that did not hold. */
 export interface Findings {

@@ -4,18 +4,17 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import { limits as defaults } from '../../../src/limits.js'
 import { Call, type Outcome } from '../../../src/mcp/call.js'
 import { CallDeadline } from '../../../src/mcp/call-deadline.js'
 import { listKinds } from '../../../src/mcp/lists.js'
 import { requests } from '../../../src/mcp/methods.js'
-import { ArgumentChecks } from '../../../src/proxy/routing/arguments.js'
 import { type Catalog, Catalogs } from '../../../src/proxy/routing/catalog.js'
 import { type CatalogView, wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
 import { Router } from '../../../src/proxy/routing/router.js'
 import { nobody } from '../../upstream/support/calls.js'
 import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
 import { FakeServer, type Lists } from '../support/fake-server.js'
+import { routingOf } from '../support/stage.js'
 
 const ignore = (): void => {}
 
@@ -34,17 +33,8 @@ function stage(
   const runtime = new FakeRuntime()
   const events: string[] = []
   const lanes = servers(events).map(({ lane }) => lane)
-  const parts = {
-    policy: { current: undefined },
-    checks: new ArgumentChecks(ignore),
-    runtime,
-    holdStarts: ignore,
-    initializeGraceMs: 0,
-    namesDown: false,
-    limits: defaults.session,
-  }
   const catalog = new Catalogs(ignore).of(lanes, view, false)
-  const router = new Router(nobody, undefined, parts, lanes, catalog, ignore)
+  const router = new Router(nobody, undefined, routingOf(runtime), lanes, catalog, ignore)
   const settled = (_call: Call, outcome: Outcome): void => {
     if (outcome.kind === 'failed') events.push(`error ${outcome.error.code} ${outcome.error.message}`)
     if (outcome.kind === 'result') events.push(`result ${Buffer.from(outcome.result).toString()}`)

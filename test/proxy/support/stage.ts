@@ -17,6 +17,7 @@ import { PendingInput } from '../../../src/proxy/input/pending-input.js'
 import { ArgumentChecks } from '../../../src/proxy/routing/arguments.js'
 import { Catalogs } from '../../../src/proxy/routing/catalog.js'
 import { ClientRoutes, type RoutedClient } from '../../../src/proxy/routing/client-routes.js'
+import type { RoutingContext } from '../../../src/proxy/routing/router.js'
 import type { Lane, Upstream } from '../../../src/upstream/contracts/upstream.js'
 import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
 
@@ -63,19 +64,24 @@ export interface Stage {
   readonly latest: () => RoutedClient
 }
 
-/** At most `guestsMax` clients have no session, and one of a principal can be asked something. */
-export function stageOf(lanes: readonly Lane[] = [], guestsMax = 4): Stage {
-  const runtime = new FakeRuntime()
-  const { session, pendingInput, guests } = defaults
-  const parts = {
+/** What routes of clients need, with the limits that are the default. */
+export function routingOf(runtime: FakeRuntime): RoutingContext {
+  return {
     policy: { current: undefined },
     checks: new ArgumentChecks(ignore),
     runtime,
     holdStarts: ignore,
     initializeGraceMs: 0,
     namesDown: false,
-    limits: session,
+    limits: defaults.session,
   }
+}
+
+/** At most `guestsMax` clients have no session, and one of a principal can be asked something. */
+export function stageOf(lanes: readonly Lane[] = [], guestsMax = 4): Stage {
+  const runtime = new FakeRuntime()
+  const { session, pendingInput, guests } = defaults
+  const parts = routingOf(runtime)
   const catalogs = new Catalogs(ignore)
   const events = new Emitter<ProxyEvents>(ignore)
   const identity = { name: 'p', version: '1' }
