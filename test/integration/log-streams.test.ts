@@ -45,8 +45,9 @@ const logging = (n: string): object => ({ n, ticks: 0, steps: 1, logs: true })
 
 test('a log message comes on the response of the one call that is in progress', async (t) => {
   const { call } = await session(t)
-  const [first, answer, ...more] = await call(1, 'work', logging('a'))
-  assert.equal(textAt(first, 'method'), 'notifications/message')
+  const said = await call(1, 'work', logging('a'))
+  const [first, answer, ...more] = said
+  assert.equal(textAt(first, 'method'), 'notifications/message', JSON.stringify(said))
   assert.equal(logged(first), 'a')
   assert.deepEqual([at(answer, 'id'), more], [1, []])
 })

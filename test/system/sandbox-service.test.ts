@@ -76,7 +76,11 @@ for (const as of ['root', 'user'] as const) {
         assert.equal(folders.length, 1)
         const below = descendantsOf(pid)
         assert(below.length > 60, String(below.length))
-        if (killed === 'the command and its program') process.kill(programOf(pid), 'SIGKILL')
+        if (killed === 'the command and its program') {
+          // The command does not see its program end first.
+          spawned.child.kill('SIGSTOP')
+          process.kill(programOf(pid), 'SIGKILL')
+        }
         spawned.child.kill('SIGKILL')
         await until(() => below.every((each) => gone(each)))
         assert.deepEqual(marked(mark), [])
