@@ -188,9 +188,11 @@ export class Router {
       remembered === undefined ? this.#catalog.mayHave(lane, name) : lane === remembered
     this.waits.whenNamed(call, { kind, name, isOfOne, concerns }, () => {
       const late = this.#catalog.named(kind, name)
+      // Another lane may have taken the place of the one that it waited for, and have listed nothing yet.
+      const hasMoved = remembered !== undefined && !this.#lanes.includes(remembered)
+      const isListed = late?.lane === remembered || late?.lane.known.has(kind) === true
+      if (late === undefined ? hasMoved : !isListed) return this.route(call)
       if (late === undefined) return failUnknownName(call, { kind, name }, this.#lanes, this.#catalog)
-      // Another server has taken the place of the one that it waited for, and is only known from an earlier start too.
-      if (late.lane !== remembered && !late.lane.known.has(kind)) return this.route(call)
       found(late)
     })
   }

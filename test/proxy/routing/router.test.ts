@@ -24,6 +24,8 @@ interface Stage {
   /** Calls that servers got, and outcomes that the proxy made, in order. */
   readonly events: string[]
   readonly call: (method: string, params: string) => Call
+  /** These servers take the place of the others. */
+  readonly exchange: (...servers: readonly FakeServer[]) => void
 }
 
 function stage(
@@ -33,7 +35,8 @@ function stage(
   const runtime = new FakeRuntime()
   const events: string[] = []
   const lanes = servers(events).map(({ lane }) => lane)
-  const catalog = new Catalogs(ignore).of(lanes, view, false)
+  const catalogs = new Catalogs(ignore)
+  const catalog = catalogs.of(lanes, view, false)
   const router = new Router(nobody, undefined, routingOf(runtime), lanes, catalog, ignore)
   const settled = (_call: Call, outcome: Outcome): void => {
     if (outcome.kind === 'failed') events.push(`error ${outcome.error.code} ${outcome.error.message}`)
@@ -50,7 +53,11 @@ function stage(
     router.route(made)
     return made
   }
-  return { catalog, runtime, events, call }
+  const exchange = (...next: readonly FakeServer[]): void => {
+    const others = next.map(({ lane }) => lane)
+    router.exchange(others, catalogs.of(others, view, false), [])
+  }
+  return { catalog, runtime, events, call, exchange }
 }
 
 describe('a call', () => {
@@ -151,6 +158,21 @@ describe('a call for a server that starts', () => {
     await runtime.pass(deadline.endsAt - runtime.now() + 1)
     assert.equal(events.length, 1)
     assert.match(events[0] ?? '', /^error -\d+ 'late': it is still starting/)
+  })
+
+  test('waits for the lane that takes the place of the one that it waited for', async () => {
+    const { events, call, exchange, runtime } = stage((calls) => [
+      new FakeServer('late', { tools: ['x'] }, calls, { starts: true, remembers: true }),
+    ])
+    call('tools/call', '{"name":"late__x"}')
+    const next = new FakeServer('late', { tools: ['x'] }, events, { starts: true })
+    exchange(next)
+    await runtime.pass(0)
+    assert.deepEqual(events, [])
+    next.start()
+    exchange(next)
+    await runtime.pass(0)
+    assert.deepEqual(events, ['late {"name":"x"}'])
   })
 
   test('leaves nothing behind when it is cancelled', async () => {

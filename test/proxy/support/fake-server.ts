@@ -28,12 +28,19 @@ export class FakeServer {
   /** The call that came last. */
   last: Call | undefined
 
-  /** `calls` gets each call as the server would read it; a call for something in `missing` is answered with an error. */
+  /**
+   * `calls` gets each call as the server would read it; a call for something in `missing` is answered with an error. A
+   * server that `starts` shows its lists of an earlier start where it `remembers` them.
+   */
   constructor(
     name: string,
     lists: Lists,
     calls: string[],
-    { starts = false, missing = '' }: { starts?: boolean; missing?: string } = {},
+    {
+      starts = false,
+      remembers = false,
+      missing = '',
+    }: { starts?: boolean; remembers?: boolean; missing?: string } = {},
   ) {
     this.lists = lists
     if (starts)
@@ -79,7 +86,7 @@ export class FakeServer {
         pending: waited,
         remembered: false,
         expected: true,
-        items: (kind) => (known.size === 0 ? [] : itemsOf(kind, this.lists[kind] ?? [])),
+        items: (kind) => (known.size === 0 && !remembers ? [] : itemsOf(kind, this.lists[kind] ?? [])),
         wake: () => false,
         startNow: ignore,
         giveUp: ignore,
