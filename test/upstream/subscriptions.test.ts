@@ -68,3 +68,24 @@ describe('two subscriptions of one client to one resource', () => {
     assert(!follows())
   })
 })
+
+test('what reads the first lists is not counted among the clients that a message may be meant for', () => {
+  const clients = new LaneClients()
+  const [visitor, one, other] = [
+    { ...nobody, serial: 0, asksNothing: true as const },
+    nobody,
+    { ...nobody, serial: 2 },
+  ]
+  const seen = [visitor, one, other].map((client) => {
+    clients.add(client)
+    return clients.only
+  })
+  assert.deepEqual(seen, [undefined, one, undefined])
+
+  const alone = new LaneClients()
+  alone.add(one)
+  alone.add(visitor)
+  assert.equal(alone.only, one)
+  alone.remove(visitor)
+  assert.equal(alone.only, one)
+})

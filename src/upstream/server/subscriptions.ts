@@ -225,9 +225,11 @@ export class LaneClients {
     this.#findOnly()
   }
 
+  /** One that asks nothing may be there beside it: the first lists may still be read when the first client calls. */
   #findOnly(): void {
-    const [first] = this.size === 1 && !this.#mixed ? this : []
-    this.only = first
+    const few = this.size > 2 || this.#mixed ? [] : [...this]
+    const [first, second] = few.filter(({ asksNothing }) => asksNothing !== true)
+    this.only = second === undefined ? first : undefined
   }
 
   setLevel(client: ClientPort, level: string): void {
