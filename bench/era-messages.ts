@@ -3,8 +3,8 @@
 import type { Envelope } from './wire.js'
 
 const PREFIX = 'io.modelcontextprotocol'
-export const STATELESS_REVISION = '2026-07-28'
-export const SESSION_REVISION = '2025-11-25'
+const STATELESS_REVISION = '2026-07-28'
+const SESSION_REVISION = '2025-11-25'
 /** A word of every result of the tool. */
 export const RESULT_MARK = 'connection-state'
 export const TOOL = 'era__echo'

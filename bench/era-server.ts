@@ -1,19 +1,15 @@
 // A small MCP server of either era, for the processor time of what stands before it: it parses what it gets.
 //
-//   node era-server.js [--stateless]            on stdio; what one read has brought is answered with one write
-//   node era-server.js [--stateless] --http     over HTTP, on a port that it prints
+//   node era-server.js [--stateless]     on stdio; what one read has brought is answered with one write
 //
 // The tool `blob` answers with `bytes` of source text, its id first or last.
 
-import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
 import { parseArgs } from 'node:util'
 
-import { exitWithStdin } from './http-ends.js'
 import { stringBody } from './wire.js'
 
 const { values: flags } = parseArgs({
-  options: { stateless: { type: 'boolean', default: false }, http: { type: 'boolean', default: false } },
+  options: { stateless: { type: 'boolean', default: false } },
 })
 const hints = flags.stateless ? '"resultType":"complete","ttlMs":3600000,"cacheScope":"public",' : ''
 const complete = flags.stateless ? '"resultType":"complete",' : ''
@@ -47,12 +43,6 @@ function isRequest(value: unknown): value is { readonly id: unknown; readonly me
   return typeof value === 'object' && value !== null && 'id' in value && 'method' in value
 }
 
-interface Answer {
-  readonly method: string
-  readonly isRefused: boolean
-  readonly text: string
-}
-
 /** The results of `blob`, by how many bytes of text they have. */
 const blobs = new Map<number, Buffer>()
 
@@ -77,17 +67,13 @@ function blobAnswer(text: string): readonly Buffer[] | undefined {
 }
 
 /** Undefined where nothing was asked. */
-function answerTo(text: string): Answer | undefined {
+function answerTo(text: string): string | undefined {
   const message: unknown = JSON.parse(text)
   if (!isRequest(message)) return undefined
   const { id, method } = message
   const result = resultOf(method)
   const said = result === undefined ? `"error":${refused}` : `"result":${result}`
-  return {
-    method,
-    isRefused: result === undefined,
-    text: `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${said}}`,
-  }
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${said}}`
 }
 
 function serveLines(): void {
@@ -100,7 +86,7 @@ function serveLines(): void {
       for (const line of lines) sendBlob(line)
       return
     }
-    const answers = lines.flatMap((line) => answerTo(line)?.text ?? [])
+    const answers = lines.flatMap((line) => answerTo(line) ?? [])
     if (answers.length > 0) process.stdout.write(`${answers.join('\n')}\n`)
   })
 }
@@ -112,36 +98,4 @@ function sendBlob(line: string): void {
   process.stdout.uncork()
 }
 
-async function servePost(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(Buffer.from(chunk))
-  if (request.method !== 'POST') return void response.writeHead(405).end()
-  const body = Buffer.concat(chunks).toString()
-  const blob = blobAnswer(body)
-  if (blob !== undefined) return respondBlob(response, blob)
-  const answer = answerTo(body)
-  if (answer === undefined) return void response.writeHead(202).end()
-  const { method, isRefused, text } = answer
-  const session = method === 'initialize' && !isRefused ? { 'mcp-session-id': randomUUID() } : {}
-  const head = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text), ...session }
-  response.writeHead(isRefused ? 400 : 200, head).end(text)
-}
-
-function respondBlob(response: ServerResponse, parts: readonly Buffer[]): void {
-  const length = parts.reduce((sum, part) => sum + part.length, 0)
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': length })
-  for (const part of parts) response.write(part)
-  response.end()
-}
-
-function serveHttp(): void {
-  const server = createServer((request, response) => void servePost(request, response))
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address()
-    process.stdout.write(`${typeof address === 'object' ? address?.port : ''}\n`)
-  })
-  exitWithStdin()
-}
-
-if (flags.http) serveHttp()
-else serveLines()
+serveLines()

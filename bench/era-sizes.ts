@@ -1,12 +1,12 @@
 // What results of 0.25 to 16 MB cost the proxy in each combination of client and server era, id first and id last.
 //
-// Each combination, and the relay or forwarder between old ends, makes the same calls in turn. A result that is joined or
+// Each combination, and the relay between old ends, makes the same calls in turn. A result that is joined or
 // scanned a second time on one of these ways costs several times the processor time of one between old ends.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-import { RemoteServer, configName, postHead, serverArgs } from './era-ends.js'
+import { configName, serverArgs } from './era-ends.js'
 import {
   BLOB_TOOL,
   type Cell,
@@ -17,8 +17,6 @@ import {
   message,
 } from './era-messages.js'
 import { type Figure, MB, NOT_BUILT, type Settings, roundsOf } from './figures.js'
-import { Connection, type HttpAnswer, field } from './http-client.js'
-import { HttpProcess, freePort } from './http-subject.js'
 import { cpuSeconds } from './process-facts.js'
 import { type Row, atLeast, atMost, emptyRow } from './report.js'
 import { median, roundOrder, spread } from './statistics.js'
@@ -41,16 +39,6 @@ const WARM_UPS = [
 const EXIT_LIMIT_MS = 3_000
 const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
-/** A way to the server: the proxy in one combination, or the relay between old ends. */
-interface Ends {
-  readonly name: string
-  readonly isRelay: boolean
-  readonly pid: number
-  /** Makes so many calls for results of `bytes`. */
-  calls(bytes: number, envelope: Envelope, count: number): Promise<void>
-  close(): Promise<void>
-}
-
 const inflightOf = (bytes: number): number =>
   Math.max(2, Math.min(INFLIGHT_MAX, Math.floor(INFLIGHT_BYTES / bytes)))
 
@@ -60,10 +48,9 @@ const OLD_ENDS = ERA_PAIRS[0]?.name ?? ''
 
 const LF = 10
 
-/** Client and server on pipes; answers are counted by their line ends. */
-class LineEnds implements Ends {
+/** Client and server on pipes, with the proxy between them or the relay; answers are counted by their line ends. */
+class LineEnds {
   readonly name: string
-  readonly isRelay: boolean
   readonly pid: number
   readonly #cell: Cell
   readonly #tool: string
@@ -75,7 +62,6 @@ class LineEnds implements Ends {
 
   constructor(cell: Cell, argv: readonly string[], tool: string, place: Place) {
     this.name = cell.name
-    this.isRelay = cell === oldEnds
     this.#cell = cell
     this.#tool = tool
     const [command = '', ...args] = argv
@@ -98,6 +84,7 @@ class LineEnds implements Ends {
     return ends
   }
 
+  /** Makes so many calls for results of `bytes`. */
   async calls(bytes: number, envelope: Envelope, count: number): Promise<void> {
     this.#bytes = 0
     const call = (): string => blobCall(this.#cell, this.#nextId++, this.#tool, bytes, envelope)
@@ -147,100 +134,6 @@ class LineEnds implements Ends {
   }
 }
 
-/** Client and server over HTTP: one call at a time on each connection. */
-class HttpEnds implements Ends {
-  readonly name: string
-  readonly isRelay: boolean
-  readonly #cell: Cell
-  readonly #server: RemoteServer
-  readonly #process: HttpProcess
-  readonly #tool: string
-  readonly #connections: Connection[] = []
-  #nextId = 1
-
-  private constructor(cell: Cell, server: RemoteServer, running: HttpProcess, tool: string) {
-    this.name = cell.name
-    this.isRelay = cell === oldEnds
-    this.#cell = cell
-    this.#server = server
-    this.#process = running
-    this.#tool = tool
-  }
-
-  static async open(cell: Cell, place: Place): Promise<HttpEnds> {
-    const server = await RemoteServer.start(cell)
-    const config = writeConfig(place, configName(cell, 'era-http-sizes'), {
-      era: { type: 'http', url: server.url },
-    })
-    const proxy = ['--http', '--silent', '--no-kept-lists', '--config', config, '--port']
-    const argv = (port: number): string[] =>
-      cell === oldEnds
-        ? [process.execPath, program('http-forwarder.js'), '--to', server.url, '--port', String(port)]
-        : [process.execPath, place.cli, ...proxy, String(port)]
-    const running = HttpProcess.start(argv, place, await freePort())
-    const ends = new HttpEnds(cell, server, running, cell === oldEnds ? 'blob' : BLOB_TOOL)
-    try {
-      await running.healthy()
-      return ends
-    } catch (error) {
-      await ends.close()
-      throw new Error(running.explain(error), { cause: error })
-    }
-  }
-
-  get pid(): number {
-    return this.#process.pid
-  }
-
-  async calls(bytes: number, envelope: Envelope, count: number): Promise<void> {
-    const connections = await this.#opened(inflightOf(bytes))
-    let left = count
-    const callAgain = async (connection: Connection): Promise<void> => {
-      while (left-- > 0) {
-        const call = blobCall(this.#cell, this.#nextId++, this.#tool, bytes, envelope)
-        const { bodyBytes } = await this.#post(connection, call, false)
-        if (bodyBytes < bytes) throw new Error(`${this.name}: a result of ${bodyBytes} bytes`)
-      }
-    }
-    await Promise.all(connections.map(callAgain))
-  }
-
-  async close(): Promise<void> {
-    for (const connection of this.#connections) connection.close()
-    await this.#process.close()
-    await this.#server.close()
-  }
-
-  /** The front closes connections that rest while other ways have their turn. */
-  async #opened(count: number): Promise<Connection[]> {
-    for (let at = 0; at < count; at += 1) {
-      const known = this.#connections[at]
-      if (known?.closed === false) continue
-      const connection = await Connection.open(this.#process.port)
-      this.#connections[at] = connection
-      if (known !== undefined) connection.session = known.session
-      else if (!this.#cell.isNewClient) await this.#beginSession(connection)
-    }
-    return this.#connections.slice(0, count)
-  }
-
-  async #beginSession(connection: Connection): Promise<void> {
-    const { head } = await this.#post(connection, message(0, 'initialize', INITIALIZE_PARAMS), true)
-    connection.session = field(head, 'mcp-session-id') ?? ''
-    await this.#post(connection, INITIALIZED, true)
-  }
-
-  async #post(connection: Connection, body: string, keep: boolean): Promise<HttpAnswer> {
-    const head = postHead(this.#cell, this.#process.port, connection, this.#tool)
-    const request = `${head}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
-    const answer = await new Promise<HttpAnswer>((resolve, reject) => {
-      connection.send(request, keep, resolve, reject)
-    })
-    if (answer.status < 300) return answer
-    throw new Error(`${this.name}: ${answer.status} ${answer.body.toString('utf8', 0, 300)}`)
-  }
-}
-
 /** What one way took for the results of one size and envelope, by round. */
 interface Sample {
   readonly cpuPerMb: number[]
@@ -251,7 +144,7 @@ type Samples = ReadonlyMap<string, Sample>
 
 const keyOf = (name: string, bytes: number, envelope: Envelope): string => `${name} ${bytes} ${envelope}`
 
-async function measured(settings: Settings, all: readonly Ends[], rounds: number): Promise<Samples> {
+async function measured(settings: Settings, all: readonly LineEnds[], rounds: number): Promise<Samples> {
   const samples = new Map<string, Sample>()
   const { envelopes } = settings.place
   for (const ends of all)
@@ -283,7 +176,7 @@ function ratios(one: readonly number[] = [], other: readonly number[] = []): num
 const blank = { direct: '', spreadUnit: '', aside: '', note: '' }
 
 /** The combination and envelope that cost most over old ends, of one size. */
-function cpuRow({ place }: Settings, way: string, samples: Samples, bytes: number): Row {
+function cpuRow({ place }: Settings, samples: Samples, bytes: number): Row {
   const each = place.envelopes.flatMap((envelope) => {
     const old = samples.get(keyOf(OLD_ENDS, bytes, envelope))?.cpuPerMb ?? []
     return cells.slice(1).map(({ name }) => {
@@ -295,7 +188,7 @@ function cpuRow({ place }: Settings, way: string, samples: Samples, bytes: numbe
   return {
     ...blank,
     figure: `CPU per MB, results of ${bytes / MB} MB, worst of eras and envelopes / old ends`,
-    way: `${way}: ${worst?.title ?? ''}`,
+    way: worst?.title ?? '',
     relay: `${median(worst?.old ?? []).toFixed(2)} ms`,
     own: `${median(worst?.own ?? []).toFixed(2)} ms`,
     spread: spread(worst?.over ?? []),
@@ -306,7 +199,7 @@ function cpuRow({ place }: Settings, way: string, samples: Samples, bytes: numbe
 const perSecond = (seconds: readonly number[]): string =>
   `${(SAMPLE_BYTES / MB / median(seconds)).toFixed(0)} MB/s`
 
-function throughputRow({ place }: Settings, way: string, samples: Samples, { name }: Cell): Row {
+function throughputRow({ place }: Settings, samples: Samples, { name }: Cell): Row {
   const all = place.envelopes.map((envelope) => ({
     own: samples.get(keyOf(name, MB, envelope))?.seconds ?? [],
     relay: samples.get(keyOf(oldEnds.name, MB, envelope))?.seconds ?? [],
@@ -314,7 +207,7 @@ function throughputRow({ place }: Settings, way: string, samples: Samples, { nam
   return {
     ...blank,
     figure: 'results of 1 MB, throughput over the relay between old ends',
-    way: `${way}: ${name}`,
+    way: name,
     relay: perSecond(all.flatMap(({ relay }) => relay)),
     own: perSecond(all.flatMap(({ own }) => own)),
     spread: spread(all.flatMap(({ own, relay }) => ratios(relay, own))),
@@ -322,23 +215,18 @@ function throughputRow({ place }: Settings, way: string, samples: Samples, { nam
   }
 }
 
-function figureOf(way: string, open: (cell: Cell, place: Place) => Promise<Ends>): Figure {
-  return async (settings) => {
-    if (proxySpec(settings.place, true) === undefined)
-      return [emptyRow('large results in each era', way, CPU_AIM, NOT_BUILT)]
-    const all: Ends[] = []
-    try {
-      for (const cell of [...cells, oldEnds]) all.push(await open(cell, settings.place))
-      const samples = await measured(settings, all, roundsOf(settings, 5, 2))
-      return [
-        ...SIZES.map((bytes) => cpuRow(settings, way, samples, bytes)),
-        ...cells.map((cell) => throughputRow(settings, way, samples, cell)),
-      ]
-    } finally {
-      await Promise.all(all.map((ends) => ends.close()))
-    }
+export const eraSizes: Figure = async (settings) => {
+  if (proxySpec(settings.place, true) === undefined)
+    return [emptyRow('large results in each era', 'stdio', CPU_AIM, NOT_BUILT)]
+  const all: LineEnds[] = []
+  try {
+    for (const cell of [...cells, oldEnds]) all.push(await LineEnds.open(cell, settings.place))
+    const samples = await measured(settings, all, roundsOf(settings, 5, 2))
+    return [
+      ...SIZES.map((bytes) => cpuRow(settings, samples, bytes)),
+      ...cells.map((cell) => throughputRow(settings, samples, cell)),
+    ]
+  } finally {
+    await Promise.all(all.map((ends) => ends.close()))
   }
 }
-
-export const eraSizes: Figure = figureOf('stdio', (cell, place) => LineEnds.open(cell, place))
-export const httpEraSizes: Figure = figureOf('HTTP', (cell, place) => HttpEnds.open(cell, place))

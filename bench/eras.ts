@@ -4,7 +4,7 @@
 // millisecond or two, hundreds of times in one round, so that what else the machine does meets all of them alike.
 
 import { type Cell, ERA_PAIRS, type Extra } from './era-messages.js'
-import { type Ends, type OpenEnds, openHttp, openLines } from './era-ends.js'
+import { LineEnds, CALLS_IN_VOLLEY } from './era-ends.js'
 import { type Figure, NOT_BUILT, type Settings, roundsOf } from './figures.js'
 import { cpuSeconds } from './process-facts.js'
 import { type Row, atMost, emptyRow } from './report.js'
@@ -23,43 +23,20 @@ const CELLS: readonly Cell[] = (['nothing', 'token', 'much'] as const).flatMap((
   ERA_PAIRS.map((cell) => ({ ...cell, extra })),
 )
 
-/** How the calls of one figure are made. */
-interface Plan {
-  readonly figure: string
-  readonly open: OpenEnds
-  readonly callsOfVolley: number
-  readonly turns: number
-  readonly quickTurns: number
-  readonly warmUpTurns: number
-}
-
-const overStdio: Plan = {
-  figure: 'processor time of a small call between eras / between old ones',
-  open: openLines,
-  callsOfVolley: 64,
-  turns: 200,
-  quickTurns: 16,
-  warmUpTurns: 320,
-}
-
-const overHttp: Plan = {
-  figure: 'HTTP -> HTTP: processor time of a small call between eras / between old ones',
-  open: openHttp,
-  callsOfVolley: 16,
-  turns: 150,
-  quickTurns: 8,
-  warmUpTurns: 300,
-}
+const FIGURE = 'processor time of a small call between eras / between old ones'
+const TURNS = 200
+const QUICK_TURNS = 16
+const WARM_UP_TURNS = 320
 
 /** Between two changes to the next proxy. */
 const VOLLEYS = 2
 
-async function takeTurns(all: readonly Ends[], turns: number): Promise<void> {
+async function takeTurns(all: readonly LineEnds[], turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1)
     for (const ends of roundOrder(all, turn)) await ends.volleys(VOLLEYS)
 }
 
-function secondsOf({ pid }: Ends): number {
+function secondsOf({ pid }: LineEnds): number {
   const seconds = cpuSeconds(pid)
   if (seconds === undefined) throw new Error('the system tells no processor time')
   return seconds
@@ -68,14 +45,14 @@ function secondsOf({ pid }: Ends): number {
 type Values = ReadonlyMap<Cell, readonly number[]>
 
 /** Microseconds of a call, by cell and round. */
-async function measured(settings: Settings, plan: Plan): Promise<Values> {
-  const turns = settings.quick ? plan.quickTurns : plan.turns
-  const calls = turns * VOLLEYS * plan.callsOfVolley
+async function measured(settings: Settings): Promise<Values> {
+  const turns = settings.quick ? QUICK_TURNS : TURNS
+  const calls = turns * VOLLEYS * CALLS_IN_VOLLEY
   const values = new Map<Cell, number[]>(CELLS.map((cell) => [cell, []]))
-  const all: Ends[] = []
+  const all: LineEnds[] = []
   try {
-    for (const cell of CELLS) all.push(await plan.open(cell, settings.place))
-    await takeTurns(all, settings.quick ? plan.quickTurns : plan.warmUpTurns)
+    for (const cell of CELLS) all.push(await LineEnds.open(cell, settings.place))
+    await takeTurns(all, settings.quick ? QUICK_TURNS : WARM_UP_TURNS)
     for (let round = 0; round < roundsOf(settings, 6, 2); round += 1) {
       const before = all.map(secondsOf)
       await takeTurns(all, turns)
@@ -98,14 +75,14 @@ function shown(values: readonly number[]): string {
   return `${median(values).toFixed(1)} µs`
 }
 
-function rowsOf(values: Values, figure: string): Row[] {
+function rowsOf(values: Values): Row[] {
   return CELLS.filter((cell) => !isBetweenOldOnes(cell)).map((cell): Row => {
     const base = CELLS.find((other) => isBetweenOldOnes(other) && other.extra === cell.extra)
     const old = (base && values.get(base)) ?? []
     const own = values.get(cell) ?? []
     const ratios = own.map((value, round) => value / (old[round] ?? Number.NaN))
     return {
-      figure,
+      figure: FIGURE,
       way: `${cell.name}${EXTRAS[cell.extra]}`,
       direct: '',
       relay: shown(old),
@@ -119,10 +96,7 @@ function rowsOf(values: Values, figure: string): Row[] {
   })
 }
 
-async function figureOf(settings: Settings, plan: Plan): Promise<Row[]> {
-  if (proxySpec(settings.place, true) === undefined) return [emptyRow(plan.figure, 'proxy', AIM, NOT_BUILT)]
-  return rowsOf(await measured(settings, plan), plan.figure)
+export const eras: Figure = async (settings) => {
+  if (proxySpec(settings.place, true) === undefined) return [emptyRow(FIGURE, 'proxy', AIM, NOT_BUILT)]
+  return rowsOf(await measured(settings))
 }
-
-export const eras: Figure = (settings) => figureOf(settings, overStdio)
-export const httpEras: Figure = (settings) => figureOf(settings, overHttp)

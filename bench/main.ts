@@ -19,8 +19,8 @@ import {
   results1,
   results10,
 } from './figures.js'
-import { eraSizes, httpEraSizes } from './era-sizes.js'
-import { eras, httpEras } from './eras.js'
+import { eraSizes } from './era-sizes.js'
+import { eras } from './eras.js'
 import { firstCall } from './first-call.js'
 import { http1, http10, httpCalls, httpLatency, httpSessions } from './http-figures.js'
 import { httpMemory, httpStart } from './http-start.js'
@@ -30,7 +30,6 @@ import { onPage, pageTables } from './page-tables.js'
 import { type Row, markdown } from './report.js'
 import { sandbox } from './sandbox.js'
 import { memory, start } from './start.js'
-import { worst } from './worst.js'
 import { ENVELOPES, type Envelope, PAYLOADS, type Payload, payloadNamed } from './wire.js'
 
 /** Each has a line in the usage and a name; the page shows those that are in `page-tables.ts`. */
@@ -45,7 +44,6 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['memory', ['resident memory at rest', memory]],
   ['first-call', ['the first call of a process that has just started', firstCall]],
   ['many', ['many servers behind one proxy', many]],
-  ['worst', ['the worst messages that a server may send: memory, and the calls of another server', worst]],
   ['eras', ['small calls where clients and servers speak different revisions', eras]],
   ['era-sizes', ['results of 0.25 to 16 MB where clients and servers speak different revisions', eraSizes]],
   [
@@ -58,8 +56,6 @@ const FIGURES = new Map<string, readonly [says: string, figure: Figure]>([
   ['http-1mb', ['results of 1 MB over HTTP', http1]],
   ['http-10mb', ['results of 10 MB over HTTP', http10]],
   ['http-sessions', ['whole sessions over HTTP: initialize, one call, DELETE', httpSessions]],
-  ['http-eras', ['small calls over HTTP where clients and servers speak different revisions', httpEras]],
-  ['http-era-sizes', ['the same results over HTTP', httpEraSizes]],
   ['http-start', ['from the command to the first answer over HTTP', httpStart]],
   ['http-memory', ['resident memory at rest of the HTTP front', httpMemory]],
 ])

@@ -16,13 +16,11 @@ export const onPage: readonly string[] = [
   'eras',
   'era-sizes',
   'many',
-  'worst',
   'http-calls',
   'http-latency',
   'http-1mb',
   'http-10mb',
   'http-sessions',
-  'http-era-sizes',
   'http-start',
   'http-memory',
 ]

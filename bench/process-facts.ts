@@ -53,12 +53,6 @@ export function residentBytes(pid: number): number | undefined {
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
 }
 
-/** VmHWM in bytes, the most that was ever resident; undefined where the kernel does not say. */
-export function peakResidentBytes(pid: number): number | undefined {
-  const kilobytes = /^VmHWM:\s+(\d+) kB/m.exec(read(`/proc/${pid}/status`) ?? '')?.[1]
-  return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
-}
-
 /** Resident memory, of what several processes share a fair part each; undefined where the kernel does not say. */
 export function shareBytes(pid: number): number | undefined {
   const kilobytes = /^Pss:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? '')?.[1]

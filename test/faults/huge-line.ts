@@ -23,7 +23,6 @@ import {
 const LINE_BYTES_MAX = 64 * MiB
 /** Twice the limit, and what a proxy at work needs besides. */
 const GROWTH_BYTES_MAX = 2 * LINE_BYTES_MAX + 32 * MiB
-/** In processor time, which is no other process's to take: a call beside it waits for some turns. */
 /** How long calls are looked at while nothing else goes on: what they take is the machine's own. */
 const ALONE_MS = 1000
 

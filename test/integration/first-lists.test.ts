@@ -372,9 +372,8 @@ test('a remote server that refuses the connection does not delay the list by its
   const it = { ...(await libraryProxy(t, servers, { runtime })), runtime }
   const party = await it.attach()
   await timed(it, opening(party))
-  const { heard, ms } = await timed(it, party.client.request('tools/list'))
-  assert.equal(toolNames(heard).length, TOOLS)
-  assert.ok(ms <= 100, `the list took ${ms} ms`)
+  // Simulated time stands still from here on, so a list that waits for a retry does not come.
+  assert.equal(toolNames(await party.client.request('tools/list')).length, TOOLS)
 })
 
 describe('the instructions', () => {
