@@ -1,7 +1,8 @@
 // The few messages that the proxy says itself.
 
 import { Buffer } from 'node:buffer'
-import { joinLine } from './line.js'
+import { WireParts } from './fast/splice-parts.js'
+import { joinLine, toLine } from './line.js'
 import { toOneLine } from './line-safe.js'
 import type { RequestId } from './request-id.js'
 import { type WireBytes, wireBytes } from './splice.js'
@@ -31,10 +32,15 @@ export function buildNotification(method: string, params?: string): WireBytes {
 
 /** `result` is raw JSON. */
 export function buildResult(id: RequestId, result: string | Uint8Array): WireBytes {
-  const head = `{"jsonrpc":"2.0","id":${id},"result":`
+  const head = resultHead(id)
   if (typeof result === 'string') return said(`${head}${result}}`)
   const opening = Buffer.from(head)
   return wireBytes(joinLine([opening, result, CLOSING], opening.length + result.length + CLOSING.length))
+}
+
+/** `result` is raw JSON in parts, which are not joined. */
+export function buildLongResult(id: RequestId, result: readonly Uint8Array[]): WireParts {
+  return new WireParts([Buffer.from(resultHead(id)), ...result, toLine(CLOSING)])
 }
 
 /** Several messages as one batch. */
@@ -62,6 +68,10 @@ export function buildError(
   return said(
     `{"jsonrpc":"2.0",${member}"error":{"code":${error.code},"message":${quote(error.message)}${data}}}`,
   )
+}
+
+function resultHead(id: RequestId): string {
+  return `{"jsonrpc":"2.0","id":${id},"result":`
 }
 
 function paramsMember(params: string | undefined): string {

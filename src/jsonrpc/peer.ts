@@ -4,7 +4,14 @@
 // when an answer comes. It knows no protocol above JSON-RPC, parses no payload, and forwards with `splice`.
 
 import { isBatch } from './batch.js'
-import { type ErrorBody, buildError, buildNotification, buildRequest, buildResult } from './build.js'
+import {
+  type ErrorBody,
+  buildError,
+  buildLongResult,
+  buildNotification,
+  buildRequest,
+  buildResult,
+} from './build.js'
 import {
   type Connection,
   type FieldReader,
@@ -235,9 +242,10 @@ export class Peer<E extends AnswerWaiter> {
     this.send(buildNotification(method, params), notificationHead(method, ties))
   }
 
-  /** `result` is raw JSON. */
-  reply(id: RequestId, result: string | Uint8Array): void {
-    this.send(buildResult(id, result), answerHead('result', id))
+  /** `result` is raw JSON, in one piece or in parts. */
+  reply(id: RequestId, result: string | readonly Uint8Array[]): void {
+    const message = typeof result === 'string' ? buildResult(id, result) : buildLongResult(id, result)
+    this.send(message, answerHead('result', id))
   }
 
   refuse(id: RequestId | undefined, error: ErrorBody, orphan?: 'null' | 'omit'): void {

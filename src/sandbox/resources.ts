@@ -1,7 +1,8 @@
 // The files of sessions as resources: their addresses (`sandbox://{session_id}/{path}`), types and contents.
 
 import { fileFailed } from './errors.js'
-import { fileBytesMax, inLargeTurn, isText, readFile } from './files.js'
+import { FileText } from './file-text.js'
+import { fileBytesMax, inLargeTurn, readFile } from './files.js'
 import type { ToolCall } from './tools.js'
 
 export const resourceTemplate = 'sandbox://{session_id}/{+path}'
@@ -25,16 +26,16 @@ function readResourceUri(uri: string): { readonly sessionId: string; readonly pa
 export interface ResourceContents {
   readonly uri: string
   readonly mimeType: string
-  readonly text?: string
+  readonly text?: FileText
   /** The content in base64. */
-  readonly blob?: string
+  readonly blob?: FileText
 }
 
-/** Returns undefined when the session does not exist, or the URI has another form. @throws SandboxError */
+/** Returns the contents and the text in them; undefined when the session does not exist, or the URI has another form. @throws SandboxError */
 export async function readResource(
   uri: string,
   call: Omit<ToolCall, 'args' | 'onOutput'>,
-): Promise<ResourceContents | undefined> {
+): Promise<{ readonly contents: ResourceContents; readonly file: FileText } | undefined> {
   const place = readResourceUri(uri)
   const session = place && call.sessions.find(place.sessionId, call.owner)
   if (place === undefined || session === undefined) return undefined
@@ -47,8 +48,11 @@ export async function readResource(
   if (size > fileBytesMax)
     throw fileFailed(`${path}: it has ${size} bytes, and a resource at most ${fileBytesMax}`, { path, size })
   const mimeType = mimeTypeOf(path)
-  const content = isText(bytes) ? { text: bytes.toString('utf8') } : { blob: bytes.toString('base64') }
-  return { uri, mimeType, ...content }
+  const file = new FileText(bytes)
+  return {
+    file,
+    contents: { uri, mimeType, ...(file.encoding === 'utf8' ? { text: file } : { blob: file }) },
+  }
 }
 
 /** MIME types by file extension. */

@@ -38,6 +38,9 @@ const templates = write({
   ],
 })
 
+/** Raw JSON; that of a result with a file is in parts. */
+type WrittenResult = string | readonly Uint8Array[]
+
 export interface ServedSandbox extends ToolAround {
   readonly tools: readonly SandboxTool[]
   readonly about: ServerAbout
@@ -145,7 +148,7 @@ export class SandboxServer implements PeerOwner<never> {
   }
 
   /** Sends the response when the run ends; a cancelled request gets no response. */
-  async #running(frame: RequestFrame, run: (signal: AbortSignal) => Promise<string>): Promise<void> {
+  async #running(frame: RequestFrame, run: (signal: AbortSignal) => Promise<WrittenResult>): Promise<void> {
     const call = new AbortController()
     const id = frame.id
     this.#calls.set(id, call)
@@ -166,7 +169,7 @@ export class SandboxServer implements PeerOwner<never> {
     return wrapperError()
   }
 
-  async #callTool(frame: RequestFrame, signal: AbortSignal): Promise<string> {
+  async #callTool(frame: RequestFrame, signal: AbortSignal): Promise<WrittenResult> {
     const { tools } = this.#served
     const name = frame.params.members.string('name') ?? ''
     const tool = toolNamed(name, tools)
@@ -175,17 +178,17 @@ export class SandboxServer implements PeerOwner<never> {
     try {
       const onOutput = progress && ((chunk: Buffer) => progress.push(chunk))
       const args = new Arguments(argumentsOf(frame))
-      return resultText(await tool.run({ ...this.#callOf(frame, signal), args, onOutput }))
+      return await writeResult(await tool.run({ ...this.#callOf(frame, signal), args, onOutput }))
     } finally {
       progress?.stop()
     }
   }
 
-  async #read(frame: RequestFrame, signal: AbortSignal): Promise<string> {
+  async #read(frame: RequestFrame, signal: AbortSignal): Promise<WrittenResult> {
     const uri = frame.params.members.string('uri') ?? ''
-    const contents = await readResource(uri, this.#callOf(frame, signal))
-    if (contents === undefined) throw new SandboxError(resourceNotFound(uri))
-    return write({ contents: [contents] })
+    const read = await readResource(uri, this.#callOf(frame, signal))
+    if (read === undefined) throw new SandboxError(resourceNotFound(uri))
+    return read.file.writeIn({ contents: [read.contents] })
   }
 
   /** A call may use the sessions of the principal that the proxy names, or the shared ones. */
@@ -216,8 +219,9 @@ function networkHint(network: SandboxNetwork): string {
   return ` Of the network, programs reach these hosts alone, over https:// through the proxy that their variables name: ${shown}.`
 }
 
-function resultText({ content, isError, facts, shown }: ToolResult): string {
-  return write({ content, isError, ...facts, structuredContent: { ...facts, ...shown } })
+async function writeResult({ content, isError, facts, shown, file }: ToolResult): Promise<WrittenResult> {
+  const result = { content, isError, ...facts, structuredContent: { ...facts, ...shown } }
+  return file === undefined ? write(result) : file.writeIn(result)
 }
 
 function argumentsOf({ line, params }: RequestFrame): Readonly<Record<string, unknown>> {

@@ -8,7 +8,8 @@ import type { Arguments } from './arguments.js'
 import type { Artifact } from './artifacts.js'
 import { AllowedHosts } from './egress/allowed-hosts.js'
 import { fileFailed, noSuchSession, wrongArgument } from './errors.js'
-import { type FileEntry, fileBytesMax, inLargeTurn, isText, listFiles, readFile, writeFile } from './files.js'
+import { FileText } from './file-text.js'
+import { type FileEntry, fileBytesMax, inLargeTurn, listFiles, readFile, writeFile } from './files.js'
 import { mimeTypeOf, resourceUri } from './resources.js'
 import type { SandboxIsolation } from './runtime.js'
 import type { CallResult, CallTerms, SandboxSession } from './sandbox-session.js'
@@ -30,7 +31,7 @@ export interface SandboxTool {
 
 /** One block of content (MCP, Tool result). */
 export type ContentBlock =
-  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'text'; readonly text: string | FileText }
   | { readonly type: 'image'; readonly data: string; readonly mimeType: string }
   | {
       readonly type: 'resource_link'
@@ -47,6 +48,8 @@ export interface ToolResult {
   readonly facts: Readonly<Record<string, unknown>>
   /** Members in `structuredContent` alone, for clients that show nothing else. */
   readonly shown?: Readonly<Record<string, unknown>>
+  /** The content of a file that the members above contain. */
+  readonly file?: FileText
 }
 
 /** The parts that all calls of a service share. */
@@ -263,11 +266,10 @@ async function readFileCall(call: ToolCall): Promise<ToolResult> {
   const { bytes, size } = await inLargeTurn(call, limit, () =>
     onFiles(sessionOf(call), call, (where) => readFile(where, path, offset, limit)),
   )
-  const encoding = isText(bytes) ? 'utf8' : 'base64'
-  const data = bytes.toString(encoding)
+  const file = new FileText(bytes)
   const truncated = offset + bytes.length < size
-  const facts = { path, size, offset, length: bytes.length, encoding, truncated }
-  return { ...textResult(data, facts), shown: { data } }
+  const facts = { path, size, offset, length: bytes.length, encoding: file.encoding, truncated }
+  return { ...textResult(file, facts), shown: { data: file }, file }
 }
 
 /** Opens the session when it does not exist. */
@@ -363,7 +365,7 @@ function shownSession({ facts, lastAccessedMs, state }: SandboxSession): Readonl
   }
 }
 
-function textResult(text: string, facts: ToolResult['facts']): ToolResult {
+function textResult(text: string | FileText, facts: ToolResult['facts']): ToolResult {
   return { content: [{ type: 'text', text }], isError: false, facts }
 }
 

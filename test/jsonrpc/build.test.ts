@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import {
   buildBatch,
   buildError,
+  buildLongResult,
   buildNotification,
   buildRequest,
   buildResult,
@@ -29,6 +30,11 @@ const cases: [title: string, message: Buffer, want: string][] = [
   [
     'a result from bytes',
     buildResult(seven, Buffer.from('[1.0]')),
+    '{"jsonrpc":"2.0","id":7,"result":[1.0]}',
+  ],
+  [
+    'a result in parts',
+    buildLongResult(seven, [Buffer.from('[1'), Buffer.from('.0]')]).joined,
     '{"jsonrpc":"2.0","id":7,"result":[1.0]}',
   ],
   [

@@ -9,7 +9,7 @@ export class WireParts {
   readonly parts: readonly Uint8Array[]
   readonly length: number
 
-  /** Only `spliceParts` makes them. */
+  /** Only `spliceParts` and `build` make them. */
   constructor(parts: readonly Uint8Array[]) {
     this.parts = parts
     this.length = lengthOf(parts)
