@@ -2,9 +2,9 @@
 
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
-import { type ServerEvent, limits } from '../../src/index.js'
+import { type McpProxy, type ServerEvent, limits } from '../../src/index.js'
 import { type RawClient, failure } from '../integration/support/client.js'
-import { libraryProxy } from '../integration/support/library.js'
+import { type Attached, libraryProxy } from '../integration/support/library.js'
 import type { Scope } from '../integration/support/spawned.js'
 import { FakeRuntime, type Script, polite, settled, dead, mute } from './support/fake-runtime.js'
 
@@ -12,8 +12,10 @@ const { restart } = limits.upstream
 
 interface Run {
   readonly runtime: FakeRuntime
+  readonly proxy: McpProxy
   /** A client that can be asked something, so that it has a process of its own. */
   readonly client: () => Promise<RawClient>
+  readonly attached: () => Promise<Attached>
   readonly events: ServerEvent[]
 }
 
@@ -21,7 +23,7 @@ async function run(t: Scope, script: Script, processesMax: number = 1000): Promi
   const runtime = new FakeRuntime()
   runtime.script = script
   const events: ServerEvent[] = []
-  const { attach } = await libraryProxy(
+  const { attach, proxy } = await libraryProxy(
     t,
     { s: { command: 'x', protocol: 'legacy', isolation: 'session' } },
     {
@@ -31,15 +33,15 @@ async function run(t: Scope, script: Script, processesMax: number = 1000): Promi
       on: { server: (event) => events.push(event) },
     },
   )
-  const client = async (): Promise<RawClient> => {
-    const { client: one } = await attach()
-    const opening = one.open({ elicitation: {} })
+  const attached = async (): Promise<Attached> => {
+    const one = await attach()
+    const opening = one.client.open({ elicitation: {} })
     await settled()
     await runtime.pass(1000)
     await opening
     return one
   }
-  return { runtime, client, events }
+  return { runtime, proxy, client: async () => (await attached()).client, attached, events }
 }
 
 /** What is answered within a second; a call may wait a little for what its server asks first. */
@@ -87,6 +89,34 @@ describe('the clients of a broken server', () => {
     world.runtime.script = polite
     const answers = (await within(world, Promise.all(clients.map((client) => client.call('s__t'))))) ?? []
     for (const { value } of answers) assert.equal(JSON.stringify(value).includes('"content":[]'), true)
+  })
+})
+
+const stateOf = ({ proxy }: Run): string | undefined => proxy.status()[0]?.state
+
+describe('the status of a server with a process for each client', () => {
+  test('is no error because of a crash of one that calls no more, once it has come up for another', async (t) => {
+    const world = await run(t, dead)
+    const [first] = await clientsOf(world, 1)
+    await within(world, first?.call('s__t'))
+    assert.equal(stateOf(world), 'error')
+    world.runtime.script = polite
+    const { client, connection } = await world.attached()
+    await within(world, client.call('s__t'))
+    assert.equal(stateOf(world), 'connected')
+    await connection.close()
+    await world.runtime.pass(60_000)
+    assert.equal(stateOf(world), 'disconnected')
+  })
+
+  test('is an error for a client that comes while the breaker is open', async (t) => {
+    const world = await run(t, dead)
+    const { client, connection } = await world.attached()
+    for (let calls = 0; calls < 20; calls++) await within(world, client.call('s__t'))
+    const [late] = await clientsOf(world, 1)
+    await connection.close()
+    await within(world, late?.call('s__t'))
+    assert.equal(stateOf(world), 'error')
   })
 })
 

@@ -218,10 +218,11 @@ export class Server implements Upstream {
     await Promise.all([...lanes.map((lane) => lane.close()), this.#context.dialer.close()])
   }
 
-  /** The lane that says most of the server. */
+  /** The lane that says most of the server: one that nothing runs for says least. */
   get #best(): ServerLane | undefined {
     const lanes = [...this.#lanes]
-    return lanes.find((lane) => lane.state === 'connected') ?? lanes[0]
+    const connected = lanes.find((lane) => lane.state === 'connected')
+    return connected ?? lanes.find((lane) => lane.state !== 'disconnected') ?? lanes[0]
   }
 
   /** Nothing runs before a client wants something of it. */

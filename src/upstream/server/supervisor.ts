@@ -74,7 +74,7 @@ export class Supervisor {
   get state(): State['kind'] | 'broken' {
     const { restart, restarts } = this.#context
     const state = this.#state
-    if (state.kind !== 'starting' && state.kind !== 'waiting') return state.kind
+    if (state.kind === 'ready' || state.kind === 'closed') return state.kind
     if (restarts.isBroken) return 'broken'
     const isAtRest = state.kind === 'waiting' && state.timer === undefined
     return isAtRest && restart && restarts.isProven ? 'stopped' : state.kind

@@ -97,11 +97,10 @@ export class Workers {
     const states = this.#workers.map((worker) => worker.supervisor.state)
     if (states.includes('ready')) return 'connected'
     if (states.includes('starting')) return 'starting'
-    // A process at rest comes back for the next call.
+    // A process at rest comes back for the next call; one that has never said what it has may have failed by itself.
     const isAtRest = states.includes('stopped')
     if (isAtRest && this.#inbox.server?.facts !== undefined) return 'connected'
-    if (isAtRest && this.failure === undefined) return 'starting'
-    return states.includes('closed') ? 'disconnected' : 'error'
+    return isAtRest || states.includes('closed') ? 'disconnected' : 'error'
   }
 
   /** How long lists wait for it. */
