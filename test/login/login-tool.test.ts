@@ -175,9 +175,10 @@ describe('the tool that begins a login', () => {
       page = textAt(value, 'error', 'data', 'elicitations', 0, 'url')
       clients.push(client)
     }
-    const last = clients.at(-1)?.notification('notifications/elicitation/complete')
     await browse(page)
-    await last
+    await Promise.all(
+      clients.slice(1).map((client) => client.notification('notifications/elicitation/complete')),
+    )
     const told = clients.map((client) =>
       client.count((value) => at(value, 'method') === 'notifications/elicitation/complete'),
     )

@@ -108,13 +108,16 @@ test('only the head of a page can be asked for', async (t) => {
 })
 
 test('a connection that rests too long is closed, and one that is used is not', async (t) => {
-  const { port } = await front(t, { limits: { idleConnectionMs: 150, lateCheckMs: 10 } })
+  let nowMs = 0
+  const limits = { idleConnectionMs: 150, lateCheckMs: 5 }
+  const { port } = await front(t, { now: () => nowMs, limits })
   const [resting, used] = [new Wire(t, port), new Wire(t, port)]
   for (const wire of [resting, used]) {
     wire.say(post(port, message('echo', 1)))
     assert.equal(statusOf(await wire.hears('"id":1')), 200)
   }
   while (!resting.isEnded) {
+    nowMs += 100
     used.say(post(port, message('echo', 1)))
     assert.equal(statusOf(await used.hears('"id":1')), 200)
   }

@@ -367,13 +367,13 @@ describe('bodies', () => {
   test('that drip are given up, and those that come are not, however long they take', async (t) => {
     const limits = {
       requestTimeoutMs: 40,
-      slowBodyMs: 1000,
+      slowBodyMs: 3000,
       slowBodyBytes: 1000,
       lateCheckMs: 20,
       refusedBodyMs: 20,
     }
     const { port } = await front(t, { limits })
-    const said = message('echo', 1, { text: 'x'.repeat(20_000) })
+    const said = message('echo', 1, { text: 'x'.repeat(60_000) })
     const post = async (bytesEach: number): Promise<string> => {
       const socket = connect(port, '127.0.0.1')
       t.after(() => void socket.destroy())
@@ -389,8 +389,8 @@ describe('bodies', () => {
       }
       return answer
     }
-    // Half of what has to come in a second, and fifteen times as much for more than a second.
-    const [slow, fast] = await Promise.all([post(10), post(300)])
+    // A third of what has to come in three seconds, and 45 times as much for more than three seconds.
+    const [slow, fast] = await Promise.all([post(2), post(300)])
     assert.match(slow, /^HTTP\/1\.1 408 [^]*The body comes too slowly/)
     assert.match(fast, /^HTTP\/1\.1 200 /)
   })
@@ -536,7 +536,7 @@ describe('a session', () => {
     await until(() => sessions[1]?.closed === true)
     assert.equal(sessions[2]?.closed, false)
     stays.cut()
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => sessions[2]?.connection.busy === false)
     now = 7000
     await until(() => sessions[2]?.closed === true)
   })
@@ -577,10 +577,10 @@ describe('a session', () => {
   })
 
   test('ends the response of a request that its client cancels', async (t) => {
-    const { port } = await front(t)
+    const { port, sessions } = await front(t)
     const headers = await handshake(port)
     const response = open(port, { body: message('wait', 7), headers })
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => sessions[0]?.connection.busy === true)
     const cancel = message('notifications/cancelled', undefined, { requestId: 7 })
     assert.equal((await send(port, { body: cancel, headers })).status, 202)
     const { status, body } = await read(await response)
@@ -643,8 +643,7 @@ describe('the standalone stream', () => {
     assert.match((await reader.next())?.data ?? '', /last/)
     assert.equal((await send(port, get)).status, 409)
     reader.cut()
-    await until(() => reader.response.destroyed)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => session?.connection.busy === false)
     const again = new EventReader(await open(port, get))
     session?.notify('notifications/again')
     assert.match((await again.next())?.data ?? '', /again/)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import type { RequestId } from '../../src/jsonrpc/request-id.js'
@@ -222,8 +223,8 @@ describe('a client that reads nothing', () => {
     socket.write(
       `GET /mcp HTTP/1.1\r\nHost: localhost:${port}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${headers['mcp-session-id']}\r\n\r\n`,
     )
+    await until(() => session.connection.busy === true)
     // One message may be of any size; it is the next one that is too many.
-    await new Promise((resolve) => setTimeout(resolve, 20))
     session.say(`{"jsonrpc":"2.0","method":"n","params":{"p":"${'x'.repeat(20_000_000)}"}}`)
     assert.ok(session.connection.backlogBytes > 1_000_000)
     await until(() => session.connection.backlogBytes === 0)
@@ -245,16 +246,16 @@ describe('a reader of a plain answer', () => {
   })
 
   test('that is slow but steady gets all of it', async (t) => {
-    const { port } = await front(t, { limits: { stallMs: 1500 }, play })
+    const { port } = await front(t, { limits: { stallMs: 3000 }, play })
     const socket = ask(port)
     let bytes = 0
     socket.on('data', (chunk: Buffer) => {
-      // 4 MB in each quarter of a second, far slower than the answer could come, and in all longer than a stall may be.
+      // 4 MB in 350 ms, far slower than the answer could come, and in all longer than a stall may be.
       const before = bytes
       bytes += chunk.length
       if (Math.floor(before / 4e6) === Math.floor(bytes / 4e6)) return
       socket.pause()
-      setTimeout(() => socket.resume(), 250)
+      setTimeout(() => socket.resume(), 350)
     })
     socket.resume()
     await until(() => bytes > answer.length || socket.destroyed)
@@ -323,8 +324,9 @@ describe('a question that belongs to no request that is known', () => {
     assert.ok(second && third && ids[1])
     const gone = new EventReader(await third)
     gone.cut()
-    await until(() => gone.response.destroyed)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await once(gone.response, 'close')
+    // The front reads the end of that connection before a request that comes later.
+    await send(port, { body: message('echo', 9), headers })
     session.say(question)
     session.answer(ids[1], '{}')
     const reader = new EventReader(await second)

@@ -57,7 +57,7 @@ function child(script: string): {
   const { stdin, stdout } = program
   assert.ok(stdin !== null && stdout !== null)
   const recorder = new Recorder().watching()
-  const connection = new NdjsonConnection(stdout, stdin, options)
+  const connection = new NdjsonConnection(stdout, stdin, { ...options, closeWaitMs: 10_000 })
   connection.start(recorder)
   return { child: program, connection, recorder }
 }

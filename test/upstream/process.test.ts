@@ -161,6 +161,9 @@ describe('a start that fails', { skip }, () => {
   }
 })
 
+/** Less than what is to be ended would last by itself. */
+const LEFT_MS = 30_000
+
 /** What is looked up in `/proc`. */
 const noTree = process.platform !== 'linux'
 
@@ -258,7 +261,7 @@ describe('the end of a process', { skip }, () => {
       await until(() => log.length > 0)
       await server.stop()
       assert.deepEqual(await server.ended, { reason: 'exited', message: "'s' exited by SIGKILL" })
-      assert.deepEqual(await leftAfter(mark, 1000), [])
+      assert.deepEqual(await leftAfter(mark, LEFT_MS), [])
     }
   })
 
@@ -270,7 +273,7 @@ describe('the end of a process', { skip }, () => {
       const { server, log } = started({ command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } })
       await until(() => log.length > 0 && marked(mark).length === 3)
       await server.stop()
-      assert.deepEqual(await leftAfter(mark, 1000), [])
+      assert.deepEqual(await leftAfter(mark, LEFT_MS), [])
     }
   })
 
@@ -285,7 +288,7 @@ describe('the end of a process', { skip }, () => {
       await until(() => log.length > 0 && marked(mark).some(({ command }) => command === 'sleep 60'))
       await server.stop()
       assert.deepEqual(await server.ended, { reason: 'exited', message: "'s' exited with code 0" })
-      assert.deepEqual(await leftAfter(mark, 1000), [])
+      assert.deepEqual(await leftAfter(mark, LEFT_MS), [])
     },
   )
 
