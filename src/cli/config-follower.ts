@@ -37,7 +37,6 @@ const startOnly = [
 
 /** Opened at the start, for every call from then on. */
 const openedAtStart: readonly (readonly [name: string, valueOf: (config: Configuration) => unknown])[] = [
-  ['audit', ({ audit }) => audit],
   ['server.metrics', ({ server }) => server.metrics],
   ['server.otlp', ({ server }) => server.otlp],
   ['server.ui', ({ server }) => server.ui],
@@ -123,7 +122,7 @@ export class ConfigFollower {
     try {
       const config = this.#checked(await read(isAbsolute(source) ? source : undefined))
       await this.#reload(config)
-      this.#use(config)
+      await this.#use(config)
     } catch (error) {
       this.#complain(error)
     }
@@ -137,8 +136,8 @@ export class ConfigFollower {
     return config
   }
 
-  #use(config: Configuration): void {
-    const { command, config: started, logger, feedback, schemasOf } = this.#run
+  async #use(config: Configuration): Promise<void> {
+    const { audit, command, config: started, logger, feedback, schemasOf } = this.#run
     const known = new Set(this.#config.warnings.map(({ path, message }) => `${path} ${message}`))
     const fresh = config.warnings.filter(({ path, message }) => !known.has(`${path} ${message}`))
     this.#config = config
@@ -151,6 +150,7 @@ export class ConfigFollower {
     for (const [name, valueOf] of openedAtStart)
       if (JSON.stringify(valueOf(config)) !== JSON.stringify(valueOf(started)))
         logger.sink({ level: 'warn', message: `${name} has changed, which needs a restart` })
+    if (await audit.use(config.audit)) logger.sink({ level: 'info', message: auditChange(config.audit) })
     tellWarnings(logger, fresh, schemasOf(config))
   }
 
@@ -166,6 +166,11 @@ export class ConfigFollower {
     for (const { path, problem, hint } of problems)
       sink({ level: 'error', message: placed(path, `${problem}${hint === '' ? '' : `; ${hint}`}`) })
   }
+}
+
+function auditChange(audit: Configuration['audit']): string {
+  if (audit === undefined) return 'the audit has ended: the configuration has none now'
+  return `the audit has changed: the lines of calls go to ${audit.file ?? 'stderr'} now`
 }
 
 async function settledContents(path: string | undefined): Promise<string | undefined> {

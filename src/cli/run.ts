@@ -1,7 +1,6 @@
 // The parts that every serving mode shares: the log, the recording, and the clean-up at the end.
 
 import process from 'node:process'
-import type { Audit } from '../audit/audit.js'
 import type { Configuration } from '../config/configuration.js'
 import { secretsIn } from '../config/config.js'
 import type { ProxyOptions, Runtime } from '../index.js'
@@ -15,6 +14,7 @@ import { Children } from './children.js'
 import { counted } from './counted.js'
 import { Endings } from './endings.js'
 import { Feedback } from './feedback.js'
+import { RunAudit } from './run-audit.js'
 import { Screen, canErase } from './screen.js'
 
 /** The name and the arguments of the process. */
@@ -59,8 +59,8 @@ export interface Run<C extends ServeOptions = ServeOptions> extends Plan<C> {
   readonly screen: Screen
   readonly feedback: Feedback
   readonly endings: Endings
-  /** Gets the calls, where the configuration has an audit. */
-  readonly audit: Audit | undefined
+  /** Gets the calls. */
+  readonly audit: RunAudit
   /** The servers that run. */
   readonly children: Children
   /** Undefined where nothing asks for metrics or traces. */
@@ -93,7 +93,7 @@ export async function runPlan<C extends ServeOptions>(
   const endings = new Endings(logger.sink, () => children.kill())
   const own = realRuntime(logger.sink)
   const feedback = new Feedback(logger, screen, own)
-  const audit = await auditIfAsked(plan.config, logger, screen, own)
+  const audit = await openAudit(plan.config, logger, screen, own)
   let telemetry: Telemetry | undefined
   try {
     telemetry = await openTelemetryIfAsked(plan, logger.sink, own)
@@ -131,27 +131,23 @@ export async function runPlan<C extends ServeOptions>(
   } finally {
     feedback.close()
     children.kill()
-    await audit?.close()
+    await audit.close()
     await telemetry?.close()
     await own.close()
     await logger.close()
   }
 }
 
-async function auditIfAsked(
-  { audit }: Configuration,
+async function openAudit(
+  config: Configuration,
   logger: Logger,
   stderr: Screen,
   runtime: Runtime,
-): Promise<Audit | undefined> {
-  if (audit === undefined) return undefined
-  const { openAudit } = await import('../audit/open-audit.js')
-  return openAudit(audit, {
-    log: logger.sink,
-    stderr,
-    clean: (text, most) => logger.clean(text, most),
-    runtime,
-  })
+): Promise<RunAudit> {
+  const clean: Logger['clean'] = (text, most) => logger.clean(text, most)
+  const audit = new RunAudit({ log: logger.sink, stderr, clean, runtime })
+  await audit.use(config.audit)
+  return audit
 }
 
 /** The variables of OpenTelemetry that ask for an export. */

@@ -18,7 +18,7 @@ interface Server extends EventSource<ProxyEvents> {
 export async function serveUntil<T>(run: Run, server: Server, talk: () => Promise<T>): Promise<T> {
   const { config, feedback, endings, audit } = run
   feedback.watchCalls(server)
-  if (audit !== undefined) server.on('call', audit.ended)
+  audit.follow(server)
   const follower = new ConfigFollower(run, (next) => server.reload(next))
   try {
     return await talk()

@@ -6,6 +6,7 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
+  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -178,21 +179,32 @@ describe('mcps-proxy --stdio follows its configuration file', () => {
     const missing = { command: `/nowhere/${secret}`, env: { API_KEY: secret } }
     writeFileSync(
       file,
-      text(
-        { a, b, missing },
-        { logging, audit: 'stderr', server: { metrics: { port: 0 }, ui: { redact: false } } },
-      ),
+      text({ a, b, missing }, { logging, server: { metrics: { port: 0 }, ui: { redact: false } } }),
     )
     await has(client, 'b__nonce')
     await until(() => proxy.stderr.includes('/nowhere/[redacted]'))
     await until(() => proxy.stderr.includes('logging.maxFiles has changed, which needs a restart'))
-    await until(() => proxy.stderr.includes('audit has changed, which needs a restart'))
     assert.match(proxy.stderr, /logging\.file has changed/)
     await until(() => proxy.stderr.includes('server.metrics has changed, which needs a restart'))
     await until(() => proxy.stderr.includes('server.ui has changed, which needs a restart'))
     client.send('{"jsonrpc":"2.0","id":77,"result":{}}')
     await until(() => proxy.stderr.includes('"level":"debug"'))
     assert(!proxy.stderr.includes(secret))
+  })
+
+  test('the audit of the changed configuration has the next call', async (t) => {
+    const { proxy, client, folder, file } = await running(t)
+    const [first, second] = [join(folder, 'first.jsonl'), join(folder, 'second.jsonl')]
+    for (const audit of [first, second, undefined]) {
+      proxy.stderr = ''
+      writeFileSync(file, text({ a }, { audit }))
+      await until(() => /the audit has (changed|ended)/.test(proxy.stderr))
+      await client.call('a__nonce', { n: '' })
+    }
+    proxy.child.stdin.end()
+    await proxy.exited
+    for (const path of [first, second])
+      assert.equal(readFileSync(path, 'utf8').match(/"item":"nonce"/g)?.length, 1, path)
   })
 
   test('a file that is written while the built-in configuration runs is used', async (t) => {
