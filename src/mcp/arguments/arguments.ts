@@ -11,7 +11,8 @@ import { Scanner, type Span } from '../../jsonrpc/scan.js'
 import { parse, rawAt, stringAt } from '../../jsonrpc/text.js'
 import { type ArgumentFault, faultOf, notAnObject } from './fault.js'
 import { entriesOf, inPointer, isJsonArray, listOf } from './json-value.js'
-import { errorsOf, findingsOf, leniencyFor } from './leniency.js'
+import { findingsOf } from './findings.js'
+import { leniencyFor } from './leniency.js'
 import { areTypes, isOfType } from './coercion.js'
 import { argumentLimits, copySchema, parseSchema, Place } from './schema.js'
 import { type JsonObject, isObject } from '../../text/json-object.js'
@@ -53,7 +54,6 @@ export class ArgumentValidator {
   #hasWarned = false
   /** Undefined until the first call, and a promise while that one waits for the compiler. */
   #check: Check | Promise<Check> | undefined
-  #overruns = 0
 
   constructor(options: ValidatorOptions) {
     this.#options = options
@@ -67,29 +67,29 @@ export class ArgumentValidator {
    * compiled. Never throws or rejects.
    */
   check(
-    json: Buffer | undefined,
+    json: Buffer = NO_ARGUMENTS,
     isLenient = false,
     strings?: readonly number[],
   ): ArgumentFault | undefined | Promise<ArgumentFault | undefined> {
+    if (json[0] !== OPEN_OBJECT) return notAnObject()
     const check = (this.#check ??= this.#prepare())
-    const args = json ?? NO_ARGUMENTS
     return check instanceof Promise
-      ? check.then((ready) => this.#fault(ready, args, isLenient, strings))
-      : this.#fault(check, args, isLenient, strings)
+      ? check.then((ready) => firstFault(this.#errors(ready, json, strings), isLenient))
+      : firstFault(this.#errors(check, json, strings), isLenient)
   }
 
   #prepare(): Check | Promise<Check> {
-    let root: JsonObject | true
+    const { schema: json } = this.#options
+    let root: JsonObject
     try {
-      root = parseSchema(this.#options.schema)
+      root = parseSchema(json)
     } catch (error) {
       this.#warn(`arguments are not checked: ${messageOf(error)}`)
       return {}
     }
-    if (root === true) return {}
     const outline = outlineOf(root)
     try {
-      const schema = copySchema(root, this.#options.schema.length)
+      const schema = copySchema(root, json)
       return schema === undefined ? {} : this.#compile(schema, outline)
     } catch (error) {
       return this.#outlineOnly(outline, messageOf(error))
@@ -113,26 +113,18 @@ export class ArgumentValidator {
     return { outline }
   }
 
-  #fault(
+  #errors(
     { run, outline }: Check,
     json: Buffer,
-    isLenient: boolean,
     strings: readonly number[] | undefined,
-  ): ArgumentFault | undefined {
-    if (json[0] !== OPEN_OBJECT) return notAnObject()
-    const isRun = run !== undefined && json.length <= argumentLimits.argumentBytesMax
-    try {
-      const errors = isRun
-        ? run(JSON.parse(json.toString()))
-        : outline && outlineErrors(outline, json, strings)
-      return errors === undefined || errors.length === 0 ? undefined : firstFault(errors, isLenient)
-    } catch (error) {
-      this.#overruns++
-      const why = `its schema takes too long to run (${messageOf(error)})`
-      if (this.#overruns === argumentLimits.overrunsMax) this.#check = this.#outlineOnly(outline, why)
-      else this.#warn(`arguments of a call were not checked: ${why}`)
-      return undefined
-    }
+  ): readonly ErrorObject[] {
+    if (run !== undefined && json.length <= argumentLimits.argumentBytesMax)
+      try {
+        return run(JSON.parse(json.toString()))
+      } catch (error) {
+        this.#check = this.#outlineOnly(outline, `its schema takes too long to run (${messageOf(error)})`)
+      }
+    return outline === undefined ? [] : outlineErrors(outline, json, strings)
   }
 
   #warn(message: string): void {
@@ -144,10 +136,11 @@ export class ArgumentValidator {
 
 /** The first of the errors that is not forgiven. */
 function firstFault(errors: readonly ErrorObject[], isLenient: boolean): ArgumentFault | undefined {
+  if (errors.length === 0) return undefined
   const findings = findingsOf(errors)
-  const forgives = isLenient ? leniencyFor(findings) : undefined
-  const fault = findings.find((finding) => forgives?.(finding) !== true)
-  return fault && faultOf(errorsOf(fault))
+  const isForgiven = isLenient ? leniencyFor(findings) : () => false
+  const fault = findings.find((finding) => !isForgiven(finding))
+  return fault && faultOf(fault)
 }
 
 function messageOf(error: unknown): string {
@@ -266,33 +259,20 @@ function valueAt(json: Buffer, { start, end }: Span): unknown {
 // Each schema has a separate ajv: schemas in one instance can refer to each other, and a stranger's must not see
 // another stranger's. The one keyword that is added ends a run that takes too many steps.
 
-/** Each member may be an error. */
-const STEPS_PER_MEMBER = 4
-
 /** Gives the errors of a value; throws a RangeError when the run takes too many steps. */
 type Run = (value: unknown) => readonly ErrorObject[]
 
 /** Throws the error of ajv for a schema that it does not accept. `schema` is a copy by `copySchema`. */
 function compileSchema(schema: JsonObject): Run {
   const { default: Build, _: code } = ajv2020()
-  let left = 0
-  const spend = (own: number, perMember: number, perText: number, data: unknown): void => {
-    left -= own + (perMember > 0 ? STEPS_PER_MEMBER * perMember * sizeOf(data) : 0)
-    if (perText > 0 && typeof data === 'string') left -= perText * (data.length >> 5)
-    if (left < 0) throw new RangeError(`more than ${argumentLimits.stepsMax} steps`)
-  }
+  const budget = { steps: 0 }
   const ajv = new Build(options)
-  ajv.addKeyword(stepsKeyword(code, spend))
+  ajv.addKeyword(stepsKeyword(code, budget))
   const validate = ajv.compile(schema)
   return (value) => {
-    left = argumentLimits.stepsMax
+    budget.steps = argumentLimits.stepsMax
     return validate(value) ? [] : (validate.errors ?? [])
   }
-}
-
-function sizeOf(data: unknown): number {
-  if (isJsonArray(data)) return data.length
-  return isObject(data) ? Object.keys(data).length : 0
 }
 
 const options: Options = {
@@ -314,17 +294,30 @@ const options: Options = {
   code: { optimize: false },
 }
 
-function stepsKeyword(code: typeof _, spend: unknown): KeywordDefinition {
+/** Takes the steps of each subschema from the budget where it runs. */
+function stepsKeyword(code: typeof _, budget: object): KeywordDefinition {
   return {
     keyword: 'steps',
     schemaType: 'array',
     before: '$ref',
     code: ({ gen, data, schema }) => {
-      const [own, perMember, perText] = listOf(schema).map(Number)
-      const pay = gen.scopeValue('func', { ref: spend })
-      gen.code(code`${pay}(${own}, ${perMember}, ${perText}, ${data})`)
+      const [own, sizes = 0] = listOf(schema).map(Number)
+      const left = code`${gen.scopeValue('obj', { ref: budget })}.steps`
+      const size = gen.scopeValue('func', { ref: stepsOfSize })
+      const price = sizes > 0 ? code`${own} + ${sizes} * ${size}(${data})` : code`${own}`
+      const error = code`new RangeError(${`more than ${argumentLimits.stepsMax} steps`})`
+      gen.if(code`(${left} -= ${price}) < 0`, () => gen.throw(error))
     },
   }
+}
+
+/** Each member may be an error. */
+const STEPS_PER_MEMBER = 4
+
+/** What it takes to list the members of an object, or to count the characters of a text. */
+function stepsOfSize(data: unknown): number {
+  if (typeof data === 'string') return data.length >> 5
+  return isObject(data) ? STEPS_PER_MEMBER * Object.keys(data).length : 0
 }
 
 interface AjvModule {

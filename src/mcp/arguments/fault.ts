@@ -5,8 +5,8 @@
 
 import type { ErrorObject } from 'ajv'
 import { write } from '../../jsonrpc/text.js'
+import { branchesOf, type Finding, unknownMember } from './findings.js'
 import { fromPointer, inPointer, isJsonArray } from './json-value.js'
-import { unknownMember } from './leniency.js'
 
 /** The first fault of a call's arguments. */
 export interface ArgumentFault {
@@ -20,9 +20,9 @@ export interface ArgumentFault {
 
 type Details = Readonly<Record<string, unknown>>
 
-/** Chooses among the errors of one finding, which must not be empty. */
-export function faultOf(errors: readonly ErrorObject[]): ArgumentFault {
-  const error = mostTelling(errors)
+/** Describes one finding by the error in it that helps most. */
+export function faultOf(finding: Finding): ArgumentFault {
+  const error = mostTelling(finding)
   const { instancePath: path, keyword, params } = error
   const missing = params['missingProperty']
   if (typeof missing === 'string') {
@@ -63,34 +63,33 @@ function nameOf(path: string): string {
 }
 
 /**
- * The last error is the one that failed the value; before it stand the errors of the branches tried.
- *
  * A branch whose constants or type do not fit was not meant. When the others leave a single error,
  * that one helps more than "none of the forms".
  */
-function mostTelling(errors: readonly ErrorObject[]): ErrorObject {
-  const last = errors.at(-1)
-  if (last === undefined) return NO_ERROR
-  const before = errors.slice(0, -1)
-  if (last.keyword === 'if' && before.length > 0) return mostTelling(before)
+function mostTelling({ error, inner }: Finding): ErrorObject {
+  const [first] = inner
+  if (error.keyword === 'if' && first !== undefined) return mostTelling(first)
   const isChoice =
-    last.keyword === 'anyOf' || (last.keyword === 'oneOf' && last.params['passingSchemas'] === null)
-  if (!isChoice) return last
-  const types = before.filter((error) => error.keyword === 'type' && error.instancePath === last.instancePath)
-  if (types.length === before.length && types.length > 0) return withTypesOf(types, last)
-  const meant = before.filter((error) => !types.includes(error) && !isConstant(error))
-  return (meant.length === 1 ? meant[0] : undefined) ?? last
+    error.keyword === 'anyOf' || (error.keyword === 'oneOf' && error.params['passingSchemas'] === null)
+  if (!isChoice) return error
+  const firsts = branchesOf({ error, inner }).flatMap(([each]) => each ?? [])
+  const others = firsts.filter((each) => !isTypeOf(each.error, error))
+  if (others.length === 0 && firsts.length > 0) return withTypesOf(firsts, error)
+  const [meant, ...more] = others.filter((each) => !isConstant(each.error))
+  return meant === undefined || more.length > 0 ? error : mostTelling(meant)
 }
 
-/** Stands in where ajv failed a value without an error. */
-const NO_ERROR: ErrorObject = { keyword: 'schema', instancePath: '', schemaPath: '', params: {} }
+/** Whether an error is about the type of the value that another one is about. */
+function isTypeOf({ keyword, instancePath }: ErrorObject, other: ErrorObject): boolean {
+  return keyword === 'type' && instancePath === other.instancePath
+}
 
 function isConstant(error: ErrorObject): boolean {
   return error.keyword === 'const' || error.keyword === 'enum'
 }
 
-function withTypesOf(errors: readonly ErrorObject[], choice: ErrorObject): ErrorObject {
-  const types = errors.flatMap((error) => oneOrMore(error.params['type']))
+function withTypesOf(findings: readonly Finding[], choice: ErrorObject): ErrorObject {
+  const types = findings.flatMap(({ error }) => oneOrMore(error.params['type']))
   return { ...choice, keyword: 'type', params: { type: [...new Set(types)] } }
 }
 

@@ -190,6 +190,12 @@ describe('faults', () => {
     )
   })
 
+  it('a choice inside of a choice says what its own branches ask for', async () => {
+    const inner = { anyOf: [{ type: 'string' }, { type: 'integer' }] }
+    const { check } = toolWith({ properties: { s: { oneOf: [{ const: null }, inner] } } })
+    assert.equal((await check('{"s":true}'))?.message, "Invalid params: 's' must be string or integer")
+  })
+
   it('names only so many allowed values', async () => {
     const { check } = toolWith({ properties: { a: { enum: Array.from({ length: 500 }, (_, i) => i) } } })
     const fault = await check('{"a":"x"}')
@@ -239,8 +245,6 @@ describe('dialects', () => {
       },
       'b',
     ],
-    ['$ref to an anchor', { $defs: { x: { $anchor: 'here', required: ['b'] } }, $ref: '#here' }, 'b'],
-    ['$dynamicRef', { $defs: { x: { $dynamicAnchor: 'here', required: ['b'] } }, $dynamicRef: '#here' }, 'b'],
     ['nullable', { properties: { a: { type: 'string', nullable: true } } }, '/a'],
     ['nullable of no type', { properties: { a: { nullable: true } }, required: ['b'] }, 'b'],
     ['$async is not obeyed', { $async: true, required: ['b'] }, 'b'],
@@ -262,10 +266,16 @@ describe('schemas that are not run', () => {
     ['a reference outside', { $ref: 'https://canary.test/other.json' }, /\$ref/],
     ['a reference nowhere', { $ref: '#/$defs/none' }, /\$ref/],
     [
-      'a reference past an embedded id',
-      { $defs: { a: { $id: 'https://x.test/a' } }, $ref: '#/$defs/a' },
+      'a reference inside an embedded document',
+      { properties: { a: { $id: 'https://x.test/a', $ref: '#/$defs/b' } }, $defs: { b: {} } },
       /\$ref/,
     ],
+    [
+      'a reference to an anchor',
+      { $defs: { x: { $anchor: 'here', required: ['b'] } }, $ref: '#here' },
+      /\$ref/,
+    ],
+    ['$dynamicRef', { $defs: { x: { $dynamicAnchor: 'here' } }, $dynamicRef: '#here' }, /\$ref/],
     ['a type that is none', { type: 'text' }, /cannot be compiled/],
     ['a keyword of the wrong type', { properties: { a: { minLength: '1' } } }, /cannot be compiled/],
     ['a list for a schema', { properties: { a: [], b: 3 } }, /other than a schema/],

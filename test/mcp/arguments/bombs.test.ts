@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { ArgumentValidator, prepareValidators } from '../../../src/mcp/arguments/arguments.js'
-import { argumentLimits } from '../../../src/mcp/arguments/schema.js'
 import { processorMs, turnBoundMs } from '../../support/processor-time.js'
 
 type Bomb = readonly [title: string, schema: unknown, args: unknown]
@@ -96,7 +95,7 @@ const bombs: readonly Bomb[] = [
         additionalProperties: false,
       })),
     },
-    named(6000, (index) => index),
+    named(4500, (index) => index),
   ],
   [
     'a pattern of 29 characters as a name',
@@ -173,6 +172,42 @@ const bombs: readonly Bomb[] = [
     'unevaluated members, handed up',
     { allOf: times(40, () => ({ patternProperties: { d: true } })), unevaluatedProperties: false },
     manyMembers,
+  ],
+  [
+    'unevaluated members of many forms',
+    {
+      anyOf: times(100, (index) => ({ properties: { [`d${index}`]: true }, required: [`e${index}`] })),
+      unevaluatedProperties: false,
+    },
+    named(4500, (index) => index),
+  ],
+  [
+    'unevaluated members, each judged at every level',
+    {
+      allOf: times(100, () => ({ anyOf: [{ additionalProperties: true }, { properties: { a: {} } }] })),
+      unevaluatedProperties: false,
+    },
+    named(4500, (index) => index),
+  ],
+  [
+    'as many empty rows as fit, with many properties',
+    { properties: { a: { items: { properties: named(470, () => ({ type: 'string' })) } } } },
+    { a: times(21_000, () => ({})) },
+  ],
+  [
+    'an enum of objects against as many members as fit',
+    { enum: times(60_000, () => ({})) },
+    named(4500, (index) => index),
+  ],
+  [
+    'as many lengths as are compiled',
+    { properties: { a: { allOf: times(490, () => ({ maxLength: 1 })) } } },
+    { a: 'é'.repeat(32_000) },
+  ],
+  [
+    'as many conditions on rows as fit',
+    `{"properties":{"a":{"items":{"allOf":[${times(30, condition).join()}]}}}}`,
+    { a: times(21_000, () => ({})) },
   ],
   [
     'lengths counted often',
@@ -302,19 +337,19 @@ describe('no schema and no arguments hold up the event loop', () => {
       })
   }
 
-  it('a schema whose runs keep ending early is used for names and types alone', async () => {
+  it('once a run has ended early, the schema is used for names and types alone', async () => {
     const warnings: string[] = []
     const warn = (message: string): unknown => warnings.push(message)
     const forms = { anyOf: times(100, (i) => ({ required: [`a${i}`] })) }
     const schema = bytesOf({ required: ['rows'], properties: { rows: { items: forms } } })
     const validator = new ArgumentValidator({ tool: 't', schema, warn })
-    const long = bytesOf({ rows: times(5000, () => ({})) })
-    for (let call = 0; call < argumentLimits.overrunsMax - 1; call++)
-      assert.equal(await validator.check(long), undefined)
-    assert.notEqual(await validator.check(bytesOf({ rows: [{}] })), undefined)
-    await validator.check(long)
-    assert.equal(await validator.check(bytesOf({ rows: [{}] })), undefined)
-    assert.equal((await validator.check(bytesOf({})))?.parameter, 'rows')
+    const parameterOf = async (args: object): Promise<string | undefined> =>
+      (await validator.check(bytesOf(args)))?.parameter
+    assert.equal(await parameterOf({ rows: [{}] }), '/rows/0')
+    assert.equal(await parameterOf({ rows: times(5000, () => ({})) }), undefined)
+    assert.equal(await parameterOf({ rows: [{}] }), undefined)
+    assert.equal(await parameterOf({}), 'rows')
+    assert.match(warnings.join(), /only names and types .*more than 100000 steps/)
     assert.equal(warnings.length, 1)
   })
 })

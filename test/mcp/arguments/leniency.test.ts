@@ -46,6 +46,11 @@ const forgiven: readonly (readonly [title: string, schema: object, args: string]
     '{}',
   ],
   [
+    'a default in a branch',
+    object({ a: when({ type: 'object' }, { default: 1 }) }, { required: ['a'] }),
+    '{}',
+  ],
+  [
     'a default outside, required in allOf',
     object({ a: { default: 1 } }, { allOf: [{ required: ['a'] }] }),
     '{}',
@@ -97,12 +102,6 @@ const forgiven: readonly (readonly [title: string, schema: object, args: string]
   ['an extra member', object({}, closed), '{"x":1}'],
   ['an extra member named __proto__', object({ a: {} }, closed), '{"__proto__":{"a":1}}'],
   ['an extra member inside', one(object({ b: {} }, closed)), '{"a":{"c":1}}'],
-  ['an extra member that is too many', object({ b: {} }, { ...closed, maxProperties: 1 }), '{"b":1,"c":1}'],
-  [
-    'an extra member whose name does not fit',
-    object({ b: {} }, { ...closed, propertyNames: { maxLength: 1 } }),
-    '{"b":1,"cc":1}',
-  ],
   [
     'an extra member of unevaluatedProperties',
     { type: 'object', allOf: [object({ a: {} })], unevaluatedProperties: false },
@@ -165,12 +164,6 @@ const refused: readonly (readonly [title: string, schema: object, args: string, 
     'a member lent by __proto__',
     one({ type: 'string' }),
     '{"__proto__":{"a":"x"}}',
-    "Missing required parameter 'a'",
-  ],
-  [
-    'a required member whose default is in a branch',
-    object({ a: when({ type: 'object' }, { default: 1 }) }, { required: ['a'] }),
-    '{}',
     "Missing required parameter 'a'",
   ],
   [
@@ -237,6 +230,12 @@ const refused: readonly (readonly [title: string, schema: object, args: string, 
     object({ n: { type: 'integer' }, m: {} }, when({ required: ['m'] }, { required: ['x'] })),
     '{"n":"1","m":1}',
     "Missing required parameter 'x'",
+  ],
+  [
+    'an extra member that is too many',
+    object({ b: {} }, { ...closed, maxProperties: 1 }),
+    '{"b":1,"c":1}',
+    'arguments must have at most 1 member',
   ],
   [
     'too few members',
