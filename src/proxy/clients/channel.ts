@@ -178,6 +178,7 @@ export class ClientChannel implements PeerOwner<Question> {
   }
 
   ended(): void {
+    this.#client.questions.left()
     this.#leave(0)
   }
 

@@ -171,7 +171,8 @@ class SessionQuestions implements Questions {
   readonly #used = new Remembered<RequestId>(USED_MAX)
   /** Questions from before the client was ready. */
   readonly #early: ServerQuestion[] = []
-  isReady = false
+  /** Questions wait for `initialized`, are asked, or are refused since the client sends nothing any more. */
+  #phase: 'early' | 'ready' | 'left' = 'early'
 
   constructor(peer: Peer<Question>, flow: Flow, leg: Pick<ClientLeg, 'profile'>, earlyMax: number) {
     this.#peer = peer
@@ -182,19 +183,20 @@ class SessionQuestions implements Questions {
 
   /** The client has sent `initialized`: servers may ask it from now on. */
   ready(): void {
-    this.isReady = true
+    if (this.#phase === 'early') this.#phase = 'ready'
     for (const question of this.#early.splice(0))
       if (!this.ask(question)) refuse(question, methodNotFound(question.frame.method))
   }
 
   /**
-   * Asks; false when this client's revision has no such question, or too many wait. One that comes before the client is
-   * ready waits until it is.
+   * Asks; false when this client's revision has no such question, too many wait, or the client has left. One that comes
+   * before the client is ready waits until it is.
    *
    * MCP, Lifecycle: a server sends no request before `initialized`.
    */
   ask(asked: ServerQuestion): boolean {
-    if (!this.isReady) return this.#early.length < this.#earlyMax && this.#early.push(asked) > 0
+    if (this.#phase === 'left') return false
+    if (this.#phase === 'early') return this.#early.length < this.#earlyMax && this.#early.push(asked) > 0
     const { frame, during } = asked
     if (!this.#leg.profile.revision.serverRequests.some((method) => method === frame.method)) return false
     const question = new Question(asked, this)
@@ -259,8 +261,20 @@ class SessionQuestions implements Questions {
     }
   }
 
+  get isReady(): boolean {
+    return this.#phase === 'ready'
+  }
+
+  /** The client sends nothing any more, also no answers, though it may still read those to its own requests. */
+  left(): void {
+    const waiting = [...this.#peer.waiting()]
+    for (const { lentId } of waiting) if (lentId !== undefined) this.#peer.retire(lentId)
+    this.gone(waiting)
+  }
+
   /** The client is gone: the questions of servers are refused, since other clients may still need these servers. */
   gone(unanswered: readonly Question[]): void {
+    this.#phase = 'left'
     for (const question of unanswered) this.refused(question, clientGone())
     for (const question of this.#early.splice(0)) refuse(question, clientGone())
   }

@@ -172,6 +172,18 @@ describe('a client with a session', () => {
     assert.deepEqual(await scene.gets(limits.session.changeDelayMs), [CHANGED])
   })
 
+  for (const isReady of [true, false])
+    test(`that sends nothing any more, ${isReady ? '' : 'not '}ready, answers no question, and gets its answers`, async () => {
+      const scene = new Scene('session', { isReady })
+      assert.equal(scene.asks(1, scene.call), true)
+      await scene.gets()
+      scene.connection.ends()
+      assert.deepEqual(scene.answers.got, ['1 refused'])
+      assert.equal(scene.asks(2, scene.call), false)
+      scene.call.settle({ kind: 'result', result: '{}' })
+      assert.deepEqual(await scene.gets(), ['{"id":7,"result":{}}'])
+    })
+
   test('leaves its questions refused', () => {
     const scene = new Scene('session')
     scene.asks(1, scene.call)

@@ -46,6 +46,11 @@ export class FakeConnection implements Connection {
     return Promise.resolve()
   }
 
+  /** The client sends nothing any more, and still reads. */
+  ends(): void {
+    this.#sink?.ended()
+  }
+
   /** The client sends this, without `jsonrpc`. */
   says(...messages: readonly string[]): void {
     for (const message of messages) this.#sink?.message(toLine(`{"jsonrpc":"2.0",${message.slice(1)}`))
