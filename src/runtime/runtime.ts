@@ -36,6 +36,8 @@ export interface SpawnSpec {
   readonly pipes?: number
   /** Open descriptors that the child gets behind its pipes. */
   readonly descriptors?: readonly number[]
+  /** Whether the child passes SIGTERM on, so that no other process of its group gets it. */
+  readonly passesSignals?: boolean
 }
 
 /** Why a child ended: an exit code, a signal, or a spawn error's `code` (`ENOENT`). */
@@ -55,7 +57,7 @@ export interface Child {
   /** Those of `SpawnSpec.pipes`, the first for descriptor 3; absent when there are none. */
   readonly pipes?: readonly Duplex[]
   readonly exited: Promise<ChildExit>
-  /** Signals the whole process group; false once the child has ended. */
+  /** Signals the whole process group, or a child that passes signals; false once the child has ended. */
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean
   /** SIGINT to the child alone; absent where there are no signals. */
   interrupt?(): void

@@ -18,6 +18,7 @@ import { SIGNALLED, covers, findProgram, trustedPath } from './host-program.js'
 import { isProgram, pathFolders } from '../runtime/path-folders.js'
 import { closeInheritedDescriptors } from './inherited-descriptors.js'
 import { confinement, optionBytes, procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
+import { firstProcess } from './runtimes/bubblewrap/first-process.js'
 import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'
@@ -44,8 +45,8 @@ export interface ConfinePolicy {
   readonly memoryMiB?: number
 }
 
-/** Descriptors of the child: the filter of system calls, which is that of machines, and the options of bwrap. */
-const descriptors = { filter: 3, options: 4 } as const
+/** Descriptors of the child: the filter of system calls, which is that of machines, the options of bwrap, and its facts. */
+const descriptors = { filter: 3, options: 4, info: 5 } as const
 
 /** The socket of the proxy, as the program sees it. */
 const SOCKET_INSIDE = '/run/mcps-proxy.sock'
@@ -126,21 +127,56 @@ async function run(
     bwrap,
     '--args',
     String(descriptors.options),
+    '--info-fd',
+    String(descriptors.info),
     '--',
     ...relay,
     ...command,
   ]
   closeInheritedDescriptors()
-  const child = spawn(program, rest, { stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe'], env: {} })
+  const child = spawn(program, rest, {
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe', 'pipe', 'pipe'],
+    env: {},
+  })
   give(child, descriptors.filter, seccompFilter(calls))
   give(child, descriptors.options, options)
-  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => child.kill(name))
+  passSignals(child)
   return exitOf(child)
 }
 
 function give(child: ChildProcess, descriptor: number, content: Uint8Array): void {
+  pipeOf(child, descriptor)
+    ?.on('error', () => undefined)
+    .end(content)
+}
+
+function pipeOf(child: ChildProcess, descriptor: number): Duplex | undefined {
   const pipe = child.stdio[descriptor]
-  if (pipe instanceof Duplex) pipe.on('error', () => undefined).end(content)
+  return pipe instanceof Duplex ? pipe : undefined
+}
+
+/**
+ * Passes signals to the group of the program, whose leader is the first process of its namespace. The kernel keeps them from that
+ * process, and bwrap would end the whole namespace at once.
+ */
+function passSignals(child: ChildProcess): void {
+  let group: number | undefined
+  void firstProcess(pipeOf(child, descriptors.info)).then((pid) => {
+    group = pid
+  })
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(name, () => {
+      if (group === undefined || !signalGroup(group, name)) child.kill(name)
+    })
+}
+
+/** Returns false when there is no such group, or none yet. */
+function signalGroup(group: number, name: NodeJS.Signals): boolean {
+  try {
+    return process.kill(-group, name)
+  } catch {
+    return false
+  }
 }
 
 function readPolicy(written: string): ConfinePolicy | string {

@@ -166,6 +166,24 @@ describe('sandbox.js exec', () => {
     assert.equal(stderr.match(/Read-only file system/g)?.length, 2, stderr)
   })
 
+  for (const network of ['none', ['good.example']])
+    test(`passes SIGTERM to the program once, which ends in its own time: network ${String(network)}`, async () => {
+      const script =
+        'let n = 0; process.on("SIGTERM", () => console.log(++n)); process.stdin.once("data", () => process.exit(3)); console.log("on")'
+      const policy = JSON.stringify({ network })
+      const child = spawn(
+        process.execPath,
+        [program, 'exec', '--policy', policy, '--', process.execPath, '-e', script],
+        { stdio: ['pipe', 'pipe', 'inherit'] },
+      )
+      const next = async (): Promise<string> => String((await once(child.stdout, 'data'))[0])
+      assert.equal(await next(), 'on\n')
+      child.kill('SIGTERM')
+      assert.equal(await next(), '1\n')
+      child.stdin.end('.')
+      assert.deepEqual([await text(child.stdout), ...(await once(child, 'exit'))], ['', 3, null])
+    })
+
   test('killed while the program may reach hosts, leaves no folder', async () => {
     const temporary = join(folder, 'temporary')
     mkdirSync(temporary)

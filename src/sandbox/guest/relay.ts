@@ -25,7 +25,8 @@ await new Promise<void>((resolve) => {
 })
 await openWayOut(Number(port), socket).catch((error: Error) => fail(`no port leads out: ${error.message}`))
 const child = spawn(command, args, { stdio: 'inherit' })
-for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => child.kill(name))
+// The whole group gets these signals, and so does the server.
+for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => undefined)
 child.on('error', (error) => fail(error.message))
 child.on('exit', (code, signal) =>
   process.exit(code ?? SIGNALLED + (signal === null ? 0 : constants.signals[signal])),

@@ -63,6 +63,8 @@ export function spawnSpec(
   config: StdioServerConfig,
   own: Readonly<Record<string, string | undefined>>,
 ): SpawnSpec {
-  const { command, args, cwd, inheritEnv, env } = config
-  return { command, args, cwd, env: childEnvironment(own, inheritEnv, env) }
+  const { command, args, cwd, inheritEnv, env, sandbox } = config
+  // What confines a program passes signals on. It would end the program at once if it got them from others too.
+  const passesSignals = sandbox !== undefined
+  return { command, args, cwd, env: childEnvironment(own, inheritEnv, env), passesSignals }
 }

@@ -38,7 +38,7 @@ export function spawnChild(spec: SpawnSpec, groups: GroupWatch, tree: ProcessTre
       shell: false,
       windowsHide: true,
     })
-    return started(child, groups, tree)
+    return started(child, spec, groups, tree)
   } catch (error) {
     groups.withdraw()
     return failed(errorCode(error) ?? errorText(error))
@@ -55,7 +55,12 @@ export function isGroupEmpty(group: number): boolean {
   }
 }
 
-function started(child: ChildProcess, groups: GroupWatch, tree: ProcessTree): Child {
+function started(
+  child: ChildProcess,
+  { passesSignals = false }: SpawnSpec,
+  groups: GroupWatch,
+  tree: ProcessTree,
+): Child {
   const { pid, stdin, stdout, stderr } = child
   if (pid === undefined) groups.withdraw()
   else groups.add(pid)
@@ -64,6 +69,7 @@ function started(child: ChildProcess, groups: GroupWatch, tree: ProcessTree): Ch
   if (!stdin || !stdout || !stderr) return { ...failed('EMFILE'), exited }
   const strays = pid === undefined ? undefined : new Strays(pid, tree)
   const signal = (name: 'SIGTERM' | 'SIGKILL'): boolean => {
+    if (passesSignals && name === 'SIGTERM') return child.kill(name)
     strays?.signal(name)
     return signalGroup(pid, name)
   }

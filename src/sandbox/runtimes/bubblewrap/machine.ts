@@ -30,6 +30,7 @@ import { OutputRate } from './output-rate.js'
 import { MachinePipes } from './pipes.js'
 import { StderrHead } from '../../host-program.js'
 import { OWN_PROCESSES, type Scopes, groupOf, memoryKills, scopeCommand } from './scope.js'
+import { firstProcess } from './first-process.js'
 import { type ProcessorCalls, seccompFilter } from './seccomp.js'
 import { errorText } from '../../../text/error-text.js'
 
@@ -389,17 +390,4 @@ function give(child: Child, descriptor: number, content: string | Uint8Array): v
     ?.on('error', () => undefined)
     .resume()
     .end(content)
-}
-
-/** Reads the number of the first process, which bwrap writes as soon as that process exists. */
-function firstProcess(info: Duplex | undefined): Promise<number> {
-  return new Promise((resolve) => {
-    let said = ''
-    info?.on('error', () => undefined)
-    info?.on('data', (chunk: Buffer) => {
-      said += chunk.toString('latin1')
-      const [, pid] = /"child-pid":\s*(\d+)/.exec(said) ?? []
-      if (pid !== undefined) resolve(Number(pid))
-    })
-  })
 }
