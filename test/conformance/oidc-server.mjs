@@ -1,7 +1,7 @@
 // A remote MCP server whose authorization server is `oidc-provider`, with logins that need no person.
 //
 // usage: oidc-server.mjs; prints the address of the server, and then one line for each grant, refusal and revocation.
-// Access tokens of a person last three seconds.
+// Access tokens that were used are refused after a GET of /expire.
 
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
@@ -32,7 +32,7 @@ const provider = new Provider(issuer, {
   cookies: { keys: ['a key of a test'] },
   findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
   pkce: { required: () => true },
-  ttl: { AccessToken: 3, ClientCredentials: 3600 },
+  ttl: { AccessToken: 3600, ClientCredentials: 3600 },
   rotateRefreshToken: true,
   issueRefreshToken: () => true,
   features: {
@@ -111,10 +111,16 @@ const challenge = (more) => ({
   'www-authenticate': `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp", ${more}`,
 })
 
+const used = new Set()
+let expired = new Set()
+
 async function mcp(request, response) {
   const [, secret] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? []
+  used.add(secret)
   const token =
-    secret && ((await provider.AccessToken.find(secret)) ?? (await provider.ClientCredentials.find(secret)))
+    !expired.has(secret) &&
+    secret &&
+    ((await provider.AccessToken.find(secret)) ?? (await provider.ClientCredentials.find(secret)))
   if (!token || [token.aud].flat()[0] !== resource)
     return json(response, 401, {}, challenge('scope="tools:read"'))
   if (request.method !== 'POST') return response.writeHead(405).end()
@@ -139,7 +145,10 @@ const failed = (response) => (error) => {
 server.on('request', (request, response) => {
   if (request.url === '/mcp') mcp(request, response).catch(failed(response))
   else if (request.url === '/.well-known/oauth-protected-resource/mcp') json(response, 200, metadata)
-  else json(response, 404, {})
+  else if (request.url === '/expire') {
+    expired = new Set(used)
+    json(response, 200, {})
+  } else json(response, 404, {})
 })
 front.on('request', (request, response) => {
   if (request.url.startsWith('/interaction/')) interact(request, response).catch(failed(response))

@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
+import { freePort } from '../integration/support/free-port.js'
 import {
   type Scope,
   cli,
@@ -263,12 +262,4 @@ function scripted(scope: Scope, seen: string[]): Promise<string> {
           : {}
     response.end(JSON.stringify({ jsonrpc: '2.0', id: about, result }))
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address !== null ? address.port : 0
 }

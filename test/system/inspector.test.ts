@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { nodeProgram, everything, root } from '../integration/support/programs.js'
+import { HANG_MS } from '../integration/support/waiting.js'
 import { noBrowser, openBrowser, watch } from './support/chromium.js'
 import { type Inspected, startInspected } from './support/inspected.js'
 
@@ -30,7 +31,7 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
 
   async function open(address = proxy.address, colorScheme: 'dark' | 'light' = 'light'): Promise<Page> {
     const page = await browser.newPage({ colorScheme, reducedMotion: 'reduce' })
-    page.setDefaultTimeout(10_000)
+    page.setDefaultTimeout(HANG_MS)
     await page.goto(address)
     return page
   }

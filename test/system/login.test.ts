@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core'
 import { textAt } from '../integration/support/json.js'
 import { cli } from '../integration/support/programs.js'
 import { type Spawned, configFile, scratch, spawnProgram } from '../integration/support/spawned.js'
-import { until } from '../integration/support/waiting.js'
+import { HANG_MS, until } from '../integration/support/waiting.js'
 import { LazyPromise } from '../../src/runtime/lazy.js'
 import { type AuthorizationOptions, AuthorizationServer } from '../login/authorization-server.js'
 import { type Watched, noBrowser, openBrowser, watch } from './support/chromium.js'
@@ -64,7 +64,7 @@ describe('a login in a browser', { skip: noBrowser }, () => {
     await until(() => existsSync(opened))
     const page = await browser.newPage()
     t.after(() => page.close())
-    page.setDefaultTimeout(10_000)
+    page.setDefaultTimeout(HANG_MS)
     const [watched, referers] = [watch(page), new Array<string>()]
     page.on('request', (request) => {
       if (request.url().startsWith(server.origin)) return

@@ -215,14 +215,12 @@ describe('a server that takes its time', () => {
   })
 
   test('to say the first byte is waited for, as long as a call may take', async (t) => {
-    const { client, script } = await remote(
-      t,
-      toolServer((seen, response, request) => {
-        if (!seen.body.includes('"never"')) setTimeout(() => done(seen, response, request), 600)
-      }),
-      { timeout: 1500 },
-    )
-    assert.ok(isAnswered(await client.call('s__work')))
+    const late = toolServer((seen, response, request) => {
+      if (!seen.body.includes('"never"')) setTimeout(() => done(seen, response, request), 600)
+    })
+    const patient = await remote(t, late)
+    assert.ok(isAnswered(await patient.client.call('s__work')))
+    const { client, script } = await remote(t, late, { timeout: 1500 })
     const heard = await client.call('s__work', { when: 'never' })
     assert.deepEqual(failure(heard), [-32603, 's', 'timeout'])
     assert.match(heard.text, /1500 ms/)

@@ -7,9 +7,10 @@ import { resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { type Heard, failure } from '../integration/support/client.js'
 import { at, listAt, textAt } from '../integration/support/json.js'
+import { freePort } from '../integration/support/free-port.js'
 import { libraryProxy } from '../integration/support/library.js'
 import { root } from '../integration/support/programs.js'
-import { until } from '../integration/support/waiting.js'
+import { until, untilAnswered } from '../integration/support/waiting.js'
 import { INIT, TOOLS } from '../transports/support/one-tool.js'
 import { type Handler, type Scope, answerOf, events, json, scripted } from '../transports/support/scripted.js'
 import { remote, toolServer, done } from './support/remote.js'
@@ -28,22 +29,21 @@ async function gone(child: ChildProcess): Promise<void> {
 
 /** server-everything on a port of the loopback. */
 async function everything(scope: Scope, mode: 'sse' | 'streamableHttp'): Promise<string> {
-  const free = await scripted(scope, () => {})
-  await free.close()
-  const { port } = free.url
+  const port = await freePort()
   const program = resolve(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')
   const child = spawn(process.execPath, [program, mode], {
-    env: { ...process.env, PORT: port },
+    env: { ...process.env, PORT: String(port) },
     stdio: 'ignore',
   })
   scope.after(() => gone(child))
   const url = `http://127.0.0.1:${port}/${mode === 'sse' ? 'sse' : 'mcp'}`
-  for (let i = 0; i < 100; i++) {
-    const answer = await fetch(url, { method: 'OPTIONS' }).catch(() => undefined)
-    if (answer !== undefined) return url
-    await new Promise((done) => setTimeout(done, 100))
-  }
-  throw new Error('server-everything did not start')
+  await untilAnswered(() =>
+    fetch(url, { method: 'OPTIONS' }).then(
+      () => true,
+      () => false,
+    ),
+  )
+  return url
 }
 
 for (const mode of ['streamableHttp', 'sse'] as const) {

@@ -3,11 +3,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { numberAt } from '../../integration/support/json.js'
+import { freePort } from '../../integration/support/free-port.js'
 import type { Scope } from '../../integration/support/spawned.js'
 
 export interface SystemProgram {
@@ -52,16 +52,6 @@ export async function startProgram(scope: Scope, program: SystemProgram): Promis
     }
   }
   throw new Error(`${program.command} does not listen: ${said.join('')}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const port = numberAt(server.address(), 'port')
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Whether the port accepts a connection before the program ends. */
