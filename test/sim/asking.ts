@@ -1,6 +1,6 @@
 // What a client asks for, before it is put into words.
 
-import type { Claim } from './claim.js'
+import type { RequestMeta } from './request-meta.js'
 import type { Spelling } from './plan.js'
 
 /** What a request is besides its text. */
@@ -13,7 +13,7 @@ export interface Asking {
   /** With a progress token, equal to those of other clients. */
   readonly token: boolean
   /** It says by itself what it is. */
-  readonly claim?: Claim
+  readonly meta?: RequestMeta
 }
 
 /** An id in one of the ways in which clients write it. */

@@ -15,7 +15,7 @@ export interface FlowShape {
 }
 
 /** What all streams of one simulation share. */
-export interface Around {
+export interface SimContext {
   readonly clock: Clock
   readonly trace: Trace
   /** The dice of whoever has this name. */
@@ -33,7 +33,7 @@ export interface FlowSink {
 /** One direction of one stream. */
 export class ByteFlow {
   readonly name: string
-  readonly #around: Around
+  readonly #context: SimContext
   readonly #random: Random
   readonly #shape: FlowShape
   readonly #sink: FlowSink
@@ -46,10 +46,10 @@ export class ByteFlow {
   #scheduled = false
   #paceMs: number | undefined
 
-  constructor(around: Around, name: string, shape: FlowShape, sink: FlowSink) {
+  constructor(context: SimContext, name: string, shape: FlowShape, sink: FlowSink) {
     this.name = name
-    this.#around = around
-    this.#random = around.dice(name)
+    this.#context = context
+    this.#random = context.dice(name)
     this.#shape = shape
     this.#sink = sink
   }
@@ -112,7 +112,7 @@ export class ByteFlow {
     if (this.#bytes === 0 && !this.#ending) return
     this.#scheduled = true
     const delayMs = this.#paceMs ?? this.#random.next() * this.#shape.delayMsMax
-    this.#around.clock.after(delayMs, () => this.#arrive())
+    this.#context.clock.after(delayMs, () => this.#arrive())
   }
 
   #arrive(): void {
@@ -120,15 +120,15 @@ export class ByteFlow {
     if (this.#over || !this.#open) return
     if (this.#bytes === 0) return this.#finish()
     const chunk = this.#take()
-    this.#around.trace.note(this.name, chunk)
+    this.#context.trace.note(this.name, chunk)
     this.#sink.bytes(chunk)
-    if (this.#bytes === 0) for (const empty of this.#empty.splice(0)) this.#around.clock.after(0, empty)
+    if (this.#bytes === 0) for (const empty of this.#empty.splice(0)) this.#context.clock.after(0, empty)
     this.#schedule()
   }
 
   #finish(): void {
     this.#over = true
-    this.#around.trace.note(this.name, 'EOF')
+    this.#context.trace.note(this.name, 'EOF')
     this.#sink.end()
   }
 

@@ -3,7 +3,7 @@
 
 import type { Fault } from '../faults/faults.js'
 import type { Phase, PhaseName } from '../faults/phases.js'
-import type { Milestone } from './body.js'
+import type { Milestone } from './script-host.js'
 import { closeAll, judge } from './judge.js'
 import type { SimClient } from './client.js'
 import type { Entry } from './ledger.js'
@@ -147,7 +147,7 @@ function aftermath(cell: Cell): void {
   for (let round = 0; round < 3; round++) {
     for (const client of [cell.client, other]) {
       if (!client.speaks) continue
-      for (const at of world.plan.servers.keys()) call(world, client, at, { deed: 'progress', ms: 20, n: 2 })
+      for (const at of world.plan.servers.keys()) call(world, client, at, { kind: 'progress', ms: 20, n: 2 })
     }
     world.pass(LASTS_MS / 2)
   }

@@ -1,6 +1,6 @@
 // How what a client says gets to the proxy, and what it is told gets back.
 
-import type { ClientEars } from './client-ears.js'
+import type { ClientInbox } from './client-inbox.js'
 import type { Entry } from './ledger.js'
 
 /** A message, and the requests in it. */
@@ -25,8 +25,8 @@ export interface ClientWire {
   readonly backlogBytes: number
   /** Everything is given back. */
   readonly released: boolean
-  /** What comes is for these ears; called once, before anything is said. */
-  start(ears: ClientEars): void
+  /** What comes is for this inbox; called once, before anything is sent. */
+  start(inbox: ClientInbox): void
   send(said: Said): void
   /** Bytes that the proxy has said in all where the answer to this request comes; undefined where nobody can tell. */
   taken(entry: Entry): number | undefined

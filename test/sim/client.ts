@@ -1,9 +1,9 @@
 // A scripted client, however it reaches the proxy.
 
 import { type Asking, spelt } from './asking.js'
-import type { Around } from './byte-flow.js'
-import { claimMembers } from './claim.js'
-import { ClientEars } from './client-ears.js'
+import type { SimContext } from './byte-flow.js'
+import { metaMembers } from './request-meta.js'
+import { ClientInbox } from './client-inbox.js'
 import type { ClientWire } from './client-wire.js'
 import { GRACE_MS } from './configuration.js'
 import { noncesIn } from './json.js'
@@ -15,29 +15,29 @@ import type { ClientPlan } from './plan.js'
 export class SimClient {
   readonly name: string
   readonly plan: ClientPlan
-  readonly ears: ClientEars
+  readonly inbox: ClientInbox
   /** Resources that it was granted to follow, and those that it did not want to follow any more at some time. */
   readonly followed: Set<string> = new Set()
   readonly unfollowed: Set<string> = new Set()
-  readonly #around: Around
+  readonly #context: SimContext
   readonly #ledger: Ledger
   readonly #wire: ClientWire
   #count = 0
   #held: Spoken[] | undefined
 
-  constructor(around: Around, plan: ClientPlan, ledger: Ledger, wire: ClientWire, servers: Servers) {
+  constructor(context: SimContext, plan: ClientPlan, ledger: Ledger, wire: ClientWire, servers: Servers) {
     this.name = plan.name
     this.plan = plan
-    this.#around = around
+    this.#context = context
     this.#ledger = ledger
     this.#wire = wire
-    this.ears = new ClientEars(this, ledger, servers, around)
-    wire.start(this.ears)
+    this.inbox = new ClientInbox(this, ledger, servers, context)
+    wire.start(this.inbox)
   }
 
   /** It has not ended its own side, and has not been left. */
   get speaks(): boolean {
-    return this.#wire.speaks && !this.ears.left
+    return this.#wire.speaks && !this.inbox.left
   }
 
   /** It is told of what belongs to no request, too. */
@@ -87,7 +87,7 @@ export class SimClient {
 
   /** A request that is noted as sent, and is sent by whoever asked for it. */
   prepare(
-    { method, service, budgetMs, mustSucceed, spelling, token, claim }: Asking,
+    { method, service, budgetMs, mustSucceed, spelling, token, meta }: Asking,
     params: (nonce: string) => string,
     made?: (entry: Waiting) => void,
   ): { readonly entry: Entry; readonly text: string } {
@@ -104,22 +104,22 @@ export class SimClient {
       budgetMs: budget,
       mustSucceed,
     })
-    if (claim !== undefined) {
-      entry.root = claim.root ?? entry
-      entry.head = claim.head ?? 'right'
+    if (meta !== undefined) {
+      entry.root = meta.root ?? entry
+      entry.head = meta.head ?? 'right'
       // Requests that belong to no session have no order among each other.
       entry.order = undefined
     }
     const waiting: Waiting = { entry, next: undefined }
-    this.ears.expect(waiting)
+    this.inbox.expect(waiting)
     made?.(waiting)
     const tokenText = token ? `,"progressToken":${count}` : ''
     const members = params(nonce)
     entry.args = /"arguments":(.*)$/.exec(members)?.[1]
     entry.argumentBytes = Buffer.byteLength(entry.args ?? '')
     entry.about = noncesIn(entry.args ?? '')[0]
-    const meta = `"_meta":{"about":"n:${nonce};"${tokenText}${claimMembers(claim)}}${members === '' ? '' : `,${members}`}`
-    return { entry, text: `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${meta}}}` }
+    const metaText = `"_meta":{"about":"n:${nonce};"${tokenText}${metaMembers(meta)}}${members === '' ? '' : `,${members}`}`
+    return { entry, text: `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${metaText}}}` }
   }
 
   /** Asks something else with an id that is in use. */
@@ -127,18 +127,18 @@ export class SimClient {
     const nonce = `${this.name}-${++this.#count}`
     const asking = { method: 'ping', service: undefined, budgetMs: 100 + this.#waitMs, mustSucceed: false }
     const entry = this.#ledger.sent({ client: this.name, nonce, id, ...asking })
-    this.ears.expect({ entry, next: undefined })
+    this.inbox.expect({ entry, next: undefined })
     this.say(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`, [entry])
   }
 
   /** Gives up a request of its own. */
   cancel(entry: Entry): void {
-    entry.cancelledAt = this.#around.clock.now
+    entry.cancelledAt = this.#context.clock.now
     const text = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${entry.id}}}`
     let before: { readonly at: number; readonly taken: number } | undefined
     const arrives = (): void => {
       const taken = this.#wire.taken(entry)
-      if (taken !== undefined) before = { at: this.#around.clock.now, taken }
+      if (taken !== undefined) before = { at: this.#context.clock.now, taken }
     }
     this.#say({ text, entries: [], read: () => this.#cancelRead(entry, before), arrives, cancels: entry })
   }
@@ -154,12 +154,12 @@ export class SimClient {
 
   /** Later, unless it is gone by then. */
   sayLater(delayMs: number, text: string): void {
-    this.#around.clock.after(delayMs, () => this.say(text))
+    this.#context.clock.after(delayMs, () => this.say(text))
   }
 
   /** Stops or goes on reading. */
   read(on: boolean): void {
-    this.ears.paused(!on)
+    this.inbox.paused(!on)
     this.#wire.read(on)
   }
 
@@ -171,7 +171,7 @@ export class SimClient {
       this.#send(said)
     }
     // Whoever says nothing more answers no question, and nobody at a server without sessions waits for that.
-    for (const { entry } of this.ears.waiting)
+    for (const { entry } of this.inbox.waiting)
       entry.untimed ||= this.#ledger.sessionless.has(entry.service ?? '')
     this.#wire.finish()
   }
@@ -188,7 +188,7 @@ export class SimClient {
 
   /** Is gone from one moment to the next. */
   vanish(): void {
-    this.ears.vanished()
+    this.inbox.vanished()
     this.#wire.vanish()
   }
 
@@ -210,12 +210,12 @@ export class SimClient {
   #cancelRead(entry: Entry, before: { readonly at: number; readonly taken: number } | undefined): void {
     // Where messages may overtake each other, the proxy gives up nothing that it has not got yet.
     if (entry.heardAt === undefined) return
-    const { now } = this.#around.clock
+    const { now } = this.#context.clock
     this.#ledger.givenUp(entry)
     // What waited to be read may have been answered in the meantime, and so may a request that came with its cancel.
     const isExact = before?.at === now && entry.heardAt !== now
     if (isExact) entry.silentFrom = before?.taken
-    else this.#around.clock.after(0, () => this.#silence(entry))
+    else this.#context.clock.after(0, () => this.#silence(entry))
   }
 
   #silence(entry: Entry): void {
@@ -231,10 +231,10 @@ export class SimClient {
 
   #send({ text, entries, read, arrives, cancels }: Spoken): void {
     const isRead = (): void => {
-      for (const entry of entries) entry.heardAt = this.#around.clock.now
+      for (const entry of entries) entry.heardAt = this.#context.clock.now
       read?.()
     }
-    const said = this.#around.wrong.fromClient?.(text) ?? text
+    const said = this.#context.wrong.fromClient?.(text) ?? text
     this.#wire.send({ text: said, entries, read: isRead, arrives, cancels })
   }
 }

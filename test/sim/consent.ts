@@ -6,11 +6,6 @@ import type { Plan } from './plan.js'
 /** The tool of a server that needs consent. */
 export const CAREFUL = 'careful'
 
-/** Whether a scripted server works when a tool of this name is called. */
-export function isTool(name: string | undefined): boolean {
-  return name === 'work' || name === CAREFUL
-}
-
 /** What users say to the question of the proxy; `never` leaves it without an answer. */
 const consents = ['accept', 'accept', 'decline', 'cancel', 'never'] as const
 type Consent = (typeof consents)[number]

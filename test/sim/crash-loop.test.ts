@@ -50,7 +50,7 @@ test('a server that cannot be started is tried a few times a minute, and its cal
 function hammer(world: World, client: Parameters<typeof call>[1]): void {
   for (let ms = 0; ms < 60_000; ms += EVERY_MS) {
     const calledAt = world.host.clock.now
-    const [down, well] = [0, 1].map((at) => call(world, client, at, { deed: 'echo', ms: 1, n: 1 }))
+    const [down, well] = [0, 1].map((at) => call(world, client, at, { kind: 'echo', ms: 1, n: 1 }))
     world.pass(EVERY_MS)
     const [refused] = down?.answers ?? []
     assert.match(refused?.text ?? '', /"service":"s0","reason":"(unavailable|spawn-failed)"/)

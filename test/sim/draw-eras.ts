@@ -1,16 +1,16 @@
 // Requests of clients without sessions, beside those of their sessions. All of them are drawn from dice of their own, so
 // that a seed means the same run with and without.
 
-import { type Askable, returns } from './claim.js'
+import { type Askable, returns } from './request-meta.js'
 import type { ClientPlan, ListMethod, Op, Plan, ReadMethod, ServerPlan } from './plan.js'
 import { askable } from './questions.js'
 import { Random } from './random.js'
-import type { Deed } from './work.js'
+import type { WorkKind } from './work.js'
 
 /** How many operations are such requests. */
 const SHARES = [0.2, 0.5, 1] as const
 
-const deeds: readonly (readonly [Deed, number])[] = [
+const workKinds: readonly (readonly [WorkKind, number])[] = [
   ['rounds', 10],
   ['ask', 4],
   ['echo', 2],
@@ -37,7 +37,7 @@ export function withEras(plan: Plan): Plan {
   const clients = plan.clients.map((client) => withSets(random, client, isEndless))
   const ops = plan.ops.flatMap((op): Op[] => {
     if (op.kind === 'attach' || !random.chance(share)) return [op]
-    return [op, drawClaimed(random, clients, servers)]
+    return [op, drawStateless(random, clients, servers)]
   })
   return withListens(withStateless({ ...plan, servers, clients, ops }))
 }
@@ -50,13 +50,20 @@ function withSets(random: Random, client: ClientPlan, isEndless: boolean): Clien
   return { ...client, sets, answerMs: isEndless ? (client.answerMs ?? 700) : client.answerMs }
 }
 
-function drawClaimed(random: Random, clients: readonly ClientPlan[], servers: readonly ServerPlan[]): Op {
+function drawStateless(random: Random, clients: readonly ClientPlan[], servers: readonly ServerPlan[]): Op {
   const gapMs = random.next() * random.pick([5, 50, 1000])
   const client = random.int(0, clients.length - 1)
   const server = random.int(0, servers.length - 1)
   const can = random.pick([[], ...(clients[client]?.sets ?? [])])
-  const kind = random.pick(['claimed', 'claimed', 'claimed', 'claimed', 'claimed-read', 'claimed-list'])
-  if (kind === 'claimed-list')
+  const kind = random.pick([
+    'stateless-call',
+    'stateless-call',
+    'stateless-call',
+    'stateless-call',
+    'stateless-read',
+    'stateless-list',
+  ])
+  if (kind === 'stateless-list')
     return {
       gapMs,
       kind,
@@ -64,7 +71,7 @@ function drawClaimed(random: Random, clients: readonly ClientPlan[], servers: re
       can,
       method: random.pick<ListMethod>(['tools/list', 'resources/list', 'prompts/list']),
     }
-  if (kind === 'claimed-read')
+  if (kind === 'stateless-read')
     return {
       gapMs,
       kind,
@@ -73,16 +80,16 @@ function drawClaimed(random: Random, clients: readonly ClientPlan[], servers: re
       can,
       method: random.pick<ReadMethod>(['resources/read', 'prompts/get']),
     }
-  const deed = random.weighted(deeds) ?? 'rounds'
+  const workKind = random.weighted(workKinds) ?? 'rounds'
   const isFaulty = servers[server]?.faulty === true
   return {
     gapMs,
-    kind: 'claimed',
+    kind: 'stateless-call',
     client,
     server,
     can,
     work: {
-      deed: deed === 'exit-before' && !isFaulty ? 'rounds' : deed,
+      kind: workKind === 'exit-before' && !isFaulty ? 'rounds' : workKind,
       ms: random.int(0, 100),
       n: random.int(1, 8),
     },
@@ -140,7 +147,7 @@ function asked(random: Random, servers: readonly ServerPlan[], op: Op): Op {
   const asks = random.int(0, 8)
   const way = { returns: random.pick(returns), afterMs: random.pick([0, 50, 500, 3000]) }
   if (!isAsked || !('server' in op) || servers[op.server]?.isStateless !== true) return op
-  if (op.kind === 'call') return { ...op, work: { ...op.work, deed: 'rounds' } }
-  if ((op.kind !== 'read' && op.kind !== 'claimed-read') || op.method === 'completion/complete') return op
+  if (op.kind === 'call') return { ...op, work: { ...op.work, kind: 'rounds' } }
+  if ((op.kind !== 'read' && op.kind !== 'stateless-read') || op.method === 'completion/complete') return op
   return op.kind === 'read' ? { ...op, asks } : { ...op, ...way, asks }
 }

@@ -33,18 +33,18 @@ function overHttp(random: Random, client: ClientPlan): ClientPlan {
   const http = drawHttp(random)
   return {
     ...client,
-    revision: random.pick(['2025-11-25', '2025-06-18', '2025-03-26', ...(http.pair ? ['2024-11-05'] : [])]),
+    revision: random.pick(['2025-11-25', '2025-06-18', '2025-03-26', ...(http.sse ? ['2024-11-05'] : [])]),
     manners: http.session ? 'proper' : 'bare',
     http,
   }
 }
 
 function drawHttp(random: Random): HttpPlan {
-  const pair = random.chance(0.15)
-  const session = pair || random.chance(0.8)
+  const sse = random.chance(0.15)
+  const session = sse || random.chance(0.8)
   const both = ['application/json, text/event-stream', 'text/event-stream, application/json'] as const
   return {
-    pair,
+    sse,
     session,
     listens: session && random.chance(0.7),
     resumes: session && random.chance(0.7),

@@ -5,7 +5,7 @@ import { drawPlan } from './draw.js'
 import { withEras } from './draw-eras.js'
 import { withHttp } from './draw-http.js'
 import type { Plan, Op } from './plan.js'
-import { type Head, heads } from './claimed-head.js'
+import { type Head, heads } from './request-head.js'
 import { Random } from './random.js'
 
 /** Who comes besides the clients of sessions at the proxy's stdin and stdout. */
@@ -65,8 +65,8 @@ function withHeads(plan: Plan): Plan {
 }
 
 function withHeadOf(op: Op, { head, returnHead }: { readonly head: Head; readonly returnHead: Head }): Op {
-  if (op.kind === 'claimed' || op.kind === 'claimed-read') return { ...op, head, returnHead }
-  return op.kind === 'claimed-list' || op.kind === 'listen' ? { ...op, head } : op
+  if (op.kind === 'stateless-call' || op.kind === 'stateless-read') return { ...op, head, returnHead }
+  return op.kind === 'stateless-list' || op.kind === 'listen' ? { ...op, head } : op
 }
 
 function closed(random: Random, { clients }: Plan): Op {

@@ -3,12 +3,12 @@
 import type { FaultName } from '../faults/faults.js'
 import type { Op, OpKind, ReadMethod, ReloadKind, ServerPlan } from './plan.js'
 import type { Random } from './random.js'
-import type { Deed, Work } from './work.js'
+import type { WorkKind, Work } from './work.js'
 
 /** What may happen in one run, and how often. */
 export interface Swarm {
   readonly ops: readonly (readonly [OpKind, number])[]
-  readonly deeds: readonly (readonly [Deed, number])[]
+  readonly workKinds: readonly (readonly [WorkKind, number])[]
   readonly faults: readonly (readonly [FaultName, number])[]
   readonly clients: number
   readonly servers: number
@@ -19,13 +19,13 @@ export interface Swarm {
 }
 
 function drawWork(random: Random, swarm: Swarm, server: ServerPlan): Work {
-  const deed = random.weighted(swarm.deeds) ?? 'echo'
-  const isKind = server.faulty || kindly.has(deed)
+  const kind = random.weighted(swarm.workKinds) ?? 'echo'
+  const isKind = server.faulty || kindly.has(kind)
   const ms = random.chance(0.05) ? server.timeoutMs * random.next() : random.int(0, 100)
-  return { deed: isKind ? deed : 'echo', ms: server.faulty ? 3 * ms : ms, n: random.int(1, 8) }
+  return { kind: isKind ? kind : 'echo', ms: server.faulty ? 3 * ms : ms, n: random.int(1, 8) }
 }
 
-const kindly: ReadonlySet<Deed> = new Set(['echo', 'progress', 'ask', 'log', 'big', 'refuse', 'junk'])
+const kindly: ReadonlySet<WorkKind> = new Set(['echo', 'progress', 'ask', 'log', 'big', 'refuse', 'junk'])
 
 /** One operation, of the kinds that happen in this run. */
 export function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPlan[]): Op {
@@ -35,7 +35,7 @@ export function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPla
   const plan = servers[server]
   const kind = random.weighted(swarm.ops) ?? 'call'
   const work = (): Work =>
-    plan === undefined ? { deed: 'echo', ms: 0, n: 1 } : drawWork(random, swarm, plan)
+    plan === undefined ? { kind: 'echo', ms: 0, n: 1 } : drawWork(random, swarm, plan)
   switch (kind) {
     case 'call':
       return {
@@ -92,9 +92,9 @@ export function drawOp(random: Random, swarm: Swarm, servers: readonly ServerPla
       }
     case 'clock':
       return { gapMs, kind, days: random.int(-10, 10) }
-    case 'claimed':
-    case 'claimed-read':
-    case 'claimed-list':
+    case 'stateless-call':
+    case 'stateless-read':
+    case 'stateless-list':
     case 'listen':
     case 'unlisten':
       return { gapMs, kind: 'ping', client }

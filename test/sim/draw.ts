@@ -9,7 +9,7 @@ import type { PipeShape } from './pipes.js'
 import type { ClientPlan, LimitsPlan, Op, OpKind, Plan, ServerPlan } from './plan.js'
 import { roomyLimits } from './plain-plan.js'
 import { Random } from './random.js'
-import { deeds } from './work.js'
+import { workKinds } from './work.js'
 import type { KeptPlan, Left } from './kept-plan.js'
 
 const KiB = 1024
@@ -38,7 +38,7 @@ function drawSwarm(random: Random): Swarm {
   const calm = random.chance(0.1)
   return {
     ops: [['call', random.pick([10, 30, 100])], ...(calm ? [] : some(rareOps, 0.4)), ...some(plainOps, 0.5)],
-    deeds: [['echo', 10], ...some(calm ? [] : deeds, 0.4)],
+    workKinds: [['echo', 10], ...some(calm ? [] : workKinds, 0.4)],
     faults: some(
       faults.map(({ name }) => name),
       0.3,

@@ -3,7 +3,7 @@
 import { type Fault, faults } from '../faults/faults.js'
 import { phases } from '../faults/phases.js'
 import { cellPlan } from './cell-plan.js'
-import type { Returns } from './claim.js'
+import type { Returns } from './request-meta.js'
 import type { SimClient } from './client.js'
 import { judge } from './judge.js'
 import type { Entry } from './ledger.js'
@@ -33,7 +33,7 @@ const PHASE_MS = 10_000
 /** How long a fault that lasts does. */
 const LASTS_MS = 4000
 
-const WORK = { deed: 'rounds', ms: 200, n: 4 } as const
+const WORK = { kind: 'rounds', ms: 200, n: 4 } as const
 
 const AFTER_MS = 500
 
@@ -55,7 +55,7 @@ export function simulateEraCell(strike: EraStrike, phase: EraPhase, seed: number
       can: ['elicitation', 'sampling'],
       afterMs: AFTER_MS,
     } as const
-    perform(world, { gapMs: 0, kind: 'claimed', ...op, returns: way }, 0)
+    perform(world, { gapMs: 0, kind: 'stateless-call', ...op, returns: way }, 0)
     if (!world.until(() => isReached(world, phase), PHASE_MS))
       world.host.ledger.fail('not-reached', `not reached: ${eraPhases[phase]}`)
     struck(world, target, first, strike)
@@ -119,7 +119,7 @@ function aftermath(world: World, clients: readonly SimClient[]): void {
   for (let round = 0; round < 3; round++) {
     for (const client of clients) {
       if (!client.speaks) continue
-      for (const at of world.plan.servers.keys()) call(world, client, at, { deed: 'progress', ms: 20, n: 2 })
+      for (const at of world.plan.servers.keys()) call(world, client, at, { kind: 'progress', ms: 20, n: 2 })
     }
     world.pass(LASTS_MS / 2)
   }

@@ -50,7 +50,7 @@ export function simulateFrontCell(strikes: FrontFault, phase: Phase, seed: numbe
 
 function httpOf(random: Random): HttpPlan {
   return {
-    pair: random.chance(0.2),
+    sse: random.chance(0.2),
     session: true,
     listens: random.chance(0.8),
     resumes: random.chance(0.8),

@@ -5,7 +5,7 @@ import { httpServer } from '../../src/gateway/http.js'
 import type { Listener, ServedProxy } from '../../src/proxy/listener.js'
 import type { McpProxy } from '../../src/proxy/proxy-interface.js'
 import type { HttpServerLimits } from '../../src/transports/http-server/limits.js'
-import type { Around } from './byte-flow.js'
+import type { SimContext } from './byte-flow.js'
 import { PORT } from './http-request.js'
 import { plainClient } from './plain-plan.js'
 import type { ClientPlan } from './plan.js'
@@ -23,7 +23,7 @@ const refused = { kind: 'fails', code: 'ECONNREFUSED', message: 'connect ECONNRE
 
 /** Takes the place of the system between clients and the server that listens. */
 export class SimFront {
-  readonly #around: Around
+  readonly #context: SimContext
   readonly #audience: { readonly come: ClientPlan[]; readonly present: Set<ClientPlan> }
   /** Clients as the proxy counts them: sessions, and requests without one. */
   readonly #served = new Set<ClientPlan>()
@@ -33,8 +33,11 @@ export class SimFront {
   #forgets = false
   #crowds = false
 
-  constructor(around: Around, audience: { readonly come: ClientPlan[]; readonly present: Set<ClientPlan> }) {
-    this.#around = around
+  constructor(
+    context: SimContext,
+    audience: { readonly come: ClientPlan[]; readonly present: Set<ClientPlan> },
+  ) {
+    this.#context = context
     this.#audience = audience
   }
 
@@ -71,7 +74,7 @@ export class SimFront {
     this.#forgets = (limits.events?.eventsMax ?? Infinity) < EVENTS_ENOUGH
     this.#crowds = limits.bodiesBytesMax !== undefined
     const listener: Listener = {
-      serve: (_, around) => httpServer({ port: PORT, limits }).serve(this.#counted(proxy), around),
+      serve: (_, context) => httpServer({ port: PORT, limits }).serve(this.#counted(proxy), context),
     }
     await proxy.serve(listener)
   }
@@ -86,14 +89,14 @@ export class SimFront {
 
   connect(name: string, plan: ClientPlan, script: SocketScript): SimSocket {
     const shape = { sent: plan.output, received: plan.input, lingers: true }
-    const socket = new SimSocket(this.#around, name, shape, script)
+    const socket = new SimSocket(this.#context, name, shape, script)
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
     // One that is lost before the proxy has it is nobody's failure.
     socket.on('error', () => undefined)
     socket.once('connect', () => this.#accept(socket))
     const how = this.listening ? connects : refused
-    socket.connect(how, false, this.#around.dice(`${name} connects`).next() * CONNECT_MS)
+    socket.connect(how, false, this.#context.dice(`${name} connects`).next() * CONNECT_MS)
     return socket
   }
 

@@ -3,7 +3,7 @@
 import type { Child, LogSink, Runtime, SpawnSpec } from '../../src/runtime/runtime.js'
 import { type LogStream, createLogger } from '../../src/log/log.js'
 import { MemoryFiles } from '../kept/support/memory-files.js'
-import type { Around } from './byte-flow.js'
+import type { SimContext } from './byte-flow.js'
 import { SimFront } from './front.js'
 import { Clock } from './clock.js'
 import { HttpServer } from './http-server.js'
@@ -24,7 +24,7 @@ const EPOCH_MS = 1_780_000_000_000
 const DAY_MS = 86_400_000
 
 /** Everything around the proxy that is not a client. */
-export class Host implements Around {
+export class Host implements SimContext {
   readonly clock: Clock = new Clock()
   readonly trace: Trace = new Trace(() => this.clock.now)
   readonly ledger: Ledger = new Ledger(

@@ -2,7 +2,7 @@
 
 import type { Said } from './client-wire.js'
 import type { SimFront } from './front.js'
-import type { Answer } from './http-telling.js'
+import type { Answer } from './client-exchange.js'
 
 /** What was said is no message. */
 export function isGarbage({ text }: Said): boolean {

@@ -8,7 +8,7 @@ export const PORT = 3095
 /** How one client writes its requests. */
 export interface HttpPlan {
   /** It speaks the older transport: events on one response, messages to another path. */
-  readonly pair: boolean
+  readonly sse: boolean
   /** It keeps a session; else every request stands for itself. */
   readonly session: boolean
   /** It has a stream open for what belongs to no request. */

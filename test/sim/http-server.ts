@@ -1,12 +1,12 @@
 // A scripted server that is reached over Streamable HTTP.
 
 import type { FaultName } from '../faults/faults.js'
-import type { Milestone } from './body.js'
-import type { Brain } from './brain.js'
-import type { Around } from './byte-flow.js'
+import type { Milestone } from './script-host.js'
+import type { ServerScript } from './server-script.js'
+import type { SimContext } from './byte-flow.js'
 import { RequestReader, SimExchange } from './http-exchange.js'
 import { HttpSession } from './http-session.js'
-import { claimIn } from './claim.js'
+import { revisionIn } from './request-meta.js'
 import { parse, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
 import type { Random } from './random.js'
@@ -18,7 +18,7 @@ import { type Connecting, SimSocket } from './socket.js'
 export class HttpServer implements SimServer {
   readonly facts: ServerFacts
   onMilestone: (milestone: Milestone, instance: string) => void = () => {}
-  readonly #around: Around
+  readonly #context: SimContext
   readonly #ledger: Ledger
   readonly #sessions = new Map<string, HttpSession>()
   readonly #sockets = new Set<SimSocket>()
@@ -46,14 +46,14 @@ export class HttpServer implements SimServer {
       this.#cutOff({ kind: 'fails', code: 'ENOTFOUND', message: 'getaddrinfo ENOTFOUND sim' }),
   }
 
-  constructor(around: Around, facts: ServerFacts, ledger: Ledger) {
+  constructor(context: SimContext, facts: ServerFacts, ledger: Ledger) {
     this.facts = facts
-    this.#around = around
+    this.#context = context
     this.#ledger = ledger
   }
 
-  get brains(): Brain[] {
-    return [...this.#sessions.values()].map(({ brain }) => brain)
+  get scripts(): ServerScript[] {
+    return [...this.#sessions.values()].map(({ script }) => script)
   }
 
   /** Connections that are open or being made. */
@@ -80,10 +80,10 @@ export class HttpServer implements SimServer {
       },
     )
     const shape = { sent: plan.stdout, received: plan.stdout, lingers: false }
-    const socket: SimSocket = new SimSocket(this.#around, name, shape, reader)
+    const socket: SimSocket = new SimSocket(this.#context, name, shape, reader)
     this.#sockets.add(socket)
-    socket.connect(this.#connecting, isTls, this.#around.dice(name).next() * 20)
-    this.#around.clock.after(0, () => this.onMilestone('started', name))
+    socket.connect(this.#connecting, isTls, this.#context.dice(name).next() * 20)
+    this.#context.clock.after(0, () => this.onMilestone('started', name))
     return socket
   }
 
@@ -162,7 +162,7 @@ export class HttpServer implements SimServer {
 
   #newSession(): HttpSession {
     const session = new HttpSession(`${this.facts.plan.name}~${++this.#opened}`, {
-      around: this.#around,
+      context: this.#context,
       facts: this.facts,
       ledger: this.#ledger,
       reached: (milestone, name) => this.onMilestone(milestone, name),
@@ -185,7 +185,7 @@ function mirrorFault({ headers, body }: SimExchange): string | undefined {
         ? textAt(message, 'params', 'uri')
         : undefined
   const wanted = [
-    ['mcp-protocol-version', claimIn(message)],
+    ['mcp-protocol-version', revisionIn(message)],
     ['mcp-method', method],
     ['mcp-name', name],
     ['mcp-session-id', undefined],

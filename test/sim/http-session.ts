@@ -1,9 +1,9 @@
 // One MCP session of a scripted server over HTTP.
 
-import type { Body, Milestone } from './body.js'
-import type { Brain } from './brain.js'
-import { brainOf } from './brain-of.js'
-import type { Around } from './byte-flow.js'
+import type { ScriptHost, Milestone } from './script-host.js'
+import type { ServerScript } from './server-script.js'
+import { scriptOf } from './script-of.js'
+import type { SimContext } from './byte-flow.js'
 import type { SimExchange } from './http-exchange.js'
 import { chunked, headOf } from './http-exchange.js'
 import { parse, rawId, textAt } from './json.js'
@@ -12,8 +12,8 @@ import type { ServerFacts } from './server-facts.js'
 import type { SimSocket } from './socket.js'
 
 /** What a session gets from its server. */
-export interface SessionAround {
-  readonly around: Around
+export interface SessionContext {
+  readonly context: SimContext
   readonly facts: ServerFacts
   readonly ledger: Ledger
   readonly reached: (milestone: Milestone, name: string) => void
@@ -24,11 +24,11 @@ export interface SessionAround {
 /** Where a response is cut. */
 export type Cut = 'before-headers' | 'mid-headers' | 'mid-body' | 'mid-event'
 
-/** Its brain, and the exchanges that carry what it says. */
+/** Its script, and the exchanges that carry what it says. */
 export class HttpSession {
   readonly name: string
-  readonly brain: Brain
-  readonly #parts: SessionAround
+  readonly script: ServerScript
+  readonly #parts: SessionContext
   readonly #exchanges = new Map<string, SimExchange>()
   /** Requests whose responses were cut: what belongs to them is lost, since no other stream may carry it. */
   readonly #lost = new Set<string>()
@@ -37,10 +37,10 @@ export class HttpSession {
   /** The next response that leaves is cut. */
   #nextCut: Cut | undefined
 
-  constructor(name: string, parts: SessionAround) {
+  constructor(name: string, parts: SessionContext) {
     this.name = name
     this.#parts = parts
-    this.brain = brainOf(this.#body(), parts.facts, parts.ledger, parts.around)
+    this.script = scriptOf(this.#scriptHost(), parts.facts, parts.ledger, parts.context)
   }
 
   /** Takes a message that was posted. */
@@ -52,7 +52,7 @@ export class HttpSession {
       this.#lost.delete(id)
       this.#exchanges.set(id, exchange)
     } else exchange.respond(202, [], '')
-    this.brain.receive(exchange.body)
+    this.script.receive(exchange.body)
   }
 
   /** Nobody listens on a connection any more. */
@@ -60,7 +60,7 @@ export class HttpSession {
     for (const [id, exchange] of this.#exchanges) {
       if (exchange.socket !== socket || exchange.isOver) continue
       this.#exchanges.delete(id)
-      this.brain.left(id)
+      this.script.left(id)
     }
   }
 
@@ -95,7 +95,7 @@ export class HttpSession {
   /** Nothing that was to be spoilt is. */
   mend(): void {
     this.#nextCut = undefined
-    this.brain.mend()
+    this.script.mend()
   }
 
   /** It is forgotten: nothing that was under way comes to an end. */
@@ -133,8 +133,8 @@ export class HttpSession {
     }
   }
 
-  #body(): Body {
-    const { around, reached, exited } = this.#parts
+  #scriptHost(): ScriptHost {
+    const { context, reached, exited } = this.#parts
     const isOver = (): boolean => this.#over
     return {
       name: this.name,
@@ -145,7 +145,7 @@ export class HttpSession {
       sayHalf: (text, about) => this.#sayHalf(text, about),
       junk: () => this.#stream?.event([], 'INFO this is a log'),
       after: (delayMs, run) =>
-        around.clock.after(delayMs, () => {
+        context.clock.after(delayMs, () => {
           if (!isOver()) run()
         }),
       exit: exited,

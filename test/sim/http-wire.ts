@@ -4,52 +4,52 @@
 // cancelled nothing; what was said on it is lost, unless it can be resumed.
 
 import type { AnswerHead } from './answer-reader.js'
-import type { ClientEars } from './client-ears.js'
+import type { ClientInbox } from './client-inbox.js'
 import type { ClientWire, Said } from './client-wire.js'
 import type { ToldEvent } from './event-reader.js'
-import { HttpCourier, type Asking, type HttpCourierParts } from './http-courier.js'
+import { HttpRequests, type Asking, type HttpRequestsParts } from './http-requests.js'
 import {
   type Answer,
   Response,
   type ResponseOwner,
-  type Telling,
+  type ClientExchange,
   answering,
   arrived,
   deaf,
   entriesOf,
   excuse,
-  newTelling,
+  newExchange,
   release,
-} from './http-telling.js'
+} from './client-exchange.js'
 import { isCrowded, isGarbage, mayRefuse } from './http-refusals.js'
 import type { Entry } from './ledger.js'
 import type { Random } from './random.js'
 
 /** Connections, a session perhaps, and what is told on them. */
 export class HttpWire implements ClientWire, ResponseOwner {
-  readonly answering: (telling: Telling) => void = answering
-  readonly #parts: HttpCourierParts
+  readonly answering: (exchange: ClientExchange) => void = answering
+  readonly #parts: HttpRequestsParts
   readonly #random: Random
-  readonly #courier: HttpCourier
-  readonly #tellings = new Set<Telling>()
-  readonly #aside: Telling
+  readonly #requests: HttpRequests
+  readonly #exchanges = new Set<ClientExchange>()
+  readonly #aside: ClientExchange
   readonly #ids = new Set<string>()
-  #ears: ClientEars | undefined
+  #inbox: ClientInbox | undefined
   #count = 0
   /** The client loses its connections at this moment. */
   #isCutting = false
   #isListening = false
 
-  constructor(parts: HttpCourierParts) {
-    const { around, plan } = parts
+  constructor(parts: HttpRequestsParts) {
+    const { context, plan } = parts
     this.#parts = parts
-    this.#random = around.dice(`${plan.name} http`)
-    this.#aside = newTelling(`${plan.name}/aside`, undefined)
-    this.#courier = new HttpCourier(parts, (what) => this.#bad(what))
+    this.#random = context.dice(`${plan.name} http`)
+    this.#aside = newExchange(`${plan.name}/aside`, undefined)
+    this.#requests = new HttpRequests(parts, (what) => this.#bad(what))
   }
 
   get speaks(): boolean {
-    return !this.#courier.isOver
+    return !this.#requests.isOver
   }
 
   get hears(): boolean {
@@ -57,184 +57,184 @@ export class HttpWire implements ClientWire, ResponseOwner {
   }
 
   get backlogBytes(): number {
-    return this.#courier.lines.backlogBytes
+    return this.#requests.lines.backlogBytes
   }
 
   get released(): boolean {
-    return this.#courier.lines.released
+    return this.#requests.lines.released
   }
 
-  start(ears: ClientEars): void {
-    this.#ears = ears
+  start(inbox: ClientInbox): void {
+    this.#inbox = inbox
   }
 
   send(said: Said): void {
     // A client that goes before its session has begun says nothing of what it still wanted.
-    if (this.#parts.http.session && this.#courier.session === undefined && this.#count > 0)
+    if (this.#parts.http.session && this.#requests.session === undefined && this.#count > 0)
       return said.entries.forEach((entry) => (entry.excused = true))
-    const telling = newTelling(`${this.#parts.plan.name}/${++this.#count}`, said)
-    this.#tellings.add(telling)
+    const exchange = newExchange(`${this.#parts.plan.name}/${++this.#count}`, said)
+    this.#exchanges.add(exchange)
     const isCut = isGarbage(said) && this.#random.chance(0.5)
-    this.#ask(telling, { method: 'POST', body: said.text, isCut })
+    this.#ask(exchange, { method: 'POST', body: said.text, isCut })
   }
 
   taken(entry: Entry): number | undefined {
-    const telling = [...this.#tellings].find((each) => entriesOf(each).includes(entry))
+    const exchange = [...this.#exchanges].find((each) => entriesOf(each).includes(entry))
     // What was kept of a lost stream was said before, and comes once the proxy has read the request for it.
-    if (telling === undefined || telling.isResumed !== telling.isReplayed) return undefined
-    const socket = telling.line?.socket
+    if (exchange === undefined || exchange.isResumed !== exchange.isReplayed) return undefined
+    const socket = exchange.line?.socket
     return socket?.writableLength === 0 ? socket.taken : undefined
   }
 
   read(on: boolean): void {
-    this.#courier.lines.read(on)
+    this.#requests.lines.read(on)
   }
 
   finish(): void {
-    this.#courier.isOver = true
-    if (this.#courier.session === undefined) return this.#courier.closeIdle()
-    release(this.#ears)
-    this.#ask(newTelling(`${this.#parts.plan.name}/end`, undefined), { method: 'DELETE' })
+    this.#requests.isOver = true
+    if (this.#requests.session === undefined) return this.#requests.closeIdle()
+    release(this.#inbox)
+    this.#ask(newExchange(`${this.#parts.plan.name}/end`, undefined), { method: 'DELETE' })
   }
 
   vanish(): void {
-    this.#courier.isOver = true
-    this.#courier.lines.leave(this.#random.pick(['reset', 'close']))
+    this.#requests.isOver = true
+    this.#requests.lines.leave(this.#random.pick(['reset', 'close']))
   }
 
   cut(): void {
-    if (this.#parts.http.session && this.#courier.session === undefined) return
+    if (this.#parts.http.session && this.#requests.session === undefined) return
     this.#isCutting = true
-    this.#courier.lines.cut(this.#random)
+    this.#requests.lines.cut(this.#random)
     this.#isCutting = false
   }
 
-  arrived(telling: Telling): void {
+  arrived(exchange: ClientExchange): void {
     const { http, front } = this.#parts
-    arrived(telling, () => (http.session ? front.next() : Infinity))
-    if (telling.said !== undefined && !http.accept.includes('event-stream')) deaf(telling.said)
+    arrived(exchange, () => (http.session ? front.next() : Infinity))
+    if (exchange.said !== undefined && !http.accept.includes('event-stream')) deaf(exchange.said)
   }
 
-  head({ status, headers }: AnswerHead, telling: Telling): void {
+  head({ status, headers }: AnswerHead, exchange: ClientExchange): void {
     const id = headers.get('mcp-session-id')
-    if (telling === this.#aside) this.#isListening = status === 200
-    if (this.#courier.session !== undefined || id === undefined) return
-    this.#courier.session = id
-    this.#courier.later(() => this.#listen())
+    if (exchange === this.#aside) this.#isListening = status === 200
+    if (this.#requests.session !== undefined || id === undefined) return
+    this.#requests.session = id
+    this.#requests.later(() => this.#listen())
   }
 
-  event({ id, data, upTo }: ToldEvent, telling: Telling): void {
-    if (id !== undefined) telling.lastId = id
+  event({ id, data, upTo }: ToldEvent, exchange: ClientExchange): void {
+    if (id !== undefined) exchange.lastId = id
     if (data === '') return
     if (id !== undefined && this.#ids.has(id))
       this.#parts.ledger.fail('event-twice', `${this.#parts.plan.name} was told ${id} again: ${data}`)
     if (id !== undefined) this.#ids.add(id)
-    this.#told(data, upTo, telling)
+    this.#told(data, upTo, exchange)
   }
 
-  answered(answer: Answer, telling: Telling): void {
-    this.#tellings.delete(telling)
-    if (answer.status === 404) this.#forgotten(answer, telling)
-    else if (telling.said === undefined || telling.isResumed) this.#otherwise(answer, telling)
-    else this.#answered(answer, telling)
-    this.#courier.closeIdle()
+  answered(answer: Answer, exchange: ClientExchange): void {
+    this.#exchanges.delete(exchange)
+    if (answer.status === 404) this.#forgotten(answer, exchange)
+    else if (exchange.said === undefined || exchange.isResumed) this.#otherwise(answer, exchange)
+    else this.#answered(answer, exchange)
+    this.#requests.closeIdle()
   }
 
-  ended(telling: Telling): void {
-    this.#tellings.delete(telling)
-    if (telling === this.#aside) {
+  ended(exchange: ClientExchange): void {
+    this.#exchanges.delete(exchange)
+    if (exchange === this.#aside) {
       this.#isListening = false
-      this.#courier.later(() => this.#listen())
-    } else if (telling.lostResumes > 0 && entriesOf(telling).some(({ answers }) => answers.length === 0)) {
-      telling.lostResumes--
-      this.#courier.later(() => this.#resume(telling))
+      this.#requests.later(() => this.#listen())
+    } else if (exchange.lostResumes > 0 && entriesOf(exchange).some(({ answers }) => answers.length === 0)) {
+      exchange.lostResumes--
+      this.#requests.later(() => this.#resume(exchange))
     }
-    this.#courier.closeIdle()
+    this.#requests.closeIdle()
   }
 
-  lost(telling: Telling): void {
+  lost(exchange: ClientExchange): void {
     const { front, http } = this.#parts
-    if (telling === this.#aside) this.#isListening = false
-    for (const entry of entriesOf(telling)) entry.untimed = true
+    if (exchange === this.#aside) this.#isListening = false
+    for (const entry of entriesOf(exchange)) entry.untimed = true
     const isOwn = this.#isCutting
-    if (!this.#courier.isOver && front.listening) {
-      if (telling === this.#aside) return this.#courier.later(() => this.#listen())
-      const { said, heard } = telling
+    if (!this.#requests.isOver && front.listening) {
+      if (exchange === this.#aside) return this.#requests.later(() => this.#listen())
+      const { said, heard } = exchange
       // What nobody has got can be sent again; requests that it has lost itself a client gives up.
       if (said !== undefined && !heard && !(isOwn && said.entries.length > 0))
-        return this.#courier.later(() => this.#ask(telling, { method: 'POST', body: said.text }))
-      if (telling.lastId !== undefined && http.resumes) {
-        if (telling.isResumed) telling.lostResumes++
-        return this.#courier.later(() => this.#resume(telling))
+        return this.#requests.later(() => this.#ask(exchange, { method: 'POST', body: said.text }))
+      if (exchange.lastId !== undefined && http.resumes) {
+        if (exchange.isResumed) exchange.lostResumes++
+        return this.#requests.later(() => this.#resume(exchange))
       }
     }
-    this.#tellings.delete(telling)
-    if (isOwn || this.#courier.lines.wasPaused || !telling.heard || telling.isResumed) excuse(telling)
+    this.#exchanges.delete(exchange)
+    if (isOwn || this.#requests.lines.wasPaused || !exchange.heard || exchange.isResumed) excuse(exchange)
     if (http.session && this.#count === 1) this.#gone()
   }
 
-  #told(text: string, upTo: number, telling: Telling): void {
-    const answers = (entry: Entry): boolean => entriesOf(telling).includes(entry)
+  #told(text: string, upTo: number, exchange: ClientExchange): void {
+    const answers = (entry: Entry): boolean => entriesOf(exchange).includes(entry)
     // An answer to a batch may have been there before its cancel, and have waited for the others.
-    const place = { stream: telling.name, upTo: entriesOf(telling).length > 1 ? 0 : upTo }
-    this.#ears?.told(text, { ...place, answers })
+    const place = { stream: exchange.name, upTo: entriesOf(exchange).length > 1 ? 0 : upTo }
+    this.#inbox?.told(text, { ...place, answers })
   }
 
-  #answered(answer: Answer, telling: Telling): void {
+  #answered(answer: Answer, exchange: ClientExchange): void {
     const { status, text, upTo } = answer
     const { front } = this.#parts
-    const { said } = telling
-    const entries = entriesOf(telling)
-    if (status === 200 && entries.length > 0) return this.#told(text, upTo, telling)
+    const { said } = exchange
+    const entries = entriesOf(exchange)
+    if (status === 200 && entries.length > 0) return this.#told(text, upTo, exchange)
     if (status === 202) return
     for (const entry of entries) {
       entry.mustSucceed &&= !isCrowded(answer, front)
-      this.#ears?.refused(entry, `HTTP ${status} ${text}`)
+      this.#inbox?.refused(entry, `HTTP ${status} ${text}`)
     }
-    if (this.#courier.session === undefined && this.#parts.http.session) return this.#gone()
-    if (entries.length > 0 || this.#courier.isOver || mayRefuse(said, answer, front)) return
+    if (this.#requests.session === undefined && this.#parts.http.session) return this.#gone()
+    if (entries.length > 0 || this.#requests.isOver || mayRefuse(said, answer, front)) return
     this.#bad(`${said?.text} was answered with ${status} ${text}`)
   }
 
   /** There is no rest to be had, or not yet. */
-  #otherwise({ status, text }: Answer, telling: Telling): void {
-    if (telling === this.#aside) this.#isListening = false
-    if (this.#courier.isOver) return this.#ended(status)
+  #otherwise({ status, text }: Answer, exchange: ClientExchange): void {
+    if (exchange === this.#aside) this.#isListening = false
+    if (this.#requests.isOver) return this.#ended(status)
     if (status === 409)
-      return this.#courier.later(() => (telling === this.#aside ? this.#listen() : this.#resume(telling)))
+      return this.#requests.later(() => (exchange === this.#aside ? this.#listen() : this.#resume(exchange)))
     // The stream of a cancelled request has ended, and its client has all of it.
-    if (status === 204 && entriesOf(telling).every(({ cancelledAt }) => cancelledAt !== undefined)) return
-    excuse(telling)
+    if (status === 204 && entriesOf(exchange).every(({ cancelledAt }) => cancelledAt !== undefined)) return
+    excuse(exchange)
     const { front, http } = this.#parts
     // Without the answer to its `initialize` it has nothing more to say.
     if (http.session && this.#count === 1) this.#gone()
     if (status === 503 ? front.listening : status !== 400 || !front.forgets)
-      this.#bad(`${telling.name} was answered with ${status} ${text}`)
+      this.#bad(`${exchange.name} was answered with ${status} ${text}`)
   }
 
   /** The session is ended, and everything in it. */
   #ended(status: number): void {
     const isGone = status === 200
-    for (const { entry } of this.#ears?.waiting ?? [])
+    for (const { entry } of this.#inbox?.waiting ?? [])
       if (isGone && entry.heardAt !== undefined) this.#parts.ledger.givenUp(entry)
-    this.#courier.lines.leave('close')
+    this.#requests.lines.leave('close')
   }
 
   /** The proxy does not know the session any more. */
-  #forgotten({ text }: Answer, telling: Telling): void {
-    if (!this.#courier.lines.wasPaused && !this.#courier.isOver)
-      this.#parts.ledger.fail('session-lost', `${this.#parts.plan.name} asked for ${telling.name}: ${text}`)
-    for (const entry of entriesOf(telling)) {
+  #forgotten({ text }: Answer, exchange: ClientExchange): void {
+    if (!this.#requests.lines.wasPaused && !this.#requests.isOver)
+      this.#parts.ledger.fail('session-lost', `${this.#parts.plan.name} asked for ${exchange.name}: ${text}`)
+    for (const entry of entriesOf(exchange)) {
       entry.mustSucceed = false
-      this.#ears?.refused(entry, text)
+      this.#inbox?.refused(entry, text)
     }
     this.#gone()
   }
 
   #gone(): void {
-    this.#courier.isOver = true
-    this.#ears?.gone()
-    this.#courier.lines.leave('close')
+    this.#requests.isOver = true
+    this.#inbox?.gone()
+    this.#requests.lines.leave('close')
   }
 
   #listen(): void {
@@ -244,18 +244,18 @@ export class HttpWire implements ClientWire, ResponseOwner {
   }
 
   /** On one connection at a time: the rest goes to whoever has asked last, though that one may be lost by then. */
-  #resume(telling: Telling): void {
-    if (telling.line !== undefined) return
-    telling.isResumed = true
-    telling.isReplayed = false
-    this.#tellings.add(telling)
+  #resume(exchange: ClientExchange): void {
+    if (exchange.line !== undefined) return
+    exchange.isResumed = true
+    exchange.isReplayed = false
+    this.#exchanges.add(exchange)
     // Positions on one connection say nothing about another.
-    for (const entry of entriesOf(telling)) entry.silentFrom = undefined
-    this.#ask(telling, { method: 'GET', lastId: telling.lastId })
+    for (const entry of entriesOf(exchange)) entry.silentFrom = undefined
+    this.#ask(exchange, { method: 'GET', lastId: exchange.lastId })
   }
 
-  #ask(telling: Telling, what: Asking): void {
-    telling.line = this.#courier.ask(what, new Response(this, telling, this.#parts.around))
+  #ask(exchange: ClientExchange, what: Asking): void {
+    exchange.line = this.#requests.ask(what, new Response(this, exchange, this.#parts.context))
   }
 
   #bad(what: string): void {

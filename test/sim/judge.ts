@@ -2,7 +2,7 @@
 // work again, and leave nothing behind once it is closed.
 
 import type { ShownState } from '../../src/upstream/contracts/upstream.js'
-import { lastNews } from './last-news.js'
+import { finalChanges } from './final-changes.js'
 import { call } from './perform.js'
 import type { SimClient } from './client.js'
 import { EVERYBODY, SESSION_IDLE_MS } from './configuration.js'
@@ -69,7 +69,7 @@ function calm(world: World): void {
     server.facts.calm = true
     server.mend()
   }
-  for (const client of world.clients) if (!client.ears.left) client.read(true)
+  for (const client of world.clients) if (!client.inbox.left) client.read(true)
   for (const name of world.host.ledger.replaced) {
     world.host.ledger.reloaded(name)
     world.reload(name, 'nothing')
@@ -79,7 +79,7 @@ function calm(world: World): void {
 
 function recover(world: World): void {
   const { ledger, clock, servers } = world.host
-  if (servers.some(({ brains }) => brains.some(({ isMute }) => isMute))) world.pass(START_MS)
+  if (servers.some(({ scripts }) => scripts.some(({ isMute }) => isMute))) world.pass(START_MS)
   const from = clock.now
   const seats = world.seats
     .filter(
@@ -101,14 +101,14 @@ function recover(world: World): void {
       ledger.fail('not-ready', `${name} is ${state} after a minute: ${error}`)
   }
   for (const client of seats) if (client.speaks) sees(world, client)
-  lastNews(world)
+  finalChanges(world)
 }
 
 /** It has a process for every client that calls it, and none is there or has called. */
 function isUnused({ host }: World, name: string, state: ShownState): boolean {
   const server = host.servers.find(({ facts }) => facts.plan.name === name)
   if (server?.facts.plan.isolation !== 'session') return false
-  const isAtRest = state === 'disconnected' && !server.brains.some(({ isUp }) => isUp)
+  const isAtRest = state === 'disconnected' && !server.scripts.some(({ isUp }) => isUp)
   return isAtRest || host.audience.present.size === 0
 }
 
@@ -120,7 +120,7 @@ function isLost({ host }: World, { name }: SimClient): boolean {
 
 /** All that it may ask at once waits for what it does not answer: nobody at a server without sessions gives that up. */
 function isFull({ host, plan }: World, client: SimClient): boolean {
-  const open = client.ears.waiting.filter(({ entry: { service = '', mayStandStill, consent } }) => {
+  const open = client.inbox.waiting.filter(({ entry: { service = '', mayStandStill, consent } }) => {
     const isUnanswered = client.plan.answerMs === undefined && mayStandStill
     return consent === 'asked' || (isUnanswered && host.ledger.sessionless.has(service))
   })
@@ -147,7 +147,7 @@ function tries(world: World, client: SimClient): Try[] {
   )
   const said = world.host.servers.map(({ facts }, index) => {
     const { name } = facts.plan
-    const entry = call(world, client, index, { deed: 'echo', ms: 1, n: 1 })
+    const entry = call(world, client, index, { kind: 'echo', ms: 1, n: 1 })
     const heard = (): string => entry?.answers[0]?.text ?? 'nothing'
     const isWell = (): boolean =>
       entry !== undefined &&
@@ -178,8 +178,8 @@ function isHeldUp(world: World, client: SimClient, { answers }: Entry): boolean 
   return lostCalls(client).length > 0 && /no turn for tool '|too many calls waiting/.test(text)
 }
 
-function lostCalls({ ears }: SimClient): readonly unknown[] {
-  return ears.waiting.filter(({ entry }) => entry.excused && entry.mayStandStill)
+function lostCalls({ inbox }: SimClient): readonly unknown[] {
+  return inbox.waiting.filter(({ entry }) => entry.excused && entry.mayStandStill)
 }
 
 /** Such calls fill what a client may have in flight, so that its list is refused too. */
@@ -191,7 +191,7 @@ function hasNoRoom({ plan }: World, client: SimClient): boolean {
 function sees(world: World, client: SimClient): void {
   if (hasNoRoom(world, client)) return
   for (const { facts } of world.host.servers) {
-    const own = client.ears.lists.shown('tools/list', facts.plan.name)
+    const own = client.inbox.lists.shown('tools/list', facts.plan.name)
     if (own !== facts.tools) {
       world.host.ledger.fail(
         'stale-list',
@@ -243,15 +243,15 @@ function judgeFront(world: World): void {
 }
 
 /** Requests without a session each may have a connection of its own in the proxy. */
-function openPosts({ plan, ears }: SimClient): Entry[] {
-  const waiting = plan.http === undefined ? [] : ears.waiting.map(({ entry }) => entry)
+function openPosts({ plan, inbox }: SimClient): Entry[] {
+  const waiting = plan.http === undefined ? [] : inbox.waiting.map(({ entry }) => entry)
   return waiting.filter(({ root, excused, isClosed }) => root !== undefined && !excused && !isClosed)
 }
 
 /** What it was asked it may have lost, or have no stream for: its session waits for it, for minutes. */
-function owes({ plan, ears }: SimClient): boolean {
+function owes({ plan, inbox }: SimClient): boolean {
   return (
     plan.http !== undefined &&
-    ears.waiting.some(({ entry }) => entry.root === undefined && entry.mayStandStill)
+    inbox.waiting.some(({ entry }) => entry.root === undefined && entry.mayStandStill)
   )
 }

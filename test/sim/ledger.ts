@@ -5,7 +5,7 @@
 // in its progress, in what a server asks on its behalf.
 
 import type { Check } from './checks.js'
-import type { Head } from './claimed-head.js'
+import type { Head } from './request-head.js'
 import { TOTAL } from './plan.js'
 
 /** What a checker found wrong. */

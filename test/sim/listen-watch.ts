@@ -1,6 +1,6 @@
 // The requests of one client that stay open (MCP 2026-07-28, Subscriptions): what was said on account of each.
 
-import { SUBSCRIPTION } from './claim.js'
+import { SUBSCRIPTION } from './request-meta.js'
 import { at, textAt } from './json.js'
 import type { Entry, Ledger } from './ledger.js'
 

@@ -333,7 +333,7 @@ const callOften = {
   kind: 'call',
   client: 0,
   server: 0,
-  work: { deed: 'echo', ms: 1, n: 1 },
+  work: { kind: 'echo', ms: 1, n: 1 },
   spelling: 'number',
 } as const
 
@@ -400,6 +400,16 @@ const bounds: readonly Mutation[] = [
   },
 ]
 
+/** The proxy never lets a client go. */
+const keepsClients = (): Wrong => ({
+  proxy: (proxy) => ({
+    attach: async (connection, origin) => ({
+      ...(await proxy.attach(connection, origin)),
+      ended: new Promise(() => {}),
+    }),
+  }),
+})
+
 const recovery: readonly Mutation[] = [
   mutation('nothing is started after a while', ['not-recovered', 'not-ready'], () => ({
     runtime: (runtime) => {
@@ -442,14 +452,7 @@ const recovery: readonly Mutation[] = [
       },
     }),
   })),
-  mutation('a client that has gone is not let go', 'left-client', () => ({
-    proxy: (proxy) => ({
-      attach: async (connection, origin) => ({
-        ...(await proxy.attach(connection, origin)),
-        ended: new Promise(() => {}),
-      }),
-    }),
-  })),
+  mutation('a client that has gone is not let go', 'left-client', keepsClients),
   mutation('a stream is not given back', 'left-stream', () => ({
     stream: (stream) => {
       stream.destroy = () => stream
@@ -468,9 +471,6 @@ const recovery: readonly Mutation[] = [
   })),
   mutation('a line of the audit is lost', 'not-audited', () => ({ audit: () => [] })),
   mutation('a line of the audit is written twice', 'wrong-audit', () => ({ audit: (line) => [line, line] })),
-  mutation('calls that failed are written down as answered', ['wrong-audit', 'not-audited'], () => ({
-    audit: (line) => [line.replace('"outcome":"failed"', '"outcome":"answered"')],
-  })),
   mutation('every answer of a user is a yes', 'unconfirmed', () => ({
     fromClient: (text) => text.replace(/"action":"(?:decline|cancel)"/, '"action":"accept"'),
   })),
@@ -481,9 +481,6 @@ const recovery: readonly Mutation[] = [
   ),
   mutation('the page does not count calls that failed', 'wrong-usage', () => ({
     usage: (event) => (event.outcome === 'answered' ? event : undefined),
-  })),
-  mutation('the page counts errors as results', 'wrong-usage', () => ({
-    usage: (event) => ({ ...event, outcome: 'answered', isToolError: false }),
   })),
   mutation('a timer of the real clock', 'real-time', () => ({
     runtime: (runtime) => ({
@@ -503,14 +500,7 @@ const front: readonly Mutation[] = [
     const isTime = counted(10)
     return { status: (status) => (status === 200 && isTime() ? 404 : status) }
   }),
-  mutation('a session whose client has gone stays', 'left-session', () => ({
-    proxy: (proxy) => ({
-      attach: async (connection, origin) => ({
-        ...(await proxy.attach(connection, origin)),
-        ended: new Promise(() => {}),
-      }),
-    }),
-  })),
+  mutation('a session whose client has gone stays', 'left-session', keepsClients),
 ].map((each): Mutation => ({ ...each, kind: 'http' }))
 
 const eras: readonly Mutation[] = [

@@ -1,16 +1,16 @@
 // One operation, done to a world.
 
-import type { Claim } from './claim.js'
-import { ClaimedCall, type ClaimedCallParts } from './claimed-call.js'
+import type { RequestMeta } from './request-meta.js'
+import { StatelessCall, type StatelessCallParts } from './stateless-call.js'
 import type { Asking } from './asking.js'
 import type { SimClient } from './client.js'
 import { CAREFUL, isCareful } from './consent.js'
 import { GRACE_MS, OWN_MS } from './configuration.js'
-import { happen } from './happen.js'
+import { performOnServer } from './server-ops.js'
 import { GONE } from './kept-plan.js'
 import type { Entry } from './ledger.js'
 import type { Op, ReadMethod, ServerPlan } from './plan.js'
-import { ODDITIES, type Work, answeredDeeds } from './work.js'
+import { ODDITIES, type Work, answeredKinds } from './work.js'
 import type { World } from './world.js'
 
 /** Requests of one client that stay open. */
@@ -20,7 +20,7 @@ export function perform(world: World, op: Op, number: number): void {
   world.host.trace.note('op', JSON.stringify(op))
   if ('client' in op) return onClient(world, op)
   if (op.kind === 'clock') return world.host.jumpWall(op.days)
-  happen(world, op, number)
+  performOnServer(world, op, number)
 }
 
 type ClientOp = Extract<Op, { readonly client: number }>
@@ -46,16 +46,16 @@ function act(world: World, client: SimClient, op: Exclude<ClientOp, { readonly k
       return read(world, client, op)
     case 'list':
       return list(world, client, op.method)
-    case 'claimed':
-      return claimed(world, client, op)
-    case 'claimed-read':
-      return op.asks === undefined ? read(world, client, op, op) : claimedRead(world, client, op)
-    case 'claimed-list':
+    case 'stateless-call':
+      return statelessCall(world, client, op)
+    case 'stateless-read':
+      return op.asks === undefined ? read(world, client, op, op) : statelessRead(world, client, op)
+    case 'stateless-list':
       return list(world, client, op.method, op)
     case 'listen':
       return listen(world, client, op)
     case 'unlisten': {
-      const [first] = client.ears.listens.open
+      const [first] = client.inbox.listens.open
       return first === undefined ? undefined : client.cancel(first.entry)
     }
     case 'gone':
@@ -98,13 +98,13 @@ const own = {
   token: false,
 } as const
 
-function list(world: World, client: SimClient, method: string, claim?: Claim): void {
+function list(world: World, client: SimClient, method: string, meta?: RequestMeta): void {
   const { limits, servers } = world.plan
   // Where no server can be reached there is no list either.
   const mustSucceed =
     limits.roomy && servers.some(({ faulty, name }) => !faulty && !world.host.ledger.replaced.has(name))
   const asking = { ...own, method, budgetMs: GRACE_MS + OWN_MS, mustSucceed }
-  client.request(claim === undefined ? asking : { ...asking, claim }, () => '')
+  client.request(meta === undefined ? asking : { ...asking, meta }, () => '')
 }
 
 /** Asks a server to work. */
@@ -122,7 +122,7 @@ export function call(
     ...toServer(world, plan),
     method: 'tools/call',
     spelling,
-    token: work.deed === 'progress',
+    token: work.kind === 'progress',
   } as const
   const mustSucceed = asking.mustSucceed && isSure(plan, work)
   return client.request(
@@ -165,15 +165,15 @@ function toServer(
 }
 
 /** Nothing but the server itself can be in the way of an answer. */
-function isSure(plan: ServerPlan, { deed, ms }: Work): boolean {
+function isSure(plan: ServerPlan, { kind, ms }: Work): boolean {
   // Without sessions everybody shares a process, which a call of others may have started anew.
   const isShared = plan.isolation === 'shared' || (plan.isStateless === true && plan.onTimeout === 'restart')
   const isAlone = plan.kind === 'http' || (plan.concurrency >= 64 && !isShared)
   return (
     isAlone &&
-    deed !== 'ask' &&
-    deed !== 'refuse' &&
-    answeredDeeds.has(deed) &&
+    kind !== 'ask' &&
+    kind !== 'refuse' &&
+    answeredKinds.has(kind) &&
     plan.initMs + ms < plan.timeoutMs / 4
   )
 }
@@ -181,7 +181,7 @@ function isSure(plan: ServerPlan, { deed, ms }: Work): boolean {
 /** Wants to hear of changes until it says that it does not. */
 function listen(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'listen' }>): void {
   // Each takes a place among the calls of its client, which needs others.
-  if (client.ears.listens.open.length >= Math.min(LISTENS_MAX, world.plan.limits.callsMax / 4)) return
+  if (client.inbox.listens.open.length >= Math.min(LISTENS_MAX, world.plan.limits.callsMax / 4)) return
   const uris = op.followed.flatMap((server) => {
     const plan = world.plan.servers[server]
     return plan === undefined ? [] : [`sim://${plan.name}/a`]
@@ -190,17 +190,17 @@ function listen(world: World, client: SimClient, op: Extract<Op, { readonly kind
     ...(op.hasTools ? ['"toolsListChanged":true'] : []),
     ...(uris.length === 0 ? [] : [`"resourceSubscriptions":${JSON.stringify(uris)}`]),
   ]
-  const asking = { ...own, method: 'subscriptions/listen', mustSucceed: false, claim: op }
+  const asking = { ...own, method: 'subscriptions/listen', mustSucceed: false, meta: op }
   client.request(
     asking,
     () => `"notifications":{${members.join(',')}}`,
     (waiting) => {
       const { entry } = waiting
-      client.ears.listens.begin(entry, { uris, hasTools: op.hasTools })
+      client.inbox.listens.begin(entry, { uris, hasTools: op.hasTools })
       waiting.next = (ok, text) => {
-        const listened = ok ? client.ears.listens.of(text)?.listen : undefined
+        const listened = ok ? client.inbox.listens.of(text)?.listen : undefined
         // Whoever says nothing more is told that nothing more comes.
-        if (listened !== undefined && client.speaks) client.ears.listens.ended(listened, text)
+        if (listened !== undefined && client.speaks) client.inbox.listens.ended(listened, text)
       }
     },
   )
@@ -238,11 +238,11 @@ function batch(world: World, client: SimClient, op: Extract<Op, { readonly kind:
   )
 }
 
-function read(world: World, client: SimClient, op: ReadOp, claim?: Claim): void {
+function read(world: World, client: SimClient, op: ReadOp, meta?: RequestMeta): void {
   const plan = world.plan.servers[op.server]
   if (plan === undefined) return
   const whole = toRead(world, plan, op)
-  client.request(claim === undefined ? whole : { ...whole, claim }, readParams(plan, op))
+  client.request(meta === undefined ? whole : { ...whole, meta }, readParams(plan, op))
 }
 
 interface ReadOp {
@@ -271,51 +271,55 @@ function readParams({ name }: ServerPlan, { method, asks }: ReadOp): (nonce: str
 }
 
 /** Reads what is given only to who comes back with answers. */
-function claimedRead(
+function statelessRead(
   world: World,
   client: SimClient,
-  op: Extract<Op, { readonly kind: 'claimed-read' }>,
+  op: Extract<Op, { readonly kind: 'stateless-read' }>,
 ): void {
   const plan = world.plan.servers[op.server]
   if (plan === undefined) return
   const { returns = 'answers', afterMs = 0 } = op
-  const parts = claimedParts(world, client, plan, { ...op, returns, afterMs })
-  new ClaimedCall({ ...parts, isSteady: () => false }).begin(toRead(world, plan, op), readParams(plan, op))
+  const parts = statelessParts(world, client, plan, { ...op, returns, afterMs })
+  new StatelessCall({ ...parts, isSteady: () => false }).begin(toRead(world, plan, op), readParams(plan, op))
 }
 
-function claimedParts(
+function statelessParts(
   world: World,
   client: SimClient,
   plan: ServerPlan,
-  op: ClaimedCallParts['op'],
-): Omit<ClaimedCallParts, 'isSteady'> {
+  op: StatelessCallParts['op'],
+): Omit<StatelessCallParts, 'isSteady'> {
   // Over HTTP, where nobody is asked who it is, all are one.
   const others = world.clients.filter(
     ({ name, plan: { http } }) =>
       name !== client.name && (http === undefined || client.plan.http === undefined),
   )
   const isRelayed = plan.isStateless === true
-  return { client, around: world.host, ledger: world.host.ledger, op, others, isRelayed }
+  return { client, context: world.host, ledger: world.host.ledger, op, others, isRelayed }
 }
 
 /** Asks a server to work, and comes back with answers where it asks. */
-function claimed(world: World, client: SimClient, op: Extract<Op, { readonly kind: 'claimed' }>): void {
+function statelessCall(
+  world: World,
+  client: SimClient,
+  op: Extract<Op, { readonly kind: 'stateless-call' }>,
+): void {
   const plan = world.plan.servers[op.server]
   if (plan === undefined) return
   const asking = {
     ...toServer(world, plan),
     method: 'tools/call',
     spelling: 'number',
-    token: op.work.deed === 'progress',
+    token: op.work.kind === 'progress',
   } as const
   // Its total time goes on while its client is asked.
-  const time: Work = { deed: 'echo', ms: 4 * op.work.ms, n: 1 }
+  const time: Work = { kind: 'echo', ms: 4 * op.work.ms, n: 1 }
   const isLikely = asking.mustSucceed && plan.total !== undefined && isSure(plan, time) && !isClockSet(world)
   let nonceOfCall = ''
   const mayBeCareful = plan.confirms === true
   const isSteady = (): boolean =>
     isLikely && !world.host.ledger.replaced.has(plan.name) && !(mayBeCareful && isCareful(nonceOfCall))
-  new ClaimedCall({ ...claimedParts(world, client, plan, op), isSteady }).begin(
+  new StatelessCall({ ...statelessParts(world, client, plan, op), isSteady }).begin(
     { ...asking, mustSucceed: false },
     (nonce) => callParams(plan, op.work, (nonceOfCall = nonce), mayBeCareful),
     (entry) => mayBeCareful && needsConsent(entry),
@@ -337,7 +341,7 @@ function subscribe(world: World, client: SimClient, op: Extract<Op, { readonly k
   if (plan === undefined) return
   const method = op.on ? 'resources/subscribe' : 'resources/unsubscribe'
   const uri = `sim://${plan.name}/a`
-  if (op.on) client.ears.follow(uri)
+  if (op.on) client.inbox.follow(uri)
   else client.unfollowed.add(uri)
   const asking = { ...toServer(world, plan), method, spelling: 'number', token: false } as const
   const budgetMs = Math.max(asking.budgetMs, allTimeouts(world))
@@ -354,7 +358,7 @@ function subscribe(world: World, client: SimClient, op: Extract<Op, { readonly k
 
 /** Another request with an id that is in use. */
 function twin(client: SimClient): void {
-  const waiting = client.ears.waiting.findLast(
+  const waiting = client.inbox.waiting.findLast(
     ({ entry }) => entry.method === 'tools/call' && entry.root === undefined,
   )
   if (waiting !== undefined) client.again(waiting.entry.id)
@@ -363,7 +367,7 @@ function twin(client: SimClient): void {
 function cancel(client: SimClient, back: number): void {
   // Without a session, a request of an older revision and its cancel come from two clients.
   const isAlone = client.plan.http?.session === false
-  const waiting = client.ears.waiting.filter(
+  const waiting = client.inbox.waiting.filter(
     ({ entry }) => entry.method === 'tools/call' && (!isAlone || entry.root !== undefined),
   )
   const entry = waiting.at(-1 - back)?.entry

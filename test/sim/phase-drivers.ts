@@ -5,9 +5,9 @@ import type { Cell } from './cells.js'
 import { CONCURRENCY_OVER_HTTP } from './cell-plan.js'
 
 /** Longer than every call may take. */
-const FOREVER = { deed: 'hang', ms: 0, n: 0 } as const
+const FOREVER = { kind: 'hang', ms: 0, n: 0 } as const
 
-const SLOW = { deed: 'echo', ms: 1000, n: 0 } as const
+const SLOW = { kind: 'echo', ms: 1000, n: 0 } as const
 
 /** Each brings its cell to the phase and makes the fault strike in it. */
 export const phaseDrivers: Readonly<Record<PhaseName, (cell: Cell) => void>> = {
@@ -42,7 +42,7 @@ export const phaseDrivers: Readonly<Record<PhaseName, (cell: Cell) => void>> = {
   },
   'half-written': (cell) => {
     ready(cell)
-    cell.call({ deed: 'echo', ms: 10, n: 0, padding: 'p'.repeat(30_000) })
+    cell.call({ kind: 'echo', ms: 10, n: 0, padding: 'p'.repeat(30_000) })
     cell.until(() => cell.target.unread > 20_000)
     cell.until(() => cell.target.unread < 15_000)
     cell.strike()
@@ -55,13 +55,13 @@ export const phaseDrivers: Readonly<Record<PhaseName, (cell: Cell) => void>> = {
   },
   'progress-seen': (cell) => {
     ready(cell)
-    const entry = cell.call({ deed: 'progress', ms: 800, n: 4 })
+    const entry = cell.call({ kind: 'progress', ms: 800, n: 4 })
     cell.until(() => (entry?.progress ?? 0) >= 1)
     cell.strike()
   },
   'half-received': (cell) => {
     ready(cell)
-    cell.call({ deed: 'big', ms: 1, n: 30 })
+    cell.call({ kind: 'big', ms: 1, n: 30 })
     cell.until(() => cell.target.unheard > 20_000)
     cell.until(() => cell.target.unheard < 15_000)
     cell.strike()
@@ -106,14 +106,14 @@ export const phaseDrivers: Readonly<Record<PhaseName, (cell: Cell) => void>> = {
     cell.strikeAt('initialize-read')
     // Whether or not anybody asks, one try is let through in the end.
     for (let tries = 0; tries < 20 && !cell.struck; tries++) {
-      cell.call({ deed: 'echo', ms: 1, n: 0 })
+      cell.call({ kind: 'echo', ms: 1, n: 0 })
       cell.world.until(() => cell.struck, 5000)
     }
   },
 }
 
 function ready(cell: Cell): void {
-  cell.call({ deed: 'echo', ms: 1, n: 0 })
+  cell.call({ kind: 'echo', ms: 1, n: 0 })
   cell.reach('call-read')
   cell.world.pass(100)
   cell.again('call-read')
@@ -127,7 +127,7 @@ function breakDown(cell: Cell): void {
     world.host.dice('break'),
   )
   for (let tries = 0; tries < 20; tries++) {
-    cell.call({ deed: 'echo', ms: 1, n: 0 })
+    cell.call({ kind: 'echo', ms: 1, n: 0 })
     world.pass(1000)
   }
   target.mend()

@@ -2,7 +2,7 @@
 // a pipe, with the capacity, the errors and the endings of one.
 
 import { Readable, Writable } from 'node:stream'
-import { type Around, ByteFlow, type FlowShape, type FlowSink } from './byte-flow.js'
+import { type SimContext, ByteFlow, type FlowShape, type FlowSink } from './byte-flow.js'
 
 export interface PipeShape extends FlowShape {
   /** Bytes that a pipe holds before its writer waits. */
@@ -18,9 +18,9 @@ export class WritableEnd {
   #broken = false
   #taken = 0
 
-  constructor(around: Around, name: string, shape: PipeShape, reader: FlowSink) {
+  constructor(context: SimContext, name: string, shape: PipeShape, reader: FlowSink) {
     this.#capacity = shape.capacity
-    this.flow = new ByteFlow(around, name, shape, {
+    this.flow = new ByteFlow(context, name, shape, {
       bytes: (chunk) => {
         reader.bytes(chunk)
         this.#release()
@@ -79,8 +79,8 @@ export class ReadableEnd {
   readonly #marks: Mark[] = []
   #added = 0
 
-  constructor(around: Around, name: string, shape: FlowShape) {
-    this.flow = new ByteFlow(around, name, shape, {
+  constructor(context: SimContext, name: string, shape: FlowShape) {
+    this.flow = new ByteFlow(context, name, shape, {
       bytes: (chunk) => {
         this.#arriving()
         if (!this.stream.push(chunk)) this.flow.open(false)

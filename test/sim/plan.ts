@@ -7,8 +7,8 @@ import type { HttpPlan } from './http-request.js'
 import type { KeptPlan } from './kept-plan.js'
 import type { PipeShape } from './pipes.js'
 import type { Work } from './work.js'
-import type { Askable, Returns } from './claim.js'
-import type { Head } from './claimed-head.js'
+import type { Askable, Returns } from './request-meta.js'
+import type { Head } from './request-head.js'
 
 /** After so long a start is given up that is not answered (`startTimeout`): from then on what was broken is mended. */
 export const START_MS = 30_000
@@ -99,7 +99,7 @@ export type Op = { readonly gapMs: number } & (
     }
   | { readonly kind: 'list'; readonly client: number; readonly method: ListMethod }
   | {
-      readonly kind: 'claimed'
+      readonly kind: 'stateless-call'
       readonly head?: Head
       /** With which it comes back first. */
       readonly returnHead?: Head
@@ -112,7 +112,7 @@ export type Op = { readonly gapMs: number } & (
       readonly afterMs: number
     }
   | {
-      readonly kind: 'claimed-read'
+      readonly kind: 'stateless-read'
       readonly head?: Head
       /** With which it comes back first. */
       readonly returnHead?: Head
@@ -125,7 +125,7 @@ export type Op = { readonly gapMs: number } & (
       readonly afterMs?: number
     }
   | {
-      readonly kind: 'claimed-list'
+      readonly kind: 'stateless-list'
       readonly head?: Head
       readonly client: number
       readonly method: ListMethod

@@ -2,7 +2,7 @@
 
 import { Readable, Writable } from 'node:stream'
 import type { Child, ChildExit } from '../../src/runtime/runtime.js'
-import type { Around, FlowSink } from './byte-flow.js'
+import type { SimContext, FlowSink } from './byte-flow.js'
 import { type PipeShape, ReadableEnd, WritableEnd } from './pipes.js'
 
 /** The program that runs in a process. */
@@ -31,7 +31,7 @@ export class SimProcess implements Child {
   readonly input: WritableEnd
   readonly output: ReadableEnd
   readonly errors: ReadableEnd
-  readonly #around: Around
+  readonly #context: SimContext
   readonly #shape: ProcessShape
   readonly #program: Program
   readonly #late: (() => void)[] = []
@@ -44,19 +44,19 @@ export class SimProcess implements Child {
   #deaf = false
 
   constructor(
-    around: Around,
+    context: SimContext,
     who: { readonly name: string; readonly pid: number },
     shape: ProcessShape,
     program: Program,
   ) {
     this.pid = who.pid
     this.name = who.name
-    this.#around = around
+    this.#context = context
     this.#shape = shape
     this.#program = program
-    this.input = new WritableEnd(around, `${who.name}<`, shape.stdin, program)
-    this.output = new ReadableEnd(around, `${who.name}>`, shape.stdout)
-    this.errors = new ReadableEnd(around, `${who.name}!`, shape.stdout)
+    this.input = new WritableEnd(context, `${who.name}<`, shape.stdin, program)
+    this.output = new ReadableEnd(context, `${who.name}>`, shape.stdout)
+    this.errors = new ReadableEnd(context, `${who.name}!`, shape.stdout)
     this.stdin = this.input.stream
     this.stdout = this.output.stream
     this.stderr = this.errors.stream
@@ -77,7 +77,7 @@ export class SimProcess implements Child {
   signal(name: 'SIGTERM' | 'SIGKILL'): boolean {
     if (!this.#alive) return false
     this.#isAsked = true
-    this.#around.trace.note(this.name, name)
+    this.#context.trace.note(this.name, name)
     if (name === 'SIGKILL') this.exit(undefined, 'SIGKILL')
     else if (this.#stopped) this.#termPending = true
     else if (this.#program.heedsTerm) this.exit(undefined, 'SIGTERM')
@@ -88,7 +88,7 @@ export class SimProcess implements Child {
 
   /** Runs something later, unless the process has gone by then; a stopped one does it when it goes on. */
   after(delayMs: number, run: () => void): void {
-    this.#around.clock.after(delayMs, () => {
+    this.#context.clock.after(delayMs, () => {
       if (!this.#alive) return
       if (this.#stopped) this.#late.push(run)
       else run()
@@ -105,12 +105,12 @@ export class SimProcess implements Child {
     const isCrash = this.stays
     this.#alive = false
     if (isCrash) this.#program.crashed()
-    this.#around.trace.note(this.name, `exits ${signal ?? code}`)
+    this.#context.trace.note(this.name, `exits ${signal ?? code}`)
     this.input.break()
     if (!heldOpen) this.output.flow.end()
     this.errors.flow.end()
-    const delayMs = this.#around.dice(`${this.name} exit`).next() * this.#shape.exitDelayMsMax
-    this.#around.clock.after(delayMs, () => {
+    const delayMs = this.#context.dice(`${this.name} exit`).next() * this.#shape.exitDelayMsMax
+    this.#context.clock.after(delayMs, () => {
       this.stdin.destroy()
       this.#resolve({ code, signal, spawnError: undefined })
     })
@@ -140,7 +140,7 @@ export class SimProcess implements Child {
   stop(on: boolean): void {
     if (!this.#alive || on === this.#stopped) return
     this.#stopped = on
-    this.#around.trace.note(this.name, on ? 'SIGSTOP' : 'SIGCONT')
+    this.#context.trace.note(this.name, on ? 'SIGSTOP' : 'SIGCONT')
     this.input.flow.open(this.#reads && !on)
     if (on) return
     if (this.#termPending && this.#program.heedsTerm) return this.exit(undefined, 'SIGTERM')

@@ -1,36 +1,27 @@
-// Seeds as a test.
+// Seeds as tests.
 
 import assert from 'node:assert/strict'
-import { drawPlan } from './draw.js'
+import { type RunKind, drawKind, optionOf } from './draw-kind.js'
 import { inTurn } from './in-turn.js'
-import type { Plan } from './plan.js'
 import { failuresText } from './report.js'
 import { simulate } from './simulate.js'
-import { warm } from './warm.js'
 
 /** Failing seeds after which the rest is not tried. */
 const FAILED_MAX = 5
 
-/** Runs every `step`th seed from `from` on, and says of each that fails how to repeat it; `changed` changes what is drawn, as `option` does. */
-export async function runSeeds(
-  from: number,
-  step: number,
-  count: number,
-  ops: number,
-  changed?: (plan: Plan) => Plan,
-  option = '--http',
-): Promise<void> {
-  await warm()
+interface Seeds {
+  readonly from: number
+  readonly count: number
+  readonly ops: number
+}
+
+/** Runs `count` seeds, and prints for each that fails the command that repeats it. */
+export async function runSeeds(kind: RunKind, { from, count, ops }: Seeds): Promise<void> {
   const failed: string[] = []
-  for (let at = 0; at < count && failed.length < FAILED_MAX; at++) {
-    const seed = from + at * step
-    const plan = drawPlan(seed, ops)
-    const { failures } = await inTurn(() => simulate(changed?.(plan) ?? plan))
-    if (failures.length > 0) {
-      failed.push(
-        `npm run sim -- --seed ${seed} --ops ${ops}${changed === undefined ? '' : ` ${option}`}\n${failuresText(failures)}`,
-      )
-    }
+  for (let seed = from; seed < from + count && failed.length < FAILED_MAX; seed++) {
+    const { failures } = await inTurn(() => simulate(drawKind(kind, seed, ops)))
+    if (failures.length > 0)
+      failed.push(`npm run sim -- --seed ${seed} --ops ${ops}${optionOf(kind)}\n${failuresText(failures)}`)
   }
   assert.equal(failed.join('\n'), '')
 }

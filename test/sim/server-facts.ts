@@ -1,7 +1,7 @@
 // What all processes of one scripted server have in common.
 
 import { textAt } from './json.js'
-import { STATELESS } from './claim.js'
+import { STATELESS } from './request-meta.js'
 import { CAREFUL } from './consent.js'
 import type { Ledger } from './ledger.js'
 import type { ServerPlan } from './plan.js'
@@ -43,6 +43,11 @@ export class ServerFacts {
   /** The tools that it has from its start on. */
   get #first(): readonly string[] {
     return this.plan.confirms === true ? ['work', CAREFUL] : ['work']
+  }
+
+  /** Whether it works when a tool of this name is called. */
+  hasTool(name: string | undefined): boolean {
+    return name !== undefined && this.#first.includes(name)
   }
 
   /** From now on it has one tool more. */

@@ -1,15 +1,15 @@
 // A scripted server of either kind, as the rest of a simulation sees it.
 
 import type { FaultName } from '../faults/faults.js'
-import type { Milestone } from './body.js'
-import type { Brain } from './brain.js'
+import type { Milestone } from './script-host.js'
+import type { ServerScript } from './server-script.js'
 import type { Random } from './random.js'
 import type { ServerFacts } from './server-facts.js'
 
 export interface SimServer {
   readonly facts: ServerFacts
   /** The instances that are up: processes, or sessions. */
-  readonly brains: readonly Brain[]
+  readonly scripts: readonly ServerScript[]
   /** Bytes that the proxy has written to it and it has not read. */
   readonly unread: number
   /** Bytes that it has written and the proxy has not read. */

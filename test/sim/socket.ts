@@ -2,7 +2,7 @@
 
 import { Duplex } from 'node:stream'
 import type { Timer } from '../../src/runtime/runtime.js'
-import { type Around, ByteFlow, type FlowShape, type FlowSink } from './byte-flow.js'
+import { type SimContext, ByteFlow, type FlowShape, type FlowSink } from './byte-flow.js'
 import { systemError } from './pipes.js'
 
 /** How a connection comes about, or does not. */
@@ -34,7 +34,7 @@ export class SimSocket extends Duplex {
   /** What Node's own sockets tell its HTTP client. */
   connecting = true
   timeout = 0
-  readonly #around: Around
+  readonly #context: SimContext
   readonly #sent: ByteFlow
   readonly #received: ByteFlow
   readonly #server: SocketScript
@@ -48,13 +48,13 @@ export class SimSocket extends Duplex {
   #blocked: ((error?: Error | null) => void) | undefined
   #idle: Timer | undefined
 
-  constructor(around: Around, name: string, shape: SocketShape, server: SocketScript) {
+  constructor(context: SimContext, name: string, shape: SocketShape, server: SocketScript) {
     super({ allowHalfOpen: false })
     this.name = name
     this.#lingers = shape.lingers
-    this.#around = around
+    this.#context = context
     this.#server = server
-    this.#sent = new ByteFlow(around, `${name}<`, shape.sent, {
+    this.#sent = new ByteFlow(context, `${name}<`, shape.sent, {
       bytes: (chunk) => {
         server.bytes(chunk)
         if (shape.lingers) this.#used()
@@ -62,7 +62,7 @@ export class SimSocket extends Duplex {
       },
       end: () => server.end(),
     })
-    this.#received = new ByteFlow(around, `${name}>`, shape.received, {
+    this.#received = new ByteFlow(context, `${name}>`, shape.received, {
       bytes: (chunk) => {
         this.#used()
         if (!this.push(chunk)) this.#received.open(false)
@@ -76,7 +76,7 @@ export class SimSocket extends Duplex {
 
   /** Connects or fails, after a while. */
   connect(how: Connecting, isTls: boolean, delayMs: number): void {
-    this.#around.clock.after(delayMs, () => {
+    this.#context.clock.after(delayMs, () => {
       if (this.destroyed) return
       if (how.kind === 'fails') return void this.destroy(systemError(how.code, how.message))
       this.connecting = false
@@ -129,7 +129,7 @@ export class SimSocket extends Duplex {
     this.#isReset = true
     this.#received.cut()
     this.#sent.cut()
-    this.#around.trace.note(this.name, 'RST')
+    this.#context.trace.note(this.name, 'RST')
     this.destroy(systemError('ECONNRESET', 'read ECONNRESET'))
   }
 
@@ -190,14 +190,14 @@ export class SimSocket extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    this.#around.trace.note(this.name, `closed ${error?.message ?? ''}`)
+    this.#context.trace.note(this.name, `closed ${error?.message ?? ''}`)
     this.#idle?.cancel()
     this.#received.cut()
     if (this.#lingers && !this.#isReset && !this.connecting) this.#sent.end()
     else {
       this.#sent.cut()
       // Whatever the way of it, the other end learns that nobody is there.
-      this.#around.clock.after(1, () => this.#server.end())
+      this.#context.clock.after(1, () => this.#server.end())
     }
     done(error)
   }
@@ -218,7 +218,7 @@ export class SimSocket extends Duplex {
     this.#idle?.cancel()
     this.#idle = undefined
     if (this.timeout === 0 || this.destroyed) return
-    this.#idle = this.#around.clock.after(this.timeout, () => this.emit('timeout'), 'proxy')
+    this.#idle = this.#context.clock.after(this.timeout, () => this.emit('timeout'), 'proxy')
   }
 }
 

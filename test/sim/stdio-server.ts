@@ -2,10 +2,10 @@
 
 import type { Child } from '../../src/runtime/runtime.js'
 import type { FaultName } from '../faults/faults.js'
-import type { Body, Milestone } from './body.js'
-import type { Brain } from './brain.js'
-import { brainOf } from './brain-of.js'
-import type { Around } from './byte-flow.js'
+import type { ScriptHost, Milestone } from './script-host.js'
+import type { ServerScript } from './server-script.js'
+import { scriptOf } from './script-of.js'
+import type { SimContext } from './byte-flow.js'
 import type { Ledger } from './ledger.js'
 import { SimProcess, failedSpawn } from './process.js'
 import type { Random } from './random.js'
@@ -16,14 +16,14 @@ import { type Audience, StartWatch } from './start-watch.js'
 /** One process and the program in it. */
 interface Instance {
   readonly process: SimProcess
-  readonly brain: Brain
+  readonly script: ServerScript
 }
 
 /** Starts processes, and makes faults happen to them. */
 export class StdioServer implements SimServer {
   readonly facts: ServerFacts
   onMilestone: (milestone: Milestone, instance: string) => void = () => {}
-  readonly #around: Around
+  readonly #context: SimContext
   readonly #ledger: Ledger
   readonly #nextPid: () => number
   readonly #starts: StartWatch
@@ -32,14 +32,14 @@ export class StdioServer implements SimServer {
   #spawnError: string | undefined
 
   constructor(
-    around: Around,
+    context: SimContext,
     facts: ServerFacts,
     ledger: Ledger,
     parts: { readonly nextPid: () => number; readonly audience: Audience },
   ) {
     this.facts = facts
     this.#starts = new StartWatch(facts.plan, ledger, parts.audience)
-    this.#around = around
+    this.#context = context
     this.#ledger = ledger
     this.#nextPid = parts.nextPid
   }
@@ -48,8 +48,8 @@ export class StdioServer implements SimServer {
     return this.#instances.map(({ process }) => process)
   }
 
-  get brains(): Brain[] {
-    return this.#instances.map(({ brain }) => brain)
+  get scripts(): ServerScript[] {
+    return this.#instances.map(({ script }) => script)
   }
 
   get unread(): number {
@@ -67,14 +67,14 @@ export class StdioServer implements SimServer {
 
   spawn(): Child {
     const { name } = this.facts.plan
-    this.facts.starts.push(this.#around.clock.now)
+    this.facts.starts.push(this.#context.clock.now)
     if (this.#spawnError !== undefined) {
       this.#starts.crashed()
       return failedSpawn(this.#spawnError)
     }
     const instance = this.#newInstance(`${name}#${++this.#started}`)
     this.#instances = [...this.#instances.filter(({ process }) => process.alive), instance]
-    this.#around.clock.after(0, () => this.onMilestone('started', instance.process.name))
+    this.#context.clock.after(0, () => this.onMilestone('started', instance.process.name))
     return instance.process
   }
 
@@ -89,11 +89,11 @@ export class StdioServer implements SimServer {
     this.#spawnError = undefined
     this.facts.holdsInitialize = false
     this.facts.refusesLists = false
-    for (const { process, brain } of this.#instances) {
+    for (const { process, script } of this.#instances) {
       process.output.flow.pace(undefined)
       process.read(true)
       process.stop(false)
-      brain.mend()
+      script.mend()
       // Nobody notices before somebody writes to it, which may be much later.
       if (process.deaf) process.exit(1)
     }
@@ -102,24 +102,24 @@ export class StdioServer implements SimServer {
   #newInstance(name: string): Instance {
     const { plan } = this.facts
     let rest = ''
-    const ownBrain = (): Brain => brain
-    const process = new SimProcess(this.#around, { name, pid: this.#nextPid() }, plan, {
+    const ownScript = (): ServerScript => script
+    const process = new SimProcess(this.#context, { name, pid: this.#nextPid() }, plan, {
       heedsTerm: plan.heedsTerm,
       crashed: () => this.#starts.crashed(),
       bytes: (chunk) => {
         const lines = (rest + chunk.toString('latin1')).split('\n')
         rest = lines.pop() ?? ''
-        for (const line of lines) ownBrain().receive(Buffer.from(line, 'latin1').toString())
+        for (const line of lines) ownScript().receive(Buffer.from(line, 'latin1').toString())
       },
       end: () => {
         if (plan.heedsEof) process.after(1, () => process.exit(0))
       },
     })
-    const brain: Brain = brainOf(this.#bodyOf(process), this.facts, this.#ledger, this.#around)
-    return { process, brain }
+    const script: ServerScript = scriptOf(this.#hostOf(process), this.facts, this.#ledger, this.#context)
+    return { process, script }
   }
 
-  #bodyOf(process: SimProcess): Body {
+  #hostOf(process: SimProcess): ScriptHost {
     return {
       name: process.name,
       get stays() {
@@ -159,14 +159,14 @@ const happenings: Readonly<Partial<Record<FaultName, (instance: Instance, random
   sigstop: ({ process }) => process.stop(true),
   'stdout-close': ({ process }) => process.closeOutput(),
   'stdin-close': ({ process }) => process.closeInput(),
-  'half-line-exit': ({ brain }) => brain.blurt('exit-half'),
-  'response-exit': ({ brain }) => brain.blurt('exit-with'),
+  'half-line-exit': ({ script }) => script.blurt('exit-half'),
+  'response-exit': ({ script }) => script.blurt('exit-with'),
   junk: ({ process }) => writeJunk(process),
-  oversize: ({ brain }) => brain.blurt('oversize'),
+  oversize: ({ script }) => script.blurt('oversize'),
   slow: ({ process }) => process.output.flow.pace(1000),
   'never-reads': ({ process }) => process.read(false),
-  'duplicate-response': ({ brain }) => brain.blurt('twice'),
-  'wrong-id': ({ brain }) => brain.blurt('wrong-id'),
+  'duplicate-response': ({ script }) => script.blurt('twice'),
+  'wrong-id': ({ script }) => script.blurt('wrong-id'),
 }
 
 /** Somebody else may still have its stdout. */

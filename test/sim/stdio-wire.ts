@@ -3,8 +3,8 @@
 import type { Connection } from '../../src/jsonrpc/connection.js'
 import type { Clock } from '../../src/runtime/deadline.js'
 import { NdjsonConnection, type NdjsonOptions } from '../../src/transports/stdio/ndjson.js'
-import type { Around } from './byte-flow.js'
-import type { ClientEars } from './client-ears.js'
+import type { SimContext } from './byte-flow.js'
+import type { ClientInbox } from './client-inbox.js'
 import type { ClientWire, Said } from './client-wire.js'
 import { ReadableEnd, WritableEnd } from './pipes.js'
 import type { ClientPlan } from './plan.js'
@@ -15,19 +15,19 @@ export class StdioWire implements ClientWire {
   readonly connection: Connection
   readonly #input: ReadableEnd
   readonly #output: WritableEnd
-  #ears: ClientEars | undefined
+  #inbox: ClientInbox | undefined
 
   constructor(
-    around: Around,
+    context: SimContext,
     plan: ClientPlan,
     proxy: { readonly ndjson: NdjsonOptions; readonly timers: Clock },
   ) {
-    this.#input = new ReadableEnd(around, `${plan.name}>`, plan.input)
-    this.#output = new WritableEnd(around, `${plan.name}<`, plan.output, {
-      bytes: (chunk) => this.#ears?.hear(chunk),
-      end: () => this.#ears?.gone(),
+    this.#input = new ReadableEnd(context, `${plan.name}>`, plan.input)
+    this.#output = new WritableEnd(context, `${plan.name}<`, plan.output, {
+      bytes: (chunk) => this.#inbox?.hear(chunk),
+      end: () => this.#inbox?.gone(),
     })
-    around.wrong.stream?.(this.#input.stream)
+    context.wrong.stream?.(this.#input.stream)
     const { ndjson, timers } = proxy
     this.connection = new NdjsonConnection(this.#input.stream, this.#output.stream, ndjson, timers)
   }
@@ -44,8 +44,8 @@ export class StdioWire implements ClientWire {
     return this.#input.stream.destroyed && this.#output.stream.destroyed
   }
 
-  start(ears: ClientEars): void {
-    this.#ears = ears
+  start(inbox: ClientInbox): void {
+    this.#inbox = inbox
   }
 
   send({ text, read, arrives }: Said): void {

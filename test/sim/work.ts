@@ -3,7 +3,7 @@
 /** Spellings that somebody who reads and writes JSON again would change. */
 export const ODDITIES = '"odd":1.0,"odd":[1e2,12345678901234567890,"\\u0041\\/"]'
 
-export const deeds = [
+export const workKinds = [
   'echo',
   'progress',
   'ask',
@@ -24,10 +24,10 @@ export const deeds = [
 const ROUNDS = 'rounds'
 
 /** How a server goes about one call. */
-export type Deed = (typeof deeds)[number] | typeof ROUNDS
+export type WorkKind = (typeof workKinds)[number] | typeof ROUNDS
 
 export interface Work {
-  readonly deed: Deed
+  readonly kind: WorkKind
   /** How long it takes. */
   readonly ms: number
   /** How many steps, or KiB. */
@@ -37,10 +37,12 @@ export interface Work {
 }
 
 /** Deeds that end with an answer which a client must be given. */
-export const answeredDeeds: ReadonlySet<Deed> = new Set(
-  deeds.filter((deed) => ['echo', 'progress', 'ask', 'log', 'big', 'refuse', 'twice', 'junk'].includes(deed)),
+export const answeredKinds: ReadonlySet<WorkKind> = new Set(
+  workKinds.filter((kind) =>
+    ['echo', 'progress', 'ask', 'log', 'big', 'refuse', 'twice', 'junk'].includes(kind),
+  ),
 )
 
-export function isDeed(text: string | undefined): text is Deed {
-  return text === ROUNDS || deeds.some((deed) => deed === text)
+export function isWorkKind(text: string | undefined): text is WorkKind {
+  return text === ROUNDS || workKinds.some((kind) => kind === text)
 }

@@ -8,11 +8,11 @@ import { SimClient } from './client.js'
 import type { ClientWire } from './client-wire.js'
 import { CountedCalls } from './counted-calls.js'
 import { EVERYBODY, configurationOf, frontLimitsOf, limitsOf, readConfiguration } from './configuration.js'
-import { liveBefore } from './earlier-life.js'
+import { runEarlier } from './earlier-run.js'
 import { Host } from './host.js'
-import { EraWire } from './era-wire.js'
+import { MixedWire } from './mixed-wire.js'
 import { HttpWire } from './http-wire.js'
-import { PairWire } from './pair-wire.js'
+import { SseWire } from './sse-wire.js'
 import { plainClient } from './plain-plan.js'
 import type { ClientPlan, LimitsPlan, Plan, ReloadKind } from './plan.js'
 import { StdioWire } from './stdio-wire.js'
@@ -133,7 +133,7 @@ export class World {
     const on = { call: this.audit.ended }
     const options = { runtime, log, on, ownStart, keep, limits: limitsOf(this.#limits) }
     if (plan.kept !== undefined) {
-      liveBefore({ plan, kept: plan.kept, files: host.files, runtime }).catch(this.#thrown)
+      runEarlier({ plan, kept: plan.kept, files: host.files, runtime }).catch(this.#thrown)
       this.settle()
     }
     createProxy(readConfiguration(configurationOf(plan)), options).then((right) => {
@@ -159,9 +159,9 @@ export class World {
     const { host } = this
     const { http } = plan
     if (http !== undefined) {
-      const parts = { around: host, ledger: host.ledger, front: host.front, plan, http }
-      const old = http.pair ? new PairWire(parts) : new HttpWire(parts)
-      return plan.sets === undefined ? old : new EraWire(parts, old)
+      const parts = { context: host, ledger: host.ledger, front: host.front, plan, http }
+      const old = http.sse ? new SseWire(parts) : new HttpWire(parts)
+      return plan.sets === undefined ? old : new MixedWire(parts, old)
     }
     return new StdioWire(host, plan, {
       ndjson: limitsOf(this.#limits).session.ndjson,

@@ -1,49 +1,49 @@
 // A client that speaks the older transport of 2024-11-05: it is told everything on
 // one stream of events, and is gone when that is.
 
-import type { ClientEars } from './client-ears.js'
+import type { ClientInbox } from './client-inbox.js'
 import type { ClientWire, Said } from './client-wire.js'
 import type { ToldEvent } from './event-reader.js'
-import { HttpCourier, type HttpCourierParts } from './http-courier.js'
+import { HttpRequests, type HttpRequestsParts } from './http-requests.js'
 import {
   type Answer,
   Response,
   type ResponseOwner,
-  type Telling,
+  type ClientExchange,
   answering,
   arrived,
   entriesOf,
   excuse,
-  newTelling,
+  newExchange,
   release,
-} from './http-telling.js'
+} from './client-exchange.js'
 import { isCrowded, isGarbage, mayRefuse } from './http-refusals.js'
 import type { Random } from './random.js'
 
 /** A stream, and messages that go another way. */
-export class PairWire implements ClientWire, ResponseOwner {
-  readonly answering: (telling: Telling) => void = answering
-  readonly #parts: HttpCourierParts
+export class SseWire implements ClientWire, ResponseOwner {
+  readonly answering: (exchange: ClientExchange) => void = answering
+  readonly #parts: HttpRequestsParts
   readonly #random: Random
-  readonly #courier: HttpCourier
-  readonly #events: Telling
-  #ears: ClientEars | undefined
+  readonly #requests: HttpRequests
+  readonly #events: ClientExchange
+  #inbox: ClientInbox | undefined
   /** Where messages go; until it is known they wait. */
   #path: string | undefined
   #early: Said[] = []
   #count = 0
   #isCutting = false
 
-  constructor(parts: HttpCourierParts) {
-    const { around, plan } = parts
+  constructor(parts: HttpRequestsParts) {
+    const { context, plan } = parts
     this.#parts = parts
-    this.#random = around.dice(`${plan.name} pair`)
-    this.#events = newTelling(`${plan.name}/events`, undefined)
-    this.#courier = new HttpCourier(parts, (what) => this.#bad(what))
+    this.#random = context.dice(`${plan.name} pair`)
+    this.#events = newExchange(`${plan.name}/events`, undefined)
+    this.#requests = new HttpRequests(parts, (what) => this.#bad(what))
   }
 
   get speaks(): boolean {
-    return !this.#courier.isOver
+    return !this.#requests.isOver
   }
 
   get hears(): boolean {
@@ -51,15 +51,15 @@ export class PairWire implements ClientWire, ResponseOwner {
   }
 
   get backlogBytes(): number {
-    return this.#courier.lines.backlogBytes
+    return this.#requests.lines.backlogBytes
   }
 
   get released(): boolean {
-    return this.#courier.lines.released
+    return this.#requests.lines.released
   }
 
-  start(ears: ClientEars): void {
-    this.#ears = ears
+  start(inbox: ClientInbox): void {
+    this.#inbox = inbox
   }
 
   send(said: Said): void {
@@ -67,9 +67,9 @@ export class PairWire implements ClientWire, ResponseOwner {
     this.#early.push(said)
     if (this.#early.length > 1) return
     const path = this.#random.pick(['/sse', '/api/default/sse'])
-    this.#events.line = this.#courier.ask(
+    this.#events.line = this.#requests.ask(
       { method: 'GET', path },
-      new Response(this, this.#events, this.#parts.around),
+      new Response(this, this.#events, this.#parts.context),
     )
   }
 
@@ -79,7 +79,7 @@ export class PairWire implements ClientWire, ResponseOwner {
   }
 
   read(on: boolean): void {
-    this.#courier.lines.read(on)
+    this.#requests.lines.read(on)
   }
 
   /** There is no other way to say that it has nothing more to say. */
@@ -93,7 +93,7 @@ export class PairWire implements ClientWire, ResponseOwner {
 
   cut(): void {
     this.#isCutting = true
-    this.#courier.lines.cut(this.#random)
+    this.#requests.lines.cut(this.#random)
     this.#isCutting = false
   }
 
@@ -101,72 +101,72 @@ export class PairWire implements ClientWire, ResponseOwner {
 
   head(): void {}
 
-  arrived(telling: Telling): void {
-    arrived(telling, () => this.#parts.front.next())
+  arrived(exchange: ClientExchange): void {
+    arrived(exchange, () => this.#parts.front.next())
   }
 
-  event({ name, data, upTo }: ToldEvent, telling: Telling): void {
+  event({ name, data, upTo }: ToldEvent, exchange: ClientExchange): void {
     if (name !== 'endpoint')
-      return this.#ears?.told(data, { stream: telling.name, upTo, answers: () => true })
+      return this.#inbox?.told(data, { stream: exchange.name, upTo, answers: () => true })
     this.#path = data
     for (const said of this.#early.splice(0)) this.#post(data, said)
   }
 
-  answered(answer: Answer, telling: Telling): void {
+  answered(answer: Answer, exchange: ClientExchange): void {
     const { status, text } = answer
     const { front, plan } = this.#parts
-    this.#courier.closeIdle()
-    if (status === 202 || this.#courier.isOver) return
-    for (const entry of entriesOf(telling)) {
+    this.#requests.closeIdle()
+    if (status === 202 || this.#requests.isOver) return
+    for (const entry of entriesOf(exchange)) {
       entry.mustSucceed &&= !isCrowded(answer, front)
-      this.#ears?.refused(entry, `HTTP ${status} ${text}`)
+      this.#inbox?.refused(entry, `HTTP ${status} ${text}`)
     }
     if (this.#count === 1) return this.#leave('close')
-    if (entriesOf(telling).length === 0 && !mayRefuse(telling.said, answer, front))
-      this.#bad(`${telling.said?.text ?? plan.name} was answered with ${status} ${text}`)
+    if (entriesOf(exchange).length === 0 && !mayRefuse(exchange.said, answer, front))
+      this.#bad(`${exchange.said?.text ?? plan.name} was answered with ${status} ${text}`)
   }
 
   ended(): void {
     this.#gone()
   }
 
-  lost(telling: Telling): void {
-    if (telling === this.#events) return this.#gone()
-    const { said, heard } = telling
+  lost(exchange: ClientExchange): void {
+    if (exchange === this.#events) return this.#gone()
+    const { said, heard } = exchange
     if (said === undefined) return
     // Whether a request was taken a client does not know that has lost it; the rest can be sent again, where nobody has got it.
     if (said.entries.length > 0 && this.#isCutting) {
-      excuse(telling)
+      excuse(exchange)
       return this.#count === 1 ? this.#gone() : undefined
     }
     if (heard) return
-    this.#courier.later(() => this.#post(this.#path ?? '', said))
+    this.#requests.later(() => this.#post(this.#path ?? '', said))
   }
 
   /** There is no way back. */
   #gone(): void {
-    if (this.#courier.isOver) return
-    const isOwn = this.#isCutting || this.#courier.lines.wasPaused
+    if (this.#requests.isOver) return
+    const isOwn = this.#isCutting || this.#requests.lines.wasPaused
     const { front, ledger, plan } = this.#parts
     if (!isOwn && front.listening) ledger.fail('session-lost', `${plan.name} hears nothing more`)
     // A proxy that closes has answered everything before.
-    if (isOwn) release(this.#ears)
-    this.#courier.isOver = true
-    this.#courier.lines.leave('close')
-    this.#ears?.gone()
+    if (isOwn) release(this.#inbox)
+    this.#requests.isOver = true
+    this.#requests.lines.leave('close')
+    this.#inbox?.gone()
   }
 
   #leave(how: 'reset' | 'close'): void {
-    this.#courier.isOver = true
-    release(this.#ears)
-    this.#courier.lines.leave(how)
+    this.#requests.isOver = true
+    release(this.#inbox)
+    this.#requests.lines.leave(how)
   }
 
   #post(path: string, said: Said): void {
-    const telling = newTelling(`${this.#parts.plan.name}/${++this.#count}`, said)
+    const exchange = newExchange(`${this.#parts.plan.name}/${++this.#count}`, said)
     const isCut = isGarbage(said) && this.#random.chance(0.5)
     const what = { method: 'POST', path, body: said.text, isCut } as const
-    telling.line = this.#courier.ask(what, new Response(this, telling, this.#parts.around))
+    exchange.line = this.#requests.ask(what, new Response(this, exchange, this.#parts.context))
   }
 
   #bad(what: string): void {

@@ -4,11 +4,11 @@
 // cannot be had again.
 
 import type { AnswerHead } from './answer-reader.js'
-import { headLines, isWrongHead, repeatedOf } from './claimed-head.js'
-import type { ClientEars } from './client-ears.js'
+import { headLines, isWrongHead, repeatedOf } from './request-head.js'
+import type { ClientInbox } from './client-inbox.js'
 import type { Said } from './client-wire.js'
 import type { ToldEvent } from './event-reader.js'
-import type { HttpCourierParts } from './http-courier.js'
+import type { HttpRequestsParts } from './http-requests.js'
 import type { HttpLine } from './http-line.js'
 import { HttpLines } from './http-lines.js'
 import { isCrowded } from './http-refusals.js'
@@ -17,10 +17,10 @@ import {
   type Answer,
   Response,
   type ResponseOwner,
-  type Telling,
+  type ClientExchange,
   entriesOf,
-  newTelling,
-} from './http-telling.js'
+  newExchange,
+} from './client-exchange.js'
 import { at, numberAt, parse, rawId } from './json.js'
 import type { Entry } from './ledger.js'
 import type { Random } from './random.js'
@@ -36,20 +36,20 @@ const MISMATCH = -32020
 const badRequests: readonly number[] = [-32020, -32021, -32022, -32600, -32700]
 
 /** The connections of one client that carry nothing else. */
-export class ClaimedPosts implements ResponseOwner {
-  readonly #parts: HttpCourierParts
+export class StatelessPosts implements ResponseOwner {
+  readonly #parts: HttpRequestsParts
   readonly #random: Random
   readonly #lines: HttpLines
-  readonly #ears: () => ClientEars | undefined
-  readonly #open = new Map<Telling, HttpLine>()
+  readonly #inbox: () => ClientInbox | undefined
+  readonly #open = new Map<ClientExchange, HttpLine>()
   #count = 0
   #isOver = false
 
-  constructor(parts: HttpCourierParts, ears: () => ClientEars | undefined) {
-    const { around, front, plan } = parts
+  constructor(parts: HttpRequestsParts, inbox: () => ClientInbox | undefined) {
+    const { context, front, plan } = parts
     this.#parts = parts
-    this.#ears = ears
-    this.#random = around.dice(`${plan.name} posts`)
+    this.#inbox = inbox
+    this.#random = context.dice(`${plan.name} posts`)
     this.#lines = new HttpLines(
       (script, number) => front.connect(`${plan.name}.p${number}`, plan, script),
       (what) => this.#bad(what),
@@ -70,14 +70,14 @@ export class ClaimedPosts implements ResponseOwner {
       entry.isMisheaded = true
       entry.mustSucceed = false
     }
-    this.#post(newTelling(`${this.#parts.plan.name}/p${++this.#count}`, said))
+    this.#post(newExchange(`${this.#parts.plan.name}/p${++this.#count}`, said))
   }
 
   /** Gives up a request by closing its response; `seen` is called when the proxy knows. */
   close(entry: Entry, seen: () => void): void {
-    const [telling, line] = [...this.#open].find(([each]) => entriesOf(each).includes(entry)) ?? []
-    if (telling === undefined || line === undefined) return
-    this.#open.delete(telling)
+    const [exchange, line] = [...this.#open].find(([each]) => entriesOf(each).includes(entry)) ?? []
+    if (exchange === undefined || line === undefined) return
+    this.#open.delete(exchange)
     this.#watch(line, entry, seen)
     line.cut(this.#random.pick(['reset', 'close']))
   }
@@ -98,39 +98,39 @@ export class ClaimedPosts implements ResponseOwner {
     this.#drop(() => this.#random.chance(0.8))
   }
 
-  head({ headers }: AnswerHead, telling: Telling): void {
-    if (headers.has('mcp-session-id')) this.#wrongForm(`${telling.name} was given a session`)
+  head({ headers }: AnswerHead, exchange: ClientExchange): void {
+    if (headers.has('mcp-session-id')) this.#wrongForm(`${exchange.name} was given a session`)
     const isStream = headers.get('content-type') === 'text/event-stream'
     if (isStream && headers.get('x-accel-buffering') !== 'no')
-      this.#wrongForm(`${telling.name} may be kept back on its way`)
+      this.#wrongForm(`${exchange.name} may be kept back on its way`)
   }
 
-  arrived(telling: Telling): void {
-    if (telling.said === undefined || telling.heard) return
-    telling.heard = true
-    telling.said.read()
+  arrived(exchange: ClientExchange): void {
+    if (exchange.said === undefined || exchange.heard) return
+    exchange.heard = true
+    exchange.said.read()
   }
 
   answering(): void {}
 
-  event({ id, data, upTo }: ToldEvent, telling: Telling): void {
-    if (id !== undefined) this.#wrongForm(`${telling.name} was given an event with an id: ${data}`)
-    if (data !== '') this.#told(data, upTo, telling)
+  event({ id, data, upTo }: ToldEvent, exchange: ClientExchange): void {
+    if (id !== undefined) this.#wrongForm(`${exchange.name} was given an event with an id: ${data}`)
+    if (data !== '') this.#told(data, upTo, exchange)
   }
 
-  answered(answer: Answer, telling: Telling): void {
-    this.#open.delete(telling)
+  answered(answer: Answer, exchange: ClientExchange): void {
+    this.#open.delete(exchange)
     const message = parse(answer.text)
     if (at(message, 'jsonrpc') === '2.0' && rawId(answer.text) !== undefined) {
-      this.#judge(answer, message, telling)
-      this.#told(answer.text, answer.upTo, telling)
-    } else this.#refused(answer, telling)
+      this.#judge(answer, message, exchange)
+      this.#told(answer.text, answer.upTo, exchange)
+    } else this.#refused(answer, exchange)
     this.#closeIdle()
   }
 
-  ended(telling: Telling): void {
-    this.#open.delete(telling)
-    for (const entry of entriesOf(telling)) {
+  ended(exchange: ClientExchange): void {
+    this.#open.delete(exchange)
+    for (const entry of entriesOf(exchange)) {
       if (entry.isMisheaded) this.#served(entry, 'a stream')
       if (entry.answers.length === 0) entry.excused ||= !this.#parts.front.listening || this.#lines.wasPaused
     }
@@ -138,41 +138,41 @@ export class ClaimedPosts implements ResponseOwner {
   }
 
   /** The proxy has ended the connection: a request that it has not got can be sent again. */
-  lost(telling: Telling): void {
-    if (!this.#open.delete(telling)) return
-    const { front, http, around } = this.#parts
-    if (!telling.heard && front.listening && !this.#isOver)
-      return void around.clock.after(this.#random.next() * http.againMs, () => {
-        if (front.listening && !this.#isOver) this.#post(telling)
-        else this.#excuse(telling)
+  lost(exchange: ClientExchange): void {
+    if (!this.#open.delete(exchange)) return
+    const { front, http, context } = this.#parts
+    if (!exchange.heard && front.listening && !this.#isOver)
+      return void context.clock.after(this.#random.next() * http.againMs, () => {
+        if (front.listening && !this.#isOver) this.#post(exchange)
+        else this.#excuse(exchange)
       })
-    if (!front.listening || !telling.heard || this.#lines.wasPaused) this.#excuse(telling)
+    if (!front.listening || !exchange.heard || this.#lines.wasPaused) this.#excuse(exchange)
   }
 
-  #post(telling: Telling): void {
+  #post(exchange: ClientExchange): void {
     const { http } = this.#parts
-    const text = telling.said?.text ?? ''
-    const [entry] = entriesOf(telling)
+    const text = exchange.said?.text ?? ''
+    const [entry] = entriesOf(exchange)
     const method = entry?.method ?? ''
-    const head = this.#parts.around.wrong.rightHeads === true ? 'right' : (entry?.head ?? 'right')
+    const head = this.#parts.context.wrong.rightHeads === true ? 'right' : (entry?.head ?? 'right')
     const fields = headLines(head, repeatedOf(method, text))
     const accept = http.accept.includes('event-stream') ? http.accept : ACCEPT
     const request = { method: 'POST', session: undefined, revision: undefined, body: text, fields } as const
     const line = this.#lines.ask(
       requestText(request, { ...http, accept }, this.#random),
-      new Response(this, telling, this.#parts.around),
+      new Response(this, exchange, this.#parts.context),
     )
-    telling.line = line
-    this.#open.set(telling, line)
+    exchange.line = line
+    this.#open.set(exchange, line)
   }
 
   /** The connections of these requests are lost, and with them whatever the proxy says about them. */
   #drop(isLost: () => boolean): void {
-    for (const [telling, line] of this.#open) {
+    for (const [exchange, line] of this.#open) {
       if (!isLost()) continue
       const { ledger } = this.#parts
-      this.#open.delete(telling)
-      for (const entry of entriesOf(telling)) {
+      this.#open.delete(exchange)
+      for (const entry of entriesOf(exchange)) {
         entry.excused = true
         entry.mustSucceed = false
         this.#watch(line, entry, () => {
@@ -180,49 +180,49 @@ export class ClaimedPosts implements ResponseOwner {
         })
       }
       line.cut(this.#random.pick(['reset', 'close']))
-      for (const entry of entriesOf(telling)) this.#ears()?.lost(entry)
+      for (const entry of entriesOf(exchange)) this.#inbox()?.lost(entry)
     }
   }
 
   /** Sees to it that the proxy sees it. */
   #watch({ socket }: HttpLine, entry: Entry, seen: () => void): void {
-    const { around, ledger } = this.#parts
+    const { context, ledger } = this.#parts
     entry.isClosed = true
     socket.once('close', seen)
-    around.clock.after(SEEN_MS, () => {
+    context.clock.after(SEEN_MS, () => {
       if (!socket.destroyed)
         ledger.fail('not-cancelled', `${entry.nonce} is not seen to be given up: its connection is open`)
     })
   }
 
-  #told(text: string, upTo: number, telling: Telling): void {
-    const answers = (entry: Entry): boolean => entriesOf(telling).includes(entry)
-    this.#ears()?.told(text, { stream: telling.name, upTo, answers })
+  #told(text: string, upTo: number, exchange: ClientExchange): void {
+    const answers = (entry: Entry): boolean => entriesOf(exchange).includes(entry)
+    this.#inbox()?.told(text, { stream: exchange.name, upTo, answers })
   }
 
-  #judge({ status, text }: Answer, message: unknown, telling: Telling): void {
+  #judge({ status, text }: Answer, message: unknown, exchange: ClientExchange): void {
     const code = numberAt(message, 'error', 'code')
-    for (const entry of entriesOf(telling))
+    for (const entry of entriesOf(exchange))
       if (entry.isMisheaded && code !== MISMATCH) this.#served(entry, text)
     const isInvalid = status === 400 && code === -32602
     if (status !== statusOf(code) && !isInvalid)
-      this.#wrongForm(`${telling.name} was answered with ${status} ${text}`)
+      this.#wrongForm(`${exchange.name} was answered with ${status} ${text}`)
   }
 
   #served({ nonce }: Entry, what: string): void {
     this.#parts.ledger.fail('wrong-head', `${nonce} says something else in its head and was given ${what}`)
   }
 
-  #refused(answer: Answer, telling: Telling): void {
+  #refused(answer: Answer, exchange: ClientExchange): void {
     const { front } = this.#parts
-    for (const entry of entriesOf(telling)) {
+    for (const entry of entriesOf(exchange)) {
       entry.mustSucceed &&= !isCrowded(answer, front)
-      this.#ears()?.refused(entry, `HTTP ${answer.status} ${answer.text}`)
+      this.#inbox()?.refused(entry, `HTTP ${answer.status} ${answer.text}`)
     }
   }
 
-  #excuse(telling: Telling): void {
-    for (const entry of entriesOf(telling)) entry.excused = true
+  #excuse(exchange: ClientExchange): void {
+    for (const entry of entriesOf(exchange)) entry.excused = true
   }
 
   #closeIdle(): void {

@@ -1,17 +1,17 @@
-// What a client is told on account of one request of HTTP: on one response, or on
-// several when it loses one and asks for the rest.
+// One HTTP request of a client, and what the proxy sends on account of it: one response, or several when the client
+// loses one and asks for the rest.
 
-import type { Around } from './byte-flow.js'
+import type { SimContext } from './byte-flow.js'
 import type { Wrong } from './wrong.js'
 import type { AnswerHead } from './answer-reader.js'
-import type { ClientEars } from './client-ears.js'
+import type { ClientInbox } from './client-inbox.js'
 import type { Said } from './client-wire.js'
 import { EventReader, type ToldEvent } from './event-reader.js'
 import type { Asked, HttpLine } from './http-line.js'
 import type { Entry } from './ledger.js'
 
 /** What began it: a message, or nothing but the wish to hear. */
-export interface Telling {
+export interface ClientExchange {
   /** `c3/4`: the client, and the how manieth it is. */
   readonly name: string
   /** Undefined for the stream that belongs to no request. */
@@ -33,15 +33,15 @@ export interface Telling {
 
 /** What a response means for its client. */
 export interface ResponseOwner {
-  head(head: AnswerHead, telling: Telling): void
-  arrived(telling: Telling): void
-  answering(telling: Telling): void
-  event(event: ToldEvent, telling: Telling): void
+  head(head: AnswerHead, exchange: ClientExchange): void
+  arrived(exchange: ClientExchange): void
+  answering(exchange: ClientExchange): void
+  event(event: ToldEvent, exchange: ClientExchange): void
   /** A response that is no stream has ended. */
-  answered(answer: Answer, telling: Telling): void
+  answered(answer: Answer, exchange: ClientExchange): void
   /** A stream has ended in good order. */
-  ended(telling: Telling): void
-  lost(telling: Telling): void
+  ended(exchange: ClientExchange): void
+  lost(exchange: ClientExchange): void
 }
 
 /** A response that is no stream. */
@@ -54,34 +54,34 @@ export interface Answer {
 /** One response. */
 export class Response implements Asked {
   readonly #owner: ResponseOwner
-  readonly #telling: Telling
+  readonly #exchange: ClientExchange
   readonly #wrong: Wrong
   readonly #pieces: Buffer[] = []
   #status = 0
   #upTo = 0
   #events: EventReader | undefined
 
-  constructor(owner: ResponseOwner, telling: Telling, { wrong }: Around) {
+  constructor(owner: ResponseOwner, exchange: ClientExchange, { wrong }: SimContext) {
     this.#owner = owner
-    this.#telling = telling
+    this.#exchange = exchange
     this.#wrong = wrong
   }
 
   arrived(): void {
-    this.#owner.arrived(this.#telling)
+    this.#owner.arrived(this.#exchange)
   }
 
   answering(): void {
-    this.#owner.answering(this.#telling)
+    this.#owner.answering(this.#exchange)
   }
 
   head(head: AnswerHead): void {
     this.#status = head.status
     if (head.headers.get('content-type') === 'text/event-stream')
       this.#events = new EventReader((event) => {
-        for (const each of this.#wrong.event?.(event) ?? [event]) this.#owner.event(each, this.#telling)
+        for (const each of this.#wrong.event?.(event) ?? [event]) this.#owner.event(each, this.#exchange)
       })
-    this.#owner.head(head, this.#telling)
+    this.#owner.head(head, this.#exchange)
   }
 
   body(bytes: Buffer, upTo: number): void {
@@ -91,20 +91,20 @@ export class Response implements Asked {
   }
 
   whole(): void {
-    this.#telling.line = undefined
-    if (this.#events !== undefined) return this.#owner.ended(this.#telling)
+    this.#exchange.line = undefined
+    if (this.#events !== undefined) return this.#owner.ended(this.#exchange)
     const text = Buffer.concat(this.#pieces).toString()
     const status = this.#wrong.status?.(this.#status) ?? this.#status
-    this.#owner.answered({ status, text, upTo: this.#upTo }, this.#telling)
+    this.#owner.answered({ status, text, upTo: this.#upTo }, this.#exchange)
   }
 
   gone(): void {
-    this.#telling.line = undefined
-    this.#owner.lost(this.#telling)
+    this.#exchange.line = undefined
+    this.#owner.lost(this.#exchange)
   }
 }
 
-export function newTelling(name: string, said: Said | undefined): Telling {
+export function newExchange(name: string, said: Said | undefined): ClientExchange {
   return {
     name,
     said,
@@ -118,13 +118,13 @@ export function newTelling(name: string, said: Said | undefined): Telling {
   }
 }
 
-export function entriesOf({ said }: Telling): readonly Entry[] {
+export function entriesOf({ said }: ClientExchange): readonly Entry[] {
   return said?.entries ?? []
 }
 
 /** Nobody can blame the proxy for what is not heard of these requests. */
-export function excuse(telling: Telling): void {
-  for (const entry of entriesOf(telling)) entry.excused = true
+export function excuse(exchange: ClientExchange): void {
+  for (const entry of entriesOf(exchange)) entry.excused = true
 }
 
 /**
@@ -133,20 +133,20 @@ export function excuse(telling: Telling): void {
  * While the proxy takes nothing more of its client it leaves bodies unread. HTTP promises no order across connections,
  * so nobody can say which of those it reads first.
  */
-export function arrived(telling: Telling, order: () => number): void {
-  if (telling.said === undefined || telling.heard) return
-  telling.heard = true
-  const isRead = telling.line?.socket.isPaused() === false
-  for (const entry of entriesOf(telling)) entry.order = isRead ? order() : undefined
-  if (entriesOf(telling).length > 0) telling.said.read()
+export function arrived(exchange: ClientExchange, order: () => number): void {
+  if (exchange.said === undefined || exchange.heard) return
+  exchange.heard = true
+  const isRead = exchange.line?.socket.isPaused() === false
+  for (const entry of entriesOf(exchange)) entry.order = isRead ? order() : undefined
+  if (entriesOf(exchange).length > 0) exchange.said.read()
 }
 
 /** The proxy has begun to answer, so it has read what asks for nothing. */
-export function answering(telling: Telling): void {
-  telling.isReplayed = telling.isResumed
-  if (telling.isRead || telling.said === undefined) return
-  telling.isRead = true
-  if (entriesOf(telling).length === 0) telling.said.read()
+export function answering(exchange: ClientExchange): void {
+  exchange.isReplayed = exchange.isResumed
+  if (exchange.isRead || exchange.said === undefined) return
+  exchange.isRead = true
+  if (entriesOf(exchange).length === 0) exchange.said.read()
 }
 
 /** Progress gives a call more time, and a client that takes no events is not told of it. */
@@ -155,8 +155,8 @@ export function deaf({ text, entries }: Said): void {
 }
 
 /** A client that goes waits for nothing any more. */
-export function release(ears: ClientEars | undefined): void {
-  for (const { entry } of ears?.waiting ?? []) {
+export function release(inbox: ClientInbox | undefined): void {
+  for (const { entry } of inbox?.waiting ?? []) {
     entry.excused = true
     entry.mustSucceed = false
   }

@@ -1,6 +1,6 @@
-// What a request says of itself that belongs to no session (MCP 2026-07-28).
+// The `_meta` of a request without a session (MCP 2026-07-28).
 
-import type { Head } from './claimed-head.js'
+import type { Head } from './request-head.js'
 import type { Entry } from './ledger.js'
 import { at, textAt } from './json.js'
 import { askable } from './questions.js'
@@ -27,7 +27,7 @@ export const returns = [
 
 export type Returns = (typeof returns)[number]
 
-export interface Claim {
+export interface RequestMeta {
   readonly can: readonly Askable[]
   /** The first request of the call that it comes back to. */
   readonly root?: Entry
@@ -44,19 +44,19 @@ const PREFIX = 'io.modelcontextprotocol'
 export const SUBSCRIPTION: string = `${PREFIX}/subscriptionId`
 
 /** Members of `_meta`, behind others. */
-export function claimMembers(claim: Claim | undefined): string {
-  if (claim === undefined) return ''
-  const can = claim.can.map((name) => `"${name}":{}`).join(',')
+export function metaMembers(meta: RequestMeta | undefined): string {
+  if (meta === undefined) return ''
+  const can = meta.can.map((name) => `"${name}":{}`).join(',')
   return `,"${PREFIX}/protocolVersion":"${STATELESS}","${PREFIX}/clientCapabilities":{${can}}`
 }
 
 /** The revision that a message names, whatever it is; undefined where it names none. */
-export function claimIn(message: unknown): string | undefined {
+export function revisionIn(message: unknown): string | undefined {
   return textAt(message, 'params', '_meta', `${PREFIX}/protocolVersion`)
 }
 
 /** What a message says that its client can be asked; undefined where it says nothing of it. */
-export function canIn(message: unknown): readonly string[] | undefined {
+export function capabilitiesIn(message: unknown): readonly string[] | undefined {
   const can = at(message, 'params', '_meta', `${PREFIX}/clientCapabilities`)
   return typeof can === 'object' && can !== null
     ? askable.filter((name) => at(can, name) !== undefined)

@@ -1,7 +1,7 @@
 // What the head of a request without a session says over HTTP, rightly or not (MCP 2026-07-28, Transports, Streamable
 // HTTP: standard request headers).
 
-import { STATELESS } from './claim.js'
+import { STATELESS } from './request-meta.js'
 
 export const heads = [
   'right',

@@ -1,22 +1,21 @@
 // A scripted server of the handshake revisions.
 
-import { isTool } from './consent.js'
-import { type Body, type Spoilt, endWith } from './body.js'
-import { type Brain, setOf } from './brain.js'
-import { claimIn } from './claim.js'
+import { type ScriptHost, type Spoilt, endWith } from './script-host.js'
+import { type ServerScript, setOf } from './server-script.js'
+import { revisionIn } from './request-meta.js'
 import { at, noncesIn, parse, rawId, rawRequestId, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
 import type { ServerFacts } from './server-facts.js'
-import { Speech } from './speech.js'
-import { Workshop } from './workshop.js'
+import { ServerOutput } from './server-output.js'
+import { RunningCalls } from './running-calls.js'
 
 /** One instance of it. */
-export class HandshakeBrain implements Brain {
-  readonly #body: Body
+export class HandshakeScript implements ServerScript {
+  readonly #host: ScriptHost
   readonly #facts: ServerFacts
   readonly #ledger: Ledger
-  readonly #speech: Speech
-  readonly #workshop: Workshop
+  readonly #output: ServerOutput
+  readonly #calls: RunningCalls
   readonly #followed = new Set<string>()
   readonly #clients = new Set<string>()
   #declared: unknown
@@ -25,20 +24,20 @@ export class HandshakeBrain implements Brain {
   /** Says nothing to `initialize` until it is told to go on. */
   #held: (() => void) | undefined
 
-  constructor(body: Body, facts: ServerFacts, ledger: Ledger) {
-    this.#body = body
+  constructor(host: ScriptHost, facts: ServerFacts, ledger: Ledger) {
+    this.#host = host
     this.#facts = facts
     this.#ledger = ledger
-    this.#speech = new Speech(body, facts.lineBytesMax)
-    this.#workshop = new Workshop({ body, facts, ledger, speech: this.#speech })
+    this.#output = new ServerOutput(host, facts.lineBytesMax)
+    this.#calls = new RunningCalls({ host, facts, ledger, output: this.#output })
   }
 
   get isUp(): boolean {
-    return this.#initialized && this.#body.stays
+    return this.#initialized && this.#host.stays
   }
 
   get isMute(): boolean {
-    return this.#isMute && this.#body.stays
+    return this.#isMute && this.#host.stays
   }
 
   get declared(): string {
@@ -51,9 +50,9 @@ export class HandshakeBrain implements Brain {
   }
 
   blurt(how: Spoilt): void {
-    this.#speech.spoil(how)
+    this.#output.spoil(how)
     if (this.#held !== undefined) return this.release()
-    if (!this.#workshop.hurry()) endWith(this.#body, how)
+    if (!this.#calls.hurry()) endWith(this.#host, how)
   }
 
   release(): void {
@@ -63,7 +62,7 @@ export class HandshakeBrain implements Brain {
   }
 
   mend(): void {
-    this.#speech.mend()
+    this.#output.mend()
     this.release()
   }
 
@@ -71,8 +70,8 @@ export class HandshakeBrain implements Brain {
     const message = parse(text)
     const method = textAt(message, 'method')
     const id = rawId(text)
-    if (at(message, 'jsonrpc') !== '2.0') this.#ledger.fail('bad-line', `${this.#body.name} was told ${text}`)
-    else if (method === undefined) this.#workshop.answered(message, id, text)
+    if (at(message, 'jsonrpc') !== '2.0') this.#ledger.fail('bad-line', `${this.#host.name} was told ${text}`)
+    else if (method === undefined) this.#calls.answered(message, id, text)
     else if (at(message, 'id') === undefined) this.#told(method, text)
     else if (id !== undefined) this.#request(method, id, message, text)
   }
@@ -81,36 +80,36 @@ export class HandshakeBrain implements Brain {
   left(): void {}
 
   listChanged(kind: 'tools' | 'prompts' | 'resources'): boolean {
-    return !this.#initialized || this.#speech.notify(`notifications/${kind}/list_changed`, '{}')
+    return !this.#initialized || this.#output.notify(`notifications/${kind}/list_changed`, '{}')
   }
 
   updated(): void {
     for (const uri of this.#followed) {
-      const params = `{"uri":${JSON.stringify(uri)},"by":"${this.#speech.stamp()}"}`
-      this.#speech.notify('notifications/resources/updated', params)
+      const params = `{"uri":${JSON.stringify(uri)},"by":"${this.#output.stamp()}"}`
+      this.#output.notify('notifications/resources/updated', params)
     }
   }
 
   log(): void {
     if (!this.#initialized) return
-    this.#speech.notify('notifications/message', `{"level":"error","data":"${this.#speech.stamp()}"}`)
+    this.#output.notify('notifications/message', `{"level":"error","data":"${this.#output.stamp()}"}`)
   }
 
   #request(method: string, id: string, message: unknown, text: string): void {
     for (const nonce of noncesIn(text)) this.#clients.add(nonce.split('-')[0] ?? '')
-    if (this.#workshop.has(id)) {
-      this.#ledger.fail('id-reused', `${this.#body.name} is still at ${id} and is asked ${text}`)
+    if (this.#calls.has(id)) {
+      this.#ledger.fail('id-reused', `${this.#host.name} is still at ${id} and is asked ${text}`)
     }
     if (method !== 'server/discover' && isOfNoSession(message))
-      this.#ledger.fail('wrong-era', `${this.#body.name} has sessions and was asked ${text}`)
+      this.#ledger.fail('wrong-era', `${this.#host.name} has sessions and was asked ${text}`)
     switch (method) {
       case 'server/discover':
-        return this.#speech.respond(id, '"error":{"code":-32601,"message":"no such method"}')
+        return this.#output.respond(id, '"error":{"code":-32601,"message":"no such method"}')
       case 'initialize':
         return this.#initialize(id, message)
       case 'tools/call':
-        if (!isTool(textAt(message, 'params', 'name'))) return this.#notThere(id, text)
-        return this.#workshop.take(id, message, text, this.#declared)
+        if (!this.#facts.hasTool(textAt(message, 'params', 'name'))) return this.#notThere(id, text)
+        return this.#calls.take(id, message, text, this.#declared)
       case 'resources/subscribe':
       case 'resources/unsubscribe':
         return this.#follow(id, textAt(message, 'params', 'uri') ?? '', method === 'resources/subscribe')
@@ -122,23 +121,23 @@ export class HandshakeBrain implements Brain {
         return this.#read(id, method, message)
       default:
         if (this.#facts.refusesLists && method.endsWith('/list'))
-          return this.#speech.respond(id, '"error":{"code":-32603,"message":"not now"}')
+          return this.#output.respond(id, '"error":{"code":-32603,"message":"not now"}')
         return this.#result(id, this.#facts.listed(method, message))
     }
   }
 
   /** Nothing but `work` is ever called of what it has. One that could not list may be asked what it had once. */
   #notThere(id: string, text: string): void {
-    if (!this.#facts.struck) this.#ledger.fail('gone-tool', `${this.#body.name} was asked ${text}`)
-    this.#speech.respond(id, '"error":{"code":-32602,"message":"no such tool"}')
+    if (!this.#facts.struck) this.#ledger.fail('gone-tool', `${this.#host.name} was asked ${text}`)
+    this.#output.respond(id, '"error":{"code":-32602,"message":"no such tool"}')
   }
 
   #read(id: string, method: string, message: unknown): void {
-    this.#body.after(1, () => this.#result(id, this.#facts.read(method, message, this.#speech.stamp())))
+    this.#host.after(1, () => this.#result(id, this.#facts.read(method, message, this.#output.stamp())))
   }
 
   #noResource(id: string): void {
-    this.#speech.respond(id, '"error":{"code":-32002,"message":"no such resource"}')
+    this.#output.respond(id, '"error":{"code":-32002,"message":"no such resource"}')
   }
 
   #follow(id: string, uri: string, on: boolean): void {
@@ -153,25 +152,25 @@ export class HandshakeBrain implements Brain {
     this.#declared = at(message, 'params', 'capabilities')
     const version = textAt(message, 'params', 'protocolVersion') ?? ''
     this.#held = (): void => {
-      this.#isMute = this.#speech.losesAnswer
+      this.#isMute = this.#output.losesAnswer
       this.#result(id, this.#facts.initialized(version))
-      this.#body.reached('initialize-answered')
+      this.#host.reached('initialize-answered')
     }
-    this.#body.after(this.#facts.plan.initMs, () => {
+    this.#host.after(this.#facts.plan.initMs, () => {
       if (!this.#facts.holdsInitialize) this.release()
     })
-    this.#body.reached('initialize-read')
+    this.#host.reached('initialize-read')
   }
 
   #told(method: string, text: string): void {
     if (method === 'notifications/initialized') {
       this.#initialized = true
-      this.#body.reached('initialized-read')
-    } else if (method === 'notifications/cancelled') this.#workshop.cancelled(rawRequestId(text), text)
+      this.#host.reached('initialized-read')
+    } else if (method === 'notifications/cancelled') this.#calls.cancelled(rawRequestId(text), text)
   }
 
   #result(id: string, result: string): void {
-    this.#speech.respond(id, `"result":${result}`)
+    this.#output.respond(id, `"result":${result}`)
   }
 }
 
@@ -179,7 +178,7 @@ export class HandshakeBrain implements Brain {
 function isOfNoSession(message: unknown): boolean {
   const params = at(message, 'params')
   return (
-    claimIn(message) !== undefined ||
+    revisionIn(message) !== undefined ||
     at(params, 'requestState') !== undefined ||
     at(params, 'inputResponses') !== undefined
   )

@@ -1,6 +1,6 @@
-// What a scripted server has of the process or the session that it runs in.
+// What the process or the session of a scripted server offers to its script.
 
-export interface Body {
+export interface ScriptHost {
   /** `s0#3`: the server, and which of its processes. */
   readonly name: string
   /** It runs, and nobody has asked it to end. */
@@ -20,11 +20,11 @@ export interface Body {
 export type Spoilt = 'twice' | 'wrong-id' | 'oversize' | 'exit-with' | 'exit-half'
 
 /** What ends the process of a server that is at nothing. */
-export function endWith(body: Body, how: Spoilt): void {
+export function endWith(host: ScriptHost, how: Spoilt): void {
   if (how === 'exit-half') {
-    body.sayHalf('{"jsonrpc":"2.0","method":"notifications/message"}')
-    body.exit(1)
-  } else if (how === 'exit-with') body.exit(0)
+    host.sayHalf('{"jsonrpc":"2.0","method":"notifications/message"}')
+    host.exit(1)
+  } else if (how === 'exit-with') host.exit(0)
 }
 
 export type Milestone =

@@ -1,6 +1,6 @@
-// What happens to one server.
+// The operations of a run that concern one server.
 
-import type { Brain } from './brain.js'
+import type { ServerScript } from './server-script.js'
 import { GRACE_MS, OWN_MS } from './configuration.js'
 import type { Op } from './plan.js'
 import type { SimServer } from './server.js'
@@ -8,17 +8,17 @@ import type { World } from './world.js'
 
 type ServerOp = Exclude<Op, { readonly client: number } | { readonly kind: 'clock' }>
 
-export function happen(world: World, op: ServerOp, number: number): void {
+export function performOnServer(world: World, op: ServerOp, number: number): void {
   const server = world.host.servers[op.server]
   if (server === undefined) return
   switch (op.kind) {
     case 'changed':
       return grow(world, server)
     case 'updated':
-      for (const brain of server.brains) brain.updated()
+      for (const script of server.scripts) script.updated()
       return
     case 'log':
-      for (const brain of server.brains) brain.log()
+      for (const script of server.scripts) script.log()
       return
     case 'fault':
       if (server.facts.plan.faulty) strike(world, server, op, number)
@@ -35,13 +35,13 @@ export function grow(world: World, server: SimServer): void {
   const { kind, standalone, faulty } = server.facts.plan
   if (kind === 'http' && (!standalone || faulty)) return
   server.facts.grow(world.host.clock.now)
-  for (const brain of server.brains) tellChange(world, brain, 20)
+  for (const script of server.scripts) tellChange(world, script, 20)
 }
 
 /** A server that has a way, which is not open now, says it when it is. */
-function tellChange(world: World, brain: Brain, tries: number): void {
-  if (tries === 0 || brain.listChanged('tools')) return
-  world.host.clock.after(500, () => tellChange(world, brain, tries - 1))
+function tellChange(world: World, script: ServerScript, tries: number): void {
+  if (tries === 0 || script.listChanged('tools')) return
+  world.host.clock.after(500, () => tellChange(world, script, tries - 1))
 }
 
 type Fault = Extract<Op, { readonly kind: 'fault' }>

@@ -1,6 +1,6 @@
-// What carries the requests of one client over HTTP, and says whose they are.
+// The HTTP requests of one client: its connections, and its session once it has one.
 
-import type { Around } from './byte-flow.js'
+import type { SimContext } from './byte-flow.js'
 import type { SimFront } from './front.js'
 import type { Asked, HttpLine } from './http-line.js'
 import { HttpLines } from './http-lines.js'
@@ -9,8 +9,8 @@ import type { Ledger } from './ledger.js'
 import type { ClientPlan } from './plan.js'
 import type { Random } from './random.js'
 
-export interface HttpCourierParts {
-  readonly around: Around
+export interface HttpRequestsParts {
+  readonly context: SimContext
   readonly ledger: Ledger
   readonly front: SimFront
   readonly plan: ClientPlan
@@ -23,18 +23,18 @@ export type Asking = Omit<HttpRequest, 'session' | 'revision'>
 const HALF_BODY_MS = 20_000
 
 /** Its connections, and the session once there is one. */
-export class HttpCourier {
+export class HttpRequests {
   readonly lines: HttpLines
   session: string | undefined
   /** The client says nothing more. */
   isOver = false
-  readonly #parts: HttpCourierParts
+  readonly #parts: HttpRequestsParts
   readonly #random: Random
 
-  constructor(parts: HttpCourierParts, bad: (what: string) => void) {
-    const { around, front, plan } = parts
+  constructor(parts: HttpRequestsParts, bad: (what: string) => void) {
+    const { context, front, plan } = parts
     this.#parts = parts
-    this.#random = around.dice(`${plan.name} requests`)
+    this.#random = context.dice(`${plan.name} requests`)
     this.lines = new HttpLines((script, number) => front.connect(`${plan.name}.${number}`, plan, script), bad)
   }
 
@@ -50,7 +50,7 @@ export class HttpCourier {
   /** After a while, unless it is over by then, or nobody is there. */
   later(run: () => void): void {
     const delayMs = this.#random.next() * this.#parts.http.againMs
-    this.#parts.around.clock.after(delayMs, () => {
+    this.#parts.context.clock.after(delayMs, () => {
       if (!this.isOver && this.#parts.front.listening) run()
     })
   }
@@ -62,8 +62,8 @@ export class HttpCourier {
 
   /** A body whose end does not come is not waited for. */
   #givenUp(line: HttpLine, asked: Asked): void {
-    const { around, ledger, plan } = this.#parts
-    around.clock.after(HALF_BODY_MS, () => {
+    const { context, ledger, plan } = this.#parts
+    context.clock.after(HALF_BODY_MS, () => {
       if (line.carries(asked) && !this.lines.wasPaused)
         ledger.fail('late', `half a body of ${plan.name} is still waited for`)
     })

@@ -13,7 +13,7 @@ import { ALIEN, GONE, type KeptPlan, type Left } from './kept-plan.js'
 import type { Plan, ServerPlan } from './plan.js'
 import { ServerFacts } from './server-facts.js'
 
-export interface EarlierLife {
+export interface EarlierRun {
   readonly plan: Plan
   readonly kept: KeptPlan
   readonly files: MemoryFiles
@@ -21,7 +21,7 @@ export interface EarlierLife {
 }
 
 /** Writes the files; the disk is well until that has been done. */
-export async function liveBefore(life: EarlierLife): Promise<void> {
+export async function runEarlier(life: EarlierRun): Promise<void> {
   for (const [index, server] of life.plan.servers.entries()) {
     const left = life.kept.left[index] ?? 'nothing'
     if (left !== 'nothing') await leave(life, server, left)
@@ -34,7 +34,7 @@ export async function liveBefore(life: EarlierLife): Promise<void> {
   files.troubles.writes = kept.disk === 'full' ? 'ENOSPC: no space left on device' : undefined
 }
 
-async function leave(life: EarlierLife, server: ServerPlan, left: Left): Promise<void> {
+async function leave(life: EarlierRun, server: ServerPlan, left: Left): Promise<void> {
   const own = configOf(server, sources.own)
   switch (left) {
     case 'nothing':
@@ -59,12 +59,7 @@ async function leave(life: EarlierLife, server: ServerPlan, left: Left): Promise
 
 const log = (): void => {}
 
-async function keep(
-  life: EarlierLife,
-  config: ServerConfig,
-  source: string,
-  facts: KeptFacts,
-): Promise<void> {
+async function keep(life: EarlierRun, config: ServerConfig, source: string, facts: KeptFacts): Promise<void> {
   const { plan, files, runtime } = life
   const secret = (bytes: number): Buffer => Buffer.alloc(bytes, `${plan.seed}`)
   const store = new KeptStore(limits.kept, { files, runtime: { ...runtime, secret }, log, source })
@@ -73,7 +68,7 @@ async function keep(
 }
 
 /** In what was kept of this server alone. */
-function change({ files }: EarlierLife, server: ServerPlan, from: string, to: string): void {
+function change({ files }: EarlierRun, server: ServerPlan, from: string, to: string): void {
   const file = files.stored.get(keptFileName(sources.own))
   const lines = file?.bytes.toString().split('\n') ?? []
   const at = lines.findIndex((line) => line.includes(`"name":"${server.name}"`))

@@ -1,17 +1,16 @@
-// How a scripted server speaks: everything that it says leaves here, and may be
-// spoilt here.
+// The messages of a scripted server: all of them leave here, and may be spoilt here.
 
-import type { Body, Spoilt } from './body.js'
+import type { ScriptHost, Spoilt } from './script-host.js'
 
 /** What one instance says. */
-export class Speech {
-  readonly #body: Body
+export class ServerOutput {
+  readonly #host: ScriptHost
   readonly #lineBytesMax: number
   #spoilt: Spoilt | undefined
   #said = 0
 
-  constructor(body: Body, lineBytesMax: number) {
-    this.#body = body
+  constructor(host: ScriptHost, lineBytesMax: number) {
+    this.#host = host
     this.#lineBytesMax = lineBytesMax
   }
 
@@ -34,37 +33,37 @@ export class Speech {
     const spoilt = this.#spoilt
     this.#spoilt = undefined
     const text = `{"jsonrpc":"2.0","id":${id},${rest}}`
-    if (spoilt === undefined) this.#body.say(text, id)
+    if (spoilt === undefined) this.#host.say(text, id)
     else this.#sayBadly(spoilt, id, rest, text)
   }
 
   /** False when there is no way to say it now; `about` is the id of the call that it belongs to. */
   notify(method: string, params: string, about?: string): boolean {
-    return this.#body.say(`{"jsonrpc":"2.0","method":"${method}","params":${params}}`, about)
+    return this.#host.say(`{"jsonrpc":"2.0","method":"${method}","params":${params}}`, about)
   }
 
   /** What is said in order can be seen to have come in order. */
   stamp(): string {
-    return `@${this.#body.name}/${++this.#said};`
+    return `@${this.#host.name}/${++this.#said};`
   }
 
   #sayBadly(how: Spoilt, id: string, rest: string, text: string): void {
     switch (how) {
       case 'twice':
-        this.#body.say(text, id)
-        return void this.#body.say(text, id)
+        this.#host.say(text, id)
+        return void this.#host.say(text, id)
       case 'wrong-id':
-        return void this.#body.say(`{"jsonrpc":"2.0","id":"nobody ${this.#said}",${rest}}`, id)
+        return void this.#host.say(`{"jsonrpc":"2.0","id":"nobody ${this.#said}",${rest}}`, id)
       case 'oversize': {
         const padding = 'o'.repeat(this.#lineBytesMax)
-        return void this.#body.say(`{"jsonrpc":"2.0","id":${id},"result":{"o":"${padding}"}}`, id)
+        return void this.#host.say(`{"jsonrpc":"2.0","id":${id},"result":{"o":"${padding}"}}`, id)
       }
       case 'exit-with':
-        this.#body.say(text, id)
-        return this.#body.exit(0)
+        this.#host.say(text, id)
+        return this.#host.exit(0)
       case 'exit-half':
-        this.#body.sayHalf(text, id)
-        return this.#body.exit(1)
+        this.#host.sayHalf(text, id)
+        return this.#host.exit(1)
     }
   }
 }

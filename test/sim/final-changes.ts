@@ -1,12 +1,12 @@
-// The last news of a run: everything works again, so whoever wanted to hear of
-// changes must hear of one more, whatever happened to the servers since.
+// The last changes of a run: everything works again, so each client that follows lists or resources must be notified of
+// one more change, whatever happened to the servers before.
 
 import type { SimClient } from './client.js'
-import { grow } from './happen.js'
+import { grow } from './server-ops.js'
 import { type OpenListen, toolsOf } from './listen-watch.js'
 import type { SimServer } from './server.js'
 import type { World } from './world.js'
-import { setOf } from './brain.js'
+import { setOf } from './server-script.js'
 import type { ServerPlan } from './plan.js'
 
 /** By then it is known everywhere. */
@@ -15,7 +15,7 @@ const NEWS_MS = 3000
 const LIST_CHANGED = 'notifications/tools/list_changed'
 
 /** Every server has a tool more, and a resource that has changed. */
-export function lastNews(world: World): void {
+export function finalChanges(world: World): void {
   const servers = world.host.servers.filter(speaksUp)
   const clients = world.clients.filter(({ speaks }) => speaks)
   const waits = [
@@ -26,7 +26,7 @@ export function lastNews(world: World): void {
   ]
   for (const server of servers) {
     grow(world, server)
-    for (const brain of server.brains) brain.updated()
+    for (const script of server.scripts) script.updated()
   }
   world.pass(NEWS_MS)
   for (const { check, what, has } of waits) if (!has()) world.host.ledger.fail(check, what)
@@ -45,23 +45,23 @@ function speaksUp({ facts: { plan } }: SimServer): boolean {
 }
 
 function listWaits(world: World, client: SimClient, servers: readonly SimServer[]): Wait[] {
-  const { name, ears, plan } = client
+  const { name, inbox, plan } = client
   // Who never says that it is ready hears of no changes.
-  if (plan.manners === 'bare' || !ears.lists.has('tools/list')) return []
+  if (plan.manners === 'bare' || !inbox.lists.has('tools/list')) return []
   if (!servers.some((server) => mustHear(world, client, server))) return []
-  const before = ears.lists.told(LIST_CHANGED)
+  const before = inbox.lists.told(LIST_CHANGED)
   return [
     {
       check: 'stale-list',
       what: `${name} was not told that there are more tools`,
-      has: () => ears.lists.told(LIST_CHANGED) > before,
+      has: () => inbox.lists.told(LIST_CHANGED) > before,
     },
   ]
 }
 
 /** What is told on account of requests that stay open. */
-function listenWaits({ host }: World, { ears }: SimClient, servers: readonly SimServer[]): Wait[] {
-  return ears.listens.open.flatMap((listen): Wait[] => {
+function listenWaits({ host }: World, { inbox }: SimClient, servers: readonly SimServer[]): Wait[] {
+  return inbox.listens.open.flatMap((listen): Wait[] => {
     const { entry, heard, news } = listen
     if (heard === undefined) return []
     const uris = servers
@@ -94,9 +94,9 @@ function updateWaits(world: World, client: SimClient, servers: readonly SimServe
     const uri = `sim://${facts.plan.name}/a`
     const isFollowing = client.followed.has(uri) && !client.unfollowed.has(uri)
     if (!isFollowing || replaced.has(facts.plan.name)) return []
-    const before = client.ears.updates(uri)
+    const before = client.inbox.updates(uri)
     const what = `${client.name} follows ${uri} and was not told that it has changed`
-    return [{ check: 'not-updated', what, has: () => client.ears.updates(uri) > before }]
+    return [{ check: 'not-updated', what, has: () => client.inbox.updates(uri) > before }]
   })
 }
 
@@ -120,12 +120,12 @@ const quiet: ReadonlySet<string> = new Set([
  * A client whose own process is not started sees what is kept for clients like it, or else what others share; nobody
  * tells the proxy of changes where no such process runs.
  */
-function mustHear(world: World, client: SimClient, { facts, brains }: SimServer): boolean {
+function mustHear(world: World, client: SimClient, { facts, scripts }: SimServer): boolean {
   if (!isAlone(client, facts.plan) || world.plan.ownStart === 'with-client') return true
   // A process that served it may be the one for its requests without a session.
   if (isWithoutSession(world, client)) return false
-  const up = brains.filter(({ isUp }) => isUp)
-  if (up.some((brain) => brain.serves(client.name))) return true
+  const up = scripts.filter(({ isUp }) => isUp)
+  if (up.some((script) => script.serves(client.name))) return true
   const own = setOf(client.plan.capabilities)
   const isShown = ['', own].every((set) => up.some(({ declared }) => declared === set))
   return isShown && isIn('auto', facts.plan) && isQuiet(world, client)

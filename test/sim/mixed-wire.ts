@@ -1,20 +1,20 @@
 // A client over HTTP that also sends requests without a session.
 
-import type { ClientEars } from './client-ears.js'
-import { ClaimedPosts } from './claimed-posts.js'
+import type { ClientInbox } from './client-inbox.js'
+import { StatelessPosts } from './stateless-posts.js'
 import type { ClientWire, Said } from './client-wire.js'
-import type { HttpCourierParts } from './http-courier.js'
+import type { HttpRequestsParts } from './http-requests.js'
 import type { Entry } from './ledger.js'
 
 /** Its session, or its requests of an older revision, beside them. */
-export class EraWire implements ClientWire {
+export class MixedWire implements ClientWire {
   readonly #old: ClientWire
-  readonly #posts: ClaimedPosts
-  #ears: ClientEars | undefined
+  readonly #posts: StatelessPosts
+  #inbox: ClientInbox | undefined
 
-  constructor(parts: HttpCourierParts, old: ClientWire) {
+  constructor(parts: HttpRequestsParts, old: ClientWire) {
     this.#old = old
-    this.#posts = new ClaimedPosts(parts, () => this.#ears)
+    this.#posts = new StatelessPosts(parts, () => this.#inbox)
   }
 
   get speaks(): boolean {
@@ -33,9 +33,9 @@ export class EraWire implements ClientWire {
     return this.#old.released && this.#posts.released
   }
 
-  start(ears: ClientEars): void {
-    this.#ears = ears
-    this.#old.start(ears)
+  start(inbox: ClientInbox): void {
+    this.#inbox = inbox
+    this.#old.start(inbox)
   }
 
   send(said: Said): void {

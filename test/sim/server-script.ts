@@ -1,7 +1,7 @@
-// A scripted MCP server: what it says to what it is told. How that travels is the
-// business of whoever has it.
+// A scripted MCP server: the messages that it sends in response to those that it receives. `StdioServer` and
+// `HttpServer` carry them.
 
-import type { Spoilt } from './body.js'
+import type { Spoilt } from './script-host.js'
 
 /** One text for all who can be asked the same. */
 export function setOf(capabilities: readonly string[]): string {
@@ -9,7 +9,7 @@ export function setOf(capabilities: readonly string[]): string {
 }
 
 /** One instance of a scripted server. */
-export interface Brain {
+export interface ServerScript {
   /** It runs, and the proxy has opened it. */
   readonly isUp: boolean
   /** It runs, and its answer to what opens it was lost: the proxy waits for it as long as a start may take. */

@@ -1,24 +1,30 @@
-// The calls that a scripted server is at: each does what its arguments say.
+// The calls in progress at a scripted server, which does with each what its arguments say.
 
-import type { Body } from './body.js'
-import { canIn, wantsLogs } from './claim.js'
+import type { ScriptHost } from './script-host.js'
+import { capabilitiesIn, wantsLogs } from './request-meta.js'
 import { at, noncesIn, numberAt, rawToken, textAt } from './json.js'
 import type { Job, Ledger } from './ledger.js'
 import { askable, markIn, markOf, methodOf, questionParams } from './questions.js'
 import { type Returned, type Rounds, askedBy } from './rounds.js'
 import type { ServerFacts } from './server-facts.js'
-import type { Speech } from './speech.js'
-import { type Deed, ODDITIES, type Work, isDeed } from './work.js'
+import type { ServerOutput } from './server-output.js'
+import { type WorkKind, ODDITIES, type Work, isWorkKind } from './work.js'
 
 /** Those that end the process or spoil its answers; nobody does them once all is calm. */
-const unkind: ReadonlySet<Deed> = new Set(['exit-before', 'exit-half', 'exit-with', 'oversize', 'wrong-id'])
+const unkind: ReadonlySet<WorkKind> = new Set([
+  'exit-before',
+  'exit-half',
+  'exit-with',
+  'oversize',
+  'wrong-id',
+])
 
 /** Works on calls. */
-export class Workshop {
-  readonly #body: Body
+export class RunningCalls {
+  readonly #host: ScriptHost
   readonly #facts: ServerFacts
   readonly #ledger: Ledger
-  readonly #speech: Speech
+  readonly #output: ServerOutput
   /** Of a server without sessions: what it has asked before. */
   readonly #rounds: Rounds | undefined
   readonly #calls = new Map<string, Called>()
@@ -27,11 +33,17 @@ export class Workshop {
   readonly #asked = new Map<string, Asked>()
   #questions = 0
 
-  constructor(parts: { body: Body; facts: ServerFacts; ledger: Ledger; speech: Speech; rounds?: Rounds }) {
-    this.#body = parts.body
+  constructor(parts: {
+    host: ScriptHost
+    facts: ServerFacts
+    ledger: Ledger
+    output: ServerOutput
+    rounds?: Rounds
+  }) {
+    this.#host = parts.host
     this.#facts = parts.facts
     this.#ledger = parts.ledger
-    this.#speech = parts.speech
+    this.#output = parts.output
     this.#rounds = parts.rounds
   }
 
@@ -55,40 +67,40 @@ export class Workshop {
     const [nonce = ''] = noncesIn(textAt(args, 'nonce') ?? '')
     const job: Job = {
       nonce,
-      stays: () => this.#body.stays && !this.#facts.struck,
+      stays: () => this.#host.stays && !this.#facts.struck,
       cancelled: this.#cancelledBefore.has(id),
       done: false,
       open: 0,
     }
     const [about = nonce] = noncesIn(textAt(message, 'params', '_meta', 'about') ?? '')
-    const back = this.#rounds?.returned({ instance: this.#body.name, about, nonce, message, text })
+    const back = this.#rounds?.returned({ instance: this.#host.name, about, nonce, message, text })
     const call = { id, nonce, about, message, token: rawToken(text), declared, job, back }
     this.#calls.set(id, call)
-    if (back === undefined) this.#ledger.executed(nonce, this.#body.name, text, job)
-    else this.#ledger.wentOn(about, this.#body.name, job)
-    this.#body.reached('call-read')
-    const deed = textAt(args, 'deed')
+    if (back === undefined) this.#ledger.executed(nonce, this.#host.name, text, job)
+    else this.#ledger.wentOn(about, this.#host.name, job)
+    this.#host.reached('call-read')
+    const kind = textAt(args, 'kind')
     const work = { ms: numberAt(args, 'ms') ?? 0, n: numberAt(args, 'n') ?? 1 }
-    this.#do({ deed: isDeed(deed) ? deed : 'echo', ...work }, call)
+    this.#do({ kind: isWorkKind(kind) ? kind : 'echo', ...work }, call)
   }
 
   /** Nobody wants the answer to this request any more; `text` is what says so. */
   cancelled(id: string, text: string): void {
     const job = this.#calls.get(id)?.job
-    if (job?.cancelled === true) this.#ledger.fail('cancelled-twice', `${this.#body.name}: ${text}`)
+    if (job?.cancelled === true) this.#ledger.fail('cancelled-twice', `${this.#host.name}: ${text}`)
     if (job === undefined && this.#facts.plan.kind === 'http') this.#cancelledBefore.add(id)
     if (job !== undefined) {
       job.cancelled = true
       if (this.#facts.plan.heedsCancel) this.#calls.delete(id)
     }
-    this.#body.reached('cancel-read')
+    this.#host.reached('cancel-read')
   }
 
   /** Its client has answered a question. */
   answered(message: unknown, id: string | undefined, text: string): void {
     const asked = id === undefined ? undefined : this.#asked.get(id)
     if (asked === undefined || id === undefined) {
-      return this.#ledger.fail('stray-answer', `${this.#body.name} asked nothing as ${id}: ${text}`)
+      return this.#ledger.fail('stray-answer', `${this.#host.name} asked nothing as ${id}: ${text}`)
     }
     this.#asked.delete(id)
     asked.job.open--
@@ -103,13 +115,13 @@ export class Workshop {
 
   #do(work: Work, call: Called): void {
     const { ms, n } = work
-    const deed = this.#facts.calm && unkind.has(work.deed) ? 'echo' : work.deed
-    const later = (run: () => void): void => this.#body.after(ms, run)
-    switch (deed) {
+    const kind = this.#facts.calm && unkind.has(work.kind) ? 'echo' : work.kind
+    const later = (run: () => void): void => this.#host.after(ms, run)
+    switch (kind) {
       case 'hang':
         return
       case 'exit-before':
-        return later(() => this.#body.exit(1))
+        return later(() => this.#host.exit(1))
       case 'progress':
         return this.#steps(call, work, 1)
       case 'rounds':
@@ -120,7 +132,7 @@ export class Workshop {
         this.#log(call)
         return later(() => this.#answer(call, ''))
       case 'junk':
-        this.#body.junk()
+        this.#host.junk()
         return later(() => this.#answer(call, ''))
       case 'big':
         return later(() => this.#answer(call, 'x'.repeat(n * 1024)))
@@ -134,7 +146,7 @@ export class Workshop {
       case 'twice':
       case 'wrong-id':
         return later(() => {
-          if (!this.#facts.calm) this.#speech.spoil(deed)
+          if (!this.#facts.calm) this.#output.spoil(kind)
           this.#answer(call, '')
         })
     }
@@ -143,18 +155,18 @@ export class Workshop {
   #log({ id, nonce, message }: Called): void {
     // Without sessions only who asks for it with the call hears of it.
     if (this.#rounds !== undefined && !wantsLogs(message)) return
-    const data = `n:${nonce}; ${this.#speech.stamp()}`
-    this.#speech.notify('notifications/message', `{"level":"error","data":"${data}"}`, id)
+    const data = `n:${nonce}; ${this.#output.stamp()}`
+    this.#output.notify('notifications/message', `{"level":"error","data":"${data}"}`, id)
   }
 
   #steps(call: Called, work: Work, step: number): void {
-    this.#body.after(work.ms / (work.n + 1), () => {
+    this.#host.after(work.ms / (work.n + 1), () => {
       if (step > work.n) return this.#answer(call, '')
       if (call.token !== undefined) {
-        const said = `"message":"n:${call.nonce}; ${this.#speech.stamp()}"`
+        const said = `"message":"n:${call.nonce}; ${this.#output.stamp()}"`
         const params = `{"progressToken":${call.token},"progress":${step},${said}}`
-        this.#speech.notify('notifications/progress', params, call.id)
-        this.#body.reached('progress-told')
+        this.#output.notify('notifications/progress', params, call.id)
+        this.#host.reached('progress-told')
       }
       this.#steps(call, work, step + 1)
     })
@@ -163,7 +175,7 @@ export class Workshop {
   /** A server without sessions ends the request with what it wants to know; false of all others. */
   #isAlone(call: Called, work: Work): boolean {
     if (this.#rounds === undefined) return false
-    const asked = this.#rounds.next(call, call.back ?? askedBy(work), canIn(call.message) ?? [])
+    const asked = this.#rounds.next(call, call.back ?? askedBy(work), capabilitiesIn(call.message) ?? [])
     if (asked === undefined) this.#answer(call, '')
     else {
       this.#ledger.asksAnew(call.about)
@@ -178,7 +190,7 @@ export class Workshop {
     if (call.job.done) return
     const can = askable.find((name) => at(call.declared, name) !== undefined)
     if (can === undefined) return this.#answer(call, 'nobody to ask')
-    const params = (): string => `{"_meta":{"about":"n:${call.nonce}; ${this.#speech.stamp()}"}}`
+    const params = (): string => `{"_meta":{"about":"n:${call.nonce}; ${this.#output.stamp()}"}}`
     if (this.#question(call, can, params, (said) => this.#answer(call, said))) return
     this.#answer(call, 'no way to ask')
   }
@@ -190,7 +202,7 @@ export class Workshop {
     if (can.length === 0 || left === 0) return this.#answer(call, can.length === 0 ? 'nobody to ask' : '')
     let open = 1
     const go = (): void => {
-      if (--open === 0) this.#body.after(work.ms, () => this.#askAll(call, work, left - 1))
+      if (--open === 0) this.#host.after(work.ms, () => this.#askAll(call, work, left - 1))
     }
     for (let count = work.n % 3; count >= 0; count--) {
       const name = can[count % can.length] ?? ''
@@ -208,11 +220,11 @@ export class Workshop {
     go: (said: string) => void,
   ): boolean {
     const id = `"q${++this.#questions}"`
-    const mark = markOf(`${this.#body.name}-${this.#questions}`)
+    const mark = markOf(`${this.#host.name}-${this.#questions}`)
     this.#asked.set(id, { nonce: call.nonce, mark, job: call.job, go })
     call.job.open++
     const text = `{"jsonrpc":"2.0","id":${id},"method":"${methodOf(can)}","params":${params(mark)}}`
-    if (this.#body.say(text, call.id)) {
+    if (this.#host.say(text, call.id)) {
       this.#ledger.asks(call.nonce)
       return true
     }
@@ -222,7 +234,7 @@ export class Workshop {
   }
 
   #answer(call: Called, more: string): void {
-    const about = `n:${call.nonce}; ${this.#speech.stamp()}`
+    const about = `n:${call.nonce}; ${this.#output.stamp()}`
     this.#say(call, `"result":{"content":[],"about":"${about}",${ODDITIES},"more":${JSON.stringify(more)}}`)
   }
 
@@ -232,7 +244,7 @@ export class Workshop {
     this.#calls.delete(id)
     job.done = true
     this.#ledger.replied(about, rest)
-    this.#speech.respond(id, this.#rounds === undefined ? rest : typed(rest))
+    this.#output.respond(id, this.#rounds === undefined ? rest : typed(rest))
   }
 }
 

@@ -1,15 +1,14 @@
 // A scripted server without sessions (MCP 2026-07-28): every request says by itself what it is.
 
-import { isTool } from './consent.js'
-import { type Body, type Spoilt, endWith } from './body.js'
-import type { Brain } from './brain.js'
-import { STATELESS, SUBSCRIPTION, canIn, claimIn } from './claim.js'
+import { type ScriptHost, type Spoilt, endWith } from './script-host.js'
+import type { ServerScript } from './server-script.js'
+import { STATELESS, SUBSCRIPTION, capabilitiesIn, revisionIn } from './request-meta.js'
 import { at, noncesIn, parse, rawId, rawRequestId, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
 import { type Rounds, askedBy } from './rounds.js'
 import type { ServerFacts } from './server-facts.js'
-import { Speech } from './speech.js'
-import { Workshop } from './workshop.js'
+import { ServerOutput } from './server-output.js'
+import { RunningCalls } from './running-calls.js'
 
 /** What one request that stays open wants to hear of. */
 interface Listen {
@@ -21,14 +20,14 @@ interface Listen {
 const STALE = '"ttlMs":0,"cacheScope":"private"'
 
 /** One instance of it. */
-export class StatelessBrain implements Brain {
+export class StatelessScript implements ServerScript {
   readonly declared = ''
-  readonly #body: Body
+  readonly #host: ScriptHost
   readonly #facts: ServerFacts
   readonly #ledger: Ledger
-  readonly #speech: Speech
+  readonly #output: ServerOutput
   readonly #rounds: Rounds
-  readonly #workshop: Workshop
+  readonly #calls: RunningCalls
   readonly #clients = new Set<string>()
   /** By the ids of their requests, as they were written. */
   readonly #listens = new Map<string, Listen>()
@@ -37,21 +36,21 @@ export class StatelessBrain implements Brain {
   /** Says nothing to `server/discover` until it is told to go on. */
   #held: (() => void) | undefined
 
-  constructor(body: Body, facts: ServerFacts, ledger: Ledger) {
-    this.#body = body
+  constructor(host: ScriptHost, facts: ServerFacts, ledger: Ledger) {
+    this.#host = host
     this.#facts = facts
     this.#ledger = ledger
-    this.#speech = new Speech(body, facts.lineBytesMax)
+    this.#output = new ServerOutput(host, facts.lineBytesMax)
     this.#rounds = facts.roundsOf(ledger)
-    this.#workshop = new Workshop({ body, facts, ledger, speech: this.#speech, rounds: this.#rounds })
+    this.#calls = new RunningCalls({ host, facts, ledger, output: this.#output, rounds: this.#rounds })
   }
 
   get isUp(): boolean {
-    return this.#isDescribed && this.#body.stays
+    return this.#isDescribed && this.#host.stays
   }
 
   get isMute(): boolean {
-    return this.#isMute && this.#body.stays
+    return this.#isMute && this.#host.stays
   }
 
   serves(client: string): boolean {
@@ -59,9 +58,9 @@ export class StatelessBrain implements Brain {
   }
 
   blurt(how: Spoilt): void {
-    this.#speech.spoil(how)
+    this.#output.spoil(how)
     if (this.#held !== undefined) return this.release()
-    if (!this.#workshop.hurry()) endWith(this.#body, how)
+    if (!this.#calls.hurry()) endWith(this.#host, how)
   }
 
   release(): void {
@@ -71,7 +70,7 @@ export class StatelessBrain implements Brain {
   }
 
   mend(): void {
-    this.#speech.mend()
+    this.#output.mend()
     this.release()
   }
 
@@ -79,7 +78,7 @@ export class StatelessBrain implements Brain {
     const message = parse(text)
     const method = textAt(message, 'method')
     const id = rawId(text)
-    if (at(message, 'jsonrpc') !== '2.0') this.#ledger.fail('bad-line', `${this.#body.name} was told ${text}`)
+    if (at(message, 'jsonrpc') !== '2.0') this.#ledger.fail('bad-line', `${this.#host.name} was told ${text}`)
     else if (method === 'notifications/cancelled') this.#cancelled(rawRequestId(text), text)
     else if (method === undefined || id === undefined) this.#wrong(text)
     else this.#request(method, id, message, text)
@@ -98,7 +97,7 @@ export class StatelessBrain implements Brain {
   updated(): void {
     for (const [id, { uris }] of this.#listens)
       for (const uri of uris) {
-        const about = `"uri":${JSON.stringify(uri)},"by":"${this.#speech.stamp()}",`
+        const about = `"uri":${JSON.stringify(uri)},"by":"${this.#output.stamp()}",`
         this.#tell(id, 'notifications/resources/updated', about)
       }
   }
@@ -108,24 +107,24 @@ export class StatelessBrain implements Brain {
 
   #request(method: string, id: string, message: unknown, text: string): void {
     for (const nonce of noncesIn(text)) this.#clients.add(nonce.split('-')[0] ?? '')
-    if (this.#workshop.has(id) || this.#listens.has(id))
-      this.#ledger.fail('id-reused', `${this.#body.name} is still at ${id} and is asked ${text}`)
+    if (this.#calls.has(id) || this.#listens.has(id))
+      this.#ledger.fail('id-reused', `${this.#host.name} is still at ${id} and is asked ${text}`)
     // It may be taken for a server with sessions while its era is not known.
     if (method === 'initialize' && this.#facts.plan.protocol === 'auto') return this.#refuse(id, -32601)
-    if (claimIn(message) !== STATELESS || canIn(message) === undefined) return this.#wrong(text)
+    if (revisionIn(message) !== STATELESS || capabilitiesIn(message) === undefined) return this.#wrong(text)
     switch (method) {
       case 'server/discover':
         return this.#discover(id)
       case 'tools/call':
-        if (isTool(textAt(message, 'params', 'name')))
-          return this.#workshop.take(id, message, text, undefined)
-        if (!this.#facts.struck) this.#ledger.fail('gone-tool', `${this.#body.name} was asked ${text}`)
+        if (this.#facts.hasTool(textAt(message, 'params', 'name')))
+          return this.#calls.take(id, message, text, undefined)
+        if (!this.#facts.struck) this.#ledger.fail('gone-tool', `${this.#host.name} was asked ${text}`)
         return this.#refuse(id, -32602)
       case 'resources/read':
         if (this.#facts.has(textAt(message, 'params', 'uri') ?? ''))
           return this.#read(id, method, message, text)
         if (at(message, 'params', 'requestState') !== undefined)
-          this.#ledger.fail('foreign-state', `${this.#body.name} has no such resource: ${text}`)
+          this.#ledger.fail('foreign-state', `${this.#host.name} has no such resource: ${text}`)
         return this.#refuse(id, -32602)
       case 'prompts/get':
       case 'completion/complete':
@@ -145,31 +144,35 @@ export class StatelessBrain implements Brain {
 
   #discover(id: string): void {
     this.#held = (): void => {
-      this.#isMute = this.#speech.losesAnswer
+      this.#isMute = this.#output.losesAnswer
       this.#isDescribed = true
-      this.#speech.respond(id, `"result":${this.#facts.described()}`)
-      this.#body.reached('initialize-answered')
+      this.#output.respond(id, `"result":${this.#facts.described()}`)
+      this.#host.reached('initialize-answered')
     }
-    this.#body.after(this.#facts.plan.initMs, () => {
+    this.#host.after(this.#facts.plan.initMs, () => {
       if (!this.#facts.holdsInitialize) this.release()
     })
-    this.#body.reached('initialize-read')
+    this.#host.reached('initialize-read')
   }
 
   /** Some of what can be read is given only to who has answered. */
   #read(id: string, method: string, message: unknown, text: string): void {
     const asks = asksIn(message)
     const asked = asks === undefined ? undefined : this.#asked(asks, message, text)
-    this.#body.after(1, () => {
-      if (asked !== undefined) return this.#speech.respond(id, `"result":${asked}`)
-      this.#result(id, this.#facts.read(method, message, this.#speech.stamp()), method === 'resources/read')
+    this.#host.after(1, () => {
+      if (asked !== undefined) return this.#output.respond(id, `"result":${asked}`)
+      this.#result(id, this.#facts.read(method, message, this.#output.stamp()), method === 'resources/read')
     })
   }
 
   #asked(asks: { nonce: string; n: number }, message: unknown, text: string): string | undefined {
     const [about = ''] = noncesIn(textAt(message, 'params', '_meta', 'about') ?? '')
-    const came = { instance: this.#body.name, about, nonce: asks.nonce, message, text, isRead: true }
-    const asked = this.#rounds.next(came, this.#rounds.returned(came) ?? askedBy(asks), canIn(message) ?? [])
+    const came = { instance: this.#host.name, about, nonce: asks.nonce, message, text, isRead: true }
+    const asked = this.#rounds.next(
+      came,
+      this.#rounds.returned(came) ?? askedBy(asks),
+      capabilitiesIn(message) ?? [],
+    )
     if (asked !== undefined) this.#ledger.asksAnew(about)
     return asked
   }
@@ -191,25 +194,25 @@ export class StatelessBrain implements Brain {
   }
 
   #tell(id: string, method: string, members: string): void {
-    this.#speech.notify(method, `{${members}"_meta":{"${SUBSCRIPTION}":${id}}}`, id)
+    this.#output.notify(method, `{${members}"_meta":{"${SUBSCRIPTION}":${id}}}`, id)
   }
 
   #cancelled(id: string, text: string): void {
-    if (!this.#listens.delete(id)) this.#workshop.cancelled(id, text)
+    if (!this.#listens.delete(id)) this.#calls.cancelled(id, text)
   }
 
   #result(id: string, result: string, isKept: boolean): void {
     const head = `{"resultType":"complete"${isKept ? `,${STALE}` : ''}`
-    this.#speech.respond(id, `"result":${result === '{}' ? `${head}}` : `${head},${result.slice(1)}`}`)
+    this.#output.respond(id, `"result":${result === '{}' ? `${head}}` : `${head},${result.slice(1)}`}`)
   }
 
   #refuse(id: string, code: number): void {
-    this.#speech.respond(id, `"error":{"code":${code},"message":"not here"}`)
+    this.#output.respond(id, `"error":{"code":${code},"message":"not here"}`)
   }
 
   /** It is told what no client of its revision says. */
   #wrong(text: string): void {
-    this.#ledger.fail('wrong-era', `${this.#body.name} has no sessions and was told ${text}`)
+    this.#ledger.fail('wrong-era', `${this.#host.name} has no sessions and was told ${text}`)
   }
 }
 

@@ -1,11 +1,11 @@
-// What a client hears, and whether it should have.
+// The messages that one client receives, each checked against the ledger.
 
-import type { Around } from './byte-flow.js'
+import type { SimContext } from './byte-flow.js'
 import type { SimClient, Waiting } from './client.js'
 import { at, noncesIn, numberAt, parse, rawId, rawToken, stampIn, textAt } from './json.js'
 import { ALIEN } from './kept-plan.js'
 import { consentTo, isConsent } from './consent.js'
-import { formed, knownError } from './claim-form.js'
+import { formed, knownError } from './result-form.js'
 import type { Entry, Ledger } from './ledger.js'
 import { ListWatch, type Servers } from './list-watch.js'
 import { ListenWatch } from './listen-watch.js'
@@ -28,9 +28,9 @@ export interface Source {
 }
 
 /** Reads what the proxy tells one client, and keeps the ledger. */
-export class ClientEars {
+export class ClientInbox {
   readonly #client: SimClient
-  readonly #around: Around
+  readonly #context: SimContext
   readonly #ledger: Ledger
   readonly #waiting = new Map<string, Waiting[]>()
   readonly #followed = new Set<string>()
@@ -46,9 +46,9 @@ export class ClientEars {
   readonly lists: ListWatch
   readonly listens: ListenWatch
 
-  constructor(client: SimClient, ledger: Ledger, servers: Servers, around: Around) {
+  constructor(client: SimClient, ledger: Ledger, servers: Servers, context: SimContext) {
     this.#client = client
-    this.#around = around
+    this.#context = context
     this.#ledger = ledger
     this.lists = new ListWatch(client.name, ledger, servers)
     this.listens = new ListenWatch(client.name, ledger)
@@ -116,7 +116,7 @@ export class ClientEars {
 
   /** A whole message has come. */
   told(text: string, from: Source): void {
-    const { clock, wrong } = this.#around
+    const { clock, wrong } = this.#context
     if (wrong.toClient === undefined) return this.#told(text, from)
     const pass = (changed: string, delayMs?: number): void => {
       if (delayMs === undefined) this.#told(changed, from)
@@ -294,7 +294,7 @@ export class ClientEars {
     this.#ledger.asksConsent(nonce, name)
     this.#ledger.asked(nonce, isSaid ? answerMs : undefined)
     if (!isSaid) return
-    this.#around.clock.after(answerMs, () => {
+    this.#context.clock.after(answerMs, () => {
       // A client that has said its last word cannot agree any more.
       if (!this.#client.speaks) return this.#ledger.saysNothing(nonce)
       if (consent === 'accept') this.#ledger.consents(nonce)

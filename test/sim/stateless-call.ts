@@ -1,9 +1,9 @@
 // A call of a client without a session, from its first request to the last that comes back to it.
 
 import type { Asking } from './asking.js'
-import type { Around } from './byte-flow.js'
-import type { Askable, Returns } from './claim.js'
-import { type Head, isWrongHead } from './claimed-head.js'
+import type { SimContext } from './byte-flow.js'
+import type { Askable, Returns } from './request-meta.js'
+import { type Head, isWrongHead } from './request-head.js'
 import type { SimClient, Waiting } from './client.js'
 import { consentTo, isConsent } from './consent.js'
 import { at, noncesIn, parse, rawId, textAt } from './json.js'
@@ -11,7 +11,7 @@ import type { Entry, Ledger } from './ledger.js'
 import { answerTo, neededFor } from './questions.js'
 
 /** What its client does. */
-export interface ClaimedOp {
+export interface StatelessOp {
   readonly can: readonly Askable[]
   readonly head?: Head
   /** It comes back with such a head first. */
@@ -20,11 +20,11 @@ export interface ClaimedOp {
   readonly afterMs: number
 }
 
-export interface ClaimedCallParts {
+export interface StatelessCallParts {
   readonly client: SimClient
-  readonly around: Around
+  readonly context: SimContext
   readonly ledger: Ledger
-  readonly op: ClaimedOp
+  readonly op: StatelessOp
   /** Those whose states these are not. */
   readonly others: readonly SimClient[]
   /** Nothing is in the way of who comes back in time. */
@@ -43,8 +43,8 @@ interface Heard {
 const AGAIN_MS = 400
 
 /** Makes a call, and comes back with answers as its plan says. */
-export class ClaimedCall {
-  readonly #parts: ClaimedCallParts
+export class StatelessCall {
+  readonly #parts: StatelessCallParts
   #root: Entry | undefined
   #last: Entry | undefined
   #asking: Asking | undefined
@@ -52,7 +52,7 @@ export class ClaimedCall {
   /** Requests that were sent with answers. */
   #returned = 0
 
-  constructor(parts: ClaimedCallParts) {
+  constructor(parts: StatelessCallParts) {
     this.#parts = parts
   }
 
@@ -61,7 +61,7 @@ export class ClaimedCall {
     const { client, op } = this.#parts
     this.#asking = asking
     client.request(
-      { ...asking, claim: { can: op.can, head: op.head } },
+      { ...asking, meta: { can: op.can, head: op.head } },
       (nonce) => (this.#params = params(nonce)),
       (waiting) => {
         made(waiting.entry)
@@ -81,7 +81,7 @@ export class ClaimedCall {
   }
 
   #asked(entry: Entry, result: unknown): void {
-    const { around, ledger, op } = this.#parts
+    const { context, ledger, op } = this.#parts
     const root = this.#root
     // One that only wants to be asked again says nothing else.
     const asked = at(result, 'inputRequests') ?? {}
@@ -94,7 +94,7 @@ export class ClaimedCall {
     if (isConsentAsked && consentTo(root.nonce) === 'never') return
     root.askedAt ??= ledger.now
     const round: Round = { state: textAt(result, 'requestState'), asked: { ...asked } }
-    around.clock.after(op.afterMs, () => this.#return(root, round))
+    context.clock.after(op.afterMs, () => this.#return(root, round))
   }
 
   /** It is asked what it said that it can be asked, and about its own call. */
@@ -132,7 +132,7 @@ export class ClaimedCall {
     const heard = this.#send(given, round)
     if (op.returns === 'changes' && !isRelayed) this.#changes(root, round, heard)
     if (op.returns === 'twice' && !isRelayed)
-      this.#parts.around.clock.after(AGAIN_MS, () => this.#again(round, given, heard))
+      this.#parts.context.clock.after(AGAIN_MS, () => this.#again(round, given, heard))
   }
 
   /** Over HTTP nothing is taken whose head says something else. */
@@ -147,11 +147,11 @@ export class ClaimedCall {
 
   /** Comes with other answers behind the first: over HTTP only once those are there, as one request may overtake another. */
   #changes(root: Entry, round: Round, first: Heard): void {
-    const { around, client } = this.#parts
+    const { context, client } = this.#parts
     const others = (): void =>
       this.#mustBeRefused(client, round, this.#answers(root, round, 'second'), '', first)
     if (client.plan.http === undefined) return others()
-    around.clock.after(AGAIN_MS, () => {
+    context.clock.after(AGAIN_MS, () => {
       if (client.speaks && first.entry?.heardAt !== undefined) others()
     })
   }
@@ -203,7 +203,7 @@ export class ClaimedCall {
     const { op, client } = this.#parts
     const { method = '', service, budgetMs = 0 } = this.#asking ?? {}
     // What is somebody else's is a call of its own.
-    const claim =
+    const meta =
       by === client && this.#root !== undefined ? { can: op.can, root: this.#root, head } : { can: op.can }
     const asking = {
       method,
@@ -213,7 +213,7 @@ export class ClaimedCall {
       spelling: 'number',
       token: false,
     } as const
-    const entry = by.request({ ...asking, claim }, () => params, made)
+    const entry = by.request({ ...asking, meta }, () => params, made)
     // The server may ask again, and only the call as a whole has an end.
     entry.mayStandStill = true
     // The arguments belong to the first request.

@@ -1,0 +1,11 @@
+// Runs with clients over HTTP, and with clients without a session.
+
+import { before, test } from 'node:test'
+import { runSeeds } from './run-seeds.js'
+import { warm } from './warm.js'
+
+before(warm)
+
+test('over HTTP', () => runSeeds('http', { from: 500_001, count: 150, ops: 25 }))
+test('without a session', () => runSeeds('eras', { from: 700_001, count: 60, ops: 25 }))
+test('over HTTP and without a session', () => runSeeds('http-eras', { from: 900_001, count: 60, ops: 25 }))
