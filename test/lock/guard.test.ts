@@ -163,7 +163,7 @@ test('lists are compared when one of them, the lock or the configuration is anot
   const lists = {
     items: () => tools,
     ownTool: undefined,
-    isRead: () => true,
+    failures: new Map(),
     hasNames: true,
     known: new Set([]),
   }

@@ -33,7 +33,12 @@ function run(times: { timeoutMs: number; totalTimeoutMs: number }): Run {
   const start = (own?: { timeoutMs: number; totalTimeoutMs: number }): InflightCall => {
     const call = callOf(`${++last}`, clock.now())
     call.deadline.times = own ?? times
-    const flight = new InflightCall(call, [], { answered: () => undefined, cancelled: () => undefined })
+    const flight = new InflightCall(
+      call,
+      [],
+      () => {},
+      () => {},
+    )
     deadlines.start(call)
     flights.add(flight)
     return flight

@@ -1,7 +1,7 @@
 // What the calls of one client wait for: that servers which are starting say what they have.
 //
 // Most clients list once, right after `initialize`, and never see an item that comes later. So a list waits for each
-// server, for as long as the grace of that server lasts (`graceMs` of its workers, from `startupGraceMs`). A call by name waits for the servers that may have the name, for
+// server, for as long as the grace of that server lasts (`graceMs` of its view, from `startupGraceMs`). A call by name waits for the servers that may have the name, for
 // as long as the call may take.
 //
 // One look at all waiting calls follows each end of a wait. They go on in the order in which they came, a call that is

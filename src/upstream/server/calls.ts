@@ -74,7 +74,7 @@ export class Calls {
   }
 
   send(call: Call, edits: readonly Edit[]): void {
-    const flight = new InflightCall(call, edits, this)
+    const flight = new InflightCall(call, edits, this.#onAnswer, this.#onCancel)
     if (call.deadline.endsAt < this.#deadlines.looksAt && !this.#deadlines.start(call))
       return this.#refuse(flight, callTimeout(this.#service, call, 'no turn'))
     if (call.row.subscribes !== undefined && this.#connection.follows(call)) return this.#end(flight)
@@ -98,7 +98,7 @@ export class Calls {
     return this.#connection.dialed.connection.traffic
   }
 
-  answered(flight: InflightCall, frame: ResponseFrame): void {
+  readonly #onAnswer = (flight: InflightCall, frame: ResponseFrame): void => {
     this.answers++
     const outcome = this.#leg.speech.outcome(flight.call, frame)
     if (outcome.kind === 'outdated') return this.#outdated(flight, outcome)
@@ -303,7 +303,7 @@ export class Calls {
   }
 
   /** The client has cancelled the call, or is gone. */
-  cancelled(flight: InflightCall, frame: NotificationFrame | undefined): void {
+  readonly #onCancel = (flight: InflightCall, frame: NotificationFrame | undefined): void => {
     const peer = this.#peer
     const span = frame?.params.members.span('requestId')
     this.#abandon(flight)
@@ -337,7 +337,8 @@ export class Calls {
 
 /** The entry of a call in its connection. */
 export class InflightCall implements CallHolder, AnswerWaiter {
-  readonly #owner: Pick<Calls, 'answered' | 'cancelled'>
+  readonly #onAnswer: (flight: InflightCall, frame: ResponseFrame) => void
+  readonly #onCancel: (flight: InflightCall, frame: NotificationFrame | undefined) => void
   readonly call: Call
   /** The edits of the call, kept in case it has to be sent again. */
   readonly edits: readonly Edit[]
@@ -355,19 +356,25 @@ export class InflightCall implements CallHolder, AnswerWaiter {
   /** Raw JSON of the progress token that the server was given, until a task has it. */
   token: string | undefined
 
-  constructor(call: Call, edits: readonly Edit[], owner: Pick<Calls, 'answered' | 'cancelled'>) {
-    this.#owner = owner
+  constructor(
+    call: Call,
+    edits: readonly Edit[],
+    onAnswer: (flight: InflightCall, frame: ResponseFrame) => void,
+    onCancel: (flight: InflightCall, frame: NotificationFrame | undefined) => void,
+  ) {
+    this.#onAnswer = onAnswer
+    this.#onCancel = onCancel
     this.call = call
     this.edits = edits
     this.id = call.frame.id
   }
 
   answered(frame: ResponseFrame): void {
-    this.#owner.answered(this, frame)
+    this.#onAnswer(this, frame)
   }
 
   cancel(frame: NotificationFrame | undefined): void {
-    this.#owner.cancelled(this, frame)
+    this.#onCancel(this, frame)
   }
 }
 

@@ -184,10 +184,10 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   /** Finds out anew what the server has, or what it speaks. */
   async renew(what: 'lists' | 'era'): Promise<void> {
-    const { lists } = this.#inbox
+    const { reader } = this.#inbox
     if (what === 'lists') {
-      lists.changed(this, ['tools'])
-      await lists.reading('tools')
+      reader.changed(this, ['tools'])
+      await reader.reading('tools')
     } else void this.#worker.supervisor.restart(this, 'it refuses the revision that it spoke before')
   }
 
@@ -280,7 +280,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     if (flight === undefined) return this.#log('warn', error.message)
     const { body, message, reason } = fromTransport(this.#context.service, error)
     if (reason !== 'login-required') return this.calls.failed(flight, error)
-    this.#inbox.lists.loginNeeded(this, { message, reason, body })
+    this.#inbox.reader.loginNeeded(this, { message, reason, body })
     this.calls.failed(flight, error, this.#context.logins?.tool?.refusal(flight.call))
   }
 
@@ -295,7 +295,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   missed(): void {
-    this.#inbox.lists.missed(this)
+    this.#inbox.reader.missed(this)
   }
 
   ended(): void {

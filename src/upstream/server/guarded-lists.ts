@@ -30,7 +30,7 @@ interface Inputs {
 
 export class GuardedLists {
   readonly #context: Pick<ServerContext, 'guard' | 'service'>
-  readonly #lists: Pick<Lists, 'items' | 'ownTool' | 'isRead' | 'hasNames' | 'known'>
+  readonly #lists: Pick<Lists, 'items' | 'ownTool' | 'failures' | 'hasNames' | 'known'>
   readonly #client: string
   #latest: { readonly inputs: Inputs; readonly verdict: Verdict | undefined } | undefined
   /** The last list with a tool of the proxy's own. */
@@ -40,7 +40,7 @@ export class GuardedLists {
   constructor(
     context: Pick<ServerContext, 'guard' | 'service'>,
     { declared }: Pick<LaneScope, 'declared'>,
-    lists: Pick<Lists, 'items' | 'ownTool' | 'isRead' | 'hasNames' | 'known'>,
+    lists: Pick<Lists, 'items' | 'ownTool' | 'failures' | 'hasNames' | 'known'>,
   ) {
     this.#context = context
     this.#lists = lists
@@ -82,8 +82,9 @@ export class GuardedLists {
   complete(config: ServerConfig, facts: ServerFacts): void {
     const guard = this.#context.guard()
     if (guard === undefined) return
+    const { failures, known } = this.#lists
     const items = (kind: LockedKind): readonly ListItem[] | undefined =>
-      this.#lists.isRead(kind) ? this.#lists.items(kind) : undefined
+      known.has(kind) && !failures.has(kind) ? this.#lists.items(kind) : undefined
     const inputs = {
       guard,
       config,

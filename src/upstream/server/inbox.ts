@@ -21,7 +21,7 @@ import { cutNamed } from '../../mcp/member-edits.js'
 import { SUBSCRIPTION_ID } from '../../mcp/meta-keys.js'
 import type { ServerNotificationRow, ServerRequestRow } from '../../mcp/methods.js'
 import { LaneClients, Subscriptions } from './subscriptions.js'
-import type { Lists } from './lists.js'
+import type { ListReader } from './list-reader.js'
 import type { ServerContext } from './context.js'
 import type { LaneScope } from './sharing.js'
 import type { ServerConnection } from './connection.js'
@@ -33,21 +33,19 @@ export class Inbox {
   readonly subscriptions: Subscriptions
   readonly #context: ServerContext
   readonly #scope: LaneScope
-  readonly lists: Lists
+  readonly reader: ListReader
   readonly #connections = new Set<ServerConnection>()
   /**
    * The server's latest description of itself, and how its revision was found out; undefined before the first
    * handshake.
    */
   server: OpenedServer | undefined
-  /** Resolves when the reads of lists that are under way have ended. */
-  reading: Promise<void> = Promise.resolve()
   isClosed = false
 
-  constructor(context: ServerContext, scope: LaneScope, lists: Lists) {
+  constructor(context: ServerContext, scope: LaneScope, reader: ListReader) {
     this.#context = context
     this.#scope = scope
-    this.lists = lists
+    this.reader = reader
     this.subscriptions = new Subscriptions(
       context.service,
       context.limits.subscriptionsMax,
@@ -67,7 +65,7 @@ export class Inbox {
     if (isFirst) {
       if (connection.isTyped) this.#listen(connection, facts)
       this.subscriptions.resubscribe(connection)
-      this.reading = this.lists.opened(connection, facts.capabilities)
+      this.reader.opened(connection, facts.capabilities)
     }
     this.#context.reports.opened(server)
   }
@@ -76,7 +74,7 @@ export class Inbox {
   #listen(connection: ServerConnection, { capabilities }: ServerFacts): void {
     const missed = (isFirst: boolean): void => {
       // On stdio the first reads of lists are sent behind this request, so they miss no change; over HTTP they may overtake it.
-      if (!isFirst || this.#context.namesCalls || !this.lists.busy) this.lists.missed(connection)
+      if (!isFirst || this.#context.namesCalls || !this.reader.busy) this.reader.missed(connection)
     }
     connection.listening = new ServerListen(this.#context, connection, capabilities, this.clients, missed)
     // It may have ended while it said what it is.
@@ -96,17 +94,13 @@ export class Inbox {
     const { clients } = this
     if (this.#scope.startsOnCall) return this.isAtWork || [...clients].some(({ listens }) => listens)
     const isAttended = this.#context.staysForClients && clients.size > 0
-    return this.isFollowed || isAttended || this.isAtWork
-  }
-
-  get isFollowed(): boolean {
-    return this.clients.resources.size > 0 || this.clients.tasks.size > 0
+    return clients.areFollowing || isAttended || this.isAtWork
   }
 
   /** Lists are being read, a server waits for the answer of a client, or a task runs. */
   get isAtWork(): boolean {
     const hasTasks = [...this.#connections].some((connection) => connection.calls.tasks.areWanted)
-    return this.lists.busy || this.#isOwed || hasTasks
+    return this.reader.busy || this.#isOwed || hasTasks
   }
 
   /** A client is about to answer what a process has asked. */
@@ -168,7 +162,7 @@ export class Inbox {
   ): void {
     switch (row?.does) {
       case 'list-changed':
-        return this.lists.changed(connection, row.lists)
+        return this.reader.changed(connection, row.lists)
       case 'updated':
         return this.#updated(frame, connection)
       case 'cancel':
@@ -231,7 +225,7 @@ export class Inbox {
   onClosed(connection: ServerConnection): void {
     for (const client of this.clients) client.questions.forget(connection)
     this.#connections.delete(connection)
-    this.lists.closed(connection)
+    this.reader.close(connection)
   }
 
   #log(level: 'debug' | 'warn', message: string): void {

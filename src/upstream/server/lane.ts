@@ -13,8 +13,10 @@ import { shuttingDown } from '../../mcp/error-codes.js'
 import { type Described, KeptView } from './kept-view.js'
 import { Inbox } from './inbox.js'
 import type { Timer } from '../../runtime/runtime.js'
+import { ListReader } from './list-reader.js'
 import { Lists } from './lists.js'
 import type { Load } from './worker.js'
+import { LaneStart } from './lane-start.js'
 import { Workers } from './workers.js'
 import { isOfOne, keepsTasks, type LaneScope } from './sharing.js'
 import type { OwnTool, ServerContext } from './context.js'
@@ -32,9 +34,11 @@ export class ServerLane implements Lane, ServerView {
   readonly #left: () => void
   readonly known: ReadonlySet<ListKind>
   readonly #lists: Lists
+  readonly #reader: ListReader
   readonly #guarded: GuardedLists
   readonly #inbox: Inbox
   readonly #workers: Workers
+  readonly #start: LaneStart
   readonly #keptView: KeptView
   /** No call and no subscription has needed a process of this lane yet. */
   #isUnused = true
@@ -57,18 +61,20 @@ export class ServerLane implements Lane, ServerView {
     this.config = config
     this.#left = left
     const announce = (kinds: readonly ListKind[]): void => this.#announce(kinds)
-    this.#lists = new Lists(context, scope.sharing, announce, () => this.#keep())
+    this.#lists = new Lists(announce)
+    this.#reader = new ListReader(context, scope.sharing, this.#lists, announce, () => this.#keep())
     this.known = this.#lists.known
     this.#guarded = new GuardedLists(context, scope, this.#lists)
-    this.#inbox = new Inbox(context, scope, this.#lists)
+    this.#inbox = new Inbox(context, scope, this.#reader)
     // The lists of a client's own process may differ from those of the common lane, which other clients see.
     const isKept = !scope.startsOnCall || context.isolation === 'session'
     this.#keptView = new KeptView(context.keptLists, this.#lists, isKept)
-    const settled = (): void => this.#settle()
-    this.#workers = new Workers(context, scope, this.#inbox, this.#keptView, settled)
+    this.#workers = new Workers(context, scope, this.#inbox)
+    const onSettled = (): void => this.#settle()
+    this.#start = new LaneStart(context, this.#inbox, this.#keptView, this.#workers, onSettled)
     // Requests that kept lists can answer are answered before a process is started.
     const isLater = !context.dialer.hasAdopted && this.#keptView.facts !== undefined
-    if (!scope.startsOnCall && !config.lazy) this.#workers.begin(isLater)
+    if (!scope.startsOnCall && !config.lazy) this.#start.begin(isLater)
   }
 
   get view(): ServerView {
@@ -101,13 +107,13 @@ export class ServerLane implements Lane, ServerView {
   #use(): void {
     this.#isUnused = false
     this.#endDeferral()
-    this.#workers.begin()
-    this.#workers.startNow()
+    this.#start.begin()
+    this.#start.startNow()
   }
 
   wake(kinds: readonly ListKind[]): boolean {
-    this.#lists.renew(kinds)
-    return !kinds.every((kind) => this.#keptView.has(kind)) && this.#workers.begin()
+    this.#reader.renew(kinds)
+    return !kinds.every((kind) => this.#keptView.has(kind)) && this.#start.begin()
   }
 
   giveUp(): void {
@@ -115,12 +121,12 @@ export class ServerLane implements Lane, ServerView {
   }
 
   startNow(): void {
-    this.#workers.startNow()
+    this.#start.startNow()
   }
 
   /** Lists do not wait for its server any longer. */
   unreachable(): void {
-    this.#workers.unreachable()
+    this.#start.unreachable()
   }
 
   /** The client uses the server: it stays here, or from then on when the era is known. */
@@ -140,29 +146,29 @@ export class ServerLane implements Lane, ServerView {
     if (this.failure?.reason === 'login-required') this.#context.logins?.ask()
     // Trying again without other credentials gets nowhere, and may lock them out.
     const isRefused = this.#workers.failure?.reason === 'unauthorized' && this.state !== 'starting'
-    this.#workers.hurry(isRefused)
+    this.#start.hurry(isRefused)
   }
 
   get settled(): Promise<void> | undefined {
-    return this.#workers.settled
+    return this.#start.settled
   }
 
   get listed(): Promise<void> | undefined {
-    return this.#workers.listed
+    return this.#start.listed
   }
 
   pending(kind: ListKind): Promise<void> | undefined {
     const { isSilent } = this.#keptView
     const isThere = this.known.has(kind) || this.#keptView.has(kind) || isSilent
-    return isThere ? undefined : this.#workers.reading(kind)
+    return isThere ? undefined : this.#start.reading(kind)
   }
 
   reading(kind: ListKind): Promise<void> | undefined {
-    return this.#workers.reading(kind)
+    return this.#start.reading(kind)
   }
 
   get graceMs(): number {
-    return this.#workers.graceMs
+    return this.#start.graceMs
   }
 
   get lastFailure(): string | undefined {
@@ -199,10 +205,10 @@ export class ServerLane implements Lane, ServerView {
 
   get state(): UpstreamState {
     if (this.#blocked !== undefined) return 'error'
-    const { state } = this.#workers
+    const { state } = this.#start
     // A server is connected once its tools and prompts have been listed.
     if (state !== 'connected' || this.#lists.hasNames) return state
-    return this.#lists.failure === undefined ? 'starting' : 'error'
+    return this.#reader.failure === undefined ? 'starting' : 'error'
   }
 
   get load(): Load {
@@ -212,7 +218,7 @@ export class ServerLane implements Lane, ServerView {
   get failure(): ServerView['failure'] {
     const why = this.#blocked
     if (why !== undefined) return { message: why, body: this.#guarded.error(why), reason: 'changed' }
-    return this.#workers.failure ?? this.#lists.failure
+    return this.#workers.failure ?? this.#reader.failure
   }
 
   /** The latest description by a process of this lane; undefined before the first. */
@@ -359,7 +365,8 @@ export class ServerLane implements Lane, ServerView {
     this.#inbox.isClosed = true
     if (this.#standIn !== undefined) this.#standIn.#deferred.delete(this)
     this.#keptView.over()
-    this.#lists.close()
+    this.#reader.close()
+    this.#start.close()
     await this.#workers.close()
   }
 

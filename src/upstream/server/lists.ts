@@ -1,33 +1,15 @@
-// The lists of a lane: read when its first process opens, when a process says
-// that they have changed, and again where that failed.
+// The lists of a lane as far as they are known: from its server, or from an earlier start.
 //
-// A list that cannot be read stays as it was last known, so that a server which comes
-// back half does not look as if it had nothing. One that comes back and says that
-// it has nothing is asked again, since many servers claim that before they are ready.
+// A list that cannot be read stays as it was last known, so that a server which comes back half does not look as if it
+// had nothing.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
-import { isSameItem, type ListItem, listKinds, listShapes, readPage } from '../../mcp/lists.js'
+import { isSameItem, type ListItem, listKinds } from '../../mcp/lists.js'
 import type { FailureReason } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods.js'
-import type { LogRecord, LogSink, Timer } from '../../runtime/runtime.js'
-import { UpstreamError } from '../contracts/errors.js'
-import type { ServerConnection } from './connection.js'
-import type { ServerContext } from './context.js'
-import { keepsTasks, type Sharing } from './sharing.js'
-import { markFault, type ParamHeader, paramHeaders } from '../../mcp/http-headers.js'
-import { errorText } from '../../text/error-text.js'
 
 const NOTHING: readonly ListItem[] = []
-
-/** How often a server that had something before it was started anew is asked again whether it has nothing now. */
-const DOUBTED_RETRIES = 3
-
-/** How often a server that cannot list is asked while a call waits for it. */
-const HURRIED_TRIES = 3
-
-/** Tools that one log line names. */
-const NAMED_MAX = 10
 
 /** Why a list could not be read. */
 export interface ListFailure {
@@ -37,21 +19,9 @@ export interface ListFailure {
   readonly body: ErrorBody | undefined
 }
 
-/** The connection from which a list is read. */
-interface Source {
-  readonly connection: ServerConnection
-  readonly capabilities: ServerCapabilities
-}
-
-/** Keeps the lists of a lane up to date. Items that did not change stay the same objects. */
+/** Holds the lists of a lane. Items that did not change stay the same objects. */
 export class Lists {
-  readonly #context: ServerContext
-  readonly #sharing: Sharing
   readonly #announce: (kinds: readonly ListKind[]) => void
-  readonly #onRead: () => void
-  /** The connection of the process whose lists these are. */
-  #connection: ServerConnection | undefined
-  #capabilities: ServerCapabilities | undefined
   readonly #lists = new Map<ListKind, readonly ListItem[]>()
   /** A tool of the proxy's own, which is listed behind those of the server until these have been read. */
   ownTool: ListItem | undefined
@@ -60,40 +30,13 @@ export class Lists {
   readonly #known = new Set<ListKind>()
   /** The lists that were read, and those that the server does not have. */
   readonly known: ReadonlySet<ListKind> = this.#known
-  /** When a list is out of date, where the server has given a time. */
-  readonly #expiresAtMs = new Map<ListKind, number>()
-  /** Why a list could not be read the last time. */
   readonly #failures = new Map<ListKind, ListFailure>()
-  /** Lists that had something before the server came back. */
-  readonly #doubted = new Set<ListKind>()
-  /** Lists that are being read. */
-  readonly #reading = new Map<ListKind, Promise<void>>()
-  /** Lists that have changed while they were read, and the connection that reported it. */
-  readonly #stale = new Map<ListKind, Source>()
-  /** Readings of several lists that are under way. */
-  #rounds = 0
-  #retries = 0
-  #retry: Timer | undefined
-  /** The login that the server wants. */
-  #login: { readonly why: ListFailure; readonly watch: Timer } | undefined
-  /** The wait of calls that need the lists, and how many lists were missing when it began. */
-  #hurried: { readonly over: Promise<void>; readonly missing: number } | undefined
-  #endWait: () => void = () => {}
+  /** Why a list could not be read the last time. */
+  readonly failures: ReadonlyMap<ListKind, ListFailure> = this.#failures
 
-  /**
-   * `announce` is called with the lists that have changed, `onRead` when what was asked for has been read, or could
-   * not be.
-   */
-  constructor(
-    context: ServerContext,
-    sharing: Sharing,
-    announce: (kinds: readonly ListKind[]) => void,
-    onRead: () => void,
-  ) {
-    this.#sharing = sharing
-    this.#context = context
+  /** `announce` is called when the proxy's own tool is listed. */
+  constructor(announce: (kinds: readonly ListKind[]) => void) {
     this.#announce = announce
-    this.#onRead = onRead
   }
 
   /** Lists a tool of the proxy's own, unless the server has one of that name. */
@@ -108,107 +51,42 @@ export class Lists {
     return this.#lists.get(kind) ?? NOTHING
   }
 
-  /** A client wants these lists: an expired one is shown and read anew, unless the server reports changes. */
-  renew(kinds: readonly ListKind[]): void {
-    const reported = this.#capabilities?.changes ?? []
-    const old = kinds.filter((kind) => this.#isOutOfDate(kind) && !reported.includes(kind))
-    if (this.#connection !== undefined && old.length > 0) void this.#refresh(this.#connection, old)
-  }
-
-  #isOutOfDate(kind: ListKind): boolean {
-    const expiresAtMs = this.#expiresAtMs.get(kind) ?? Infinity
-    return !this.#failures.has(kind) && Math.round(expiresAtMs - this.#context.runtime.now()) <= 0
-  }
-
   /** Whether the names of tools and prompts have been read at least once. */
   get hasNames(): boolean {
     return this.known.has('tools') && this.known.has('prompts')
   }
 
-  /** Resolves when the read of this list that is under way has ended; undefined when there is none. */
-  reading(kind: ListKind): Promise<void> | undefined {
-    return this.#reading.get(kind)
-  }
-
-  /** Why the last read of some list failed, or the login that calls need; undefined when nothing is wrong. */
-  get failure(): ListFailure | undefined {
-    const [why] = this.#failures.values()
-    return why ?? this.#login?.why
-  }
-
-  /** The server wants a login during its session: after a login its lists are read again. */
-  loginNeeded(connection: ServerConnection, why: ListFailure): void {
-    const { logins } = this.#context
-    if (logins === undefined || connection !== this.#connection || this.#login !== undefined) return
-    if (logins.tool !== undefined) this.showOwnTool(logins.tool.item)
-    const watch = logins.onChange(() => {
-      this.#login = undefined
-      if (this.#connection !== undefined) void this.#refresh(this.#connection, listKinds)
-    })
-    this.#login = { why, watch }
-  }
-
-  /** Whether this list could be read the last time. */
-  isRead(kind: ListKind): boolean {
-    return this.known.has(kind) && !this.#failures.has(kind)
-  }
-
-  /** Whether something is being read, or about to be. */
-  get busy(): boolean {
-    return this.#rounds > 0 || this.#retry !== undefined
-  }
-
-  /** A process is ready; resolves when its lists have been read, or could not be. */
-  opened(connection: ServerConnection, capabilities: ServerCapabilities): Promise<void> {
-    this.#endLogin()
-    this.#connection = connection
-    this.#capabilities = capabilities
+  /** A process is ready that has these. */
+  opened(capabilities: ServerCapabilities): void {
     for (const kind of listKinds)
       if (this.#read.has(kind) || !offers(capabilities, kind)) this.#known.add(kind)
       else this.#known.delete(kind)
-    this.#retries = 0
-    // One that has nothing now may not be done with its start.
-    for (const [kind, items] of this.#lists) if (items.length > 0) this.#doubted.add(kind)
-    return this.#refresh(connection, listKinds)
   }
 
-  /**
-   * Reads the missing lists now, and a few times more; resolves when one of them has been read, or the tries are used up.
-   */
-  hurry(): Promise<void> {
-    const missing = this.#failures.size
-    if (this.#connection === undefined || this.hasNames || missing === 0) return Promise.resolve()
-    if (this.#hurried !== undefined) return this.#hurried.over
-    const over = new Promise<void>((resolve) => {
-      this.#endWait = resolve
+  /** A list has been read; returns the items, or undefined where they are the same as before. */
+  read(kind: ListKind, items: readonly ListItem[]): readonly ListItem[] | undefined {
+    this.#read.add(kind)
+    this.#known.add(kind)
+    return this.accept(kind, items)
+  }
+
+  /** The same for a list that is empty because the server does not have it. */
+  accept(kind: ListKind, items: readonly ListItem[]): readonly ListItem[] | undefined {
+    this.#failures.delete(kind)
+    if (kind === 'tools') this.ownTool = undefined
+    const old = this.items(kind)
+    const byKey = new Map(old.map((item) => [item.key, item]))
+    const merged = items.map((item) => {
+      const known = byKey.get(item.key)
+      return known !== undefined && isSameItem(known, item) ? known : item
     })
-    this.#hurried = { over, missing }
-    this.#cancelRetry()
-    this.#retries = 0
-    void this.#refresh(this.#connection, [...this.#failures.keys()])
-    return over
+    if (merged.length === old.length && merged.every((item, index) => item === old[index])) return undefined
+    this.#lists.set(kind, merged)
+    return merged
   }
 
-  /** A process says that these have changed. */
-  changed(connection: ServerConnection, kinds: readonly ListKind[]): void {
-    void this.#refresh(connection, kinds)
-  }
-
-  /** Notifications of changes may have been lost, so the lists are read again. */
-  missed(connection: ServerConnection): void {
-    const kinds = this.#capabilities?.changes ?? []
-    if (connection === this.#connection && kinds.length > 0) void this.#refresh(connection, kinds)
-  }
-
-  closed(connection: ServerConnection): void {
-    if (this.#connection === connection) this.close()
-  }
-
-  close(): void {
-    this.#connection = undefined
-    this.#cancelRetry()
-    this.#endLogin()
-    this.#endHurry()
+  failed(kind: ListKind, why: ListFailure): void {
+    this.#failures.set(kind, why)
   }
 
   /** Shows what the server listed in an earlier start, or to other clients, until it has been asked. */
@@ -225,243 +103,8 @@ export class Lists {
     for (const kind of forgotten) this.#lists.delete(kind)
     return forgotten
   }
-
-  /** Each list is shown as soon as it has been read: tools need not wait for resources. */
-  async #refresh(connection: ServerConnection, kinds: readonly ListKind[]): Promise<void> {
-    const capabilities = this.#capabilities
-    if (capabilities === undefined) return
-    this.#rounds++
-    await Promise.all(kinds.map((kind) => this.#readOnce(connection, capabilities, kind)))
-    this.#rounds--
-    this.#onRead()
-    if (this.#failures.size === 0) this.#retries = 0
-    else if (connection === this.#connection) {
-      const wanted = [...this.#failures.values()].find(({ reason }) => reason === 'login-required')
-      if (wanted === undefined) this.#scheduleRetry()
-      else this.loginNeeded(connection, wanted)
-    }
-    if (this.#hurried === undefined) return
-    const isLess = this.#failures.size < this.#hurried.missing
-    if (isLess || this.#retries >= HURRIED_TRIES || this.#login !== undefined) this.#endHurry()
-  }
-
-  /** One read at a time for each list: a change that is announced during a read makes it read once more. */
-  #readOnce(connection: ServerConnection, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
-    const running = this.#reading.get(kind)
-    if (running !== undefined) {
-      this.#stale.set(kind, { connection, capabilities })
-      return running
-    }
-    const reading = this.#readUntilFresh({ connection, capabilities }, kind).finally(() =>
-      this.#reading.delete(kind),
-    )
-    this.#reading.set(kind, reading)
-    return reading
-  }
-
-  async #readUntilFresh(first: Source, kind: ListKind): Promise<void> {
-    for (let from: Source | undefined = first; from !== undefined; from = this.#stale.get(kind)) {
-      this.#stale.delete(kind)
-      const { connection, capabilities } = from
-      const before = this.items(kind)
-      const tool = this.ownTool
-      try {
-        if (offers(capabilities, kind)) await this.#readFrom(connection, kind)
-        else this.#accept(kind, [])
-      } catch (error) {
-        this.#failed(kind, error)
-        // It may be the session that is not found.
-        if (isNotFound(error)) connection.checkSession()
-      }
-      // Not later: clients must be able to call what they are shown, even if the list is read once more.
-      if (this.items(kind) !== before || (kind === 'tools' && this.ownTool !== tool)) this.#announce([kind])
-    }
-  }
-
-  async #readFrom(connection: ServerConnection, kind: ListKind): Promise<void> {
-    const wasEmpty = this.items(kind).length === 0
-    const { items, ttlMs } = await readList(this.#context, connection, kind, wasEmpty)
-    this.#accept(kind, items)
-    this.#read.add(kind)
-    this.#known.add(kind)
-    this.#expiresAtMs.set(kind, this.#context.runtime.now() + ttlMs)
-  }
-
-  #failed(kind: ListKind, error: unknown): void {
-    const said = errorText(error)
-    // The log line names the server anyway.
-    const why = `${listShapes[kind].method}: ${said.replace(`'${this.#context.service}': `, '')}`
-    const reason = error instanceof UpstreamError ? error.reason : undefined
-    const body = error instanceof UpstreamError && reason === 'login-required' ? error.body : undefined
-    this.#failures.set(kind, { message: why, reason, body })
-    const kept = this.items(kind).length === 0 ? '' : '; what was known of it stays'
-    // That a server which is being stopped lists nothing is no news.
-    const isStopped = error instanceof UpstreamError && error.reason === 'shutting-down'
-    this.#log(isStopped ? 'debug' : 'warn', `${why}${kept}`)
-  }
-
-  /** @throws UpstreamError when a server that had something may not be done with its start */
-  #accept(kind: ListKind, items: readonly ListItem[]): void {
-    if (items.length === 0 && this.#doubted.has(kind))
-      throw new UpstreamError(this.#context.service, 'invalid-answer', 'nothing is there any more')
-    this.#doubted.delete(kind)
-    this.#failures.delete(kind)
-    if (kind === 'tools') this.ownTool = undefined
-    const old = this.items(kind)
-    const byKey = new Map(old.map((item) => [item.key, item]))
-    const merged = items.map((item) => {
-      const known = byKey.get(item.key)
-      return known !== undefined && isSameItem(known, item) ? known : item
-    })
-    if (merged.length === old.length && merged.every((item, index) => item === old[index])) return
-    this.#lists.set(kind, merged)
-    this.#tellOfTasks(merged)
-  }
-
-  #tellOfTasks(items: readonly ListItem[]): void {
-    const names = items.filter(({ needsTask }) => needsTask).map(({ key }) => `'${key}'`)
-    if (names.length === 0) return
-    const first = names.slice(0, NAMED_MAX).join(', ')
-    const rest = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
-    const what = `${first}${rest} can only be called as a task`
-    if (!keepsTasks(this.#sharing))
-      this.#log('info', `not listed: ${what}, and its clients share a process that may ask them`)
-    else if (this.#capabilities?.tasks === undefined)
-      this.#log('info', `not listed: ${what}, and the server does not offer tasks`)
-    else this.#log('info', `listed to clients with tasks only: ${what}`)
-  }
-
-  #endLogin(): void {
-    this.#login?.watch.cancel()
-    this.#login = undefined
-  }
-
-  #endHurry(): void {
-    this.#endWait()
-    this.#hurried = undefined
-  }
-
-  #cancelRetry(): void {
-    this.#retry?.cancel()
-    this.#retry = undefined
-  }
-
-  /** A server that cannot list now may be able to in a moment. */
-  #scheduleRetry(): void {
-    const { limits, runtime } = this.#context
-    const { retriesMax, retryMs, retryMsMax } = limits.lists
-    if (this.#retry !== undefined || this.#retries >= retriesMax) return
-    const delayMs = Math.min(retryMs * 2 ** this.#retries++, retryMsMax)
-    this.#retry = runtime.setTimer(delayMs, () => {
-      this.#retry = undefined
-      // A server that still has nothing is believed.
-      if (this.#retries >= DOUBTED_RETRIES) this.#doubted.clear()
-      // The process may have been replaced meanwhile.
-      if (this.#connection !== undefined) void this.#refresh(this.#connection, [...this.#failures.keys()])
-    })
-  }
-
-  #log(level: LogRecord['level'], message: string): void {
-    this.#context.log({ level, service: this.#context.service, message })
-  }
 }
 
-function isNotFound(error: unknown): boolean {
-  return error instanceof UpstreamError && error.details?.['status'] === 404
-}
-
-function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {
+export function offers(capabilities: ServerCapabilities, kind: ListKind): boolean {
   return kind === 'templates' ? capabilities.resources : capabilities[kind]
-}
-
-/** The most characters of an answer that is no list which an error shows. */
-const SHOWN_LENGTH_MAX = 200
-
-/** A list, and how long it holds; infinite unless the server says that of each page. */
-export interface ReadList {
-  readonly items: readonly ListItem[]
-  readonly ttlMs: number
-}
-
-/** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
-async function readList(
-  { discretion, limits, marked, mirrors, service }: ServerContext,
-  connection: ServerConnection,
-  kind: ListKind,
-  wasEmpty: boolean,
-): Promise<ReadList> {
-  const { pagesMax, itemsMax } = limits.lists
-  const broken = (what: string): UpstreamError => new UpstreamError(service, 'invalid-answer', what)
-  const items: ListItem[] = []
-  const ttls: number[] = []
-  const seen = new Set<string>()
-  let params = '{}'
-  const patience = connection.own.patience('listTimeoutMs')
-  for (let pages = 0; pages < pagesMax; pages++) {
-    const frame = await connection.ask(listShapes[kind].method, params, patience)
-    if (frame.kind === 'error') {
-      // A server may offer resources and know no templates: that is an empty list. One that had some is not well.
-      if (kind === 'templates' && wasEmpty) return { items, ttlMs: Infinity }
-      const why = frame.line.toString('utf8', frame.error.start, frame.error.end)
-      throw broken(discretion.shown(why, SHOWN_LENGTH_MAX))
-    }
-    const page = readPage(frame, kind, itemsMax)
-    if (page === undefined) throw broken('the answer holds no list')
-    if (page === 'too-long' || items.length + page.items.length > itemsMax)
-      throw broken(`more than ${itemsMax} items`)
-    for (const item of page.items) items.push(item)
-    if (page.ttlMs !== undefined) ttls.push(page.ttlMs)
-    const { cursor } = page
-    if (cursor === undefined) {
-      const isMarked = kind === 'tools' && mirrors && connection.isTyped
-      const ttlMs = ttls.length > pages ? Math.min(...ttls) : Infinity
-      return { items: isMarked ? marked.listed(items) : items, ttlMs }
-    }
-    if (seen.has(cursor))
-      throw broken(`the cursor ${discretion.shown(cursor, SHOWN_LENGTH_MAX)} does not advance`)
-    seen.add(cursor)
-    params = `{"cursor":${cursor}}`
-  }
-  throw broken(`more than ${pagesMax} pages`)
-}
-
-const NONE: readonly ParamHeader[] = []
-
-/** Knows the marked arguments of each tool. */
-export class MarkedTools {
-  readonly #service: string
-  readonly #log: LogSink
-  readonly #marked = new Map<string, readonly ParamHeader[]>()
-
-  constructor(service: string, log: LogSink) {
-    this.#service = service
-    this.#log = log
-  }
-
-  of(tool: string): readonly ParamHeader[] {
-    return this.#marked.get(tool) ?? NONE
-  }
-
-  /** The server has these; gives those that can be called. */
-  listed(tools: readonly ListItem[]): readonly ListItem[] {
-    this.#marked.clear()
-    return tools.filter((tool) => this.#isUsable(tool))
-  }
-
-  #isUsable({ line, key, schemaSpan }: ListItem): boolean {
-    if (schemaSpan === undefined) return true
-    const schema = line.subarray(schemaSpan.start, schemaSpan.end)
-    const fault = markFault(schema)
-    if (fault !== undefined) {
-      this.#log({
-        level: 'warn',
-        service: this.#service,
-        message: `its tool '${key}' is not listed: ${fault}`,
-      })
-      return false
-    }
-    const headers = paramHeaders(schema)
-    if (headers.length > 0) this.#marked.set(key, headers)
-    return true
-  }
 }

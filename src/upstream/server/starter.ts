@@ -37,12 +37,12 @@ export class Starter {
 
   /** Whether the process is needed without a call. */
   get isWanted(): boolean {
-    return !this.#scope.startsOnCall || this.#inbox.isFollowed || this.hasCalls
+    return !this.#scope.startsOnCall || this.#inbox.clients.areFollowing || this.hasCalls
   }
 
   /** Lists a tool of the proxy's own until the server has listed its tools. */
   showTool(tool: ListItem): void {
-    this.#inbox.lists.showOwnTool(tool)
+    this.#inbox.reader.lists.showOwnTool(tool)
   }
 
   /** Whether calls wait for it. */
@@ -86,7 +86,8 @@ export class Starter {
       dialer.connected()
       this.#worker.onOpened(connection.isTyped)
       this.#inbox.opened(connection, server, this.#isFirst)
-      void this.#inbox.reading.then(() => report.ready(server, this.#inbox.lists.items('tools').length))
+      const { reader } = this.#inbox
+      void reader.opening.then(() => report.ready(server, reader.lists.items('tools').length))
     })
     void ready.catch((error: unknown) => report.failed(error)).then(() => this.#endInstall())
     report.usedBy(connection, client, this.#starts++, () => this.#inbox.isClosed)

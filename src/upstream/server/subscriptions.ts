@@ -204,6 +204,11 @@ export class LaneClients {
     return this.#clients.values()
   }
 
+  /** Whether a client follows a resource or a task. */
+  get areFollowing(): boolean {
+    return this.resources.size > 0 || this.tasks.size > 0
+  }
+
   add(client: ClientPort): void {
     this.#clients.set(client.serial, client)
     this.#findOnly()

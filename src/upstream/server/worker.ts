@@ -143,11 +143,6 @@ export class Worker {
    * Whether the process may ask for an abandoned call of another client, so that it takes no new call that it may ask
    * for.
    */
-  isInDoubt(call: Call): boolean {
-    const { connection } = this.supervisor
-    return connection !== undefined && this.#isInDoubt(call, connection)
-  }
-
   #isInDoubt({ row, client }: Call, connection: ServerConnection): boolean {
     return this.#isOfSeveral && row.askable && connection.calls.about.mayAskOthers(client)
   }
