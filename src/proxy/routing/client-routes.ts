@@ -68,7 +68,7 @@ export class ClientRoutes {
       (kind) => this.#catalog.shown(kind),
       (tell) => runtime.setTimer(limits.changeDelayMs, tell),
     )
-    const isRemembered = lanes.some(({ view }) => view.remembered)
+    const isRemembered = lanes.some(({ view }) => view.before.kind !== 'nothing')
     const opening = isRemembered
       ? []
       : lanes.flatMap(({ view: { settled, graceMs } }) =>

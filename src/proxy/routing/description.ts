@@ -66,7 +66,7 @@ function shownExtensions(
 /** A server, as far as a description needs it. */
 export interface DescribedServer {
   readonly config: { readonly name: string }
-  readonly view: Pick<ServerView, 'facts' | 'failure' | 'lastFailure' | 'state'>
+  readonly view: Pick<ServerView, 'before' | 'facts' | 'failure' | 'state'>
   /** Whether a task of the client can be its own. */
   readonly keepsTasks?: boolean
 }
@@ -105,13 +105,16 @@ function problemIn(name: string, message: string): string {
   return problem.slice(0, PROBLEM_LENGTH_MAX)
 }
 
+function lastFailureOf({ before }: DescribedServer['view']): string | undefined {
+  return before.kind === 'silent' ? before.failure : undefined
+}
+
 /** Names the servers that cannot be used, and those that are starting and show nothing yet; undefined when there are none. */
 function statusLines(lanes: readonly DescribedServer[]): string | undefined {
   const down = lanes.filter(({ view }) => view.state === 'error')
-  const failed = lanes.filter(({ view }) => view.state !== 'error' && view.lastFailure !== undefined)
+  const failed = lanes.filter(({ view }) => view.state !== 'error' && lastFailureOf(view) !== undefined)
   const starting = lanes.filter(
-    ({ view: { state, facts, lastFailure } }) =>
-      state === 'starting' && facts === undefined && lastFailure === undefined,
+    ({ view }) => view.state === 'starting' && view.facts === undefined && lastFailureOf(view) === undefined,
   )
   const lines = [
     lineOf(
@@ -122,7 +125,7 @@ function statusLines(lanes: readonly DescribedServer[]): string | undefined {
     ),
     lineOf('Servers that failed at their last start, and are started again', '; ', failed, (lane) => {
       const { name } = lane.config
-      return `${name}: ${problemIn(name, lane.view.lastFailure ?? '')}`
+      return `${name}: ${problemIn(name, lastFailureOf(lane.view) ?? '')}`
     }),
     lineOf(
       'Servers that are still starting, whose lists follow',

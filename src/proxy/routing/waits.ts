@@ -93,9 +93,8 @@ export class ListWaits {
   ): void {
     this.#wake(kinds, lanes)
     const unread = lanes.flatMap((lane) => {
-      const unknown = lane.view.expected ? kinds.filter((kind) => !lane.known.has(kind)) : []
-      // A start that is put off begins now, as it does for a call; no other server is started for this.
-      if (unknown.length > 0) lane.view.startNow()
+      const isExpected = lane.view.before.kind !== 'silent'
+      const unknown = isExpected ? kinds.filter((kind) => !lane.known.has(kind)) : []
       return unknown.flatMap((kind) => this.#inGrace(lane, lane.view.reading(kind)))
     })
     this.#untilRead(call, unread, then)
@@ -127,7 +126,7 @@ export class ListWaits {
 
   /** Resolves when all that is on its way has come, or its grace is over; undefined when nothing is. */
   settled(): Promise<unknown> | undefined {
-    const coming = this.#lanes().filter(({ view }) => view.expected)
+    const coming = this.#lanes().filter(({ view }) => view.before.kind !== 'silent')
     const readings = coming.flatMap((lane) => this.#inGrace(lane, lane.view.listed))
     return areOver(readings) ? undefined : Promise.all(readings.map(({ end }) => end))
   }
@@ -166,22 +165,14 @@ export class ListWaits {
   /** The servers that a list waits for. */
   #unknown(kind: ListKind): Reading[] {
     const lanes = this.#lanes()
-    const pending = lanes.flatMap((lane) => {
-      const listed = lane.view.pending(kind)
-      // Its start may be put off, behind this very list.
-      if (listed !== undefined) lane.view.startNow()
-      return this.#inGrace(lane, listed)
-    })
+    const pending = lanes.flatMap((lane) => this.#inGrace(lane, lane.view.pending(kind)))
     if (pending.length > 0 || lanes.some(({ view }) => view.items(kind).length > 0)) return pending
     // An empty list looks as if there were nothing, so it also waits for servers that failed at their last start. What
     // is kept of a server says whether it has such a list.
     const starting = lanes.filter(
       ({ view, known }) => view.state === 'starting' && view.facts === undefined && !known.has(kind),
     )
-    return starting.flatMap((lane) => {
-      lane.view.startNow()
-      return this.#inGrace(lane, lane.view.reading(kind))
-    })
+    return starting.flatMap((lane) => this.#inGrace(lane, lane.view.reading(kind)))
   }
 
   /** The servers of a name whose names are not known, which start or list now. */

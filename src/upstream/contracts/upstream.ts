@@ -72,6 +72,17 @@ export interface UpstreamFailure {
   readonly reason?: FailureReason | undefined
 }
 
+/** What is known of a server from an earlier start, until this one has answered or failed. */
+export type Before =
+  | { readonly kind: 'nothing' }
+  /** What it said of itself is shown. */
+  | { readonly kind: 'facts' }
+  /**
+   * No list waits for it: its last start failed, for this reason, or a client gave up waiting, or this start takes too
+   * long.
+   */
+  | { readonly kind: 'silent'; readonly failure: string | undefined }
+
 /** The facts of a server, and the state of its start. */
 export interface ServerView {
   /** Whether the first attempt to reach it has ended, and well. */
@@ -80,29 +91,22 @@ export interface ServerView {
   readonly failure: UpstreamFailure | undefined
   /** Undefined until the server has said. */
   readonly facts: ServerFacts | undefined
+  readonly before: Before
   /** Resolves when the first attempt to reach it has ended, either way; undefined when it has, or there is none yet. */
   readonly settled: Promise<void> | undefined
   /** Resolves when its lists have been read after that or a later start that was hurried, or could not be; undefined when nothing is under way. */
   readonly listed: Promise<void> | undefined
-  /** The same for one list, which others may still follow; whether it could be read the first time is another matter. */
+  /** The same for one list, which others may still follow. Since a client waits for it, a start that was put off begins now. */
   reading(kind: ListKind): Promise<void> | undefined
   /** The same; undefined too where what is known of the list is shown, and of a server that is not waited for. */
   pending(kind: ListKind): Promise<void> | undefined
   /** How long lists wait for it, from its start on. */
   readonly graceMs: number
-  /** Why its last start failed, until this one has ended; undefined when it did not. */
-  readonly lastFailure: string | undefined
-  /** Whether something is known of it from an earlier start, and nothing yet from this one. */
-  readonly remembered: boolean
-  /** Whether it is waited for: a server that did not answer the last time, or for long, is not until it has. */
-  readonly expected: boolean
   items(kind: ListKind): readonly ListItem[]
   /** A client wants these lists: a server whose lists are not known starts now, and the result is true. */
   wake(kinds: readonly ListKind[]): boolean
   /** A client has given up a list that waited for it: the next start does not wait. */
   giveUp(): void
-  /** A client waits for it: a start that was put off begins now. Nothing else is started. */
-  startNow(): void
 }
 
 /** A server that calls are routed to. */
@@ -150,7 +154,7 @@ export interface Upstream {
   /** Whether no two clients share a process. */
   readonly isolated: boolean
   /** The facts for a client without a lane: from running processes, or from an earlier start. */
-  readonly view: Pick<ServerView, 'facts' | 'failure' | 'lastFailure' | 'state'>
+  readonly view: Pick<ServerView, 'before' | 'facts' | 'failure' | 'state'>
   /** Takes a configuration that differs only in what needs no other process: names, and what is shown. */
   adjust(config: ServerConfig): void
   /** Uses a server that was started elsewhere as its first; false when it has one already. */

@@ -169,7 +169,7 @@ function configOf(config: HttpServerConfig, user: string | undefined): HttpServe
 const UNKNOWN = {
   facts: undefined,
   failure: undefined,
-  lastFailure: undefined,
+  before: { kind: 'nothing' },
   state: 'disconnected',
 } as const
 

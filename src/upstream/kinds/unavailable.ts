@@ -65,16 +65,13 @@ class UnavailableUpstream implements Upstream {
       failure: { message, body: refusal },
       facts: undefined,
       graceMs: 0,
-      lastFailure: undefined,
+      before: { kind: 'nothing' },
       settled: undefined,
       listed: undefined,
       reading: nothing,
       pending: nothing,
-      remembered: false,
-      expected: false,
       items: () => NONE,
       wake: no,
-      startNow: nothing,
       giveUp: nothing,
     }
     this.#lane = refusingLane(this, refusal)

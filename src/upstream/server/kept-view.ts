@@ -7,6 +7,7 @@ import type { EraMemory, ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem, readListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { KeptFacts, KeptServer, SelfDescription } from '../contracts/kept.js'
+import type { Before } from '../contracts/upstream.js'
 import type { Lists } from './lists.js'
 
 /** So many starts of a server may still be installing it. */
@@ -143,7 +144,9 @@ export class KeptView {
     this.#isKept = isKept
     this.#before = all.kept
     this.isNew =
-      !this.isSilent && this.#before?.description === undefined && (this.#before?.starts ?? 0) < FIRST_STARTS
+      this.before.kind !== 'silent' &&
+      this.#before?.description === undefined &&
+      (this.#before?.starts ?? 0) < FIRST_STARTS
     const { described } = all
     if (described !== undefined) this.#show(described)
   }
@@ -158,13 +161,10 @@ export class KeptView {
     return this.#shown?.isCurrent === true
   }
 
-  /** Whether the last start failed or was given up, or this one takes long, and the server has not answered since. */
-  get isSilent(): boolean {
-    return this.#state === 'late' || this.#before?.failure !== undefined || this.#before?.isGivenUp === true
-  }
-
-  get before(): KeptFacts | undefined {
-    return this.#before
+  get before(): Before {
+    const { failure, isGivenUp = false } = this.#before ?? {}
+    if (this.#state === 'late' || failure !== undefined || isGivenUp) return { kind: 'silent', failure }
+    return { kind: this.#shown === undefined ? 'nothing' : 'facts' }
   }
 
   /** Whether this list was kept: one that could not be read then is not known. */

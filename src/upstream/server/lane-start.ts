@@ -81,9 +81,13 @@ export class LaneStart {
     return this.#round?.listed
   }
 
-  /** The same for one list; it ends early where the server cannot be reached at first. */
+  /**
+   * The same for one list; it ends early where the server cannot be reached at first. A start that is put off begins
+   * now.
+   */
   reading(kind: ListKind): Promise<void> | undefined {
     const round = this.#round
+    this.#hurried.come()
     const known = round?.readings.get(kind)
     if (round === undefined || known !== undefined) return known
     const read = round.started.then(() => this.#inbox.reader.reading(kind))

@@ -21,7 +21,7 @@ import { Workers } from './workers.js'
 import { isOfOne, keepsTasks, type LaneScope } from './sharing.js'
 import type { OwnTool, ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
-import type { Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
+import type { Before, Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
 
 /** The processes of one server for one set of clients. */
 export class ServerLane implements Lane, ServerView {
@@ -120,6 +120,7 @@ export class ServerLane implements Lane, ServerView {
     this.#context.keptLists.givenUp()
   }
 
+  /** A start that was put off begins now. */
   startNow(): void {
     this.#start.startNow()
   }
@@ -158,7 +159,7 @@ export class ServerLane implements Lane, ServerView {
   }
 
   pending(kind: ListKind): Promise<void> | undefined {
-    const { isSilent } = this.#keptView
+    const isSilent = this.#keptView.before.kind === 'silent'
     const isThere = this.known.has(kind) || this.#keptView.has(kind) || isSilent
     return isThere ? undefined : this.#start.reading(kind)
   }
@@ -171,16 +172,8 @@ export class ServerLane implements Lane, ServerView {
     return this.#start.graceMs
   }
 
-  get lastFailure(): string | undefined {
-    return this.#keptView.before?.failure
-  }
-
-  get remembered(): boolean {
-    return this.#keptView.facts !== undefined || this.#keptView.isSilent
-  }
-
-  get expected(): boolean {
-    return !this.#keptView.isSilent
+  get before(): Before {
+    return this.#keptView.before
   }
 
   /** The server's description of itself and its lists, from this start or an earlier one. */

@@ -22,7 +22,14 @@ import { Restarts } from './restarts.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import { type LaneScope, type Sharing, sharingFor } from './sharing.js'
-import type { Lane, ServerGauges, Upstream, ShownState, UpstreamStatus } from '../contracts/upstream.js'
+import type {
+  Before,
+  Lane,
+  ServerGauges,
+  Upstream,
+  ShownState,
+  UpstreamStatus,
+} from '../contracts/upstream.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** How often a server that retires looks whether its calls have ended. */
@@ -88,9 +95,11 @@ export class Server implements Upstream {
   get view(): Upstream['view'] {
     const best = this.#best
     if (best !== undefined) return best
-    const { facts: before, kept } = this.#context.keptLists
-    const facts = guardedFacts(this.#context.guard(), this.config, before)
-    return { facts, failure: undefined, lastFailure: kept?.failure, state: 'disconnected' }
+    const { facts: keptFacts, kept } = this.#context.keptLists
+    const facts = guardedFacts(this.#context.guard(), this.config, keptFacts)
+    const failure = kept?.failure
+    const before: Before = failure === undefined ? { kind: 'nothing' } : { kind: 'silent', failure }
+    return { facts, failure: undefined, before, state: 'disconnected' }
   }
 
   adjust(config: ServerConfig): void {
