@@ -34,9 +34,9 @@ import { readSchemas } from './formats.js'
 import { readLimits } from './policy.js'
 import { readProfiles } from './profiles.js'
 import { type FrontDefaults, hasUsers, needsToken, readFront } from './front.js'
-import type { Repeated } from './json-syntax.js'
+import { type Repeated, lineFinder } from './json-syntax.js'
 import { lockFileName, lockPlace, readLock } from './lock.js'
-import { ConfigError, Findings } from './problems.js'
+import { ConfigError, Findings, type FindLine } from './problems.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 import { Section, warnOfSeconds } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
@@ -80,6 +80,8 @@ export interface ResolveContext extends ConfigOverrides {
   readonly home?: string
   /** Members of the text that the value has lost, since a later one has the same name. */
   readonly repeated?: readonly Repeated[]
+  /** Of the text, for messages. */
+  readonly lineOf?: FindLine
   /** Whether there is a lock beside the file. */
   readonly hasLock?: boolean
 }
@@ -103,7 +105,8 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
   const { repeated } = file
   const value = wanted(file.value, file.path)
   const hasLock = existsSync(join(folder, lockFileName))
-  const config = resolveConfig(value, { ...options, source: file.path, folder, env, home, repeated, hasLock })
+  const about = { repeated, hasLock, lineOf: lineFinder(file.text) }
+  const config = resolveConfig(value, { ...options, ...about, source: file.path, folder, env, home })
   if (!file.writableByOthers || !startsCommands(config)) return config
   const message = 'the file starts commands and others than its owner can write it; run chmod go-w on it'
   return { ...config, warnings: [{ path: '', message }, ...config.warnings] }
@@ -116,7 +119,7 @@ export function loadConfig(options: LoadOptions = {}): Configuration {
  * @throws ConfigError with every problem of it.
  */
 export function resolveConfig(value: unknown, context: ResolveContext): Configuration {
-  const findings = new Findings()
+  const findings = new Findings(context.lineOf)
   const home = context.home ?? homeOf(context.env)
   const root = Section.of(value, '', findings)
   const config = root && readRoot(root, { ...context, home })

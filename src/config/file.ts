@@ -20,6 +20,7 @@ const configBytesMax: number = 1024 * 1024
 export interface ConfigFile {
   /** Absolute. */
   readonly path: string
+  readonly text: string
   readonly value: unknown
   /** Members of which only the last is in `value`. */
   readonly repeated: readonly Repeated[]
@@ -66,20 +67,23 @@ function usualPath(home: string): string {
 function readConfigFile(path: string, what: string): ConfigFile {
   const file = readTextFile(path, configBytesMax)
   if (file.kind !== 'read') throw unreadable(path, what, file)
-  const result = readJson(file.text)
+  const { text } = file
+  if (text.trim() === '')
+    throw failure('CONFIG_NOT_JSON', path, 'is empty', 'write { "mcpServers": { … } }, or run mcps-proxy add')
+  const result = readJson(text)
   if (result.kind === 'mistake') {
     const { line, column, message } = result.mistake
     throw failure('CONFIG_NOT_JSON', path, `is not JSON at line ${line}, column ${column}`, message)
   }
   const writableByOthers = process.platform !== 'win32' && (file.mode & 0o022) !== 0
   const { value, repeated } = result
-  return { path, value, repeated, writableByOthers }
+  return { path, text, value, repeated, writableByOthers }
 }
 
 function unreadable(path: string, what: string, file: Exclude<TextFile, { kind: 'read' }>): ConfigError {
   switch (file.kind) {
     case 'no-file':
-      return failure('CONFIG_NOT_A_FILE', path, 'is not a regular file', 'name a JSON file')
+      return failure('CONFIG_NOT_A_FILE', path, file.why.replace('it ', ''), 'name a JSON file')
     case 'too-large':
       return failure('CONFIG_TOO_LARGE', path, 'is too large', `must have at most ${configBytesMax} bytes`)
     case 'no-text':

@@ -9,7 +9,8 @@ import { unresolved } from './references.js'
 import { Section } from './section.js'
 import { withLogins } from './login-variables.js'
 import { type SchemaContext, readServer } from './server.js'
-import { sharedFields } from './server-fields.js'
+import { sharedFields, urlKeys } from './server-fields.js'
+import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
 
 const shapes = ['schemas', 'mcpServers', 'servers'] as const
@@ -26,7 +27,7 @@ export function readSchemas(root: Section, context: SchemaContext): Map<string, 
   const [shape] = present
   const every = { ...context, shared: root.readAll(sharedFields) }
   if (shape === undefined) {
-    root.findings.problem(root.path, 'has no servers', 'add "mcpServers": { … } or "schemas": { … }')
+    root.findings.problem(root.path, 'has no servers', whereServersGo(root))
     return new Map()
   }
   if (present.length > 1) {
@@ -37,6 +38,22 @@ export function readSchemas(root: Section, context: SchemaContext): Map<string, 
   const schemas =
     shape === 'schemas' ? readNamed(root, every) : [readSchema('default', true, shape, root, every)]
   return new Map(schemas.map((schema) => [schema.name, schema]))
+}
+
+/** Files of other programs that hold their servers elsewhere: VS Code's settings, opencode, Zed, Goose, Amp. */
+const otherShapes = ['mcp', 'context_servers', 'extensions', 'amp.mcpServers'] as const
+
+/** Of a text that was pasted at the wrong place, where it belongs. */
+function whereServersGo(root: Section): string {
+  const members = root.entries()
+  const isServer = (value: unknown): boolean =>
+    isObject(value) && ['command', ...urlKeys].some((key) => key in value)
+  if (isServer(Object.fromEntries(members)))
+    return 'this is one server: write { "mcpServers": { "NAME": { … } } }'
+  if (members.some(([, value]) => isServer(value))) return 'write { "mcpServers": { … } } around the servers'
+  if (otherShapes.some((key) => root.has(key)))
+    return 'this is a file of another program: mcps-proxy import reads those, and mcps-proxy add adds one server'
+  return 'add "mcpServers": { … } or "schemas": { … }'
 }
 
 function readNamed(root: Section, context: SchemaContext): SchemaConfig[] {

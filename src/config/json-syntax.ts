@@ -13,6 +13,7 @@ import {
   visit,
 } from 'jsonc-parser'
 import { memberPath } from '../text/member-path.js'
+import type { FindLine } from './problems.js'
 
 /** A place in a text. Line and column count from 1, columns in UTF-16 units. */
 export interface TextPlace {
@@ -126,7 +127,8 @@ class Reading implements JSONVisitor {
   }
 
   #message(code: string, offset: number): string {
-    if (code === 'UnexpectedEndOfComment') return 'the comment that begins here does not end'
+    const broken = brokenTokens.get(code)
+    if (broken !== undefined) return broken
     const wanted = this.#wanted(code)
     const found = this.#text.codePointAt(offset)
     if (found === undefined) return `expected ${wanted}, but the file ends`
@@ -139,10 +141,56 @@ class Reading implements JSONVisitor {
     if (code === 'ColonExpected') return ':'
     if (code === 'CommaExpected' || code.startsWith('Close')) return isInObject ? ', or }' : ', or ]'
     if (last !== undefined && this.#open.length === 0) return 'the end of the file'
+    if (last === undefined) return '{'
     if (last === '[') return 'a value or ]'
-    if (last === '{') return 'a name in quotes or }'
-    return isInObject && last === ',' ? 'a name in quotes' : 'a value'
+    if (last === '{') return 'a name in double quotes or }'
+    return isInObject && last === ',' ? 'a name in double quotes' : 'a value'
   }
+}
+
+/** What is wrong inside a token; the mistake is at its beginning. */
+const brokenTokens: ReadonlyMap<string, string> = new Map([
+  ['UnexpectedEndOfComment', 'the comment that begins here does not end'],
+  ['UnexpectedEndOfString', 'the text that begins here does not end on its line'],
+  [
+    'InvalidEscapeCharacter',
+    'the text that begins here has a single backslash; JSON writes a backslash as two',
+  ],
+  ['InvalidUnicode', 'the text that begins here has \\u without four hexadecimal digits'],
+  ['InvalidCharacter', 'the text that begins here has a tab or another control character; write \\t'],
+])
+
+/** Finds lines in a text that is JSON; what has no line has that of what it is in. The text is read at the first question. */
+export function lineFinder(text: string): FindLine {
+  let lines: ReadonlyMap<string, number> | undefined
+  return (path) => {
+    lines ??= linesOf(text)
+    let known = path
+    while (known !== '' && !lines.has(known)) known = known.slice(0, Math.max(0, known.search(lastStep)))
+    return lines.get(known)
+  }
+}
+
+const lastStep = /[.[][^.[]*$/
+
+/** The line on which each value begins. */
+function linesOf(text: string): Map<string, number> {
+  const lines = new Map<string, number>()
+  const note = (
+    _offset: number,
+    _length: number,
+    line: number,
+    _column: number,
+    path: () => JSONPath,
+  ): void => void lines.set(written(path()), line + 1)
+  const reading: JSONVisitor = {
+    onObjectBegin: note,
+    onArrayBegin: note,
+    onLiteralValue: (_value, ...place) => note(...place),
+  }
+  visit(text, reading, { allowTrailingComma: true })
+  lines.delete('')
+  return lines
 }
 
 function written(path: JSONPath): string {

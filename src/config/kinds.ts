@@ -195,10 +195,16 @@ function scalar<T>({ wanted, schema, secret, accept }: Scalar<T>): Kind<T> {
     read: (value, { path, findings }) => {
       const read = accept(value)
       if (read === undefined)
-        findings.problem(path, whatItIs(value, secret), `must be ${wanted}${quotesHint(value, accept)}`)
+        findings.problem(path, whyWrong(value, secret), `must be ${wanted}${quotesHint(value, accept)}`)
       return read
     },
   }
+}
+
+/** Of a secret that has the wrong form, only that is said. */
+function whyWrong(value: unknown, secret: boolean | undefined): string {
+  if (secret !== true || typeof value !== 'string') return whatItIs(value, secret)
+  return value === '' ? 'is empty' : 'has a value that cannot be used'
 }
 
 /** The commonest mistake by far is a value with or without its quotes. */

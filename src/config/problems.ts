@@ -21,12 +21,15 @@ export interface ConfigProblem {
   readonly path: string
   readonly problem: string
   readonly hint: string
+  /** The line of the file, counted from 1; absent for what no line has. */
+  readonly line?: number
 }
 
 /** Something that is allowed but probably not what was meant. */
 export interface ConfigWarning {
   readonly path: string
   readonly message: string
+  readonly line?: number
 }
 
 /** The caller's mistake in a configuration; `problems` has every one of them, and `warnings` what may have led to them. */
@@ -53,27 +56,43 @@ export class ConfigError extends Error {
 }
 
 /** One problem as one line of text, safe for a terminal. */
-function problemLine({ path, problem, hint }: ConfigProblem): string {
-  const where = path === '' ? '' : `${path} `
-  return escapeText(`  ${where}${problem}${hint === '' ? '' : `; ${hint}`}`)
+function problemLine({ problem, hint, ...place }: ConfigProblem): string {
+  return escapeText(`  ${placeText(place)}${problem}${hint === '' ? '' : `; ${hint}`}`)
 }
 
 /** One warning as one line of text, safe for a terminal. */
-export function warningLine({ path, message }: ConfigWarning): string {
-  return escapeText(`  warning: ${path}${path === '' ? '' : ' '}${message}`)
+export function warningLine({ message, ...place }: ConfigWarning): string {
+  return escapeText(`  warning: ${placeText(place)}${message}`)
 }
+
+function placeText({ path, line }: { readonly path: string; readonly line?: number }): string {
+  return `${line === undefined ? '' : `line ${line}: `}${path}${path === '' ? '' : ' '}`
+}
+
+/** The line of a member by its path; undefined where no file has it. */
+export type FindLine = (path: string) => number | undefined
 
 /** Collects problems and warnings while a configuration is read. */
 export class Findings {
   readonly problems: ConfigProblem[] = []
   readonly warnings: ConfigWarning[] = []
+  readonly #lineOf: FindLine
+
+  constructor(lineOf: FindLine = () => undefined) {
+    this.#lineOf = lineOf
+  }
 
   problem(path: string, problem: string, hint: string): void {
-    this.problems.push({ path, problem, hint })
+    this.problems.push({ path, problem, hint, ...this.#placed(path) })
   }
 
   warn(path: string, message: string): void {
-    this.warnings.push({ path, message })
+    this.warnings.push({ path, message, ...this.#placed(path) })
+  }
+
+  #placed(path: string): { readonly line?: number } {
+    const line = this.#lineOf(path)
+    return line === undefined ? {} : { line }
   }
 }
 

@@ -217,8 +217,9 @@ export class Section {
     return items.flatMap((item, at) => Section.of(item, `${this.pathOf(key)}[${at}]`, this.findings) ?? [])
   }
 
-  /** The members under a key, in the order of the file. */
-  entries(key: string): [string, unknown][] {
+  /** The members under a key, or of this section itself, in the order of the file. */
+  entries(key?: string): [string, unknown][] {
+    if (key === undefined) return Object.entries(this.#members)
     const value = this.raw(key)
     if (isObject(value)) return Object.entries(value)
     this.problem(key, whatItIs(value, true), 'must be an object')

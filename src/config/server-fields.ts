@@ -288,7 +288,7 @@ const address = text({
   pattern: `^(${scheme}${host}([/?#][^\\u0000-\\u0020]*)?|${withVariable})$`,
   // An address may hold a password or a key at any place.
   secret: true,
-  wanted: 'an http:// or https:// address',
+  wanted: 'an http:// or https:// address, such as "https://mcp.example.com/mcp"',
 })
 
 const proxyAddress = text({

@@ -16,6 +16,7 @@ export function readTextFile(path: string, bytesMax: number): TextFile {
     // Without blocking: to open a named pipe would wait for a writer for ever.
     fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     const stat = fstatSync(fd)
+    if (stat.isDirectory()) return { kind: 'no-file', why: 'it is a folder' }
     if (!stat.isFile()) return { kind: 'no-file', why: 'it is not a regular file' }
     const bytes = stat.size > bytesMax ? undefined : readAll(fd, bytesMax)
     if (bytes === undefined) return { kind: 'too-large', why: `it has more than ${bytesMax} bytes` }

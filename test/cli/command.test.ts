@@ -477,7 +477,7 @@ describe('the program', () => {
     const path = config('good.json', { mcpServers: { a: { command: 'x', args: ['${NOT_SET}'] } } })
     const { code, stdout } = await run(['--check', path])
     assert.equal(code, 0)
-    assert.match(stdout, /warning: mcpServers\.a is disabled: variable NOT_SET is not set[^]*valid: 1 schema/)
+    assert.match(stdout, /warning: line 1: mcpServers\.a is disabled: variable NOT_SET is not set[^]*valid: 1 schema/)
   })
 
   test('--check checks the schema that is named', async () => {

@@ -386,7 +386,8 @@ describe('a configuration', () => {
       'has characters that stand in no bearer token|use letters, digits and signs of ASCII, without spaces'
     for (const token of ['two words', ' ', 'schl\u00fcssel', 'line\n', '${T}']) {
       const value = { mcpServers: { s: one }, server: { token } }
-      const inFile = 'is a string|must be letters, digits and signs of ASCII, without spaces'
+      const inFile =
+        'has a value that cannot be used|must be letters, digits and signs of ASCII, without spaces'
       const wanted = token === '${T}' ? what : inFile
       assert.deepEqual(problemsOf(value, { T: 'two words' }), [`server.token|${wanted}`], token)
     }
@@ -667,7 +668,11 @@ const badServers: [string, unknown, RegExp][] = [
   ['type http without a url', { type: 'http', ...one }, /^mcpServers\.a\.url\|is missing\|/],
   ['an empty command', { command: '' }, /command\|is ""\|must be the program to start$/],
   ['a command that is a list', { command: ['x'] }, /command\|is a list\|/],
-  ['a NUL', { ...one, args: ['a\0'] }, /args\[0\]\|is a string\|must be a string without NUL/],
+  [
+    'a NUL',
+    { ...one, args: ['a\0'] },
+    /args\[0\]\|has a value that cannot be used\|must be a string without NUL/,
+  ],
   [
     'args are text',
     { ...one, args: '-x' },
@@ -709,11 +714,11 @@ const badServers: [string, unknown, RegExp][] = [
   ],
   ['allow is text', { ...one, tools: { allow: 'x' } }, /tools\.allow\|is a string/],
   ['rename to nothing', { ...one, tools: { rename: { x: '' } } }, /tools\.rename\.x\|is ""/],
-  ['a url of another kind', { url: 'ftp://h' }, /url\|is a string\|must be an http/],
+  ['a url of another kind', { url: 'ftp://h' }, /url\|has a value that cannot be used\|must be an http/],
   [
     'a header of two lines',
     { url: 'http://h', headers: { A: 'b\nc' } },
-    /headers\.A\|is a string\|must be one line/,
+    /headers\.A\|has a value that cannot be used\|must be one line/,
   ],
   [
     'a header with a space in its name',
@@ -752,6 +757,17 @@ const bad: [string, unknown, RegExp][] = [
   ]),
   ['not an object', [], /^\|is a list\|must be an object$/],
   ['no servers', {}, /^\|has no servers\|add "mcpServers"/],
+  ['one server alone', { command: 'x', args: [] }, /has no servers\|this is one server: write .* "NAME"/],
+  [
+    'servers alone',
+    { a: { url: 'http://h' } },
+    /has no servers\|write \{ "mcpServers": .* around the servers$/,
+  ],
+  [
+    'the file of an editor',
+    { mcp: { servers: {} }, 'a.b': 1 },
+    /has no servers\|this is a file of another program/,
+  ],
   ['two shapes', { mcpServers: {}, schemas: {} }, /^\|has "schemas" and "mcpServers"\|keep one/],
   ['servers are a list', { mcpServers: [] }, /^mcpServers\|is a list\|must be an object$/],
   ['schemas are text', { schemas: 'x' }, /^schemas\|/],
@@ -803,7 +819,11 @@ const bad: [string, unknown, RegExp][] = [
   ...(
     [
       ['no hash', { name: 'ci' }, /sha256\|is missing\|must be the SHA-256/],
-      ['a hash that is none', { name: 'ci', sha256: 'abc' }, /sha256\|is a string\|must be the SHA-256/],
+      [
+        'a hash that is none',
+        { name: 'ci', sha256: 'abc' },
+        /sha256\|has a value that cannot be used\|must be the SHA-256/,
+      ],
       ['no name', { sha256: hash }, /name\|is missing\|/],
       ['a name with a space', { name: 'c i', sha256: hash }, /name\|is "c i"\|/],
       [
@@ -1191,7 +1211,13 @@ describe('the file', () => {
 
   const refused: [string, () => string, string, RegExp][] = [
     ['missing', () => join(folder, 'none.json'), 'CONFIG_NOT_FOUND', /is not there/],
-    ['a folder', () => folder, 'CONFIG_NOT_A_FILE', /not a regular file/],
+    ['a folder', () => folder, 'CONFIG_NOT_A_FILE', /is a folder; name a JSON file/],
+    [
+      'empty',
+      () => file('empty.json', ' \n'),
+      'CONFIG_NOT_JSON',
+      /is empty; write .* or run mcps-proxy add$/,
+    ],
     ['a device', () => '/dev/zero', 'CONFIG_NOT_A_FILE', /not a regular file/],
     [
       'a named pipe',
@@ -1211,6 +1237,12 @@ describe('the file', () => {
     ],
     ['not UTF-8', () => file('latin1.json', Buffer.from([0x22, 0xe4, 0x22])), 'CONFIG_NOT_JSON', /not UTF-8/],
     [
+      'UTF-16',
+      () => file('utf-16.json', Buffer.from(`\ufeff${text}`, 'utf16le')),
+      'CONFIG_NOT_JSON',
+      /is not UTF-8 text; save it as UTF-8/,
+    ],
+    [
       'not JSON',
       () => file('bad.json', '{\n  "mcpServers": {\n    "a": x\n'),
       'CONFIG_NOT_JSON',
@@ -1220,7 +1252,23 @@ describe('the file', () => {
       'invalid',
       () => file('invalid.json', '{"mcpServers":{"s":{}}}'),
       'CONFIG_INVALID',
-      /mcpServers\.s has neither/,
+      /^ {2}line 1: mcpServers\.s has neither/m,
+    ],
+    [
+      'invalid in several lines',
+      () =>
+        file(
+          'lines.json',
+          '{\n// one\n"mcpServers": {\n"a.b": { "command": "x",\n"args": ["y",\n3] },\n"c": { "url": "h" } },\n"serve": {} }',
+        ),
+      'CONFIG_INVALID',
+      /^ {2}line 6: mcpServers\["a\.b"\]\.args\[1\] is a number[^]*^ {2}line 7: mcpServers\.c\.url has a value[^]*^ {2}warning: line 8: serve is not a known key/m,
+    ],
+    [
+      'invalid in a member that is not there',
+      () => file('absent.json', '{"mcpServers":{"c":{"url":"http://h"}},\n"server":{"auth":{"issuers":[]}}}'),
+      'CONFIG_INVALID',
+      /^ {2}line 2: server\.publicUrl is missing/m,
     ],
   ]
   for (const [title, path, code, want] of refused)
@@ -1323,27 +1371,29 @@ describe('a name that stands twice in one object', () => {
 
 describe('the place of a mistake in JSON', () => {
   const cases: [string, number, number, RegExp][] = [
-    ['', 1, 1, /a value, but the file ends/],
+    ['', 1, 1, /expected \{, but the file ends/],
     ['{', 1, 2, /file ends/],
-    ['{"a":1,,}', 1, 8, /a name in quotes/],
+    ['{"a":1,,}', 1, 8, /a name in double quotes/],
     ['[,]', 1, 2, /a value or \]/],
     ['{"a":,}', 1, 6, /a value/],
     ['{"a" 1}', 1, 6, /expected :/],
     ['{"a":1 "b":2}', 1, 8, /expected , or }/],
     ['[1 2]', 1, 4, /expected , or ]/],
-    ['{a:1}', 1, 2, /a name in quotes/],
-    ["{'a':1}", 1, 2, /a name in quotes/],
+    ['{a:1}', 1, 2, /a name in double quotes/],
+    ["{'a':1}", 1, 2, /a name in double quotes/],
     ['// x\n{} /* y */ z', 2, 12, /the end of the file/],
     ['{ /* x ', 1, 3, /the comment that begins here does not end/],
     ['{} /*/', 1, 4, /the comment that begins here does not end/],
     ['{"a": # x\n1}', 1, 7, /a value/],
     ['{\n\t"a": 01\n}', 2, 8, /expected , or }/],
-    ['{"a":"x\ny"}', 1, 6, /a value/],
-    ['{"a":"\\x"}', 1, 6, /a value/],
+    ['{"a":"x\ny"}', 1, 6, /does not end on its line/],
+    ['{"a":"C:\\Program"}', 1, 6, /a single backslash; JSON writes a backslash as two/],
+    ['{"a":"\\u12"}', 1, 6, /\\u without four hexadecimal digits/],
+    ['{"a":"\t"}', 1, 6, /a tab or another control character/],
     ['{} x', 1, 4, /the end of the file/],
     ['[nulll]', 1, 2, /a value/],
     ['[1.]', 1, 2, /a value/],
-    ['}', 1, 1, /a value/],
+    ['}', 1, 1, /expected \{/],
   ]
   for (const [text, line, column, message] of cases)
     test(JSON.stringify(text), () => {

@@ -117,12 +117,12 @@ describe('a remote server', () => {
     [
       'a proxy with a path',
       { proxy: 'http://p/path' },
-      /^mcpServers\.s\.proxy is (?:a string; must be the http:.* address of a proxy|not the address of a proxy; must be like)/,
+      /^mcpServers\.s\.proxy has a value that cannot be used; must be the http:.* address of a proxy/,
     ],
     [
       'a proxy of another kind',
       { proxy: 'socks5://p' },
-      /^mcpServers\.s\.proxy is a string; must be the http:\/\/ or https:\/\/ address/,
+      /^mcpServers\.s\.proxy has a value that cannot be used; must be the http:\/\/ or https:\/\/ address/,
     ],
     ['a proxy that is true', { proxy: true }, /^mcpServers\.s\.proxy is a boolean; must be/],
     [
@@ -144,12 +144,12 @@ describe('a remote server', () => {
     [
       'a quote in the host',
       { url: 'http://a"b/mcp' },
-      /^mcpServers\.s\.url is (?:not an address|a string; must be an http:)/,
+      /^mcpServers\.s\.url has a value that cannot be used; must be an http:/,
     ],
     [
       'a backslash in the host',
       { url: 'https://a\\@b/' },
-      /^mcpServers\.s\.url is (?:not an address|a string; must be an http:)/,
+      /^mcpServers\.s\.url has a value that cannot be used; must be an http:/,
     ],
   ]
   for (const [title, entry, wanted] of mistakes)

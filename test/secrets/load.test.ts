@@ -78,7 +78,7 @@ const failures: readonly (readonly [title: string, text: string, why: RegExp])[]
     '${file:gone.txt}',
     /^\$\{file:gone\.txt\}|gone\.txt\}: it cannot be read: ENOENT; there is no such file$/,
   ],
-  ['a file that is a folder', '${file:own}', /own\}: it is not a regular file$/],
+  ['a file that is a folder', '${file:own}', /own\}: it is a folder$/],
   ['a file with a NUL', '${file:nul.txt}', /nul\.txt\} has a NUL character$/],
   [
     'a program that fails',
