@@ -1,13 +1,13 @@
 // The command line -> what to do. Pure: nothing is read or started here.
 
-import { type AskCommand, type DoctorCommand, askOf, asks } from './ask-options.js'
+import { type AskCommand, type DoctorCommand, askOf } from './ask-options.js'
 import { type EditCommand, editOf, mistakeInCommand } from './edit-options.js'
 import { type ImportCommand, importOf } from './import-options.js'
 import { type LockCommand, lockCommandOf } from './lock-options.js'
 import { type LoginCommand, loginCommandOf } from './login-options.js'
 import { millisecondsOf, timeoutMsMax } from './milliseconds.js'
-import { commandModes, commandNameOf, options, optionsOfCommands, spelled } from './options.js'
-import type { CommandMode } from './options.js'
+import { commandNameOf, options, optionsOfCommands, spelled } from './options.js'
+import type { CommandName, Option } from './options.js'
 import { mistakeInRemote } from './remote-options.js'
 import { type ReplayCommand, replayOf } from './replay-options.js'
 import { type SecretCommand, secretOf } from './secret-options.js'
@@ -55,33 +55,38 @@ export type Command =
   | { readonly kind: 'version' }
   | UsageMistake
 
-/** A way to use the program. */
-interface Mode {
-  /** As messages call it. */
-  readonly name: string
-  readonly read: (line: CommandLine) => Command
-}
+type Read = (line: CommandLine) => Command
 
-const serves = (name: string, read: Mode['read']): Mode => ({
-  name,
-  read: (line) => mistakeInServing(line) ?? read(line),
-})
+const serving =
+  (read: Read): Read =>
+  (line) =>
+    mistakeInServing(line) ?? read(line)
 
-const modes: Readonly<Record<CommandMode, Mode>> = {
-  stdio: serves('--stdio', stdioOf),
-  http: serves('--http', httpOf),
-  url: serves('--url', stdioOf),
-  check: serves('--check', checkOf),
-  sandbox: serves('sandbox', sandboxOf),
-  ask: { name: asks.join(', '), read: askOf },
-  edit: { name: 'add', read: editOf },
-  status: { name: 'status', read: statusCommandOf },
-  secret: { name: 'secret', read: secretOf },
-  token: { name: 'token', read: tokenOf },
-  import: { name: 'import', read: importOf },
-  login: { name: 'login', read: loginCommandOf },
-  lock: { name: 'lock', read: lockCommandOf },
-  replay: { name: 'replay', read: replayOf },
+const readers: Readonly<Record<CommandName, Read>> = {
+  stdio: serving(stdioOf),
+  http: serving(httpOf),
+  connect: serving(stdioOf),
+  check: serving(checkOf),
+  sandbox: serving(sandboxOf),
+  doctor: askOf,
+  list: askOf,
+  tools: askOf,
+  call: askOf,
+  read: askOf,
+  prompt: askOf,
+  add: editOf,
+  remove: editOf,
+  enable: editOf,
+  disable: editOf,
+  login: loginCommandOf,
+  logins: loginCommandOf,
+  logout: loginCommandOf,
+  status: statusCommandOf,
+  secret: secretOf,
+  token: tokenOf,
+  import: importOf,
+  lock: lockCommandOf,
+  replay: replayOf,
 }
 
 export function parseArguments(argv: readonly string[]): Command {
@@ -98,7 +103,7 @@ export function parseArguments(argv: readonly string[]): Command {
   if (word === 'help') return helpAbout(about)
   if (line.values.has('help')) return helpAbout(line.command ?? word)
   if (line.values.has('version')) return { kind: 'version' }
-  return mistakeInModes(line) ?? mistakeInValues(line) ?? modes[modeOf(line) ?? 'http'].read(line)
+  return mistakeInOptions(line) ?? mistakeInValues(line) ?? readers[commandOf(line) ?? 'http'](line)
 }
 
 function isHelp(word: string | undefined): boolean {
@@ -110,32 +115,40 @@ function helpAbout(name: string | undefined): Command {
   return about === undefined ? { kind: 'help' } : { kind: 'help', about }
 }
 
-function modeOf({ command, values }: CommandLine): CommandMode | undefined {
-  const own = command && commandModes[command]
-  if (own !== 'sandbox' && own !== 'lock' && values.has('check')) return 'check'
-  return own ?? (['stdio', 'http', 'url'] as const).find((mode) => values.has(mode))
+/** Also where an option means it, as in the older spellings. */
+function commandOf({ command, values }: CommandLine): CommandName | undefined {
+  if (command !== 'sandbox' && command !== 'lock' && values.has('check')) return 'check'
+  const named = (['stdio', 'http'] as const).find((name) => values.has(name))
+  return command ?? named ?? (values.has('url') ? 'connect' : undefined)
 }
 
-function mistakeInModes(line: CommandLine): UsageMistake | undefined {
+function mistakeInOptions(line: CommandLine): UsageMistake | undefined {
   const { values } = line
-  const mode = modeOf(line)
+  const command = commandOf(line)
+  const isOf = ({ commands }: Option): boolean => commands.includes(command ?? 'http')
   if (asksFor(line, 'stdio') && asksFor(line, 'http'))
     return usage('--stdio and --http cannot be used together', 'choose one')
-  if (values.has('schema') && !asksFor(line, 'stdio') && (mode === 'check' || !isOptionOf(mode, 'schema')))
+  const stray = options.find((option) => values.has(option.name) && !isOf(option))
+  const isForStdio = command === undefined || command === 'http' || command === 'check'
+  if (values.has('schema') && isForStdio && !asksFor(line, 'stdio'))
     return usage('--schema works only with --stdio', 'for example: mcps-proxy --stdio --schema=workspace')
-  if ((line.lists.get('profile')?.length ?? 0) > 1 && mode !== 'token')
+  if ((line.lists.get('profile')?.length ?? 0) > 1 && command !== 'token')
     return usage('--profile was given twice', 'keep one')
   if (values.has('profile') && (values.has('schema') || values.has('server')))
     return usage('--profile cannot be used with --schema or --server', 'a profile names its servers')
-  const stray = options.find(({ name, modes: fit }) => values.has(name) && !fit.includes(mode ?? 'http'))
   if (stray === undefined) return undefined
   const name = spelled(stray.name)
-  if (mode !== undefined) return usage(`${name} cannot be used with ${modes[mode].name}`)
-  return usage(`${name} works only with ${stray.modes.map((each) => modes[each].name).join(' or ')}`)
+  const fits = stray.commands.map(asTyped)
+  return command !== undefined && fits.length > 1
+    ? usage(`${name} cannot be used with ${asTyped(command)}`)
+    : usage(`${name} works only with ${fits.join(' or ')}`)
 }
 
-function isOptionOf(mode: CommandMode | undefined, name: string): boolean {
-  return options.some((option) => option.name === name && option.modes.includes(mode ?? 'http'))
+/** Commands that can be written as options are called by those. */
+function asTyped(command: CommandName): string {
+  return command === 'stdio' || command === 'http'
+    ? `--${command}`
+    : (optionsOfCommands.get(command) ?? command)
 }
 
 /** Options whose value has a form, with the form in words. */
@@ -157,7 +170,7 @@ function mistakeInValues(line: CommandLine): UsageMistake | undefined {
       return usage(`--${name} is "${value}"`, `it must be ${must}`)
   }
   const level = values.get('log-level')
-  if (modeOf(line) !== 'stdio' && modeOf(line) !== 'url' && (values.get('ui') ?? '') !== '')
+  if (commandOf(line) !== 'stdio' && commandOf(line) !== 'connect' && (values.get('ui') ?? '') !== '')
     return usage('--ui takes a port only with stdio', 'with http the page is at /ui on the port of the front')
   if (values.has('silent') && values.has('verbose'))
     return usage('--silent and --verbose cannot be used together', 'choose one')

@@ -32,7 +32,7 @@ export interface AskCommand {
   readonly json: boolean
 }
 
-export const asks = ['doctor', 'list', 'tools', 'call', 'read', 'prompt'] as const
+const asks = ['doctor', 'list', 'tools', 'call', 'read', 'prompt'] as const
 
 /** The arguments that each of these commands needs. */
 const missingNames: Readonly<

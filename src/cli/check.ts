@@ -1,15 +1,18 @@
 // `--check`: reads a configuration as a start would, starts nothing, and prints every problem and warning.
 
+import { isAbsolute } from 'node:path'
 import type { Configuration, Environment, SchemaConfig } from '../config/configuration.js'
 import { loopProblems } from '../config/chain.js'
 import { enabledSchemas, selectSchema } from '../config/config.js'
 import { warningLine, ConfigError } from '../config/problems.js'
+import type { StdioServerConfig } from '../upstream/contracts/server-config.js'
 import { keptReport } from '../proxy/kept-report.js'
 import { escapeText } from '../text/escape.js'
 import type { CheckCommand } from './serve-options.js'
 import { counted } from './counted.js'
 import { loadWithSecrets } from './load.js'
 import { programTrouble } from './programs.js'
+import { startsItself } from './starts-itself.js'
 
 export interface CheckResult {
   readonly text: string
@@ -64,7 +67,7 @@ function warningsOf({ config, schemas }: CheckedConfig, env: Environment): reado
       .filter(({ disabled, unavailable }) => !disabled && unavailable === undefined)
       .map((server) => ({
         path: `server "${server.name}" of schema "${schema}"`,
-        message: server.kind === 'stdio' ? programTrouble(server, env) : undefined,
+        message: server.kind === 'stdio' ? startTrouble(server, config, schema, env) : undefined,
       })),
   )
   return [
@@ -72,6 +75,18 @@ function warningsOf({ config, schemas }: CheckedConfig, env: Environment): reado
     ...loops.map((message) => ({ path: '', message })),
     ...starts.flatMap(({ path, message }) => (message === undefined ? [] : [{ path, message }])),
   ]
+}
+
+function startTrouble(
+  server: StdioServerConfig,
+  { source }: Configuration,
+  schema: string,
+  env: Environment,
+): string | undefined {
+  const isItself = isAbsolute(source) && startsItself(server, { cwd: server.cwd, env }, source, schema)
+  return isItself
+    ? 'starts mcps-proxy with this schema of this file, and so itself, without end; name another file or schema for it'
+    : programTrouble(server, env)
 }
 
 function validText(

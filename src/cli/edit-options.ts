@@ -1,7 +1,6 @@
 // The words and options of `add`, `remove`, `enable` and `disable`.
 
 import type { ServerEdit } from '../config/edit.js'
-import { isOwnEntry } from './clients/launch.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
 import { takesValue, usage } from './tokens.js'
 import type { CommandLine, UsageMistake } from './tokens.js'
@@ -47,9 +46,7 @@ function isPlainWord(word: string, index: number, words: readonly string[]): boo
   return !word.startsWith('-') && !takesValue(words[index - 1] ?? '')
 }
 
-function mistakeInName(what: string, { words, rest, values }: CommandLine): UsageMistake | undefined {
-  const given = ['env', 'header', 'force'].find((option) => values.has(option))
-  if (given !== undefined) return usage(`--${given} works only with add`)
+function mistakeInName(what: string, { words, rest }: CommandLine): UsageMistake | undefined {
   return words.length === 1 && rest === undefined ? undefined : usage(`${what} takes one name`)
 }
 
@@ -63,29 +60,16 @@ function mistakeInAdd(line: CommandLine): UsageMistake | undefined {
     return usage('the address must begin with http:// or https://', addExample)
   const wrong = (lists.get('env') ?? []).find((each) => !/^[^=]+=/.test(each))
   if (wrong !== undefined) return usage(`--env is "${wrong}"`, 'it must be NAME=VALUE')
-  if (hasCommand && isThisProxy(rest))
-    return usage(
-      'that command starts mcps-proxy with this file, which it serves already',
-      'name another file, for example: mcps-proxy add NAME -- mcps-proxy stdio --config OTHER.json',
-    )
   if (hasCommand && values.has('header')) return usage('--header works only with an address')
   const header = mistakeInHeaders(line)
   if (header !== undefined) return header
   return url !== undefined && values.has('env') ? usage('--env works only with a command') : undefined
 }
 
-/** Whether these words start this program with the file that it reads by itself. */
-function isThisProxy([command, ...args]: readonly string[]): boolean {
-  const leadsElsewhere = args.some((word) =>
-    /^(?:-c|--config|--schema|--url|connect|sandbox)(?:=|$)/.test(word),
-  )
-  return !leadsElsewhere && isOwnEntry({ command, args })
-}
-
 /** The server as the configuration file has it. */
 function entryOf(line: CommandLine): object {
   const [, url] = line.words
-  const [command, ...args] = line.rest ?? []
+  const [command = '', ...args] = line.rest ?? []
   if (url !== undefined) {
     const headers = headersOf(line)
     return { url, ...(Object.keys(headers).length > 0 && { headers }) }

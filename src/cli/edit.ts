@@ -1,29 +1,39 @@
 // `add`, `remove`, `enable` and `disable`: changes of the configuration file, which a running proxy reads again.
 
-import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
-import { configFileInForce } from '../config/file.js'
+import { configFileInForce, configTextAt } from '../config/file.js'
 import { resolveConfig, secretsIn } from '../config/config.js'
-import { EditMistake, changedLines, editServer } from '../config/edit.js'
+import { EditMistake, type ServerEdit, changedLines, editServer } from '../config/edit.js'
 import { readJson } from '../config/json-syntax.js'
 import { escapeText } from '../text/escape.js'
-import { errorCode } from '../text/error-text.js'
 import { Redactor } from '../text/redactor.js'
 import { replaceFile } from '../runtime/replace-file.js'
 import type { EditCommand } from './edit-options.js'
 import { failed, say } from './say.js'
+import { startsItself } from './starts-itself.js'
 
 /** Prints the lines that change; nothing is written that a start would refuse. @returns the exit code */
 export async function runEdit({ edit, config, schema }: EditCommand): Promise<number> {
   const path = configFileInForce(config, process.env)
   return reportingMistakes(path, async () => {
+    refuseItself(path, schema, edit)
     const changed = changeFile(path, (text) => editServer(text, schema, edit))
     await told(changed === undefined ? `${path}: nothing to change` : `${path}:\n${changed}`.trimEnd())
     return 0
   })
+}
+
+/** @throws EditMistake for a server that would start this program with the file that is changed */
+function refuseItself(path: string, schema: string, edit: ServerEdit): void {
+  const here = { cwd: dirname(path), env: process.env }
+  if (edit.kind !== 'add' || !startsItself(edit.entry, here, path, schema)) return
+  throw new EditMistake(
+    'that command starts mcps-proxy with this file, which it serves already; name another file, for example: mcps-proxy add NAME -- mcps-proxy stdio --config OTHER.json',
+  )
 }
 
 /**
@@ -32,7 +42,7 @@ export async function runEdit({ edit, config, schema }: EditCommand): Promise<nu
  * @throws ConfigError with every problem that a start would have, and what `change` throws
  */
 export function changeFile(path: string, change: (text: string) => string): string | undefined {
-  const before = textOf(path)
+  const before = configTextAt(path)
   const after = change(before)
   const redactor = new Redactor(secretsIn(resolved(after, path)))
   if (after === before) return undefined
@@ -48,15 +58,6 @@ export async function reportingMistakes(path: string, run: () => Promise<number>
   } catch (error) {
     if (!(error instanceof EditMistake)) throw error
     return failed(`${path}: ${error.message}`, 2)
-  }
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return ''
-    throw error
   }
 }
 

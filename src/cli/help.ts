@@ -1,7 +1,7 @@
 // The text of `--help`: of the program, and of one command.
 
 import { type CommandAbout, commandNamed, commands } from './commands.js'
-import { commandModes, options, spelled } from './options.js'
+import { options, spelled } from './options.js'
 import type { Option } from './options.js'
 
 /** The help for a program of that name; of one command where it is named. */
@@ -48,7 +48,7 @@ function commandLine({ name, takes, about }: CommandAbout): string {
 }
 
 function commandHelp({ name, takes, about, details, examples }: CommandAbout): string {
-  const own = options.filter((option) => option.modes.includes(commandModes[name]) && !isItself(option, name))
+  const own = options.filter((option) => option.commands.includes(name) && !isItself(option, name))
   return `mcps-proxy ${`${name} ${takes}`.trimEnd()} - ${about}
 
 ${details}

@@ -39,9 +39,6 @@ export function loginCommandOf(line: CommandLine): LoginCommand | UsageMistake {
     return usage('logins takes no name', 'mcps-proxy logins lists all')
   if (what !== 'logins' && server === undefined)
     return usage(`${what} needs the name or the address of a server`, example)
-  if (what !== 'login')
-    for (const option of ['scope', 'no-browser', 'device', ...ofClient])
-      if (values.has(option)) return usage(`--${option} works only with login`)
   const isNamed = !/^https?:/i.test(server ?? '')
   if (isNamed && ofClient.some((option) => values.has(option)))
     return usage(
@@ -57,7 +54,6 @@ export function loginCommandOf(line: CommandLine): LoginCommand | UsageMistake {
   if (mistake !== undefined) return mistake
   if (values.has('device') && values.has('no-browser'))
     return usage('--device needs no browser of this machine, so --no-browser is not for it', example)
-  if (what !== 'logins' && values.has('json')) return usage('--json works only with logins')
   return {
     kind: 'login',
     what,

@@ -157,17 +157,23 @@ function personFor(opensBrowser: boolean): LoginPerson {
         await say('stderr', `${words}: ${startPage}\n`)
       },
     }
-  const pasted = new LazyPromise<string>()
+  const pasted = new LazyPromise<string | undefined>()
   return {
-    pasted: pasted.promise,
+    pasted: pasted.promise.then((text) => {
+      if (text !== undefined) return text
+      throw new LoginError(
+        'the input has ended, so that no address can be pasted; run it on a terminal, or without --no-browser on the machine of the browser',
+      )
+    }),
     show: async (_, address) => {
       const words = `Open this address in any browser:\n${address}\nThen paste the address that the browser was sent to: `
       await say('stderr', words)
       const reader = createInterface({ input: process.stdin })
       reader.once('line', (line) => {
-        reader.close()
         pasted.come(line)
+        reader.close()
       })
+      reader.once('close', () => pasted.come(undefined))
     },
   }
 }

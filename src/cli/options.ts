@@ -1,60 +1,37 @@
 // Every option of the command line: one table for the parser, the suggestions and the help.
 
-/** The modes of the program. */
-export type CommandMode =
-  | 'stdio'
-  | 'http'
-  | 'url'
-  | 'replay'
-  | 'check'
-  | 'sandbox'
-  | 'ask'
-  | 'edit'
-  | 'status'
-  | 'secret'
-  | 'token'
-  | 'import'
-  | 'login'
-  | 'lock'
+/** Every command; `commands.ts` explains them, and no start needs that. */
+export const commandNames = [
+  'stdio',
+  'http',
+  'connect',
+  'sandbox',
+  'import',
+  'add',
+  'remove',
+  'enable',
+  'disable',
+  'login',
+  'logins',
+  'logout',
+  'secret',
+  'token',
+  'check',
+  'doctor',
+  'lock',
+  'list',
+  'tools',
+  'call',
+  'read',
+  'prompt',
+  'status',
+  'replay',
+] as const
 
-/** Every command, with the mode whose options it takes; `commands.ts` explains them, and no start needs that. */
-export const commandModes = {
-  stdio: 'stdio',
-  http: 'http',
-  connect: 'url',
-  sandbox: 'sandbox',
-  import: 'import',
-  add: 'edit',
-  remove: 'edit',
-  enable: 'edit',
-  disable: 'edit',
-  login: 'login',
-  logins: 'login',
-  logout: 'login',
-  secret: 'secret',
-  token: 'token',
-  check: 'check',
-  doctor: 'ask',
-  lock: 'lock',
-  list: 'ask',
-  tools: 'ask',
-  call: 'ask',
-  read: 'ask',
-  prompt: 'ask',
-  status: 'status',
-  replay: 'replay',
-} as const
-
-export type CommandName = keyof typeof commandModes
-
-export const commandNames: readonly CommandName[] = Object.keys(commandModes).filter(isCommandName)
-
-function isCommandName(name: string): name is CommandName {
-  return Object.hasOwn(commandModes, name)
-}
+export type CommandName = (typeof commandNames)[number]
 
 export function commandNameOf(word: string | undefined): CommandName | undefined {
-  return word !== undefined && isCommandName(word) ? word : undefined
+  return commandNames.find((name) => name === word)
 }
 
 /** The options that some commands stand for. */
@@ -69,7 +46,8 @@ export interface Option {
   readonly aliases: readonly string[]
   /** A switch takes nothing; an optional value may be left out; a list may be given more than once. */
   readonly kind: 'switch' | 'value' | 'optional-value' | 'list'
-  readonly modes: readonly CommandMode[]
+  /** The commands that take it. */
+  readonly commands: readonly CommandName[]
   /** The name of its value in the help. */
   readonly value: string
   readonly about: string
@@ -77,27 +55,23 @@ export interface Option {
 
 type More = Partial<Pick<Option, 'aliases' | 'kind'>>
 
-const serving = ['stdio', 'http', 'url', 'sandbox'] as const
-const every = [
-  ...serving,
-  'replay',
-  'check',
-  'ask',
-  'edit',
-  'status',
-  'secret',
-  'token',
-  'import',
-  'login',
-  'lock',
-] as const
+const serving = ['stdio', 'http', 'connect', 'sandbox'] as const
+const requests = ['tools', 'call', 'read', 'prompt'] as const
+const asks = ['doctor', 'list', ...requests] as const
+const edits = ['add', 'remove', 'enable', 'disable'] as const
 
-function option(name: string, about: string, modes: Option['modes'], more: More = {}): Option {
-  return { name, about, modes, aliases: [], kind: 'switch', value: '', ...more }
+function option(name: string, about: string, commands: Option['commands'], more: More = {}): Option {
+  return { name, about, commands, aliases: [], kind: 'switch', value: '', ...more }
 }
 
-function valued(name: string, value: string, about: string, modes: Option['modes'], more: More = {}): Option {
-  return { ...option(name, about, modes, { kind: 'value', ...more }), value }
+function valued(
+  name: string,
+  value: string,
+  about: string,
+  commands: Option['commands'],
+  more: More = {},
+): Option {
+  return { ...option(name, about, commands, { kind: 'value', ...more }), value }
 }
 
 export const options: readonly Option[] = [
@@ -105,9 +79,10 @@ export const options: readonly Option[] = [
   valued('schema', 'NAME', 'The group of servers that is meant (default: "default")', [
     'stdio',
     'check',
-    'ask',
-    'edit',
+    ...asks,
+    ...edits,
     'login',
+    'logout',
     'lock',
   ]),
   valued('server', 'NAME', 'Serve this one server, under its own names', ['stdio']),
@@ -115,7 +90,7 @@ export const options: readonly Option[] = [
     'profile',
     'NAME',
     'What this profile shows; with token create it may be given again',
-    ['stdio', 'ask', 'token'],
+    ['stdio', ...asks, 'token'],
     {
       kind: 'list',
     },
@@ -124,7 +99,20 @@ export const options: readonly Option[] = [
     'config',
     'FILE',
     'The configuration file; --mcp-config is the same',
-    ['stdio', 'http', 'check', 'sandbox', 'ask', 'edit', 'token', 'status', 'import', 'login', 'lock'],
+    [
+      'stdio',
+      'http',
+      'check',
+      'sandbox',
+      ...asks,
+      ...edits,
+      'token',
+      'status',
+      'import',
+      'login',
+      'logout',
+      'lock',
+    ],
     { aliases: ['c', 'mcp-config'] },
   ),
   valued(
@@ -147,27 +135,31 @@ export const options: readonly Option[] = [
   option('doors', 'Keep one entry for each server, under its own name', ['import']),
   option('start', 'With --check, start every server and say what came of it', ['check']),
   valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', serving),
-  option('force', 'Let --record replace a file that exists, and add a server', [...serving, 'edit']),
+  option('force', 'Let --record replace a file that exists, and add a server', [...serving, 'add']),
   valued(
     'ui',
     '[PORT]',
     'Serve a page that shows every message; on stdio with its port',
-    ['stdio', 'http', 'url'],
+    ['stdio', 'http', 'connect'],
     { kind: 'optional-value' },
   ),
-  valued('env', 'NAME=VALUE', 'With add: a variable of the server; may be given again', ['edit'], {
+  valued('env', 'NAME=VALUE', 'With add: a variable of the server; may be given again', ['add'], {
     kind: 'list',
   }),
   valued('expires', 'WHEN', 'With token create: 12h, 30d, 8w or a date', ['token']),
   valued('timeout', 'MS', 'Longest time for a call in milliseconds, for every server', [
     ...serving,
     'replay',
-    'ask',
+    ...requests,
     'status',
   ]),
-  option('json', 'Print JSON', ['ask', 'status', 'login', 'lock']),
+  option('json', 'Print JSON', [...asks, 'status', 'logins', 'lock']),
   valued('scope', "'SCOPES'", 'With login: scopes to ask for beside those that the server wants', ['login']),
-  valued('user', 'NAME', 'The user of the HTTP front whose login it is, with "auth.perUser"', ['login']),
+  valued('user', 'NAME', 'The user of the HTTP front whose login it is, with "auth.perUser"', [
+    'login',
+    'logins',
+    'logout',
+  ]),
   option('no-browser', 'With login: open no browser, read the address that it was sent to', ['login']),
   option('device', 'With login: show a code, which you enter on another device', ['login']),
   option('verbose', 'Log everything, as --log-level debug does', [...serving, 'replay']),
@@ -175,30 +167,30 @@ export const options: readonly Option[] = [
   option('silent', 'No banner, and nothing but errors on stderr', serving, { aliases: ['s'] }),
   option('no-kept-lists', 'Keep nothing on disk of what servers list, and use nothing of it', serving),
   option('no-metrics', 'Serve and send no metrics and traces, whatever the configuration says', serving),
-  option('help', 'Show this help', every, { aliases: ['h'] }),
-  option('version', 'Show the version', every, { aliases: ['V'] }),
+  option('help', 'Show this help', commandNames, { aliases: ['h'] }),
+  option('version', 'Show the version', commandNames, { aliases: ['V'] }),
   option('portable', 'Replay the transcripts of the package: every correct server passes', ['replay']),
   option('update', 'Write the messages that came over those that differ in the transcripts', ['replay']),
   valued('junit', 'FILE', 'Write the results of a replay as JUnit XML', ['replay']),
   valued('url', 'URL', 'Serve this remote server on stdin and stdout; replay: its address', [
-    'url',
+    'connect',
     'replay',
   ]),
   valued(
     'header',
     "'NAME: VALUE'",
     'Header field of every request to the --url; may be given again',
-    ['url', 'replay', 'edit', 'status'],
+    ['connect', 'replay', 'add', 'status'],
     { kind: 'list', aliases: ['H'] },
   ),
-  valued('auth', 'HOW', 'auto, google (send ID tokens) or none; only with --url', ['url']),
+  valued('auth', 'HOW', 'auto, google (send ID tokens) or none; only with --url', ['connect']),
   valued('client-info', 'JSON|@FILE', 'The client for the login: {"client_id": …, "client_secret": …}', [
-    'url',
+    'connect',
     'login',
   ]),
-  valued('client-metadata-url', 'URL', 'A client ID metadata document, for the login', ['url', 'login']),
-  valued('audience', 'URL', 'Audience of the ID tokens (default: the origin of the url)', ['url']),
-  valued('impersonate-service-account', 'EMAIL', 'Get the ID tokens as this service account', ['url']),
+  valued('client-metadata-url', 'URL', 'A client ID metadata document, for the login', ['connect', 'login']),
+  valued('audience', 'URL', 'Audience of the ID tokens (default: the origin of the url)', ['connect']),
+  valued('impersonate-service-account', 'EMAIL', 'Get the ID tokens as this service account', ['connect']),
   option('http', 'Serve every enabled schema on HTTP; what no mode at all means', [
     'http',
     'check',

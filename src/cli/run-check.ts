@@ -41,13 +41,31 @@ export async function runCheck(command: CheckCommand): Promise<number> {
   return Math.max(await tryAll(checked), await tryIssuers(checked.config))
 }
 
-/** Asks each authorization server whose tokens the front accepts for its keys. */
+/** Asks each authorization server whose tokens the front accepts for its keys, and the one of its login for its page. */
 async function tryIssuers({ server: { auth } }: Configuration): Promise<number> {
   if (auth === undefined) return 0
   const { issuerTrouble } = await import('../front-auth/issuer.js')
-  const troubles = await Promise.all(auth.issuers.map((issuer) => issuerTrouble(issuer, realRuntime())))
-  for (const [at, { issuer }] of auth.issuers.entries())
-    await say('stdout', `  ${escapeText(`${issuer}  ${troubles[at] ?? 'its tokens can be checked'}`)}\n`)
+  const { loginTrouble } = await import('../front-auth/identity.js')
+  const { issuers, login } = auth
+  const tries = [
+    ...issuers.map((each) => ({
+      issuer: each.issuer,
+      trouble: issuerTrouble(each, realRuntime()),
+      good: 'its tokens can be checked',
+    })),
+    ...(login === undefined
+      ? []
+      : [
+          {
+            issuer: login.issuer,
+            trouble: loginTrouble(login, realRuntime()),
+            good: 'users can log in there',
+          },
+        ]),
+  ]
+  const troubles = await Promise.all(tries.map(({ trouble }) => trouble))
+  for (const [at, { issuer, good }] of tries.entries())
+    await say('stdout', `  ${escapeText(`${issuer}  ${troubles[at] ?? good}`)}\n`)
   return troubles.some((trouble) => trouble !== undefined) ? 1 : 0
 }
 

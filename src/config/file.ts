@@ -51,12 +51,7 @@ function configPath({ path, env, home, cwd }: Search): {
 export function findConfigFile(search: Search): ConfigFile | undefined {
   const { path, what } = configPath(search)
   if (what !== undefined) return readConfigFile(path, what)
-  try {
-    return readConfigFile(path, 'the configuration')
-  } catch (error) {
-    if (error instanceof ConfigError && error.code === 'CONFIG_NOT_FOUND') return undefined
-    throw error
-  }
+  return whereThere(() => readConfigFile(path, 'the configuration'))
 }
 
 /** The file that is read where none is named. */
@@ -64,10 +59,28 @@ function usualPath(home: string): string {
   return join(ownFolder(home), 'config.json')
 }
 
-function readConfigFile(path: string, what: string): ConfigFile {
+/** The text of a configuration file that may not be there yet, and is empty then. @throws ConfigError */
+export function configTextAt(path: string): string {
+  return whereThere(() => readText(path, 'the configuration').text) ?? ''
+}
+
+function whereThere<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof ConfigError && error.code === 'CONFIG_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+function readText(path: string, what: string): Extract<TextFile, { kind: 'read' }> {
   const file = readTextFile(path, configBytesMax)
   if (file.kind !== 'read') throw unreadable(path, what, file)
-  const { text } = file
+  return file
+}
+
+function readConfigFile(path: string, what: string): ConfigFile {
+  const { text, mode } = readText(path, what)
   if (text.trim() === '')
     throw failure('CONFIG_NOT_JSON', path, 'is empty', 'write { "mcpServers": { … } }, or run mcps-proxy add')
   const result = readJson(text)
@@ -75,7 +88,7 @@ function readConfigFile(path: string, what: string): ConfigFile {
     const { line, column, message } = result.mistake
     throw failure('CONFIG_NOT_JSON', path, `is not JSON at line ${line}, column ${column}`, message)
   }
-  const writableByOthers = process.platform !== 'win32' && (file.mode & 0o022) !== 0
+  const writableByOthers = process.platform !== 'win32' && (mode & 0o022) !== 0
   const { value, repeated } = result
   return { path, text, value, repeated, writableByOthers }
 }

@@ -1,10 +1,11 @@
 // Every key of a sandbox: its kind, its default, its purpose, and the variable that replaces a missing key; and the network of
 // a sandbox, which is a word or a list of hosts.
 
-import type {
-  SandboxFlavor,
-  SandboxNetwork,
-  SandboxRuntimeName,
+import {
+  type SandboxFlavor,
+  type SandboxNetwork,
+  type SandboxRuntimeName,
+  allowedHostPattern,
 } from '../upstream/contracts/sandbox-config.js'
 import { type Kind, boolean, choice, integer, list, map, size, text } from './kinds.js'
 import { whatItIs } from './problems.js'
@@ -21,15 +22,9 @@ interface AllowedNetwork {
   readonly allow: readonly string[]
 }
 
-const label = '[A-Za-z0-9_](?:[A-Za-z0-9_\\-]{0,61}[A-Za-z0-9_])?'
-/** A name that begins with a digit is an address. */
-const lastLabel = '[A-Za-z](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?'
-const port = '(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
-const hostPattern = `^(?=[^:]{1,253}(?::|$))(?:\\*\\.)?(?:${label}\\.)+${lastLabel}(?::${port})?$`
-
 export const hosts: Kind<readonly string[]> = list(
   text({
-    pattern: hostPattern,
+    pattern: allowedHostPattern,
     wanted:
       'a name with a dot, such as "example.com", "*.example.org" or "api.example.com:8443"; letters beyond ASCII as xn--',
   }),

@@ -5,6 +5,7 @@ import { LoginError } from '../login/login-error.js'
 import { type LoginHttp, type LoginRuntime, basicField, loginHttp } from '../login/login-http.js'
 import { membersIn, serverMetadata, textsIn } from '../login/metadata.js'
 import type { FrontLogin } from '../config/configuration.js'
+import { errorText } from '../text/error-text.js'
 import { LazyValue } from '../runtime/lazy.js'
 import type { JsonObject } from '../text/json-object.js'
 import { textsOf } from './claims.js'
@@ -110,6 +111,11 @@ export class Identity {
     if (status === 200 && typeof token === 'string') return token
     throw new LoginError(`${this.#login.issuer} gave no ID token (HTTP ${status})`)
   }
+}
+
+/** Why no user could log in at the front; undefined where its authorization server can be used for that. */
+export function loginTrouble(login: FrontLogin, runtime: LoginRuntime): Promise<string | undefined> {
+  return new Identity(login, '', runtime).begin().then(() => undefined, errorText)
 }
 
 /** 256 random bits, in 43 characters. */

@@ -23,7 +23,7 @@ import { processors, seccompFilter } from './runtimes/bubblewrap/seccomp.js'
 import { errorText } from '../text/error-text.js'
 import { isObject } from '../text/json-object.js'
 import { parse, write } from '../jsonrpc/text.js'
-import { confinedVariable } from '../upstream/contracts/sandbox-config.js'
+import { allowedHostPattern, confinedVariable } from '../upstream/contracts/sandbox-config.js'
 
 type Variables = Readonly<Record<string, string | undefined>>
 
@@ -57,7 +57,13 @@ const cannotConfine = 126
 const policyKeys = new Map<string, readonly [(value: unknown) => boolean, string]>([
   ['read', [arePaths, 'a list of absolute paths']],
   ['write', [arePaths, 'a list of absolute paths']],
-  ['network', [isNetwork, '"none", "host" or a list of hosts']],
+  [
+    'network',
+    [
+      isNetwork,
+      '"none", "host" or a list of hosts like "example.com", "*.example.org" or "api.example.com:8443"',
+    ],
+  ],
   ['home', [isPath, 'an absolute path']],
   ['cwd', [isPath, 'an absolute path']],
   ['env', [isVariables, 'an object of names and texts']],
@@ -214,8 +220,11 @@ function isVariables(value: unknown): value is Variables {
 }
 
 function isNetwork(value: unknown): boolean {
-  return value === 'none' || value === 'host' || isListOfTexts(value)
+  const isHost = (each: unknown): boolean => typeof each === 'string' && allowedHost.test(each)
+  return value === 'none' || value === 'host' || (Array.isArray(value) && value.every(isHost))
 }
+
+const allowedHost = new RegExp(allowedHostPattern, 'u')
 
 function isListOfTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')

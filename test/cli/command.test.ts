@@ -232,12 +232,11 @@ describe('the command line', () => {
     ['add s npx -y p', /add needs -- before the command of the server/, /for example: mcps-proxy add /],
     ['add --config f s npx -y p', /add needs -- before the command of the server/, /./],
     ['add s --config f npx -y p', /add needs -- before the command of the server/, /./],
-    ['add me -- mcps-proxy stdio', /which it serves already/, /--config OTHER\.json/],
-    ['add me -- npx -y mcps-proxy', /which it serves already/, /./],
     ['add s ftp://h', /the address must begin with http/, /for example/],
     ['add s --env A -- c', /--env is "A"/, /it must be NAME=VALUE/],
     ['add s https://h --env A=b', /--env works only with a command/, /^$/],
-    ['remove s --force', /--force works only with add/, /^$/],
+    ['remove s --force', /--force cannot be used with remove/, /^$/],
+    ['tools --user ann', /--user cannot be used with tools$/, /^$/],
     ['disable', /disable needs the name of a server/, /^$/],
     ['call', /call needs the name of a tool/, /for example: mcps-proxy call /],
     ['connect', /connect needs the address/, /for example: mcps-proxy connect https/],
@@ -477,7 +476,10 @@ describe('the program', () => {
     const path = config('good.json', { mcpServers: { a: { command: 'x', args: ['${NOT_SET}'] } } })
     const { code, stdout } = await run(['--check', path])
     assert.equal(code, 0)
-    assert.match(stdout, /warning: line 1: mcpServers\.a is disabled: variable NOT_SET is not set[^]*valid: 1 schema/)
+    assert.match(
+      stdout,
+      /warning: line 1: mcpServers\.a is disabled: variable NOT_SET is not set[^]*valid: 1 schema/,
+    )
   })
 
   test('--check checks the schema that is named', async () => {

@@ -56,7 +56,7 @@ function run(
     let said = ''
     child.stderr?.on('data', (chunk: string) => {
       said += chunk
-      void input?.(said)?.then((answer) => child.stdin?.end(`${answer}\n`))
+      void input?.(said)?.then((answer) => child.stdin?.end(answer && `${answer}\n`))
     })
   })
 }
@@ -98,6 +98,13 @@ describe('login', () => {
       return redirectOf(address)
     })
     assert.deepEqual([code, out.startsWith('guarded: logged in')], [0, true])
+  })
+
+  test('ends where no address can be pasted any more', async (t) => {
+    const here = await place(t)
+    const { code, err } = await run(here, ['login', 'guarded', '--no-browser'], async () => '')
+    assert.equal(code, 1)
+    assert.match(err, /the input has ended, so that no address can be pasted; run it on a terminal/)
   })
 
   test('reaches a proxy that runs, without a restart; no token is in its log or recording', async (t) => {
@@ -146,12 +153,13 @@ describe('login', () => {
     ['login a --client-info @f', /are for an address; set auth\.clientId of 'a'/],
     ['login https://h --client-info {}', /--client-info has no "client_id", or its file cannot be read/],
     ['login https://h --client-metadata-url http://h', /no https:\/\/ address with a path/],
-    ['logout https://h --client-metadata-url https://h/c', /works only with login/],
+    ['logout https://h --client-metadata-url https://h/c', /cannot be used with logout/],
     [
       'connect https://h --client-info {"client_id":"c"} --auth none',
       /are for a login, and ID tokens need none/,
     ],
-    ['login a --json', /--json works only with logins/],
+    ['login a --json', /--json cannot be used with login/],
+    ['logins --scope x', /--scope works only with login/],
     ['login a --port 1', /--port cannot be used with login/],
   ]
   test('by an address has the client of the command line, also in a file', (t) => {

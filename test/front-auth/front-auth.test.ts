@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { FrontAuth } from '../../src/front-auth/front-auth.js'
 import { REFUSED_MAX } from '../../src/front-auth/stranger-limit.js'
 import { introspect } from '../../src/front-auth/introspection.js'
+import { loginTrouble } from '../../src/front-auth/identity.js'
 import { issuerTrouble } from '../../src/front-auth/issuer.js'
 import { readJwt } from '../../src/front-auth/jwt.js'
 import { isSubjectWord, principalOf } from '../../src/front-auth/principal.js'
@@ -226,6 +227,13 @@ describe('the keys of an issuer', () => {
     assert.match((await trouble({ issuer: `${issuer.issuer}/x` })) ?? '', /it has no metadata; set jwksUri$/)
     assert.match((await trouble({ jwksUri: issuer.issuer })) ?? '', /there is no key set at its address$/)
     assert.match((await trouble({ introspection })) ?? '', /refuses the client id of the front/)
+    const login = { issuer: issuer.issuer, clientId: 'x', clientSecret: 'y' }
+    assert.equal(await loginTrouble(login, options.runtime), undefined)
+    issuer.metadataChanges = { authorization_endpoint: undefined }
+    assert.match(
+      (await loginTrouble(login, options.runtime)) ?? '',
+      /the metadata of http.*team has no page$/,
+    )
   })
 
   test('are asked for once for many new tokens, and again after ten minutes', async (t) => {

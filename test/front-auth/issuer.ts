@@ -33,6 +33,8 @@ export class Issuer {
   readonly #codes = new Map<string, Asked>()
   /** In place of the address of its keys. */
   keysAddress: string | undefined
+  /** Members that replace those of its metadata. */
+  metadataChanges: object = {}
   /** Answers 500 to everything. */
   isDown = false
   #held: Promise<void> | undefined
@@ -148,6 +150,7 @@ export class Issuer {
             jwks_uri: this.keysAddress ?? `${this.#origin}/keys`,
             authorization_endpoint: `${this.#origin}/authorize`,
             token_endpoint: `${this.#origin}/token`,
+            ...this.metadataChanges,
           },
         ]
       case '/.well-known/oauth-authorization-server/team':

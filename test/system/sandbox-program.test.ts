@@ -220,6 +220,11 @@ describe('sandbox.js exec', () => {
       [{ constructor: [] }, '"constructor" is no key'],
       [{ read: ['relative'] }, `"read" ${paths}`],
       [{ network: 'some' }, '"network" of the policy must be "none", "host" or a list of hosts'],
+      [
+        { network: ['http://a.example'] },
+        '"network" of the policy must be "none", "host" or a list of hosts',
+      ],
+      [{ network: ['a b'] }, '"network" of the policy must be "none", "host" or a list of hosts'],
       [{ env: { 'A=B': '1' } }, '"env" of the policy must be an object of names and texts'],
       [{ memoryMiB: 0.5 }, '"memoryMiB" of the policy must be a whole number above 0'],
     ] as const) {

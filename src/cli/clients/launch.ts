@@ -35,10 +35,16 @@ const programs = ['mcps-proxy', 'mcp-all-in-one']
 
 /** Whether an entry starts this program, wherever it is installed; `script` is the file of the one that asks. */
 export function isOwnEntry(entry: unknown, script?: string): boolean {
+  return ownArguments(entry, script) !== undefined
+}
+
+/** The arguments that an entry gives this program; undefined for an entry that starts another one. */
+export function ownArguments(entry: unknown, script?: string): string[] | undefined {
   const words = wordsOf(entry) ?? []
-  return words.slice(0, 3).some((word) => {
+  const at = words.slice(0, 3).findIndex((word) => {
     const path = word.replaceAll('\\', '/')
     if (word === script || path.endsWith('/mcps-proxy/dist/cli.js')) return true
     return programs.includes(basename(path).replace(/\.(?:cmd|exe)$|@.*$/, ''))
   })
+  return at < 0 ? undefined : words.slice(at + 1)
 }

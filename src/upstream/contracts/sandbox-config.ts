@@ -12,6 +12,14 @@ export const principalKey = 'mcps-proxy/principal'
 /** In the `_meta` of the result of `initialize`: runtime, isolation, network and tools. */
 export const aboutKey = 'mcps-proxy/sandbox'
 
+const label = '[A-Za-z0-9_](?:[A-Za-z0-9_\\-]{0,61}[A-Za-z0-9_])?'
+/** A name that begins with a digit is an address. */
+const lastLabel = '[A-Za-z](?:[A-Za-z0-9\\-]{0,61}[A-Za-z0-9])?'
+const port = '(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
+
+/** A host that code may reach by HTTPS: a name with a dot, `*.` in front of it for every name below, and a port behind it. */
+export const allowedHostPattern: string = `^(?=[^:]{1,253}(?::|$))(?:\\*\\.)?(?:${label}\\.)+${lastLabel}(?::${port})?$`
+
 /** The runtime of foreign code; `auto` takes the first of bubblewrap and container that can be used. */
 export type SandboxRuntimeName = 'auto' | 'bubblewrap' | 'container' | 'microsandbox-server'
 

@@ -1,0 +1,34 @@
+// Whether a server of a configuration is this program with the same configuration: it would start itself without end.
+
+import { resolve } from 'node:path'
+import process from 'node:process'
+import type { Environment } from '../config/configuration.js'
+import { homeOf, usualConfigFile } from '../config/file.js'
+import { fromHome, realPath } from '../config/paths.js'
+import { parseArguments } from './args.js'
+import { isObject } from '../text/json-object.js'
+import { ownArguments } from './clients/launch.js'
+
+/** The folder and the environment in which it starts; the variables of the entry stand above these. */
+interface Surroundings {
+  readonly cwd: string
+  readonly env: Environment
+}
+
+/** `entry` is the server as a file has it, and `schema` the one of the configuration `path` that has it. */
+export function startsItself(
+  entry: object,
+  { cwd, env }: Surroundings,
+  path: string,
+  schema: string,
+): boolean {
+  const args = ownArguments(entry, process.argv[1])
+  const command = args && parseArguments(args)
+  if (command?.kind !== 'stdio' && command?.kind !== 'http') return false
+  const isSame = command.kind === 'http' || (command.schema === schema && command.profile === undefined)
+  if (!isSame || (command.kind === 'stdio' && command.remote !== undefined)) return false
+  const own = 'env' in entry && isObject(entry.env) ? entry.env['MCPS_PROXY_CONFIG'] : undefined
+  const named = command.config ?? own
+  const file = typeof named === 'string' ? resolve(cwd, fromHome(named, homeOf(env))) : usualConfigFile(env)
+  return realPath(file) === realPath(path)
+}
