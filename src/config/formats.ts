@@ -46,14 +46,16 @@ const otherShapes = ['mcp', 'context_servers', 'extensions', 'amp.mcpServers'] a
 /** Of a text that was pasted at the wrong place, where it belongs. */
 function whereServersGo(root: Section): string {
   const members = root.entries()
-  const isServer = (value: unknown): boolean =>
-    isObject(value) && ['command', ...urlKeys].some((key) => key in value)
   if (isServer(Object.fromEntries(members)))
     return 'this is one server: write { "mcpServers": { "NAME": { … } } }'
   if (members.some(([, value]) => isServer(value))) return 'write { "mcpServers": { … } } around the servers'
   if (otherShapes.some((key) => root.has(key)))
     return 'this is a file of another program: mcps-proxy import reads those, and mcps-proxy add adds one server'
   return 'add "mcpServers": { … } or "schemas": { … }'
+}
+
+function isServer(value: unknown): boolean {
+  return isObject(value) && ['command', ...urlKeys].some((key) => key in value)
 }
 
 function readNamed(root: Section, context: SchemaContext): SchemaConfig[] {

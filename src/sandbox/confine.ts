@@ -220,11 +220,14 @@ function isVariables(value: unknown): value is Variables {
 }
 
 function isNetwork(value: unknown): boolean {
-  const isHost = (each: unknown): boolean => typeof each === 'string' && allowedHost.test(each)
   return value === 'none' || value === 'host' || (Array.isArray(value) && value.every(isHost))
 }
 
 const allowedHost = new RegExp(allowedHostPattern, 'u')
+
+function isHost(value: unknown): boolean {
+  return typeof value === 'string' && allowedHost.test(value)
+}
 
 function isListOfTexts(value: unknown): boolean {
   return Array.isArray(value) && value.every((each) => typeof each === 'string')
