@@ -6,11 +6,19 @@ import { FrameError } from '../jsonrpc/errors.js'
 import { type Frame, type ResultFrame, frameOrError } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { membersAt } from '../jsonrpc/members.js'
+import type { Span } from '../jsonrpc/scan.js'
 import { rawAt, stringAt } from '../jsonrpc/text.js'
 import type { FrameRow } from './protocol.js'
 import type { CapturedFrame } from './ring.js'
 
 export type FrameFacts = Pick<FrameRow, 'kind' | 'id' | 'method' | 'name' | 'failed'>
+
+/** A message as its row tells of it. */
+export interface FrameSummary {
+  readonly facts: FrameFacts
+  /** The arguments or params, the result or the error; undefined where the message cannot be read as a whole. */
+  readonly content?: Span
+}
 
 /** The message without the line end behind it. */
 export function messageOf({ bytes, size }: CapturedFrame): Buffer {
@@ -30,12 +38,26 @@ const headResult = /^\s*\{(?:[^{}[\]]{0,400}?[{,])?\s*"(result|error)"\s*:/s
 /** How much of the beginning of a cut message is looked at. */
 const HEAD_LENGTH = 1024
 
-export function factsOf(frame: CapturedFrame): FrameFacts {
+export function summaryOf(frame: CapturedFrame): FrameSummary {
   const message = messageOf(frame)
-  if (isCut(frame)) return factsOfHead(message.toString('latin1', 0, HEAD_LENGTH))
-  if (message[0] === OPEN_ARRAY) return { kind: 'batch' }
+  if (isCut(frame)) return { facts: factsOfHead(message.toString('latin1', 0, HEAD_LENGTH)) }
+  if (message[0] === OPEN_ARRAY) return { facts: { kind: 'batch' } }
   const read = frameOrError(toLine(message))
-  return read instanceof FrameError ? { kind: 'other' } : factsOfMessage(read)
+  if (read instanceof FrameError) return { facts: { kind: 'other' } }
+  return { facts: factsOfMessage(read), content: contentOf(read) }
+}
+
+/** Empty where a request or a notification has no params. */
+function contentOf(frame: Frame): Span {
+  switch (frame.kind) {
+    case 'request':
+    case 'notification':
+      return frame.params.members.span('arguments') ?? frame.params.span ?? { start: 0, end: 0 }
+    case 'result':
+      return frame.result
+    case 'error':
+      return frame.error
+  }
 }
 
 function factsOfMessage(frame: Frame): FrameFacts {
@@ -79,7 +101,7 @@ function factsOfHead(head: string): FrameFacts {
 /** Of the text that a row shows, in characters. */
 const TEXT_LENGTH = 160
 
-/** The beginning of the message, redacted. */
+/** The beginning of a text, redacted. */
 export function shownText(message: Buffer, clean: (bytes: Buffer, isCut: boolean) => Buffer): string {
   const head = message.subarray(0, HEAD_LENGTH)
   const text = clean(head, message.length > head.length).toString('utf8')

@@ -27,7 +27,7 @@ export interface FrameRow {
   readonly cut?: true
   /** The reason of each edit of the message. */
   readonly edits?: readonly string[]
-  /** The beginning of the message as text. */
+  /** The beginning of the arguments, the result or the error as text; of the message where it has none of them. */
   readonly text: string
 }
 

@@ -1,7 +1,7 @@
 // Captured frames as rows, each with the edits that made it.
 
 import { Buffer } from 'node:buffer'
-import { factsOf, isCut, messageOf, shownText } from './frame-facts.js'
+import { isCut, messageOf, shownText, summaryOf } from './frame-facts.js'
 import type { FrameRow } from './protocol.js'
 import type { MessageRedactor } from './redaction.js'
 import type { CapturedFrame, Ring } from './ring.js'
@@ -20,7 +20,10 @@ export class Rows {
     const { n, at, direction: dir, hop, size } = frame
     const message = messageOf(frame)
     const edits = [...new Set(this.#ring.editsOf(frame, message).map(({ why }) => why))]
-    const { name, ...facts } = factsOf(frame)
+    const {
+      facts: { name, ...facts },
+      content,
+    } = summaryOf(frame)
     const clean = (bytes: Buffer, isCut: boolean): Buffer => this.#redactor.clean(bytes, isCut)
     return {
       n,
@@ -35,7 +38,7 @@ export class Rows {
       bytes: size,
       ...(isCut(frame) && { cut: true }),
       ...(edits.length > 0 && { edits }),
-      text: shownText(message, clean),
+      text: shownText(content === undefined ? message : message.subarray(content.start, content.end), clean),
     }
   }
 }

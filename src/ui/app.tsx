@@ -27,14 +27,10 @@ function viewOf(hash: string): View {
 
 function App({ hasKey }: { readonly hasKey: boolean }): JSX.Element {
   const store = useMemo(() => new RowsStore(), [])
-  const [hash, setHash] = useState(location.hash)
+  const hash = useHash()
   const [selected, setSelected] = useState<ReadonlySet<number>>(new Set())
+  const [place, setPlace] = useState<number>()
   const trouble = useFeed(store, hasKey)
-  useEffect(() => {
-    const changed = (): void => setHash(location.hash)
-    addEventListener('hashchange', changed)
-    return () => removeEventListener('hashchange', changed)
-  }, [])
   const view = viewOf(hash)
   const n = Number(/^#\/frame\/(\d+)$/.exec(hash)?.[1] ?? store.last)
   return (
@@ -54,9 +50,18 @@ function App({ hasKey }: { readonly hasKey: boolean }): JSX.Element {
       </header>
       <main>
         {view === 'wire' ? (
-          <Wire store={store} selected={selected} onSelect={setSelected} onOpen={open} />
+          <Wire
+            store={store}
+            place={place}
+            onPlace={setPlace}
+            selected={selected}
+            onSelect={setSelected}
+            onOpen={open}
+          />
         ) : null}
-        {view === 'frame' && n > 0 ? <Frame n={n} onOpen={open} /> : null}
+        {view === 'frame' && n > 0 ? (
+          <Frame n={n} about={store.rows.find((row) => row.n === n)?.about} onOpen={open} />
+        ) : null}
         {view === 'frame' && n === 0 ? <p role="status">No frame has come yet.</p> : null}
         {view === 'wire' || view === 'frame' ? null : (
           <WithStatus>
@@ -77,6 +82,16 @@ function App({ hasKey }: { readonly hasKey: boolean }): JSX.Element {
       </main>
     </>
   )
+}
+
+function useHash(): string {
+  const [hash, setHash] = useState(location.hash)
+  useEffect(() => {
+    const changed = (): void => setHash(location.hash)
+    addEventListener('hashchange', changed)
+    return () => removeEventListener('hashchange', changed)
+  }, [])
+  return hash
 }
 
 function open(n: number): void {

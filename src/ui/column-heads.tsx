@@ -2,12 +2,18 @@
 
 import type { JSX } from 'preact'
 
-export function ColumnHeads({ names }: { readonly names: readonly string[] }): JSX.Element {
+interface ColumnHeadsProps {
+  readonly names: readonly string[]
+  /** The names of columns of numbers, which stand at the right. */
+  readonly numbers: readonly string[]
+}
+
+export function ColumnHeads({ names, numbers }: ColumnHeadsProps): JSX.Element {
   return (
     <thead>
       <tr>
         {names.map((name) => (
-          <th key={name} scope="col">
+          <th key={name} scope="col" class={numbers.includes(name) ? 'number' : ''}>
             {name}
           </th>
         ))}

@@ -21,10 +21,12 @@ const VALUE_LENGTH = 400
 
 interface FrameProps {
   readonly n: number
+  /** The request that an answer is for. */
+  readonly about: string | undefined
   readonly onOpen: (n: number) => void
 }
 
-export function Frame({ n, onOpen }: FrameProps): JSX.Element {
+export function Frame({ n, about, onOpen }: FrameProps): JSX.Element {
   const [view, setView] = useState<FrameView | string>('')
   useEffect(() => {
     let isOver = false
@@ -46,7 +48,7 @@ export function Frame({ n, onOpen }: FrameProps): JSX.Element {
   return (
     <section aria-label="Frame" class="view">
       <h2>
-        {short(messageText(row), 120)}{' '}
+        {short(messageText(about === undefined ? row : { ...row, about }), 120)}{' '}
         <small>{`frame ${row.n} at ${timeText(row.at)}, ${short(routeOf(row), 120)}`}</small>
       </h2>
       <p class="filters">
@@ -99,7 +101,7 @@ function Side({ title, sign, side }: SideProps): JSX.Element {
   return (
     <section class="side" aria-label={title}>
       <h3>
-        {title} <small>{`${short(where, 60)} ${bytesText(bytes)}${cut}`}</small>
+        {title} <small>{`${short(where, 60)}, ${bytesText(bytes)}${cut}`}</small>
       </h3>
       <p class="filters">
         {lines === undefined ? null : (

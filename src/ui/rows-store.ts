@@ -131,6 +131,17 @@ export class RowsStore {
   }
 }
 
+/** The index of this frame among rows in order, or of the next one that is there. */
+export function indexOfFrame(rows: readonly Row[], n: number): number {
+  let [from, until] = [0, rows.length - 1]
+  while (from < until) {
+    const middle = (from + until) >> 1
+    if ((rows[middle]?.n ?? 0) < n) from = middle + 1
+    else until = middle
+  }
+  return until
+}
+
 function passes(row: Row, { schema, server, client, method, errors, text }: Filter): boolean {
   if (schema !== '' && row.schema !== schema) return false
   if (server !== '' && row.service !== server) return false

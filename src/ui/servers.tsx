@@ -29,6 +29,8 @@ const columns = [
   'Actions',
 ] as const
 
+const numbers = ['Tools', 'Calls', 'Restarts', 'Memory', 'Lists read'] as const
+
 export function Servers({ status, refresh }: ServersProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   const [wanted, setWanted] = useState<Wanted>()
@@ -52,7 +54,7 @@ export function Servers({ status, refresh }: ServersProps): JSX.Element {
       <p role="status">{short(said, 300)}</p>
       <table>
         <caption>Servers</caption>
-        <ColumnHeads names={columns} />
+        <ColumnHeads names={columns} numbers={numbers} />
         <tbody>
           {status.servers.map((server) => (
             <ServerLine key={`${server.schema}/${server.name}`} server={server} now={status.now} ask={ask} />

@@ -23,7 +23,7 @@ export function Usage({ rows }: { readonly rows: readonly UsageRow[] }): JSX.Ele
         <caption>{`Calls since a page was first open, by ${by}. Four bytes count as a token.`}</caption>
         <thead>
           <tr>
-            <th scope="col">{by}</th>
+            <th scope="col">{titleOf(by)}</th>
             {columns.map((name) => (
               <th key={name} scope="col" class="number">
                 {name}
@@ -46,6 +46,11 @@ export function Usage({ rows }: { readonly rows: readonly UsageRow[] }): JSX.Ele
           ))}
         </tbody>
       </table>
+      {rows.length === 0 ? <p>No call has ended yet.</p> : null}
     </section>
   )
+}
+
+function titleOf(by: Grouping): string {
+  return by.charAt(0).toUpperCase() + by.slice(1)
 }

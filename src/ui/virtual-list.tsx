@@ -21,6 +21,8 @@ interface VirtualListProps {
   readonly onMove: (index: number) => void
   /** Returns whether the key means something here. */
   readonly onKey: (key: string) => boolean
+  /** The wheel is turned towards the first item. */
+  readonly onScrollBack?: () => void
 }
 
 export function VirtualList(props: VirtualListProps): JSX.Element {
@@ -30,6 +32,10 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
   useLayoutEffect(() => {
     if (follows && box.current !== null) box.current.scrollTop = count * itemHeight
   }, [count, follows])
+  useLayoutEffect(() => {
+    if (!follows && box.current !== null)
+      box.current.scrollTop = active * itemHeight - box.current.clientHeight / 2
+  }, [])
   const headHeight = header === undefined ? 0 : itemHeight
   const first = Math.max(0, Math.floor(sight.top / itemHeight) - SPARE)
   const last = Math.min(count, Math.ceil((sight.top + sight.height) / itemHeight) + SPARE)
@@ -53,6 +59,7 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
       tabIndex={0}
       ref={box}
       onScroll={look}
+      onWheel={({ deltaY }) => deltaY < 0 && follows && props.onScrollBack?.()}
       onKeyDown={onKeyDown}
     >
       {header}

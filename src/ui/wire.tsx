@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Filter, type Row, type RowsStore, noFilter } from './rows-store.js'
+import { type Filter, type Row, type RowsStore, indexOfFrame, noFilter } from './rows-store.js'
 import { bytesText, count, msText, short, timeText } from './text.js'
 import { VirtualList } from './virtual-list.js'
 
@@ -15,29 +15,32 @@ const SPOKEN_MS = 5000
 const NAME_LENGTH = 80
 const TEXT_LENGTH = 160
 
+/** Of the names in the column of the route, so that both of its ends are seen. */
+const CLIENT_LENGTH = 14
+const SERVER_LENGTH = 22
+
 const columns = ['Time', 'From → to', 'Message', 'Id', 'Bytes', 'Took', 'Edits', 'Text'] as const
 
 interface WireProps {
   readonly store: RowsStore
+  /** The frame of the active row; undefined follows the latest. */
+  readonly place: number | undefined
+  readonly onPlace: (place: number | undefined) => void
   readonly selected: ReadonlySet<number>
   readonly onSelect: (selected: ReadonlySet<number>) => void
   readonly onOpen: (n: number) => void
 }
 
-export function Wire({ store, selected, onSelect, onOpen }: WireProps): JSX.Element {
-  const [follows, setFollows] = useState(true)
-  const [active, setActive] = useState(0)
+export function Wire({ store, place, onPlace, selected, onSelect, onOpen }: WireProps): JSX.Element {
   const [, redraw] = useState(0)
   const { shown, paused } = store
-  const at = follows ? shown.length - 1 : Math.min(active, shown.length - 1)
+  const follows = place === undefined
+  const at = follows ? shown.length - 1 : indexOfFrame(shown, place)
   const change = (alter: () => void): void => {
     alter()
     redraw((n) => n + 1)
   }
-  const move = (index: number): void => {
-    setFollows(false)
-    setActive(index)
-  }
+  const move = (index: number): void => onPlace(shown[index]?.n)
   const onKey = (key: string): boolean => {
     const row = shown[at]
     if (key === 'Enter' && row !== undefined) onOpen(row.n)
@@ -61,9 +64,7 @@ export function Wire({ store, selected, onSelect, onOpen }: WireProps): JSX.Elem
         <button type="button" aria-pressed={paused} onClick={() => change(() => store.setPaused(!paused))}>
           {paused ? `Resume (${store.waiting} new)` : 'Pause'}
         </button>
-        <label>
-          <input type="checkbox" checked={follows} onChange={() => setFollows(!follows)} /> Follow
-        </label>
+        <Follow isOn={follows} onChange={() => (follows ? move(at) : onPlace(undefined))} />
       </Filters>
       <Counts store={store} selected={selected.size} />
       <VirtualList
@@ -79,8 +80,22 @@ export function Wire({ store, selected, onSelect, onOpen }: WireProps): JSX.Elem
         render={renderRow}
         onMove={move}
         onKey={onKey}
+        onScrollBack={() => move(at)}
       />
     </section>
+  )
+}
+
+interface FollowProps {
+  readonly isOn: boolean
+  readonly onChange: () => void
+}
+
+function Follow({ isOn, onChange }: FollowProps): JSX.Element {
+  return (
+    <label>
+      <input type="checkbox" checked={isOn} onChange={onChange} /> Follow
+    </label>
   )
 }
 
@@ -145,7 +160,7 @@ function WireRow({ row, index, isActive, isSelected, onOpen }: WireRowProps): JS
 
 /** The two ends between which a frame passes. */
 export function routeOf({ hop, dir, client = '', service = '', schema }: Row): string {
-  const other = hop === 'client' ? `client ${client}` : service
+  const other = hop === 'client' ? `client ${short(client, CLIENT_LENGTH)}` : short(service, SERVER_LENGTH)
   const proxy = schema === 'default' ? 'proxy' : `proxy/${schema}`
   return dir === 'in' ? `${other} → ${proxy}` : `${proxy} → ${other}`
 }
@@ -158,13 +173,17 @@ export function messageText({ kind, method, name, about, failed }: Row): string 
 
 function Counts({ store, selected }: { readonly store: RowsStore; readonly selected: number }): JSX.Element {
   const { rows, shown, errors, skipped } = store
-  const words = [
-    count(rows.length, 'frame'),
-    ...(shown.length < rows.length ? [`${shown.length.toLocaleString('en')} shown`] : []),
-    count(errors, 'error'),
-    ...(skipped > 0 ? [`${skipped.toLocaleString('en')} left out, more than a page shows`] : []),
-    ...(selected > 0 ? [`${selected} selected`] : []),
-  ].join(', ')
+  const isEmpty = rows.length === 0 && skipped === 0
+  const none = 'No message has passed since the page was opened.'
+  const words = isEmpty
+    ? none
+    : [
+        count(rows.length, 'frame'),
+        ...(shown.length < rows.length ? [`${shown.length.toLocaleString('en')} shown`] : []),
+        count(errors, 'error'),
+        ...(skipped > 0 ? [`${skipped.toLocaleString('en')} left out, more than a page shows`] : []),
+        ...(selected > 0 ? [`${selected} selected`] : []),
+      ].join(', ')
   return (
     <>
       <p class="counts">{words}</p>
@@ -248,7 +267,7 @@ function Filters({ store, onChange, children }: FiltersProps): JSX.Element {
           onChange(noFilter)
         }}
       >
-        Clear
+        Clear filters
       </button>
       {children}
     </form>

@@ -5,7 +5,7 @@ import { Buffer } from 'node:buffer'
 import { describe, test } from 'node:test'
 import * as fc from 'fast-check'
 import { KEPT_BYTES_MAX } from '../../src/inspector/arena.js'
-import { factsOf } from '../../src/inspector/frame-facts.js'
+import { summaryOf } from '../../src/inspector/frame-facts.js'
 import { frameView } from '../../src/inspector/frame-view.js'
 import type { FrameView } from '../../src/inspector/protocol.js'
 import type { CapturedFrame } from '../../src/inspector/ring.js'
@@ -132,7 +132,24 @@ describe('the facts of a frame', () => {
     test(text.slice(0, 60), () => {
       const scene = new Scene()
       scene.wire(client, 'in', `${text}\n`)
-      assert.deepEqual(factsOf(frameAt(scene, 1)), facts)
+      assert.deepEqual(summaryOf(frameAt(scene, 1)).facts, facts)
+    })
+})
+
+describe('the text of a row', () => {
+  const cases: [text: string, want: string][] = [
+    ['{"jsonrpc":"2.0","id":1,"method":"m","params":{"arguments":{"a":1}}}', '{"a":1}'],
+    ['{"jsonrpc":"2.0","method":"m","params":{"progress":1}}', '{"progress":1}'],
+    ['{"jsonrpc":"2.0","method":"m"}', ''],
+    ['{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}', '{"tools":[]}'],
+    ['{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}', '{"code":1,"message":"m"}'],
+    ['Debugger attached.', 'Debugger attached.'],
+  ]
+  for (const [text, want] of cases)
+    test(text, () => {
+      const scene = new Scene()
+      scene.wire(client, 'in', `${text}\n`)
+      assert.equal(scene.rows.rowOf(frameAt(scene, 1)).text, want)
     })
 })
 

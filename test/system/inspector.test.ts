@@ -53,12 +53,12 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     await row.waitFor()
     await tabTo(page, 'Text')
     await page.keyboard.type('everything')
-    await page.getByText(/shown/).waitFor()
+    await page.getByText(/shown/).first().waitFor()
     await tabTo(page, 'Frames. Enter opens a frame, space selects it for export.')
     await page.keyboard.press('End')
     while (!(await activeText(page)).includes('±name')) await page.keyboard.press('ArrowUp')
     await page.keyboard.press('Space')
-    await page.getByText('1 selected').waitFor()
+    await page.getByText('1 selected').first().waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('tree', { name: /^Left/ }).waitFor()
     assert.match(
@@ -72,6 +72,23 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     assert((await page.getByRole('treeitem').count()) < before)
     await page.keyboard.press('ArrowRight')
     assert.equal(await page.getByRole('treeitem').count(), before)
+    await page.close()
+  })
+
+  test('comes back to the message that was open, while others arrive', async () => {
+    const page = await open()
+    await page.getByRole('grid').waitFor()
+    await talk()
+    await page.getByRole('row').nth(3).waitFor()
+    await page.getByRole('grid').focus()
+    for (const key of ['Home', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
+    await page.getByRole('tree').first().waitFor()
+    await talk()
+    await page.goBack()
+    await page.locator('#row-1.active').waitFor()
+    assert.equal(await page.getByLabel('Follow').isChecked(), false)
+    await page.getByLabel('Follow').check()
+    await page.locator('#row-1.active').waitFor({ state: 'detached' })
     await page.close()
   })
 
@@ -129,7 +146,7 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     const row = page.getByRole('row', { name: /proxy → everything.*tools\/call echo/ })
     await row.first().waitFor()
     await page.getByRole('grid').focus()
-    for (const key of ['Home', 'Space', 'ArrowDown', 'Space']) await page.keyboard.press(key)
+    for (const key of ['End', 'Space', 'ArrowUp', 'Space']) await page.keyboard.press(key)
     for (const [view, name] of [
       ['Usage', /^everything__echo/],
       ['Clients', /^second/],
@@ -138,6 +155,9 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
       await page.keyboard.press('Enter')
       await page.getByRole('row', { name }).first().waitFor()
     }
+    const called = page.getByRole('row', { name: /^second/ }).first()
+    await called.getByText(/^\d+ calls$/).click()
+    await called.getByText(/^everything__echo: \d+$/).waitFor()
     await tabTo(page, 'Export')
     await page.keyboard.press('Enter')
     await tabTo(page, 'Selected rows (2)')
