@@ -2,18 +2,19 @@
 //
 // Each figure is a ratio to starting the interpreter, plainly or in a bare bwrap, measured in the same round.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 
 import { type Figure, NOT_BUILT, type Settings, roundsOf } from './figures.js'
 import { descendantsOf, shareBytes } from './process-facts.js'
 import { type Aim, type Row, atMost, emptyRow } from './report.js'
+import { floodRows } from './sandbox-flood.js'
+import { Service, milliseconds } from './sandbox-service.js'
 import { MIB } from './start.js'
 import { median, percentile, roundOrder, spread } from './statistics.js'
-import { INITIALIZE, INITIALIZED, type Place, emptyHome, proxySpec, writeConfig } from './subject.js'
+import { proxySpec, writeConfig } from './subject.js'
 
 const WARM_CALLS = 20
 const SESSIONS = 50
@@ -26,71 +27,9 @@ const SETTLE_MS = 150
 const PYTHON = ['/usr/bin/python3', '-c', 'print(1)'] as const
 const BWRAP = ['bwrap', '--unshare-all', '--die-with-parent', '--ro-bind', '/', '/', '--dev', '/dev'] as const
 
-type Args = Readonly<Record<string, unknown>>
-
-/** One service, and a client that may have many calls in flight. */
-class Service {
-  readonly pid: number
-  readonly #child: ChildProcess
-  readonly #waiting = new Map<number, (line: string) => void>()
-  #next = 2
-
-  constructor(place: Place, config: string) {
-    const argv = [place.cli, 'sandbox', '--stdio', '--silent', '--config', config]
-    this.#child = spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'], env: emptyHome(place) })
-    if (this.#child.pid === undefined || this.#child.stdout === null)
-      throw new Error('the sandbox did not start')
-    this.pid = this.#child.pid
-    createInterface({ input: this.#child.stdout }).on('line', (line) => this.#heard(line))
-    this.#child.once('exit', () => {
-      for (const heard of this.#waiting.values()) heard('it has ended')
-    })
-  }
-
-  async open(): Promise<void> {
-    await new Promise<string>((resolve) => {
-      this.#waiting.set(1, resolve)
-      this.#child.stdin?.write(INITIALIZE)
-    })
-    this.#child.stdin?.write(INITIALIZED)
-  }
-
-  /** Resolves with the answer. @throws Error when it is none, or does not show `text` */
-  async call(name: string, args: Args, text?: string): Promise<string> {
-    const id = this.#next++
-    const params = { name, arguments: args }
-    const answer = await new Promise<string>((resolve) => {
-      this.#waiting.set(id, resolve)
-      this.#child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })}\n`)
-    })
-    const isShown = text === undefined || answer.includes(`"text":${JSON.stringify(text)}`)
-    if (!answer.includes('"isError":false') || !isShown)
-      throw new Error(`the call failed: ${answer.slice(0, 300)}`)
-    return answer
-  }
-
-  async close(): Promise<void> {
-    const over = once(this.#child, 'exit')
-    this.#child.stdin?.end()
-    await over
-  }
-
-  #heard(line: string): void {
-    const id = Number(/"id":(\d+)/.exec(line)?.[1])
-    this.#waiting.get(id)?.(line)
-    this.#waiting.delete(id)
-  }
-}
-
 /** What a round measures, in milliseconds. */
 type Measured = 'python' | 'bwrap' | 'first' | 'warm' | 'true'
 type Round = Map<Measured, number>
-
-async function milliseconds(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now()
-  await work()
-  return performance.now() - began
-}
 
 async function run([command = '', ...args]: readonly string[]): Promise<void> {
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] })
@@ -247,7 +186,7 @@ export const sandbox: Figure = async (settings) => {
   if (why !== undefined) return ratios.map(({ figure, aim }) => emptyRow(figure, 'sandbox', aim, why))
   const { place } = settings
   const box = { type: 'sandbox', runtime: 'bubblewrap', maxSessions: SESSIONS + 2 }
-  const service = new Service(place, writeConfig(place, 'sandbox', { box }))
+  const service = new Service(place, ['sandbox', '--stdio'], writeConfig(place, 'sandbox', { box }))
   const calls = settings.quick ? QUICK_CALLS : CALLS
   const rounds: Round[] = []
   const crowds: Crowd[] = []
@@ -260,5 +199,9 @@ export const sandbox: Figure = async (settings) => {
   } finally {
     await service.close()
   }
-  return [...ratios.map((plan) => ratioRow(rounds, plan)), ...crowdRows(crowds, calls)]
+  return [
+    ...ratios.map((plan) => ratioRow(rounds, plan)),
+    ...crowdRows(crowds, calls),
+    ...(await floodRows(place, roundsOf(settings, 5, 1))),
+  ]
 }

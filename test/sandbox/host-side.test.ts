@@ -452,7 +452,7 @@ describe('a scope of systemd', { skip }, () => {
         ...user,
         '--scope --quiet --collect --unit=n'.split(' '),
         '--property MemoryMax=512M --property MemorySwapMax=0'.split(' '),
-        '--property TasksMax=124 --property CPUQuota=200% --'.split(' '),
+        '--property TasksMax=124 --property CPUQuota=200% --property CPUWeight=10 --'.split(' '),
       ].flat(),
     )
   })

@@ -14,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import {
@@ -191,6 +192,12 @@ os.chmod('.', 0)
       }
       for (const [name, value] of Object.entries(wanted))
         assert.deepEqual(limits.get(name), [String(value), String(value)], name)
+    })
+
+    test('processor time that others leave', async () => {
+      const { stdout } = await ran(await machine(), shell('nice; nice -n -5 nice'))
+      const priority = String(Math.min(getPriority() + 10, 19))
+      assert.deepEqual(linesOf(stdout), [priority, priority])
     })
 
     // A6: code in the first process would have no limits, and would outlive the service.

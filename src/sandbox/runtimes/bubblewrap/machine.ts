@@ -229,8 +229,11 @@ const AGENT_FLAGS = [
   '--no-warnings',
 ]
 
-/** When memory runs out, the kernel ends programs of machines before those of the host. `env -i` drops the service's variables. */
-const OUTSIDE = 'echo 1000 >/proc/self/oom_score_adj; exec /usr/bin/env -i "$@"'
+/**
+ * When memory runs out, the kernel ends programs of machines before those of the host. They get the processor time that the host
+ * leaves. `env -i` drops the service's variables.
+ */
+const OUTSIDE = 'echo 1000 >/proc/self/oom_score_adj; exec nice -n 10 /usr/bin/env -i "$@"'
 
 /** The first process of a machine waits for processes without parents; it ends with the agent, and all others end with it. */
 const FIRST = 'exec 3<&0 </dev/null; "$@" <&3 3<&- & exec 3<&- >/dev/null 2>&1; wait'

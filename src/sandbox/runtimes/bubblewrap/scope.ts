@@ -53,6 +53,9 @@ export async function findScopes(runtime: Runtime, name: string): Promise<Scopes
   return code === 0 && stdout === held ? scopes : undefined
 }
 
+/** The share of a machine in the processors when they are scarce; that of the service is 100. */
+const CPU_WEIGHT = 10
+
 /** The command and its arguments before those of the limited program. */
 export function scopeCommand({ program }: Scopes, name: string, flavor: FlavorLimits): [string, ...string[]] {
   const properties = [
@@ -60,6 +63,7 @@ export function scopeCommand({ program }: Scopes, name: string, flavor: FlavorLi
     'MemorySwapMax=0',
     `TasksMax=${flavor.pids + OWN_PROCESSES}`,
     `CPUQuota=${flavor.cpus * 100}%`,
+    `CPUWeight=${CPU_WEIGHT}`,
   ]
   return [
     program,
