@@ -14,7 +14,7 @@ import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 const root = resolve(import.meta.dirname, '..')
-const fileTimeoutMs = 300_000
+const fileTimeoutMs = 600_000
 const filesAtOnce = 4
 
 const sets = {

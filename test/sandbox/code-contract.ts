@@ -82,10 +82,10 @@ export function codeContract(
       const sandbox = await opened(t)
       const call = { session_id: 'a', template }
       await sandbox.code(samples.set, call)
-      const late = await sandbox.code(samples.endless, { ...call, timeout: 1 })
+      const late = await sandbox.code(samples.endless, { ...call, timeout: 3 })
       assert.equal(
         late.message,
-        `Code execution failed: timed out after 1 s; ${kept}; its output until then ends with:\nbefore\n${late.message.split('before\n')[1] ?? ''}`,
+        `Code execution failed: timed out after 3 s; ${kept}; its output until then ends with:\nbefore\n${late.message.split('before\n')[1] ?? ''}`,
       )
       const next = await sandbox.code(samples.get, call)
       const isKept = kept === 'variables are kept'

@@ -98,9 +98,9 @@ describe('a session', () => {
 
   test('whose long output is kept by nobody still answers, and is idle again', async (t) => {
     const client = (await openSandbox(t, { ...section, maxSessions: 1 })).client()
-    const session = { session_id: 'pipes', template: 'js', timeout: 1 }
+    const session = { session_id: 'pipes', template: 'js' }
     await client.command('mkdir .output && cd .output && mkfifo 1 2 3 4', session)
-    const code = await client.code('process.stdout.write("x".repeat(300000))', session)
+    const code = await client.code('process.stdout.write("x".repeat(300000))', { ...session, timeout: 1 })
     assert.match(code.message, /timed out after 1 s/)
     const command = await client.command('head -c 100000 /dev/zero', session)
     assert.equal(command.of('exit_code'), 0)

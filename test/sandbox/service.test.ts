@@ -230,22 +230,22 @@ describe('code', () => {
   test('that takes too long is interrupted: variables are kept, and the error shows what was written', async (t) => {
     const sandbox = await client(t)
     const session_id = 'long'
-    const run = (code: string): Promise<Said> => sandbox.code(code, { session_id, ...node, timeout: 1 })
-    await run('let x = 7')
+    const run = (code: string): Promise<Said> => sandbox.code(code, { session_id, timeout: 3 })
+    await sandbox.code('let x = 7', { session_id, ...node })
     const busy = await run('console.log("before"); while (true) {}')
     assert.equal(busy.code, -32603)
     assert.match(
       busy.message,
-      /^Code execution failed: timed out after 1 s; variables are kept; its output until then ends with:\nbefore\n/,
+      /^Code execution failed: timed out after 3 s; variables are kept; its output until then ends with:\nbefore\n/,
     )
     assert.deepEqual(at(busy.value, 'error', 'data', 'context'), {
       session_id,
-      timeout: 1,
+      timeout: 3,
       variables_kept: true,
     })
     const waiting = await run('await new Promise(() => {})')
-    assert.match(waiting.message, /timed out after 1 s; variables are kept/)
-    assert.equal((await run('x')).text, '7\n')
+    assert.match(waiting.message, /timed out after 3 s; variables are kept/)
+    assert.equal((await sandbox.code('x', { session_id })).text, '7\n')
   })
 
   test('that ignores being interrupted ends with its variables, and the next call says so', async (t) => {
@@ -279,10 +279,18 @@ describe('code', () => {
   test('leaves what it writes later to the next result', async (t) => {
     const sandbox = await client(t)
     const session_id = 'later'
-    await sandbox.code('setTimeout(() => console.log("late"), 20);', { session_id, ...node })
-    const next = await sandbox.code('await new Promise((go) => setTimeout(go, 200)); console.log("now");', {
-      session_id,
-    })
+    const late = `const looking = setInterval(() => {
+        if (!require('node:fs').existsSync('go')) return
+        clearInterval(looking)
+        console.log('late')
+        globalThis.wasLate = true
+      }, 5)
+      undefined`
+    await sandbox.code(late, { session_id, ...node })
+    await sandbox.command('touch go', { session_id })
+    const now =
+      'while (!globalThis.wasLate) await new Promise((go) => setTimeout(go, 5)); console.log("now");'
+    const next = await sandbox.code(now, { session_id })
     assert.equal(next.text, 'late\nnow\n')
     const failed = await sandbox.code(
       'setTimeout(() => null.x, 20); await new Promise((go) => setTimeout(go, 200));',
@@ -340,13 +348,13 @@ describe('a command', () => {
   test('that takes too long ends with all that it has started', async (t) => {
     const sandbox = await client(t)
     const late = await sandbox.command('echo before; trap "" INT; while true; do sleep 1; done', {
-      timeout: 1,
+      timeout: 3,
       session_id: 's',
     })
     assert.equal(late.code, -32603)
     assert.match(
       late.message,
-      /^Command execution failed: timed out after 1 s; its output until then ends with:\nbefore\n/,
+      /^Command execution failed: timed out after 3 s; its output until then ends with:\nbefore\n/,
     )
     assert.equal((await sandbox.command('echo on', { session_id: 's' })).text, 'on\n')
   })
@@ -400,10 +408,15 @@ describe('long output', () => {
 
   test('comes as progress while it is written', async (t) => {
     const sandbox = await client(t)
-    const code = 'console.log("one"); await new Promise((go) => setTimeout(go, 300)); console.log("two");'
-    const whole = sandbox.call('execute_code', { code, ...node }, { progressToken: 7 })
+    const session_id = 'progress'
+    await sandbox.command('true', { session_id, ...node })
+    const code = `console.log("one")
+      while (!require('node:fs').existsSync('go')) await new Promise((go) => setTimeout(go, 5))
+      console.log("two")`
+    const whole = sandbox.call('execute_code', { code, session_id }, { progressToken: 7 })
     const first = await sandbox.raw.notification('notifications/progress')
     assert.deepEqual(at(first.value, 'params'), { progressToken: 7, progress: 4, message: 'one\n' })
+    await sandbox.command('touch go', { session_id })
     assert.equal((await whole).text, 'one\ntwo\n')
     const told = sandbox.raw.heard.flatMap(({ value }) => at(value, 'params', 'message') ?? [])
     assert.deepEqual(told, ['one\n', 'two\n'])
