@@ -108,9 +108,9 @@ describe('a day', () => {
     await assert.rejects(
       client.callTool({
         name: 'execute_code',
-        arguments: { session_id, code: 'print("here")\nwhile True: pass', timeout: 1 },
+        arguments: { session_id, code: 'print("here")\nwhile True: pass', timeout: 3 },
       }),
-      /timed out after 1 s; variables are kept; its output until then ends with:\nhere/,
+      /timed out after 3 s; variables are kept; its output until then ends with:\nhere/,
     )
     assert.equal(await text(client, 'execute_code', { session_id, code: 'sum(values)' }), '30\n')
     const reached = 'import socket\nsocket.create_connection(("192.0.2.1", 80), 2)'

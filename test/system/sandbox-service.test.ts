@@ -140,7 +140,7 @@ for (const as of ['root', 'user'] as const) {
       const filled = await client.call('execute_command', {
         ...inPython(diskFill),
         session_id: 's',
-        timeout: 60,
+        timeout: 300,
       })
       assert.match(filled.message, /disk limit/)
       const after = await client.command('ls; rm a b; echo on', { session_id: 's' })
@@ -156,7 +156,7 @@ async function attack({ client, pid }: Served, source: string, limit: RegExp): P
   const peak = peakOf(pid)
   const state = { isOver: false }
   const attacked = client
-    .call('execute_command', { ...inPython(source), session_id: 's', timeout: 60 })
+    .call('execute_command', { ...inPython(source), session_id: 's', timeout: 300 })
     .finally(() => {
       state.isOver = true
     })

@@ -476,8 +476,8 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
       assert.match((await program.exited).failure ?? '', /has ended/)
     })
 
-    const evil: readonly (readonly [title: string, source: string, why: RegExp])[] = [
-      ['says nothing', 'setInterval(() => {}, 1000)', /longer than 3000 ms/],
+    const evil: readonly (readonly [title: string, source: string, why: RegExp, spec?: object])[] = [
+      ['says nothing', 'setInterval(() => {}, 1000)', /longer than 3000 ms/, { startTimeoutMs: 3000 }],
       ['ends at once', 'process.exit(3)', /did not start/],
       [
         'reports what is none',
@@ -490,12 +490,12 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page))
         /ended from inside/,
       ],
     ]
-    for (const [index, [what, source, why]] of evil.entries()) {
+    for (const [index, [what, source, why, spec]] of evil.entries()) {
       test(`one that ${what} harms its own machine alone`, async () => {
         const before = process.memoryUsage().rss
         const runtime = await scene.bubblewrap(evilAgent(scene, `evil${index}`, source))
         await assert.rejects(async () => {
-          const inside = await startedMachine(runtime, { startTimeoutMs: 3000 })
+          const inside = await startedMachine(runtime, spec)
           const program = inside.run(shell('true'))
           await program.exited
           throw new Error((await inside.ended).message)
