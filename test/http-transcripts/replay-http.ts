@@ -29,7 +29,7 @@ import { folder, patientCli } from '../replay/support.js'
 import { Exchange, type Part } from './exchange.js'
 
 /** How long a response of which nothing more is expected may take to end. */
-const END_WAIT_MS = 5000
+const END_WAIT_MS = HANG_MS
 
 const keys =
   'dir request on headers status event id retry end cut frame text junk64 body expect comment'.split(' ')

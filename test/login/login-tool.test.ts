@@ -48,11 +48,9 @@ const pageIn = (text: string): string => /http:\S+\/login\/[0-9a-f]{32}/.exec(te
 
 /** The server has listed its own tool, of which the client is told. */
 async function replaced(client: RawClient, meta?: object): Promise<void> {
-  for (;;) {
-    const listed = await names(client, meta)
-    if (listed.includes('guarded__hello') && !listed.includes('guarded__login')) return
-    await client.next('a change', ({ value }) => textAt(value, 'method').endsWith('/list_changed'))
-  }
+  const isReplaced = (listed: string[]): boolean =>
+    listed.includes('guarded__hello') && !listed.includes('guarded__login')
+  await client.toolNamesOnce(isReplaced, meta === undefined ? {} : { _meta: meta })
 }
 
 /** Posts to a gateway without a session. */

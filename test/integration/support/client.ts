@@ -109,9 +109,9 @@ export class RawClient {
     })
   }
 
-  /** A line of this kind, which may have come already. */
-  some(what: string, wants: (heard: Heard) => boolean): Promise<Heard> {
-    const found = this.heard.find((heard) => wants(heard))
+  /** A line of this kind, which may have come already, behind the first so many. */
+  some(what: string, wants: (heard: Heard) => boolean, behind = 0): Promise<Heard> {
+    const found = this.heard.slice(behind).find((heard) => wants(heard))
     return found === undefined ? this.next(what, wants) : Promise.resolve(found)
   }
 
@@ -134,6 +134,16 @@ export class RawClient {
     const heard = await this.request('initialize', { protocolVersion, capabilities, clientInfo })
     this.notify('notifications/initialized')
     return at(heard.value, 'result')
+  }
+
+  /** The names of the tools that it is listed once they are so; it lists again after each change. */
+  async toolNamesOnce(holds: (names: string[]) => boolean, params: unknown = {}): Promise<string[]> {
+    for (;;) {
+      const { length } = this.heard
+      const names = toolNames(await this.request('tools/list', params))
+      if (holds(names)) return names
+      await this.some('a change', ({ value }) => textAt(value, 'method').endsWith('/list_changed'), length)
+    }
   }
 
   /** The names of the tools that it is listed. */
