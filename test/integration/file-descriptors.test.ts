@@ -9,7 +9,7 @@ import { textAt } from './support/json.js'
 import { SwiftServers } from '../faults/support/swift.js'
 import { cli } from './support/programs.js'
 import { configFile, scratch, spawnProgram } from './support/spawned.js'
-import { until } from './support/waiting.js'
+import { until, untilAnswered } from './support/waiting.js'
 
 const skip = process.platform === 'win32'
 
@@ -63,11 +63,7 @@ describe('no descriptors left', { skip }, () => {
     // Some are let in and some are turned away; none is left waiting for ever.
     await until(() => sockets.every(({ connecting }) => !connecting))
     for (const socket of sockets) socket.destroy()
-    let answer = 0
-    await until(() => {
-      void list(port()).then((status) => (answer = status))
-      return answer === 200
-    })
+    await untilAnswered(async () => (await list(port())) === 200)
     assert.equal(proxy.exitCode, null)
   })
 })

@@ -46,12 +46,9 @@ const textOf = (value: unknown): string => textAt(value, 'result', 'content', 0,
 
 const pageIn = (text: string): string => /http:\S+\/login\/[0-9a-f]{32}/.exec(text)?.[0] ?? ''
 
-/** The server has listed its own tool, of which the client is told. */
-async function replaced(client: RawClient, meta?: object): Promise<void> {
-  const isReplaced = (listed: string[]): boolean =>
-    listed.includes('guarded__hello') && !listed.includes('guarded__login')
-  await client.toolNamesOnce(isReplaced, meta === undefined ? {} : { _meta: meta })
-}
+/** The server has listed its own tool in the place of the one for the login. */
+const isReplaced = (listed: string[]): boolean =>
+  listed.includes('guarded__hello') && !listed.includes('guarded__login')
 
 /** Posts to a gateway without a session. */
 async function gateway(
@@ -108,7 +105,7 @@ describe('the tool that begins a login', () => {
     for (const each of [again, waiting])
       assert.equal(textOf((await each).value), "Logged in. The tools of 'guarded' are listed now.")
     for (const each of [client, other]) {
-      await replaced(each)
+      await each.toolNamesOnce(isReplaced)
       assert.equal(textOf((await each.call('guarded__hello')).value), 'hi')
     }
     assert.doesNotMatch(JSON.stringify(log), /access-|refresh-|state=|code=/)
@@ -132,7 +129,7 @@ describe('the tool that begins a login', () => {
       const waiting = client.call('guarded__login')
       await browse(page)
       assert.match(textOf((await waiting).value), /^Logged in/)
-      await replaced(client)
+      await client.toolNamesOnce(isReplaced)
       assert.equal(textOf((await client.call('guarded__hello')).value), 'hi')
       assert.equal(proxy.status()[0]?.state, 'connected')
     })
@@ -207,7 +204,7 @@ describe('the tool that begins a login', () => {
         action === 'accept' ? "Logged in. The tools of 'guarded' are listed now." : 'The login was declined.',
       )
       assert.equal(store.read(server.url) !== undefined, action === 'accept')
-      if (action === 'accept') await replaced(client)
+      if (action === 'accept') await client.toolNamesOnce(isReplaced)
     })
 
   test('asks a client of 2026-07-28 in its result', async (t) => {
