@@ -134,9 +134,8 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
     await page.getByText('restart everything: done').waitFor()
-    await page.waitForFunction(
-      `![...document.querySelectorAll('td')].some((cell) => cell.textContent === '${pid}')`,
-    )
+    // The page forbids to evaluate text, as a wait for a function does.
+    await page.getByRole('cell', { name: pid, exact: true }).first().waitFor({ state: 'detached' })
     await page.close()
   })
 
