@@ -35,12 +35,16 @@ const headId = /^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*("(?:[^"\\
 const headMethod = /^\s*\{(?:[^{}[\]]{0,400}?[{,])?\s*"method"\s*:\s*"([\w/$.-]{1,256})"/s
 const headResult = /^\s*\{(?:[^{}[\]]{0,400}?[{,])?\s*"(result|error)"\s*:/s
 
+/** What stands before the content, and the name of the tool or prompt. */
+const headContent =
+  /"(?:params"\s*:\s*\{\s*"name"\s*:\s*"([^"\\]{1,200})"\s*,\s*"arguments|params|result|error)"\s*:\s*/s
+
 /** How much of the beginning of a cut message is looked at. */
 const HEAD_LENGTH = 1024
 
 export function summaryOf(frame: CapturedFrame): FrameSummary {
   const message = messageOf(frame)
-  if (isCut(frame)) return { facts: factsOfHead(message.toString('latin1', 0, HEAD_LENGTH)) }
+  if (isCut(frame)) return summaryOfHead(message.toString('latin1', 0, HEAD_LENGTH), message.length)
   if (message[0] === OPEN_ARRAY) return { facts: { kind: 'batch' } }
   const read = frameOrError(toLine(message))
   if (read instanceof FrameError) return { facts: { kind: 'other' } }
@@ -88,11 +92,24 @@ function clientName({ line, params }: Extract<Frame, { method: string }>): strin
   return stringAt(line, info?.span('name'))
 }
 
+/** Each character of the head is a byte of the message, of which so many are kept. */
+function summaryOfHead(head: string, length: number): FrameSummary {
+  const facts = factsOfHead(head)
+  const found = headContent.exec(head)
+  if (found === null) return { facts }
+  const [before, name] = found
+  const content = { start: found.index + before.length, end: length }
+  const hasName = name !== undefined && facts.kind === 'request'
+  return { facts: hasName ? { ...facts, name: Buffer.from(name, 'latin1').toString() } : facts, content }
+}
+
+/** An id may stand behind what is kept, so the method says whether there is one. */
 function factsOfHead(head: string): FrameFacts {
   const id = headId.exec(head)?.[1]
   const method = headMethod.exec(head)?.[1]
   const withId = id !== undefined && { id }
-  if (method !== undefined) return { kind: id === undefined ? 'notification' : 'request', ...withId, method }
+  if (method !== undefined)
+    return { kind: method.startsWith('notifications/') ? 'notification' : 'request', ...withId, method }
   const outcome = headResult.exec(head)?.[1]
   if (outcome === 'error') return { kind: 'error', ...withId, failed: true }
   return { kind: outcome === 'result' ? outcome : 'other', ...withId }

@@ -103,8 +103,9 @@ describe('the ring', () => {
   })
 })
 
+const big = 'x'.repeat(KEPT_BYTES_MAX)
+
 describe('the facts of a frame', () => {
-  const big = 'x'.repeat(KEPT_BYTES_MAX)
   const cases: [frame: string, facts: object][] = [
     ['{"jsonrpc":"2.0","id":1.0,"method":"m"}', { kind: 'request', id: '1.0', method: 'm' }],
     [
@@ -127,6 +128,14 @@ describe('the facts of a frame', () => {
     ],
     [`{"jsonrpc":"2.0","id":7,"error":{"message":"${big}"}}`, { kind: 'error', id: '7', failed: true }],
     [`{"result":{"a":"${big}"},"jsonrpc":"2.0","id":8}`, { kind: 'result' }],
+    [
+      `{"method":"tools/call","params":{"name":"é","arguments":{"a":"${big}"}},"jsonrpc":"2.0","id":8}`,
+      { kind: 'request', method: 'tools/call', name: 'é' },
+    ],
+    [
+      `{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"${big}"}}`,
+      { kind: 'notification', method: 'notifications/message' },
+    ],
   ]
   for (const [text, facts] of cases)
     test(text.slice(0, 60), () => {
@@ -144,9 +153,11 @@ describe('the text of a row', () => {
     ['{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}', '{"tools":[]}'],
     ['{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}', '{"code":1,"message":"m"}'],
     ['Debugger attached.', 'Debugger attached.'],
+    [`{"method":"m","params":{"name":"n","arguments":{"a":"${big}"}}}`, `{"a":"${big.slice(0, 154)}`],
+    [`{"method":"m","params":{"b":"${big}"}}`, `{"b":"${big.slice(0, 154)}`],
   ]
   for (const [text, want] of cases)
-    test(text, () => {
+    test(text.slice(0, 60), () => {
       const scene = new Scene()
       scene.wire(client, 'in', `${text}\n`)
       assert.equal(scene.rows.rowOf(frameAt(scene, 1)).text, want)
