@@ -72,9 +72,9 @@ async function draw(address) {
     .first()
     .waitFor()
   await shoot(page, 'wire')
-  await page.getByLabel('Text').fill('read_graph')
+  await page.getByLabel('Text').fill('hello')
   await page
-    .getByRole('row', { name: /proxy → memory/ })
+    .getByRole('row', { name: /proxy → everything/ })
     .first()
     .click()
   await page.getByRole('tree').nth(1).waitFor()

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { StatusReport } from '../inspector/protocol.js'
 import { ApiError, apiJson, isObject, readFeed, takeKey } from './api.js'
 import { Frame } from './frame.js'
-import { RowsStore } from './rows-store.js'
+import { RowsStore, indexOfFrame } from './rows-store.js'
 import { Clients } from './clients.js'
 import { Export } from './export.js'
 import { Servers } from './servers.js'
@@ -59,9 +59,7 @@ function App({ hasKey }: { readonly hasKey: boolean }): JSX.Element {
             onOpen={open}
           />
         ) : null}
-        {view === 'frame' && n > 0 ? (
-          <Frame n={n} about={store.rows.find((row) => row.n === n)?.about} onOpen={open} />
-        ) : null}
+        {view === 'frame' && n > 0 ? <FrameInTable store={store} n={n} onPlace={setPlace} /> : null}
         {view === 'frame' && n === 0 ? <p role="status">No frame has come yet.</p> : null}
         {view === 'wire' || view === 'frame' ? null : (
           <WithStatus>
@@ -81,6 +79,32 @@ function App({ hasKey }: { readonly hasKey: boolean }): JSX.Element {
         )}
       </main>
     </>
+  )
+}
+
+interface FrameInTableProps {
+  readonly store: RowsStore
+  readonly n: number
+  readonly onPlace: (n: number) => void
+}
+
+/** A frame, what it answers, and the ways to its neighbours in the table. */
+function FrameInTable({ store, n, onPlace }: FrameInTableProps): JSX.Element {
+  const { rows, shown } = store
+  const at = indexOfFrame(shown, n)
+  const isShown = shown[at]?.n === n
+  const step = (next: number): void => {
+    onPlace(next)
+    open(next)
+  }
+  return (
+    <Frame
+      n={n}
+      about={rows.find((row) => row.n === n)?.about}
+      previous={shown[at - 1]?.n}
+      next={shown[isShown ? at + 1 : at]?.n}
+      onOpen={step}
+    />
   )
 }
 

@@ -23,10 +23,13 @@ interface FrameProps {
   readonly n: number
   /** The request that an answer is for. */
   readonly about: string | undefined
+  /** The frames above and below it in the table; undefined where there is none. */
+  readonly previous: number | undefined
+  readonly next: number | undefined
   readonly onOpen: (n: number) => void
 }
 
-export function Frame({ n, about, onOpen }: FrameProps): JSX.Element {
+export function Frame({ n, about, previous, next, onOpen }: FrameProps): JSX.Element {
   const [view, setView] = useState<FrameView | string>('')
   useEffect(() => {
     let isOver = false
@@ -52,6 +55,8 @@ export function Frame({ n, about, onOpen }: FrameProps): JSX.Element {
         <small>{`frame ${row.n} at ${timeText(row.at)}, ${short(routeOf(row), 120)}`}</small>
       </h2>
       <p class="filters">
+        <Step name="Previous" to={previous} onOpen={onOpen} />
+        <Step name="Next" to={next} onOpen={onOpen} />
         {other === undefined ? null : (
           <button type="button" onClick={() => onOpen(other)}>
             {row.dir === 'in' ? 'Show the frame that left' : 'Show the frame that came in'}
@@ -78,6 +83,20 @@ export function Frame({ n, about, onOpen }: FrameProps): JSX.Element {
       </div>
       <Edits sides={[input, output]} />
     </section>
+  )
+}
+
+interface StepProps {
+  readonly name: string
+  readonly to: number | undefined
+  readonly onOpen: (n: number) => void
+}
+
+function Step({ name, to, onOpen }: StepProps): JSX.Element {
+  return (
+    <button type="button" disabled={to === undefined} onClick={() => to !== undefined && onOpen(to)}>
+      {name}
+    </button>
   )
 }
 
