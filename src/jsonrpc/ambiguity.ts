@@ -20,8 +20,7 @@ export function ambiguity(
   if (members === undefined) return undefined
   let seen = 0
   let others: Set<string> | undefined
-  for (let i = 0; i < members.size; i++) {
-    const key = members.key(i)
+  for (const { key } of members) {
     const known = indexOfName(members.bytes, key.start, key.end, names.exact)
     if (known >= 0 && (seen & (1 << known)) === 0) {
       seen |= 1 << known

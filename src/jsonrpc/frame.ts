@@ -168,17 +168,27 @@ class FrameReader {
 
   #classify(multiline: boolean): Frame {
     const line = this.#line
-    const [jsonrpc, idSpan, method, params, result, error] = this.#members.values
+    const members = this.#members
+    const idSpan = members.span('id')
+    const method = members.span('method')
+    const result = members.span('result')
+    const error = members.span('error')
     const isNull = idSpan !== undefined && line[idSpan.start] === NULL
     const id = idSpan === undefined || isNull ? undefined : readId(line, idSpan.start, idSpan.end)
     // The id of an answer is not its sender's own.
     const hasOutcome = result !== undefined || error !== undefined
     this.#asker = method === undefined && hasOutcome ? undefined : id
     this.#refuseAmbiguity()
-    this.#refuseOtherVersions(jsonrpc)
+    this.#refuseOtherVersions(members.span('jsonrpc'))
     if (method !== undefined) {
       if (hasOutcome) this.#invalid("a message with 'method' has no 'result' or 'error'")
-      return this.#call(multiline, id, idSpan, this.#methodAt(method), this.#readParams(params))
+      return this.#call(
+        multiline,
+        id,
+        idSpan,
+        this.#methodAt(method),
+        this.#readParams(members.span('params')),
+      )
     }
     if (result !== undefined && error !== undefined)
       return this.#invalid("a response has a 'result' or an 'error', not both")
@@ -186,7 +196,7 @@ class FrameReader {
     if (result === undefined) return this.#invalid("a message has a 'method', a 'result' or an 'error'")
     if (id === undefined || idSpan === undefined)
       return this.#invalid("a result names the 'id' of its request")
-    return { kind: 'result', line, multiline, id, idSpan, result, named: this.#members.inner('result') }
+    return { kind: 'result', line, multiline, id, idSpan, result, named: members.inner('result') }
   }
 
   #call(

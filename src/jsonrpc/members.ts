@@ -17,7 +17,6 @@ export interface Member {
 /** The integers of a member: start and end of its key, start and end of its value, and the number of its name. */
 const FIELDS = 5
 const NO_NAME = -1
-const NOTHING = Buffer.alloc(0)
 
 /** More members than any real object has, and less than a megabyte of offsets. */
 const UNROUTED_MEMBERS_MAX = 10_000
@@ -76,41 +75,28 @@ export class Members implements MemberSink {
     return this.#innerKey === key ? this.#inner : undefined
   }
 
-  /** The value of the member called `name`, written without escapes. */
+  /**
+   * The value of the member called `name`: of the last of several, as `JSON.parse` reads them. A name that is not routed by
+   * is found where it is written without escapes.
+   */
   span(name: string): Span | undefined {
-    for (let at = 0; at < this.#places.length; at += FIELDS)
+    for (let at = this.#places.length - FIELDS; at >= 0; at -= FIELDS)
       if (this.#isCalled(at, name)) return this.#span(at + 2)
     return undefined
   }
 
-  /** The values of the routed names, by their numbers; the first of several. */
-  get values(): (Span | undefined)[] {
-    const values: (Span | undefined)[] = []
-    for (let at = this.#places.length - FIELDS; at >= 0; at -= FIELDS) {
-      const number = this.#places[at + 4] ?? NO_NAME
-      if (number !== NO_NAME) values[number] = this.#span(at + 2)
-    }
-    return values
-  }
-
-  /** The text of the string member called `name`. */
+  /** The text of the member called `name`; undefined where it is no string. */
   string(name: string): string | undefined {
     const span = this.span(name)
+    if (this.#long !== undefined && span !== undefined) {
+      const bytes = this.#long.slice(span.start, span.end)
+      return stringAt(bytes, { start: 0, end: bytes.length })
+    }
     return this.latestText === undefined ? stringAt(this.bytes, span) : this.latestText.at(this.bytes, span)
   }
 
-  /** Whether the key of a member is one of these names, written without escapes. */
-  isNamed(index: number, names: readonly string[]): boolean {
-    for (const name of names) if (this.#isCalled(index * FIELDS, name)) return true
-    return false
-  }
-
-  key(index: number): Span {
-    return this.#span(index * FIELDS)
-  }
-
-  value(index: number): Span {
-    return this.#span(index * FIELDS + 2)
+  at(index: number): Member {
+    return { key: this.#span(index * FIELDS), value: this.#span(index * FIELDS + 2) }
   }
 
   /** The routed name of a member, also where it is written with escapes; undefined for any other. */
@@ -118,45 +104,17 @@ export class Members implements MemberSink {
     return this.#names?.names[this.#places[index * FIELDS + 4] ?? NO_NAME]
   }
 
-  /** The value of the member with this routed name: of the last of several, as `JSON.parse` reads them. */
-  named(name: string): Span | undefined {
-    for (let index = this.size - 1; index >= 0; index--)
-      if (this.name(index) === name) return this.value(index)
-    return undefined
-  }
-
-  /** Whether the value of the member with this routed name is this JSON text, byte for byte. */
-  isWritten(name: string, raw: string): boolean {
-    const span = this.named(name)
-    return span !== undefined && span.end - span.start === raw.length && this.#slice(span).toString() === raw
-  }
-
-  /** The text of the member with this routed name; undefined where it is no string. */
-  text(name: string): string | undefined {
-    const span = this.named(name)
-    return span && stringAt(this.#slice(span), { start: 0, end: span.end - span.start })
-  }
-
-  /** The same members in a copy of the bytes. */
-  copied(bytes: Buffer): Members {
-    // Of an object that is not there.
-    if (this.bytes.length === 0) return this
-    const members = new Members(bytes, this.#names)
-    members.#places = [...this.#places]
-    return members
-  }
-
-  /** The same members in a message that is in parts; `move` gives the place of a byte of this one in that one. */
-  movedInto(long: LongLine, move: (offset: number) => number): Members {
-    const members = new Members(NOTHING, this.#names, long)
+  /** The same members in other bytes, or in a message in parts; `move` gives the place of a byte of these in that. */
+  movedTo(bytes: Buffer, long?: LongLine, move: (offset: number) => number = same): Members {
+    const members = new Members(bytes, this.#names, long)
     members.#places = this.#places.map((place, at) => (at % FIELDS === FIELDS - 1 ? place : move(place)))
     members.#innerKey = this.#innerKey
-    members.#inner = this.#inner?.movedInto(long, move)
+    members.#inner = this.#inner?.movedTo(bytes, long, move)
     return members
   }
 
   *[Symbol.iterator](): IterableIterator<Member> {
-    for (let i = 0; i < this.size; i++) yield { key: this.key(i), value: this.value(i) }
+    for (let i = 0; i < this.size; i++) yield this.at(i)
   }
 
   /** The number of the name that a key spells. */
@@ -178,17 +136,19 @@ export class Members implements MemberSink {
   #isCalled(at: number, name: string): boolean {
     const number = this.#places[at + 4] ?? NO_NAME
     if (number !== NO_NAME) return this.#names?.names[number] === name
-    return isKey(this.bytes, this.#places[at] ?? 0, this.#places[at + 1] ?? 0, name)
-  }
-
-  /** The bytes at a span of the message, which may be in parts. */
-  #slice({ start, end }: Span): Buffer {
-    return this.#long === undefined ? this.bytes.subarray(start, end) : this.#long.slice(start, end)
+    const { start, end } = this.#span(at)
+    return this.#long === undefined
+      ? isKey(this.bytes, start, end, name)
+      : isKey(this.#long.slice(start, end), 0, end - start, name)
   }
 
   #span(at: number): Span {
     return { start: this.#places[at] ?? 0, end: this.#places[at + 1] ?? 0 }
   }
+}
+
+function same(offset: number): number {
+  return offset
 }
 
 /**

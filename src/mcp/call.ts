@@ -410,7 +410,7 @@ export class Call implements CallHolder {
 function copied(frame: RequestFrame): RequestFrame {
   const { params } = frame
   const line = toLine(frame.line)
-  const members = params.members.copied(line)
-  const meta = params.meta.copied(line)
+  const members = params.members.movedTo(line)
+  const meta = members.inner('_meta') ?? params.meta
   return { ...frame, line, params: { ...params, members, meta } }
 }

@@ -1,6 +1,7 @@
 // Edits of single members of an object that is forwarded.
 
 import type { Members } from '../jsonrpc/members.js'
+import { isKey } from '../jsonrpc/text.js'
 import { type Edit, type EditReason, NO_EDITS } from '../jsonrpc/splice.js'
 
 const NOTHING = new Uint8Array()
@@ -12,7 +13,19 @@ export function insertion(at: number, text: string, why: EditReason): Edit {
 
 /** The edits that cut the members of these names out of an object. */
 export function cutNamed(members: Members, names: readonly string[], why: EditReason): readonly Edit[] {
-  return cutMembers(members, (index) => (members.isNamed(index, names) ? why : undefined))
+  return cutMembers(members, (index) => (isNamed(members, index, names) ? why : undefined))
+}
+
+/** Whether an object has a member of another name. */
+export function keepsSome(members: Members, names: readonly string[]): boolean {
+  for (let index = 0; index < members.size; index++) if (!isNamed(members, index, names)) return true
+  return false
+}
+
+function isNamed(members: Members, index: number, names: readonly string[]): boolean {
+  const { start, end } = members.at(index).key
+  for (const name of names) if (isKey(members.bytes, start, end, name)) return true
+  return false
 }
 
 /**
@@ -21,7 +34,7 @@ export function cutNamed(members: Members, names: readonly string[], why: EditRe
  * `whyOf` gives undefined for a member that stays.
  */
 export function cutMembers(
-  members: Pick<Members, 'size' | 'key' | 'value'>,
+  members: Pick<Members, 'size' | 'at'>,
   whyOf: (index: number) => EditReason | undefined,
 ): readonly Edit[] {
   // Nearly always there is none.
@@ -35,9 +48,9 @@ export function cutMembers(
       continue
     }
     // With the comma before it, or the one behind it where nothing is kept before.
-    const start = hasKept ? members.value(index - 1).end : members.key(index).start
+    const start = hasKept ? members.at(index - 1).value.end : members.at(index).key.start
     const isLast = index + 1 === size
-    const end = hasKept || isLast ? members.value(index).end : members.key(index + 1).start
+    const end = hasKept || isLast ? members.at(index).value.end : members.at(index + 1).key.start
     const last = edits?.at(-1)
     // Neighbours that go for one reason go with one edit.
     if (edits !== undefined && last?.end === start && last.why === why)

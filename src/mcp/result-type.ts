@@ -3,6 +3,7 @@
 import { OPEN_OBJECT } from '../jsonrpc/ascii.js'
 import type { ResultFrame } from '../jsonrpc/frame.js'
 import { Members, membersAt } from '../jsonrpc/members.js'
+import type { Span } from '../jsonrpc/scan.js'
 import { type RoutedNames, messageNamesWith, routedNames } from '../jsonrpc/routed-names.js'
 import { SERVER_INFO } from './meta-keys.js'
 
@@ -18,12 +19,19 @@ const resultNames: RoutedNames = routedNames(
 /** The members by which a message is routed, and those of `resultNames`. */
 export const messageNames: RoutedNames = messageNamesWith(resultNames)
 
+const TRUE = Buffer.from('true')
+
 const noMembers = new Members(Buffer.alloc(0), resultNames)
 
 /** Whether a result is an object, as the protocol requires; a long result is not joined for this check. */
 export function isObjectResult(frame: ResultFrame): boolean {
   const { start } = frame.result
-  return (frame.long?.slice(start, start + 1)[0] ?? frame.line[start]) === OPEN_OBJECT
+  return bytesAt(frame, { start, end: start + 1 })[0] === OPEN_OBJECT
+}
+
+/** Bytes of a result, which is not joined for them. */
+function bytesAt({ long, line }: ResultFrame, { start, end }: Span): Buffer {
+  return long?.slice(start, end) ?? line.subarray(start, end)
 }
 
 /** The members of `resultNames` in a result; the reader of the frame has nearly always found them already. */
@@ -35,11 +43,11 @@ export function resultMembers(frame: ResultFrame): Members {
 /** The `resultType` of a result; undefined where the result has none, and empty where it is no string. */
 export function typeNamed(frame: ResultFrame): string | undefined {
   const members = resultMembers(frame)
-  if (members.isWritten('resultType', '"complete"')) return 'complete'
-  return members.named('resultType') && (members.text('resultType') ?? '')
+  return members.span('resultType') && (members.string('resultType') ?? '')
 }
 
 /** Whether the result of a tool has `isError: true` (MCP, Tools: error handling). */
 export function saysError(frame: ResultFrame): boolean {
-  return resultMembers(frame).isWritten('isError', 'true')
+  const span = resultMembers(frame).span('isError')
+  return span !== undefined && span.end - span.start === TRUE.length && bytesAt(frame, span).equals(TRUE)
 }

@@ -42,7 +42,7 @@ export function createdTask(frame: ResultFrame, form: Revision['form']): TaskSta
     return typeNamed(frame) === TASK_TYPE
       ? taskIn(frame.line, membersAt(frame.line, frame.result), 'ttlMs')
       : undefined
-  const task = resultMembers(frame).named('task')
+  const task = resultMembers(frame).span('task')
   return task && taskIn(frame.line, membersAt(frame.line, task), 'ttl')
 }
 

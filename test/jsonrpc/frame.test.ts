@@ -298,7 +298,7 @@ test('a result is read with its members of the names that the proxy acts on', ()
     assert.deepEqual(shown, found, title)
     for (const [name] of found) {
       const last = found.findLast((each) => each[0] === name)
-      assert.equal(rawAt(line, named.named(name) ?? { start: 0, end: 0 }), last?.[1], title)
+      assert.equal(rawAt(line, named.span(name) ?? { start: 0, end: 0 }), last?.[1], title)
     }
   }
 })

@@ -35,6 +35,8 @@ function origin(skeleton: Skeleton, { start, end }: Span): Span {
   return { start: skeleton.origin(start), end: skeleton.origin(end) }
 }
 
+const NOTHING = Buffer.alloc(0)
+
 /** The parts are joined only for a caller that asks for `line`. */
 class LongResult implements ResultFrame {
   readonly kind = 'result'
@@ -56,7 +58,7 @@ class LongResult implements ResultFrame {
     this.id = id
     this.idSpan = idSpan
     this.result = origin(skeleton, result)
-    this.named = named?.movedInto(long, skeleton.origin)
+    this.named = named?.movedTo(NOTHING, long, skeleton.origin)
   }
 
   get line(): Line {

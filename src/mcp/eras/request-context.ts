@@ -6,7 +6,7 @@ import { OPEN_OBJECT } from '../../jsonrpc/ascii.js'
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { RequestFrame } from '../../jsonrpc/frame.js'
 import { toLine } from '../../jsonrpc/line.js'
-import { type Members, membersAt, membersOf } from '../../jsonrpc/members.js'
+import { membersAt, membersOf } from '../../jsonrpc/members.js'
 import { type Edit, NO_EDITS, bothEdits, inOrder, splice } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
 import type { Call, StatelessContext } from '../call.js'
@@ -19,7 +19,7 @@ import {
   tasksRequired,
 } from '../capabilities.js'
 import { methodNotFound, mistyped, unsupportedVersion } from '../error-codes.js'
-import { cutNamed, insertion } from '../member-edits.js'
+import { cutNamed, insertion, keepsSome } from '../member-edits.js'
 import { inputMembers, requestMeta, requestMetaKeys } from '../meta-keys.js'
 import { severity, statelessRequests } from '../methods.js'
 import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
@@ -87,9 +87,9 @@ export function saidIn(frame: RequestFrame): string | undefined {
   let said = ''
   // Members side by side are taken together; nearly always these are all of them.
   for (let index = 0, first = 0; index < meta.size; index = first) {
-    while (first < meta.size && isReserved(line, meta.key(first).start)) first++
+    while (first < meta.size && isReserved(line, meta.at(first).key.start)) first++
     if (first > index) {
-      const [{ start }, { end }] = [meta.key(index), meta.value(first - 1)]
+      const [{ start }, { end }] = [meta.at(index).key, meta.at(first - 1).value]
       if (end - start > SAID_LENGTH_MAX) return undefined
       said += line.toString('latin1', start, end)
     } else first++
@@ -187,12 +187,10 @@ function inserted(frame: RequestFrame, claim: Claim): readonly Edit[] {
   // Nothing that a client of a session says there has this meaning.
   const cuts = cutNamed(meta, requestMetaKeys, 'meta')
   const first = metaSpan.start + 1
-  return [keepsSome(meta) ? at(first, claim.inside) : insertion(first, said, 'meta'), ...cuts]
-}
-
-function keepsSome(meta: Members): boolean {
-  for (let index = 0; index < meta.size; index++) if (!meta.isNamed(index, requestMetaKeys)) return true
-  return false
+  return [
+    keepsSome(meta, requestMetaKeys) ? at(first, claim.inside) : insertion(first, said, 'meta'),
+    ...cuts,
+  ]
 }
 
 /** The bytes of a stateless request pass, without extensions that do not. */

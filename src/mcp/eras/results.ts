@@ -69,9 +69,9 @@ export function resultEdits(
   for (let index = 0; index < members.size; index++) {
     const one = wanted.find(({ name }) => name === members.name(index))
     if (one !== undefined)
-      written.push({ ...members.value(index), bytes: Buffer.from(one.value), why: one.why })
+      written.push({ ...members.at(index).value, bytes: Buffer.from(one.value), why: one.why })
   }
-  const missing = wanted.filter(({ name }) => members.named(name) === undefined)
+  const missing = wanted.filter(({ name }) => members.span(name) === undefined)
   return [...inserted(frame, missing), ...written]
 }
 
@@ -122,7 +122,7 @@ function bareResult({ row, service, isWrapped }: Call, frame: ResultFrame): Bare
     return { kind: 'error', error: internalError(what) }
   }
   const members = resultMembers(frame)
-  const structured = isWrapped ? members.named('structuredContent') : undefined
+  const structured = isWrapped ? members.span('structuredContent') : undefined
   const edits = [
     ...untyped(members, row.route.to === 'uri'),
     ...(structured === undefined ? NO_EDITS : wrapping(structured)),
@@ -137,12 +137,12 @@ function untyped(members: Members, isRead: boolean): readonly Edit[] {
   let left = inner?.size ?? 0
   for (let index = (inner?.size ?? 0) - 1; index >= 0; index--) if (isOfServer(index)) left--
   // Nothing else stands in it.
-  const meta = inner !== undefined && inner.size > 0 && left === 0 ? members.named('_meta') : undefined
+  const meta = inner !== undefined && inner.size > 0 && left === 0 ? members.span('_meta') : undefined
   const cuts = cutMembers(members, (index) => {
     const name = members.name(index)
     if (name === 'resultType') return 'result-type'
     if (isRead && (name === 'ttlMs' || name === 'cacheScope')) return 'cache-hint'
-    return meta !== undefined && members.value(index).start === meta.start ? 'meta' : undefined
+    return meta !== undefined && members.at(index).value.start === meta.start ? 'meta' : undefined
   })
   if (inner === undefined || meta !== undefined) return cuts
   return [...cuts, ...cutMembers(inner, (index) => (isOfServer(index) ? 'meta' : undefined))]

@@ -16,7 +16,7 @@ import type {
   ServerSpeech,
   ServerVoice,
 } from '../../mcp/eras/leg.js'
-import { cutNamed, insertion } from '../../mcp/member-edits.js'
+import { cutNamed, insertion, keepsSome } from '../../mcp/member-edits.js'
 import { requestMetaKeys } from '../../mcp/meta-keys.js'
 import { aboutKey, principalKey } from '../contracts/sandbox-config.js'
 import type { ServerAbout } from '../contracts/upstream.js'
@@ -79,10 +79,8 @@ function withPrincipal(frame: RequestFrame, principal: string, edits: readonly E
   // The cuts of the era in `_meta` are made anew together with this one: commas go with them.
   const outside = edits.filter(({ start, end }) => end <= metaSpan.start || start >= metaSpan.end)
   const cut = [principalKey, ...(outside.length === edits.length ? [] : requestMetaKeys)]
-  const isKept = (index: number): boolean => !meta.isNamed(index, cut)
-  const keeps = Array.from({ length: meta.size }, (_, index) => index).some(isKept)
   const own = [
-    insertion(metaSpan.start + 1, keeps ? `${said},` : said, 'meta'),
+    insertion(metaSpan.start + 1, keepsSome(meta, cut) ? `${said},` : said, 'meta'),
     ...cutNamed(meta, cut, 'meta'),
   ]
   return inOrder([...outside, ...own])

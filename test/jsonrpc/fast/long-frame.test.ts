@@ -45,11 +45,7 @@ function facts(frame: Frame): unknown {
 function membersOf(named: Members | undefined): unknown {
   if (named === undefined) return undefined
   const all = [...named].map((member, index) => [named.name(index), member])
-  const texts = ['type', 'c', 'mine'].map((name) => [
-    named.named(name),
-    named.text(name),
-    named.isWritten(name, '"typed"'),
-  ])
+  const texts = ['type', 'c', 'mine'].map((name) => [named.span(name), named.string(name)])
   return { all, texts, inner: membersOf(named.inner('_meta')) }
 }
 
