@@ -15,7 +15,7 @@ export interface ExchangeHandler {
   /** Whether its credential was renewed already, by this exchange or by one before it. */
   isRenewed?: boolean
   /** The response is not needed any more: the request is not repeated elsewhere or with another credential. */
-  readonly isAbandoned?: boolean
+  isAbandoned?(): boolean
   responded(answer: HttpAnswer): void
   troubled(trouble: HttpTrouble): void
   /** The system has taken the whole request. */
@@ -82,7 +82,7 @@ export class HttpExchange implements ChannelUser {
   #again(): void {
     const { pause, patienceMs, timers } = this.#session.target
     const { leftMs } = pause
-    if (this.#handler.isAbandoned === true) return this.#failed(takenBack())
+    if (this.#handler.isAbandoned?.() === true) return this.#failed(takenBack())
     if (leftMs === 0) return this.#begin()
     if (leftMs > patienceMs) return this.#failed(paused(this.#session.target))
     this.#isHeld = true

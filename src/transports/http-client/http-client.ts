@@ -20,11 +20,14 @@ import { HttpMessages } from './messages.js'
 import type { HttpTarget } from './options.js'
 import { retryAfterMs } from './pause.js'
 import { HttpPost, type PostOwner } from './post.js'
+import { HttpPosts } from './posts.js'
 import { HttpSession } from './session.js'
 
 /** One session with one server. */
 export class HttpClientConnection implements Connection, PostOwner {
+  readonly #session: HttpSession
   readonly #messages: HttpMessages
+  readonly #posts: HttpPosts
   readonly #standalone: StandaloneStream
   /** The message that the server must accept before any other is sent, and the messages that wait. */
   #gate: HttpPost | undefined
@@ -36,8 +39,11 @@ export class HttpClientConnection implements Connection, PostOwner {
   #closing: Promise<void> | undefined
 
   constructor(target: HttpTarget, agent: HttpAgent, session: HttpSession = new HttpSession(target, agent)) {
-    this.#messages = new HttpMessages(session, (cause) => this.#end(cause))
+    this.#session = session
+    this.#messages = new HttpMessages(session.longLines, (cause) => this.#end(cause))
+    this.#posts = new HttpPosts(target, this.#messages)
     this.#standalone = new StandaloneStream(
+      session,
       this.#messages,
       (line) => this.#unasked(line),
       () => this.#forget(),
@@ -45,11 +51,11 @@ export class HttpClientConnection implements Connection, PostOwner {
   }
 
   get congested(): boolean {
-    return this.#messages.congested
+    return this.#posts.congested
   }
 
   get backlogBytes(): number {
-    return this.#messages.bytes
+    return this.#posts.bytes
   }
 
   start(sink: Sink): void {
@@ -60,10 +66,11 @@ export class HttpClientConnection implements Connection, PostOwner {
     if (this.#messages.closed || this.#closing !== undefined) return
     // Without a session, closing the stream of a request cancels it, and no message is sent (MCP 2026-07-28).
     if (head.cancels !== undefined && this.#isSessionless) {
-      this.#messages.request(head.cancels)?.cancel()
+      this.#posts.request(head.cancels)?.cancel()
       return
     }
-    const post = new HttpPost(head, joinedWire(message), this.#messages, this)
+    const bytes = joinedWire(message)
+    const post = new HttpPost(head, bytes, this.#session, this.#messages, this.#posts, this)
     if (head.method === 'initialize') this.#isSessionless = false
     else if (post.mirrored !== undefined) this.#isSessionless = true
     // Later: the sender must have returned before its handler is called.
@@ -73,7 +80,8 @@ export class HttpClientConnection implements Connection, PostOwner {
   }
 
   read(on: boolean): void {
-    this.#messages.readAll(on)
+    this.#messages.reading = on
+    this.#posts.read(on)
     this.#standalone.read(on)
   }
 
@@ -86,7 +94,7 @@ export class HttpClientConnection implements Connection, PostOwner {
 
   failed(error: TransportError): void {
     // Other requests in flight show that the server can be reached.
-    if (error.code === 'TRANSPORT_UNREACHABLE' && this.#messages.size === 1) this.#end(error)
+    if (error.code === 'TRANSPORT_UNREACHABLE' && this.#posts.size === 1) this.#end(error)
   }
 
   forgotten(post: HttpPost, status: number): void {
@@ -105,7 +113,7 @@ export class HttpClientConnection implements Connection, PostOwner {
     // Before it is delivered: the receiver of the answer may lend the id again.
     const posts = received.map((each) => {
       const id = answeredId(each)
-      return id === undefined ? undefined : this.#messages.request(id)
+      return id === undefined ? undefined : this.#posts.request(id)
     })
     this.#messages.deliver(line, received, undefined)
     for (const post of posts) post?.cancel()
@@ -113,13 +121,13 @@ export class HttpClientConnection implements Connection, PostOwner {
 
   #post(post: HttpPost): void {
     // Two POSTs may overtake each other, and a server must not be called before it is ready.
-    if (post.method === 'notifications/initialized') this.#closeGate(post)
-    this.#messages.post(post)
+    if (post.head.method === 'notifications/initialized') this.#closeGate(post)
+    this.#posts.send(post)
   }
 
   /** A server that says nothing to it is called all the same. */
   #closeGate(post: HttpPost): void {
-    const { timers, limits } = this.#messages.session.target
+    const { timers, limits } = this.#session.target
     this.#gate = post
     this.#patience = timers.setTimer(limits.readyMs, () => this.#openGate())
   }
@@ -136,7 +144,7 @@ export class HttpClientConnection implements Connection, PostOwner {
 
   /** The server did not accept it, so its sender may send it to the next session. */
   #refuse(post: HttpPost, status?: number): void {
-    this.#messages.failed(post.id, forgetful(status))
+    this.#messages.failed(post.head.id, forgetful(status))
     post.cancel()
   }
 
@@ -150,22 +158,23 @@ export class HttpClientConnection implements Connection, PostOwner {
   }
 
   #endWhenIdle(): void {
-    if (this.#messages.size === 0) this.#end(forgetful())
+    if (this.#posts.size === 0) this.#end(forgetful())
   }
 
   /** The last messages, such as a cancel, get a moment to arrive. */
   async #finish(): Promise<void> {
     if (this.#messages.closed) return
-    await this.#messages.quiet()
+    await this.#posts.quiet()
     this.#stop()
-    if (!this.#forgotten) await deleteSession(this.#messages.session)
+    if (!this.#forgotten) await deleteSession(this.#session)
     this.#end(undefined)
   }
 
   #stop(): void {
     this.#patience?.cancel()
     this.#standalone.stop()
-    this.#messages.stop()
+    this.#posts.stop()
+    this.#session.end()
   }
 
   #end(cause: TransportError | undefined): void {
@@ -232,9 +241,14 @@ class StandaloneStream {
   #stopped = false
 
   /** `onForgotten` is called when the server does not know the session any more. */
-  constructor(messages: HttpMessages, onMessage: (line: Line) => void, onForgotten: () => void) {
+  constructor(
+    session: HttpSession,
+    messages: HttpMessages,
+    onMessage: (line: Line) => void,
+    onForgotten: () => void,
+  ) {
+    this.#session = session
     this.#messages = messages
-    this.#session = messages.session
     this.#onMessage = onMessage
     this.#onForgotten = onForgotten
   }

@@ -25,13 +25,16 @@ import {
 } from './failure.js'
 import type { HttpTarget } from './options.js'
 import { HttpPost, type PostOwner } from './post.js'
+import { HttpPosts } from './posts.js'
 import { HttpSession } from './session.js'
 
 /** One session with one server. */
 export class SseClientConnection implements Connection, PostOwner {
+  readonly answersElsewhere = true
   readonly #target: HttpTarget
   readonly #session: HttpSession
   readonly #messages: HttpMessages
+  readonly #posts: HttpPosts
   readonly #attempts: Attempts
   #exchange: HttpExchange | undefined
   /** The address of the stream; a redirect within the origin changes it. */
@@ -54,17 +57,18 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#url = target.url
     this.#session = session
     this.#refused = refused
-    this.#messages = new HttpMessages(session, (cause) => this.#end(cause))
+    this.#messages = new HttpMessages(session.longLines, (cause) => this.#end(cause))
+    this.#posts = new HttpPosts(target, this.#messages)
     // To listen is to read.
     this.#attempts = new Attempts({ ...target, retryDelayMs: target.reconnectMs, isRead: () => true }, '')
   }
 
   get congested(): boolean {
-    return this.#messages.congested
+    return this.#posts.congested
   }
 
   get backlogBytes(): number {
-    return this.#messages.bytes
+    return this.#posts.bytes
   }
 
   start(sink: Sink): void {
@@ -74,13 +78,15 @@ export class SseClientConnection implements Connection, PostOwner {
 
   send(message: Outgoing, head: MessageHead): void {
     if (this.#messages.closed || this.#closing !== undefined) return
-    const post = new HttpPost(head, joinedWire(message), this.#messages, this, true)
-    if (this.#held === undefined) this.#messages.post(post)
+    const bytes = joinedWire(message)
+    const post = new HttpPost(head, bytes, this.#session, this.#messages, this.#posts, this)
+    if (this.#held === undefined) this.#posts.send(post)
     else this.#held.push(post)
   }
 
   read(on: boolean): void {
-    this.#messages.readAll(on)
+    this.#messages.reading = on
+    this.#posts.read(on)
     this.#answer?.read(on)
   }
 
@@ -93,7 +99,7 @@ export class SseClientConnection implements Connection, PostOwner {
 
   forgotten(post: HttpPost, status: number): void {
     const error = failure('TRANSPORT_SESSION', 'the server has forgotten the session', { status })
-    this.#messages.failed(post.id, error)
+    this.#messages.failed(post.head.id, error)
     this.#end(error)
   }
 
@@ -183,13 +189,13 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#session.url = url
     const held = this.#held ?? []
     this.#held = undefined
-    for (const post of held) this.#messages.post(post)
+    for (const post of held) this.#posts.send(post)
   }
 
   /** The last messages, such as a cancel, get a moment to arrive. */
   async #finish(): Promise<void> {
     // The server may never name an address, so messages that need one are dropped.
-    if (this.#held === undefined) await this.#messages.quiet()
+    if (this.#held === undefined) await this.#posts.quiet()
     this.#end(undefined)
   }
 
@@ -199,6 +205,7 @@ export class SseClientConnection implements Connection, PostOwner {
     this.#attempts.stop()
     this.#messages.close(cause)
     this.#exchange?.cancel()
-    this.#messages.stop()
+    this.#posts.stop()
+    this.#session.end()
   }
 }

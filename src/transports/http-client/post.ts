@@ -41,10 +41,13 @@ import {
   unreachable,
 } from './failure.js'
 import type { HttpMessages } from './messages.js'
+import type { HttpPosts } from './posts.js'
 import type { HttpSession } from './session.js'
 
 /** The connection of a message, which reacts to its failure and its end. */
 export interface PostOwner {
+  /** Answers come on another stream, so that a message is done once it is taken. */
+  readonly answersElsewhere?: boolean
   /** The message did not get through, or its answer will not come; the sink was told. */
   failed?(error: TransportError): void
   /** The server does not know the session any more, and has not taken the message. */
@@ -59,24 +62,26 @@ const TOO_MANY = 429
 const ACCEPT = 'application/json, text/event-stream'
 
 /** Sends one message and reads everything that belongs to it. */
-export class HttpPost implements ExchangeHandler, Waiting {
-  /** Undefined for an answer. */
-  readonly method: string | undefined
-  /** Undefined for a notification and for an answer. */
-  readonly id: RequestId | undefined
-  /** Our request that it gives up. */
-  readonly cancels: RequestId | undefined
+export class HttpPost {
+  readonly head: MessageHead
   readonly bytes: WireBytes
   /** The header fields that repeat what it says; undefined where it is of a session. */
   readonly mirrored: readonly string[] | undefined
-  /** Its number among those of its connection. */
-  number = 0
-  /** Whether the system has the whole of it. */
-  isSent = false
-  isRenewed = false
-  readonly #messages: HttpMessages
   readonly #session: HttpSession
+  readonly #messages: HttpMessages
+  readonly #posts: HttpPosts
   readonly #owner: PostOwner
+  /** Its number among those of its connection. */
+  readonly #number: number
+  /** One for all attempts: a credential is renewed once. */
+  readonly #handler: ExchangeHandler = {
+    isRenewed: false,
+    isAbandoned: () => !this.#awaited,
+    sent: () => this.#posts.sent(this.#number),
+    responded: (answer) => this.#responded(answer),
+    troubled: (trouble) => this.#troubled(trouble),
+  }
+  readonly #timeout: Waiting = { waited: () => this.#timedOut() }
   /** Undefined until something goes wrong; counts the attempts to resume a response too. */
   #attempts: Attempts | undefined
   #exchange: HttpExchange | undefined
@@ -89,34 +94,31 @@ export class HttpPost implements ExchangeHandler, Waiting {
   /** The queue of timeouts that it waits in, and its place there. */
   #waits: Waits
   #wait: Wait
-  readonly #elsewhere: boolean
   /** Whether the sender still waits for an answer. */
   #awaited = true
   #ended = false
 
-  /** `elsewhere`: answers come on another stream, so that a message is done once it is taken. */
   constructor(
     head: MessageHead,
     bytes: WireBytes,
+    session: HttpSession,
     messages: HttpMessages,
+    posts: HttpPosts,
     owner: PostOwner,
-    elsewhere = false,
   ) {
-    this.#elsewhere = elsewhere
-    this.method = head.method
-    this.id = head.id
-    this.cancels = head.cancels
+    this.head = head
     this.bytes = bytes
+    this.#session = session
     this.#messages = messages
-    this.#session = messages.session
+    this.#posts = posts
     this.#owner = owner
-    const { target, waits } = this.#session
+    const { target, waits } = session
     this.mirrored = target.mirror?.(bytes, head.method)
     const isEndless = head.method !== undefined && target.isEndless?.(head.method) === true
     const answer = isEndless ? waits.endless : waits.answer
-    this.#waits = this.id === undefined || elsewhere ? waits.accept : answer
-    this.#wait = this.#waits.begin(this)
-    messages.add(this)
+    this.#waits = head.id === undefined || this.#elsewhere ? waits.accept : answer
+    this.#wait = this.#waits.begin(this.#timeout)
+    this.#number = posts.add(this)
   }
 
   send(): void {
@@ -128,22 +130,18 @@ export class HttpPost implements ExchangeHandler, Waiting {
     }
     const ask = {
       method: 'POST',
-      rpc: this.method,
+      rpc: this.head.method,
       url: this.#session.url,
       accept: ACCEPT,
       body: this.bytes,
       mirrored: this.mirrored,
     } as const
-    this.#exchange = new HttpExchange(this.#session, ask, this)
+    this.#exchange = new HttpExchange(this.#session, ask, this.#handler)
   }
 
   /** Stops or resumes reading what comes back. */
   read(on: boolean): void {
     this.#source?.read(on)
-  }
-
-  get isAbandoned(): boolean {
-    return !this.#awaited
   }
 
   /** The answer is not needed any more; the server gets a moment to end the exchange by itself. */
@@ -153,7 +151,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
     this.#waits.cancel(this.#wait)
     if (this.#ended) return
     this.#waits = this.#session.waits.linger
-    this.#wait = this.#waits.begin(this)
+    this.#wait = this.#waits.begin(this.#timeout)
   }
 
   /** Drops everything; only the end is reported. */
@@ -163,53 +161,50 @@ export class HttpPost implements ExchangeHandler, Waiting {
     this.#waits.cancel(this.#wait)
     this.#attempts?.stop()
     this.#exchange?.cancel()
-    this.#messages.ended(this)
+    this.#posts.ended(this.#number)
     this.#owner.ended?.(this)
   }
 
-  // Waiting: nothing has come for too long.
-
-  waited(): void {
-    this.#fail(failure('TRANSPORT_TIMEOUT', `no answer within ${this.#waits.lengthMs} ms`))
+  get #elsewhere(): boolean {
+    return this.#owner.answersElsewhere === true
   }
 
-  // ExchangeHandler: what becomes of the request.
-
-  sent(): void {
-    this.#messages.sent(this)
+  /** Nothing has come for too long. */
+  #timedOut(): void {
+    this.#fail(failure('TRANSPORT_TIMEOUT', `no answer within ${this.#waits.lengthMs} ms`))
   }
 
   #fail(error: TransportError): void {
     if (this.#ended) return
     if (this.#awaited) {
-      this.#messages.failed(this.id, error)
+      this.#messages.failed(this.head.id, error)
       this.#owner.failed?.(error)
     }
     this.cancel()
   }
 
-  troubled(trouble: HttpTrouble): void {
+  #troubled(trouble: HttpTrouble): void {
     // A request without a waiting sender is not repeated.
     if (this.#awaited && this.#attempted.afterTrouble(trouble, () => this.send())) return
     this.#fail(trouble.error ?? unreachable(this.#session.target, trouble))
   }
 
-  responded(answer: HttpAnswer): void {
+  #responded(answer: HttpAnswer): void {
     const { status } = answer
     const isSuccess = status >= 200 && status < 300
     // The body says what is limited.
-    if (status !== TOO_MANY) this.#session.learn(answer, this.method === 'initialize' && isSuccess)
-    if (isSuccess) this.#session.target.listRefusals.given(this.method)
+    if (status !== TOO_MANY) this.#session.learn(answer, this.head.method === 'initialize' && isSuccess)
+    if (isSuccess) this.#session.target.listRefusals.given(this.head.method)
     if (status >= 300 && status < 400)
       return this.#fail(redirected(this.#session.target, status, answer.get('location')))
     if (!isSuccess) return this.#refused(answer)
-    if (this.id === undefined || this.#elsewhere) return this.#taken(answer)
+    if (this.head.id === undefined || this.#elsewhere) return this.#taken(answer)
     this.#lastEventId = undefined
-    this.#take(answer, this.id)
+    this.#take(answer, this.head.id)
   }
 
   get #attempted(): Attempts {
-    this.#attempts ??= new Attempts(this.#session.target, this.method)
+    this.#attempts ??= new Attempts(this.#session.target, this.head.method)
     return this.#attempts
   }
 
@@ -273,8 +268,9 @@ export class HttpPost implements ExchangeHandler, Waiting {
   }
 
   #deliver(message: Line | LongLine, received: readonly ReceivedMessage[]): void {
-    if (this.method === 'initialize') for (const each of received) this.#session.version ??= versionIn(each)
-    this.#messages.deliver(message, received, this.id)
+    if (this.head.method === 'initialize')
+      for (const each of received) this.#session.version ??= versionIn(each)
+    this.#messages.deliver(message, received, this.head.id)
   }
 
   #readEvents(source: HttpAnswer, id: RequestId): void {
@@ -349,7 +345,7 @@ export class HttpPost implements ExchangeHandler, Waiting {
   #refused(answer: HttpAnswer): void {
     const { limits, limitsTool } = this.#session.target
     readExcerpt(answer, limits.excerptBytesMax, (body) => {
-      const error = answer.status === TOO_MANY ? errorTo(this.id, body) : undefined
+      const error = answer.status === TOO_MANY ? errorTo(this.head.id, body) : undefined
       const isOfTool = error !== undefined && limitsTool?.(error) === true
       if (answer.status === TOO_MANY && !isOfTool) this.#session.learn(answer, false)
       if (this.#ended) return
@@ -367,22 +363,25 @@ export class HttpPost implements ExchangeHandler, Waiting {
       return this.cancel()
     }
     const { target } = this.#session
-    const isOverruled = this.method !== undefined && target.overrules?.(this.method, status) === true
+    const isOverruled =
+      this.head.method !== undefined && target.overrules?.(this.head.method, status) === true
     const isNoAnswer = status === 401 || status === 403 || isOverruled
-    const answer = isNoAnswer ? undefined : errorTo(this.id, body)?.line
+    const answer = isNoAnswer ? undefined : errorTo(this.head.id, body)?.line
     if (answer === undefined) {
       const said = { status, body: this.#session.target.discretion.beginning(body) }
       return this.#fail(refused(this.#session.target, said))
     }
-    this.#messages.message(answer, this.id)
+    this.#messages.message(answer, this.head.id)
     this.cancel()
   }
 
   #isForgotten(status: number, body: string): boolean {
     if (this.#elsewhere) return status === 404
-    if (this.#session.id === undefined || this.method === 'initialize') return false
-    if (!forgetsSession(status, body, { id: this.id, refusesRequest: this.#session.target.refusesRequest }))
+    if (this.#session.id === undefined || this.head.method === 'initialize') return false
+    if (
+      !forgetsSession(status, body, { id: this.head.id, refusesRequest: this.#session.target.refusesRequest })
+    )
       return false
-    return status !== 404 || !this.#session.target.listRefusals.isAnswer(this.method, this.#session)
+    return status !== 404 || !this.#session.target.listRefusals.isAnswer(this.head.method, this.#session)
   }
 }

@@ -44,8 +44,8 @@ interface Reading {
   /** Its size at the last check, and the time of that check. */
   seenBytes: number
   seenAtMs: number
-  isOver: boolean
-  readonly giveUp: () => void
+  /** Undefined once it is over: a set can keep what was taken out of it (see `brief-map.ts`), and this holds the body. */
+  giveUp: (() => void) | undefined
 }
 
 /** Reads bodies, gives up those that drip, and counts what all of them hold. */
@@ -85,19 +85,19 @@ export class Bodies {
     return new Promise((resolve) => {
       const whole = new WholeBody()
       const done = (came: Body | Refusal | undefined): void => {
-        if (reading.isOver) return
-        reading.isOver = true
+        if (reading.giveUp === undefined) return
+        reading.giveUp = undefined
         this.#readings.delete(reading)
         this.#release(came, reading.bytes)
         resolve(came)
       }
       const giveUp = (): void => done(this.#refusals.plain(408, 'The body comes too slowly'))
-      const reading = { bytes: 0, seenBytes: 0, seenAtMs: this.#environment.now(), isOver: false, giveUp }
+      const reading: Reading = { bytes: 0, seenBytes: 0, seenAtMs: this.#environment.now(), giveUp }
       this.#readings.add(reading)
       wire.readBody({
         data: (chunk) => {
           // A refused body goes on to come.
-          if (reading.isOver) return
+          if (reading.giveUp === undefined) return
           reading.bytes += chunk.length
           this.#bytes += chunk.length
           whole.add(chunk)
@@ -105,7 +105,7 @@ export class Bodies {
           if (excess !== undefined) done(excess)
         },
         end: () => {
-          if (!reading.isOver) done(this.#whole(whole.line(), reading.bytes, response))
+          if (reading.giveUp !== undefined) done(this.#whole(whole.line(), reading.bytes, response))
         },
         gone: () => done(undefined),
       })
@@ -118,7 +118,7 @@ export class Bodies {
     const nowMs = this.#environment.now()
     for (const reading of this.#readings) {
       if (nowMs - reading.seenAtMs < slowBodyMs) continue
-      if (reading.bytes - reading.seenBytes < slowBodyBytes) this.#slices.add(reading.giveUp)
+      if (reading.bytes - reading.seenBytes < slowBodyBytes) this.#slices.add(() => reading.giveUp?.())
       reading.seenBytes = reading.bytes
       reading.seenAtMs = nowMs
     }

@@ -39,12 +39,19 @@ const NOTHING = Buffer.alloc(0)
 const CONTINUE = Buffer.from('HTTP/1.1 100 Continue\r\n\r\n')
 
 /** One socket and its requests. */
-export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
+export class FrontChannel implements RequestWire, ResponseWire {
   readonly socket: FrontSocket
   readonly #environment: HttpEnvironment
   readonly #listener: FrontListener
   readonly #serve: (request: HttpRequest) => void
   readonly #reader: RequestReader
+  readonly #input: RequestSink = {
+    head: (head, body) => this.#head(head, body),
+    data: (chunk) => {
+      this.#isExpected = false
+      this.#body?.data(chunk)
+    },
+  }
   /** The fields of a response after which another may follow. */
   readonly #stays: string
   /** The one that is being answered. */
@@ -99,33 +106,26 @@ export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
     socket.on('close', () => this.#closed())
   }
 
-  /** Nothing is asked on it, and nothing has begun to come. */
-  get isIdle(): boolean {
-    return this.#request === undefined && this.#reader.isResting && this.#rest.length === 0
-  }
-
   /** Since when it rests between two requests; Infinity when it does not. */
   get restsSinceMs(): number {
-    return this.isIdle && !this.#isFirst && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
+    return this.#isIdle && !this.#isFirst && !this.#isLast && !this.#isGone ? this.#sinceMs : Infinity
   }
 
-  /** Whether the client has used up its time, which is `idleMs` between two requests. */
-  sweep(idleMs: number): 'late' | 'idle' | undefined {
+  /** Closes it when it has been idle for longer than `idleMs`; gives whether its request is late. */
+  sweep(idleMs: number): boolean {
     const { headersTimeoutMs, requestTimeoutMs } = this.#environment.limits
     const forMs = this.#environment.now() - this.#sinceMs
-    if (this.#isGone || this.#lingering !== undefined) return undefined
+    if (this.#isGone || this.#lingering !== undefined) return false
     if (this.#request !== undefined)
       return !this.#reader.isWhole && this.#body === undefined && forMs > requestTimeoutMs
-        ? 'late'
-        : undefined
-    if (this.isIdle && !this.#isFirst) return forMs > idleMs ? 'idle' : undefined
-    return forMs > headersTimeoutMs ? 'late' : undefined
+    if (this.#isFirst || !this.#isIdle) return forMs > headersTimeoutMs
+    if (forMs > idleMs) this.#close()
+    return false
   }
 
-  /** Ends it in order: what was written leaves. */
-  close(): void {
-    this.#isLast = true
-    this.socket.end(() => this.socket.destroy())
+  /** Ends it now where nothing is asked on it; otherwise the response in progress is its last. */
+  stop(): void {
+    if (this.#isIdle) this.#close()
   }
 
   /** Answers invalid or late input, and ends the connection: nothing behind such input can be trusted. */
@@ -136,22 +136,6 @@ export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
     if (hasBegun || !this.socket.writable) return void this.socket.destroy()
     this.socket.end(`${statusLine(status)}${CLOSES}content-length: 0\r\n\r\n`, 'latin1')
     this.#linger()
-  }
-
-  // RequestSink
-
-  head(head: RequestHead, body: Buffer | undefined): void {
-    this.#pieces += PIECES_PER_REQUEST
-    const response = new HttpResponse(this, head)
-    // The body is not kept here, so that its memory is free once it has been read.
-    this.#request = { head, response }
-    if (body !== undefined) this.#listener.asked(this)
-    this.#serve({ wire: this, head, body, response })
-  }
-
-  data(chunk: Buffer): void {
-    this.#isExpected = false
-    this.#body?.data(chunk)
   }
 
   // RequestWire
@@ -195,19 +179,39 @@ export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
     this.socket.setTimeout?.(this.#environment.limits.stallMs)
   }
 
+  #head(head: RequestHead, body: Buffer | undefined): void {
+    this.#pieces += PIECES_PER_REQUEST
+    const response = new HttpResponse(this, head)
+    // The body is not kept here, so that its memory is free once it has been read.
+    this.#request = { head, response }
+    if (body !== undefined) this.#listener.asked(this)
+    this.#serve({ wire: this, head, body, response })
+  }
+
+  /** Nothing is asked on it, and nothing has begun to come. */
+  get #isIdle(): boolean {
+    return this.#request === undefined && this.#reader.isResting && this.#rest.length === 0
+  }
+
+  /** Ends it in order: what was written leaves. */
+  #close(): void {
+    this.#isLast = true
+    this.socket.end(() => this.socket.destroy())
+  }
+
   readonly #written = (): void => {
     if (this.unsentBytes === 0 && this.#request?.response.hasEnded === true) this.#finish()
   }
 
   #take(chunk: Buffer): void {
     if (this.#isGone) return
-    const wasIdle = this.isIdle
+    const wasIdle = this.#isIdle
     const nowMs = wasIdle ? this.#environment.now() : 0
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     this.#pieces = 0
     this.#goOn()
     // Empty lines are no request: the connection is still idle after them.
-    if (wasIdle && !this.isIdle) this.#sinceMs = nowMs
+    if (wasIdle && !this.#isIdle) this.#sinceMs = nowMs
   }
 
   /** Takes the available bytes while there is a reader for them. */
@@ -249,7 +253,7 @@ export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
     this.#pieces++
     const bytes = this.#rest
     this.#rest = NOTHING
-    this.#rest = this.#reader.take(bytes, this)
+    this.#rest = this.#reader.take(bytes, this.#input)
     if (!this.#reader.isWhole || this.#body === undefined) return
     const body = this.#body
     this.#body = undefined
@@ -281,7 +285,7 @@ export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
     request?.response.close()
     if (this.#isGone) return
     if (!this.#reader.isWhole) return this.#dropBody()
-    if (this.#isLast || this.#listener.isStopping) return this.close()
+    if (this.#isLast || this.#listener.isStopping) return this.#close()
     this.#isFirst = false
     this.#sinceMs = this.#environment.now()
     this.#reader.next()
@@ -291,7 +295,7 @@ export class FrontChannel implements RequestWire, ResponseWire, RequestSink {
   /** Reads and drops the end of a body: closing the connection before it could lose the answer. */
   #dropBody(): void {
     this.#linger()
-    this.readBody({ data: nothing, end: () => this.close(), gone: nothing })
+    this.readBody({ data: nothing, end: () => this.#close(), gone: nothing })
   }
 
   #linger(): void {

@@ -83,7 +83,7 @@ export class FrontListener {
     this.#isStopping = true
     if (!this.#hasListened) return
     this.#server.close()
-    for (const channel of this.#channels) if (channel.isIdle) channel.close()
+    for (const channel of this.#channels) channel.stop()
   }
 
   /** Waits up to `waitMs` for responses in progress, and cuts the connections that are left. */
@@ -184,10 +184,9 @@ export class FrontListener {
     const scarceMs = Math.min(limits.idleConnectionMs, SCARCE_IDLE_MS)
     const idleMs = room() === 'enough' ? limits.idleConnectionMs : scarceMs
     for (const channel of this.#channels) {
-      const why = channel.sweep(idleMs)
+      if (!channel.sweep(idleMs)) continue
       // A late request may still arrive before its turn.
-      if (why === 'late') this.#late.add(() => channel.sweep(idleMs) === 'late' && channel.refuse(408))
-      else if (why === 'idle') channel.close()
+      this.#late.add(() => channel.sweep(idleMs) && channel.refuse(408))
     }
   }
 }

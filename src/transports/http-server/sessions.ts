@@ -4,6 +4,7 @@
 // is found only at the endpoint and by the principal that it was opened with.
 
 import type { Connection } from '../../jsonrpc/connection.js'
+import { BriefMap } from '../../jsonrpc/fast/brief-map.js'
 import type { HttpAttached, HttpEnvironment, Owner, SessionTransport } from './endpoint.js'
 
 /** One client's session as the registry sees it. */
@@ -25,7 +26,7 @@ interface Entry<S> extends Owner {
 
 /** Sessions by id. */
 export class HttpSessions<S extends Kept> {
-  readonly #entries = new Map<string, Entry<S>>()
+  readonly #entries = new BriefMap<string, Entry<S>>()
   readonly #environment: HttpEnvironment
   readonly #transport: SessionTransport
 
@@ -59,9 +60,8 @@ export class HttpSessions<S extends Kept> {
   }
 
   delete(id: string): void {
-    const entry = this.#entries.get(id)
+    const entry = this.#entries.take(id)
     if (entry === undefined) return
-    this.#entries.delete(id)
     const { endpoint, number, openedMs } = entry
     this.#environment.watch.ended(endpoint.name, this.#transport, number, this.#environment.now() - openedMs)
   }

@@ -35,7 +35,6 @@ export class LineSplitter {
   #isMidLine = false
   /** Of a line over the limit. */
   #dropped: IdFinder | undefined
-  #droppedBytes = 0
 
   constructor(sink: LineSink, lineBytesMax: number) {
     this.#sink = sink
@@ -44,7 +43,7 @@ export class LineSplitter {
 
   /** Bytes of the line that has not ended yet. */
   get pendingBytes(): number {
-    return this.#unfinished.bytes + this.#droppedBytes
+    return this.#unfinished.bytes + (this.#dropped?.bytes ?? 0)
   }
 
   push(chunk: Buffer): void {
@@ -77,15 +76,11 @@ export class LineSplitter {
     if (this.#dropped === undefined) {
       this.#unfinished.add(part)
       this.#longLines.follow(this.#unfinished.settled)
-    } else {
-      this.#dropped.push(part)
-      this.#droppedBytes += part.length
-    }
+    } else this.#dropped.push(part)
   }
 
   #drop(): IdFinder {
     const dropped = new IdFinder()
-    this.#droppedBytes = this.#unfinished.bytes
     for (const part of this.#unfinished.give()) dropped.push(part)
     this.#longLines.forget()
     return dropped
@@ -96,9 +91,8 @@ export class LineSplitter {
     this.#keep(rest)
     if (this.#dropped === undefined) return this.#endUnfinished()
     const { id, isCall } = this.#dropped.found()
-    const bytes = this.#droppedBytes
+    const { bytes } = this.#dropped
     this.#dropped = undefined
-    this.#droppedBytes = 0
     this.#sink.oversize(id, bytes, isCall)
   }
 
