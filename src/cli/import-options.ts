@@ -1,6 +1,6 @@
 // The words and options of `import`.
 
-import { nearest } from '../text/nearest.js'
+import { namesHint } from '../text/nearest.js'
 import { type ClientName, clientNames } from './clients/names.js'
 import { usage } from './tokens.js'
 import type { CommandLine, UsageMistake } from './tokens.js'
@@ -26,11 +26,8 @@ export function importOf({ words, rest, values }: CommandLine): ImportCommand | 
   const client = clientNames.find((name) => name === word)
   const undo = values.has('undo')
   if (stray !== undefined || rest !== undefined) return usage('import takes one client')
-  if (word !== undefined && client === undefined) {
-    const [near] = nearest(word, clientNames)
-    const hint = near === undefined ? `there is ${clientNames.join(', ')}` : `did you mean ${near}?`
-    return usage(`no client is called "${word}"`, hint)
-  }
+  if (word !== undefined && client === undefined)
+    return usage(`no client is called "${word}"`, namesHint(word, clientNames))
   if (undo && (client !== undefined || values.has('doors') || values.has('secrets') || values.has('config')))
     return usage('--undo undoes the last import as a whole', 'for example: mcps-proxy import --undo')
   if (values.has('yes') && values.has('dry-run'))

@@ -24,14 +24,12 @@ import { escapeText } from '../text/escape.js'
 import { errorText } from '../text/error-text.js'
 import type { Listed, ListGuard, LockedKind } from '../upstream/contracts/list-guard.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
+import { TRIALS_AT_ONCE_MAX, eachAtOnce } from './at-once.js'
 import { counted } from './counted.js'
 import { loadWithSecrets } from './load.js'
 import type { LockCommand } from './lock-options.js'
 import { failed, say } from './say.js'
 import { withChildren } from './with-children.js'
-
-/** Servers that are started at the same time. */
-const AT_ONCE_MAX = 4
 
 /** A server, and the changes of it that are meant. */
 interface Candidate {
@@ -136,11 +134,9 @@ async function listAll(
   runtime: Runtime,
 ): Promise<Tried[]> {
   const tried = new Map<Candidate, Tried>()
-  const waiting = candidates.values()
-  const work = async (): Promise<void> => {
-    for (const each of waiting) tried.set(each, await listOnce(config, each, runtime))
-  }
-  await Promise.all(Array.from({ length: AT_ONCE_MAX }, work))
+  await eachAtOnce(candidates, TRIALS_AT_ONCE_MAX, async (each) => {
+    tried.set(each, await listOnce(config, each, runtime))
+  })
   return candidates.flatMap((each) => tried.get(each) ?? [])
 }
 

@@ -12,6 +12,7 @@ import { realRuntime } from '../real-runtime.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
 import type { DoctorCommand } from './ask-options.js'
+import { TRIALS_AT_ONCE_MAX, eachAtOnce } from './at-once.js'
 import { type CheckedConfig, checkConfig } from './check.js'
 import { counted } from './counted.js'
 import { inheritHint } from './inherit-hint.js'
@@ -19,11 +20,9 @@ import { isInPath } from './programs.js'
 import { loadWithSecrets } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import { failed, say } from './say.js'
+import { Screen, canErase } from './screen.js'
 import type { CheckCommand } from './serve-options.js'
 import { withChildren } from './with-children.js'
-
-/** Servers that are tried at the same time: more would only slow each other down. */
-const atOnceMax = 4
 
 /** One server that is to be tried. */
 interface Candidate {
@@ -269,28 +268,24 @@ const inJson: Lines = (server, trial, hint) => {
 async function tryAll(
   { config, schemas, profile }: CheckedConfig & { readonly profile?: string | undefined },
   { lines: linesOf, isJson = false, onTrial }: Report = { lines: inBrief },
-  atOnce: number = atOnceMax,
+  atOnce: number = TRIALS_AT_ONCE_MAX,
 ): Promise<number> {
   const candidates = candidatesOf(schemas)
   const progress = new Progress(candidates.length)
   const width = Math.max(0, ...candidates.map(({ label }) => label.length))
-  const waiting = candidates.values()
   const names = schemas.map(({ name }) => name)
   return withChildren(config, names, async ({ runtime, logger, endings }) => {
-    const work = async (): Promise<void> => {
-      for (const { schema, server, label } of waiting) {
-        progress.begin(label)
-        const trial = await tryServer(config, schema, atOnceRefused(server), { runtime, profile })
-        onTrial?.(server, trial)
-        const hint = inheritHint(server, runtime.env, trial.lastWords)
-        const lines = linesOf(server, trial, hint).map((line) => escapeText(logger.clean(line)))
-        const text = isJson
-          ? `${lines.join('')}\n`
-          : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
-        await progress.end(label, resultOf(config, server, trial), text)
-      }
-    }
-    const all = Promise.all(Array.from({ length: atOnce }, work))
+    const all = eachAtOnce(candidates, atOnce, async ({ schema, server, label }) => {
+      progress.begin(label)
+      const trial = await tryServer(config, schema, atOnceRefused(server), { runtime, profile })
+      onTrial?.(server, trial)
+      const hint = inheritHint(server, runtime.env, trial.lastWords)
+      const lines = linesOf(server, trial, hint).map((line) => escapeText(logger.clean(line)))
+      const text = isJson
+        ? `${lines.join('')}\n`
+        : `  ${escapeText(label).padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 4)}`)}\n`
+      await progress.end(label, resultOf(config, server, trial), text)
+    })
     const cut = await Promise.race([all.then(() => false), endings.ended.then(() => true)])
     if (!isJson || cut) await progress.finish(cut)
     return cut || progress.failed > 0 ? 1 : 0
@@ -355,8 +350,7 @@ class Progress {
   failed = 0
   #ofUsers = 0
   readonly #all: number
-  readonly #running = new Set<string>()
-  readonly #isShown = process.stderr.isTTY
+  readonly #screen = new Screen(process.stderr, canErase(process.stderr.isTTY, process.env))
   #done = 0
 
   constructor(all: number) {
@@ -364,38 +358,23 @@ class Progress {
   }
 
   begin(label: string): void {
-    this.#running.add(label)
-    this.#show()
+    this.#screen.await(label)
   }
 
   async end(label: string, result: TrialResult, text: string): Promise<void> {
-    this.#running.delete(label)
     this.#done++
     if (result === 'failed') this.failed++
     if (result === 'of users') this.#ofUsers++
-    this.#clear()
+    this.#screen.makeWay()
     await say('stdout', text)
-    this.#show()
+    this.#screen.settle(label)
   }
 
   async finish(isCut: boolean): Promise<void> {
-    this.#clear()
+    this.#screen.close()
     const left = isCut ? `, ${this.#all - this.#done} not tried to the end` : ''
     const ofUsers = this.#ofUsers === 0 ? '' : `, ${this.#ofUsers} at which users log in`
     const ready = this.#done - this.failed - this.#ofUsers
     await say('stdout', `  started: ${ready} ready, ${this.failed} failed${ofUsers}${left}\n`)
   }
-
-  #show(): void {
-    if (!this.#isShown || this.#running.size === 0) return
-    const names = escapeText([...this.#running].join(', '))
-    process.stderr.write(`\r\u001b[K  ${this.#done} of ${this.#all}, waiting for ${names}`.slice(0, lineMax))
-  }
-
-  #clear(): void {
-    if (this.#isShown) process.stderr.write('\r\u001b[K')
-  }
 }
-
-/** One line of a terminal, so that it can be taken away again. */
-const lineMax = 79

@@ -42,7 +42,7 @@ import { Section, warnOfSeconds } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
 import { type InputConfig, type References, unresolved } from './references.js'
 import { programFolder } from '../folder.js'
-import { nearest } from '../text/nearest.js'
+import { namesHint, nearest } from '../text/nearest.js'
 
 /** The places that are searched for a configuration, and the values of the command line. */
 export interface LoadOptions extends ConfigOverrides {
@@ -151,10 +151,7 @@ export function selectSchema(config: Configuration, name: string): SchemaConfig 
 export function selectProfile({ profiles, source }: Configuration, name: string): ProfileConfig {
   const profile = profiles.get(name)
   if (profile !== undefined) return profile
-  const names = [...profiles.keys()]
-  const [near] = nearest(name, names)
-  const there = names.length === 0 ? 'the file has none' : `there is ${names.join(', ')}`
-  const hint = near === undefined ? there : `did you mean "${near}"?`
+  const hint = namesHint(name, [...profiles.keys()], 'the file has none')
   throw new ConfigError('CONFIG_PROFILE', source, [
     { path: '', problem: `profile "${name}" does not exist`, hint },
   ])
@@ -185,9 +182,8 @@ export function secretsIn(
 function schemaHint(name: string, enabled: readonly string[]): string {
   const [first] = enabled
   if (first === undefined) return 'no schema is enabled'
-  const [near] = nearest(name, enabled)
-  const meant = near === undefined ? '; for example' : `; did you mean "${near}"? For example`
-  return `there is ${enabled.join(', ')}${meant}: mcps-proxy --stdio --schema=${near ?? first}`
+  const [near = first] = nearest(name, enabled)
+  return `${namesHint(name, enabled)} For example: mcps-proxy --stdio --schema=${near}`
 }
 
 /** Most clients wait a minute for a list, and most packages are installed within this. */
@@ -252,7 +248,6 @@ function checkTokens(
   profiles: ReadonlyMap<string, unknown>,
 ): void {
   const there = [...profiles.keys()]
-  const hint = there.length === 0 ? 'there is none' : `there is ${there.join(', ')}`
   const lists = [
     ['server.tokens', tokens],
     ['server.auth.rules', auth?.rules ?? []],
@@ -264,7 +259,7 @@ function checkTokens(
           root.findings.problem(
             `${path}[${index}].profiles[${at}]`,
             `is "${name}", which is no profile`,
-            hint,
+            namesHint(name, there),
           )
 }
 

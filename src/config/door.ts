@@ -3,7 +3,7 @@
 import { isObject } from '../text/json-object.js'
 import { loginsIn } from './login-variables.js'
 import { ConfigError } from './problems.js'
-import { nearest } from '../text/nearest.js'
+import { namesHint } from '../text/nearest.js'
 
 /** The server that is served alone. */
 export interface Door {
@@ -71,10 +71,7 @@ function loginsOf(
 }
 
 function hintOf(server: string, servers: object): string {
-  const names = Object.keys(servers)
-  const near = nearest(server, names, 3)
-  if (near.length > 0) return `did you mean ${near.join(' or ')}?`
-  return names.length === 0 ? 'mcps-proxy add adds one' : `it has ${names.join(', ')}`
+  return namesHint(server, Object.keys(servers), 'mcps-proxy add adds one')
 }
 
 function failure(source: string, problem: string, hint: string): ConfigError {

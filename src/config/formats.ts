@@ -5,21 +5,15 @@
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { SchemaConfig } from './configuration.js'
 import { schemaFields } from './fields.js'
+import { namesOnOneLine, plainNames, readNamed } from './named.js'
 import { unresolved } from './references.js'
-import { Section } from './section.js'
+import type { Section } from './section.js'
 import { withLogins } from './login-variables.js'
 import { type SchemaContext, readServer } from './server.js'
 import { sharedFields, urlKeys } from './server-fields.js'
 import { isObject } from '../text/json-object.js'
-import { memberPath } from '../text/member-path.js'
 
 const shapes = ['schemas', 'mcpServers', 'servers'] as const
-
-/** The names that a schema may have. The name stands in the address of the HTTP front. */
-export const schemaNamePattern = '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$'
-
-/** The names that a server may have: any text that can be shown on one line. */
-export const serverNamePattern = '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$'
 
 /** The schemas of a file, in its order. */
 export function readSchemas(root: Section, context: SchemaContext): Map<string, SchemaConfig> {
@@ -35,9 +29,8 @@ export function readSchemas(root: Section, context: SchemaContext): Map<string, 
     const hint = 'keep one of them and move the servers of the other there'
     root.findings.problem(root.path, `has ${names}`, hint)
   }
-  const schemas =
-    shape === 'schemas' ? readNamed(root, every) : [readSchema('default', true, shape, root, every)]
-  return new Map(schemas.map((schema) => [schema.name, schema]))
+  if (shape === 'schemas') return readGroups(root, every)
+  return new Map([['default', readSchema('default', true, shape, root, every)]])
 }
 
 /** Files of other programs that hold their servers elsewhere: VS Code's settings, opencode, Zed, Goose, Amp. */
@@ -58,16 +51,14 @@ function isServer(value: unknown): boolean {
   return isObject(value) && ['command', ...urlKeys].some((key) => key in value)
 }
 
-function readNamed(root: Section, context: SchemaContext): SchemaConfig[] {
-  const rule = { pattern: schemaNamePattern, hint: 'use letters, digits, "_", "-" and "."' }
-  const schemas = readMembers(root, 'schemas', rule, (name, section) => {
+function readGroups(root: Section, context: SchemaContext): Map<string, SchemaConfig> {
+  return readNamed(root, 'schemas', plainNames, (name, section) => {
     const enabled = section.read(schemaFields, 'enabled')
     const shared = section.readAll(sharedFields, context.shared)
     const schema = readSchema(name, enabled, 'mcpServers', section, { ...context, shared })
     section.warnOfUnknownKeys()
     return schema
   })
-  return schemas.filter((schema) => schema !== undefined)
 }
 
 function readSchema(
@@ -77,43 +68,14 @@ function readSchema(
   section: Section,
   context: SchemaContext,
 ): SchemaConfig {
-  const rule = { pattern: serverNamePattern, hint: 'use a name without control characters' }
   const { references } = context
   const isNeeded = enabled && (references.schema ?? name) === name
   const own = isNeeded ? context : { ...context, references: unresolved }
-  const servers = readMembers(section, key, rule, (server, written) => readServer(server, written, own))
+  if (!section.has(key)) section.problem(key, 'is missing', 'must be an object')
+  const named = readNamed(section, key, namesOnOneLine, (server, written) => readServer(server, written, own))
+  const servers = [...named.values()]
   if (enabled && servers.every((server) => server?.disabled === true))
     section.warn(key, 'has no server that is enabled')
   const read = servers.filter((server): server is ServerConfig => server !== undefined)
   return { name, enabled, servers: read.map((server) => withLogins(server, read)) }
-}
-
-interface NameRule {
-  readonly pattern: string
-  /** The names that can be used, in words. */
-  readonly hint: string
-}
-
-/** Reads each object under a key; undefined where it was reported as a problem. */
-function readMembers<T>(
-  owner: Section,
-  key: string,
-  { pattern, hint }: NameRule,
-  read: (name: string, section: Section) => T,
-): (T | undefined)[] {
-  const { findings } = owner
-  const members = owner.entries(key).map(([name, value]) => {
-    const path = memberPath(owner.pathOf(key), name)
-    if (!new RegExp(pattern, 'u').test(name)) findings.problem(path, 'has a name that cannot be used', hint)
-    const section = Section.of(value, path, findings)
-    return { name, path, read: section && read(name, section) }
-  })
-  // Names that differ only in case are two names, but rarely meant to be.
-  const seen = new Map<string, string>()
-  for (const { name, path } of members) {
-    const twin = seen.get(name.toLowerCase())
-    if (twin === undefined) seen.set(name.toLowerCase(), name)
-    else findings.warn(path, `differs from "${twin}" only in case`)
-  }
-  return members.map((member) => member.read)
 }

@@ -31,18 +31,12 @@ import {
   introspectionRules,
 } from './front-auth.js'
 import { protocolsOfSse } from './remote-server.js'
-import { schemaNamePattern, serverNamePattern } from './formats.js'
+import { namesOnOneLine, plainNames } from './named.js'
 import type { JsonSchema } from './kinds.js'
 import { limitFields, limitRules } from './policy.js'
 import { lockFields, serverLockFields } from './lock.js'
 import { patternFields, profileFields, profileToolFields } from './profiles.js'
-import {
-  ownTemplates,
-  sandboxFields,
-  templateFields,
-  templateNamePattern,
-  templateRules,
-} from './sandbox-fields.js'
+import { ownTemplates, sandboxFields, templateFields, templateRules } from './sandbox-fields.js'
 import { type Field, type Rules, objectSchema, propertySchema, propertySchemas } from './section.js'
 import {
   httpServerFields,
@@ -75,7 +69,7 @@ export function configJsonSchema(): JsonSchema {
     $defs: {
       servers: {
         type: 'object',
-        propertyNames: { pattern: serverNamePattern },
+        propertyNames: { pattern: namesOnOneLine.pattern },
         additionalProperties: { $ref: '#/$defs/server' },
       },
       server: serverSchema(),
@@ -125,7 +119,7 @@ function rootProperties(): JsonSchema {
     schemas: {
       type: 'object',
       description: 'Named groups of servers; clients see each group as one server.',
-      propertyNames: { pattern: schemaNamePattern },
+      propertyNames: { pattern: plainNames.pattern },
       additionalProperties: {
         ...section('One group of servers.', { ...schemaFields, ...sharedFields }, { mcpServers: serversRef }),
         required: ['mcpServers'],
@@ -136,7 +130,7 @@ function rootProperties(): JsonSchema {
     profiles: {
       type: 'object',
       description: 'What some clients see of the servers, by names that stand in addresses.',
-      propertyNames: { pattern: schemaNamePattern },
+      propertyNames: { pattern: plainNames.pattern },
       additionalProperties: profileSchema(),
     },
     limits: {
@@ -248,7 +242,7 @@ function sandboxSchema(): JsonSchema {
       templates: {
         type: 'object',
         description: 'What sessions begin with, besides "python" and "node".',
-        propertyNames: { pattern: templateNamePattern },
+        propertyNames: { pattern: plainNames.pattern },
         properties: Object.fromEntries(ownTemplates.map((name) => [name, template])),
         additionalProperties: section('One template.', templateFields, {}, templateRules),
       },

@@ -23,6 +23,13 @@ export function replaceValue(text: string, path: JSONPath, value: unknown): stri
     : spliced(text, node.offset, node.length, valueText(text, value, lineIndent(text, node.offset)))
 }
 
+/** Gives the text with this value of a member, which is added where it is not there. */
+export function setMember(text: string, path: JSONPath, name: string, value: unknown): string {
+  return nodeAt(text, [...path, name]) === undefined
+    ? addMember(text, path, name, value)
+    : replaceValue(text, [...path, name], value)
+}
+
 /** Gives the text with another name of an existing member. */
 export function renameMember(text: string, path: JSONPath, name: string): string {
   const key = nodeAt(text, path)?.parent?.children?.[0]
@@ -36,12 +43,23 @@ export function addMember(text: string, path: JSONPath, name: string, value: unk
     const [last] = path.slice(-1)
     return last === undefined ? text : addMember(text, path.slice(0, -1), String(last), { [name]: value })
   }
+  return appended(text, owner, (around) => memberText(text, name, value, around))
+}
+
+/** Gives the text with one item more at the end of a list that is there. */
+export function addItem(text: string, path: JSONPath, value: unknown): string {
+  const owner = nodeAt(text, path)
+  return owner === undefined ? text : appended(text, owner, (around) => valueText(text, value, around))
+}
+
+/** `newText` gives what is added, on lines of this indentation or on one line. */
+function appended(text: string, owner: Node, newText: (around: string | undefined) => string): string {
   const { indent, eol } = formOf(text)
   const end = owner.offset + owner.length - 1
   const last = owner.children?.at(-1)
   if (last === undefined) {
     const around = lineIndent(text, owner.offset)
-    const inner = `${eol}${around}${indent}${memberText(text, name, value, around + indent)}${eol}${around}`
+    const inner = `${eol}${around}${indent}${newText(around + indent)}${eol}${around}`
     return spliced(text, owner.offset + 1, end - owner.offset - 1, inner)
   }
   const after = last.offset + last.length
@@ -52,15 +70,15 @@ export function addMember(text: string, path: JSONPath, name: string, value: unk
   const place = isBelow ? endOfLine(text, behind) : behind
   const around = lineIndent(text, last.offset)
   const gap = isBelow ? eol + around : ' '
-  const added =
-    gap + memberText(text, name, value, isBelow ? around : undefined) + (comma === undefined ? '' : ',')
+  const added = gap + newText(isBelow ? around : undefined) + (comma === undefined ? '' : ',')
   const withMember = spliced(text, place, 0, added)
   return comma === undefined ? spliced(withMember, after, 0, ',') : withMember
 }
 
-/** Gives the text without a member; the line that it leaves empty goes too. */
+/** Gives the text without a member, or an item of a list; the line that it leaves empty goes too. */
 export function removeMember(text: string, path: JSONPath): string {
-  const member = nodeAt(text, path)?.parent
+  const node = nodeAt(text, path)
+  const member = node?.parent?.type === 'property' ? node.parent : node
   const siblings = member?.parent?.children
   if (member === undefined || siblings === undefined) return text
   const end = member.offset + member.length

@@ -1,12 +1,12 @@
 // The profiles of a file: what some clients see of the servers.
 
-import { nearest } from '../text/nearest.js'
+import { namesHint } from '../text/nearest.js'
 import type { NamePatterns } from '../upstream/contracts/view-rules.js'
 import type { ProfileConfig, SchemaConfig } from './configuration.js'
-import { schemaNamePattern } from './formats.js'
+import { plainNames, readNamed } from './named.js'
 import { boolean, list, map, text } from './kinds.js'
 import { whatItIs } from './problems.js'
-import { type FieldsOf, Section, field, optional } from './section.js'
+import { type FieldsOf, type Section, field, optional } from './section.js'
 import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
 
@@ -44,15 +44,7 @@ export function readProfiles(
   root: Section,
   schemas: ReadonlyMap<string, SchemaConfig>,
 ): Map<string, ProfileConfig> {
-  if (!root.has('profiles')) return new Map()
-  const profiles = root.entries('profiles').flatMap(([name, value]) => {
-    const path = memberPath(root.pathOf('profiles'), name)
-    if (!new RegExp(schemaNamePattern, 'u').test(name))
-      root.findings.problem(path, 'has a name that cannot be used', 'use letters, digits, "_", "-" and "."')
-    const section = Section.of(value, path, root.findings)
-    return section === undefined ? [] : [readProfile(name, section, schemas)]
-  })
-  return new Map(profiles.map((profile) => [profile.name, profile]))
+  return readNamed(root, 'profiles', plainNames, (name, section) => readProfile(name, section, schemas))
 }
 
 function readProfile(
@@ -73,19 +65,16 @@ function readProfile(
   section.warnOfUnknownKeys()
   const servers = schemas.get(values.schema)?.servers.map((server) => server.name)
   if (servers === undefined) {
-    section.problem('schema', `is "${values.schema}"`, `there is ${[...schemas.keys()].join(', ')}`)
+    section.problem('schema', `is "${values.schema}"`, namesHint(values.schema, [...schemas.keys()]))
     return profile
   }
-  for (const [at, server] of (values.servers ?? []).entries()) {
-    if (servers.includes(server)) continue
-    const [near] = nearest(server, servers)
-    const hint = near === undefined ? `there is ${servers.join(', ')}` : `did you mean "${near}"?`
-    section.findings.problem(
-      `${section.pathOf('servers')}[${at}]`,
-      `is "${server}", which is no server`,
-      hint,
-    )
-  }
+  for (const [at, server] of (values.servers ?? []).entries())
+    if (!servers.includes(server))
+      section.findings.problem(
+        `${section.pathOf('servers')}[${at}]`,
+        `is "${server}", which is no server`,
+        namesHint(server, servers),
+      )
   return profile
 }
 

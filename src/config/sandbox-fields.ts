@@ -215,9 +215,6 @@ export const templateFields: FieldsOf<TemplateValues> = {
 /** The templates that always exist; a configured one of the same name replaces it. Others name their language. */
 export const ownTemplates = ['python', 'node'] as const
 
-/** The names that a template may have. Clients use them. */
-export const templateNamePattern = '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$'
-
 /** The configuration of a microsandbox server decides about its network, so this file cannot promise it. */
 export function sandboxNetwork(
   section: Section,

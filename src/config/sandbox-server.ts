@@ -11,6 +11,7 @@ import {
 import type { Environment } from './configuration.js'
 import type { Expanded, Expansion } from './expand.js'
 import { readJson } from './json-syntax.js'
+import { plainNames, readNamed } from './named.js'
 import { type PathBase, absolute } from './paths.js'
 import { type Findings, switchOf } from './problems.js'
 import {
@@ -19,13 +20,11 @@ import {
   sandboxFields,
   sandboxVariables,
   templateFields,
-  templateNamePattern,
   templateRules,
   sandboxNetwork,
 } from './sandbox-fields.js'
 import { isPublicValue, secretsOfEnv, secretsOfUrl } from './secrets.js'
-import { Section } from './section.js'
-import { memberPath } from '../text/member-path.js'
+import type { Section } from './section.js'
 
 /** The sources of the values of a sandbox, in addition to its section. */
 export interface SandboxContext extends PathBase {
@@ -163,19 +162,10 @@ function readTemplates(section: Section, expansion: Expansion, base: PathBase): 
   const templates = new Map<string, SandboxTemplate>(
     ownTemplates.map((name) => [name, { name, language: name, ...plain }]),
   )
-  if (!section.has('templates')) return [...templates.values()]
-  for (const [name, value] of section.entries('templates')) {
-    const path = memberPath(section.pathOf('templates'), name)
-    if (!new RegExp(templateNamePattern).test(name))
-      section.findings.problem(
-        path,
-        'has a name that cannot be used',
-        'use letters, digits, "_", "-" and "."',
-      )
-    const own = Section.of(value, path, section.findings)
-    if (own !== undefined) templates.set(name, readTemplate(name, own, expansion, base))
-  }
-  return [...templates.values()]
+  const own = readNamed(section, 'templates', plainNames, (name, each) =>
+    readTemplate(name, each, expansion, base),
+  )
+  return [...new Map([...templates, ...own]).values()]
 }
 
 function readTemplate(name: string, section: Section, expansion: Expansion, base: PathBase): SandboxTemplate {

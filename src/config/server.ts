@@ -4,13 +4,14 @@ import type { ServerCommon, ServerConfig } from '../upstream/contracts/server-co
 import type { Environment } from './configuration.js'
 import { type Expanded, Expansion } from './expand.js'
 import { type LockSettings, readServerLock } from './lock.js'
+import { namesOnOneLine, readNamed } from './named.js'
 import { type References, unresolved } from './references.js'
 import type { ProcessSandboxValue } from './process-sandbox.js'
 import { whatItIs } from './problems.js'
 import { type RemoteContext, readHttp } from './remote-server.js'
 import { sandboxFields } from './sandbox-fields.js'
 import { readSandbox } from './sandbox-server.js'
-import { Section, warnOfSeconds } from './section.js'
+import { type Section, warnOfSeconds } from './section.js'
 import {
   type CallTimeValues,
   type SharedValues,
@@ -174,16 +175,11 @@ function callTimes({ timeout, totalTimeout }: CallTimeValues, outer: CallTimes, 
 
 /** By the server's own names of its tools; `tools` is the section that holds the table. */
 function readToolTimes(tools: Section, server: CallTimes, forAll?: number): ReadonlyMap<string, CallTimes> {
-  const times = new Map<string, CallTimes>()
-  if (!tools.has('timeouts')) return times
-  for (const [name, value] of tools.entries('timeouts')) {
-    const section = Section.of(value, memberPath(tools.pathOf('timeouts'), name), tools.findings)
-    if (section === undefined) continue
+  return readNamed(tools, 'timeouts', namesOnOneLine, (_, section) => {
     const values = section.readOnly(toolTimeFields)
     warnOfSeconds(section, 'timeout', values.timeout)
-    times.set(name, callTimes(values, server, forAll))
-  }
-  return times
+    return callTimes(values, server, forAll)
+  })
 }
 
 function warnOfExpansion(section: Section, server: ServerConfig, expansion: Expansion): void {

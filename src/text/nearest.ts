@@ -13,10 +13,20 @@ const mistakesMax = 4
 /** Shortest word that counts as a part of a longer name (`time` in `get_current_time`). */
 const partLengthMin = 4
 
-/** `no server is called "githup"; did you mean github?` */
+/** Most names that a hint lists. */
+const listedMax = 20
+
+/** `no server is called "githup"; did you mean "github"?` */
 export function unknownName(kind: string, name: string, names: readonly string[]): string {
+  return `no ${kind} is called "${name}"; ${namesHint(name, names)}`
+}
+
+/** The name that may have been meant, or all that there are; `none` where there is none. */
+export function namesHint(name: string, names: readonly string[], none = 'there is none'): string {
   const [near] = nearest(name, names)
-  return `no ${kind} is called "${name}"${near === undefined ? '' : `; did you mean ${near}?`}`
+  if (near !== undefined) return `did you mean "${near}"?`
+  const more = names.length > listedMax ? ', …' : ''
+  return names.length === 0 ? none : `there is ${names.slice(0, listedMax).join(', ')}${more}`
 }
 
 /**
@@ -28,7 +38,8 @@ export function unknownName(kind: string, name: string, names: readonly string[]
 export function nearest(word: string, candidates: Iterable<string>, most = 1): string[] {
   if (word.length === 0 || word.length > wordLengthMax) return []
   const wanted = word.toLowerCase()
-  const scoreMax = Math.min(mistakesMax, Math.max(1, Math.round(wanted.length * 0.4)))
+  // Of a word of which no letter is right, nothing is near.
+  const scoreMax = Math.min(mistakesMax, wanted.length - 1, Math.max(1, Math.round(wanted.length * 0.4)))
   const distance = new EditDistance()
   const best: { candidate: string; score: number }[] = []
   for (const candidate of candidates) {

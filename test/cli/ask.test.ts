@@ -377,6 +377,6 @@ describe('doctor', () => {
     )
     const near = run(t, servers, 'doctor', 'god')
     assert.equal(near.code, 2)
-    assert.match(near.err, /no server is called "god"; did you mean good\?/)
+    assert.match(near.err, /no server is called "god"; did you mean "good"\?/)
   })
 })

@@ -314,6 +314,7 @@ describe('suggestions', () => {
     ['a'.repeat(129), ['a'.repeat(129)], 1, []],
     ['a'.repeat(128), ['a'.repeat(127)], 1, ['a'.repeat(127)]],
     ['abc', ['abc'], 0, []],
+    ['b', ['a', 'B'], 1, ['B']],
     ['ab', ['a'.repeat(100_000)], 1, []],
   ]
   for (const [word, candidates, most, want] of cases)
@@ -454,7 +455,7 @@ describe('the program', () => {
     [['--stdio', '--config', 'none.json'], /none\.json:\n {2}is not there/],
     [
       ['--stdio', '--schema=defualt'],
-      /"defualt" does not exist; there is default; did you mean "default"\?.*--stdio --schema=default/,
+      /"defualt" does not exist; did you mean "default"\?.*--stdio --schema=default/,
     ],
   ]
   for (const [args, want] of mistakes)

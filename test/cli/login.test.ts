@@ -196,7 +196,7 @@ describe('login', () => {
         ['login', 'guarded', '--user', 'https://auth.example.com#Jo Ä'],
         /is written --user '\S+#Jo%20%C3%84' here/,
       ],
-      [['login', 'guarded', '--user', 'anne'], /no token is called "anne"; did you mean ann\?/],
+      [['login', 'guarded', '--user', 'anne'], /no token is called "anne"; did you mean "ann"\?/],
       [
         ['login', 'guarded', '--user', 'carl'],
         /no token is called "carl"; mcps-proxy token list has the names/,
@@ -232,7 +232,7 @@ describe('login', () => {
   })
 
   const unknown: readonly [string, RegExp][] = [
-    ['guarde', /no server is called "guarde"; did you mean guarded\?/],
+    ['guarde', /no server is called "guarde"; did you mean "guarded"\?/],
     ['local', /'local' is a program, and has no login/],
   ]
   for (const [name, wanted] of unknown)

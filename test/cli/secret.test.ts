@@ -38,7 +38,7 @@ describe('secret', () => {
     assert.equal(statSync(file).mode & 0o777, 0o600)
     const list = run(home, ['secret', 'list'])
     assert.deepEqual([list.code, list.out], [0, 'github\n'])
-    assert.match(run(home, ['secret', 'remove', 'githab']).err, /did you mean github\?/)
+    assert.match(run(home, ['secret', 'remove', 'githab']).err, /did you mean "github"\?/)
     assert.deepEqual(run(home, ['secret', 'remove', 'github']), {
       code: 0,
       out: 'github is removed\n',

@@ -86,7 +86,7 @@ describe('token', () => {
     ['a name that cannot be used', ['create', 'a b'], /the name "a b" cannot be used/],
     ['a time that is none', ['create', 'ci', '--expires', 'soon'], /it must be like 12h, 30d, 8w/],
     ['an end of what is there', ['revoke', 'ci', '--expires', '1d'], /work only with create/],
-    ['a token that is not there', ['revoke', 'ci'], /no token is called 'ci'; there is none/],
+    ['a token that is not there', ['revoke', 'ci'], /no token is called "ci"; there is none/],
   ]
   for (const [title, args, why] of mistakes)
     test(`refuses ${title}`, (t: Scope) => {

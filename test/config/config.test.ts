@@ -1154,7 +1154,7 @@ describe('a schema by name', () => {
     ['workspace', /schema "workspace" is disabled; there is default.*mcps-proxy --stdio --schema=default/],
     [
       'defualt',
-      /"defualt" does not exist; there is default; did you mean "default"\? For example: mcps-proxy --stdio --schema=default/,
+      /"defualt" does not exist; did you mean "default"\? For example: mcps-proxy --stdio --schema=default/,
     ],
     ['__proto__', /does not exist/],
   ]

@@ -39,8 +39,8 @@ describe('a door', () => {
       assert.deepEqual(throughDoor(value, { schema, server: 'github' }, 'file'), wanted))
 
   const refused: [string, string, RegExp][] = [
-    ['githup', 'a server that is nearly there', /has no server "githup"; did you mean github\?/],
-    ['linear', 'a server that is not there', /has no server "linear"; it has github, files/],
+    ['githup', 'a server that is nearly there', /has no server "githup"; did you mean "github"\?/],
+    ['linear', 'a server that is not there', /has no server "linear"; there is github, files/],
     ['toString', 'a name that every object has', /has no server "toString"/],
     ['files', 'a server that is disabled', /"files" disabled; mcps-proxy enable files/],
   ]

@@ -13,8 +13,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
-import { EditMistake, type ServerEdit, changedLines, editServer, editTokens } from '../../src/config/edit.js'
+import { EditMistake, type ServerEdit, editServer, editTokens } from '../../src/config/edit.js'
 import { readJson } from '../../src/config/json-syntax.js'
+import { changedLines } from '../../src/text/changed-lines.js'
 import { cli } from '../integration/support/programs.js'
 import { scratch } from '../integration/support/spawned.js'
 
@@ -46,7 +47,7 @@ describe('a change of the file', () => {
     for (const kept of ['// Those of the team.', '// stays', '/* last */', '// as measured'])
       assert(text.includes(kept), text)
     assert(text.indexOf('"b"') < text.indexOf('"a"'))
-    assert.match(text, /\n\t+"disabled": true/)
+    assert.match(text, /"a": \{ "command": "a", "disabled": true \} \/\* last/)
     assert(!/^ /m.test(text), text)
   })
 
@@ -79,15 +80,15 @@ describe('a change of the file', () => {
       commented,
       'default',
       { kind: 'remove', name: 'c' },
-      /no server 'c'; it has b, a/,
+      /no server is called "c"; there is b, a/,
     ],
-    ['a schema of a file without any', commented, 'w', add('s'), /no schema 'w': the file has one/],
+    ['a schema of a file without any', commented, 'w', add('s'), /no schema is called "w"; there is default/],
     [
       'a schema that is not there',
       '{"schemas":{"x":{"mcpServers":{}}}}',
       'w',
       add('s'),
-      /no schema 'w'; --schema takes x/,
+      /no schema is called "w"; there is x/,
     ],
     ['a file that is no JSON', '{', 'default', add('s'), /^line 1, column 2: /],
   ] as const)
@@ -108,7 +109,7 @@ describe('a change of the file', () => {
     assert.deepEqual(serverIn(two), { tokens: [token, other] })
     assert.deepEqual(serverIn(editTokens(two, { kind: 'revoke', name: 'ci' })), { tokens: [other] })
     assert.throws(() => editTokens(two, { kind: 'create', token }), /a token 'ci' already; revoke it first/)
-    assert.throws(() => editTokens(two, { kind: 'revoke', name: 'x' }), /called 'x'; there is ci, ann/)
+    assert.throws(() => editTokens(two, { kind: 'revoke', name: 'x' }), /called "x"; there is ci, ann/)
     assert.throws(() => editTokens('', { kind: 'create', token }), /no configuration yet; mcps-proxy add/)
   })
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { addMember, removeMember, renameMember, replaceValue } from '../../src/config/json-text.js'
+import { addItem, addMember, removeMember, renameMember, replaceValue } from '../../src/config/json-text.js'
 
 const lines = (...all: readonly string[]): string => `${all.join('\n')}\n`
 
@@ -39,6 +39,27 @@ describe('a member is added', () => {
   ]
   for (const [title, text, wanted] of cases)
     test(title, () => assert.equal(addMember(text, ['m'], 'n', { c: 1 }), wanted))
+})
+
+describe('an item of a list', () => {
+  const list = lines('{', '  "l": [', '    "a", // a', '    "b" // b', '  ]', '}')
+  test('is added behind the last one', () =>
+    assert.equal(
+      addItem(list, ['l'], { c: 1 }),
+      lines('{', '  "l": [', '    "a", // a', '    "b", // b', '    {', '      "c": 1', '    }', '  ]', '}'),
+    ))
+  test('is added to an empty list', () =>
+    assert.equal(addItem('{"l": []}', ['l'], 'a'), '{"l": [\n  "a"\n]}'))
+  test('is removed with its line', () =>
+    assert.equal(
+      removeMember(list, ['l', 0]),
+      lines('{', '  "l": [', '    // a', '    "b" // b', '  ]', '}'),
+    ))
+  test('is removed with the comma in front of it', () =>
+    assert.equal(
+      removeMember(list, ['l', 1]),
+      lines('{', '  "l": [', '    "a" // a', '    // b', '  ]', '}'),
+    ))
 })
 
 describe('a member is removed', () => {

@@ -1,7 +1,7 @@
 // The servers in a file that is JSON, with comments where its client allows them.
 
 import { readJson } from '../../config/json-syntax.js'
-import { addMember, removeMember, replaceValue } from '../../config/json-text.js'
+import { removeMember, setMember } from '../../config/json-text.js'
 import { isObject } from '../../text/json-object.js'
 import { type FileReading, type ServerEdits, refuse } from './servers-file.js'
 
@@ -21,17 +21,14 @@ export function readJsonFile(text: string, key: string): FileReading {
     kind: 'servers',
     servers: new Map(Object.entries(servers)),
     value,
-    edit: (edits) => edited(text, key, edits, servers),
+    edit: (edits) => edited(text, key, edits),
   }
 }
 
 /** Comments, order and indentation stay. */
-function edited(text: string, key: string, { removed, set }: ServerEdits, servers: object): string {
+function edited(text: string, key: string, { removed, set }: ServerEdits): string {
   let after = text
-  for (const [name, entry] of set)
-    after = Object.hasOwn(servers, name)
-      ? replaceValue(after, [key, name], entry)
-      : addMember(after, [key], name, entry)
+  for (const [name, entry] of set) after = setMember(after, [key], name, entry)
   for (const name of removed) after = removeMember(after, [key, name])
   return after
 }

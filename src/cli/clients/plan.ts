@@ -7,7 +7,7 @@ import { resolveConfig } from '../../config/config.js'
 import type { Environment } from '../../config/configuration.js'
 import { editServer, serversIn } from '../../config/edit.js'
 import { readJson } from '../../config/json-syntax.js'
-import { addMember, replaceValue } from '../../config/json-text.js'
+import { setMember } from '../../config/json-text.js'
 import { isObject } from '../../text/json-object.js'
 import { ConfigError } from '../../config/problems.js'
 import { canonicalJson } from '../../text/canonical-json.js'
@@ -340,8 +340,7 @@ class OwnFile {
 
   #addInputs(needed: readonly unknown[]): void {
     const all = [...this.#ownInputs(), ...needed]
-    const replaced = replaceValue(this.text, ['inputs'], all)
-    this.text = replaced === this.text ? addMember(this.text, [], 'inputs', all) : replaced
+    this.text = setMember(this.text, [], 'inputs', all)
   }
 
   #ownInputs(): readonly unknown[] {
