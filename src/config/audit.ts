@@ -3,21 +3,21 @@
 import type { AuditConfig, LoggingConfig } from './configuration.js'
 import { type Kind, boolean, integer, list, size, text } from './kinds.js'
 import { type PathBase, absolute } from './paths.js'
-import { type FieldsOf, type Rules, Section, field } from './section.js'
+import { type FieldsOf, type Rules, type Section, field, object, optional } from './section.js'
 
 export interface AuditValues extends Pick<AuditConfig, 'payloads' | 'methods' | 'maxFiles'> {
   readonly file: string
   readonly maxSize: number
 }
 
-export const auditRules: Rules = { required: ['file'] }
+const auditRules: Rules = { required: ['file'] }
 
 /** The name of stderr in the place of a file. */
 const STDERR = 'stderr'
 
-export const auditFile: Kind<string> = text({ wanted: 'a file, or "stderr"' })
+const auditFile: Kind<string> = text({ wanted: 'a file, or "stderr"' })
 
-export const auditFields: FieldsOf<AuditValues> = {
+const auditFields: FieldsOf<AuditValues> = {
   file: field(auditFile, '', 'The file, JSON lines, or "stderr"; ~ is the home folder.'),
   payloads: field(boolean(), false, 'Whether lines have arguments and results, without secrets.'),
   methods: field(
@@ -29,21 +29,31 @@ export const auditFields: FieldsOf<AuditValues> = {
   maxFiles: field(integer(1, 1000), 5, 'Files kept in all, the current one included.'),
 }
 
-/** Reads `audit`, which may be a file alone; undefined where there is none. */
+const whole = object(auditFields, 'an object', auditRules)
+
+/** A file alone stands for an object with it. */
+const auditKind: Kind<AuditValues> = {
+  wanted: `${auditFile.wanted}, or an object`,
+  schema: { anyOf: [auditFile.schema, { description: 'Where, and what.', ...whole.schema }] },
+  read: (value, spot) => whole.read(typeof value === 'string' ? { file: value } : value, spot),
+}
+
+/** The key `audit`. */
+export const auditField: FieldsOf<{ readonly audit: AuditValues | undefined }> = {
+  audit: optional(auditKind, 'A line for each call, in a file or on stderr.'),
+}
+
+/** Undefined where there is none. */
 export function readAudit(
   root: Section,
   base: PathBase,
   logging: Pick<LoggingConfig, 'file'>,
 ): AuditConfig | undefined {
-  const value = root.raw('audit')
-  if (value === undefined) return undefined
-  const path = root.pathOf('audit')
-  const section = Section.of(typeof value === 'string' ? { file: value } : value, path, root.findings)
-  if (section === undefined) return undefined
-  section.check(auditRules, auditFields)
-  const { file, maxSize, ...values } = section.readOnly(auditFields)
-  const whole = file === STDERR ? undefined : absolute(file, base)
-  if (whole !== undefined && whole === logging.file)
+  const read = root.read(auditField, 'audit')
+  if (read === undefined) return undefined
+  const { file, maxSize, ...values } = read
+  const path = file === STDERR ? undefined : absolute(file, base)
+  if (path !== undefined && path === logging.file)
     root.problem('audit', `is "${file}", which is the log file`, 'use another file')
-  return { ...values, file: whole, maxSizeBytes: maxSize }
+  return { ...values, file: path, maxSizeBytes: maxSize }
 }

@@ -21,9 +21,8 @@ import { type Door, throughDoor } from './door.js'
 import { readAudit } from './audit.js'
 import { literal } from './expand.js'
 import {
-  inputFields,
-  inputRules,
-  loggingFields,
+  inputsFields,
+  logFields,
   loginFields,
   rootFields,
   sharedSandboxFields,
@@ -40,7 +39,7 @@ import { ConfigError, Findings, type FindLine } from './problems.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
 import { Section, warnOfSeconds } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
-import { type InputConfig, type References, unresolved } from './references.js'
+import { type References, unresolved } from './references.js'
 import { programFolder } from '../folder.js'
 import { namesHint, nearest } from '../text/nearest.js'
 
@@ -194,7 +193,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
   const { isTimeoutWritten, ...stdio } = readStdio(root)
   const { references = unresolved } = context
   const folder = projectOf(context.folder, context.home) ?? context.folder
-  references.declare({ inputs: readInputs(root), folder })
+  references.declare({ inputs: root.read(inputsFields, 'inputs') ?? [], folder })
   const server = readFront(root.section('server'), context, {
     ...context.frontDefaults,
     name: context.nameDefault,
@@ -218,7 +217,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
   const profiles = readProfiles(root, schemas)
   checkTokens(root, server, profiles)
   warnOfUsers(root, server, schemas)
-  const logging = readLogging(root.section('logging'), context)
+  const logging = readLogging(root, context)
   const config = {
     source: context.source,
     ...root.readAll(rootFields),
@@ -274,13 +273,6 @@ function warnOfUsers(root: Section, server: FrontConfig, schemas: Configuration[
   )
 }
 
-function readInputs(root: Section): InputConfig[] {
-  return root.objects('inputs').map((section) => {
-    section.check(inputRules, inputFields)
-    return section.readOnly(inputFields)
-  })
-}
-
 /** A key that the proxy does not read is no reason not to start. */
 function reportRepeated(root: Section, { path, topKey, first, again }: Repeated): void {
   const where = `is there twice: at line ${first.line}, column ${first.column}, and at line ${again.line}, column ${again.column}`
@@ -303,8 +295,8 @@ function readStdio(root: Section): Configuration['stdio'] & { readonly isTimeout
   return { timeoutMs, encoding: 'utf8', delimiter, isTimeoutWritten: section.has('timeout') }
 }
 
-function readLogging(section: Section, base: PathBase): LoggingConfig {
-  const { file, maxSize, ...plain } = section.readOnly(loggingFields)
+function readLogging(root: Section, base: PathBase): LoggingConfig {
+  const { file, maxSize, ...plain } = root.read(logFields, 'logging')
   return { ...plain, file: file === undefined ? undefined : absolute(file, base), maxSizeBytes: maxSize }
 }
 

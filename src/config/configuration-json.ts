@@ -127,9 +127,9 @@ type Shape = Readonly<
 >
 
 /** What some clients see of the servers. */
-type ProfileJson = Keys<ProfileValues> & {
+type ProfileJson = Keys<Omit<ProfileValues, 'tools' | 'prompts' | 'resources'>> & {
   readonly tools?:
-    | (Keys<ProfileToolValues> & {
+    | (Keys<Omit<ProfileToolValues, 'set'>> & {
         readonly set?: Readonly<Record<string, Readonly<Record<string, unknown>>>> | undefined
       })
     | undefined
@@ -138,8 +138,8 @@ type ProfileJson = Keys<ProfileValues> & {
 }
 
 /** Access tokens that the HTTP front accepts. */
-type FrontAuthJson = Keys<FrontAuthValues> & {
-  readonly issuers: readonly (KeysWith<FrontIssuerValues, 'issuer'> & {
+type FrontAuthJson = Pick<Keys<FrontAuthValues>, 'scopes'> & {
+  readonly issuers: readonly (KeysWith<Omit<FrontIssuerValues, 'introspection'>, 'issuer'> & {
     readonly introspection?: KeysWith<IntrospectionValues, 'url' | 'clientId' | 'clientSecret'> | undefined
   })[]
   readonly rules?: readonly Keys<FrontAuthRuleValues>[] | undefined
@@ -154,7 +154,7 @@ export type ConfigurationJson = Shape &
     /** The default of servers with `sandboxEnabled`. */
     readonly sandbox?: ProcessSandboxJson | undefined
     readonly server?:
-      | (Keys<Omit<FrontValues, 'metrics'>> & {
+      | (Keys<Omit<FrontValues, 'metrics' | 'ui' | 'tokens' | 'auth'>> & {
           readonly metrics?: Keys<MetricsValues> | undefined
           readonly cors?: Keys<CorsConfig> | undefined
           /** A size may be text such as `16MB` too. */

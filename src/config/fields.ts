@@ -12,11 +12,11 @@ import type {
   SchemaConfig,
   UiConfig,
 } from './configuration.js'
-import { publicUrl } from './front-auth.js'
+import { type FrontAuthValues, frontAuthKind, publicUrl } from './front-auth.js'
 import { type Kind, boolean, choice, delayMsMax, integer, list, size, text } from './kinds.js'
 import { type ProcessSandboxValue, processSandboxKind } from './process-sandbox.js'
 import type { InputConfig } from './references.js'
-import { type FieldsOf, type Rules, field, object, optional } from './section.js'
+import { type FieldsOf, type Rules, defaultsOf, field, object, objects, optional } from './section.js'
 import { isObject } from '../text/json-object.js'
 
 /** The time that a call may take when nothing says otherwise. */
@@ -47,6 +47,64 @@ const metricsFields: FieldsOf<MetricsValues> = {
   tools: field(boolean(), false, 'Whether each tool has series of its own, up to 500.'),
 }
 
+export interface TokenValues {
+  readonly name: string
+  readonly sha256: string
+  readonly profiles: readonly string[] | undefined
+  readonly expires: string | undefined
+}
+
+const tokenRules: Rules = { required: ['name', 'sha256'] }
+
+/** Names stand in log lines, and are principals. */
+export const tokenNamePattern = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'
+
+const tokenFields: FieldsOf<TokenValues> = {
+  name: field(
+    text({ pattern: tokenNamePattern, wanted: 'a name of letters, digits, "_", "-" and "."' }),
+    '',
+    'The name of the token; clients that present it are one principal of this name.',
+  ),
+  sha256: field(
+    text({
+      pattern: '^[0-9a-f]{64}$',
+      wanted: 'the SHA-256 of the token, in 64 hexadecimal digits',
+      secret: true,
+    }),
+    '',
+    'The SHA-256 of the token, as mcps-proxy token create writes it.',
+  ),
+  profiles: optional(names, 'The profiles that its clients may use. Absent: everything.'),
+  expires: optional(
+    text({
+      pattern: '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}Z)?$',
+      wanted: 'a date as YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ',
+    }),
+    'The time, in UTC, from which the token is refused. Absent: never.',
+  ),
+}
+
+export interface UiValues extends Omit<UiConfig, 'historyBytes'> {
+  readonly history: number | undefined
+}
+
+const uiFields: FieldsOf<UiValues> = {
+  remote: field(
+    boolean(),
+    false,
+    'Whether --ui serves the inspector on a front that other machines reach; the front needs a token then.',
+  ),
+  redact: field(
+    boolean(),
+    true,
+    'Whether the inspector takes secrets out of the messages that it shows and exports.',
+  ),
+  history: optional(
+    size(64 * 1024, 1024 ** 3),
+    'How much of the latest messages the inspector keeps while nobody looks. Absent: nothing, and 16 MiB while somebody looks.',
+  ),
+}
+
 export interface FrontValues extends Pick<
   FrontConfig,
   'port' | 'host' | 'name' | 'version' | 'allowedHosts' | 'token' | 'publicUrl'
@@ -56,6 +114,9 @@ export interface FrontValues extends Pick<
   readonly stateKey: string | undefined
   readonly previousStateKey: string | undefined
   readonly metrics: MetricsValues | undefined
+  readonly ui: UiValues
+  readonly tokens: readonly TokenValues[] | undefined
+  readonly auth: FrontAuthValues | undefined
   readonly otlp: string | undefined
 }
 
@@ -123,6 +184,12 @@ export const frontFields: FieldsOf<FrontValues> = {
     object(metricsFields, 'an object such as { "port": 9464 }'),
     'Metrics for Prometheus. Absent: nothing is counted.',
   ),
+  ui: field(object(uiFields), defaultsOf(uiFields), 'The inspector that --ui serves.'),
+  tokens: optional(
+    objects(tokenFields, 'One token.', tokenRules),
+    'Tokens of single clients, by their hashes.',
+  ),
+  auth: optional(frontAuthKind, 'Access tokens of authorization servers, for clients that log in.'),
   otlp: optional(
     text({
       secret: true,
@@ -135,43 +202,6 @@ export const frontFields: FieldsOf<FrontValues> = {
 
 /** Access tokens are made for the address of the front, which only `publicUrl` says. */
 export const frontRules: Rules = { needs: [['auth', 'publicUrl']] }
-
-export interface TokenValues {
-  readonly name: string
-  readonly sha256: string
-  readonly profiles: readonly string[] | undefined
-  readonly expires: string | undefined
-}
-
-export const tokenRules: Rules = { required: ['name', 'sha256'] }
-
-/** Names stand in log lines, and are principals. */
-export const tokenNamePattern = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$'
-
-export const tokenFields: FieldsOf<TokenValues> = {
-  name: field(
-    text({ pattern: tokenNamePattern, wanted: 'a name of letters, digits, "_", "-" and "."' }),
-    '',
-    'The name of the token; clients that present it are one principal of this name.',
-  ),
-  sha256: field(
-    text({
-      pattern: '^[0-9a-f]{64}$',
-      wanted: 'the SHA-256 of the token, in 64 hexadecimal digits',
-      secret: true,
-    }),
-    '',
-    'The SHA-256 of the token, as mcps-proxy token create writes it.',
-  ),
-  profiles: optional(names, 'The profiles that its clients may use. Absent: everything.'),
-  expires: optional(
-    text({
-      pattern: '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}Z)?$',
-      wanted: 'a date as YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ',
-    }),
-    'The time, in UTC, from which the token is refused. Absent: never.',
-  ),
-}
 
 export const corsFields: FieldsOf<CorsConfig> = {
   enabled: field(boolean(), true, 'Whether the HTTP front answers cross-origin requests.'),
@@ -190,27 +220,6 @@ export const corsFields: FieldsOf<CorsConfig> = {
     httpNames,
     ['Content-Type', 'Authorization'],
     'Request headers that a cross-origin page may send.',
-  ),
-}
-
-export interface UiValues extends Omit<UiConfig, 'historyBytes'> {
-  readonly history: number | undefined
-}
-
-export const uiFields: FieldsOf<UiValues> = {
-  remote: field(
-    boolean(),
-    false,
-    'Whether --ui serves the inspector on a front that other machines reach; the front needs a token then.',
-  ),
-  redact: field(
-    boolean(),
-    true,
-    'Whether the inspector takes secrets out of the messages that it shows and exports.',
-  ),
-  history: optional(
-    size(64 * 1024, 1024 ** 3),
-    'How much of the latest messages the inspector keeps while nobody looks. Absent: nothing, and 16 MiB while somebody looks.',
   ),
 }
 
@@ -234,12 +243,16 @@ export interface LoggingValues extends Omit<LoggingConfig, 'maxSizeBytes'> {
   readonly maxSize: number
 }
 
-export const loggingFields: FieldsOf<LoggingValues> = {
+const loggingFields: FieldsOf<LoggingValues> = {
   level: field(choice('error', 'warn', 'info', 'debug'), 'info', 'The least severe level that is logged.'),
   file: optional(text(), 'Log file, JSON lines; ~ is the home folder. Absent: no file.'),
   maxSize: field(size(1024, 1024 ** 4), 10 * 1024 ** 2, 'Size at which the log file is rotated.'),
   maxFiles: field(integer(1, 1000), 5, 'Log files kept in all, the current one included.'),
   console: field(boolean(), true, 'Whether logs go to stderr.'),
+}
+
+export const logFields: FieldsOf<{ readonly logging: LoggingValues }> = {
+  logging: field(object(loggingFields), defaultsOf(loggingFields), 'Logs.'),
 }
 
 export type RootValues = Pick<
@@ -300,7 +313,7 @@ const inputOption: Kind<string> = {
 }
 
 /** Of one member of `inputs`, as VS Code has them. */
-export const inputFields: FieldsOf<InputConfig> = {
+const inputFields: FieldsOf<InputConfig> = {
   id: field(text(), '', 'The name of the input: ${input:ID} stands for its value.'),
   type: field(
     choice('promptString', 'pickString', 'command'),
@@ -313,4 +326,9 @@ export const inputFields: FieldsOf<InputConfig> = {
   options: field(list(inputOption), [], 'The values of pickString.'),
 }
 
-export const inputRules: Rules = { required: ['id', 'type'] }
+export const inputsFields: FieldsOf<{ readonly inputs: readonly InputConfig[] | undefined }> = {
+  inputs: optional(
+    objects(inputFields, 'One value.', { required: ['id', 'type'] }),
+    'Values that are asked for once, on the terminal; ${input:ID} stands for each.',
+  ),
+}

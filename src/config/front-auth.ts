@@ -1,11 +1,11 @@
 // `server.publicUrl` and `server.auth`: access tokens of authorization servers.
 
-import type { FrontAuthConfig, FrontAuthIssuer, FrontAuthRule, FrontLogin } from './configuration.js'
+import type { FrontAuthConfig, FrontAuthIssuer, FrontLogin } from './configuration.js'
 import { isLoopback } from '../text/loopback.js'
 import { Expansion, type ExpansionSources } from './expand.js'
 import { type Kind, list, text } from './kinds.js'
 import type { Findings } from './problems.js'
-import { type FieldsOf, type Rules, type Section, field, optional } from './section.js'
+import { type FieldsOf, type Rules, type Section, field, object, objects, optional } from './section.js'
 
 /** Https, or http on this machine: a machine on the way could answer in the place of the other end otherwise. */
 const safeUrl = '^(?:https://[^/?#\\s]+|http://(?:localhost|127\\.\\d+\\.\\d+\\.\\d+|\\[::1\\])(?::\\d+)?)'
@@ -45,14 +45,27 @@ const scope = text({
 const ISSUERS_MAX = 16
 const RULES_MAX = 256
 
+export interface IntrospectionValues {
+  readonly url: string
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+const introspectionFields: FieldsOf<IntrospectionValues> = {
+  url: field(address, '', 'Address of the introspection endpoint (RFC 7662).'),
+  clientId: field(text(), '', 'The client id of the front at the authorization server.'),
+  clientSecret: field(text({ secret: true }), '', 'Its secret; ${VAR} is expanded.'),
+}
+
 export interface FrontIssuerValues {
   readonly issuer: string
   readonly audience: readonly string[]
   readonly algorithms: readonly string[]
   readonly jwksUri: string | undefined
+  readonly introspection: IntrospectionValues | undefined
 }
 
-export const frontIssuerFields: FieldsOf<FrontIssuerValues> = {
+const issuerFields: FieldsOf<FrontIssuerValues> = {
   issuer: field(issuer, '', 'The authorization server, exactly as its tokens and its metadata write it.'),
   audience: field(
     list(text()),
@@ -61,29 +74,17 @@ export const frontIssuerFields: FieldsOf<FrontIssuerValues> = {
   ),
   algorithms: field(algorithms, ['RS256', 'ES256'], 'Signatures that are accepted.'),
   jwksUri: optional(address, 'Address of the keys. Absent: the one in the metadata of the issuer.'),
+  introspection: optional(
+    object(introspectionFields, 'an object', { required: ['url', 'clientId', 'clientSecret'] }),
+    'Asks the issuer about each token, also about those that are no JWT.',
+  ),
 }
-
-export const frontIssuerRules: Rules = { required: ['issuer'] }
-
-export interface IntrospectionValues {
-  readonly url: string
-  readonly clientId: string
-  readonly clientSecret: string
-}
-
-export const introspectionFields: FieldsOf<IntrospectionValues> = {
-  url: field(address, '', 'Address of the introspection endpoint (RFC 7662).'),
-  clientId: field(text(), '', 'The client id of the front at the authorization server.'),
-  clientSecret: field(text({ secret: true }), '', 'Its secret; ${VAR} is expanded.'),
-}
-
-export const introspectionRules: Rules = { required: ['url', 'clientId', 'clientSecret'] }
 
 export interface FrontLoginValues extends Omit<FrontLogin, 'issuer'> {
   readonly issuer: string | undefined
 }
 
-export const frontLoginFields: FieldsOf<FrontLoginValues> = {
+const loginFields: FieldsOf<FrontLoginValues> = {
   issuer: optional(issuer, 'The authorization server, one of the issuers. Absent: the first.'),
   clientId: field(
     text(),
@@ -93,8 +94,6 @@ export const frontLoginFields: FieldsOf<FrontLoginValues> = {
   clientSecret: field(text({ secret: true }), '', 'Its secret; ${VAR} is expanded.'),
 }
 
-export const frontLoginRules: Rules = { required: ['clientId', 'clientSecret'] }
-
 export interface FrontAuthRuleValues {
   readonly scope: string | undefined
   readonly claim: string | undefined
@@ -102,14 +101,14 @@ export interface FrontAuthRuleValues {
   readonly profiles: readonly string[] | undefined
 }
 
-export const frontAuthRuleFields: FieldsOf<FrontAuthRuleValues> = {
+const ruleFields: FieldsOf<FrontAuthRuleValues> = {
   scope: optional(scope, 'A scope of the token, in "scope" or "scp".'),
   claim: optional(text(), 'A claim of the token, such as "groups", which is or contains "value".'),
   value: optional(text(), 'The text that the claim is or contains.'),
   profiles: optional(list(text()), 'The profiles that such tokens may use. Absent: everything.'),
 }
 
-export const frontAuthRuleRules: Rules = {
+const ruleRules: Rules = {
   oneOf: ['scope', 'claim'],
   needs: [
     ['claim', 'value'],
@@ -119,19 +118,39 @@ export const frontAuthRuleRules: Rules = {
 
 export interface FrontAuthValues {
   readonly scopes: readonly string[]
+  readonly issuers: readonly FrontIssuerValues[] | undefined
+  readonly rules: readonly FrontAuthRuleValues[] | undefined
+  readonly login: FrontLoginValues | undefined
 }
 
-export const frontAuthFields: FieldsOf<FrontAuthValues> = {
+const frontAuthFields: FieldsOf<FrontAuthValues> = {
   scopes: field(
     list(scope),
     [],
     'Scopes as clients must ask for them where that differs from the token, such as "api://mcp/mcp.read". Absent: those of the rules.',
   ),
+  issuers: optional(
+    objects(issuerFields, 'One authorization server.', { required: ['issuer'] }, { minItems: 1 }),
+    'Whose tokens are accepted.',
+  ),
+  rules: optional(
+    objects(ruleFields, 'One rule.', ruleRules),
+    'Which profiles tokens may use. Absent: everything. Of several rules that fit, all count.',
+  ),
+  login: optional(
+    object(loginFields, 'an object', { required: ['clientId', 'clientSecret'] }),
+    'The client of the front, by which users show who they are before they log in to a server.',
+  ),
 }
+
+export const frontAuthKind: Kind<FrontAuthValues> = object(frontAuthFields, 'an object', {
+  required: ['issuers'],
+})
 
 /** Reads `server.publicUrl`, in the form in which tokens have it: without a slash at its end. */
 export function readPublicUrl(server: Section, written: string | undefined): string | undefined {
-  if (written === undefined || !isAddress(server, 'publicUrl', written)) return undefined
+  if (written === undefined || !isAddress(server.findings, server.pathOf('publicUrl'), written))
+    return undefined
   const { origin, pathname, protocol, hostname } = new URL(written)
   if (protocol === 'http:' && !isLoopback(hostname))
     server.warn(
@@ -147,81 +166,85 @@ interface SecretSources extends ExpansionSources {
 }
 
 /** Whether a text that looks like an address is one. */
-function isAddress(section: Section, key: string, written: string): boolean {
+function isAddress(findings: Findings, path: string, written: string): boolean {
   const isOne = URL.canParse(written)
-  if (!isOne) section.problem(key, `is "${written}"`, 'must be an address with the name of a host')
+  if (!isOne) findings.problem(path, `is "${written}"`, 'must be an address with the name of a host')
   return isOne
 }
 
-/** Reads `server.auth`; undefined when it is absent. */
-export function readFrontAuth(server: Section, sources: SecretSources): FrontAuthConfig | undefined {
-  if (!server.has('auth')) return undefined
-  const section = server.section('auth')
-  const { scopes } = section.readAll(frontAuthFields)
-  const issuers = section.objects('issuers').map((each) => readIssuer(each, sources))
-  const rules = section.objects('rules').map(readRule)
-  const login = section.has('login') ? readFrontLogin(section.section('login'), issuers, sources) : undefined
-  section.warnOfUnknownKeys()
-  const again = issuers.find(
-    (each, at) => issuers.findIndex(({ issuer: other }) => other === each.issuer) < at,
-  )
-  if (again !== undefined) section.problem('issuers', `has "${again.issuer}" twice`, 'keep one of them')
-  if (issuers.length === 0) section.problem('issuers', 'is empty', 'name at least one authorization server')
+/** The block `server.auth`, with its secrets. */
+export function readFrontAuth(
+  server: Section,
+  { scopes, issuers: listed, rules = [], login }: FrontAuthValues,
+  sources: SecretSources,
+): FrontAuthConfig {
+  const { findings } = server
+  const path = server.pathOf('auth')
+  const issuers = listed ?? []
+  const names = issuers.map((each) => each.issuer)
+  const again = names.find((name, at) => names.indexOf(name) < at)
+  if (again !== undefined) findings.problem(`${path}.issuers`, `has "${again}" twice`, 'keep one of them')
+  if (listed?.length === 0)
+    findings.problem(`${path}.issuers`, 'is empty', 'name at least one authorization server')
   if (issuers.length > ISSUERS_MAX)
-    section.problem('issuers', `has ${issuers.length} members`, `keep at most ${ISSUERS_MAX}`)
+    findings.problem(`${path}.issuers`, `has ${issuers.length} members`, `keep at most ${ISSUERS_MAX}`)
   if (rules.length > RULES_MAX)
-    section.problem('rules', `has ${rules.length} members`, `keep at most ${RULES_MAX}`)
-  return { issuers, rules, scopes, login }
+    findings.problem(`${path}.rules`, `has ${rules.length} members`, `keep at most ${RULES_MAX}`)
+  return {
+    issuers: issuers.map((each, at) => readIssuer(each, `${path}.issuers[${at}]`, findings, sources)),
+    rules,
+    scopes,
+    login: login && readFrontLogin(login, names, `${path}.login`, findings, sources),
+  }
 }
 
-function readIssuer(section: Section, sources: SecretSources): FrontAuthIssuer {
-  section.check(frontIssuerRules, frontIssuerFields)
-  const values = section.readAll(frontIssuerFields)
-  const introspection = section.has('introspection')
-    ? readIntrospection(section.section('introspection'), sources)
-    : undefined
-  section.warnOfUnknownKeys()
-  if (values.issuer !== '') isAddress(section, 'issuer', values.issuer)
-  if (values.jwksUri !== undefined) isAddress(section, 'jwksUri', values.jwksUri)
-  const written = section.raw('algorithms')
-  if (Array.isArray(written) && written.length === 0)
-    section.problem('algorithms', 'is empty', `name at least one of ${asymmetric.join(', ')}`)
-  return { ...values, introspection }
+function readIssuer(
+  values: FrontIssuerValues,
+  path: string,
+  findings: Findings,
+  sources: SecretSources,
+): FrontAuthIssuer {
+  const { introspection } = values
+  const addresses = [
+    ['issuer', values.issuer],
+    ['jwksUri', values.jwksUri],
+    ['introspection.url', introspection?.url],
+  ] as const
+  for (const [key, written] of addresses)
+    if (written !== undefined && written !== '') isAddress(findings, `${path}.${key}`, written)
+  if (values.algorithms.length === 0)
+    findings.problem(`${path}.algorithms`, 'is empty', `name at least one of ${asymmetric.join(', ')}`)
+  return {
+    ...values,
+    introspection: introspection && withSecret(introspection, `${path}.introspection`, sources),
+  }
 }
 
-function readIntrospection(section: Section, sources: SecretSources): FrontAuthIssuer['introspection'] {
-  section.check(introspectionRules, introspectionFields)
-  const { url, clientId, clientSecret } = section.readOnly(introspectionFields)
-  if (url !== '') isAddress(section, 'url', url)
-  return { url, clientId, clientSecret: readSecret(section, clientSecret, sources) }
-}
-
-function readSecret(section: Section, written: string, sources: SecretSources): string {
+function withSecret<T extends { readonly clientSecret: string }>(
+  values: T,
+  path: string,
+  sources: SecretSources,
+): T {
   const expansion = new Expansion(sources)
-  const secret = expansion.text(written)
+  const clientSecret = expansion.text(values.clientSecret)
   if (expansion.missing !== undefined)
     sources.findings.problem(
-      section.pathOf('clientSecret'),
+      `${path}.clientSecret`,
       `has no value: ${expansion.missing}`,
       'set it, or take the block out',
     )
-  return secret
+  return { ...values, clientSecret }
 }
 
 function readFrontLogin(
-  section: Section,
-  issuers: readonly FrontAuthIssuer[],
+  values: FrontLoginValues,
+  names: readonly string[],
+  path: string,
+  findings: Findings,
   sources: SecretSources,
 ): FrontLogin {
-  section.check(frontLoginRules, frontLoginFields)
-  const { issuer: named, clientId, clientSecret } = section.readOnly(frontLoginFields)
-  const names = issuers.map((each) => each.issuer)
-  const found = named ?? names[0] ?? ''
-  if (!names.includes(found)) section.problem('issuer', `is "${found}"`, `must be one of ${names.join(', ')}`)
-  return { issuer: found, clientId, clientSecret: readSecret(section, clientSecret, sources) }
-}
-
-function readRule(section: Section): FrontAuthRule {
-  section.check(frontAuthRuleRules, frontAuthRuleFields)
-  return section.readOnly(frontAuthRuleFields)
+  const { issuer: found = names[0] ?? '' } = values
+  if (!names.includes(found))
+    findings.problem(`${path}.issuer`, `is "${found}"`, `must be one of ${names.join(', ')}`)
+  return { ...withSecret(values, path, sources), issuer: found }
 }

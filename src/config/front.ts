@@ -1,16 +1,8 @@
 // The `server` section, and the environment variables that stand above it.
 
-import type { CorsConfig, Environment, FrontConfig, FrontToken, UiConfig } from './configuration.js'
+import type { CorsConfig, Environment, FrontConfig, FrontToken } from './configuration.js'
 import { Expansion, type ExpansionSources } from './expand.js'
-import {
-  corsFields,
-  frontFields,
-  frontRules,
-  stateKeyLengthMin,
-  tokenFields,
-  tokenRules,
-  uiFields,
-} from './fields.js'
+import { type TokenValues, corsFields, frontFields, frontRules, stateKeyLengthMin } from './fields.js'
 import { readFrontAuth, readPublicUrl } from './front-auth.js'
 import { Findings, switchOf } from './problems.js'
 import type { Section } from './section.js'
@@ -40,6 +32,9 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
     stateKey,
     previousStateKey,
     publicUrl: url,
+    ui: { history, ...ui },
+    tokens,
+    auth,
     ...values
   } = section.readAll(frontFields, {
     ...(defaults.name !== undefined && { name: defaults.name }),
@@ -56,12 +51,12 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
     port: portOf(overrides) ?? values.port,
     host: given(env, 'MCP_SERVER_HOST') ?? values.host,
     cors: readCors(section.section('cors'), overrides, defaults),
-    ui: readUi(section.section('ui')),
+    ui: { ...ui, historyBytes: history },
     keepAliveTimeoutMs: keepAliveTimeout,
     drainTimeoutMs: drainTimeout,
     token: readToken(values.token, section, overrides),
-    tokens: readTokens(section),
-    auth: readFrontAuth(section, overrides),
+    tokens: readTokens(tokens ?? [], section),
+    auth: auth && readFrontAuth(section, auth, overrides),
     stateKeys: [
       ...readStateKey('stateKey', given(env, 'MCPS_PROXY_STATE_KEY') ?? stateKey, section, overrides),
       ...readStateKey('previousStateKey', previousStateKey, section, overrides),
@@ -102,12 +97,6 @@ function readCors(section: Section, overrides: Overrides, { cors }: FrontDefault
         `is "${each}", which no page has for its origin; one is like "https://app.example.com:8443"`,
       )
   return { ...values, enabled: readSwitch(overrides) ?? values.enabled }
-}
-
-function readUi(section: Section): UiConfig {
-  const { history, ...values } = section.readAll(uiFields)
-  section.warnOfUnknownKeys()
-  return { ...values, historyBytes: history }
 }
 
 function readSwitch({ env, findings }: Overrides): boolean | undefined {
@@ -157,25 +146,24 @@ export function hasUsers({ tokens, auth }: FrontConfig): boolean {
   return auth !== undefined || tokens.length > 0
 }
 
-function readTokens(server: Section): FrontToken[] {
+function readTokens(tokens: readonly TokenValues[], server: Section): FrontToken[] {
   const seen = new Map<string, string>()
-  return server.objects('tokens').map((section) => {
-    section.check(tokenRules, tokenFields)
-    const { name, sha256, profiles, expires } = section.readOnly(tokenFields)
-    if (seen.has(name)) section.problem('name', `is "${name}" again`, 'each token has a name of its own')
+  return tokens.map(({ name, sha256, profiles, expires }, at) => {
+    const wrong = (key: string, problem: string, hint: string): void =>
+      server.findings.problem(`${server.pathOf('tokens')}[${at}].${key}`, problem, hint)
+    if (seen.has(name)) wrong('name', `is "${name}" again`, 'each token has a name of its own')
     if (name === 'anybody')
-      section.problem('name', 'is "anybody", which means the clients without a token', 'take another name')
+      wrong('name', 'is "anybody", which means the clients without a token', 'take another name')
     const twin = [...seen].find(([, hash]) => hash === sha256)?.[0]
     if (twin !== undefined && twin !== name)
-      section.problem(
+      wrong(
         'sha256',
         `is that of "${twin}"`,
         'a token is one client; make another with mcps-proxy token create',
       )
     seen.set(name, sha256)
     const expiresAtMs = expires === undefined ? undefined : Date.parse(expires)
-    if (Number.isNaN(expiresAtMs))
-      section.problem('expires', `is "${expires}"`, 'must be a date of the calendar')
+    if (Number.isNaN(expiresAtMs)) wrong('expires', `is "${expires}"`, 'must be a date of the calendar')
     return { name, sha256, profiles, expiresAtMs }
   })
 }

@@ -2,40 +2,25 @@
 // the start-up validator reads with. `scripts/config-schema.mjs` writes it to
 // `config.schema.json`; nothing at run time imports it.
 
-import { auditFields, auditFile, auditRules } from './audit.js'
+import { auditField } from './audit.js'
 import {
   corsFields,
   frontFields,
   frontRules,
-  inputFields,
-  inputRules,
-  loggingFields,
+  inputsFields,
+  logFields,
   loginFields,
   rootFields,
   schemaFields,
   sharedSandboxFields,
   stdioFields,
-  tokenFields,
-  tokenRules,
-  uiFields,
 } from './fields.js'
-import {
-  frontAuthFields,
-  frontAuthRuleFields,
-  frontAuthRuleRules,
-  frontIssuerFields,
-  frontIssuerRules,
-  introspectionFields,
-  frontLoginFields,
-  frontLoginRules,
-  introspectionRules,
-} from './front-auth.js'
 import { protocolsOfSse } from './remote-server.js'
 import { namesOnOneLine, plainNames } from './named.js'
 import type { JsonSchema } from './kinds.js'
-import { limitFields, limitRules } from './policy.js'
+import { limitsFields } from './policy.js'
 import { lockFields, serverLockFields } from './lock.js'
-import { patternFields, profileFields, profileToolFields } from './profiles.js'
+import { profileFields } from './profiles.js'
 import { ownTemplates, sandboxFields, templateFields, templateRules } from './sandbox-fields.js'
 import { type Field, type Rules, objectSchema, propertySchema, propertySchemas } from './section.js'
 import {
@@ -90,7 +75,17 @@ export function configJsonSchema(): JsonSchema {
   }
 }
 
-const plainFields = { ...rootFields, ...loginFields, ...lockFields, ...sharedFields, ...sharedSandboxFields }
+const plainFields = {
+  ...limitsFields,
+  ...inputsFields,
+  ...logFields,
+  ...auditField,
+  ...rootFields,
+  ...loginFields,
+  ...lockFields,
+  ...sharedFields,
+  ...sharedSandboxFields,
+}
 
 function rootProperties(): JsonSchema {
   return {
@@ -101,13 +96,6 @@ function rootProperties(): JsonSchema {
       frontFields,
       {
         cors: section('Which web pages may call the HTTP front.', corsFields),
-        ui: section('The inspector that --ui serves.', uiFields),
-        tokens: {
-          type: 'array',
-          description: 'Tokens of single clients, by their hashes.',
-          items: section('One token.', tokenFields, {}, tokenRules),
-        },
-        auth: frontAuthSchema(),
       },
       frontRules,
     ),
@@ -131,56 +119,10 @@ function rootProperties(): JsonSchema {
       type: 'object',
       description: 'What some clients see of the servers, by names that stand in addresses.',
       propertyNames: { pattern: plainNames.pattern },
-      additionalProperties: profileSchema(),
-    },
-    limits: {
-      type: 'array',
-      description: 'How often clients may call tools.',
-      items: section('One limit.', limitFields, {}, limitRules),
-    },
-    inputs: {
-      type: 'array',
-      description: 'Values that are asked for once, on the terminal; ${input:ID} stands for each.',
-      items: section('One value.', inputFields, {}, inputRules),
-    },
-    logging: section('Logs.', loggingFields),
-    audit: {
-      description: 'A line for each call, in a file or on stderr.',
-      anyOf: [auditFile.schema, section('Where, and what.', auditFields, {}, auditRules)],
+      additionalProperties: section('One profile.', profileFields),
     },
     ...propertySchemas(plainFields),
   }
-}
-
-function frontAuthSchema(): JsonSchema {
-  const about = 'Asks the issuer about each token, also about those that are no JWT.'
-  const introspection = section(about, introspectionFields, {}, introspectionRules)
-  const issuer = section('One authorization server.', frontIssuerFields, { introspection }, frontIssuerRules)
-  const rule = section('One rule.', frontAuthRuleFields, {}, frontAuthRuleRules)
-  const asked = 'The client of the front, by which users show who they are before they log in to a server.'
-  const login = section(asked, frontLoginFields, {}, frontLoginRules)
-  const rules = 'Which profiles tokens may use. Absent: everything. Of several rules that fit, all count.'
-  return {
-    ...section('Access tokens of authorization servers, for clients that log in.', frontAuthFields, {
-      issuers: { type: 'array', description: 'Whose tokens are accepted.', minItems: 1, items: issuer },
-      rules: { type: 'array', description: rules, items: rule },
-      login,
-    }),
-    required: ['issuers'],
-  }
-}
-
-function profileSchema(): JsonSchema {
-  const set = {
-    type: 'object',
-    description: 'Name of a tool -> its arguments that are set, which clients neither see nor change.',
-    additionalProperties: { type: 'object' },
-  }
-  return section('One profile.', profileFields, {
-    tools: section('Which tools are seen, under which names.', profileToolFields, { set }),
-    prompts: section('Which prompts are seen.', patternFields),
-    resources: section('Which resources and templates are seen, by their URIs.', patternFields),
-  })
 }
 
 /** Selects the schema of a server by its `type`; without one, by the key `command` or a key for an address. */

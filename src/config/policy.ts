@@ -6,7 +6,7 @@ import type { FrontConfig, LimitConfig } from './configuration.js'
 import { type ConfirmRule } from '../upstream/contracts/server-config.js'
 import { type Kind, type Spot, boolean, integer, oneOrMany, text } from './kinds.js'
 import { whatItIs } from './problems.js'
-import { type FieldsOf, type Rules, Section, field, optional } from './section.js'
+import { type FieldsOf, type Rules, type Section, field, objects, optional } from './section.js'
 
 /** The signs of other languages of patterns stand in no name of a tool. */
 const toolPattern = text({
@@ -63,9 +63,9 @@ export interface LimitValues extends Pick<LimitConfig, 'principal' | 'each'> {
   readonly burst: number | undefined
 }
 
-export const limitRules: Rules = { required: ['perMinute'] }
+const limitRules: Rules = { required: ['perMinute'] }
 
-export const limitFields: FieldsOf<LimitValues> = {
+const limitFields: FieldsOf<LimitValues> = {
   principal: optional(
     principalPattern,
     'The principals that are limited: names of tokens, or ISSUER#SUBJECT. Each is counted for itself. Absent: all.',
@@ -80,16 +80,22 @@ export const limitFields: FieldsOf<LimitValues> = {
   each: field(boolean(), false, 'Whether each tool is counted for itself.'),
 }
 
+export const limitsFields: FieldsOf<{ readonly limits: readonly LimitValues[] | undefined }> = {
+  limits: optional(objects(limitFields, 'One limit.', limitRules), 'How often clients may call tools.'),
+}
+
 /** Reads `limits`; a principal that looks like a misspelled token is a warning, because tokens may come later. */
 export function readLimits(root: Section, { tokens }: Pick<FrontConfig, 'tokens'>): LimitConfig[] {
   const names = tokens.map(({ name }) => name)
-  return root.objects('limits').map((section) => {
-    section.check(limitRules, limitFields)
-    const { tools, burst, ...values } = section.readOnly(limitFields)
+  const limits = root.read(limitsFields, 'limits') ?? []
+  return limits.map(({ tools, burst, ...values }, at) => {
     const { principal = '*', perMinute = 1 } = values
     const [near] = principal.includes('*') || names.includes(principal) ? [] : nearest(principal, names)
     if (near !== undefined)
-      section.warn('principal', `is "${principal}", which is the name of no token; did you mean "${near}"?`)
+      root.findings.warn(
+        `${root.pathOf('limits')}[${at}].principal`,
+        `is "${principal}", which is the name of no token; did you mean "${near}"?`,
+      )
     return { ...values, perMinute, tools: [tools].flat(), burst: burst ?? perMinute }
   })
 }

@@ -67,6 +67,36 @@ export function object<T extends object>(
   }
 }
 
+/** A list of objects with these keys; `about` is the line for one of them. A list with another item has no value. */
+export function objects<T extends object>(
+  fields: FieldsOf<T>,
+  about: string,
+  rules: Rules = {},
+  more: JsonSchema = {},
+): Kind<readonly T[]> {
+  const one = object(fields, 'an object', rules)
+  return {
+    wanted: 'a list of objects',
+    schema: { type: 'array', ...more, items: { description: about, ...one.schema } },
+    read: (value, { path, findings }) => {
+      if (!Array.isArray(value)) {
+        findings.problem(path, whatItIs(value, true), 'must be a list of objects')
+        return undefined
+      }
+      const items = value.map((item, at) => one.read(item, { path: `${path}[${at}]`, findings }))
+      return items.every((item) => item !== undefined) ? items : undefined
+    },
+  }
+}
+
+/** The values of a section that is absent. */
+export function defaultsOf<T extends object>(fields: FieldsOf<T>): T {
+  const values: Partial<T> = {}
+  for (const key in fields) values[key] = fields[key].fallback
+  if (hasAll(values, fields)) return values
+  throw new Error('a key has no default')
+}
+
 type Fields = Readonly<Record<string, Field<unknown>>>
 
 /** An object without other keys, so that an editor marks a misspelled one. A start only warns of it. */
@@ -207,14 +237,6 @@ export class Section {
     const path = this.pathOf(key)
     const members = this.has(key) ? this.#members[key] : {}
     return Section.of(members, path, findings) ?? new Section({}, path, findings)
-  }
-
-  /** The objects of the list under a key; none when it is absent or was reported as wrong. */
-  objects(key: string): Section[] {
-    const value = this.raw(key) ?? []
-    if (!Array.isArray(value)) this.problem(key, whatItIs(value, true), 'must be a list of objects')
-    const items: readonly unknown[] = Array.isArray(value) ? value : []
-    return items.flatMap((item, at) => Section.of(item, `${this.pathOf(key)}[${at}]`, this.findings) ?? [])
   }
 
   /** The members under a key, or of this section itself, in the order of the file. */

@@ -322,7 +322,8 @@ describe('a configuration', () => {
         { auth: { issuers: [{ issuer }] } },
         /^server\.publicUrl\|is missing\|.*"https:\/\/mcp\.example\.com"/,
       ],
-      [{ publicUrl, auth: {} }, /^server\.auth\.issuers\|is empty/],
+      [{ publicUrl, auth: {} }, /^server\.auth\.issuers\|is missing\|must be a list of objects$/],
+      [{ publicUrl, auth: { issuers: [] } }, /^server\.auth\.issuers\|is empty\|name at least one/],
       [{ publicUrl, auth: { issuers: [{ issuer }, { issuer }] } }, /^server\.auth\.issuers\|has ".*" twice/],
       [
         of({ issuer: 'http://auth.example.com' }),
