@@ -9,6 +9,7 @@
 import type { ServerCommon } from '../upstream/contracts/server-config.js'
 import type { Environment } from './configuration.js'
 import { type PathBase, absolute } from './paths.js'
+import type { Findings } from './problems.js'
 import { type References, type SecretReference, referenceText, unresolved } from './references.js'
 import { isPublicName, isPublicValue } from './secrets.js'
 
@@ -124,6 +125,27 @@ type Groups = [
   variable: string | undefined,
   fallback: string | undefined,
 ]
+
+/** What became of a secret of the front; `partial` waits for a secret that it refers to. */
+export type ExpandedSecret =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'partial' }
+  | { readonly kind: 'missing' }
+
+/** Expands a secret without which there is no start; one that has no value is a problem, and `what` can be taken out then. */
+export function expandSecret(
+  written: string,
+  what: string,
+  path: string,
+  sources: ExpansionSources & { readonly findings: Findings },
+): ExpandedSecret {
+  const expansion = new Expansion(sources)
+  const text = expansion.text(written)
+  if (expansion.missing === undefined)
+    return expansion.isPartial ? { kind: 'partial' } : { kind: 'text', text }
+  sources.findings.problem(path, `has no value: ${expansion.missing}`, `set it, or take the ${what} out`)
+  return { kind: 'missing' }
+}
 
 function whatIsMissing(unset: readonly string[]): string | undefined {
   if (unset.length === 0) return undefined

@@ -2,7 +2,7 @@
 
 import type { FrontAuthConfig, FrontAuthIssuer, FrontLogin } from './configuration.js'
 import { isLoopback } from '../text/loopback.js'
-import { Expansion, type ExpansionSources } from './expand.js'
+import { type ExpansionSources, expandSecret } from './expand.js'
 import { type Kind, list, text } from './kinds.js'
 import type { Findings } from './problems.js'
 import { type FieldsOf, type Rules, type Section, field, object, objects, optional } from './section.js'
@@ -225,15 +225,8 @@ function withSecret<T extends { readonly clientSecret: string }>(
   path: string,
   sources: SecretSources,
 ): T {
-  const expansion = new Expansion(sources)
-  const clientSecret = expansion.text(values.clientSecret)
-  if (expansion.missing !== undefined)
-    sources.findings.problem(
-      `${path}.clientSecret`,
-      `has no value: ${expansion.missing}`,
-      'set it, or take the block out',
-    )
-  return { ...values, clientSecret }
+  const secret = expandSecret(values.clientSecret, 'block', `${path}.clientSecret`, sources)
+  return { ...values, clientSecret: secret.kind === 'text' ? secret.text : '' }
 }
 
 function readFrontLogin(

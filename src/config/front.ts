@@ -1,7 +1,7 @@
 // The `server` section, and the environment variables that stand above it.
 
 import type { CorsConfig, Environment, FrontConfig, FrontToken } from './configuration.js'
-import { Expansion, type ExpansionSources } from './expand.js'
+import { type ExpansionSources, expandSecret } from './expand.js'
 import { type TokenValues, corsFields, frontFields, frontRules, stateKeyLengthMin } from './fields.js'
 import { readFrontAuth, readPublicUrl } from './front-auth.js'
 import { Findings, switchOf } from './problems.js'
@@ -106,24 +106,27 @@ function readSwitch({ env, findings }: Overrides): boolean | undefined {
 
 /** A token that names an unset variable must not become a token that is easy to guess. */
 function readToken(inFile: string | undefined, section: Section, overrides: Overrides): string | undefined {
-  const { env, findings } = overrides
-  const expansion = new Expansion(overrides)
-  const fromEnv = given(env, 'MCPS_PROXY_TOKEN')
-  const token = fromEnv ?? (inFile && expansion.text(inFile))
-  if (token === undefined) return undefined
+  const fromEnv = given(overrides.env, 'MCPS_PROXY_TOKEN')
+  const written = fromEnv ?? inFile
+  if (written === undefined) return undefined
   const path = fromEnv === undefined ? section.pathOf('token') : '$MCPS_PROXY_TOKEN'
-  if (expansion.missing !== undefined)
-    findings.problem(path, `has no value: ${expansion.missing}`, 'set it, or take the token out')
+  const read =
+    fromEnv === undefined
+      ? expandSecret(written, 'token', path, overrides)
+      : ({ kind: 'text', text: fromEnv } as const)
+  if (read.kind === 'missing') return undefined
   // Of an unresolved secret it is known that there is one.
-  else if (expansion.isPartial) return inFile
-  else if (token === '') findings.problem(path, 'is empty', 'set it, or take the token out')
-  else if (!/^[\x21-\x7e]+$/.test(token))
-    findings.problem(
-      path,
-      'has characters that stand in no bearer token',
-      'use letters, digits and signs of ASCII, without spaces',
-    )
-  else return token
+  if (read.kind === 'partial') return inFile
+  const { text } = read
+  if (/^[\x21-\x7e]+$/.test(text)) return text
+  const [problem, hint] =
+    text === ''
+      ? ['is empty', 'set it, or take the token out']
+      : [
+          'has characters that stand in no bearer token',
+          'use letters, digits and signs of ASCII, without spaces',
+        ]
+  overrides.findings.problem(path, problem, hint)
   return undefined
 }
 
@@ -175,16 +178,15 @@ function readStateKey(
   overrides: Overrides,
 ): readonly string[] {
   if (written === undefined) return []
-  const { findings } = overrides
-  const expansion = new Expansion(overrides)
-  const key = expansion.text(written)
   const path = section.pathOf(name)
-  if (expansion.missing !== undefined)
-    findings.problem(path, `has no value: ${expansion.missing}`, 'set it, or take the key out')
-  else if (expansion.isPartial) return []
-  else if (key.length < stateKeyLengthMin)
-    findings.problem(path, `has ${key.length} characters`, `must have at least ${stateKeyLengthMin}`)
-  else return [key]
+  const read = expandSecret(written, 'key', path, overrides)
+  if (read.kind !== 'text') return []
+  if (read.text.length >= stateKeyLengthMin) return [read.text]
+  overrides.findings.problem(
+    path,
+    `has ${read.text.length} characters`,
+    `must have at least ${stateKeyLengthMin}`,
+  )
   return []
 }
 

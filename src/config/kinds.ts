@@ -53,15 +53,6 @@ export function text(rules: TextRules = {}): Kind<string> {
   })
 }
 
-/** The values of this kind, or `false` for none. */
-export function orFalse<T>(kind: Kind<T>): Kind<T | false> {
-  return {
-    wanted: kind.wanted,
-    schema: { anyOf: [kind.schema, { const: false }] },
-    read: (value, spot) => (value === false ? false : kind.read(value, spot)),
-  }
-}
-
 export function boolean(): Kind<boolean> {
   return scalar({
     wanted: 'true or false',
@@ -141,12 +132,16 @@ export function oneOrMany(one: Kind<string>): Kind<string | readonly string[]> {
   }
 }
 
-/** The same, or `true` for everything. */
-export function orTrue<T>(kind: Kind<T>): Kind<T | true> {
+/** The values of this kind, or one of these. */
+export function or<const L extends string | boolean, T>(
+  words: readonly L[],
+  kind: Kind<T>,
+  wanted: string = kind.wanted,
+): Kind<L | T> {
   return {
-    wanted: `${kind.wanted}, or true`,
-    schema: { anyOf: [{ const: true }, kind.schema] },
-    read: (value, spot) => (value === true ? true : kind.read(value, spot)),
+    wanted,
+    schema: { anyOf: [{ enum: words }, kind.schema] },
+    read: (value, spot) => words.find((word) => word === value) ?? kind.read(value, spot),
   }
 }
 

@@ -8,7 +8,7 @@ import {
   changeClasses,
 } from '../upstream/contracts/list-guard.js'
 import type { LockPlace } from './configuration.js'
-import { boolean, choice, type Kind, text } from './kinds.js'
+import { choice, type Kind, or, text } from './kinds.js'
 import { absolute, type PathBase } from './paths.js'
 import { type Field, type FieldsOf, object, optional, type Section } from './section.js'
 
@@ -56,11 +56,7 @@ const byClass = object(
   'one of "warn", "hide", "fail", or an object of them by class',
 )
 
-const onChange: Kind<OnChange> = {
-  wanted: byClass.wanted,
-  schema: { anyOf: [action.schema, byClass.schema] },
-  read: (value, spot) => changeActions.find((each) => each === value) ?? byClass.read(value, spot),
-}
+const onChange: Kind<OnChange> = or(changeActions, byClass)
 
 const serverFields: FieldsOf<ServerLockValues> = {
   onChange: optional(
@@ -79,11 +75,7 @@ const fileFields: FieldsOf<LockValues> = {
 
 /** `true`, `false` or an object. */
 function orSwitch<T>(kind: Kind<T>): Kind<T | boolean> {
-  return {
-    wanted: `true, false, or ${kind.wanted}`,
-    schema: { anyOf: [boolean().schema, kind.schema] },
-    read: (value, spot) => (typeof value === 'boolean' ? value : kind.read(value, spot)),
-  }
+  return or([true, false], kind, `true, false, or ${kind.wanted}`)
 }
 
 /** The key `lock` beside the servers. */

@@ -11,7 +11,7 @@ import type {
   UnattendedGrant,
 } from '../upstream/contracts/server-config.js'
 import { latestStateless } from '../mcp/revisions.js'
-import { boolean, choice, delayMsMax, integer, list, map, oneOrMany, orFalse, text } from './kinds.js'
+import { boolean, choice, delayMsMax, integer, list, map, oneOrMany, or, text } from './kinds.js'
 import { confirmRules } from './policy.js'
 import { type FieldsOf, type Rules, field, object, optional } from './section.js'
 
@@ -207,7 +207,7 @@ const authFields: FieldsOf<AuthValues> = {
   scope: optional(text(), 'The scopes to ask for. Absent: what the server wants.'),
   issuer: optional(text(), 'The authorization server, where the server names several. Absent: the first.'),
   resource: optional(
-    orFalse(text()),
+    or([false], text()),
     'The resource that tokens are asked for. Absent: as the server names it; false sends none.',
   ),
   callbackPort: optional(
@@ -324,7 +324,7 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
   retries: field(integer(0, 100), 3, 'How often a failed request is tried again.'),
   retryDelay: field(integer(0, pauseMsMax), 1000, 'Milliseconds before the first retry.'),
   proxy: optional(
-    orFalse(proxyAddress),
+    or([false], proxyAddress),
     'The proxy on the way to the server; false for none. Absent: HTTPS_PROXY or HTTP_PROXY. ${VAR} is expanded.',
   ),
   auth: optional(

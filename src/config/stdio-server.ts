@@ -4,7 +4,7 @@ import process from 'node:process'
 import type { RestartLimits, ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
 import { readLoginVariables } from './login-variables.js'
-import { boolean, choice, delayMsMax, integer, list, map, orTrue, text } from './kinds.js'
+import { boolean, choice, delayMsMax, integer, list, map, or, text } from './kinds.js'
 import { type PathBase, absolute, fromHome } from './paths.js'
 import { type ProcessSandboxValue, processSandbox, processSandboxKind } from './process-sandbox.js'
 import { secretsOfEnv } from './secrets.js'
@@ -178,7 +178,7 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
     'File with further variables for the program, NAME=value on each line; env stands above it. ${VAR} is expanded.',
   ),
   inheritEnv: field(
-    orTrue(list(inheritedName)),
+    or([true], list(inheritedName), 'a list of strings, or true'),
     [],
     'Names of environment variables that the program gets from the proxy; true passes on all but MCPS_PROXY_*.',
   ),
