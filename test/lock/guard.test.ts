@@ -153,7 +153,6 @@ test('an item with a second name, which other readers may take, is another one',
 })
 
 test('lists are compared when one of them, the lock or the configuration is another one', () => {
-  const config = configOf(true)
   const handshake = toLine(Buffer.from('{"capabilities":{},"instructions":"i"}'))
   const facts = factsIn(handshake, latestHandshake)
   const seen: Listed[] = []
@@ -161,16 +160,28 @@ test('lists are compared when one of them, the lock or the configuration is anot
   let guard: ListGuard | undefined = guardOf()
   let tools = itemsOf({ x: a })
   const lists = {
-    items: () => tools,
+    items: (kind: string) => (isKnown && kind === 'tools' ? tools : []),
     ownTool: undefined,
     failures: new Map(),
     hasNames: true,
     known: new Set([]),
   }
-  const guarded = new GuardedLists({ guard: () => guard, service: 's' }, { declared: noCapabilities }, lists)
-  const look = (isKnown: boolean, one = config): void =>
-    void guarded.verdict(one, facts, (kind) => isKnown && kind === 'tools')
-  for (const isKnown of [false, false, true, true]) look(isKnown)
+  let config = configOf(true)
+  let isKnown = false
+  const keptView = { facts, has: (kind: string) => isKnown && kind === 'tools' }
+  const guarded = new GuardedLists(
+    { guard: () => guard, service: 's' },
+    { declared: noCapabilities },
+    lists,
+    keptView,
+    { server: undefined },
+    () => config,
+  )
+  const look = (isNowKnown: boolean): void => {
+    isKnown = isNowKnown
+    void guarded.changes
+  }
+  for (const isNowKnown of [false, false, true, true]) look(isNowKnown)
   assert.deepEqual(
     seen.map((now) => [...now.lists.keys()]),
     [[], ['tools']],
@@ -179,7 +190,8 @@ test('lists are compared when one of them, the lock or the configuration is anot
   look(true)
   guard = guardOf()
   look(true)
-  look(true, configOf(true))
+  config = configOf(true)
+  look(true)
   assert.equal(seen.length, 5)
   assert.deepEqual(seen[0]?.instructions, { text: 'i' })
   guard = undefined

@@ -26,7 +26,7 @@ import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
 import { findId } from '../../jsonrpc/id-finder.js'
 
 /** How long a server has for an answer that shows that it is alive. */
-export const ALIVE_MS = 5000
+const ALIVE_MS = 5000
 
 /** Sends calls and settles them. */
 export class Calls {
@@ -280,7 +280,18 @@ export class Calls {
     flight.call.deadline.check(now + ALIVE_MS)
     if (this.#isChecking) return
     this.#isChecking = true
-    void this.#connection.isAlive().then((isAlive) => this.#checked(isAlive))
+    void this.#isAlive().then((isAlive) => this.#checked(isAlive))
+  }
+
+  /** Whether the server answers a request that costs it nothing; an error is an answer too. */
+  async #isAlive(): Promise<boolean> {
+    const method = this.#connection.isTyped ? 'server/discover' : 'ping'
+    try {
+      await this.#connection.ask(method, '{}', { of: 'timeoutMs', endsAt: this.#deadlines.now + ALIVE_MS })
+      return true
+    } catch {
+      return false
+    }
   }
 
   #checked(isAlive: boolean): void {

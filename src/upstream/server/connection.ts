@@ -15,7 +15,7 @@ import { messageNames } from '../../mcp/result-type.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'
 import { FirstQuestions } from './first-questions.js'
 import { fromTransport, thatServer, unusable, UpstreamError } from '../contracts/errors.js'
-import { ALIVE_MS, Calls, cancelRequest, type InflightCall } from './calls.js'
+import { Calls, cancelRequest, type InflightCall } from './calls.js'
 import type { LogRecord, Timer } from '../../runtime/runtime.js'
 import { Noise } from './noise.js'
 import type { ServerContext } from './context.js'
@@ -91,11 +91,6 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   /** Whether the connection takes calls. */
   get isOpen(): boolean {
     return this.own.isOpen && this.#ending.how === undefined
-  }
-
-  /** Bytes that the server has not read yet. */
-  get backlogBytes(): number {
-    return this.dialed.connection.backlogBytes
   }
 
   /** Why the connection ended. */
@@ -209,11 +204,6 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     return this.#peer.ask('subscriptions/listen', this.#leg.speech.params(params, isAboutTasks))
   }
 
-  /** Finds out whether its session is still known: what every server answers tells, and begins another one. */
-  checkSession(): void {
-    if (!this.isTyped) void this.ask('ping', '{}').catch(() => {})
-  }
-
   /** Pauses or resumes reading; a connection that has failed is not read again. */
   read(on: boolean): void {
     if (!on || this.#ending.how !== 'ended') this.dialed.connection.read(on)
@@ -315,17 +305,6 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     })
     this.listening?.close()
     this.firstQuestions?.end()
-  }
-
-  /** Whether the server answers a request that costs it nothing; an error is an answer too. */
-  async isAlive(): Promise<boolean> {
-    const endsAt = this.#context.runtime.now() + ALIVE_MS
-    try {
-      await this.ask(this.isTyped ? 'server/discover' : 'ping', '{}', { of: 'timeoutMs', endsAt })
-      return true
-    } catch {
-      return false
-    }
   }
 
   /** An answer did not come in time. */

@@ -9,9 +9,11 @@ import { upstreamFailed } from '../../mcp/error-codes.js'
 import type { ServerFacts } from '../../mcp/eras/leg.js'
 import { type ListItem } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
-import type { Listed, ListGuard, LockedKind, Verdict } from '../contracts/list-guard.js'
+import type { Listed, ListChange, ListGuard, LockedKind, Verdict } from '../contracts/list-guard.js'
 import type { ServerConfig } from '../contracts/server-config.js'
 import type { ServerContext } from './context.js'
+import type { Inbox } from './inbox.js'
+import type { KeptView } from './kept-view.js'
 import type { Lists } from './lists.js'
 import type { LaneScope } from './sharing.js'
 
@@ -28,9 +30,13 @@ interface Inputs {
   readonly prompts: readonly ListItem[] | undefined
 }
 
+/** What a lane knows of its server, and what of it clients may see. */
 export class GuardedLists {
   readonly #context: Pick<ServerContext, 'guard' | 'service'>
   readonly #lists: Pick<Lists, 'items' | 'ownTool' | 'failures' | 'hasNames' | 'known'>
+  readonly #keptView: Pick<KeptView, 'facts' | 'has'>
+  readonly #inbox: Pick<Inbox, 'server'>
+  readonly #config: () => ServerConfig
   readonly #client: string
   #latest: { readonly inputs: Inputs; readonly verdict: Verdict | undefined } | undefined
   /** The last list with a tool of the proxy's own. */
@@ -41,28 +47,48 @@ export class GuardedLists {
     context: Pick<ServerContext, 'guard' | 'service'>,
     { declared }: Pick<LaneScope, 'declared'>,
     lists: Pick<Lists, 'items' | 'ownTool' | 'failures' | 'hasNames' | 'known'>,
+    keptView: Pick<KeptView, 'facts' | 'has'>,
+    inbox: Pick<Inbox, 'server'>,
+    config: () => ServerConfig,
   ) {
     this.#context = context
     this.#lists = lists
+    this.#keptView = keptView
+    this.#inbox = inbox
+    this.#config = config
     this.#client = askableNames(declared).join(' ')
   }
 
-  /** Whether there is a lock. Every call asks, and most configurations have none. */
-  get isOn(): boolean {
-    return this.#context.guard() !== undefined
+  /** The facts as the server has said them, in this start or an earlier one. */
+  get said(): ServerFacts | undefined {
+    return this.#inbox.server?.facts ?? this.#keptView.facts
   }
 
-  /** Undefined where everything is shown; `isKnown` says of which lists something is known. */
-  verdict(
-    config: ServerConfig,
-    facts: ServerFacts | undefined,
-    isKnown: (kind: LockedKind) => boolean,
-  ): Verdict | undefined {
+  /** The facts for clients. */
+  get facts(): ServerFacts | undefined {
+    const { said } = this
+    return said && shownFacts(said, this.#verdict)
+  }
+
+  /** The differences from `mcps.lock`. */
+  get changes(): readonly ListChange[] {
+    return this.#verdict?.changes ?? []
+  }
+
+  /** Whether something is known of the list; one that could not be read may stand as it was before. */
+  isKnown(kind: ListKind): boolean {
+    return this.#lists.known.has(kind) || this.#keptView.has(kind) || this.#lists.items(kind).length > 0
+  }
+
+  /** Undefined where everything is shown. Every call asks, and most configurations have no lock. */
+  get #verdict(): Verdict | undefined {
     const guard = this.#context.guard()
     if (guard === undefined) return undefined
     const items = (kind: LockedKind): readonly ListItem[] | undefined =>
-      isKnown(kind) ? this.#lists.items(kind) : undefined
+      this.isKnown(kind) ? this.#lists.items(kind) : undefined
     const { hasNames: isCurrent } = this.#lists
+    const config = this.#config()
+    const { said: facts } = this
     const inputs = { guard, config, facts, isCurrent, tools: items('tools'), prompts: items('prompts') }
     if (this.#latest === undefined || !isSame(this.#latest.inputs, inputs))
       this.#latest = { inputs, verdict: guard.judge(config, this.#listed(inputs)) }
@@ -70,8 +96,9 @@ export class GuardedLists {
   }
 
   /** The items of a list, some of them withheld. */
-  items(kind: ListKind, verdict: Verdict | undefined): readonly ListItem[] {
+  items(kind: ListKind): readonly ListItem[] {
     const all = this.#lists.items(kind)
+    const verdict = this.#verdict
     if (kind !== 'tools' && kind !== 'prompts') return verdict?.blocked === undefined ? all : NOTHING
     const judged = verdict?.lists.get(kind) ?? all
     const { ownTool } = this.#lists
@@ -79,26 +106,21 @@ export class GuardedLists {
   }
 
   /** Lists have been read of a process that says this of itself. */
-  complete(config: ServerConfig, facts: ServerFacts): void {
+  complete(facts: ServerFacts): void {
     const guard = this.#context.guard()
     if (guard === undefined) return
     const { failures, known } = this.#lists
     const items = (kind: LockedKind): readonly ListItem[] | undefined =>
       known.has(kind) && !failures.has(kind) ? this.#lists.items(kind) : undefined
-    const inputs = {
-      guard,
-      config,
-      facts,
-      isCurrent: true,
-      tools: items('tools'),
-      prompts: items('prompts'),
-    }
-    const isWhole = inputs.tools !== undefined && inputs.prompts !== undefined
-    guard.complete(config, this.#listed(inputs), isWhole)
+    const config = this.#config()
+    const [tools, prompts] = [items('tools'), items('prompts')]
+    const inputs = { guard, config, facts, isCurrent: true, tools, prompts }
+    guard.complete(config, this.#listed(inputs), tools !== undefined && prompts !== undefined)
   }
 
   /** Why no call may go to the server; what an earlier start has listed blocks none, and a list that fails saves none. */
-  blocked(verdict: Verdict | undefined): string | undefined {
+  get blocked(): string | undefined {
+    const verdict = this.#verdict
     if (verdict?.blocked === undefined) return undefined
     const { hasNames, known } = this.#lists
     const { why, by } = verdict.blocked
@@ -107,9 +129,9 @@ export class GuardedLists {
   }
 
   /** Whether the server is blocked since the last look, or is not any more. */
-  turned(verdict: Verdict | undefined): boolean {
+  turned(): boolean {
     const before = this.#wasBlocked
-    this.#wasBlocked = this.blocked(verdict)
+    this.#wasBlocked = this.blocked
     return before !== this.#wasBlocked
   }
 
@@ -144,7 +166,7 @@ export function guardedFacts(
   return shownFacts(facts, verdict)
 }
 
-export function shownFacts(facts: ServerFacts, verdict: Verdict | undefined): ServerFacts {
+function shownFacts(facts: ServerFacts, verdict: Verdict | undefined): ServerFacts {
   return verdict?.showsInstructions === false ? { ...facts, instructions: undefined } : facts
 }
 

@@ -4,10 +4,10 @@ import type { NotificationFrame } from '../../jsonrpc/frame.js'
 import type { Edit } from '../../jsonrpc/splice.js'
 import { parse } from '../../jsonrpc/text.js'
 import type { Call, ClientPort } from '../../mcp/call.js'
-import type { OpenedServer, ServerFacts } from '../../mcp/eras/leg.js'
-import { type ListItem, listKinds } from '../../mcp/lists.js'
-import type { ListChange, Verdict } from '../contracts/list-guard.js'
-import { GuardedLists, shownFacts } from './guarded-lists.js'
+import type { OpenedServer } from '../../mcp/eras/leg.js'
+import { listKinds } from '../../mcp/lists.js'
+import type { ListChange } from '../contracts/list-guard.js'
+import { GuardedLists } from './guarded-lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 import { shuttingDown } from '../../mcp/error-codes.js'
 import { type Described, KeptView } from './kept-view.js'
@@ -17,18 +17,21 @@ import { ListReader } from './list-reader.js'
 import { Lists } from './lists.js'
 import type { Load } from './worker.js'
 import { LaneStart } from './lane-start.js'
+import { LaneView } from './lane-view.js'
 import { Workers } from './workers.js'
 import { isOfOne, keepsTasks, type LaneScope } from './sharing.js'
 import type { OwnTool, ServerContext } from './context.js'
 import type { ServerConfig } from '../contracts/server-config.js'
-import type { Before, Lane, ServerView, UpstreamState } from '../contracts/upstream.js'
+import type { Lane, ServerView } from '../contracts/upstream.js'
 
 /** The processes of one server for one set of clients. */
-export class ServerLane implements Lane, ServerView {
+export class ServerLane implements Lane {
   /** The current configuration: names and filters may change while the server runs. */
   config: ServerConfig
   /** Its server has left the configuration. */
   retired = false
+  /** What its own processes let clients see. */
+  readonly ownView: LaneView
   readonly #context: ServerContext
   readonly #scope: LaneScope
   readonly #left: () => void
@@ -64,21 +67,30 @@ export class ServerLane implements Lane, ServerView {
     this.#lists = new Lists(announce)
     this.#reader = new ListReader(context, scope.sharing, this.#lists, announce, () => this.#keep())
     this.known = this.#lists.known
-    this.#guarded = new GuardedLists(context, scope, this.#lists)
     this.#inbox = new Inbox(context, scope, this.#reader)
     // The lists of a client's own process may differ from those of the common lane, which other clients see.
     const isKept = !scope.startsOnCall || context.isolation === 'session'
     this.#keptView = new KeptView(context.keptLists, this.#lists, isKept)
+    const current = (): ServerConfig => this.config
+    this.#guarded = new GuardedLists(context, scope, this.#lists, this.#keptView, this.#inbox, current)
     this.#workers = new Workers(context, scope, this.#inbox)
     const onSettled = (): void => this.#settle()
     this.#start = new LaneStart(context, this.#inbox, this.#keptView, this.#workers, onSettled)
+    this.ownView = new LaneView(
+      context,
+      this.#reader,
+      this.#guarded,
+      this.#keptView,
+      this.#workers,
+      this.#start,
+    )
     // Requests that kept lists can answer are answered before a process is started.
     const isLater = !context.dialer.hasAdopted && this.#keptView.facts !== undefined
     if (!scope.startsOnCall && !config.lazy) this.#start.begin(isLater)
   }
 
   get view(): ServerView {
-    return this.#standIn ?? this
+    return this.#standIn?.ownView ?? this.ownView
   }
 
   /**
@@ -99,7 +111,7 @@ export class ServerLane implements Lane, ServerView {
     standIn.#deferred.delete(this)
     if (standIn.described !== undefined) this.#keptView.borrow(standIn.described)
     // The kept lists of an earlier start show again where the other lane has failed since.
-    const differing = listKinds.filter((kind) => standIn.items(kind) !== this.items(kind))
+    const differing = listKinds.filter((kind) => standIn.ownView.items(kind) !== this.ownView.items(kind))
     for (const client of this.#inbox.clients) client.listsChanged(differing)
   }
 
@@ -109,15 +121,6 @@ export class ServerLane implements Lane, ServerView {
     this.#endDeferral()
     this.#start.begin()
     this.#start.startNow()
-  }
-
-  wake(kinds: readonly ListKind[]): boolean {
-    this.#reader.renew(kinds)
-    return !kinds.every((kind) => this.#keptView.has(kind)) && this.#start.begin()
-  }
-
-  giveUp(): void {
-    this.#context.keptLists.givenUp()
   }
 
   /** A start that was put off begins now. */
@@ -144,41 +147,15 @@ export class ServerLane implements Lane, ServerView {
     if (!this.isChosen) this.#choose()
     this.#endDeferral()
     if (this.#lists.hasNames) return
-    if (this.failure?.reason === 'login-required') this.#context.logins?.ask()
+    if (this.ownView.failure?.reason === 'login-required') this.#context.logins?.ask()
     // Trying again without other credentials gets nowhere, and may lock them out.
-    const isRefused = this.#workers.failure?.reason === 'unauthorized' && this.state !== 'starting'
+    const isRefused = this.#workers.failure?.reason === 'unauthorized' && this.ownView.state !== 'starting'
     this.#start.hurry(isRefused)
-  }
-
-  get settled(): Promise<void> | undefined {
-    return this.#start.settled
-  }
-
-  get listed(): Promise<void> | undefined {
-    return this.#start.listed
-  }
-
-  pending(kind: ListKind): Promise<void> | undefined {
-    const isSilent = this.#keptView.before.kind === 'silent'
-    const isThere = this.known.has(kind) || this.#keptView.has(kind) || isSilent
-    return isThere ? undefined : this.#start.reading(kind)
-  }
-
-  reading(kind: ListKind): Promise<void> | undefined {
-    return this.#start.reading(kind)
-  }
-
-  get graceMs(): number {
-    return this.#start.graceMs
-  }
-
-  get before(): Before {
-    return this.#keptView.before
   }
 
   /** The server's description of itself and its lists, from this start or an earlier one. */
   get described(): Described | undefined {
-    const facts = this.#facts
+    const { said: facts } = this.#guarded
     if (facts === undefined) return undefined
     const isCurrent = this.#inbox.server?.facts !== undefined || this.#keptView.isCurrent
     return { isCurrent, facts, lists: this.#describedLists }
@@ -196,22 +173,8 @@ export class ServerLane implements Lane, ServerView {
     return keepsTasks(this.#scope.sharing)
   }
 
-  get state(): UpstreamState {
-    if (this.#blocked !== undefined) return 'error'
-    const { state } = this.#start
-    // A server is connected once its tools and prompts have been listed.
-    if (state !== 'connected' || this.#lists.hasNames) return state
-    return this.#reader.failure === undefined ? 'starting' : 'error'
-  }
-
   get load(): Load {
     return this.#workers.load
-  }
-
-  get failure(): ServerView['failure'] {
-    const why = this.#blocked
-    if (why !== undefined) return { message: why, body: this.#guarded.error(why), reason: 'changed' }
-    return this.#workers.failure ?? this.#reader.failure
   }
 
   /** The latest description by a process of this lane; undefined before the first. */
@@ -219,32 +182,9 @@ export class ServerLane implements Lane, ServerView {
     return this.#inbox.server
   }
 
-  get facts(): ServerFacts | undefined {
-    const facts = this.#facts
-    return facts && shownFacts(facts, this.#verdict)
-  }
-
   /** The differences from `mcps.lock`. */
   get changes(): readonly ListChange[] {
-    return this.#verdict?.changes ?? []
-  }
-
-  get #facts(): ServerFacts | undefined {
-    return this.#inbox.server?.facts ?? this.#keptView.facts
-  }
-
-  get #verdict(): Verdict | undefined {
-    if (!this.#guarded.isOn) return undefined
-    return this.#guarded.verdict(this.config, this.#facts, (kind) => this.#isShown(kind))
-  }
-
-  get #blocked(): string | undefined {
-    return this.#guarded.blocked(this.#verdict)
-  }
-
-  /** Whether something is known of the list; one that could not be read may stand as it was before. */
-  #isShown(kind: ListKind): boolean {
-    return this.known.has(kind) || this.#keptView.has(kind) || this.#lists.items(kind).length > 0
+    return this.#guarded.changes
   }
 
   get pids(): number[] {
@@ -257,10 +197,6 @@ export class ServerLane implements Lane, ServerView {
     return this
   }
 
-  items(kind: ListKind): readonly ListItem[] {
-    return this.#guarded.items(kind, this.#verdict)
-  }
-
   call(call: Call, edits: readonly Edit[]): void {
     const own = this.#context.logins?.tool
     if (
@@ -269,7 +205,7 @@ export class ServerLane implements Lane, ServerView {
       isCallOf(call, edits, own.item.key)
     )
       return this.#callOwn(own, call, edits)
-    const why = this.#blocked
+    const why = this.#guarded.blocked
     if (why !== undefined) return call.fail(this.#guarded.error(why))
     const { subscribes } = call.row
     // The lane that makes the call remembers the subscription.
@@ -307,7 +243,7 @@ export class ServerLane implements Lane, ServerView {
 
   follow(client: ClientPort, uri: string): void {
     this.isChosen = true
-    if (this.#blocked !== undefined) return
+    if (this.#guarded.blocked !== undefined) return
     this.#use()
     this.#inbox.subscriptions.follow(client, uri, this.#workers.firstConnection)
   }
@@ -380,13 +316,13 @@ export class ServerLane implements Lane, ServerView {
     if (server === undefined || this.retired) return
     const { facts } = server
     this.#keptView.confirmed({ facts, lists: this.#describedLists })
-    this.#guarded.complete(this.config, facts)
-    if (this.#guarded.turned(this.#verdict)) this.#announce(listKinds)
+    this.#guarded.complete(facts)
+    if (this.#guarded.turned()) this.#announce(listKinds)
   }
 
   /** The lists as the server has written them. */
   get #describedLists(): Described['lists'] {
-    const kinds = listKinds.filter((kind) => this.#isShown(kind))
+    const kinds = listKinds.filter((kind) => this.#guarded.isKnown(kind))
     return new Map(kinds.map((kind) => [kind, this.#lists.items(kind)] as const))
   }
 
@@ -400,7 +336,7 @@ export class ServerLane implements Lane, ServerView {
     this.#context.reports.lists(this.#lists, this.#scope.client, changed)
     if (this.retired) return
     // A list may block the server, and then the others are not shown either.
-    const kinds = this.#guarded.turned(this.#verdict) ? listKinds : changed
+    const kinds = this.#guarded.turned() ? listKinds : changed
     for (const lane of [...this.#deferred, this])
       for (const client of lane.#inbox.clients) client.listsChanged(kinds)
   }

@@ -215,8 +215,8 @@ export class ListReader {
         }
       } catch (error) {
         this.#failed(kind, error)
-        // It may be the session that is not found.
-        if (isNotFound(error)) connection.checkSession()
+        // It may be the session that is not found: a request that every server answers finds out, and begins another one.
+        if (isNotFound(error) && !connection.isTyped) void connection.ask('ping', '{}').catch(() => {})
       }
       // Not later: clients must be able to call what they are shown, even if the list is read once more.
       if (this.lists.items(kind) !== before || (kind === 'tools' && this.lists.ownTool !== tool))

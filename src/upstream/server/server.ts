@@ -94,7 +94,7 @@ export class Server implements Upstream {
 
   get view(): Upstream['view'] {
     const best = this.#best
-    if (best !== undefined) return best
+    if (best !== undefined) return best.ownView
     const { facts: keptFacts, kept } = this.#context.keptLists
     const facts = guardedFacts(this.#context.guard(), this.config, keptFacts)
     const failure = kept?.failure
@@ -165,7 +165,7 @@ export class Server implements Upstream {
     if (!isAsked || this.#context.keptLists.facts?.revision.form === 'bare') return undefined
     const first = this.#common.get('plain')
     first?.startNow()
-    return first?.settled
+    return first?.ownView.settled
   }
 
   #commonLane(sharing: 'plain' | 'shared'): ServerLane {
@@ -187,13 +187,13 @@ export class Server implements Upstream {
       name: this.config.name,
       kind: this.config.kind,
       state,
-      error: state === 'error' || state === 'login-required' ? best?.failure?.message : undefined,
+      error: state === 'error' || state === 'login-required' ? best?.ownView.failure?.message : undefined,
       connectedAtMs: this.#context.dialer.connectedAtMs,
       pids: lanes.flatMap((lane) => lane.pids),
       revision: server?.facts.revision.version,
       evidence: server?.evidence,
       crossing: server && crossing(server.facts, this.#context),
-      tools: best?.items('tools').filter(({ withheld }) => withheld === undefined).length ?? 0,
+      tools: best?.ownView.items('tools').filter(({ withheld }) => withheld === undefined).length ?? 0,
       gauges: this.#gauges,
       ...(best !== undefined && best.changes.length > 0 && { changes: best.changes }),
       ...(about !== undefined && { about }),
@@ -230,14 +230,14 @@ export class Server implements Upstream {
   /** The lane that says most of the server: one that nothing runs for says least. */
   get #best(): ServerLane | undefined {
     const lanes = [...this.#lanes]
-    const connected = lanes.find((lane) => lane.state === 'connected')
-    return connected ?? lanes.find((lane) => lane.state !== 'disconnected') ?? lanes[0]
+    const connected = lanes.find(({ ownView }) => ownView.state === 'connected')
+    return connected ?? lanes.find(({ ownView }) => ownView.state !== 'disconnected') ?? lanes[0]
   }
 
   /** Nothing runs before a client wants something of it. */
   #stateOf(lane: ServerLane | undefined): ShownState {
     if (lane === undefined) return 'disconnected'
-    const { state, failure } = lane
+    const { state, failure } = lane.ownView
     return failure?.reason === 'login-required' && state !== 'starting' ? 'login-required' : state
   }
 

@@ -132,7 +132,7 @@ export class Worker {
       this.supervisor.succeed(connection, why, this.#scope.sharing === 'shared')
       return this.#awaitConnection(call, edits)
     }
-    if (connection.backlogBytes > this.#context.limits.outgoingBytesMax)
+    if (connection.dialed.connection.backlogBytes > this.#context.limits.outgoingBytesMax)
       return this.#refuse(call, 'reads too slowly')
     const slots = call.row.askable ? this.#askable : this.#slots
     if (slots.take()) connection.calls.send(call, edits)
