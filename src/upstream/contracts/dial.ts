@@ -1,4 +1,4 @@
-// A way to reach one server once: a process, later an origin.
+// One connection to a server: a child process, or a session with a remote server.
 
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { FailureReason } from '../../mcp/error-codes.js'

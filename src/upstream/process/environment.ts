@@ -22,7 +22,7 @@ const windows = [
   'USERPROFILE',
 ]
 
-/** Without these, who is behind a proxy or an authority of a company's own reaches nothing. */
+/** Without these a server behind the proxy or the certificate authority of a company reaches nothing. */
 const network = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
 const networkOfEitherCase = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']
 
@@ -50,7 +50,7 @@ function everyName(own: Variables): string[] {
   return Object.keys(own).filter((name) => !name.toUpperCase().startsWith('MCPS_PROXY_'))
 }
 
-/** The allow-list; who an address says that we are is no business of a server that was not given it by name. */
+/** The allow-list. The address of a proxy with a login in it is passed only to a server whose configuration names the variable. */
 function namesFor(own: Variables): string[] {
   const proxies = networkOfEitherCase.flatMap((name) => [name, name.toLowerCase()])
   const folders = Object.keys(own).filter((name) => name.startsWith('XDG_'))

@@ -19,13 +19,13 @@ import { errorText } from '../../text/error-text.js'
 /** Waits after which an empty group is looked for again; a process that resists `kill -9` for longer cannot be ended. */
 const LOOK_AGAIN_MS = [5, 20, 75, 250, 750, 2000, 5000, 10_000, 30_000]
 
-/** A shell that has ended before is a fluke at first, and then a reason to wait. */
+/** Waits before a shell that has ended is started again, by the number of ends in a row. */
 const START_AGAIN_MS = [0, 0, 100, 1000, 10_000, 30_000]
 
-/** A shell that has lived this long was well. */
+/** The end of a shell that has lived this long begins that count anew. */
 const WELL_MS = 60_000
 
-/** A shell that reads leaves next to nothing unread. */
+/** A shell with more unread bytes than this does not read. */
 const BACKLOG_BYTES_MAX = 64 * 1024
 
 /** A shell that has no group left ends immediately. */

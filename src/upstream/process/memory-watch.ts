@@ -5,7 +5,7 @@
 
 import type { LogSink, Runtime, Timer } from '../../runtime/runtime.js'
 
-/** Of the limit, from where on it is worth a warning; and how far it has to fall for another one. */
+/** Shares of the limit: memory above the first is logged as a warning, once until it has fallen below the second. */
 const WARN_SHARE = 0.8
 const CALM_SHARE = 0.7
 

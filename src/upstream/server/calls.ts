@@ -197,7 +197,7 @@ export class Calls {
     }
   }
 
-  /** The server is being stopped, so what has not left never will: the next one has it before what comes later. */
+  /** The server is being stopped, so calls that have not left go to the next connection, before later calls. */
   requeueUnsent(): void {
     for (const flight of this.#peer.waiting()) {
       if (!this.#isUnsent(flight)) continue
@@ -207,7 +207,7 @@ export class Calls {
     }
   }
 
-  /** A connection that has just ended takes nothing, and why is about to be known. */
+  /** A connection that has just ended takes no calls; the reason for its end follows. */
   #notSent(flight: InflightCall): void {
     if (!this.#peer.open) return void this.#unsent.push(flight)
     this.#refuse(flight, this.#connection.own.refusal.body)
@@ -324,7 +324,7 @@ export class Calls {
     this.#end(flight)
   }
 
-  /** The server may go on with it, tell of progress, and even ask. */
+  /** The server may still work on the call, report progress, and ask. */
   #abandon(flight: InflightCall): void {
     this.#tokens.retire(flight.token)
     this.about.abandon(flight.id, flight.call)
@@ -409,7 +409,7 @@ function claimedIds(error: FrameError, line: Uint8Array): readonly RequestId[] {
   return isCall ? [] : claims
 }
 
-/** Said by who stands before the server, and had no answer of it in time (RFC 9110, 15.6.3 and 15.6.5). */
+/** The statuses of a gateway that had no answer of the server in time (RFC 9110, 15.6.3 and 15.6.5). */
 const gatewayStatuses: readonly unknown[] = [502, 504]
 
 /** Whether the call may have reached the server, which has not said that it is done with it. */

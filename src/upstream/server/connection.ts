@@ -75,7 +75,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     void dialed.ended.then((end) => this.#end(end))
   }
 
-  /** More than the handshake was answered in this session, which is now forgotten: the server has not failed. */
+  /** The server has forgotten a session in which it had answered more than the handshake: that is no crash. */
   get isSpent(): boolean {
     return this.#ending.how === 'forgotten' && this.#answers > 1
   }
@@ -186,10 +186,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
     } else void this.#worker.supervisor.restart(this, 'it refuses the revision that it spoke before')
   }
 
-  /**
-   * Takes over a request that begins or ends to follow something from a server without sessions, which knows none
-   * such; whether it has.
-   */
+  /** Takes over a request to subscribe or unsubscribe where the server has no sessions, and so no such request; whether it has. */
   follows(call: Call): boolean {
     if (this.isTyped) void (this.listening?.follows(call) ?? call.fail(notFollowed(this.service, '')))
     return this.isTyped
@@ -423,7 +420,7 @@ export class OwnRequests {
   readonly #context: ServerContext
   readonly #peer: Peer<InflightCall>
   readonly #ending: Ending
-  /** The server does not list what it has. */
+  /** Called when a list did not come in time. */
   readonly #onListTimeout: () => void
   /** Each wait that is under way. */
   readonly #waits = new Set<StoppableWait<ResponseFrame>>()

@@ -17,7 +17,7 @@ export class Deadlines {
   readonly #expire: (flight: InflightCall) => void
   #timer: Timer | undefined
   /**
-   * When they are looked at next. A call with an earlier deadline has to be started here; the others are found then.
+   * The time of the next timer. Only a call with an earlier deadline sets the timer anew; the timer finds the others.
    */
   looksAt: number = Infinity
 
@@ -46,7 +46,7 @@ export class Deadlines {
     call.deadline.extend(this.#runtime.now())
   }
 
-  /** The time of these stands still until what it gives is called. */
+  /** The time of these calls stands still until the result is called. */
   pause(flights: readonly InflightCall[]): () => void {
     const now = this.#runtime.now()
     const paused = [...flights]
@@ -56,7 +56,7 @@ export class Deadlines {
     }
   }
 
-  /** A call is here no more; what was asked about it may still be open. */
+  /** A call has ended; questions about it may still be open. */
   end({ call }: InflightCall): void {
     call.deadline.goOn(this.#runtime.now())
   }

@@ -31,6 +31,7 @@ interface Round {
   readonly readings: Map<ListKind, Promise<void>>
 }
 
+/** Begins the start of one lane, and says when it is over. */
 export class LaneStart {
   readonly #context: ServerContext
   readonly #inbox: Inbox

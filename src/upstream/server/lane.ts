@@ -43,8 +43,6 @@ export class ServerLane implements Lane {
   readonly #workers: Workers
   readonly #start: LaneStart
   readonly #keptView: KeptView
-  /** No call and no subscription has needed a process of this lane yet. */
-  #isUnused = true
   /**
    * The client has used this lane and stays here, also if it turns out that all clients could share one. Before that the
    * client notices no move, and its calls wait here while another process is asked which revisions the server speaks.
@@ -117,7 +115,6 @@ export class ServerLane implements Lane {
 
   /** Its own process is wanted, also where the start was put off. */
   #use(): void {
-    this.#isUnused = false
     this.#endDeferral()
     this.#start.begin()
     this.#start.startNow()
@@ -211,7 +208,7 @@ export class ServerLane implements Lane {
     // The lane that makes the call remembers the subscription.
     if (subscribes !== undefined) this.isChosen = true
     if (!this.isChosen) this.#choose()
-    if (this.#isUnused) this.#use()
+    this.#use()
     const sent =
       subscribes === undefined
         ? call

@@ -41,9 +41,9 @@ export interface UpstreamLimits {
   readonly remoteConcurrency: number
   /** Users whose sessions are open at the same time, of one server at which each user has a login. */
   readonly remoteUsersMax: number
-  /** How long a remote server is taken to speak what it was found to speak. */
+  /** How long the proxy relies on the era that it found for a remote server. */
   readonly remoteEraMs: number
-  /** How long a server has to say what it will tell of. */
+  /** How long a server has to acknowledge a subscription. */
   readonly listenAckMs: number
   /** How long two subscriptions overlap, when one replaces the other. */
   readonly listenOverlapMs: number

@@ -126,7 +126,7 @@ export class ListReader {
     this.#capabilities = capabilities
     this.lists.opened(capabilities)
     this.#retries = 0
-    // One that has nothing now may not be done with its start.
+    // A server that lists nothing now may still be starting.
     for (const kind of listKinds) if (this.lists.items(kind).length > 0) this.#doubted.add(kind)
     this.opening = this.#refresh(connection, listKinds)
   }
@@ -240,7 +240,7 @@ export class ListReader {
     const body = error instanceof UpstreamError && reason === 'login-required' ? error.body : undefined
     this.lists.failed(kind, { message: why, reason, body })
     const kept = this.lists.items(kind).length === 0 ? '' : '; what was known of it stays'
-    // That a server which is being stopped lists nothing is no news.
+    // A server that is being stopped cannot list: that is no warning.
     const isStopped = error instanceof UpstreamError && error.reason === 'shutting-down'
     this.#log(isStopped ? 'debug' : 'warn', `${why}${kept}`)
   }

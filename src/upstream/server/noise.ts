@@ -1,8 +1,8 @@
 // Output of a server that is no message.
 //
-// Many servers greet or complain on their stdout, and that is put up with. One
-// that says nothing else for long would keep the proxy from everybody else, so it is
-// ended like one that has crashed. A message over the limit is refused each time.
+// Many servers print a greeting or warnings on stdout, and the proxy skips those. A server that prints nothing else for long
+// would take the time of all other servers, so its connection ends as after a crash. A message over the limit is refused
+// each time.
 
 import type { FrameError } from '../../jsonrpc/errors.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'

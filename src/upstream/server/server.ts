@@ -161,7 +161,7 @@ export class Server implements Upstream {
   /** Resolves when the first process of all has said whether there need be others, or could not. */
   #eraKnown(): Promise<void> | undefined {
     const isAsked = this.config.protocol === 'auto' && this.#era.form === undefined
-    // One that shook hands at an earlier start does so now, nearly always: no call waits for that twice.
+    // A server that shook hands at an earlier start nearly always does so again, so no call waits for the finding.
     if (!isAsked || this.#context.keptLists.facts?.revision.form === 'bare') return undefined
     const first = this.#common.get('plain')
     first?.startNow()
@@ -284,9 +284,9 @@ function timesOf(config: ServerConfig, keptLists: KeptLists): ServerTimes {
 
 // The era of one server, for all its connections.
 //
-// A server that speaks without a handshake is asked by each connection what it is, so that a wrong finding shows. One
-// with a handshake would answer that for ever, also when it has learned better: over the network, where no message reports
-// a new version, the finding expires.
+// A connection to a server without a handshake asks again which revisions the server speaks, so a wrong finding is noticed.
+// A server with a handshake always accepts `initialize`, also once it speaks a later revision. Over the network no message
+// reports a new version of the server, so there the finding expires.
 
 /** The form in which a server writes, for as long as that is taken to be true. */
 export class ServerEra implements EraMemory {
@@ -298,7 +298,7 @@ export class ServerEra implements EraMemory {
   #learnedAt = 0
   /** Called when the server turns out to have no sessions. */
   found: () => void = () => {}
-  /** Once this run has found it out, what an earlier one has does not count. */
+  /** Undefined until this run has found it out; the finding of an earlier run counts until then. */
   #shyness: { readonly is: EraMemory['shyness'] } | undefined
 
   /** `wasShy` says what an earlier run has found out. */

@@ -231,7 +231,7 @@ export class Worker {
     const wait = (): Timer =>
       setDeadline(runtime, deadline.endsAt - runtime.now(), expire, (to) => deadline.putOff(to))
     const expire = (): void => {
-      // The calls before it end when the server is stuck.
+      // A server that is stuck ends the calls before this one, which gives this one its turn.
       const isPatient = deadline.times.settableIn !== undefined && deadline.budget === 'timeoutMs'
       if (!isPatient) return call.abandon(callTimeout(service, call, 'no turn'))
       deadline.extend(runtime.now())
