@@ -159,7 +159,7 @@ export class Routes implements HttpRoutes {
     }
   }
 
-  /** To a client of some profiles there is nothing else. */
+  /** To a client of some profiles there is nothing else. One profile alone is at the short paths too. */
   #within(path: string, sender: Sender, profiles: readonly string[]): HttpRoute {
     if (path === '/health') return { kind: 'page', open: true, body: () => this.#health() }
     if (LOGIN.test(path)) return this.#login(path)
@@ -167,7 +167,10 @@ export class Routes implements HttpRoutes {
     const view = readPath(path)?.view
     if (view !== undefined && own.includes(view)) return this.#mcp(path)
     const refusal = this.#access.needsScope(path, sender)
-    return refusal === undefined ? this.#nothing(path, own.flatMap(pathsAt)) : { kind: 'nothing', refusal }
+    if (refusal !== undefined) return { kind: 'nothing', refusal }
+    if (!SHORT.test(path)) return this.#nothing(path, own.flatMap(pathsAt))
+    const [first = '', ...more] = own
+    return more.length === 0 ? this.#mcp(`${first}${path}`) : severalProfiles(own)
   }
 
   #mcp(path: string): HttpRoute {
@@ -261,6 +264,14 @@ function viewEndpoint(path: string, proxy: ServedProxy, view: string): HttpEndpo
   }
 }
 
+/** A client chooses one: profiles may give one name to different tools. */
+function severalProfiles(paths: readonly string[]): HttpRoute {
+  const addresses = paths.map((path) => `${path}/mcp`).join(' or ')
+  const message = `This token is for several profiles: connect to ${addresses}`
+  const body = write({ error: 'Forbidden', message, availableEndpoints: paths.flatMap(pathsAt) })
+  return { kind: 'nothing', refusal: { status: 403, error: transportRefused(message), body } }
+}
+
 function pathsAt(path: string): string[] {
   return [`POST ${path}/mcp`, `GET ${path}/sse`]
 }
@@ -299,6 +310,9 @@ export function schemaAt(path: string, { profiles }: Pick<Configuration, 'profil
   if (found.view === undefined) return found.name
   return found.view.startsWith('/p/') ? profiles.get(found.name ?? '')?.schema : DEFAULT
 }
+
+/** The paths of the default schema that do not name it. */
+const SHORT = /^\/(?:mcp|sse|message)$/
 
 /** `/mcp/` is `/mcp`. */
 function withoutSlash(path: string): string {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import { resolveConfig } from '../../src/config/config.js'
@@ -50,6 +51,7 @@ function configured(more: object = {}): Configuration {
   const tokens = [
     { name: 'ann', sha256: sha256('ann-token'), profiles: ['review'] },
     { name: 'bob', sha256: sha256('bob-token'), profiles: ['ops'] },
+    { name: 'eve', sha256: sha256('eve-token'), profiles: ['review', 'ops'] },
   ]
   const value = {
     mcpServers: servers,
@@ -330,7 +332,11 @@ describe('paths', () => {
     ['all', '/servers/third/mcp', 404],
     ['ann-token', '/p/review/mcp', 200],
     ['ann-token', '/p/ops/mcp', 404],
-    ['ann-token', '/mcp', 404],
+    ['ann-token', '/mcp', 200],
+    ['eve-token', '/p/review/mcp', 200],
+    ['eve-token', '/p/ops/mcp', 200],
+    ['eve-token', '/mcp', 403],
+    ['eve-token', '/servers/first/mcp', 404],
     ['ann-token', '/api/default/mcp', 404],
     ['ann-token', '/servers/first/mcp', 404],
     ['ann-token', '/api/status', 404],
@@ -352,6 +358,23 @@ describe('paths', () => {
           'POST /p/review/mcp',
           'GET /p/review/sse',
         ])
+      if (status === 403) assert.match(answer.body, /connect to \/p\/review\/mcp or \/p\/ops\/mcp"/)
+    }
+  })
+
+  test('of a token with one profile end at `/mcp` too, with what the profile shows', async (t) => {
+    const gateway = await openGateway(configured())
+    t.after(() => gateway.close(0))
+    for (const [path, make] of [
+      ['/mcp', StreamableHTTPClientTransport],
+      ['/sse', SSEClientTransport],
+    ] as const) {
+      const viewer = new Viewer()
+      const requestInit = { headers: { authorization: 'Bearer bob-token' } }
+      await viewer.client.connect(new make(new URL(`${gateway.origin}${path}`), { requestInit }))
+      t.after(() => viewer.client.close())
+      const names = await viewer.names('tools/list', 'tools')
+      assert(names.includes('shout') && !names.includes('first__echo'), names.join())
     }
   })
 
