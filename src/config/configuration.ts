@@ -113,6 +113,8 @@ export interface FrontConfig {
   readonly version: string | undefined
   /** Names under which clients reach the front in addition to its own, each with or without a port. */
   readonly allowedHosts: readonly string[]
+  /** The header field in which a reverse proxy writes the address of the client; undefined trusts none. */
+  readonly clientAddressField: string | undefined
   readonly cors: CorsConfig
   readonly ui: UiConfig
   /** How long a connection of a client may lie idle between two requests, while there is room. */

@@ -107,7 +107,7 @@ const uiFields: FieldsOf<UiValues> = {
 
 export interface FrontValues extends Pick<
   FrontConfig,
-  'port' | 'host' | 'name' | 'version' | 'allowedHosts' | 'token' | 'publicUrl'
+  'port' | 'host' | 'name' | 'version' | 'allowedHosts' | 'clientAddressField' | 'token' | 'publicUrl'
 > {
   readonly keepAliveTimeout: number
   readonly drainTimeout: number | undefined
@@ -150,6 +150,13 @@ export const frontFields: FieldsOf<FrontValues> = {
     list(hostName),
     [],
     'Host names under which clients reach the HTTP front besides its own, as behind a reverse proxy.',
+  ),
+  clientAddressField: optional(
+    text({
+      pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$",
+      wanted: 'the name of a header field, such as "X-Forwarded-For"',
+    }),
+    'Header field in which a reverse proxy writes the address of the client; the last address in it counts. Only for a front that nothing but the reverse proxy can reach. Absent: the address of the connection.',
   ),
   publicUrl: optional(
     publicUrl,

@@ -64,6 +64,8 @@ export class FrontAuth {
   readonly #issuers: ReadonlyMap<string, Issuer>
   /** By the hashes of tokens, as the next two. */
   readonly #known = new Map<string, KnownToken>()
+  /** The hashes of tokens that were found valid before the configuration was read again. */
+  readonly #formerlyKnown: ReadonlySet<string>
   /** Tokens of which issuers were asked in vain. */
   readonly #refused = new Map<string, RefusedToken>()
   readonly #examined = new Map<string, Promise<KnownToken | TokenRefusal>>()
@@ -71,7 +73,10 @@ export class FrontAuth {
   readonly #grants: Map<string, Grants> = new Map()
   readonly #strangers: StrangerLimit
 
-  /** Of `before`, which this replaces, the keys of issuers that stay and the rights of principals are used further. */
+  /**
+   * Of `before`, which this replaces, the keys of issuers that stay and the rights of principals are used further. The
+   * limit of strangers does not apply to tokens that it knew.
+   */
   constructor(options: FrontAuthOptions, before?: FrontAuth) {
     const { auth, publicUrl } = options
     this.#options = options
@@ -85,6 +90,7 @@ export class FrontAuth {
     )
     this.#resources = new Resources(publicUrl, [...this.#issuers.keys()], this.#rules)
     if (before !== undefined) this.#grants = before.#grants
+    this.#formerlyKnown = new Set(before === undefined ? [] : before.#allKnown.slice(0, KNOWN_MAX))
   }
 
   /** The sender of a token that was found valid; undefined of any other. */
@@ -136,6 +142,10 @@ export class FrontAuth {
   issuerAs(config: FrontAuthIssuer): Issuer | undefined {
     const known = this.#issuers.get(config.issuer)
     return known !== undefined && write(known.config) === write(config) ? known : undefined
+  }
+
+  get #allKnown(): readonly string[] {
+    return [...this.#known.keys(), ...this.#formerlyKnown]
   }
 
   get #now(): number {
@@ -192,7 +202,7 @@ export class FrontAuth {
     issuers: readonly Issuer[],
     verify?: () => Promise<unknown>,
   ): Promise<KnownToken> {
-    if (this.#known.has(hash)) return this.#askOnce(token, hash, issuers)
+    if (this.#known.has(hash) || this.#formerlyKnown.has(hash)) return this.#askOnce(token, hash, issuers)
     const network = networkOf(from)
     if (!this.#strangers.admit(network) && !(await holds(verify)))
       throw new TokenProblem(

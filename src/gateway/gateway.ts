@@ -183,8 +183,9 @@ function addressOf(
 }
 
 function rulesOf({ server }: Configuration, options: GatewayOptions): FrontRules {
-  const { token, tokens, cors, auth, publicUrl } = server
-  return { token, tokens, cors, auth, publicUrl, allowedHosts: options.allowedHosts ?? server.allowedHosts }
+  const { token, tokens, cors, auth, publicUrl, clientAddressField } = server
+  const allowedHosts = options.allowedHosts ?? server.allowedHosts
+  return { token, tokens, cors, auth, publicUrl, allowedHosts, clientAddressField }
 }
 
 /** The value of the command line, or of the configuration that the front was started with. */

@@ -24,6 +24,7 @@ import type { LogSink, Runtime } from '../runtime/runtime.js'
 /** The access rules of the front; they may change while it runs. */
 export interface FrontRules extends TokenRules {
   readonly allowedHosts: readonly string[]
+  readonly clientAddressField?: string | undefined
   readonly cors: CorsConfig
   /** Access tokens of authorization servers, for this address; absent accepts none. */
   readonly auth?: FrontAuthConfig | undefined
@@ -126,7 +127,7 @@ export class Front {
 
   /** The same tokens are compared by the same function, by which the server sees that they have not changed. */
   #rulesOf(rules: FrontRules): HttpRules {
-    const { token, tokens, auth, publicUrl, allowedHosts, cors } = rules
+    const { token, tokens, auth, publicUrl, allowedHosts, clientAddressField, cors } = rules
     const written = write({ token, tokens, auth, publicUrl })
     if (written !== this.#accessRules) {
       const { runtime } = this.#options
@@ -139,7 +140,8 @@ export class Front {
     }
     const { senderOf, challenge, credentialOf } = this.#access ?? {}
     const own = publicUrl === undefined ? [] : [new URL(publicUrl).host]
-    return { allowedHosts: [...own, ...allowedHosts], cors, senderOf, challenge, credentialOf }
+    const hosts = [...own, ...allowedHosts]
+    return { allowedHosts: hosts, clientAddressField, cors, senderOf, challenge, credentialOf }
   }
 
   /** Tokens that were found valid stay so while nothing about them changes. */

@@ -73,6 +73,7 @@ const full = {
     name: 'gate',
     version: '7.0.0',
     allowedHosts: ['mcp.example.com', '[::1]:8080'],
+    clientAddressField: 'X-Forwarded-For',
     keepAliveTimeout: 75_000,
     drainTimeout: 9000,
     token: 'the-token',
@@ -815,6 +816,11 @@ const bad: [string, unknown, RegExp][] = [
     'an allowed host is an address',
     { mcpServers: {}, server: { allowedHosts: ['https://mcp.example.com/mcp'] } },
     /^server\.allowedHosts\[0\]\|is "https:\/\/mcp[^|]*\|must be a host name .* such as "mcp\.example\.com"$/,
+  ],
+  [
+    'the field of the address is none',
+    { mcpServers: {}, server: { clientAddressField: 'a b' } },
+    /^server\.clientAddressField\|is "a b"[^|]*\|must be the name of a header field, such as "X-Forwarded-For"$/,
   ],
   ['token is empty', { mcpServers: {}, server: { token: '' } }, /^server\.token\|/],
   ...(

@@ -330,9 +330,9 @@ describe('the keys of an issuer', () => {
 
 describe('introspection', () => {
   test('asks about 300 unknown tokens of a network in a minute, and about known ones in any case', async (t) => {
-    const { issuer, auth, claims, pass } = await setup(t, { introspects: true })
-    const ask = async (token: string, from: string): Promise<string> => {
-      const verdict = await auth.senderOf(token, token, '/mcp', from)
+    const { issuer, auth, options, claims, pass } = await setup(t, { introspects: true })
+    const ask = async (token: string, from: string, by = auth): Promise<string> => {
+      const verdict = await by.senderOf(token, token, '/mcp', from)
       return 'principal' in verdict ? 'found' : `${verdict.status} ${verdict.why}`
     }
     for (const token of ['known', 'new']) issuer.active.set(token, claims())
@@ -349,6 +349,9 @@ describe('introspection', () => {
     for (const token of [signed, forged]) issuer.active.set(token, claims())
     assert.equal(await ask(signed, '2001:db8::3'), 'found')
     assert.match(await ask(forged, '2001:db8::3'), /^503/)
+    const reloaded = new FrontAuth(options, new FrontAuth(options, auth))
+    for (let at = 0; at < REFUSED_MAX; at++) await ask(`y${at}`, '2001:db8::2', reloaded)
+    assert.equal(await ask('known', '2001:db8::1', reloaded), 'found')
     pass(60_000)
     assert.match(await ask('one more', '2001:db8::3'), /^401/)
   })

@@ -4,7 +4,12 @@ import { type Socket, connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { readAccept } from '../../src/transports/http-server/guard.js'
 import { isJson } from '../../src/transports/http-server/body.js'
-import { answersTo, hostRule, readAuthority } from '../../src/transports/http-server/host.js'
+import {
+  answersTo,
+  forwardedAddress,
+  hostRule,
+  readAuthority,
+} from '../../src/transports/http-server/host.js'
 import { RareWarnings } from '../../src/transports/http-server/rare-warnings.js'
 import { networkOf } from '../../src/transports/http-server/unauthenticated-connections.js'
 import { RequestHead } from '../../src/transports/http-server/request-head.js'
@@ -432,6 +437,28 @@ describe('a token', () => {
       assert.equal((await send(port, { body, headers: { authorization } })).status, 401)
     assert.deepEqual(warnings, ['a request from 127.0.0.1 is refused (HTTP 401): it has no bearer token'])
   })
+
+  test('comes from the address that a reverse proxy has written, where its field is named', async (t) => {
+    const { port, warnings } = await front(t, {
+      limits,
+      principalOf: () => undefined,
+      clientAddressField: 'X-Forwarded-For',
+    })
+    const headers = { 'x-forwarded-for': '203.0.113.9, 192.0.2.7' }
+    assert.equal((await send(port, { body, headers })).status, 401)
+    assert.deepEqual(warnings, ['a request from 192.0.2.7 is refused (HTTP 401): it has no bearer token'])
+  })
+
+  const forwarded: [list: string, address: string | undefined][] = [
+    ['192.0.2.1', '192.0.2.1'],
+    ['198.51.100.1, 192.0.2.1:4711', '192.0.2.1'],
+    ['[2001:db8::1]:443', '2001:db8::1'],
+    ['192.0.2.1,2001:db8::1', '2001:db8::1'],
+    ['192.0.2.1, unknown', undefined],
+    ['', undefined],
+  ]
+  for (const [list, address] of forwarded)
+    test(`of a client behind a reverse proxy: ${list}`, () => assert.equal(forwardedAddress(list), address))
 })
 
 test('warnings are limited for each origin, and of many origins together', () => {

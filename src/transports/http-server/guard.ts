@@ -1,7 +1,14 @@
 // Access control of the front, decided from the request line and the header fields alone, before a byte of
 // the body is read.
 
-import { type HostRule, type Authority, answersTo, originAuthority, readAuthority } from './host.js'
+import {
+  type HostRule,
+  type Authority,
+  answersTo,
+  forwardedAddress,
+  originAuthority,
+  readAuthority,
+} from './host.js'
 import type { RareWarnings } from './rare-warnings.js'
 import type { Refusal, Refusals } from './refusal.js'
 import type { RequestHead } from './request-head.js'
@@ -22,6 +29,8 @@ export interface CorsRules {
 export interface HttpRules {
   /** Additional names under which clients may reach the server. */
   readonly allowedHosts: readonly string[]
+  /** The header field in which a reverse proxy writes the address of the client; absent where there is none. */
+  readonly clientAddressField?: string | undefined
   readonly cors: CorsRules
   /** Undefined where no token is required. */
   readonly senderOf: SenderOf | undefined
@@ -66,6 +75,8 @@ export interface AdmittedHead {
   readonly fields: Fields
   readonly accepts: Accepts
   readonly token: BearerToken | undefined
+  /** The address of the client, as a reverse proxy has written it; undefined is that of the connection. */
+  readonly forwardedFor: string | undefined
 }
 
 /** Checks requests by one set of rules. */
@@ -93,7 +104,9 @@ export class Guard {
     const target = targetOf(head.target)
     // Whose a token is makes no difference there, and an authorization server may have to be asked for it.
     const token = this.#rules.isOpen(target.path) ? undefined : bearerToken(head)
-    const admitted = { ...target, fields, accepts, token }
+    const { clientAddressField: field } = this.#rules
+    const forwardedFor = field === undefined ? undefined : forwardedAddress(head.list(field.toLowerCase()))
+    const admitted = { ...target, fields, accepts, token, forwardedFor }
     this.#admitted.set(head, admitted)
     return admitted
   }
@@ -104,14 +117,22 @@ export class Guard {
    * The token is judged anew for each request, even if the head is the same as before: a token can expire while its
    * connection is kept.
    */
-  sender({ token, path }: AdmittedHead, from = ''): SenderVerdict | undefined | Promise<SenderVerdict> {
+  sender(
+    { token, path, forwardedFor }: AdmittedHead,
+    address = '',
+  ): SenderVerdict | undefined | Promise<SenderVerdict> {
     const { senderOf } = this.#rules
     if (senderOf === undefined) return anybody
-    return token === undefined ? undefined : senderOf(token, path, from)
+    return token === undefined ? undefined : senderOf(token, path, forwardedFor ?? address)
   }
 
-  /** Refuses a request that has no token, or this one; `from` is the address of the sender. */
-  unauthorized(path: string, from: string, verdict: SenderVerdict | undefined): Refusal {
+  /** Refuses a request that has no token, or this one; `address` is that of the connection. */
+  unauthorized(
+    { path, forwardedFor }: AdmittedHead,
+    address: string,
+    verdict: SenderVerdict | undefined,
+  ): Refusal {
+    const from = forwardedFor ?? address
     const refused = verdict === undefined || isSender(verdict) ? noToken : verdict
     const { status, why, description } = refused
     // A login begins with a request without a token.

@@ -4,6 +4,7 @@
 // still sends the page's own host name. A name that is not the front's is refused before anything else is
 // read.
 
+import { isIP } from 'node:net'
 import { isLoopback } from '../../text/loopback.js'
 
 /** A host and its port as a client wrote them; the host in lower case, IPv6 in brackets. */
@@ -21,6 +22,15 @@ export function readAuthority(text: string): Authority | undefined {
   const port = digits === undefined ? undefined : Number(digits)
   if (host === undefined || host.includes('..') || (port ?? 0) > 65_535) return undefined
   return { host: host.toLowerCase(), port }
+}
+
+/** The address that the nearest reverse proxy has written at the end of a list, perhaps with a port; undefined where it is none. */
+export function forwardedAddress(list: string): string | undefined {
+  const last = list.slice(list.lastIndexOf(',') + 1).trim()
+  const [, inBrackets] = /^\[([^\]]*)\](?::\d+)?$/.exec(last) ?? []
+  const [, beforePort] = /^([\d.]+):\d+$/.exec(last) ?? []
+  const address = inBrackets ?? beforePort ?? last
+  return isIP(address) === 0 ? undefined : address
 }
 
 const ipv4 = /^(?:\d{1,3}\.){3}\d{1,3}$/

@@ -190,7 +190,7 @@ export class HttpServer {
     const sender = isSender(verdict) ? verdict : undefined
     const route = this.#routes.find(path, sender)
     if (sender === undefined && !isOpen(route))
-      return this.#guard.unauthorized(path, socket.remoteAddress ?? 'an unknown address', verdict)
+      return this.#guard.unauthorized(admission, socket.remoteAddress ?? 'an unknown address', verdict)
     if (sender !== undefined && this.#rules.senderOf !== undefined) this.#listening.know(socket)
     if (route.kind === 'nothing') return route.refusal
     if (route.kind === 'page') return this.#page(request, route.body(), route.type)
