@@ -18,7 +18,7 @@ import {
   runtimeIds,
 } from './runtimes.js'
 import { trustedPath } from './host-program.js'
-import { openService } from './service.js'
+import { type SandboxService, openService } from './service.js'
 
 const USAGE = `usage: sandbox.js                                 serves MCP on stdin and stdout
        sandbox.js --check                         says which runtimes can be used
@@ -87,7 +87,7 @@ function detailsInWords(details: Readonly<Record<string, unknown>>): string {
     .join(', ')
 }
 
-/** Describes for people which runtimes work on this host, and returns whether the configured one does. */
+/** Describes for people which runtimes work on this host, and returns whether sessions can be started. */
 export async function runtimeReport(
   settings: SandboxSettings,
   around: { readonly runtime: Runtime; readonly log: LogSink },
@@ -100,14 +100,24 @@ export async function runtimeReport(
     lines.push(lineOf(probed))
   }
   const prepared = await openService({ settings, ...around }).catch(reasonOf)
-  const isUsable = typeof prepared !== 'string'
-  if (isUsable) await prepared.close()
-  const { network } = settings
+  const used =
+    typeof prepared === 'string' ? { text: prepared, isUsable: false } : await use(prepared, settings)
+  return { ...used, text: `sandbox runtimes:\n${lines.join('\n')}\n${used.text}\n` }
+}
+
+/** Names the runtime that is used, and the templates of which it starts no session: for want of a volume, or an interpreter. */
+async function use(
+  service: SandboxService,
+  { runtime, network, templates }: SandboxSettings,
+): Promise<{ readonly text: string; readonly isUsable: boolean }> {
+  const { facts } = service
   const hosts = network.kind === 'allow' ? `: ${network.hosts.join(', ')}` : ''
-  const used = isUsable
-    ? `${settings.runtime}: ${prepared.facts.runtime} is used, network ${prepared.facts.network}${hosts}`
-    : prepared
-  return { text: `sandbox runtimes:\n${lines.join('\n')}\n${used}\n`, isUsable }
+  const used = `${runtime}: ${facts.runtime} is used, network ${facts.network}${hosts}`
+  // A server elsewhere gets no sandboxes for a check.
+  const isHere = automaticRuntimeIds.some((id) => id === facts.runtime)
+  const problems = isHere ? await service.trial() : []
+  await service.close()
+  return { text: [used, ...problems].join('\n'), isUsable: problems.length < templates.length }
 }
 
 function reasonOf(error: unknown): string {

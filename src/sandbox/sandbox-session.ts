@@ -289,6 +289,9 @@ const keptInWords: Readonly<Record<SessionRest, string>> = {
 /** An interpreter often ends because its machine has ended, which the service learns a moment later. */
 const MACHINE_END_WAIT_MS = 100
 
+/** Clients often give `args: []` with a whole line. */
+const NO_PROGRAM = ', there is no such program; leave args out when command is a line of the shell'
+
 /** Makes the errors of failed calls of one session. */
 class CallFailures {
   readonly #sessionId: string
@@ -335,7 +338,8 @@ class CallFailures {
     const why = (ended?.reason === 'stopped' ? undefined : ended?.message) ?? exitInWords(who, exit)
     const variables = called === 'Code' ? keptInWords.files : ''
     const context = { session_id: this.#sessionId }
-    return executionFailed(called, `${why}${variables}${until(output)}`, context)
+    const hint = called === 'Command' && why.endsWith(': ENOENT') ? NO_PROGRAM : ''
+    return executionFailed(called, `${why}${hint}${variables}${until(output)}`, context)
   }
 }
 

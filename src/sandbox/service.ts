@@ -10,6 +10,7 @@ import { SandboxServer, type ServedSandbox } from './server.js'
 import { Sessions } from './sessions.js'
 import { toolsOf } from './tools.js'
 import { Turns } from './turns.js'
+import { errorText } from '../text/error-text.js'
 
 /** The most large reads of all sessions that run, and that wait, at a time. */
 const LARGE_READS_MAX = 4
@@ -75,6 +76,20 @@ export class SandboxService {
       this.#servers.add(server)
       server.start()
     })
+  }
+
+  /** Starts a session of each template and ends it; returns a line for each that cannot be started. */
+  async trial(): Promise<readonly string[]> {
+    const { settings, sessions } = this.#served
+    const problems: string[] = []
+    for (const { name } of settings.templates) {
+      const { session } = sessions.open({ id: undefined, owner: '', template: name, flavor: undefined })
+      const started = session.useMachine(new AbortController().signal, async () => '')
+      const problem = await started.catch((error: unknown) => errorText(error))
+      if (problem) problems.push(`template ${name}: ${problem}`)
+      await sessions.stop(session.facts.id, '')
+    }
+    return problems
   }
 
   /** Ends every session and its programs; a second call waits for the same end. */

@@ -11,6 +11,7 @@ import { lstat, mkdir, readdir, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import process from 'node:process'
 import type { Child, Runtime } from '../runtime/runtime.js'
+import { errorCode, errorText } from '../text/error-text.js'
 import { covers, findProgram, programOutput, systemEnvironment, systemProgram } from './host-program.js'
 import { MachineStartError } from './runtime.js'
 import type { HostIdentity } from './runtimes/identities.js'
@@ -83,7 +84,7 @@ export class StateFolder {
     } catch (error) {
       this.#made = undefined
       throw new MachineStartError(
-        `no folder for the session can be made: ${error instanceof Error && 'code' in error ? String(error.code) : String(error)}`,
+        `no folder for the session can be made: ${errorCode(error) ?? errorText(error)}; the service makes it in .mcps-proxy/sandbox of its HOME, as root in /var/lib/mcps-proxy/sandbox`,
       )
     }
     this.#sessions.set(sessionId, path)

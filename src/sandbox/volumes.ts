@@ -9,6 +9,7 @@ import { homedir } from 'node:os'
 import { dirname, normalize } from 'node:path'
 import process from 'node:process'
 import type { Runtime } from '../runtime/runtime.js'
+import { errorCode, errorText } from '../text/error-text.js'
 import { covers, systemProgram } from './host-program.js'
 import { type MachineVolume, MachineStartError } from './runtime.js'
 import type { HostIdentity } from './runtimes/identities.js'
@@ -123,7 +124,8 @@ function openFolder(hostPath: string): number {
   } catch (error) {
     const isLink = lstatSync(hostPath, { throwIfNoEntry: false })?.isSymbolicLink() === true
     throw new MachineStartError(
-      isLink ? behindLink(hostPath) : `${hostPath} cannot be used: ${codeOf(error)}`,
+      isLink ? behindLink(hostPath) : unopened(hostPath, errorCode(error) ?? errorText(error)),
+      'configuration',
     )
   }
   const real = O_PATH === 0 ? realpathSync(hostPath) : readlinkSync(`/proc/self/fd/${descriptor}`)
@@ -137,9 +139,10 @@ function behindLink(hostPath: string): string {
   return `${hostPath} is a link, or lies behind one: write the path that realpath ${hostPath} shows`
 }
 
-function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-  return code === 'ENOTDIR' ? 'it is no folder' : code
+function unopened(hostPath: string, code: string): string {
+  if (code === 'ENOENT') return `there is no ${hostPath} (ENOENT): make the folder, or take it out of volumes`
+  if (code === 'ENOTDIR') return `${hostPath} is no folder: name the folder that holds it`
+  return `${hostPath} cannot be opened (${code}): let the user of the service do that`
 }
 
 function insideProblem(volume: MachineVolume, all: readonly MachineVolume[]): string | undefined {

@@ -77,6 +77,30 @@ describe('the program of the sandbox', () => {
   })
 })
 
+test('sandbox --check starts sessions, and names what keeps one from starting', async (t) => {
+  const checked = async (box: object): Promise<readonly [unknown, string]> => {
+    const { child, exited } = commands.start(t, [
+      'sandbox',
+      '--check',
+      '--config',
+      commands.config('check.json', box),
+    ])
+    let said = ''
+    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    return [await exited, said]
+  }
+  const python = { language: 'python' }
+  const [code, said] = await checked({ templates: { python, bad: { ...python, interpreter: '/nowhere' } } })
+  assert.match(
+    said,
+    /is used, network none\ntemplate bad: Configuration error: \/nowhere is no python[^\n]*\n$/,
+  )
+  assert.equal(code, 0, 'sessions of the other template can be started')
+  const [failed, why] = await checked({ templates: { python }, volumes: ['/nowhere:/data:ro'] })
+  assert.match(why, /template python: [^\n]* there is no \/nowhere \(ENOENT\): make the folder[^\n]*\n/)
+  assert.equal(failed, 1)
+})
+
 const listDescriptors = `
 import os
 print([each for each in range(256) if os.path.exists(f'/proc/self/fd/{each}')])
@@ -176,12 +200,15 @@ describe('sandbox.js exec', () => {
         [program, 'exec', '--policy', policy, '--', process.execPath, '-e', script],
         { stdio: ['pipe', 'pipe', 'inherit'] },
       )
+      const closed = once(child, 'close')
       const next = async (): Promise<string> => String((await once(child.stdout, 'data'))[0])
       assert.equal(await next(), 'on\n')
       child.kill('SIGTERM')
       assert.equal(await next(), '1\n')
       child.stdin.end('.')
-      assert.deepEqual([await text(child.stdout), ...(await once(child, 'exit'))], ['', 3, null])
+      let more = ''
+      child.stdout.on('data', (chunk: Buffer) => (more += chunk.toString()))
+      assert.deepEqual([...(await closed), more], [3, null, ''])
     })
 
   test('killed while the program may reach hosts, leaves no folder', async () => {
