@@ -30,7 +30,8 @@ export interface Phases {
 
 export function phases(scope: Scope, plan: readonly Phase[], more: ServerEntry = {}): Phases {
   const file = join(scratch(scope), 'said')
-  const lines = (): string[] => (existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [])
+  /** Whole ones, while more is written. */
+  const lines = (): string[] => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [])
   const begins = (what: string): number => lines().filter((line) => line.startsWith(what)).length
   return {
     entry: nodeProgram('phases.mjs', { FILE: file, PHASES: JSON.stringify(plan) }, more),
