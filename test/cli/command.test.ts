@@ -21,7 +21,7 @@ import { leaveHome } from '../integration/support/home.js'
 
 leaveHome()
 const folder = mkdtempSync(join(tmpdir(), 'mcps-cli-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 const words = (line: string): string[] => (line === '' ? [] : line.split(' '))
 

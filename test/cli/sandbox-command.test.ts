@@ -16,7 +16,7 @@ import { clientOf } from '../integration/support/library.js'
 import { FakeMicrosandbox } from '../sandbox/support/fake-microsandbox.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-command-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 const program = join(import.meta.dirname, '../../../dist/cli.js')
 

@@ -9,7 +9,7 @@ import { resolveConfig } from '../../src/config/config.js'
 import type { Configuration } from '../../src/config/configuration.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-chain-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 const file = join(folder, 'config.json')
 const alias = join(folder, 'alias.json')

@@ -10,7 +10,7 @@ import type { Configuration, Environment } from '../../src/config/configuration.
 import type { ServerConfig } from '../../src/upstream/contracts/server-config.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-clients-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 const home = join(folder, 'home')
 

@@ -14,7 +14,7 @@ import { readJson } from '../../src/config/json-syntax.js'
 import { type ServerConfig, isRemote } from '../../src/upstream/contracts/server-config.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-config-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 function read(value: unknown, env: Environment = {}): Configuration {
   return resolveConfig(value, { source: 'memory', folder: '/work', env, home: '/home/me' })

@@ -40,7 +40,7 @@ after(async () => {
   inspector.close()
   await listener?.close()
   await runtime.close()
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
 type Fields = Readonly<Record<string, string>>

@@ -204,7 +204,7 @@ describe('servers of version 2', { skip: missing }, () => {
   })
   after(() => {
     for (const server of processes) server.kill()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
 
   for (const [place, open] of Object.entries(places))

@@ -19,7 +19,7 @@ const secret = 'sk-0123456789abcdef'
 /** A home folder with a configuration in it. */
 function homeWith(t: TestContext, value: unknown): { home: string; config: Configuration } {
   const home = mkdtempSync(join(tmpdir(), 'mcps-kept-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
+  t.after(() => rmSync(home, { recursive: true, force: true, maxRetries: 10 }))
   mkdirSync(join(home, '.mcps-proxy'))
   writeFileSync(join(home, '.mcps-proxy', 'config.json'), JSON.stringify(value))
   return { home, config: loadConfig({ env: { HOME: home } }) }

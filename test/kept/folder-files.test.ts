@@ -20,7 +20,7 @@ import { FolderFiles } from '../../src/kept/folder-files.js'
 
 function home(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'mcps-kept-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
   return folder
 }
 

@@ -21,7 +21,7 @@ import type { LogLevel, LogRecord } from '../../src/runtime/runtime.js'
 import type { Logger, LoggerOptions, LogStream } from '../../src/log/log.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-log-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 const time = new Date('2026-11-21T10:20:30.456Z')
 

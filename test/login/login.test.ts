@@ -28,7 +28,7 @@ async function place(t: TestContext, options: AuthorizationOptions = {}): Promis
   t.after(async () => {
     server.close()
     await runtime.close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   const settings = { folder: join(folder, 'auth') }
   return { server, runtime, settings, store: new LoginStore(settings.folder, runtime) }

@@ -12,7 +12,7 @@ import { readSources, root } from '../support/source-text.js'
 
 const run = promisify(execFile)
 const home = mkdtempSync(join(tmpdir(), 'package-test-'))
-after(() => rmSync(home, { recursive: true, force: true }))
+after(() => rmSync(home, { recursive: true, force: true, maxRetries: 10 }))
 
 function read(path: string): string {
   return readFileSync(join(root, path), 'utf8')

@@ -39,7 +39,7 @@ function builtinsOf(program: readonly string[]): string[] {
     ['--import', `data:text/javascript,${encodeURIComponent(tell)}`, ...program],
     { input: '', encoding: 'utf8', env: { HOME: home } },
   )
-  rmSync(home, { recursive: true, force: true })
+  rmSync(home, { recursive: true, force: true, maxRetries: 10 })
   const listed: unknown = JSON.parse(stderr.trim().split('\n').at(-1) ?? '')
   assert(Array.isArray(listed))
   return listed.map(String)

@@ -15,7 +15,7 @@ import { itEcho } from '../integration/support/programs.js'
 import { spawnProxy } from '../integration/support/spawned.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-record-test-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 let files = 0
 const newFile = (): string => join(folder, `${(files += 1)}.jsonl`)

@@ -16,7 +16,7 @@ for (const [signal, exitCode] of [
 ] as const)
   test(`${signal} removes the temporary configuration, and the exit code names the signal`, async (t) => {
     const temporary = mkdtempSync(join(tmpdir(), 'mcps-signal-'))
-    t.after(() => rmSync(temporary, { recursive: true, force: true }))
+    t.after(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 10 }))
     const config = {
       mcpServers: {
         s: { command: '$node', args: ['-e', 'setInterval(() => {}, 1e6)'], env: { KEY: 'secret' } },

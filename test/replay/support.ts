@@ -22,7 +22,7 @@ export const programs: string = join(root, 'test', 'programs')
 
 /** For what a test writes; gone afterwards. */
 export const folder: string = mkdtempSync(join(tmpdir(), 'mcps-replay-test-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 
 let files = 0
 

@@ -33,7 +33,7 @@ class FakeEngine {
     t.after(async () => {
       await Promise.all(this.#made.map((each) => each.close()))
       await this.runtime.close()
-      rmSync(this.folder, { recursive: true, force: true })
+      rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 })
     })
   }
 

@@ -40,7 +40,7 @@ const folder = mkdtempSync(join(tmpdir(), 'mcps-host-side-'))
 const runtime = realRuntime()
 after(async () => {
   await runtime.close()
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
 function made(name: string): string {

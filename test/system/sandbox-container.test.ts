@@ -30,7 +30,7 @@ makeImage(image, process.env)
 const scene = sandboxScene('root')
 after(() => {
   execFileSync('podman', ['rmi', '--force', image], { stdio: 'ignore' })
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
 const images = [{ language: 'python', image }] as const

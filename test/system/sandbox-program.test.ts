@@ -108,7 +108,7 @@ print([each for each in range(256) if os.path.exists(f'/proc/self/fd/{each}')])
 
 describe('sandbox.js exec', () => {
   const folder = mkdtempSync(join(tmpdir(), 'mcps-exec-'))
-  after(() => rmSync(folder, { recursive: true, force: true }))
+  after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
   const program = join(import.meta.dirname, '../../../dist/sandbox.js')
 
   async function run(policy: object, command: readonly string[]): Promise<[number, string, string]> {
@@ -286,7 +286,7 @@ describe('the reserve of the disk', { skip: !isRoot && 'only root mounts a small
       await sandbox.close()
       await runtime.close()
       spawnSync('umount', [folder])
-      rmSync(folder, { recursive: true, force: true })
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
     })
     const filling = await startedMachine(sandbox, { language: 'python', sessionId: 'filling' })
     const other = await startedMachine(sandbox, { language: 'python', sessionId: 'other' })

@@ -26,7 +26,7 @@ const plain = join(folder, 'plain')
 writeFileSync(plain, 'not executable')
 after(async () => {
   await runtime.close()
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
 })
 
 type Overrides = Partial<Pick<StdioServerConfig, 'command' | 'args' | 'cwd' | 'env' | 'stopTimeoutMs'>>

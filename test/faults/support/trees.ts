@@ -30,6 +30,6 @@ export async function withProxy<T>(
     }
   } finally {
     killMarked(mark)
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   }
 }

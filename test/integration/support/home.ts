@@ -9,5 +9,5 @@ import process from 'node:process'
 export function leaveHome(): void {
   const home = mkdtempSync(join(tmpdir(), 'mcps-home-'))
   process.env['HOME'] = home
-  process.on('exit', () => rmSync(home, { recursive: true, force: true }))
+  process.on('exit', () => rmSync(home, { recursive: true, force: true, maxRetries: 10 }))
 }

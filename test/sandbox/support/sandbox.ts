@@ -122,7 +122,7 @@ export async function openSandbox(
     const opened = await opening.catch(() => undefined)
     await opened?.close()
     await real.close()
-    rmSync(stateFolder, { recursive: true, force: true })
+    rmSync(stateFolder, { recursive: true, force: true, maxRetries: 10 })
   })
   const service = await opening
   return {

@@ -51,7 +51,7 @@ export function makeImage(name: string, env: NodeJS.ProcessEnv): void {
     const tar = execFileSync('tar', ['--create', '--directory', folder, '.'], { maxBuffer: 2 ** 30 })
     execFileSync('podman', ['import', '-', name], { input: tar, env, stdio: ['pipe', 'ignore', 'pipe'] })
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   }
 }
 

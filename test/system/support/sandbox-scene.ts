@@ -43,7 +43,7 @@ export function sandboxScene(as: 'root' | 'user'): SandboxScene {
   after(async () => {
     await Promise.all(made.map((each) => each.close()))
     await runtime.close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   })
   return {
     runtime,
