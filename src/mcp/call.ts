@@ -9,7 +9,6 @@ import type { FieldReader, TransportName } from '../jsonrpc/connection.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
-import type { Span } from '../jsonrpc/scan.js'
 import { type Edit, splice } from '../jsonrpc/splice.js'
 import type { CallDeadline, CallTimes } from './call-deadline.js'
 import type { ClientCapabilities, ClientInfo } from './capabilities.js'
@@ -205,7 +204,7 @@ export interface CallOwner {
   readonly channel?: ReplyChannel
   /** It has ended; called once. */
   settled(call: Call, outcome: Outcome): void
-  /** The server has questions about the call; absent for a client that cannot be asked. */
+  /** The server has questions about the call; absent for a client that cannot be asked, and for attempts that leave it to their call. */
   needsInput?(call: Call, needed: InputNeeded): void
   /** Another owner takes the call; this owner gets `by` in its place. */
   replaced?(call: Call, by: Call): void
@@ -236,8 +235,6 @@ export class Call implements CallHolder {
   trace: CallTrace | undefined
   /** How often it was given to another connection. */
   repeats = 0
-  /** Its server has answered that it wants it again, under another id (MCP 2026-07-28, Multi Round-Trip Requests). */
-  wasAnswered = false
   /** Orders the calls of one client that came at the same time. */
   serial = 0
   /** Keeps the task that it may begin; undefined if it begins none. */
@@ -287,11 +284,6 @@ export class Call implements CallHolder {
     return this.frame.line.length
   }
 
-  /** The raw JSON at `span` of its message. */
-  raw({ start, end }: Span): string {
-    return this.frame.line.toString('utf8', start, end)
-  }
-
   /** For a call that came before `initialize` was answered: its time begins now, in the context that the client has then. */
   beginAt(now: number): void {
     this.deadline.beginAt(now)
@@ -302,23 +294,16 @@ export class Call implements CallHolder {
     return this.#settled
   }
 
-  /** A second call for the same request, for one of several servers; a cancel of this call reaches it. */
-  attempt(settle: (outcome: Outcome) => void): Call {
-    return this.attemptOf({
-      settled: (_attempt, outcome) => settle(outcome),
-      needsInput: (_attempt, needed) => this.needsInput(needed),
-    })
-  }
-
-  /** The same, for an owner that also gets the questions of the server. */
-  attemptOf(owner: CallOwner): Call {
-    const attempt = new Call(this.frame, this.row, this.client, this.deadline, owner, this.context)
-    attempt.service = this.service
-    attempt.times = this.times
-    attempt.isWrapped = this.isWrapped
-    attempt.trace = this.trace
+  /**
+   * A call of the same request, for one server of several or for one round of several; a cancel of this call reaches it.
+   *
+   * A call could not be sent again itself: its outcome at one server, and what that server says of it late, must not be
+   * taken for those of the next server.
+   */
+  attempt(owner: CallOwner): Call {
+    const attempt = this.#twin(owner)
     attempt.#whole = this
-    attempt.serial = this.serial
+    attempt.progressFloor = this.progress
     this.holder = attempt
     return attempt
   }
@@ -330,14 +315,21 @@ export class Call implements CallHolder {
 
   /** Gives the call to another owner; the one that it had gets a call of the same request, which is answered for itself. */
   handOver(owner: CallOwner): Call {
-    const request = new Call(this.frame, this.row, this.client, this.deadline, this.#owner, this.context)
-    request.service = this.service
-    request.item = this.item
-    request.serial = this.serial
-    request.trace = this.trace
+    const request = this.#twin(this.#owner)
     this.#owner.replaced?.(this, request)
     this.#owner = owner
     return request
+  }
+
+  #twin(owner: CallOwner): Call {
+    const twin = new Call(this.frame, this.row, this.client, this.deadline, owner, this.context)
+    twin.service = this.service
+    twin.item = this.item
+    twin.times = this.times
+    twin.isWrapped = this.isWrapped
+    twin.trace = this.trace
+    twin.serial = this.serial
+    return twin
   }
 
   /** Its server has asked for what its client has not declared; `capabilities` is raw JSON of what it would take. */
@@ -383,8 +375,9 @@ export class Call implements CallHolder {
   needsInput(needed: InputNeeded): void {
     if (this.#settled) return
     this.holder = undefined
-    if (this.#owner.needsInput === undefined) this.fail(inputRefused(needed.service))
-    else this.#owner.needsInput(this, needed)
+    if (this.#owner.needsInput !== undefined) this.#owner.needsInput(this, needed)
+    else if (this.#whole !== undefined) this.#whole.needsInput(needed)
+    else this.fail(inputRefused(needed.service))
   }
 
   fail(error: ErrorBody): void {

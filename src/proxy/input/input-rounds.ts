@@ -60,7 +60,6 @@ class InputRounds implements CallOwner, CallHolder, Asker {
   #state: string | undefined
   /** Of the wait for the client, or until the server is asked again. */
   #timer: { cancel(): void } | undefined
-  #progress = Number.NEGATIVE_INFINITY
 
   constructor(call: Call, first: InputNeeded, limits: InputLimits, runtime: Runtime) {
     this.#call = call
@@ -77,7 +76,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
   }
 
   needsInput(attempt: Call, { frame }: InputNeeded): void {
-    this.#progress = Math.max(this.#progress, attempt.progress)
+    this.#call.progress = Math.max(this.#call.progress, attempt.progress)
     const { roundsMax, requestsMax } = this.#limits
     const wanted = inputRequests(frame)
     if (typeof wanted === 'string') return this.#fail(wanted)
@@ -176,8 +175,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     if (this.#call.settled) return
     this.#call.deadline.resume(this.#runtime.now())
     const responses = this.#answers.length === 0 ? undefined : `{${this.#answers.join(',')}}`
-    const attempt = this.#call.attemptOf(this)
-    attempt.progressFloor = this.#progress
+    const attempt = this.#call.attempt(this)
     const more = inputEdits(this.#call.frame, responses, this.#state)
     attempt.bound = { service: this.service, more }
     this.#first.resume(attempt, more)

@@ -262,7 +262,8 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
       frame.method === 'notifications/progress' ? frame.params.members.span('progressToken') : undefined
     if (span === undefined) return call.tell(frame, edits)
     const own = call.frame.params.meta.span('progressToken')
-    if (own !== undefined) call.tell(frame, writing(frame.line, span, call.raw(own), 'progress-token'))
+    if (own !== undefined)
+      call.tell(frame, writing(frame.line, span, rawAt(call.frame.line, own), 'progress-token'))
   }
 
   notify(method: string, params: string): void {

@@ -7,7 +7,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Span } from '../../jsonrpc/scan.js'
 import type { Edit } from '../../jsonrpc/splice.js'
-import { write } from '../../jsonrpc/text.js'
+import { rawAt, write } from '../../jsonrpc/text.js'
 import type { Call, ReturnedInput } from '../../mcp/call.js'
 import { insertion } from '../../mcp/member-edits.js'
 
@@ -48,7 +48,8 @@ export class StateMac {
     )
     // A client that spells the prefix with escapes has not sent the state back as it came.
     const isAsWritten =
-      call.raw({ start: span.start + 1, end: span.start + 1 + length }) === state.slice(0, length)
+      rawAt(call.frame.line, { start: span.start + 1, end: span.start + 1 + length }) ===
+      state.slice(0, length)
     if (service === undefined || !isAsWritten) return undefined
     const removed = { start: span.start + 1, end: span.start + 1 + length, bytes: Buffer.alloc(0) }
     return { service, edits: [{ ...removed, why: 'request-state' }] }

@@ -289,11 +289,11 @@ export class Router {
     if (rest.length === 0) return this.#toLane(call, lane, NO_EDITS)
     call.keep()
     call.service = lane.config.name
-    const attempt = call.attempt((outcome) => {
+    const settled = (_attempt: Call, outcome: Outcome): void => {
       if (isNotFound(outcome)) this.#askInTurn(call, uri, rest)
       else call.settle(outcome)
-    })
-    lane.call(attempt, NO_EDITS)
+    }
+    lane.call(call.attempt({ settled }), NO_EDITS)
   }
 
   #byReference(call: Call): void {

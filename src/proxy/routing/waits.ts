@@ -12,6 +12,7 @@ import type { Call } from '../../mcp/call.js'
 import { CallQueue, QueueRoom } from '../../mcp/call-queue.js'
 import { tooManyCalls, upstreamFailed } from '../../mcp/error-codes.js'
 import type { ListKind } from '../../mcp/methods.js'
+import { rawAt } from '../../jsonrpc/text.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
 import { setDeadline, within } from '../../runtime/deadline.js'
@@ -228,7 +229,7 @@ export class ListWaits {
   #tellProgress(call: Call, readings: readonly Reading[]): void {
     const span = call.frame.params.meta.span('progressToken')
     if (span === undefined) return
-    const token = call.raw(span)
+    const token = rawAt(call.frame.line, span)
     const total = this.#lanes().length
     let there = total - readings.length
     const report = (): void => {

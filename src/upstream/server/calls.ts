@@ -84,7 +84,7 @@ export class Calls {
     const { trace } = call
     const traced = trace === undefined ? inWords : withTrace(call.frame, inWords, trace.traceparent)
     const all = own === undefined ? traced : this.#withToken(traced, flight, own, lend)
-    const id = this.#peer.forward(call.frame, all, flight, lend, undefined, call.wasAnswered)
+    const id = this.#peer.forward(call.frame, all, flight, lend, undefined, wasAnswered(call))
     if (id === undefined) return this.#notSent(flight)
     flight.id = id
     flight.wasSent = true
@@ -116,17 +116,14 @@ export class Calls {
     this.#end(flight)
     if (call.settled) return
     call.hasRenewed = true
-    call.wasAnswered = true
     void this.#connection.renew(what).then(() => call.settled || this.#worker.call(call, edits))
   }
 
   /** The call waits for its client and holds no slot; it comes back in the same bytes. */
   #needsInput(flight: InflightCall, frame: ResultFrame): void {
     this.#end(flight)
-    const resume = (again: Call, more: readonly Edit[]): void => {
-      again.wasAnswered = true
+    const resume = (again: Call, more: readonly Edit[]): void =>
       this.#worker.call(again, [...flight.edits, ...more])
-    }
     flight.call.needsInput({ frame, service: this.#service, resume })
   }
 
@@ -154,7 +151,7 @@ export class Calls {
     if (flight === undefined || own === undefined || span === undefined) return false
     this.#deadlines.extend(flight)
     if (!isNewProgress(flight.call, frame)) return true
-    const ownToken = flight.call.raw(own)
+    const ownToken = rawAt(flight.call.frame.line, own)
     flight.call.client.tell(frame, writing(frame.line, span, ownToken, 'progress-token'), flight.call)
     return true
   }
@@ -249,7 +246,7 @@ export class Calls {
   }
 
   #withToken(edits: readonly Edit[], flight: InflightCall, own: Span, lend: boolean): readonly Edit[] {
-    const text = flight.call.raw(own)
+    const text = rawAt(flight.call.frame.line, own)
     flight.token = this.#tokens.lend(text, flight, lend)
     if (flight.token === text) return edits
     return [...edits, { ...own, bytes: Buffer.from(flight.token), why: 'progress-token' }]
@@ -387,6 +384,11 @@ export class InflightCall implements CallHolder, AnswerWaiter {
   cancel(frame: NotificationFrame | undefined): void {
     this.#onCancel(this, frame)
   }
+}
+
+/** Whether its server has answered it once already, so that it comes again under another id. */
+function wasAnswered({ hasRenewed, bound }: Call): boolean {
+  return hasRenewed || bound !== undefined
 }
 
 /** Whether the progress goes on from where an earlier round of the call had come (MCP, Utilities: progress). */

@@ -90,9 +90,11 @@ export class Subscriptions {
     }
     if (this.#isFull(call, tasks.size, 'tasks')) return undefined
     tasks.add(client, id)
-    return call.attempt((outcome) => {
-      if (!isResult(outcome)) tasks.remove(client, id)
-      call.settle(outcome)
+    return call.attempt({
+      settled: (_attempt, outcome) => {
+        if (!isResult(outcome)) tasks.remove(client, id)
+        call.settle(outcome)
+      },
     })
   }
 
@@ -107,13 +109,15 @@ export class Subscriptions {
   #asked(call: Call, uri: string, asking: Asking): Call {
     const { client } = call
     asking.open++
-    return call.attempt((outcome) => {
-      asking.isGranted ||= isResult(outcome)
-      if (--asking.open === 0) {
-        this.#asking.get(client)?.delete(uri)
-        if (!asking.isGranted) this.#clients.resources.remove(client, uri)
-      }
-      call.settle(outcome)
+    return call.attempt({
+      settled: (_attempt, outcome) => {
+        asking.isGranted ||= isResult(outcome)
+        if (--asking.open === 0) {
+          this.#asking.get(client)?.delete(uri)
+          if (!asking.isGranted) this.#clients.resources.remove(client, uri)
+        }
+        call.settle(outcome)
+      },
     })
   }
 
@@ -125,10 +129,12 @@ export class Subscriptions {
   }
 
   #leaving(call: Call, uri: string, connection: () => ServerConnection | undefined): Call {
-    return call.attempt((outcome) => {
-      call.settle(outcome)
-      const current = connection()
-      if (current !== undefined) void this.#unsubscribed(current, uri)
+    return call.attempt({
+      settled: (_attempt, outcome) => {
+        call.settle(outcome)
+        const current = connection()
+        if (current !== undefined) void this.#unsubscribed(current, uri)
+      },
     })
   }
 

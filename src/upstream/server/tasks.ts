@@ -8,7 +8,7 @@
 import type { ErrorBody } from '../../jsonrpc/build.js'
 import type { NotificationFrame, RequestFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { writing } from '../../jsonrpc/splice.js'
-import { quote } from '../../jsonrpc/text.js'
+import { quote, rawAt } from '../../jsonrpc/text.js'
 import type { Call, ClientPort, HeldTask, Outcome, TaskSource } from '../../mcp/call.js'
 import type { TaskCapabilities } from '../../mcp/capabilities.js'
 import { taskIdTaken, taskLost, taskNotFound } from '../../mcp/error-codes.js'
@@ -110,7 +110,7 @@ export class Tasks implements TaskSource {
   #tokenOf({ call, token }: InflightCall, { status, isDurable }: TaskState): TaskToken | undefined {
     const own = call.frame.params.meta.span('progressToken')
     if (token === undefined || own === undefined || isDurable || isTerminal(status)) return undefined
-    return { own: call.raw(own), release: () => this.#tokens.retire(token) }
+    return { own: rawAt(call.frame.line, own), release: () => this.#tokens.retire(token) }
   }
 
   /** Sends a call about a task; its times are those of the tool, where that has some. */
