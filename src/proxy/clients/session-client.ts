@@ -4,7 +4,6 @@ import type { NotificationFrame, RequestFrame, ResponseFrame } from '../../jsonr
 import { type Edit, writing } from '../../jsonrpc/splice.js'
 import type { Call, CallContext, Asker, Questions, ServerQuestion } from '../../mcp/call.js'
 import type { ClientLeg } from '../../mcp/eras/leg.js'
-import { listShapes } from '../../mcp/lists.js'
 import { type ListKind, severity } from '../../mcp/methods.js'
 import type { CatalogView } from '../routing/catalog-view.js'
 import type { ClientRoutes, RoutedClient } from '../routing/client-routes.js'
@@ -107,9 +106,8 @@ export class SessionClient implements RoutedClient {
     this.routes?.changed(kinds)
   }
 
-  tellChanges(kinds: readonly ListKind[]): void {
-    // Two lists have one notification.
-    for (const method of new Set(kinds.map((kind) => listShapes[kind].changed))) this.#replies.notify(method)
+  tellChanges(methods: ReadonlySet<string>): void {
+    for (const method of methods) this.#replies.notify(method)
   }
 
   tell(frame: NotificationFrame, edits: readonly Edit[], during: Call | undefined): void {

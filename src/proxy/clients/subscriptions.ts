@@ -12,7 +12,6 @@ import {
 import type { ClientRoutes } from '../routing/client-routes.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
-import { listShapes } from '../../mcp/lists.js'
 import { ListChanges, type ShownList } from '../routing/list-changes.js'
 import { fault } from '../../jsonrpc/errors.js'
 import { buildRequest } from '../../jsonrpc/build.js'
@@ -145,11 +144,9 @@ export class Listen {
     this.#changes.changed(kinds.filter((kind) => this.#heard.lists.includes(kind)))
   }
 
-  tellChanges(kinds: readonly ListKind[]): void {
+  tellChanges(methods: ReadonlySet<string>): void {
     if (this.#call.settled) return
-    // Two lists have one notification.
-    for (const method of new Set(kinds.map((kind) => listShapes[kind].changed)))
-      this.#say(method, subscribed(this.#call.frame.id))
+    for (const method of methods) this.#say(method, subscribed(this.#call.frame.id))
   }
 
   /** A resource has changed. */

@@ -119,12 +119,11 @@ export class ArgumentChecks {
   ): Fault | Promise<Fault> {
     const { schemaSpan } = target.item
     if (schemaSpan === undefined) return undefined
-    const known = this.#validators.get(target.item)
-    if (known !== undefined) return known.check(json, isLenient, strings)
-    return this.#validatorOf(target, schemaSpan).check(json, isLenient, strings)
+    const validator = this.#validators.get(target.item) ?? this.#newValidator(target, schemaSpan)
+    return validator.check(json, isLenient, strings)
   }
 
-  #validatorOf({ item, lane, publicName }: Target, { start, end }: Span): ArgumentValidator {
+  #newValidator({ item, lane, publicName }: Target, { start, end }: Span): ArgumentValidator {
     const validator = new ArgumentValidator({
       tool: publicName,
       schema: item.line.subarray(start, end),

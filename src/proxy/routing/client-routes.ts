@@ -10,17 +10,14 @@ import { presumedCapabilities } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
 import { listKinds } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
-import { type RoutingContext, Router } from './router.js'
+import { type RoutingContext, Router, type ServedClient } from './router.js'
 import type { SessionProcess } from './session-status.js'
-import type { PrincipalTasks } from './tasks.js'
 import type { Lane, Upstream } from '../../upstream/contracts/upstream.js'
 import { within } from '../../runtime/deadline.js'
 
 /** A client with its part of the catalog. */
-export interface RoutedClient extends ClientPort, ListsReader {
+export interface RoutedClient extends ClientPort, ListsReader, ServedClient {
   readonly view: CatalogView
-  /** The tasks of its principal, where it has no session. */
-  readonly tasks?: PrincipalTasks
   /** Servers that were starting, or came with a reload, have listed what they have. */
   listsRevised?(): void
 }
@@ -75,7 +72,7 @@ export class ClientRoutes {
           settled === undefined ? [] : within(settled, Math.min(graceMs, initializeGraceMs), runtime),
         )
     this.settled = opening.length === 0 ? undefined : Promise.all(opening)
-    this.router = new Router(client, client.tasks, parts, lanes, this.#catalog, (kind) => {
+    this.router = new Router(client, parts, lanes, this.#catalog, (kind) => {
       this.#changes.gave(kind)
       if (kind === 'tools') this.#prepareChecks()
     })

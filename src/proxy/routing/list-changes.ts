@@ -4,7 +4,7 @@
 // of it has happened, and none for a list that is the same as before.
 
 import type { Target } from './catalog.js'
-import { isSameItem } from '../../mcp/lists.js'
+import { isSameItem, listShapes } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
 
 /** A list that a client sees, in an array that does not change. */
@@ -14,8 +14,8 @@ export type ShownList = readonly Target[]
 export interface ListsReader {
   /** Whether it gets notifications of changes. */
   readonly isReady: boolean
-  /** These lists look different now. */
-  tellChanges(kinds: readonly ListKind[]): void
+  /** Some lists look different now: these are the notifications, each once, though two lists have one notification. */
+  tellChanges(methods: ReadonlySet<string>): void
 }
 
 /** Remembers what a client knows of its lists, and tells it of changes. */
@@ -78,7 +78,7 @@ export class ListChanges {
       const told = this.#differing([...this.#untold])
       this.#untold.clear()
       for (const kind of told) this.gave(kind)
-      this.#client.tellChanges(told)
+      this.#client.tellChanges(new Set(told.map((kind) => listShapes[kind].changed)))
     })
   }
 

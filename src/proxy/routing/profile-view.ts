@@ -68,34 +68,31 @@ function doorTo(server: string): ViewRules {
 
 type Match = (name: string) => boolean
 
+/** Rules with their patterns compiled. */
+interface ReadRules extends ViewRules {
+  readonly shows: Readonly<Record<ListKind, Match>>
+  readonly hasUri: Match
+  /** The names of tools that are shown instead of the usual ones. */
+  readonly renamed: ReadonlySet<string>
+}
+
 /** A view by rules, which may change. */
 class RuledView implements CatalogView {
   readonly name: string
   isGone = false
-  #rules: ViewRules
-  #shows: Readonly<Record<ListKind, Match>>
-  #hasUri: Match
-  /** The names of tools that are shown instead of the usual ones. */
-  #renames: ReadonlySet<string>
+  #rules: ReadRules
   /** Tools without the parameters that are set; a tool is one object each time. */
   #reduced = new WeakMap<ListItem, ListItem>()
 
   constructor(name: string, rules: ViewRules) {
     this.name = name
-    this.#rules = rules
-    this.#shows = matchersOf(rules)
-    this.#hasUri = uriMatcher(rules.resources)
-    this.#renames = new Set(rules.tools.rename.values())
+    this.#rules = readRules(rules)
   }
 
   /** Undefined rules are those of a view that is gone. */
-  change(given: ViewRules | undefined): void {
-    const rules = given ?? NOTHING
-    this.isGone = given === undefined
-    this.#rules = rules
-    this.#shows = matchersOf(rules)
-    this.#hasUri = uriMatcher(rules.resources)
-    this.#renames = new Set(rules.tools.rename.values())
+  change(rules: ViewRules | undefined): void {
+    this.isGone = rules === undefined
+    this.#rules = readRules(rules ?? NOTHING)
     this.#reduced = new WeakMap()
   }
 
@@ -105,24 +102,24 @@ class RuledView implements CatalogView {
 
   naming(server: ServerConfig): Naming {
     const usual = wholeCatalog.naming(server)
-    const { prefix = usual.prefix, describe = usual.describe, tools } = this.#rules
+    const { prefix = usual.prefix, describe = usual.describe, tools, renamed } = this.#rules
     if (tools.rename.size === 0) return { ...usual, prefix, describe }
     const whole = {
       of: (own: string) => tools.rename.get(usualName(server, 'tools', own)),
-      has: (name: string) => this.#renames.has(name),
+      has: (name: string) => renamed.has(name),
     }
     return { ...usual, prefix, describe, whole }
   }
 
   item(server: ServerConfig, kind: ListKind, item: ListItem): ListItem | undefined {
     const shown = wholeCatalog.item(server, kind, item)
-    if (shown === undefined || !this.#shows[kind](usualName(server, kind, item.key))) return undefined
+    if (shown === undefined || !this.#rules.shows[kind](usualName(server, kind, item.key))) return undefined
     const set = kind === 'tools' ? this.#setOf(server, item) : undefined
     return set === undefined || shown.withheld !== undefined ? shown : this.#withoutSet(shown, set)
   }
 
   hasUri(_server: ServerConfig, uri: string): boolean {
-    return this.#hasUri(uri)
+    return this.#rules.hasUri(uri)
   }
 
   callEdits(server: ServerConfig, item: ListItem, call: Call): readonly Edit[] {
@@ -144,9 +141,11 @@ class RuledView implements CatalogView {
   }
 }
 
-function matchersOf({ tools, prompts, resources }: ViewRules): Readonly<Record<ListKind, Match>> {
-  const isResource = matcher(resources)
-  return { tools: matcher(tools), prompts: matcher(prompts), resources: isResource, templates: isResource }
+function readRules(rules: ViewRules): ReadRules {
+  const { tools, prompts, resources } = rules
+  const isShown = matcher(resources)
+  const shows = { tools: matcher(tools), prompts: matcher(prompts), resources: isShown, templates: isShown }
+  return { ...rules, shows, hasUri: uriMatcher(resources), renamed: new Set(tools.rename.values()) }
 }
 
 /** Whether a name is allowed and not denied. */

@@ -53,12 +53,16 @@ export interface RoutingContext {
   }
 }
 
+/** The client of a router. */
+export interface ServedClient extends Pick<ClientPort, 'opening' | 'profile'> {
+  /** The tasks of its principal, where it has no session. */
+  readonly tasks?: PrincipalTasks
+}
+
 /** Routes the calls of one client. */
 export class Router {
   readonly waits: ListWaits
-  readonly #client: Pick<ClientPort, 'opening'>
-  /** Of the principal, where the client has no session. */
-  readonly #durable: PrincipalTasks | undefined
+  readonly #client: ServedClient
   readonly #parts: RoutingContext
   readonly #gave: (kind: ListKind) => void
   readonly #tasks: ClientTasks
@@ -67,17 +71,15 @@ export class Router {
   /** Servers have left the configuration, so a state that does not say whose it is may be of one of them. */
   #hasLostSome = false
 
-  /** `durable` are the tasks of a client without a session, and `gave` is called with each list that the client has been given. */
+  /** `gave` is called with each list that the client has been given. */
   constructor(
-    client: Pick<ClientPort, 'opening' | 'profile'>,
-    durable: PrincipalTasks | undefined,
+    client: ServedClient,
     parts: RoutingContext,
     lanes: readonly CallTarget[],
     catalog: Catalog,
     gave: (kind: ListKind) => void,
   ) {
     this.#client = client
-    this.#durable = durable
     this.#parts = parts
     this.#lanes = lanes
     this.#catalog = catalog
@@ -114,8 +116,9 @@ export class Router {
   }
 
   #aboutTask(call: Call): void {
-    if (this.#durable === undefined) this.#tasks.about(call, this.#whole)
-    else this.#durable.about(call, this.#lanes)
+    const { tasks } = this.#client
+    if (tasks === undefined) this.#tasks.about(call, this.#whole)
+    else tasks.about(call, this.#lanes)
   }
 
   /** Other servers have taken the place of some; `released` are calls that have not begun there. */
@@ -220,7 +223,7 @@ export class Router {
       if (refusal !== undefined) return call.fail(refusal)
       edits = bothEdits(edits, this.#tasks.edits(call))
     }
-    this.#durable?.begin(call, target.lane)
+    this.#client.tasks?.begin(call, target.lane)
     const { field } = call.context
     const fault = field && fieldFault(call, field, target.item)
     if (fault !== undefined) return call.fail(fault)

@@ -37,7 +37,7 @@ function stage(
   const lanes = servers(events).map(({ lane }) => lane)
   const catalogs = new Catalogs(ignore)
   const catalog = catalogs.of(lanes, view, false)
-  const router = new Router(nobody, undefined, routingOf(runtime), lanes, catalog, ignore)
+  const router = new Router(nobody, routingOf(runtime), lanes, catalog, ignore)
   const settled = (_call: Call, outcome: Outcome): void => {
     if (outcome.kind === 'failed') events.push(`error ${outcome.error.code} ${outcome.error.message}`)
     if (outcome.kind === 'result') events.push(`result ${Buffer.from(outcome.result).toString()}`)
