@@ -1,61 +1,16 @@
 // The lists that clients are shown, made of what lanes list.
 
 import { strict as assert } from 'node:assert'
-import { test } from 'node:test'
-import { resolveConfig, selectSchema } from '../../../src/config/config.js'
-import { quote } from '../../../src/jsonrpc/text.js'
-import { type ListItem, listShapes, readListItem } from '../../../src/mcp/lists.js'
+import { describe, test } from 'node:test'
+import { readListItem } from '../../../src/mcp/lists.js'
 import type { ListKind } from '../../../src/mcp/methods.js'
 import { type Catalog, Catalogs } from '../../../src/proxy/routing/catalog.js'
 import { type CatalogView, wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
 import type { Lane } from '../../../src/upstream/contracts/upstream.js'
-
-/** What a server lists, by its own names. */
-type Lists = Partial<Record<ListKind, readonly string[]>>
-
-function itemsOf(kind: ListKind, names: readonly string[]): ListItem[] {
-  return names.flatMap((name) => {
-    const item = readListItem(Buffer.from(`{${quote(listShapes[kind].key)}:${quote(name)}}`), kind)
-    return item === undefined ? [] : [item]
-  })
-}
+import { FakeServer, type Lists } from '../support/fake-server.js'
 
 function laneOf(name: string, lists: Lists): Lane {
-  const context = { source: 'memory', folder: '/', env: {}, home: '/' }
-  const config = resolveConfig({ mcpServers: { [name]: { command: 'x' } } }, context)
-  const [server] = selectSchema(config, 'default').servers
-  assert(server !== undefined)
-  return {
-    config: server,
-    view: {
-      state: 'connected',
-      failure: undefined,
-      facts: undefined,
-      graceMs: 0,
-      before: { kind: 'nothing' },
-      settled: undefined,
-      listed: undefined,
-      reading: () => undefined,
-      pending: () => undefined,
-      items: (kind) => itemsOf(kind, lists[kind] ?? []),
-      wake: () => false,
-      giveUp: () => {},
-    },
-    known: new Set(),
-    keepsTasks: false,
-    retired: false,
-    shared: true,
-    pids: [],
-    hurry: () => {},
-    call: () => {},
-    follow: () => {},
-    level: () => {},
-    rootsChanged: () => {},
-    read: () => {},
-    takeSubscriptions: () => [],
-    release: () => [],
-    leave: () => undefined,
-  }
+  return new FakeServer(name, lists, []).lane
 }
 
 interface Stage {
@@ -74,6 +29,34 @@ function cursorOf(catalog: Catalog, kind: ListKind, cursor?: string): string | u
   assert(page !== undefined, `${kind} at ${String(cursor)}`)
   return /"nextCursor":"([^"]+)"/.exec(Buffer.from(page).toString())?.[1]
 }
+
+describe('a name', () => {
+  const first = laneOf('a', { tools: ['x', 'both', 'x__y'], prompts: ['p'] })
+  const second = laneOf('b', { tools: ['both', 'z'], prompts: ['p'] })
+  const olderNames = new Map([
+    ['old', 'z'],
+    ['x', 'z'],
+  ])
+  const lanes = [first, { ...second, config: { ...second.config, olderNames } }]
+  const cases: readonly (readonly [string, 'tools' | 'prompts', string, string | undefined])[] = [
+    ['public', 'tools', 'a__x', 'a x'],
+    ['public, of a tool with the separator in its own name', 'tools', 'a__x__y', 'a x__y'],
+    ['own, of one server', 'tools', 'z', 'b z'],
+    ['own, of two servers', 'tools', 'both', undefined],
+    ['public, of a tool that two servers have', 'tools', 'b__both', 'b both'],
+    ['older', 'tools', 'old', 'b z'],
+    ['older, which another tool has today', 'tools', 'x', 'a x'],
+    ['of a tool, as a prompt', 'prompts', 'a__x', undefined],
+    ['public, of a prompt', 'prompts', 'b__p', 'b p'],
+    ['of nothing', 'tools', 'a__none', undefined],
+  ]
+  const catalog = stage().catalogs.of(lanes, wholeCatalog, false)
+  for (const [title, kind, name, wanted] of cases)
+    test(`${title}: ${wanted ?? 'nothing has it'}`, () => {
+      const found = catalog.named(kind, name)
+      assert.equal(found && `${found.lane.config.name} ${found.item.key}`, wanted)
+    })
+})
 
 test('a change of one list leaves the cursors of the others as they are', () => {
   const { catalogs } = stage()
@@ -126,7 +109,7 @@ test('a resource of no list belongs to the lane with the most specific template'
 })
 
 test('a view hides, renames and rewrites what its clients see, and others see the whole', () => {
-  const shortened = itemsOf('tools', ['z'])[0]
+  const shortened = readListItem(Buffer.from('{"name":"z"}'), 'tools')
   const view: CatalogView = {
     ...wholeCatalog,
     name: 'some',

@@ -2,7 +2,7 @@
 
 import { readFrame } from '../../../src/jsonrpc/frame.js'
 import { toLine } from '../../../src/jsonrpc/line.js'
-import { Call, type ClientPort, type Outcome } from '../../../src/mcp/call.js'
+import { Call, type ClientPort, type Outcome, type ReplyChannel } from '../../../src/mcp/call.js'
 import { CallDeadline } from '../../../src/mcp/call-deadline.js'
 import { noCapabilities } from '../../../src/mcp/capabilities.js'
 import { requests } from '../../../src/mcp/methods.js'
@@ -29,13 +29,22 @@ export function callOf(
     method = 'tools/call',
     settled = ignore,
     client = nobody,
-  }: { method?: string; settled?: (outcome: Outcome) => void; client?: ClientPort } = {},
+    channel,
+    meta = '',
+  }: {
+    method?: string
+    settled?: (outcome: Outcome) => void
+    client?: ClientPort
+    channel?: ReplyChannel
+    meta?: string
+  } = {},
 ): Call {
-  const line = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{"name":"t","uri":"it://r"}}`
+  const line = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":{${meta}"name":"t","uri":"it://r"}}`
   const frame = readFrame(toLine(line))
   const row = requests.get(method)
   if (frame.kind !== 'request' || row === undefined) throw new Error(`${line} is no call`)
   return new Call(frame, row, client, new CallDeadline(arrivedAt), {
     settled: (_call, outcome) => settled(outcome),
+    ...(channel !== undefined && { channel }),
   })
 }
