@@ -15,7 +15,7 @@ import { quote, write } from '../jsonrpc/text.js'
 import type { Asker, Call, CallContext, CallHolder } from '../mcp/call.js'
 import { hasCapability } from '../mcp/capabilities.js'
 import { notConfirmed, stateUnknown } from '../mcp/error-codes.js'
-import { questionFrame, resultFrame, withdrawalFrame } from '../proxy/input/own-frames.js'
+import { requestFrame, resultFrame, withdrawalFrame } from '../proxy/input/own-frames.js'
 import { newInstance, newState, type OwnQuestions, secretBytes } from '../proxy/input/pending-input.js'
 import { setDeadline } from '../runtime/deadline.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -164,7 +164,7 @@ class SessionQuestion implements Asker, CallHolder {
     call.holder = this
     call.deadline.pause(this.#runtime.now())
     this.#timer = setDeadline(this.#runtime, LIFE_MS, () => this.#late())
-    const frame = questionFrame(QUESTION_ID, METHOD, params)
+    const frame = requestFrame(QUESTION_ID, METHOD, params)
     if (call.client.questions.ask({ frame, asker: this, during: call, over: () => {} })) return
     this.#refuse('its user cannot be asked now')
   }

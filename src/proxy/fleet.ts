@@ -28,7 +28,7 @@ import { within } from '../runtime/deadline.js'
 import { latestHandshake } from '../mcp/revisions.js'
 
 /** A configured server, and what serves it from now on: the `Upstream` of before, where the new configuration lets it go on. */
-interface Berth {
+interface PlannedServer {
   readonly config: ServerConfig
   readonly upstream: Upstream
 }
@@ -40,7 +40,7 @@ export class Fleet {
   upstreams: readonly Upstream[]
   readonly #runtime: Runtime
   readonly #limits: Pick<Limits, 'drainMs' | 'newsWaitMs'>
-  readonly #around: () => ProxyContext
+  readonly #newContext: () => ProxyContext
   readonly #isEager: boolean
   /** By the serials of their clients. */
   readonly #routes = new BriefMap<number, ClientRoutes>()
@@ -51,17 +51,17 @@ export class Fleet {
   #changing: Promise<unknown> = Promise.resolve()
   #closed = false
 
-  /** `around` gives what a server gets that is opened now; an eager fleet opens every server before the first client comes. */
+  /** `newContext` gives what a server gets that is opened now; an eager fleet opens every server before the first client comes. */
   constructor(
     servers: readonly ServerConfig[],
     { runtime, log }: Pick<Common, 'runtime' | 'log'>,
     limits: Pick<Limits, 'drainMs' | 'newsWaitMs'>,
-    around: () => ProxyContext,
+    newContext: () => ProxyContext,
     isEager: boolean,
   ) {
     this.#runtime = runtime
     this.#limits = limits
-    this.#around = around
+    this.#newContext = newContext
     this.#isEager = isEager
     this.#catalogs = new Catalogs(log)
     this.upstreams = inUse(servers).map((config) => this.#add(config))
@@ -93,12 +93,12 @@ export class Fleet {
   change(servers: readonly ServerConfig[], graceMs: number): Promise<ServerChanges> {
     return this.#inTurn(async () => {
       const before = this.upstreams
-      const berths = inUse(servers).map((config) => this.#berth(config))
+      const plans = inUse(servers).map((config) => this.#plan(config))
       const names = new Set(inUse(servers).map(({ name }) => name))
       const why = ({ config: { name } }: Upstream): string =>
         names.has(name) ? 'a reload replaced it' : 'a reload removed it'
-      await this.#switch(berths, graceMs, why)
-      return summary(before, berths)
+      await this.#switch(plans, graceMs, why)
+      return summary(before, plans)
     })
   }
 
@@ -106,8 +106,8 @@ export class Fleet {
   restart(service: string, graceMs: number): Promise<void> {
     return this.#inTurn(async () => {
       this.#find(service)
-      const berths = this.#berthsWith(service, (config) => this.#add(config))
-      await this.#switch(berths, graceMs, () => 'it was restarted by request')
+      const plans = this.#plansWith(service, (config) => this.#add(config))
+      await this.#switch(plans, graceMs, () => 'it was restarted by request')
     })
   }
 
@@ -115,8 +115,8 @@ export class Fleet {
   async stop(service: string): Promise<void> {
     const before = await this.#inTurn(async () => {
       const there = this.#find(service)
-      const berths = this.#berthsWith(service, stoppedUpstream)
-      await this.#switch(berths, 0, () => 'it was stopped by request')
+      const plans = this.#plansWith(service, stoppedUpstream)
+      await this.#switch(plans, 0, () => 'it was stopped by request')
       return there
     })
     await this.#retiring.get(before)
@@ -139,7 +139,7 @@ export class Fleet {
   }
 
   /** The present servers, with another `Upstream` in the place of this one. */
-  #berthsWith(service: string, open: (config: ServerConfig) => Upstream): Berth[] {
+  #plansWith(service: string, open: (config: ServerConfig) => Upstream): PlannedServer[] {
     return this.upstreams.map((upstream) => {
       const { config } = upstream
       return { config, upstream: config.name === service ? open(config) : upstream }
@@ -147,9 +147,13 @@ export class Fleet {
   }
 
   /** `why` is the reason for people. */
-  async #switch(berths: readonly Berth[], graceMs: number, why: (gone: Upstream) => string): Promise<void> {
+  async #switch(
+    plans: readonly PlannedServer[],
+    graceMs: number,
+    why: (gone: Upstream) => string,
+  ): Promise<void> {
     const before = this.upstreams
-    const next = berths.map(({ upstream }) => upstream)
+    const next = plans.map(({ upstream }) => upstream)
     for (const upstream of next) this.#open.add(upstream)
     const present = [...this.#routes.values()]
     const listed = Promise.all(present.map((routes) => routes.prepare(next)))
@@ -157,8 +161,8 @@ export class Fleet {
     const newcomers = [...this.#routes.values()].filter((routes) => !present.includes(routes))
     // A client that came meanwhile knows the servers of before.
     for (const routes of newcomers) void routes.prepare(next)
-    if (!this.#closed) this.#exchange(berths, next)
-    const startMs = Math.max(0, ...berths.map(({ config }) => config.startTimeoutMs + config.listTimeoutMs))
+    if (!this.#closed) this.#exchange(plans, next)
+    const startMs = Math.max(0, ...plans.map(({ config }) => config.startTimeoutMs + config.listTimeoutMs))
     const newsWaitMs = Math.min(startMs, this.#limits.newsWaitMs)
     void within(listed, newsWaitMs, this.#runtime).then(() => {
       for (const routes of [...present, ...newcomers]) routes.tellChanges()
@@ -173,20 +177,20 @@ export class Fleet {
   }
 
   #add(config: ServerConfig): Upstream {
-    const upstream = openUpstream(config, this.#around())
+    const upstream = openUpstream(config, this.#newContext())
     if (this.#isEager) warmUp(upstream)
     return upstream
   }
 
-  #berth(config: ServerConfig): Berth {
+  #plan(config: ServerConfig): PlannedServer {
     const there = this.upstreams.find((upstream) => upstream.config.name === config.name)
     const isKept = there !== undefined && isSameServer(there.config, config)
     return { config, upstream: isKept ? there : this.#add(config) }
   }
 
   /** In one turn, so that no client sees a part of it. */
-  #exchange(berths: readonly Berth[], next: readonly Upstream[]): void {
-    for (const { upstream, config } of berths) upstream.adjust(config)
+  #exchange(plans: readonly PlannedServer[], next: readonly Upstream[]): void {
+    for (const { upstream, config } of plans) upstream.adjust(config)
     this.upstreams = next
     this.#catalogs.renew()
     for (const routes of this.#routes.values()) routes.exchange(next)
@@ -203,11 +207,11 @@ function inUse(servers: readonly ServerConfig[]): ServerConfig[] {
   return servers.filter(({ disabled }) => !disabled)
 }
 
-function summary(before: readonly Upstream[], berths: readonly Berth[]): ServerChanges {
+function summary(before: readonly Upstream[], plans: readonly PlannedServer[]): ServerChanges {
   const had = new Set(before.map(({ config }) => config.name))
-  const has = new Set(berths.map(({ config }) => config.name))
+  const has = new Set(plans.map(({ config }) => config.name))
   const names = (which: (upstream: Upstream, name: string) => boolean): string[] =>
-    berths.flatMap(({ config: { name }, upstream }) => (which(upstream, name) ? [name] : []))
+    plans.flatMap(({ config: { name }, upstream }) => (which(upstream, name) ? [name] : []))
   return {
     added: names((_upstream, name) => !had.has(name)),
     replaced: names((upstream, name) => had.has(name) && !before.includes(upstream)),

@@ -126,8 +126,8 @@ class PooledProxy implements McpProxy {
     })
     const marks = marksOf(config, this.#schema, common.runtime.env)
     const isEager = options.eager ?? false
-    const around = (): ProxyContext => this.#around(marks)
-    this.#fleet = new Fleet(this.#serversOf(config), common, this.#limits, around, isEager)
+    const newContext = (): ProxyContext => this.#newContext(marks)
+    this.#fleet = new Fleet(this.#serversOf(config), common, this.#limits, newContext, isEager)
     this.#changeViews(config)
   }
 
@@ -221,7 +221,7 @@ class PooledProxy implements McpProxy {
   }
 
   /** The context of servers that are opened now. */
-  #around(marks: ProxyContext['marks']): ProxyContext {
+  #newContext(marks: ProxyContext['marks']): ProxyContext {
     const { events, taps, kept, lock, admission, starts, runtime, log } = this.#common
     const schema = this.#schema
     return {

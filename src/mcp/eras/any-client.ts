@@ -10,7 +10,7 @@ import type { WireBytes } from '../../jsonrpc/splice.js'
 import type { Call, CallContext, Outcome } from '../call.js'
 import { requestMeta } from '../meta-keys.js'
 import type { LegacyClientLeg } from './legacy-client.js'
-import type { Answer, ClientLeg, ClientVoice, Received, Told } from './leg.js'
+import type { Answer, ClientLeg, ClientVoice, Received, ReceivedNotification } from './leg.js'
 import type { ModernClientLeg } from './modern-client.js'
 
 /** Only stateless clients have these methods; without a revision in `_meta` the stateless leg says what is missing. */
@@ -40,8 +40,8 @@ export class AnyClientLeg implements ClientLeg {
       : this.#legacy.received(frame)
   }
 
-  told(frame: NotificationFrame): Told {
-    return this.#legacy.told(frame)
+  receivedNotification(frame: NotificationFrame): ReceivedNotification {
+    return this.#legacy.receivedNotification(frame)
   }
 
   answer(call: Call, outcome: Outcome, voice: ClientVoice): Answer | undefined {

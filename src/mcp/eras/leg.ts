@@ -67,7 +67,7 @@ export type Received =
   | { readonly kind: 'refused'; readonly error: ErrorBody }
 
 /** The meaning of a client's notification to its session. */
-export type Told =
+export type ReceivedNotification =
   | { readonly kind: 'known'; readonly row: ClientNotificationRow }
   /** The client ends the session; the exit code says whether it asked for a shutdown before. */
   | { readonly kind: 'exit'; readonly exitCode: number }
@@ -78,7 +78,7 @@ export interface ClientLeg {
   /** The identity of the client, as far as it is known. */
   readonly profile: CallContext
   received(frame: RequestFrame): Received
-  told(frame: NotificationFrame): Told
+  receivedNotification(frame: NotificationFrame): ReceivedNotification
   /** Whether several messages in one array are in order now. */
   readonly batching: boolean
   /** The answer of the client's call; undefined when it needs no answer any more. */

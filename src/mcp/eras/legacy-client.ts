@@ -30,7 +30,7 @@ import {
   type Received,
   type ServerDescription,
   type ServerIdentity,
-  type Told,
+  type ReceivedNotification,
   identityJson,
 } from './leg.js'
 
@@ -76,7 +76,7 @@ export class LegacyClientLeg implements ClientLeg {
     }
   }
 
-  told(frame: NotificationFrame): Told {
+  receivedNotification(frame: NotificationFrame): ReceivedNotification {
     const row = clientNotifications.get(frame.method)
     if (row === undefined) return { kind: 'unknown' }
     if (row.does === 'exit') return { kind: 'exit', exitCode: this.#shutDown ? 0 : 1 }

@@ -125,10 +125,10 @@ export class ClientChannel implements PeerOwner<Question> {
   }
 
   notification(frame: NotificationFrame): void {
-    const told = this.#leg.told(frame)
-    if (told.kind === 'exit') return this.#leave(told.exitCode)
-    if (told.kind === 'unknown') return this.#log(`a notification '${frame.method}' was ignored`)
-    switch (told.row.does) {
+    const received = this.#leg.receivedNotification(frame)
+    if (received.kind === 'exit') return this.#leave(received.exitCode)
+    if (received.kind === 'unknown') return this.#log(`a notification '${frame.method}' was ignored`)
+    switch (received.row.does) {
       case 'initialized':
         // MCP, Lifecycle: the client has had the answer to `initialize`.
         return this.#opening.behind(0, () => this.#client.ready())
@@ -137,7 +137,7 @@ export class ClientChannel implements PeerOwner<Question> {
       case 'progress':
         return this.#client.questions.progressed(frame)
       case 'news':
-        return this.#client.routes?.told(frame)
+        return this.#client.routes?.rootsChanged(frame)
       case 'exit':
         return
     }

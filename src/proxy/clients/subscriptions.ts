@@ -1,6 +1,6 @@
 // The requests of one client that stay open.
 
-import { type NotificationFrame, readFrame, type RequestFrame } from '../../jsonrpc/frame.js'
+import type { NotificationFrame, RequestFrame } from '../../jsonrpc/frame.js'
 import { Call, type CallOwner, type ClientPort, isResult, type Outcome } from '../../mcp/call.js'
 import {
   acknowledgement,
@@ -13,8 +13,7 @@ import type { ClientRoutes } from '../routing/client-routes.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import { within } from '../../runtime/deadline.js'
 import { ListChanges, type ShownList } from '../routing/list-changes.js'
-import { fault } from '../../jsonrpc/errors.js'
-import { buildRequest } from '../../jsonrpc/build.js'
+import { requestFrame } from '../input/own-frames.js'
 import { numericId } from '../../jsonrpc/request-id.js'
 import { quote } from '../../jsonrpc/text.js'
 import { CallDeadline } from '../../mcp/call-deadline.js'
@@ -135,7 +134,7 @@ export class Listen {
     this.#heard = heard
     this.#say('notifications/subscriptions/acknowledged', acknowledgement(this.#call.frame.id, heard))
     this.isReady = true
-    for (const kind of heard.lists) this.#changes.gave(kind)
+    for (const kind of heard.lists) this.#changes.markShown(kind)
     if (heard.lists.length + heard.uris.length + heard.tasks.length === 0) this.end()
   }
 
@@ -263,8 +262,7 @@ export class FollowedThings {
 
   #answer(row: RequestRow, name: string): Promise<boolean> {
     const params = `{${quote(this.#what.member)}:${quote(name)}}`
-    const frame = readFrame(buildRequest(numericId(++this.#asked), row.method, params))
-    if (frame.kind !== 'request') throw fault('a request of our own is one')
+    const frame = requestFrame(numericId(++this.#asked), row.method, params)
     return new Promise((resolve) => {
       this.#send(row, frame, { settled: (_call: Call, outcome: Outcome) => resolve(isResult(outcome)) })
     })

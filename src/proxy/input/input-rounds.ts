@@ -18,7 +18,7 @@ import {
 } from '../../mcp/input-requests.js'
 import { failToolCall, callTimeout } from '../../mcp/call-failures.js'
 import { setDeadline } from '../../runtime/deadline.js'
-import { questionFrame, withdrawalFrame } from './own-frames.js'
+import { requestFrame, withdrawalFrame } from './own-frames.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** How often, and for how long, a server may ask during one call. */
@@ -141,7 +141,7 @@ class InputRounds implements CallOwner, CallHolder, Asker {
     for (const [id, request] of this.#open) {
       const { context, client } = this.#call
       const params = paramsFor(request, context, () => this.#newId(id))
-      const frame = questionFrame(id, request.method, params)
+      const frame = requestFrame(id, request.method, params)
       if (client.questions.ask({ frame, asker: this, during: this.#call, over: () => {} })) continue
       this.#open.delete(id)
       return this.#fail(`its client cannot be asked ${request.method} now`)

@@ -11,11 +11,11 @@ import {
 import type { RequestId } from '../../jsonrpc/request-id.js'
 import { quote } from '../../jsonrpc/text.js'
 
-/** A question as if a server had asked it; `params` is raw JSON. */
-export function questionFrame(id: RequestId, method: string, params: string): RequestFrame {
+/** A request as if another program had sent it; `params` is raw JSON. */
+export function requestFrame(id: RequestId, method: string, params: string): RequestFrame {
   const frame = readFrame(buildRequest(id, method, params))
   if (frame.kind === 'request') return frame
-  throw fault('a question is a request')
+  throw fault('a request is a request')
 }
 
 /** Takes a question back (MCP, Utilities: cancellation). */

@@ -73,13 +73,13 @@ export class ClientRoutes {
         )
     this.settled = opening.length === 0 ? undefined : Promise.all(opening)
     this.router = new Router(client, parts, lanes, this.#catalog, (kind) => {
-      this.#changes.gave(kind)
+      this.#changes.markShown(kind)
       if (kind === 'tools') this.#prepareChecks()
     })
     const coming = this.router.waits.settled()
     if (coming === undefined) return
     // The client gets one notification for all servers that are starting now.
-    this.#changes.begin()
+    this.#changes.pause()
     void coming.then(() => this.tellChanges())
   }
 
@@ -118,7 +118,7 @@ export class ClientRoutes {
 
   /** The client has said that it is ready. */
   clientIsReady(): void {
-    this.#changes.tell()
+    this.#changes.notifySoon()
     this.#prepareChecks()
   }
 
@@ -137,8 +137,8 @@ export class ClientRoutes {
     for (const lane of this.#entered.values()) lane.level(this.#client, level)
   }
 
-  /** The client tells its servers something. */
-  told(frame: NotificationFrame): void {
+  /** The roots of the client have changed. */
+  rootsChanged(frame: NotificationFrame): void {
     for (const lane of this.#entered.values()) lane.rootsChanged(this.#client, frame)
   }
 
@@ -156,12 +156,12 @@ export class ClientRoutes {
 
   /** Opens what the client will reach, and resolves when it is listed; until `exchange` nothing else changes. */
   async prepare(upstreams: readonly Upstream[]): Promise<void> {
-    this.#changes.begin()
+    this.#changes.pause()
     if (this.#left) return
     const entered = this.#enter(upstreams)
     const coming = entered.filter((lane) => !this.#lanes.includes(lane))
     // The client has asked for these lists, so a lazy server starts for them.
-    for (const { view } of coming) view.wake(this.#changes.given)
+    for (const { view } of coming) view.wake(this.#changes.shownKinds)
     await Promise.all(coming.flatMap(({ view }) => view.listed ?? []))
   }
 
@@ -184,7 +184,7 @@ export class ClientRoutes {
 
   /** Ends one `prepare`: the client gets a notification for each list that differs from the one it has. */
   tellChanges(): void {
-    const changed = this.#changes.end()
+    const changed = this.#changes.resume()
     if (changed.length > 0 && !this.#left) this.changed(changed)
     this.#client.listsRevised?.()
   }

@@ -18,16 +18,16 @@ export interface ListsReader {
   tellChanges(methods: ReadonlySet<string>): void
 }
 
-/** Remembers what a client knows of its lists, and tells it of changes. */
+/** Remembers the lists that a client has seen, and notifies it of changes. */
 export class ListChanges {
   readonly #client: ListsReader
   readonly #shown: (kind: ListKind) => readonly Target[]
   readonly #soon: (tell: () => void) => unknown
   /** Each list at the time when the client got it, or got the last notification of a change of it. */
-  readonly #known = new Map<ListKind, readonly Target[]>()
-  readonly #untold = new Set<ListKind>()
-  #isTelling = false
-  #holds = 0
+  readonly #seen = new Map<ListKind, readonly Target[]>()
+  readonly #pending = new Set<ListKind>()
+  #isScheduled = false
+  #pauses = 0
 
   /** `shown` gives the current list, in an array that does not change; `soon` calls its argument a little later. */
   constructor(
@@ -40,52 +40,52 @@ export class ListChanges {
     this.#soon = soon
   }
 
-  /** The lists that the client has been given. */
-  get given(): readonly ListKind[] {
-    return [...this.#known.keys()]
+  /** The lists that the client has got. */
+  get shownKinds(): readonly ListKind[] {
+    return [...this.#seen.keys()]
   }
 
-  /** The client has just been given this list. */
-  gave(kind: ListKind): void {
-    this.#known.set(kind, this.#shown(kind))
+  /** The client has just got this list. */
+  markShown(kind: ListKind): void {
+    this.#seen.set(kind, this.#shown(kind))
   }
 
-  /** From now on changes are held back. */
-  begin(): void {
-    this.#holds++
+  /** Holds changes back until `resume`. */
+  pause(): void {
+    this.#pauses++
   }
 
-  /** Ends one `begin`; the last one gives the lists that differ from what the client knows. */
-  end(): ListKind[] {
-    this.#holds--
-    return this.#differing(this.given)
+  /** Ends one `pause`; the last call returns the lists that differ from those that the client has. */
+  resume(): ListKind[] {
+    this.#pauses--
+    return this.#differing(this.shownKinds)
   }
 
   /** The lists of some server have changed. */
   changed(kinds: readonly ListKind[]): void {
-    if (this.#holds > 0) return
+    if (this.#pauses > 0) return
     // A client that never asked for a list has nothing to read again.
-    for (const kind of kinds) if (this.#known.has(kind)) this.#untold.add(kind)
-    this.tell()
+    for (const kind of kinds) if (this.#seen.has(kind)) this.#pending.add(kind)
+    this.notifySoon()
   }
 
-  /** Tells the client what it has not been told, a little later and once it is ready. */
-  tell(): void {
-    if (!this.#client.isReady || this.#isTelling || this.#untold.size === 0) return
-    this.#isTelling = true
+  /** Notifies the client of the pending changes, a little later and once it is ready. */
+  notifySoon(): void {
+    if (!this.#client.isReady || this.#isScheduled || this.#pending.size === 0) return
+    this.#isScheduled = true
     this.#soon(() => {
-      this.#isTelling = false
-      const told = this.#differing([...this.#untold])
-      this.#untold.clear()
-      for (const kind of told) this.gave(kind)
-      this.#client.tellChanges(new Set(told.map((kind) => listShapes[kind].changed)))
+      this.#isScheduled = false
+      const changed = this.#differing([...this.#pending])
+      this.#pending.clear()
+      for (const kind of changed) this.markShown(kind)
+      this.#client.tellChanges(new Set(changed.map((kind) => listShapes[kind].changed)))
     })
   }
 
   #differing(kinds: readonly ListKind[]): ListKind[] {
-    if (this.#holds > 0) return []
+    if (this.#pauses > 0) return []
     return kinds.filter((kind) => {
-      const known = this.#known.get(kind)
+      const known = this.#seen.get(kind)
       return known !== undefined && !looksSame(known, this.#shown(kind))
     })
   }

@@ -64,26 +64,26 @@ export class Router {
   readonly waits: ListWaits
   readonly #client: ServedClient
   readonly #parts: RoutingContext
-  readonly #gave: (kind: ListKind) => void
+  readonly #onListed: (kind: ListKind) => void
   readonly #tasks: ClientTasks
   #lanes: readonly CallTarget[]
   #catalog: Catalog
   /** Servers have left the configuration, so a state that does not say whose it is may be of one of them. */
   #hasLostSome = false
 
-  /** `gave` is called with each list that the client has been given. */
+  /** `onListed` is called with each list that the client has been given. */
   constructor(
     client: ServedClient,
     parts: RoutingContext,
     lanes: readonly CallTarget[],
     catalog: Catalog,
-    gave: (kind: ListKind) => void,
+    onListed: (kind: ListKind) => void,
   ) {
     this.#client = client
     this.#parts = parts
     this.#lanes = lanes
     this.#catalog = catalog
-    this.#gave = gave
+    this.#onListed = onListed
     this.#tasks = new ClientTasks(parts.limits, client.profile.hasTasks === true)
     const { limits, runtime, holdStarts } = parts
     this.waits = new ListWaits(() => this.#lanes, limits.waitingBytesMax, runtime, holdStarts)
@@ -333,7 +333,7 @@ export class Router {
     if (page !== undefined) call.settle({ kind: 'result', result: page })
     else call.fail(refusal ?? invalidParams('the cursor is invalid or expired', { parameter: 'cursor' }))
     if (kind === 'tools') this.#parts.policy.current?.shown(this.#catalog.shown(kind))
-    this.#gave(kind)
+    this.#onListed(kind)
   }
 }
 

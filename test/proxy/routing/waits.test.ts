@@ -69,6 +69,9 @@ const start = async ({ runtime }: Stage, server: FakeServer): Promise<void> => {
   await runtime.pass(0)
 }
 
+const ready = (there: number): string =>
+  `{"progressToken":"p","progress":${there},"total":2,"message":"${there} of 2 servers are there"}`
+
 type Begin = (stage: Stage) => void
 
 const cases: readonly (readonly [string, Begin, readonly string[], readonly string[], readonly string[]])[] =
@@ -141,8 +144,6 @@ describe('a call that waits', () => {
     stage.list('list', callOf('1', 0, { channel, meta: '"_meta":{"progressToken":"p"},' }))
     await start(stage, stage.a)
     await start(stage, stage.b)
-    const ready = (there: number): string =>
-      `{"progressToken":"p","progress":${there},"total":2,"message":"${there} of 2 servers are there"}`
     assert.deepEqual(told, [ready(0), ready(1), ready(2)])
   })
 
