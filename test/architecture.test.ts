@@ -249,7 +249,7 @@ describe('what may stand only in few places', () => {
  * number, and nothing new is let in.
  */
 const atMost = {
-  classesOver12Members: 21,
+  classesOver12Members: 16,
   constructorsOver6Parameters: 0,
   carriers: 11,
   singleImporters: 13,

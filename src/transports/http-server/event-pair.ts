@@ -85,10 +85,6 @@ class PairConnection implements Connection, Kept {
     this.#inbox.ended()
   }
 
-  sweep(): void {
-    // This connection keeps no events for a later request, so nothing of it can expire.
-  }
-
   #end(cause: TransportError | undefined): void {
     this.#inbox.close(cause, () => {
       this.#writer.end()

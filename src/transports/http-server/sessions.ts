@@ -12,7 +12,7 @@ export interface Kept extends Connection {
   /** Whether the client listens or waits. */
   readonly busy: boolean
   /** Lets go of what has become too old. */
-  sweep(): void
+  sweep?(): void
   /** Answers what was asked, and ends. */
   leave(): void
 }
@@ -70,7 +70,7 @@ export class HttpSessions<S extends Kept> {
   sweep(): void {
     const nowMs = this.#environment.now()
     for (const entry of this.#entries.values()) {
-      entry.session.sweep()
+      entry.session.sweep?.()
       if (entry.session.busy) entry.usedMs = nowMs
       else if (nowMs - entry.usedMs > this.#environment.limits.sessionIdleMs) void entry.session.close()
     }
