@@ -37,7 +37,7 @@ import { type Repeated, lineFinder } from './json-syntax.js'
 import { lockFileName, lockPlace, readLock } from './lock.js'
 import { ConfigError, Findings, type FindLine } from './problems.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
-import { Section, warnOfSeconds } from './section.js'
+import { Section } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
 import { type References, unresolved } from './references.js'
 import { programFolder } from '../folder.js'
@@ -287,7 +287,6 @@ function readStdio(root: Section): Configuration['stdio'] & { readonly isTimeout
   const cli = root.section('cli', forgiven)
   const section = cli.section('stdio')
   const { delimiter, timeout: timeoutMs } = section.readOnly(stdioFields)
-  warnOfSeconds(section, 'timeout', timeoutMs)
   cli.warnOfUnknownKeys()
   for (const { path, problem, hint } of forgiven.problems)
     root.findings.warn(path, `${problem}; ${hint}; the default is used`)

@@ -13,7 +13,7 @@ import type {
   UiConfig,
 } from './configuration.js'
 import { type FrontAuthValues, frontAuthKind, publicUrl } from './front-auth.js'
-import { type Kind, boolean, choice, delayMsMax, integer, list, size, text } from './kinds.js'
+import { type Kind, boolean, choice, delayMsMax, integer, list, size, text, timeout } from './kinds.js'
 import { type ProcessSandboxValue, processSandboxKind } from './process-sandbox.js'
 import type { InputConfig } from './references.js'
 import { type FieldsOf, type Rules, defaultsOf, field, object, objects, optional } from './section.js'
@@ -240,7 +240,7 @@ export const stdioFields: FieldsOf<StdioValues> = {
   encoding: field(choice('utf8', 'utf-8'), 'utf8', 'Encoding of the stdio front; MCP knows only UTF-8.'),
   delimiter: field(choice('\n'), '\n', 'What ends a message on stdio; MCP knows only the line feed.'),
   timeout: field(
-    integer(1, delayMsMax),
+    timeout(),
     callTimeoutMsDefault,
     'Longest time, in milliseconds, for a call to a server that sets no timeout of its own.',
   ),

@@ -30,8 +30,7 @@ import {
   serverTypes,
   sharedFields,
   sseServerFields,
-  toolFields,
-  toolTimeFields,
+  toolsFields,
   urlKeys,
 } from './server-fields.js'
 import { stdioServerFields, stdioServerRules } from './stdio-server.js'
@@ -151,17 +150,10 @@ const typeSchema: JsonSchema = {
 
 /** A server of one kind, with the keys that every server has. */
 function kindSchema(description: string, fields: Fields, rules: Rules, more: JsonSchema = {}): JsonSchema {
-  const timeouts = {
-    type: 'object',
-    description: "The server's own name of a tool -> how long a call of it may take.",
-    additionalProperties: section('The times of one tool.', toolTimeFields),
-  }
-  const about = 'Which tools clients see, under which names, and how long they may take.'
-  const tools = section(about, toolFields, { timeouts })
   return section(
     description,
-    { ...serverFields, ...serverLockFields, ...sharedFields, ...fields },
-    { type: typeSchema, tools, ...more },
+    { ...serverFields, ...toolsFields, ...serverLockFields, ...sharedFields, ...fields },
+    { type: typeSchema, ...more },
     rules,
   )
 }

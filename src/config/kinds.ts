@@ -145,35 +145,48 @@ export function or<const L extends string | boolean, T>(
   }
 }
 
-export interface MapRules {
-  /** The pattern of a key, and the same in words. */
-  readonly keyPattern: string
-  readonly keyWanted: string
-  readonly value: Kind<string>
+/** The names that can be used, as a pattern and in words. */
+export interface NameRule {
+  readonly pattern: string
+  readonly hint: string
 }
 
-/** An object whose values are strings; a Map, so that a key such as `__proto__` is only a key. */
-export function map({ keyPattern, keyWanted, value: element }: MapRules): Kind<ReadonlyMap<string, string>> {
-  const keyMatches = new RegExp(keyPattern, 'u')
+/** An object with such names, whose values are all of one kind; a Map, so that a key such as `__proto__` is only a key. */
+export function map<T>(
+  { pattern, hint }: NameRule,
+  element: Kind<T>,
+  wanted = 'an object of strings',
+): Kind<ReadonlyMap<string, T>> {
+  const matches = new RegExp(pattern, 'u')
   return {
-    wanted: 'an object of strings',
-    schema: {
-      type: 'object',
-      propertyNames: { pattern: keyPattern },
-      additionalProperties: element.schema,
-    },
+    wanted,
+    schema: { type: 'object', propertyNames: { pattern }, additionalProperties: element.schema },
     read: (value, { path, findings }) => {
       if (!isObject(value)) {
-        findings.problem(path, whatItIs(value, true), 'must be an object of strings')
+        findings.problem(path, whatItIs(value, true), `must be ${wanted}`)
         return undefined
       }
-      const members = Object.entries(value).flatMap(([key, item]): [string, string][] => {
-        const at = memberPath(path, key)
-        if (!keyMatches.test(key)) findings.problem(at, 'has a name that cannot be used', keyWanted)
+      const members = Object.entries(value).flatMap(([name, item]): [string, T][] => {
+        const at = memberPath(path, name)
+        if (!matches.test(name)) findings.problem(at, 'has a name that cannot be used', hint)
         const read = element.read(item, { path: at, findings })
-        return read === undefined ? [] : [[key, read]]
+        return read === undefined ? [] : [[name, read]]
       })
       return new Map(members)
+    },
+  }
+}
+
+/** The longest time of a call. Other programs count time-outs in seconds, so that a short one is a warning. */
+export function timeout(): Kind<number> {
+  const whole = integer(1, delayMsMax)
+  return {
+    ...whole,
+    read: (value, spot) => {
+      const ms = whole.read(value, spot)
+      if (ms !== undefined && ms < 1000)
+        spot.findings.warn(spot.path, `is ${ms} milliseconds; did you mean ${ms * 1000}?`)
+      return ms
     },
   }
 }

@@ -1,13 +1,8 @@
 // Objects of a file that have names of the person's choice: schemas, servers, profiles, templates.
 
+import type { NameRule } from './kinds.js'
 import { Section } from './section.js'
 import { memberPath } from '../text/member-path.js'
-
-/** The names that can be used, as a pattern and in words. */
-export interface NameRule {
-  readonly pattern: string
-  readonly hint: string
-}
 
 /** Names that stand in addresses and in calls of clients. */
 export const plainNames: NameRule = {
@@ -19,6 +14,14 @@ export const plainNames: NameRule = {
 export const namesOnOneLine: NameRule = {
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\u2028\\u2029]+$',
   hint: 'use a name without control characters',
+}
+
+/** The server's own names of its tools, or those that clients see. */
+export const toolNames: NameRule = { pattern: '^[^\\u0000]+$', hint: 'use the name of a tool' }
+
+export const variableNames: NameRule = {
+  pattern: '^[^=\\u0000]+$',
+  hint: 'use the name of an environment variable',
 }
 
 /** Reads each object under a key, which may be absent; those that are no objects are reported and left out. */

@@ -3,12 +3,11 @@
 import { namesHint } from '../text/nearest.js'
 import type { NamePatterns } from '../upstream/contracts/view-rules.js'
 import type { ProfileConfig, SchemaConfig } from './configuration.js'
-import { plainNames, readNamed } from './named.js'
+import { plainNames, readNamed, toolNames } from './named.js'
 import { type Kind, boolean, list, map, text } from './kinds.js'
 import { whatItIs } from './problems.js'
 import { type FieldsOf, type Section, defaultsOf, field, object, optional } from './section.js'
 import { isObject } from '../text/json-object.js'
-import { memberPath } from '../text/member-path.js'
 
 const names = list(text())
 
@@ -17,42 +16,28 @@ const patternFields: FieldsOf<NamePatterns> = {
   deny: field(names, [], 'What fits one of these is not seen; it stands above allow.'),
 }
 
-/** Name of a tool -> its arguments that are set, as raw JSON. */
-type SetArguments = ReadonlyMap<string, ReadonlyMap<string, string>>
-
-const setKind: Kind<SetArguments> = {
-  wanted: 'an object of objects',
-  schema: { type: 'object', additionalProperties: { type: 'object' } },
+const setArguments: Kind<ReadonlyMap<string, string>> = {
+  wanted: 'an object of arguments',
+  schema: { type: 'object' },
   read: (value, { path, findings }) => {
-    if (!isObject(value)) {
-      findings.problem(path, whatItIs(value, true), 'must be an object')
-      return undefined
-    }
-    return new Map(
-      Object.entries(value).map(([tool, args]) => {
-        if (!isObject(args))
-          findings.problem(memberPath(path, tool), whatItIs(args, true), 'must be an object of arguments')
-        const members = isObject(args) ? Object.entries(args) : []
-        return [tool, new Map(members.map(([name, each]) => [name, JSON.stringify(each)]))]
-      }),
-    )
+    if (isObject(value))
+      return new Map(Object.entries(value).map(([name, each]) => [name, JSON.stringify(each)]))
+    findings.problem(path, whatItIs(value, true), 'must be an object of arguments')
+    return undefined
   },
 }
 
 export interface ProfileToolValues extends NamePatterns {
   readonly rename: ReadonlyMap<string, string>
-  readonly set: SetArguments
+  /** Name of a tool -> its arguments that are set, as raw JSON. */
+  readonly set: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
 
 const toolFields: FieldsOf<ProfileToolValues> = {
   ...patternFields,
-  rename: field(
-    map({ keyPattern: '^[^\\u0000]+$', keyWanted: 'use the name of a tool', value: text() }),
-    new Map(),
-    'Name of a tool -> the whole name to show instead.',
-  ),
+  rename: field(map(toolNames, text()), new Map(), 'Name of a tool -> the whole name to show instead.'),
   set: field(
-    setKind,
+    map(toolNames, setArguments, 'an object'),
     new Map(),
     'Name of a tool -> its arguments that are set, which clients neither see nor change.',
   ),

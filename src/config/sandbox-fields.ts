@@ -8,6 +8,7 @@ import {
   allowedHostPattern,
 } from '../upstream/contracts/sandbox-config.js'
 import { type Kind, boolean, choice, integer, list, map, size, text } from './kinds.js'
+import { variableNames } from './named.js'
 import { whatItIs } from './problems.js'
 import { type FieldsOf, type Rules, Section, field, optional } from './section.js'
 import { isObject } from '../text/json-object.js'
@@ -202,11 +203,7 @@ export const templateFields: FieldsOf<TemplateValues> = {
   interpreter: optional(text(), 'The interpreter, a path on this machine. Absent: it is looked for.'),
   image: optional(text(), 'The image, for runtimes that have images.'),
   env: field(
-    map({
-      keyPattern: '^[^=\\u0000]+$',
-      keyWanted: 'use the name of an environment variable',
-      value: text({ mayBeEmpty: true, secret: true, wanted: 'a string without NUL characters' }),
-    }),
+    map(variableNames, text({ mayBeEmpty: true, secret: true, wanted: 'a string without NUL characters' })),
     new Map(),
     'Environment variables for all programs of a session. ${VAR} is expanded.',
   ),

@@ -58,9 +58,7 @@ export function object<T extends object>(
     wanted,
     schema: objectSchema(fields, rules),
     read: (value, { path, findings }) => {
-      if (!isObject(value))
-        findings.problem(path, whatItIs(value, typeof value === 'string'), `must be ${wanted}`)
-      const section = isObject(value) ? Section.of(value, path, findings) : undefined
+      const section = Section.of(value, path, findings, wanted)
       section?.check(rules, fields)
       return section?.readOnly(fields)
     },
@@ -144,9 +142,9 @@ export class Section {
   }
 
   /** The section, or undefined after reporting that the value is not an object. */
-  static of(value: unknown, path: string, findings: Findings): Section | undefined {
+  static of(value: unknown, path: string, findings: Findings, wanted = 'an object'): Section | undefined {
     if (isObject(value)) return new Section(value, path, findings)
-    findings.problem(path, whatItIs(value, true), 'must be an object')
+    findings.problem(path, whatItIs(value, typeof value === 'string'), `must be ${wanted}`)
     return undefined
   }
 
@@ -262,10 +260,4 @@ export class Section {
 
 function hasAll<T extends object>(values: Partial<T>, fields: FieldsOf<T>): values is T {
   return Object.keys(fields).every((key) => Object.hasOwn(values, key))
-}
-
-/** Other programs count time-outs in seconds. */
-export function warnOfSeconds(section: Section, key: string, ms: number | undefined): void {
-  if (ms !== undefined && ms < 1000 && section.has(key))
-    section.warn(key, `is ${ms} milliseconds; did you mean ${ms * 1000}?`)
 }

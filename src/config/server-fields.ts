@@ -11,9 +11,22 @@ import type {
   UnattendedGrant,
 } from '../upstream/contracts/server-config.js'
 import { latestStateless } from '../mcp/revisions.js'
-import { boolean, choice, delayMsMax, integer, list, map, oneOrMany, or, text } from './kinds.js'
+import {
+  type NameRule,
+  boolean,
+  choice,
+  delayMsMax,
+  integer,
+  list,
+  map,
+  oneOrMany,
+  or,
+  text,
+  timeout,
+} from './kinds.js'
 import { confirmRules } from './policy.js'
-import { type FieldsOf, type Rules, field, object, optional } from './section.js'
+import { toolNames } from './named.js'
+import { type FieldsOf, type Rules, defaultsOf, field, object, optional } from './section.js'
 
 /** Waits between attempts: an hour is already longer than a person waits. */
 const pauseMsMax = 3_600_000
@@ -89,7 +102,7 @@ export const serverFields: FieldsOf<ServerValues> = {
     'Longest time for reading one list with all its pages, in milliseconds.',
   ),
   timeout: optional(
-    milliseconds,
+    timeout(),
     'Longest time for a call in milliseconds, extended by progress. Absent: cli.stdio.timeout.',
   ),
   totalTimeout: optional(
@@ -98,9 +111,9 @@ export const serverFields: FieldsOf<ServerValues> = {
   ),
 }
 
-export const toolTimeFields: FieldsOf<CallTimeValues> = {
+const toolTimeFields: FieldsOf<CallTimeValues> = {
   timeout: optional(
-    milliseconds,
+    timeout(),
     "Longest time for a call of this tool, extended by progress. Absent: the server's.",
   ),
   totalTimeout: optional(
@@ -109,12 +122,33 @@ export const toolTimeFields: FieldsOf<CallTimeValues> = {
   ),
 }
 
-const toolName = { keyPattern: '^[^\\u0000]+$', keyWanted: 'use the name of a tool', value: text() }
+/** Which tools clients see, and how long they may take. */
+export interface ToolValues extends ToolFilter {
+  readonly timeouts: ReadonlyMap<string, CallTimeValues>
+}
 
-export const toolFields: FieldsOf<ToolFilter> = {
+const toolFields: FieldsOf<ToolValues> = {
   allow: optional(names, "Only these tools are shown, by the server's own names."),
   deny: field(names, [], 'These tools are hidden.'),
-  rename: field(map(toolName), new Map(), "The server's own name of a tool -> the name that clients see."),
+  rename: field(
+    map(toolNames, text()),
+    new Map(),
+    "The server's own name of a tool -> the name that clients see.",
+  ),
+  timeouts: field(
+    map(toolNames, object(toolTimeFields), 'an object'),
+    new Map(),
+    "The server's own name of a tool -> how long a call of it may take.",
+  ),
+}
+
+/** The key `tools` of every server. */
+export const toolsFields: FieldsOf<{ readonly tools: ToolValues }> = {
+  tools: field(
+    object(toolFields),
+    defaultsOf(toolFields),
+    'Which tools clients see, under which names, and how long they may take.',
+  ),
 }
 
 const file = text({ wanted: 'a file' })
@@ -272,11 +306,17 @@ const otherLoginFields: FieldsOf<OtherLoginValues> = {
   authServerMetadataUrl: optional(text(), 'The address of the metadata of the authorization server.'),
 }
 
-const headerName = {
-  keyPattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
-  keyWanted: 'use the name of an HTTP header',
-  value: text({ pattern: '^[^\\u0000\\r\\n]*$', mayBeEmpty: true, secret: true, wanted: 'one line of text' }),
+const headerNames: NameRule = {
+  pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+  hint: 'use the name of an HTTP header',
 }
+
+const headerValue = text({
+  pattern: '^[^\\u0000\\r\\n]*$',
+  mayBeEmpty: true,
+  secret: true,
+  wanted: 'one line of text',
+})
 
 const scheme = '[Hh][Tt][Tt][Pp][Ss]?://'
 /** Readers of addresses do not agree where a host ends that has `"` or a backslash before its path. */
@@ -320,7 +360,11 @@ export const httpServerFields: FieldsOf<HttpServerValues> = {
   url: field(address, '', 'Address of the MCP endpoint. ${VAR} is expanded.'),
   serverUrl: optional(address, 'Another name of url, as Windsurf has it.'),
   httpUrl: optional(address, 'Another name of url, as Gemini CLI has it.'),
-  headers: field(map(headerName), new Map(), 'Headers sent with every request. ${VAR} is expanded.'),
+  headers: field(
+    map(headerNames, headerValue),
+    new Map(),
+    'Headers sent with every request. ${VAR} is expanded.',
+  ),
   retries: field(integer(0, 100), 3, 'How often a failed request is tried again.'),
   retryDelay: field(integer(0, pauseMsMax), 1000, 'Milliseconds before the first retry.'),
   proxy: optional(

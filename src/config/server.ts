@@ -4,14 +4,13 @@ import type { ServerCommon, ServerConfig } from '../upstream/contracts/server-co
 import type { Environment } from './configuration.js'
 import { type Expanded, Expansion } from './expand.js'
 import { type LockSettings, readServerLock } from './lock.js'
-import { namesOnOneLine, readNamed } from './named.js'
 import { type References, unresolved } from './references.js'
 import type { ProcessSandboxValue } from './process-sandbox.js'
 import { whatItIs } from './problems.js'
 import { type RemoteContext, readHttp } from './remote-server.js'
 import { sandboxFields } from './sandbox-fields.js'
 import { readSandbox } from './sandbox-server.js'
-import { type Section, warnOfSeconds } from './section.js'
+import type { Section } from './section.js'
 import {
   type CallTimeValues,
   type SharedValues,
@@ -22,8 +21,7 @@ import {
   serverTypes,
   sharedFields,
   sseServerFields,
-  toolFields,
-  toolTimeFields,
+  toolsFields,
   urlKeys,
 } from './server-fields.js'
 import { stdioServerFields } from './stdio-server.js'
@@ -139,10 +137,9 @@ function readCommon(
   { shared, source, timeoutMs, isTimeoutWritten, timeoutMsForAll, lock: settings }: SchemaContext,
 ): Omit<ServerCommon, keyof Expanded> {
   const values = section.readAll(serverFields)
-  warnOfSeconds(section, 'timeout', values.timeout)
   const settableIn = isTimeoutWritten ? undefined : `'${name}' in ${source}`
   const times = callTimes(values, { timeoutMs, totalTimeoutMs, settableIn }, timeoutMsForAll)
-  const tools = section.section('tools')
+  const { timeouts, ...tools } = section.read(toolsFields, 'tools')
   const lock = readServerLock(section, settings)
   const hasDefault = section.has('command') && !section.has('startTimeout')
   return {
@@ -155,8 +152,8 @@ function readCommon(
     firstStartTimeoutMs: hasDefault ? FIRST_START_MS : values.startTimeout,
     listTimeoutMs: values.listTimeout,
     ...times,
-    toolTimes: readToolTimes(tools, times, timeoutMsForAll),
-    tools: tools.readOnly(toolFields),
+    toolTimes: new Map([...timeouts].map(([tool, own]) => [tool, callTimes(own, times, timeoutMsForAll)])),
+    tools,
     ...section.readAll(sharedFields, shared),
     ...(lock !== undefined && { lock }),
   }
@@ -171,15 +168,6 @@ function callTimes({ timeout, totalTimeout }: CallTimeValues, outer: CallTimes, 
     totalTimeoutMs: totalTimeout ?? Math.max(outer.totalTimeoutMs, timeoutMs),
     ...(written === undefined && settableIn !== undefined && { settableIn }),
   }
-}
-
-/** By the server's own names of its tools; `tools` is the section that holds the table. */
-function readToolTimes(tools: Section, server: CallTimes, forAll?: number): ReadonlyMap<string, CallTimes> {
-  return readNamed(tools, 'timeouts', namesOnOneLine, (_, section) => {
-    const values = section.readOnly(toolTimeFields)
-    warnOfSeconds(section, 'timeout', values.timeout)
-    return callTimes(values, server, forAll)
-  })
 }
 
 function warnOfExpansion(section: Section, server: ServerConfig, expansion: Expansion): void {

@@ -5,6 +5,7 @@ import type { RestartLimits, ServerCommon, StdioServerConfig } from '../upstream
 import type { Expanded, Expansion } from './expand.js'
 import { readLoginVariables } from './login-variables.js'
 import { boolean, choice, delayMsMax, integer, list, map, or, text } from './kinds.js'
+import { variableNames } from './named.js'
 import { type PathBase, absolute, fromHome } from './paths.js'
 import { type ProcessSandboxValue, processSandbox, processSandboxKind } from './process-sandbox.js'
 import { secretsOfEnv } from './secrets.js'
@@ -153,12 +154,6 @@ const inheritedName = text({
   wanted: 'the name of a variable; for all of them write "inheritEnv": true',
 })
 
-const variableName = {
-  keyPattern: '^[^=\\u0000]+$',
-  keyWanted: 'use the name of an environment variable',
-  value: secretText,
-}
-
 export const stdioServerRules: Rules = { required: ['command'] }
 
 export const stdioServerFields: FieldsOf<StdioServerValues> = {
@@ -169,7 +164,7 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
   ),
   args: field(list(secretText), [], 'Arguments of the program. ${VAR} and ${VAR:-fallback} are expanded.'),
   env: field(
-    map(variableName),
+    map(variableNames, secretText),
     new Map(),
     'Environment variables for the program. ${VAR} is expanded, and ${login:NAME} is the token of a login.',
   ),

@@ -712,7 +712,7 @@ const badServers: [string, unknown, RegExp][] = [
   [
     'a tool has a number for its times',
     { ...one, tools: { timeouts: { t: 5 } } },
-    /tools\.timeouts\.t\|is a number\|must be an object$/,
+    /tools\.timeouts\.t\|is 5\|must be an object$/,
   ],
   ['allow is text', { ...one, tools: { allow: 'x' } }, /tools\.allow\|is a string/],
   ['rename to nothing', { ...one, tools: { rename: { x: '' } } }, /tools\.rename\.x\|is ""/],
