@@ -37,7 +37,8 @@ export async function runAsk(command: AskCommand): Promise<number> {
     { path, servesHttp: false, timeoutMs },
     { schema: profile === undefined ? command.schema : undefined, asks: true },
   )
-  const schema = profile === undefined ? command.schema : selectProfile(config, profile).schema
+  const view = profile === undefined ? undefined : selectProfile(config, profile)
+  const schema = view?.schema ?? command.schema
   selectSchema(config, schema)
   return withChildren(config, [schema], async ({ runtime, logger, endings }) => {
     const options = { schema, log: logger.sink, runtime, keep: true, ownStart: 'with-client' } as const
@@ -46,7 +47,8 @@ export async function runAsk(command: AskCommand): Promise<number> {
       const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
       const clean = (text: string): string => logger.clean(text)
       const asked = ask(command, client, clean).finally(async () => {
-        if (command.what === 'tools') await nameFailed(proxy.status())
+        const seen = proxy.status().filter(({ name }) => view?.servers?.includes(name) ?? true)
+        if (command.what === 'tools') await nameFailed(seen)
       })
       return await Promise.race([
         asked,

@@ -315,20 +315,21 @@ describe('doctor', () => {
   })
 
   test('a profile that shows no tool is named', (t) => {
-    const profiles = { none: { tools: { allow: ['gone__*'] } } }
+    const profiles = { none: { servers: ['good'], tools: { allow: ['gone__*'] } } }
     const args = [
       cli,
       'tools',
       '--profile',
       'none',
       '--config',
-      configFile(t, { good: memory }, { profiles }),
+      configFile(t, { good: memory, other: { command: 'x' } }, { profiles }),
     ]
     const { stderr } = spawnSync(process.execPath, args, {
       encoding: 'utf8',
       env: { ...process.env, HOME: scratch(t) },
     })
     assert.match(stderr, /the profile "none" shows no tool/)
+    assert.doesNotMatch(stderr, /no tools of other/)
   })
 
   test('is about the servers of a profile, and counts the tools that it shows', (t) => {
