@@ -9,7 +9,7 @@ import { failure, said } from './support/client.js'
 import { textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { nodeProgram } from './support/programs.js'
-import { gone, until } from './support/waiting.js'
+import { gone, until, untilAnswered } from './support/waiting.js'
 
 const skip = process.platform === 'win32'
 const MiB = 1024 * 1024
@@ -65,10 +65,16 @@ async function told(platform: string): Promise<number> {
 
 describe('the memory of a process group', { skip }, () => {
   test('is about the same, whoever tells it', async () => {
-    const rough = await told(process.platform)
-    assert(rough > 20 * MiB)
-    const other = await told('darwin')
-    assert(other > rough / 2 && other < rough * 2, `${other} of ${rough}`)
+    const seen: number[] = []
+    // Other tests of the group take and free memory between the two.
+    await untilAnswered(
+      async () => {
+        const [rough, other] = [await told(process.platform), await told('darwin')]
+        seen.push(rough, other)
+        return rough > 20 * MiB && other > rough / 2 && other < rough * 2
+      },
+      () => seen.join(),
+    )
   })
 
   test('is nothing where nobody is, and unknown where nobody tells', async () => {
