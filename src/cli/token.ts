@@ -42,7 +42,7 @@ const actions: Readonly<Record<TokenCommand['what'], Action>> = {
     const until = end.expires === undefined ? '' : `, until ${end.expires}`
     await say(
       'stderr',
-      `The token '${name}' is in ${escapeText(path)} as its hash${until}. It is not shown again: give it to the client as "Authorization: Bearer TOKEN".\n`,
+      `The token '${name}' is in ${escapeText(path)} as its hash${until}. It is not shown again: give it to the client as "Authorization: Bearer TOKEN"${addressesOf(profiles)}.\n`,
     )
     return 0
   },
@@ -61,6 +61,12 @@ const actions: Readonly<Record<TokenCommand['what'], Action>> = {
     await say('stdout', `${name} is revoked\n`)
     return 0
   },
+}
+
+/** One profile is at `/mcp` for its token. */
+function addressesOf(profiles: readonly string[]): string {
+  if (profiles.length < 2) return ', with the address /mcp'
+  return `, with the address ${profiles.map((name) => `/p/${encodeURIComponent(name)}/mcp`).join(' or ')}`
 }
 
 function untilWords(expiresAtMs: number | undefined): string {

@@ -39,7 +39,7 @@ describe('token', () => {
     const { code, out, err } = run(folder, 'create', 'ci', '--expires', '2027-01-31')
     assert.equal(code, 0)
     assert.match(out, /^mcps_[0-9A-Za-z]{43}\n$/)
-    assert.match(err, /'ci' is in .*config\.json as its hash, until 2027-01-31/)
+    assert.match(err, /'ci' is in .*config\.json as its hash, until 2027-01-31.* with the address \/mcp\.$/m)
     const sha256 = createHash('sha256').update(out.trim()).digest('hex')
     const { text, tokens } = fileOf(folder)
     assert.deepEqual(tokens, [{ name: 'ci', sha256, expires: '2027-01-31' }])
@@ -72,7 +72,9 @@ describe('token', () => {
 
   test('may be for profiles alone, which must be there', (t: Scope) => {
     const folder = home(t, '{ "mcpServers": {}, "profiles": { "a": {}, "b": {} } }')
-    assert.equal(run(folder, 'create', 'ci', '--profile', 'a', '--profile', 'b').code, 0)
+    const created = run(folder, 'create', 'ci', '--profile', 'a', '--profile', 'b')
+    assert.equal(created.code, 0)
+    assert.match(created.err, /with the address \/p\/a\/mcp or \/p\/b\/mcp\.$/m)
     assert.deepEqual(at(fileOf(folder).tokens, 0, 'profiles'), ['a', 'b'])
     assert.equal(run(folder, 'list').out, 'ci  profiles a, b; does not expire\n')
     const { code, err } = run(folder, 'create', 'x', '--profile', 'c')
