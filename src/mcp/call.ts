@@ -244,11 +244,11 @@ export class Call implements CallHolder {
   /** Whether a session was opened anew because this call was refused in the one before. */
   hasRenewed = false
   /** Raw JSON of the client capabilities that its server needs and its client has not declared. */
-  missing: string | undefined
+  missingCapabilities: string | undefined
   /** The call that this one is an attempt of. */
-  #whole: Call | undefined
+  #parent: Call | undefined
   /** It brings answers to a server without sessions: only that server may get it, with these further edits. */
-  bound: { readonly service: string; readonly more: readonly Edit[] } | undefined
+  pinnedTo: { readonly service: string; readonly more: readonly Edit[] } | undefined
   /** It brings a server's state, or answers to its questions, back: only a server of 2026-07-28 may get it. */
   returned: ReturnedInput | undefined
   /** It brings the answer to a question of the proxy itself: no server gets the members that carry it. */
@@ -302,7 +302,7 @@ export class Call implements CallHolder {
    */
   attempt(owner: CallOwner): Call {
     const attempt = this.#twin(owner)
-    attempt.#whole = this
+    attempt.#parent = this
     attempt.progressFloor = this.progress
     this.holder = attempt
     return attempt
@@ -310,7 +310,7 @@ export class Call implements CallHolder {
 
   /** The client's own call, of which this one may be an attempt. */
   get root(): Call {
-    return this.#whole?.root ?? this
+    return this.#parent?.root ?? this
   }
 
   /** Gives the call to another owner; the one that it had gets a call of the same request, which is answered for itself. */
@@ -333,9 +333,9 @@ export class Call implements CallHolder {
   }
 
   /** Its server has asked for what its client has not declared; `capabilities` is raw JSON of what it would take. */
-  lacks(capabilities: string): void {
-    this.missing ??= capabilities
-    this.#whole?.lacks(capabilities)
+  noteMissing(capabilities: string): void {
+    this.missingCapabilities ??= capabilities
+    this.#parent?.noteMissing(capabilities)
   }
 
   /** Copies the message out of the chunk it came in, which can go then; for calls that wait. */
@@ -376,7 +376,7 @@ export class Call implements CallHolder {
     if (this.#settled) return
     this.holder = undefined
     if (this.#owner.needsInput !== undefined) this.#owner.needsInput(this, needed)
-    else if (this.#whole !== undefined) this.#whole.needsInput(needed)
+    else if (this.#parent !== undefined) this.#parent.needsInput(needed)
     else this.fail(inputRefused(needed.service))
   }
 

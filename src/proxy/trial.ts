@@ -1,10 +1,14 @@
-// Starts one configured server for `--check --start`, reads its lists, and stops it.
+// Starts configured servers for the commands that only read their lists, and stops them.
 
 import type { Configuration, SchemaConfig } from '../config/configuration.js'
-import { buildRequest } from '../jsonrpc/build.js'
+import { buildError, buildNotification, buildRequest } from '../jsonrpc/build.js'
 import { readFrame } from '../jsonrpc/frame.js'
 import { numericId } from '../jsonrpc/request-id.js'
+import { quote } from '../jsonrpc/text.js'
+import { everyAskable } from '../mcp/capabilities.js'
+import { methodNotFound } from '../mcp/error-codes.js'
 import { readPage } from '../mcp/lists.js'
+import { latestHandshake } from '../mcp/revisions.js'
 import { LazyPromise } from '../runtime/lazy.js'
 import type { ProxyListeners } from '../events/proxy-events.js'
 import { openCommon } from './common.js'
@@ -12,7 +16,7 @@ import { createProxy, openProxy } from './proxy.js'
 import type { McpProxy } from './proxy-interface.js'
 import type { ProxyOptions } from './proxy-options.js'
 import { viewKey } from './routing/profile-view.js'
-import { memoryPair } from '../transports/memory.js'
+import { type MemoryConnection, memoryPair } from '../transports/memory.js'
 import type { ListChange, ListGuard } from '../upstream/contracts/list-guard.js'
 import { LastWords } from '../upstream/process/last-words.js'
 import type { LogSink, Runtime } from '../runtime/runtime.js'
@@ -75,11 +79,9 @@ export async function tryServer(
   const startedAt = runtime.now()
   const waitMs =
     Math.max(server.startTimeoutMs, server.firstStartTimeoutMs) + server.listTimeoutMs + MARGIN_MS
-  const attempt = server.kind === 'stdio' ? { ...server, restart: false } : server
-  const schemas = new Map([[schema.name, { ...schema, servers: [{ ...attempt, lazy: false }] }]])
   // Its only client has no name.
   const front = { ...config.server, tokens: [], auth: undefined }
-  const alone = { ...config, server: front, startupGraceMs: waitMs, firstGraceMs: waitMs, schemas }
+  const alone = { ...withServers(config, schema, [{ ...server, lazy: false }], waitMs), server: front }
   const lastWords = new LastWords()
   const warnings = new Set<string>()
   const log: LogSink = ({ level, message, details }) => {
@@ -132,8 +134,20 @@ export async function tryServer(
   }
 }
 
+/** The configuration with these servers alone, none of which is restarted, and a list that waits for them so long. */
+function withServers(
+  config: Configuration,
+  schema: SchemaConfig,
+  servers: readonly ServerConfig[],
+  graceMs: number,
+): Configuration {
+  const once = servers.map((server) => (server.kind === 'stdio' ? { ...server, restart: false } : server))
+  const schemas = new Map([[schema.name, { ...schema, servers: once }]])
+  return { ...config, startupGraceMs: graceMs, firstGraceMs: graceMs, schemas }
+}
+
 /** A proxy in which the guard takes the place of the lock. */
-export function openGuarded(guard: ListGuard, config: Configuration, options: ProxyOptions): McpProxy {
+function openGuarded(guard: ListGuard, config: Configuration, options: ProxyOptions): McpProxy {
   const lock = { change: () => undefined, guard: () => guard }
   return openProxy(config, options, { ...openCommon(config, options), lock })
 }
@@ -182,10 +196,7 @@ export async function listServers(
   runtime: Runtime,
   over: Promise<void>,
 ): Promise<void> {
-  const servers = schema.servers.map((server) =>
-    server.kind === 'stdio' ? { ...server, restart: false } : server,
-  )
-  const left = new Set(servers.map(({ name }) => name))
+  const left = new Set(schema.servers.map(({ name }) => name))
   const all = new LazyPromise<void>()
   const on: ProxyListeners = {
     server: ({ server, state }) => {
@@ -193,8 +204,7 @@ export async function listServers(
       if (left.size === 0) all.come()
     },
   }
-  const schemas = new Map([[schema.name, { ...schema, servers }]])
-  const alone = { ...config, startupGraceMs: LISTED_MS_MAX, firstGraceMs: LISTED_MS_MAX, schemas }
+  const alone = withServers(config, schema, schema.servers, LISTED_MS_MAX)
   const options = { schema: schema.name, runtime, on, keep: true, ownStart: 'with-client' } as const
   const proxy = await createProxy(alone, options)
   try {
@@ -203,4 +213,57 @@ export async function listServers(
   } finally {
     await proxy.close(0)
   }
+}
+
+/**
+ * Starts a server, shows `guard` what it lists to a client that answers every kind of question, and stops the server; also
+ * where it fails, or does not answer in time. Many servers have more tools for such a client.
+ */
+export async function listAsAskable(
+  config: Configuration,
+  schema: SchemaConfig,
+  server: ServerConfig,
+  runtime: Runtime,
+  guard: ListGuard,
+): Promise<void> {
+  const waitMs = server.startTimeoutMs + server.listTimeoutMs
+  const alone = withServers(config, schema, [server], waitMs)
+  const settled = new LazyPromise<void>()
+  const on = {
+    server: ({ state }: { readonly state: string }) => {
+      if (state === 'ready' || state === 'failed') settled.come()
+    },
+  }
+  const options = { schema: schema.name, runtime, on, ownStart: 'with-client' } as const
+  const proxy = openGuarded(guard, alone, options)
+  try {
+    const [ours, theirs] = memoryPair()
+    await proxy.attach(theirs)
+    listAsSession(ours)
+    await within(settled.promise, waitMs, runtime)
+  } finally {
+    await proxy.close(0)
+  }
+}
+
+/** Opens a session, asks for the tools, and refuses what the server asks. */
+function listAsSession(ours: MemoryConnection): void {
+  const capabilities = everyAskable.map((name) => `${quote(name)}:{}`).join()
+  const client = '"clientInfo":{"name":"mcps-proxy lock","version":"1"}'
+  ours.start({
+    message: (line) => {
+      const frame = readFrame(line)
+      if (frame.kind === 'request') ours.send(buildError(frame.id, methodNotFound(frame.method)))
+      if (frame.kind !== 'result' || frame.id !== numericId(1)) return
+      ours.send(buildNotification('notifications/initialized'))
+      ours.send(buildRequest(numericId(2), 'tools/list'))
+    },
+    oversize: () => undefined,
+    drained: () => undefined,
+    ended: () => undefined,
+    closed: () => undefined,
+  })
+  const version = quote(latestHandshake.version)
+  const params = `{"protocolVersion":${version},"capabilities":{${capabilities}},${client}}`
+  ours.send(buildRequest(numericId(1), 'initialize', params))
 }

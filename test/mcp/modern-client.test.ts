@@ -62,7 +62,7 @@ test('a result by which a tool says that it needs what its client has not declar
   const frame = readFrame(toLine('{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":true}}'))
   assert(frame.kind === 'result')
   const call = callOf('1', 0)
-  call.missing = '{"elicitation":{}}'
+  call.missingCapabilities = '{"elicitation":{}}'
   const voice = { answerBytes: () => assert.fail('the result does not leave') }
   const answer = leg().answer(call, { kind: 'answered', frame, edits: [], form: 'bare' }, voice)
   assert.equal(answer?.kind, 'error')

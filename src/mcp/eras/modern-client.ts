@@ -76,9 +76,9 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
       case 'failed':
         return refusal(
           id,
-          call.missing === undefined
+          call.missingCapabilities === undefined
             ? ownErrorForStateless(outcome.error)
-            : unable(call.missing, outcome.error),
+            : unable(call.missingCapabilities, outcome.error),
         )
       case 'cancelled':
         return undefined
@@ -99,7 +99,7 @@ function isList({ row }: Call): boolean {
 }
 
 /** A call has failed whose server was refused what its client has not declared (2026-07-28, Overview: capabilities). */
-function missingIn({ missing }: Call, frame: ResponseFrame): ErrorBody | undefined {
+function missingIn({ missingCapabilities: missing }: Call, frame: ResponseFrame): ErrorBody | undefined {
   if (frame.kind === 'error') {
     return missing === undefined ? undefined : missingCapability(missing, rawAt(frame.line, frame.error))
   }

@@ -91,7 +91,7 @@ export class ClientInput implements Questions {
     if (during === undefined || call === undefined || call.settled) return false
     const asked = questionOf(frame)
     if (!isDeclared(asked, call.context.capabilities)) {
-      call.lacks(requiredCapabilities(asked))
+      call.noteMissing(requiredCapabilities(asked))
       return false
     }
     const pending = this.#pending.admits(call, frame.line.length)

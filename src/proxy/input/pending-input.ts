@@ -301,10 +301,10 @@ export class PendingCall implements CallOwner, CallHolder, ReplyChannel {
     const requester = this.#requester
     if (requester === undefined) return
     this.#requester = undefined
-    const { missing, service } = this.call
+    const { missingCapabilities, service } = this.call
     requester.service = service
     requester.item = this.call.item
-    if (missing !== undefined) requester.lacks(missing)
+    if (missingCapabilities !== undefined) requester.noteMissing(missingCapabilities)
     requester.settle(outcome)
   }
 

@@ -130,10 +130,15 @@ export class Router {
     this.waits.look()
   }
 
-  /** Takes over a call that only this server may get, and adds these edits; false when its request does not lead there. */
-  routeTo(service: string, call: Call, more: readonly Edit[]): boolean {
+  /** Another server has taken the place of the one that a call was for. */
+  #reroute(call: Call): void {
+    if (call.pinnedTo === undefined) this.route(call)
+    else if (!this.#toPinned(call, call.pinnedTo)) failPinned(call, call.pinnedTo.service)
+  }
+
+  /** Sends a call to the server of the name to which it is pinned; false when its request does not lead there. */
+  #toPinned(call: Call, { service, more }: NonNullable<Call['pinnedTo']>): boolean {
     const { route } = call.row
-    call.bound = { service, more }
     const lane = this.#laneOf(service)
     if (lane === undefined || !isStateless(lane)) return false
     if (route.to === 'uri') {
@@ -145,13 +150,6 @@ export class Router {
     if (route.to !== 'name' || target?.lane !== lane) return false
     this.#send(call, route.list, target, name, more)
     return true
-  }
-
-  /** Another server has taken the place of the one that it was for; one that it alone may get has the same name. */
-  #reroute(call: Call): void {
-    const { bound } = call
-    if (bound === undefined) this.route(call)
-    else if (!this.routeTo(bound.service, call, bound.more)) failBound(call, bound.service)
   }
 
   #laneOf(service: string): CallTarget | undefined {
@@ -426,7 +424,7 @@ function refusalOf({ item, lane }: Target): ErrorBody | undefined {
 }
 
 /** Fails a call that goes on with the answers for a server which has gone. */
-function failBound(call: Call, service: string): void {
+function failPinned(call: Call, service: string): void {
   failToolCall(call, inputRefused(service, 'another server has taken its place since'))
 }
 

@@ -387,8 +387,8 @@ export class InflightCall implements CallHolder, AnswerWaiter {
 }
 
 /** Whether its server has answered it once already, so that it comes again under another id. */
-function wasAnswered({ hasRenewed, bound }: Call): boolean {
-  return hasRenewed || bound !== undefined
+function wasAnswered({ hasRenewed, pinnedTo }: Call): boolean {
+  return hasRenewed || pinnedTo !== undefined
 }
 
 /** Whether the progress goes on from where an earlier round of the call had come (MCP, Utilities: progress). */

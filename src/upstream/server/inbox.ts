@@ -126,7 +126,7 @@ export class Inbox {
     const isDeclared = this.#isDeclared(row, (call?.context ?? client?.profile)?.capabilities)
     const caller = call ?? calls.about.oneAskable
     if (!isDeclared && caller !== undefined && !this.#isDeclared(row, caller.context.capabilities))
-      caller.lacks(requiredCapabilities(questionOf(frame)))
+      caller.noteMissing(requiredCapabilities(questionOf(frame)))
     // A server that several clients share does not know the capabilities of each of them.
     const isTold = sharing === 'own' || this.#isDeclared(row, this.#scope.declared)
     if (
