@@ -10,6 +10,7 @@ import type { LogRecord } from '../../src/index.js'
 import { Clock } from '../front-auth/clock.js'
 import { Issuer } from '../front-auth/issuer.js'
 import { claim } from '../integration/support/claim.js'
+import { requestFields } from '../integration/support/gateway.js'
 import { itServer, root } from '../integration/support/programs.js'
 import { numberAt, parsed, textAt } from '../integration/support/json.js'
 import { gone, until } from '../integration/support/waiting.js'
@@ -245,18 +246,12 @@ describe('a session', () => {
     const served = await Served.open(t)
     const token = served.bearer('ann', 'mcp:all')
     const session = await served.session(token)
-    const listening = {
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'subscriptions/listen',
-    }
-    const body = message('subscriptions/listen', 'l', {
-      notifications: { toolsListChanged: true },
-      _meta: claim({}),
-    })
+    const method = 'subscriptions/listen'
+    const body = message(method, 'l', { notifications: { toolsListChanged: true }, _meta: claim({}) })
     const streams = await Promise.all([
       served.stream({ method: 'GET', headers: session }),
       served.stream({ path: '/sse', method: 'GET', headers: token }),
-      served.stream({ headers: { ...token, ...listening }, body }),
+      served.stream({ headers: { ...token, ...requestFields(method) }, body }),
     ])
     for (const { response } of streams) assert.equal(response.statusCode, 200)
     await until(() => streams.every(({ all }) => all.length > 0))
@@ -339,9 +334,8 @@ describe('a process', () => {
 /** The process that answers. All requests have one id, as those of several clients may. */
 async function pidOf(served: Served, headers: Fields, tool: string, isModern: boolean): Promise<number> {
   const params = { name: tool, arguments: { n: '' }, ...(isModern && { _meta: claim({}) }) }
-  const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': tool }
   const answer = await send(served.gateway.port, {
-    headers: { ...headers, ...(isModern && modern) },
+    headers: { ...headers, ...(isModern && requestFields('tools/call', params)) },
     body: message('tools/call', 1, params),
   })
   return numberAt(parsed(textAt(messageIn(answer.body), 'result', 'content', 0, 'text')), 'pid')

@@ -28,16 +28,12 @@ interface Scope {
   after(run: () => void | Promise<void>): void
 }
 
-async function gateway(
+const gateway = (
   scope: Scope,
   schemas: Readonly<Record<string, unknown>>,
   server: Readonly<Record<string, unknown>> = {},
   options: GatewayOptions = {},
-): Promise<Gateway> {
-  const value = { server: { port: 0, ...server }, schemas }
-  const opened = await gatewayOf(scope, value, options)
-  return opened
-}
+): Promise<Gateway> => gatewayOf(scope, { server, schemas }, options)
 
 const at = (url: string): object => ({ self: { url } })
 

@@ -6,6 +6,8 @@ import { createProxy, httpServer } from '../../src/index.js'
 import { type SchemaStatus, schemaStatus } from '../../src/gateway/status.js'
 import { gone, until } from '../integration/support/waiting.js'
 import { at, listAt, numberAt, textAt } from '../integration/support/json.js'
+import { claim } from '../integration/support/claim.js'
+import { sendStateless } from '../integration/support/gateway.js'
 import { itServer } from '../integration/support/programs.js'
 import { type Scope, message, messageIn, send } from '../transports/support/http.js'
 
@@ -96,8 +98,6 @@ describe('the sessions of the status page', () => {
   })
 })
 
-const prefix = 'io.modelcontextprotocol'
-
 test('requests without a session count by who sends them, not by the connections that they share', async (t) => {
   const { port, proxy } = await fronted(t)
   const attached: (string | undefined)[] = []
@@ -105,13 +105,7 @@ test('requests without a session count by who sends them, not by the connections
   proxy.on('client', ({ name, state }) => void (state === 'attached' && attached.push(name)))
   proxy.on('call', ({ client }) => callers.push(client))
   for (const name of ['ann', 'bob', 'ann']) {
-    const _meta = {
-      [`${prefix}/protocolVersion`]: '2026-07-28',
-      [`${prefix}/clientCapabilities`]: {},
-      [`${prefix}/clientInfo`]: { name, version: '1' },
-    }
-    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }
-    await send(port, { body: message('tools/list', 1, { _meta }), headers })
+    await sendStateless(port, { method: 'tools/list', params: { _meta: claim({}, name) } })
   }
   assert.deepEqual(attached, ['ann', 'bob'])
   const [first, second, third] = callers

@@ -3,18 +3,16 @@
 import { strict as assert } from 'node:assert'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
-import type { Configuration } from '../../src/config/configuration.js'
-import { resolveConfig } from '../../src/config/config.js'
 import type { WireTap } from '../../src/index.js'
-import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
+import type { Gateway, GatewayOptions } from '../../src/gateway/gateway.js'
 import { message, messageIn, send } from '../transports/support/http.js'
 import { numberAt, textAt } from './support/json.js'
-import { itServer, nodeProgram, root } from './support/programs.js'
+import { itServer, nodeProgram } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
 import { until } from './support/waiting.js'
 import { claim } from './support/claim.js'
+import { bearer, gatewayConfig, gatewayOf, requestFields } from './support/gateway.js'
 
-const version = '2026-07-28'
 const own = claim({ elicitation: { form: {} } })
 const mine = 'the-token-of-one-client'
 const theirs = 'the-token-of-somebody-else'
@@ -23,21 +21,13 @@ const rounds = nodeProgram('rounds.mjs', {}, {})
 const asks = nodeProgram('asks.mjs', {}, {})
 const servers = { s: rounds, t: rounds, old: asks }
 
-interface InstanceOptions {
-  readonly token?: string
-  readonly mcpServers?: object
-}
+const configOf = (token = mine, mcpServers: object = servers): { server: object; mcpServers: object } => ({
+  server: { token },
+  mcpServers,
+})
 
-function configOf({ token = mine, mcpServers = servers }: InstanceOptions): Configuration {
-  const read = { server: { port: 0, token }, mcpServers }
-  return resolveConfig(read, { source: 'test', folder: root, env: process.env })
-}
-
-async function instance(scope: Scope, options: InstanceOptions = {}): Promise<Gateway> {
-  const opened = await openGateway(configOf(options))
-  scope.after(() => opened.close(0))
-  return opened
-}
+const instance = (scope: Scope, mcpServers?: object, options?: GatewayOptions): Promise<Gateway> =>
+  gatewayOf(scope, configOf(mine, mcpServers), options)
 
 interface Asked {
   readonly token?: string
@@ -49,12 +39,10 @@ function headersOf(
   { token = mine, method = 'tools/call' }: Asked = {},
 ): Record<string, string> {
   return {
-    authorization: `Bearer ${token}`,
+    ...bearer(token),
+    ...requestFields(method, params),
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
-    'mcp-protocol-version': version,
-    'mcp-method': method,
-    'mcp-name': String(params['name'] ?? params['uri']),
   }
 }
 
@@ -132,8 +120,7 @@ describe('a state of a call that waits', () => {
     const wire: WireTap['wire'] = ({ hop, direction, bytes }) => {
       if (hop === 'upstream' && direction === 'out') lines.push(Buffer.from(bytes).toString())
     }
-    const gateway = await openGateway(configOf({ mcpServers: { s: itServer() } }), { tap: { wire } })
-    t.after(() => gateway.close(0))
+    const gateway = await instance(t, { s: itServer() }, { tap: { wire } })
     const args = { method: 'elicitation/create', params: { message: '?', requestedSchema: {} } }
     const params = { name: 's__ask-and-hold', arguments: args }
     const requestState = textAt(await ask(gateway, params), 'result', 'requestState')
@@ -148,7 +135,7 @@ describe('a state of a call that waits', () => {
   test('is of nobody any more once the token is another one', async (t) => {
     const gateway = await instance(t)
     const requestState = await stateOf(gateway, name)
-    await gateway.reload(configOf({ token: theirs }))
+    await gateway.reload(gatewayConfig(configOf(theirs)))
     const stolen = await ask(gateway, { name, inputResponses, requestState }, { token: theirs })
     assert.deepEqual(refusal(stolen), unknown)
   })
@@ -159,7 +146,7 @@ test('a state of a server of 2026-07-28 passes as the server wrote it, at every 
   const requestState = await stateOf(one, 's__stateOnly')
   assert.equal(requestState, 'later "é"')
   assert.equal(said(await ask(two, { name: 's__stateOnly', requestState })), 'again with later "é"')
-  const three = await instance(t, { mcpServers: { s: asks } })
+  const three = await instance(t, { s: asks })
   assert.deepEqual(refusal(await ask(three, { name: 's__elicitation', requestState })), [
     -32602,
     'state-other-server',

@@ -9,7 +9,7 @@ import { type Heard, type RawClient, said } from './support/client.js'
 import { at, listAt, parsed, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
 import { itServer, nodeProgram } from './support/programs.js'
-import { gatewayOf } from './support/gateway.js'
+import { gatewayOf, requestFields, sendStateless } from './support/gateway.js'
 import { claim, metaKey } from './support/claim.js'
 
 const asking = (client: RawClient, method: string, params: object = {}): Promise<Heard> =>
@@ -111,12 +111,9 @@ describe('a client that listens', () => {
   test('over HTTP hears on the response to its request, until it closes that', async (t) => {
     const gateway = await gatewayOf(t, { mcpServers: { s: itServer() } })
     const call = async (name: string, args: object): Promise<unknown> => {
-      const params = { name, arguments: args, _meta: claim() }
-      const fields = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
-      const response = await open(gateway.port, { body: message('tools/call', 1, params), headers: fields })
-      const chunks: Buffer[] = []
-      for await (const chunk of response) chunks.push(Buffer.from(chunk))
-      return said({ text: '', value: messageIn(Buffer.concat(chunks).toString()) })
+      const params = { name, arguments: args }
+      const { body } = await sendStateless(gateway.port, { method: 'tools/call', params })
+      return said({ text: '', value: messageIn(body) })
     }
     // A server that is still starting is left out of what is heard.
     await call('s__nonce', { n: 'x' })
@@ -124,7 +121,7 @@ describe('a client that listens', () => {
     const notifications = { resourceSubscriptions: ['it://server/a'] }
     const stream = await open(gateway.port, {
       body: message(method, 'h', { notifications, _meta: claim() }),
-      headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method },
+      headers: requestFields(method),
     })
     const reader = new EventReader(stream)
     const first = await reader.next()

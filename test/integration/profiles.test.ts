@@ -1,7 +1,6 @@
 // Profiles: every method of three clients with three views of the same servers, two over HTTP and one on stdio.
 
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -10,17 +9,13 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ResultSchema } from '@modelcontextprotocol/sdk/types.js'
-import { resolveConfig } from '../../src/config/config.js'
-import type { Configuration } from '../../src/config/configuration.js'
-import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
+import type { Gateway } from '../../src/gateway/gateway.js'
 import { EventReader, both, handshake, message, messageIn, open, send } from '../transports/support/http.js'
 import { at, parsed, textAt } from './support/json.js'
-import { cli, nodeProgram, root } from './support/programs.js'
+import { cli, nodeProgram } from './support/programs.js'
 import { type Scope, scratch } from './support/spawned.js'
 import { until } from './support/waiting.js'
-import { claim } from './support/claim.js'
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+import { bearer, gatewayConfig, gatewayOf, sendStateless, tokenOf } from './support/gateway.js'
 
 const servers = {
   first: nodeProgram('viewed.mjs', { NAME: 'first' }, {}),
@@ -47,19 +42,18 @@ const profiles = {
   bare: { servers: ['second'], tools: { allow: [] }, prompts: { allow: [] } },
 }
 
-function configured(more: object = {}): Configuration {
-  const tokens = [
-    { name: 'ann', sha256: sha256('ann-token'), profiles: ['review'] },
-    { name: 'bob', sha256: sha256('bob-token'), profiles: ['ops'] },
-    { name: 'eve', sha256: sha256('eve-token'), profiles: ['review', 'ops'] },
-  ]
-  const value = {
-    mcpServers: servers,
-    profiles: { ...profiles, ...more },
-    server: { port: 0, token: 'all', tokens },
-  }
-  return resolveConfig(value, { source: 'test', folder: root, env: process.env })
-}
+const configured = (more: object = {}): Readonly<Record<string, unknown>> => ({
+  mcpServers: servers,
+  profiles: { ...profiles, ...more },
+  server: {
+    token: 'all',
+    tokens: [
+      tokenOf('ann', 'ann-token', { profiles: ['review'] }),
+      tokenOf('bob', 'bob-token', { profiles: ['ops'] }),
+      tokenOf('eve', 'eve-token', { profiles: ['review', 'ops'] }),
+    ],
+  },
+})
 
 /** A client by another author, which remembers what it is told. */
 class Viewer {
@@ -126,8 +120,7 @@ async function onStdio(t: Scope, ...args: readonly string[]): Promise<Viewer> {
 }
 
 async function views(t: Scope): Promise<Views> {
-  const gateway = await openGateway(configured())
-  t.after(() => gateway.close(0))
+  const gateway = await gatewayOf(t, configured())
   return {
     gateway,
     review: await overHttp(t, gateway, 'review', 'ann-token'),
@@ -264,22 +257,14 @@ describe('three clients with three profiles', () => {
 
 describe('a client without a session', () => {
   test('has the view of its path with each request', async (t) => {
-    const gateway = await openGateway(configured())
-    t.after(() => gateway.close(0))
+    const gateway = await gatewayOf(t, configured())
     const ask = async (
       path: string,
       method: string,
       params: Readonly<Record<string, unknown>> = {},
     ): Promise<unknown> => {
-      const named = params['name'] ?? params['uri']
-      const headers = {
-        authorization: 'Bearer all',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': method,
-        ...(typeof named === 'string' && { 'mcp-name': named }),
-      }
-      const body = message(method, 1, { _meta: claim(), ...params })
-      return messageIn((await send(gateway.port, { path, headers, body })).body)
+      const request = { method, params, path, headers: bearer('all') }
+      return messageIn((await sendStateless(gateway.port, request)).body)
     }
     const names = async (path: string): Promise<unknown[]> => {
       const tools = at(await ask(path, 'tools/list'), 'result', 'tools')
@@ -345,8 +330,7 @@ describe('paths', () => {
     ['wrong', '/p/review/mcp', 401],
   ]
   test('are those of the token', async (t) => {
-    const gateway = await openGateway(configured())
-    t.after(() => gateway.close(0))
+    const gateway = await gatewayOf(t, configured())
     for (const [token, path, status] of cases) {
       const headers = { authorization: `Bearer ${token}` }
       const isPage = !path.includes('mcp')
@@ -363,8 +347,7 @@ describe('paths', () => {
   })
 
   test('of a token with one profile end at `/mcp` too, with what the profile shows', async (t) => {
-    const gateway = await openGateway(configured())
-    t.after(() => gateway.close(0))
+    const gateway = await gatewayOf(t, configured())
     for (const [path, make] of [
       ['/mcp', StreamableHTTPClientTransport],
       ['/sse', SSEClientTransport],
@@ -379,8 +362,7 @@ describe('paths', () => {
   })
 
   test('of one server have its own names', async (t) => {
-    const gateway = await openGateway(configured())
-    t.after(() => gateway.close(0))
+    const gateway = await gatewayOf(t, configured())
     const viewer = new Viewer()
     const requestInit = { headers: { authorization: 'Bearer all' } }
     await viewer.client.connect(
@@ -394,11 +376,10 @@ describe('paths', () => {
   })
 })
 
-const readAs = (names: object): Configuration =>
-  resolveConfig(
-    { mcpServers: servers, profiles: names, server: { port: 0 } },
-    { source: 'test', folder: root, env: process.env },
-  )
+const withProfiles = (named: object): Readonly<Record<string, unknown>> => ({
+  mcpServers: servers,
+  profiles: named,
+})
 
 describe('a reload', () => {
   test('changes what the clients of a profile see, and tells them once', async (t) => {
@@ -410,7 +391,7 @@ describe('a reload', () => {
       tools: { allow: ['second__get_*', 'second__tell'] },
       resources: { allow: [] },
     }
-    await gateway.reload(configured({ review: narrower }))
+    await gateway.reload(gatewayConfig(configured({ review: narrower })))
     await until(() => review.told.length > 0)
     assert.deepEqual(await review.names('tools/list', 'tools'), [
       'second__get_one',
@@ -428,15 +409,14 @@ describe('a reload', () => {
 
   test('that removes a profile ends the sessions of its clients alone', async (t) => {
     const { review, ops } = profiles
-    const gateway = await openGateway(readAs({ review, ops }))
-    t.after(() => gateway.close(0))
+    const gateway = await gatewayOf(t, withProfiles({ review, ops }))
     const { port } = gateway
     const streamAt = async (path: string): Promise<EventReader> => {
       const headers = await handshake(port, '2025-11-25', path)
       return new EventReader(await open(port, { path, method: 'GET', headers: { ...headers, accept: both } }))
     }
     const [gone, stays] = [await streamAt('/p/review/mcp'), await streamAt('/p/ops/mcp')]
-    await gateway.reload(readAs({ ops }))
+    await gateway.reload(gatewayConfig(withProfiles({ ops })))
     assert.equal(await gone.next(), undefined, 'its stream has ended')
     const statuses = ['/p/review/mcp', '/p/ops/mcp'].map(
       async (path) => (await send(port, { path, body: message('ping', 1) })).status,

@@ -1,11 +1,9 @@
 // A gateway whose configuration changes while clients use it.
 
 import { strict as assert } from 'node:assert'
-import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { Configuration } from '../../src/config/configuration.js'
 import { ConfigError } from '../../src/config/problems.js'
-import { resolveConfig } from '../../src/config/config.js'
 import { type Gateway, type GatewayOptions, openGateway } from '../../src/gateway/gateway.js'
 import { limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/index.js'
@@ -22,7 +20,8 @@ import {
   send,
 } from '../transports/support/http.js'
 import { at, numberAt, parsed, textAt } from './support/json.js'
-import { itServer, root } from './support/programs.js'
+import { bearer, gatewayConfig, tokenOf } from './support/gateway.js'
+import { itServer } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
 import { gone } from './support/waiting.js'
 
@@ -34,10 +33,10 @@ const b = itServer({ IT_NAME: 'b' })
 function config(schemas: Readonly<Record<string, Json>>, server: Json = {}): Configuration {
   const of = (servers: Json): Json => ({ mcpServers: servers })
   const value = {
-    server: { port: 0, ...server },
+    server,
     schemas: Object.fromEntries(Object.entries(schemas).map(([name, servers]) => [name, of(servers)])),
   }
-  return resolveConfig(value, { source: 'test', folder: root, env: process.env })
+  return gatewayConfig(value)
 }
 
 const drained = { limits: { ...limits, drainMs: 1000 } }
@@ -73,13 +72,9 @@ async function codeAt(port: number, sent: Sent): Promise<readonly [number, unkno
   return [status, body.startsWith('{') ? at(parsed(body), 'error', 'code') : undefined]
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-
 const tokens = (...named: readonly [name: string, token: string][]): Json => ({
-  tokens: named.map(([name, token]) => ({ name, sha256: sha256(token) })),
+  tokens: named.map(([name, token]) => tokenOf(name, token)),
 })
-
-const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
 
 describe('reload over HTTP', () => {
   test('schemas come and go, and those that stay keep sessions, processes and streams', async (t) => {

@@ -8,10 +8,8 @@ import { message, messageIn, open, raw, send } from '../transports/support/http.
 import { listAt, numberAt, parsed, textAt } from './support/json.js'
 import { itServer } from './support/programs.js'
 import type { Scope } from './support/spawned.js'
-import { gatewayOf } from './support/gateway.js'
+import { gatewayOf, requestFields, sendStateless } from './support/gateway.js'
 import { claim, metaKey } from './support/claim.js'
-
-const version = '2026-07-28'
 
 async function gateway(scope: Scope, servers: object, isReady = false): Promise<Gateway> {
   const opened = await gatewayOf(scope, { mcpServers: servers })
@@ -20,24 +18,14 @@ async function gateway(scope: Scope, servers: object, isReady = false): Promise<
   return opened
 }
 
-/** The header fields of a request. */
-const fieldsOf = (method: string, name?: string): Record<string, string> => ({
-  'mcp-protocol-version': version,
-  'mcp-method': method,
-  ...(name !== undefined && { 'mcp-name': name }),
-})
-
 type Sent = Awaited<ReturnType<typeof send>>
 
 const asked = (
   { port }: Gateway,
   method: string,
-  params: Readonly<Record<string, unknown>>,
-  headers: Readonly<Record<string, string>> = fieldsOf(
-    method,
-    typeof params['name'] === 'string' ? params['name'] : undefined,
-  ),
-): Promise<Sent> => send(port, { body: message(method, 7, { _meta: claim(), ...params }), headers })
+  params: Readonly<Record<string, unknown>> = {},
+  headers?: Readonly<Record<string, string>>,
+): Promise<Sent> => sendStateless(port, { method, params, ...(headers && { headers }) })
 
 const codeOf = ({ body }: Sent): number => numberAt(messageIn(body), 'error', 'code')
 
@@ -58,7 +46,7 @@ describe('a request without a session', () => {
     await asked(opened, 'tools/call', { name: 's__nonce', arguments: { n: 'a' } })
     const stream = await open(opened.port, {
       body: message('tools/call', 7, { name: 's__hold', arguments: { key: 'k' }, _meta: claim() }),
-      headers: fieldsOf('tools/call', 's__hold'),
+      headers: requestFields('tools/call', { name: 's__hold' }),
     })
     stream.destroy()
     await once(stream, 'close')
@@ -72,7 +60,7 @@ describe('a request without a session', () => {
 })
 
 const call = { name: 's__nonce', arguments: { n: 'a' } }
-const good = fieldsOf('tools/call', 's__nonce')
+const good = requestFields('tools/call', call)
 const meta = (more: object): object => ({ ...call, _meta: { ...claim(), ...more } })
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString('base64')}?=`
 
@@ -109,7 +97,7 @@ const faults: readonly Fault[] = [
     'another uri in its head',
     'resources/read',
     { uri: 'it://a' },
-    fieldsOf('resources/read', 'it://b'),
+    requestFields('resources/read', { uri: 'it://b' }),
     400,
     -32020,
   ],
@@ -151,7 +139,7 @@ describe('a request without a session is refused', () => {
       ['mcp-name: other'],
       [`MCP-NAME: ${twin}`],
       ['Mcp-Method: tools/call'],
-      [`MCP-protocol-version: ${version}`],
+      ['MCP-protocol-version: 2026-07-28'],
       ['Mcp-Param-A: 1', 'mcp-param-a: 2'],
       ['x-other: 1', ' mcp-name: other'],
       ['mcp-name : other'],

@@ -2,17 +2,18 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
 import { homeOf, loginFolder } from '../../src/config/file.js'
 import { openGateway } from '../../src/gateway/gateway.js'
 import { OFFERED_MAX } from '../../src/login/login-tool.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/claim.js'
+import { gatewayConfig } from '../integration/support/gateway.js'
+import { message, send } from '../transports/support/http.js'
 import type { RawClient } from '../integration/support/client.js'
 import { at, listAt, textAt } from '../integration/support/json.js'
 import { type TestProxy, libraryProxy } from '../integration/support/library.js'
-import { asRead, itEcho } from '../integration/support/programs.js'
+import { itEcho } from '../integration/support/programs.js'
 import { untilAnswered } from '../integration/support/waiting.js'
 import { type AuthorizationOptions, AuthorizationServer, browse } from './authorization-server.js'
 
@@ -59,24 +60,15 @@ async function gateway(
   const guard = await new AuthorizationServer(options).listen()
   t.after(() => guard.close())
   const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
-  const value = asRead({
-    server: { port: 0, ...server },
-    mcpServers: { guarded: { url: guard.url }, open: itEcho() },
-  })
-  const config = resolveConfig(value, { source: 'test', folder: process.cwd(), env: runtime.env })
-  const served = await openGateway(config, { runtime, person: 'here' })
+  const value = { server, mcpServers: { guarded: { url: guard.url }, open: itEcho() } }
+  const served = await openGateway(gatewayConfig(value), { runtime, person: 'here' })
   t.after(async () => {
     await served.close(0)
     await runtime.close()
   })
   return async (method, params) => {
-    const headers = {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2025-11-25',
-    }
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-    return (await fetch(`${served.origin}/mcp`, { method: 'POST', headers, body })).text()
+    const headers = { 'mcp-protocol-version': '2025-11-25' }
+    return (await send(served.port, { body: message(method, 1, params), headers })).body
   }
 }
 

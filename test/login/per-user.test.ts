@@ -1,19 +1,18 @@
 // A server at which each user of the front has a login: whose login serves whom, and what the users and the operator see.
 
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { type TestContext, describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
 import { homeOf, loginFolder } from '../../src/config/file.js'
 import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
 import { logIn } from '../../src/login/login-flow.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { limits } from '../../src/index.js'
-import { asRead } from '../integration/support/programs.js'
+import { bearer, gatewayConfig, tokenOf } from '../integration/support/gateway.js'
 import { type Attached, libraryProxy } from '../integration/support/library.js'
 import { untilAnswered } from '../integration/support/waiting.js'
 import { at, textAt } from '../integration/support/json.js'
+import { message, send } from '../transports/support/http.js'
 import { FakeRuntime } from '../upstream/support/fake-runtime.js'
 import { AuthorizationServer, browse } from './authorization-server.js'
 
@@ -25,21 +24,17 @@ interface Place {
   readonly ask: (user: string, method: string, params?: object) => Promise<string>
 }
 
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-
 async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']): Promise<Place> {
   const guard = await new AuthorizationServer().listen()
   const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
-  const value = asRead({
+  const value = {
     server: {
-      port: 0,
-      tokens: users.map((name) => ({ name, sha256: sha256(`of-${name}`) })),
+      tokens: users.map((name) => tokenOf(name, `of-${name}`)),
       ...(users.length > 0 && { token: 'of-all' }),
     },
     mcpServers: { guarded: { url: guard.url, auth: { type: 'oauth', perUser: true } } },
-  })
-  const config = resolveConfig(value, { source: 'test', folder: process.cwd(), env: runtime.env })
-  const gateway = await openGateway(config, { runtime, person: 'here' })
+  }
+  const gateway = await openGateway(gatewayConfig(value), { runtime, person: 'here' })
   t.after(async () => {
     await gateway.close(0)
     guard.close()
@@ -57,13 +52,8 @@ async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']):
     logIn: (user) =>
       logIn({ url: guard.url }, storeOf(user), runtime, { show: async (page) => void browse(page) }),
     ask: async (user, method, params = {}) => {
-      const headers = {
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        authorization: `Bearer ${user === 'all' ? 'of-all' : `of-${user}`}`,
-      }
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-      return (await fetch(`${gateway.origin}/mcp`, { method: 'POST', headers, body })).text()
+      const sent = { body: message(method, 1, params), headers: bearer(`of-${user}`) }
+      return (await send(gateway.port, sent)).body
     },
   }
 }
@@ -193,7 +183,7 @@ describe('a login for each user', () => {
   test('ends the sessions of a user who has been away for twenty minutes', async (t) => {
     const runtime = new FakeRuntime()
     const entry = { url: 'http://127.0.0.1:1/mcp', lazy: true, auth: { type: 'oauth', perUser: true } }
-    const server = { tokens: [{ name: 'ann', sha256: sha256('x') }] }
+    const server = { tokens: [tokenOf('ann', 'x')] }
     const { attach, proxy } = await libraryProxy(t, { guarded: entry }, { runtime }, { server })
     const usersAfter = async (minutes: number): Promise<unknown> => {
       await runtime.pass(minutes * 60_000, 600_000)

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
 import { homeOf, loginFolder } from '../../src/config/file.js'
 import { BROWSERS_MAX, LOGINS_MAX, StartPages } from '../../src/front-auth/start-pages.js'
 import { openGateway } from '../../src/gateway/gateway.js'
@@ -12,9 +11,9 @@ import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { Issuer } from '../front-auth/issuer.js'
 import { claim } from '../integration/support/claim.js'
-import { at, parsed, textAt } from '../integration/support/json.js'
-import { asRead } from '../integration/support/programs.js'
-import { send } from '../transports/support/http.js'
+import { at, textAt } from '../integration/support/json.js'
+import { bearer, gatewayConfig, sendStateless } from '../integration/support/gateway.js'
+import { messageIn, send } from '../transports/support/http.js'
 import { untilAnswered } from '../integration/support/waiting.js'
 import { AuthorizationServer } from './authorization-server.js'
 
@@ -33,7 +32,7 @@ async function place(t: TestContext): Promise<Place> {
   const log: LogRecord[] = []
   const port = await freePort()
   const publicUrl = `http://127.0.0.1:${port}`
-  const value = asRead({
+  const value = {
     server: {
       port,
       publicUrl,
@@ -43,9 +42,8 @@ async function place(t: TestContext): Promise<Place> {
       },
     },
     mcpServers: { guarded: { url: guard.url, auth: { type: 'oauth', perUser: true } } },
-  })
-  const config = resolveConfig(value, { source: 'test', folder: process.cwd(), env: process.env })
-  const gateway = await openGateway(config, {
+  }
+  const gateway = await openGateway(gatewayConfig(value), {
     runtime,
     person: 'here',
     log: (record) => void log.push(record),
@@ -60,18 +58,10 @@ async function place(t: TestContext): Promise<Place> {
   })
   const ask = async (user: string, method: string, params: object = {}): Promise<unknown> => {
     const exp = Math.floor(Date.now() / 1000) + 3600
-    const headers = {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      authorization: `Bearer ${issuer.token({ sub: user, aud: publicUrl, exp })}`,
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': method,
-      ...('name' in params && { 'mcp-name': String(params.name) }),
-    }
+    const headers = bearer(issuer.token({ sub: user, aud: publicUrl, exp }))
     const _meta = claim({ elicitation: { url: {} } })
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } })
-    const text = await (await fetch(`${publicUrl}/mcp`, { method: 'POST', headers, body })).text()
-    return parsed(/^data: (\{.*)$/m.exec(text)?.[1] ?? text)
+    const { body } = await sendStateless(port, { method, params: { ...params, _meta }, headers })
+    return messageIn(body)
   }
   return { guard, issuer, publicUrl, log, storeOf, ask }
 }

@@ -1,16 +1,15 @@
 // The token of one user never serves another: two users, every way from the front to a server, both eras on both sides.
 
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { type TestContext, describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
 import { homeOf, loginFolder } from '../../src/config/file.js'
 import { openGateway } from '../../src/gateway/gateway.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/claim.js'
+import { gatewayConfig, requestFields, tokenOf } from '../integration/support/gateway.js'
 import { parsed, textAt } from '../integration/support/json.js'
-import { asRead, itEcho } from '../integration/support/programs.js'
+import { itEcho } from '../integration/support/programs.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
 import { type Kind, OwnersServer, kinds } from './owners-server.js'
 
@@ -20,7 +19,6 @@ type Params = Readonly<Record<string, unknown>>
 const users = ['ann', 'bob'] as const
 const other = { ann: 'bob', bob: 'ann' } as const
 const paths = ['/mcp', '/p/part/mcp', '/servers/own/mcp', '/api/team/mcp'] as const
-const latest = '2026-07-28'
 const askable = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } }
 
 /** A client of one user at one path. */
@@ -60,14 +58,12 @@ class Client {
     const meta = { ...Object(params['_meta']), 'it/by': as, ...(isTyped && claim(askable)) }
     const id = method.startsWith('notifications/') ? {} : { id: 1 }
     const body = JSON.stringify({ jsonrpc: '2.0', ...id, method, params: { ...params, _meta: meta } })
-    const name = params['name'] ?? params['uri'] ?? params['taskId']
-    const named = isTyped && /^(?:tools\/call|prompts\/get|resources\/read|tasks\/\w+)$/.test(method)
+    const task = params['taskId']
     const headers = {
       ...fields(as),
       'content-type': 'application/json',
-      'mcp-protocol-version': isTyped ? latest : '2025-06-18',
-      ...(isTyped && { 'mcp-method': method }),
-      ...(named && { 'mcp-name': String(name) }),
+      'mcp-protocol-version': '2025-06-18',
+      ...(isTyped && requestFields(method, task === undefined ? params : { name: task })),
       ...(this.session !== undefined && { 'mcp-session-id': this.session }),
     }
     return fetch(this.url, { method: 'POST', headers, body })
@@ -112,16 +108,11 @@ async function place(t: TestContext, kind: Kind, era: Era): Promise<Place> {
   const runtime = realRuntime()
   const own = { url: server.url, prefix: false, describe: false, auth: { type: 'oauth', perUser: true } }
   const schema = { mcpServers: { own, more: itEcho() } }
-  const tokens = users.map((name) => ({
-    name,
-    sha256: createHash('sha256').update(`of-${name}`).digest('hex'),
-  }))
-  const value = {
-    server: { port: 0, tokens },
+  const config = gatewayConfig({
+    server: { tokens: users.map((name) => tokenOf(name, `of-${name}`)) },
     schemas: { default: schema, team: schema },
     profiles: { part: {} },
-  }
-  const config = resolveConfig(asRead(value), { source: 'test', folder: process.cwd(), env: process.env })
+  })
   for (const user of users) await storeOf(user, runtime).write(server.login(user))
   const gateway = await openGateway(config, { runtime, person: 'here' })
   t.after(async () => {

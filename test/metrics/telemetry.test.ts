@@ -5,30 +5,23 @@ import { type IncomingMessage, createServer, request } from 'node:http'
 import { describe, test } from 'node:test'
 import { type ForwardEvent, httpServer } from '../../src/index.js'
 import { libraryProxy } from '../integration/support/library.js'
-import { resolveConfig } from '../../src/config/config.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { EXPOSITION_TYPE } from '../../src/metrics/exposition.js'
 import { MetricsServer } from '../../src/metrics/metrics-server.js'
 import { type Telemetry, openTelemetry } from '../../src/metrics/telemetry.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import type { Runtime } from '../../src/runtime/runtime.js'
 import { at, listAt, parsed, textAt } from '../integration/support/json.js'
-import { nodeProgram, program, root } from '../integration/support/programs.js'
+import { nodeProgram, program } from '../integration/support/programs.js'
 import type { Scope } from '../integration/support/spawned.js'
-import { handshake, send } from '../transports/support/http.js'
+import { handshake, message, send } from '../transports/support/http.js'
 import { readExposition, samplesOf, sumOf } from './support/exposition.js'
 import { claim } from '../integration/support/claim.js'
+import { gatewayConfig, gatewayOf, requestFields } from '../integration/support/gateway.js'
 
 const servers = {
   old: { command: process.execPath, args: [program('reference.mjs')] },
   new: { command: process.execPath, args: [program('reference-stateless.mjs')] },
 }
-
-const configOf = (server: object) =>
-  resolveConfig(
-    { server: { port: 0, ...server }, mcpServers: servers },
-    { source: 'test', folder: root, env: {} },
-  )
 
 interface Opened {
   readonly telemetry: Telemetry | undefined
@@ -40,7 +33,7 @@ interface Opened {
 async function opened(t: Scope, server: object, env: Runtime['env'] = {}, needsPort = true): Promise<Opened> {
   const log: string[] = []
   const runtime = { ...timers(t), env }
-  const telemetry = await openTelemetry(configOf(server), {
+  const telemetry = await openTelemetry(gatewayConfig({ server, mcpServers: servers }), {
     log: ({ message }) => void log.push(message),
     runtime,
     needsPort,
@@ -58,13 +51,10 @@ function timers(t: Scope): Pick<Runtime, 'setTimer' | 'wallNow'> {
 
 async function gatewayWith(t: Scope, telemetry: Telemetry | undefined, server: object = {}): Promise<number> {
   assert(telemetry !== undefined)
-  const gateway = await openGateway(configOf(server), {
-    on: telemetry.listeners,
-    tracer: telemetry.tracer,
-    metrics: telemetry.page,
-  })
+  const { listeners, tracer, page } = telemetry
+  const options = { on: listeners, tracer, metrics: page }
+  const gateway = await gatewayOf(t, { server, mcpServers: servers }, options)
   telemetry.watch(() => gateway.proxies)
-  t.after(() => gateway.close(0))
   return gateway.port
 }
 
@@ -74,8 +64,8 @@ async function callAll(port: number): Promise<void> {
   for (const name of ['old__test_simple_text', 'new__test_simple_text', 'new__test_error_handling'])
     for (const meta of [undefined, claim({}, 'new')]) {
       const params = { name, arguments: {}, ...(meta && { _meta: meta }) }
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
-      const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
+      const body = message('tools/call', 1, params)
+      const modern = requestFields('tools/call', params)
       const { status } = await send(port, { body, headers: meta === undefined ? session : modern })
       assert.equal(status, 200)
     }
@@ -117,8 +107,7 @@ test('the front shows them to those with its token, and only where they are conf
   assert.deepEqual([status, headers['content-type']], [200, EXPOSITION_TYPE])
   assert.equal(samplesOf(readExposition(body), 'mcps_build_info').length, 1)
 
-  const plain = await openGateway(configOf({}))
-  t.after(() => plain.close(0))
+  const plain = await gatewayOf(t, { mcpServers: servers })
   assert.equal((await send(plain.port, { method: 'GET', path: '/metrics' })).status, 404)
 })
 
@@ -148,11 +137,11 @@ describe('the port', () => {
 
   test('is open to other machines only where the configuration says so', () => {
     assert.throws(
-      () => configOf({ metrics: { port: 0, host: '0.0.0.0' } }),
+      () => gatewayConfig({ server: { metrics: { port: 0, host: '0.0.0.0' } }, mcpServers: servers }),
       /server\.metrics\.host is "0\.0\.0\.0".*"open": true/s,
     )
     for (const metrics of [{ port: 0, host: '0.0.0.0', open: true }, { host: '0.0.0.0' }])
-      configOf({ metrics })
+      gatewayConfig({ server: { metrics }, mcpServers: servers })
   })
 
   test('that is taken ends the start of a front, and is a warning on stdio', async (t) => {
@@ -240,7 +229,7 @@ for (const file of ['reference.mjs', 'reference-stateless.mjs'])
     const parents = ['1', '2', '3'].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`)
     const [inMeta, inHeader, both] = parents
     const name = 's__test_simple_text'
-    const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
+    const modern = requestFields('tools/call', { name })
     for (const claims of [undefined, claim({}, 'new')])
       for (const [meta, header] of [
         [inMeta, undefined],
@@ -250,7 +239,7 @@ for (const file of ['reference.mjs', 'reference-stateless.mjs'])
       ]) {
         const _meta = { ...claims, ...(meta !== undefined && { traceparent: meta }) }
         const params = { name, arguments: {}, ...(Object.keys(_meta).length > 0 && { _meta }) }
-        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+        const body = message('tools/call', 1, params)
         const fields = {
           ...(claims === undefined ? session : modern),
           ...(header !== undefined && { traceparent: header }),

@@ -19,10 +19,8 @@ const transports = {
 }
 
 /** A gateway whose tool needs consent. */
-async function gateway(scope: Scope): Promise<Gateway> {
-  const opened = await gatewayOf(scope, { mcpServers: { e: { ...everything, confirm: ['get-sum'] } } })
-  return opened
-}
+const gateway = (scope: Scope): Promise<Gateway> =>
+  gatewayOf(scope, { mcpServers: { e: { ...everything, confirm: ['get-sum'] } } })
 
 describe('two clients', () => {
   for (const [kind, transport] of Object.entries(transports))

@@ -1,33 +1,23 @@
 // A call over its limit through the HTTP front: a status where the request is all there is, else an error.
 
 import { strict as assert } from 'node:assert'
-import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { resolveConfig } from '../../src/config/config.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { claim } from '../integration/support/claim.js'
+import { bearer, gatewayOf, requestFields, tokenOf } from '../integration/support/gateway.js'
 import { at, numberAt, parsed } from '../integration/support/json.js'
-import { itServer, nodeProgram, root } from '../integration/support/programs.js'
+import { itServer, nodeProgram } from '../integration/support/programs.js'
 import { EventReader, message, messageIn, open, send } from '../transports/support/http.js'
 import type { Scope } from '../integration/support/spawned.js'
 
 const names = ['stateless', 'session', 'sessionless', 'pair']
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-const bearer = (name: string): Record<string, string> => ({ authorization: `Bearer ${name}` })
 
 /** A server of each era; each principal may call each tool once. */
 async function gateway(scope: Scope): Promise<number> {
-  const config = resolveConfig(
-    {
-      server: { port: 0, tokens: names.map((name) => ({ name, sha256: sha256(name) })) },
-      limits: [{ perMinute: 1, each: true }],
-      mcpServers: { old: itServer(), new: nodeProgram('stateless.mjs', {}, {}) },
-    },
-    { source: 'test', folder: root, env: process.env },
-  )
-  const opened = await openGateway(config)
-  const { port } = opened
-  scope.after(() => opened.close(0))
+  const { port } = await gatewayOf(scope, {
+    server: { tokens: names.map((name) => tokenOf(name, name)) },
+    limits: [{ perMinute: 1, each: true }],
+    mcpServers: { old: itServer(), new: nodeProgram('stateless.mjs', {}, {}) },
+  })
   const listed = await send(port, { body: message('tools/list', 1), headers: bearer('session') })
   assert.equal(listed.status, 200)
   return port
@@ -39,7 +29,7 @@ interface Said {
   readonly message: unknown
 }
 
-type Say = (method: string, params: object) => Promise<Said>
+type Say = (method: string, params: Readonly<Record<string, unknown>>) => Promise<Said>
 
 async function posted(port: number, headers: Record<string, string>, body: string): Promise<Said> {
   const answer = await send(port, { body, headers })
@@ -48,9 +38,8 @@ async function posted(port: number, headers: Record<string, string>, body: strin
 
 const clients: Readonly<Record<string, (port: number, token: Record<string, string>) => Promise<Say>>> = {
   stateless: async (port, token) => (method, params) => {
-    const name = String(at(params, 'name'))
-    const fields = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, 'mcp-name': name }
-    return posted(port, { ...token, ...fields }, message(method, 1, { ...params, _meta: claim({}) }))
+    const fields = { ...token, ...requestFields(method, params) }
+    return posted(port, fields, message(method, 1, { ...params, _meta: claim({}) }))
   },
   session: async (port, token) => {
     const body = message('initialize', 0, { protocolVersion: '2025-11-25', capabilities: {} })
