@@ -1,101 +1,137 @@
 // The times that a server and its tools may take, and what happens when they are over.
 
 import { strict as assert } from 'node:assert'
-import { describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { failure, said } from './support/client.js'
-import { at, listAt, numberAt, textAt } from './support/json.js'
+import type { FakeChild } from '../upstream/support/fake-runtime.js'
+import { at, numberAt, textAt } from './support/json.js'
 import { libraryProxy } from './support/library.js'
-import { phases } from './support/phases.js'
 import { itServer } from './support/programs.js'
+import { type Act, type Scripted, enter, handshake, scripted, simple, timed } from './support/scripted.js'
 import { spawnProxy } from './support/spawned.js'
-import { gone, until } from './support/waiting.js'
+import { gone } from './support/waiting.js'
 
 const errorOf = (value: unknown): readonly unknown[] => [
   textAt(value, 'error', 'message'),
   at(value, 'error', 'data'),
 ]
 
+interface Asked {
+  readonly method: string
+  readonly id: string
+  readonly params: unknown
+}
+
+const answers: Readonly<Record<string, string>> = {
+  initialize: handshake('s', '{"tools":{},"prompts":{},"resources":{}}'),
+  'tools/list': '{"tools":[]}',
+  'prompts/list': '{"prompts":[{"name":"p"}]}',
+  'resources/list': '{"resources":[{"uri":"it://r","name":"r"}]}',
+  'resources/templates/list': '{"resourceTemplates":[]}',
+}
+
+/** A server that does not answer these methods; what it is asked is kept. */
+function silent(asked: Asked[], ...unanswered: readonly string[]): Act {
+  return (method, child, params) => {
+    asked.push({ method, id: child.lastId, params })
+    return unanswered.includes(method) ? undefined : (answers[method] ?? '{}')
+  }
+}
+
+const ofMethod = (asked: readonly Asked[], method: string): Asked[] =>
+  asked.filter((each) => each.method === method)
+
+/** The ids of the requests that were cancelled, as the server knows them. */
+const cancelledIn = (asked: readonly Asked[]): string[] =>
+  ofMethod(asked, 'notifications/cancelled').map(({ params }) => JSON.stringify(at(params, 'requestId')))
+
 describe('each time is one of its own', () => {
+  // Otherwise loaded by the first call, while simulated time goes by.
+  before(() => import('../../src/mcp/arguments/arguments.js'))
+
   test('a start that takes too long is given up, and named', async (t) => {
-    const s = itServer({ IT_START: 'hang' }, { startTimeout: 250, restart: false })
-    const { attach, proxy } = await libraryProxy(t, { s, o: itServer() })
-    const { client } = await attach()
-    await client.open()
-    await until(() => proxy.status()[0]?.state === 'error')
-    assert.equal(proxy.status()[0]?.error, "'s' did not answer initialize within 250 ms (startTimeout)")
-    const { value } = await client.call('s__nonce')
-    assert.deepEqual(failure({ value, text: '' }).slice(0, 2), [-32603, 's'])
-    assert.equal(textAt(said(await client.call('o__nonce', { n: '1' })), 'n'), '1')
+    const servers = { s: { startTimeout: 250, restart: false }, o: {} }
+    const it = await scripted(t, servers, (method, child) =>
+      method === 'initialize' && child.command === 's' ? undefined : simple(method, child),
+    )
+    const { client } = await enter(it)
+    assert.deepEqual(
+      it.proxy.status().map(({ error }) => error),
+      ["'s' did not answer initialize within 250 ms (startTimeout)", undefined],
+    )
+    assert.deepEqual(failure((await timed(it, client.call('s__t'))).heard).slice(0, 2), [-32603, 's'])
+    assert.match((await timed(it, client.call('o__t'))).heard.text, /"text":"o"/)
   })
 
   test('a list that takes too long is given up and cancelled, and the other lists are there', async (t) => {
-    const s = phases(t, [{ no: ['tools/list'] }], { listTimeout: 2000 })
-    const { attach, log } = await libraryProxy(t, { s: s.entry }, {}, { startupGraceMs: 50 })
-    const { client } = await attach()
-    await client.open()
-    await until(() => s.told('notifications/cancelled').length > 0)
-    const [asked] = s.told('tools/list')
-    const [cancelled] = s.told('notifications/cancelled')
-    assert.deepEqual(at(cancelled, 'params', 'requestId'), at(asked, 'id'))
-    assert(log.some(({ message }) => message.includes('tools/list within 2000 ms (listTimeout)')))
-    const prompts = listAt((await client.request('prompts/list')).value, 'result', 'prompts')
-    assert.deepEqual(
-      prompts.map((prompt) => textAt(prompt, 'name')),
-      ['s__p'],
-    )
+    const asked: Asked[] = []
+    const it = await scripted(t, { s: { listTimeout: 2000 } }, silent(asked, 'tools/list'))
+    const { client } = await enter(it)
+    await it.runtime.pass(2000)
+    assert.deepEqual(cancelledIn(asked)[0], ofMethod(asked, 'tools/list')[0]?.id)
+    assert(it.log.some(({ message }) => message.includes('tools/list within 2000 ms (listTimeout)')))
+    const { heard } = await timed(it, client.request('prompts/list'))
+    assert.deepEqual(textAt(heard.value, 'result', 'prompts', 0, 'name'), 's__p')
   })
 
   test("a tool's own times stand above its server's, either way", async (t) => {
-    const tools = { timeouts: { never: { timeout: 150 }, slow: { timeout: 20_000 } } }
-    const { attach } = await libraryProxy(t, {
-      quick: itServer({}, { timeout: 20_000, tools }),
-      patient: itServer({}, { timeout: 150, tools }),
-      total: itServer({}, { tools: { timeouts: { slow: { totalTimeout: 250 } } } }),
+    const own = (times: object) => ({ tools: { timeouts: { t: times } } })
+    const servers = {
+      quick: { timeout: 20_000, ...own({ timeout: 150 }) },
+      patient: { timeout: 150, ...own({ timeout: 20_000 }) },
+      total: own({ totalTimeout: 250 }),
+    }
+    const goOn = (child: FakeChild, token: unknown, progress = 1): void => {
+      const params = JSON.stringify({ progressToken: token, progress })
+      child.say(`{"jsonrpc":"2.0","method":"notifications/progress","params":${params}}`)
+      it.runtime.setTimer(50, () => goOn(child, token, progress + 1))
+    }
+    const it: Scripted = await scripted(t, { ...servers }, (method, child, params) => {
+      if (method !== 'tools/call') return simple(method, child)
+      if (child.command === 'total') goOn(child, at(params, '_meta', 'progressToken'))
+      return child.command === 'patient' ? { afterMs: 450, result: '{"content":[]}' } : undefined
     })
-    const { client } = await attach()
-    await client.open()
-    const [never, slow, total] = await Promise.all([
-      client.call('quick__never'),
-      client.call('patient__slow', { steps: 0, everyMs: 450 }),
-      client.call('total__slow', { steps: 100, everyMs: 50 }, { progressToken: 1 }),
+    const { client } = await enter(it)
+    const [quick, patient, total] = await Promise.all([
+      timed(it, client.call('quick__t')),
+      timed(it, client.call('patient__t')),
+      timed(it, client.call('total__t', {}, { progressToken: 1 })),
     ])
-    assert.deepEqual(errorOf(never.value), [
-      "'quick': no answer or progress for tool 'quick__never' within 150 ms (timeout)",
-      { service: 'quick', reason: 'timeout', tool: 'quick__never', budget: 'timeout', ms: 150 },
+    assert.deepEqual(errorOf(quick.heard.value), [
+      "'quick': no answer or progress for tool 'quick__t' within 150 ms (timeout)",
+      { service: 'quick', reason: 'timeout', tool: 'quick__t', budget: 'timeout', ms: 150 },
     ])
-    assert.equal(numberAt(said(slow), 'at'), 1)
-    assert.equal(textAt(total.value, 'error', 'data', 'budget'), 'totalTimeout')
+    assert.match(patient.heard.text, /"result"/)
+    assert.equal(textAt(total.heard.value, 'error', 'data', 'budget'), 'totalTimeout')
   })
 
   test('a read that takes too long is cancelled as a call is', async (t) => {
-    const s = phases(t, [{ no: ['resources/read', 'prompts/get'] }], { timeout: 150 })
-    const { client } = await (await libraryProxy(t, { s: s.entry })).attach()
-    await client.open()
-    const read = await client.request('resources/read', { uri: 'it://r' })
-    const got = await client.request('prompts/get', { name: 's__p' })
-    assert.deepEqual(errorOf(read.value), [
+    const asked: Asked[] = []
+    const it = await scripted(t, { s: { timeout: 150 } }, silent(asked, 'resources/read', 'prompts/get'))
+    const { client } = await enter(it)
+    const read = await timed(it, client.request('resources/read', { uri: 'it://r' }))
+    const got = await timed(it, client.request('prompts/get', { name: 's__p' }))
+    assert.deepEqual(errorOf(read.heard.value), [
       "'s': no answer or progress for resources/read within 150 ms (timeout)",
       { service: 's', reason: 'timeout', budget: 'timeout', ms: 150 },
     ])
-    assert.equal(textAt(got.value, 'error', 'data', 'prompt'), 's__p')
-    await until(() => s.told('notifications/cancelled').length === 2)
+    assert.equal(textAt(got.heard.value, 'error', 'data', 'prompt'), 's__p')
     assert.deepEqual(
-      s.told('notifications/cancelled').map((cancel) => at(cancel, 'params', 'requestId')),
-      [...s.told('resources/read'), ...s.told('prompts/get')].map((request) => at(request, 'id')),
+      cancelledIn(asked),
+      [...ofMethod(asked, 'resources/read'), ...ofMethod(asked, 'prompts/get')].map(({ id }) => id),
     )
   })
 
   test('what a call waited for its turn counts', async (t) => {
-    const tools = { timeouts: { nonce: { timeout: 200 } } }
-    const { client } = await (await libraryProxy(t, { s: itServer({}, { concurrency: 1, tools }) })).attach()
-    await client.open()
-    const running = client.call('s__slow', { steps: 0, everyMs: 1500 })
-    const waiting = await client.call('s__nonce', { n: 'x' })
-    assert.deepEqual(errorOf(waiting.value), [
-      "'s': no turn for tool 's__nonce' within 200 ms (timeout)",
-      { service: 's', reason: 'timeout', tool: 's__nonce', budget: 'timeout', ms: 200 },
+    const it = await scripted(t, { s: { concurrency: 1, timeout: 200 } }, (method, child) =>
+      method === 'tools/call' ? { afterMs: 1500, result: '{"content":[]}' } : simple(method, child),
+    )
+    const { client } = await enter(it)
+    const [, waiting] = await Promise.all([timed(it, client.call('s__t')), timed(it, client.call('s__t'))])
+    assert.deepEqual(errorOf(waiting.heard.value), [
+      "'s': no turn for tool 's__t' within 200 ms (timeout)",
+      { service: 's', reason: 'timeout', tool: 's__t', budget: 'timeout', ms: 200 },
     ])
-    assert.equal(numberAt(said(await running), 'at'), 1)
   })
 })
 
