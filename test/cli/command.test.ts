@@ -266,6 +266,7 @@ describe('the command line', () => {
     ['--check --ui', /--ui cannot be used with --check/, /^$/],
     ['--stdio --port 1', /--port cannot be used with --stdio/, /^$/],
     ['--stdio --url http://h', /--url cannot be used with --stdio/, /^$/],
+    ['--url ftp://h', /--url is no http:\/\/ or https:\/\/ address/, /must be like https:/],
     ['replay a -c f -- x', /--config cannot be used with replay/, /^$/],
     ['--check --record f', /--record cannot be used with --check/, /^$/],
     ['--check a --config b', /cannot be used together/, /once/],
@@ -448,9 +449,6 @@ describe('the program', () => {
   })
 
   const mistakes: [string[], RegExp][] = [
-    [['--url', 'ftp://h'], /--url is no http:\/\/ or https:\/\/ address; it must be like https:/],
-    [['--stdio', '--http'], /cannot be used together/],
-    [['--schema', 'x'], /--schema works only with --stdio/],
     [['--stdoi'], /unknown option --stdoi; did you mean --stdio\?/],
     [['--stdio', '--config', 'none.json'], /none\.json:\n {2}is not there/],
     [
@@ -481,13 +479,6 @@ describe('the program', () => {
       stdout,
       /warning: line 1: mcpServers\.a is disabled: variable NOT_SET is not set[^]*valid: 1 schema/,
     )
-  })
-
-  test('--check checks the schema that is named', async () => {
-    const path = config('schema.json', { mcpServers: { a: { command: 'x' } } })
-    const { code, stdout } = await run(['--check', path, '--stdio', '--schema=other'])
-    assert.equal(code, 1)
-    assert.match(stdout, /"other" does not exist/)
   })
 
   test('a configuration with mistakes does not start, exit 2', async () => {

@@ -59,7 +59,6 @@ describe('--stdio', () => {
   const cases: [string, readonly string[], string, string][] = [
     ['without --schema serves default', [], 'first', 'secondTools__echo'],
     ['--schema workspace serves that', ['--schema', 'workspace'], 'second', 'firstTools__echo'],
-    ['--schema=workspace is the same', ['--schema=workspace'], 'second', 'firstTools__echo'],
   ]
   for (const [title, args, own, foreign] of cases)
     test(`${title}, starts nothing else, and shows nothing else`, async (t) => {
