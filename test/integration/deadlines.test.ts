@@ -45,6 +45,9 @@ const ofMethod = (asked: readonly Asked[], method: string): Asked[] =>
 const cancelledIn = (asked: readonly Asked[]): string[] =>
   ofMethod(asked, 'notifications/cancelled').map(({ params }) => JSON.stringify(at(params, 'requestId')))
 
+/** The settings of a server whose tool has times of its own. */
+const own = (times: object) => ({ tools: { timeouts: { t: times } } })
+
 describe('each time is one of its own', () => {
   // Otherwise loaded by the first call, while simulated time goes by.
   before(() => import('../../src/mcp/arguments/arguments.js'))
@@ -75,7 +78,6 @@ describe('each time is one of its own', () => {
   })
 
   test("a tool's own times stand above its server's, either way", async (t) => {
-    const own = (times: object) => ({ tools: { timeouts: { t: times } } })
     const servers = {
       quick: { timeout: 20_000, ...own({ timeout: 150 }) },
       patient: { timeout: 150, ...own({ timeout: 20_000 }) },
