@@ -13,6 +13,7 @@ import { createProxy, memoryPair } from '../../src/index.js'
 import type { RawClient } from '../integration/support/client.js'
 import { at, listAt } from '../integration/support/json.js'
 import { clientOf } from '../integration/support/library.js'
+import { untilAnswered } from '../integration/support/waiting.js'
 import { FakeMicrosandbox } from '../sandbox/support/fake-microsandbox.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-command-'))
@@ -65,10 +66,6 @@ function saidLater(child: ChildProcess, words: RegExp): Promise<void> {
     })
     child.once('close', () => reject(new Error(said)))
   })
-}
-
-async function untilAsync(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 async function json(url: string, init?: RequestInit): Promise<unknown> {
@@ -243,7 +240,7 @@ describe('mcps-proxy sandbox', () => {
     await reread(/cannot be used and nothing is changed/)
     assert.equal(await code('x'), '5\n')
     write({ files: false })
-    await untilAsync(async () => (await page()) === 5)
+    await untilAnswered(async () => (await page()) === 5)
     assert.match(String(await code('x')), /NameError/)
     assert.equal(fake.running.size, 1, 'the session before has ended')
     const listed = await json(`${url}/mcp`, {

@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { type ConfigurationJson, type LogRecord, createProxy, limits } from '../../src/index.js'
 import { at, textAt } from '../integration/support/json.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
-import { HANG_MS, until } from '../integration/support/waiting.js'
+import { HANG_MS, until, untilAnswered } from '../integration/support/waiting.js'
 import type { FaultName } from './faults.js'
 import type { PhaseName } from './phases.js'
 import { AilingHttp } from './support/ailing-http.js'
@@ -152,20 +152,15 @@ async function runCell(scope: Scope, fault: FaultName, phase: PhaseName): Promis
 }
 
 /** The first calls may find a server that is still starting. */
-async function listed(caller: Opened['caller']): Promise<void> {
-  const endsAt = performance.now() + HANG_MS
-  while (!(await caller.request('tools/list')).text.includes('"s__nonce"')) {
-    assert(performance.now() < endsAt, 'the server is listed')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
+const listed = (caller: Opened['caller']): Promise<void> =>
+  untilAnswered(async () => (await caller.request('tools/list')).text.includes('"s__nonce"'))
 
 async function recover(caller: Opened['caller']): Promise<void> {
-  const endsAt = performance.now() + HANG_MS
-  for (let turn = 0; ; turn++) {
-    const { value } = await caller.call('s__nonce', { nonce: `again-${turn}` })
-    if (at(value, 'result') !== undefined) return
-    assert(performance.now() < endsAt, `it does not recover: ${JSON.stringify(value)}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  let last: unknown
+  let turn = 0
+  const isWell = async (): Promise<boolean> => {
+    last = (await caller.call('s__nonce', { nonce: `again-${turn++}` })).value
+    return at(last, 'result') !== undefined
   }
+  await untilAnswered(isWell, () => JSON.stringify(last))
 }

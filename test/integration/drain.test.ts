@@ -11,7 +11,7 @@ import { at, listAt, numberAt, textAt } from './support/json.js'
 import { startMixedCalls, wrongAnswers } from './support/mixed-calls.js'
 import { type ServerEntry, cli, itServer, root } from './support/programs.js'
 import { type Scope, type Spawned, configFile, spawnProgram, spawnProxy } from './support/spawned.js'
-import { HANG_MS, gone, until } from './support/waiting.js'
+import { HANG_MS, gone, until, untilAnswered } from './support/waiting.js'
 import { handshake, message, messageIn, open, send } from '../transports/support/http.js'
 
 const CALLS = 100
@@ -134,7 +134,7 @@ describe('the end of mcps-proxy --http', () => {
       const lines = listAt(JSON.parse(textAt(messageIn(body), 'result', 'content', 0, 'text')), 'lines')
       return lines.filter((line) => Buffer.from(String(line), 'base64').includes('"tools/call"')).length
     }
-    while ((await taken()) < CALLS) await new Promise((resolve) => setTimeout(resolve, 20))
+    await untilAnswered(async () => (await taken()) >= CALLS)
     proxy.child.kill('SIGTERM')
     assert.equal(await proxy.exited, 0)
     for (const [i, call] of calls.entries()) {

@@ -10,7 +10,7 @@ import { at, listAt, numberAt, textAt } from './support/json.js'
 import { type Attached, libraryProxy } from './support/library.js'
 import { asRead, itServer } from './support/programs.js'
 import { scratch } from './support/spawned.js'
-import { HANG_MS, gone, until } from './support/waiting.js'
+import { gone, until, untilAnswered } from './support/waiting.js'
 
 const changed = {
   tools: 'notifications/tools/list_changed',
@@ -226,10 +226,8 @@ describe('reload', () => {
     assert.equal(await call(), false)
     // They are tried more often meanwhile than a server may crash before it is left alone for half a minute.
     for (const heard of stuck) assert.deepEqual(failure(await heard).slice(2), ['shutting-down'])
-    let answered = false
-    const endsAt = performance.now() + HANG_MS
-    while (!answered && performance.now() < endsAt) answered = await call()
-    assert(answered, 'a server is started once there is room')
+    // A server is started once there is room.
+    await untilAnswered(call)
     assert.notEqual(await client.pidOf('a__nonce'), before)
   })
 

@@ -13,6 +13,7 @@ import { type OpenRecord, openRecord, RecordStream } from '../../src/record/reco
 import { RecordWriter } from '../../src/record/writer.js'
 import { itEcho } from '../integration/support/programs.js'
 import { spawnProxy } from '../integration/support/spawned.js'
+import { until } from '../integration/support/waiting.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mcps-record-test-'))
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
@@ -262,7 +263,7 @@ describe('the file of a recording', () => {
     const file = newFile()
     const record: OpenRecord = await openRecord(file, { command: 'test' })
     record.tap.wire?.(event('{}\n'))
-    while (linesOf(file).length < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => linesOf(file).length >= 2)
     await record.close()
     assert.equal(linesOf(file).length, 2)
   })
