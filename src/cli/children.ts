@@ -10,7 +10,7 @@ type ChildExit = Awaited<Child['exited']>
 
 interface Alive {
   readonly child: Child
-  /** What a forced exit sends to it. */
+  /** The signal that a forced exit sends to it. */
   readonly last: 'SIGTERM' | 'SIGKILL'
   /** From now on no signal reaches the child, and the first one makes it look as if it had ended; no other is started until then. */
   readonly release: () => void

@@ -136,7 +136,7 @@ async function nameDisabled(servers: readonly ServerConfig[]): Promise<void> {
   if (names.length > 0) await say('stdout', `  disabled: ${names.map(escapeText).join(', ')}\n`)
 }
 
-/** What is wrong in the files of clients, each with what mends it. */
+/** The faults in the files of clients, each with its remedy. */
 async function lookAtClients(
   path: string | undefined,
   servers: readonly ServerConfig[],
@@ -223,7 +223,7 @@ function mendsOf(server: ServerConfig, { failure = '', warnings, lastWords }: Tr
   return []
 }
 
-/** What a program misses behind its walls, it names in the words of its system or of its language. */
+/** A program behind walls names a missing path in the words of its system or of its language. */
 const missedPath =
   /(?:ENOENT|EACCES|EROFS|Cannot find module|No such file or directory|Permission denied|Read-only file system|can't open file)\D*?['"\s(](\/[^\s'",:)]+)/
 

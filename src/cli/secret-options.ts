@@ -12,7 +12,7 @@ export interface SecretCommand {
 
 const whats = ['set', 'list', 'remove'] as const
 
-/** What can stand in `${keyring:NAME}`. */
+/** The names that `${keyring:NAME}` takes. */
 const secretName = /^(?!-)[^{}\p{Cc}]{1,200}$/u
 
 export function secretOf({ words, rest }: CommandLine): SecretCommand | UsageMistake {

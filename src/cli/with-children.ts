@@ -1,4 +1,4 @@
-// What every command has around servers that it starts, asks and ends.
+// The surroundings of every command that starts servers, asks them and ends.
 
 import type { Configuration } from '../config/configuration.js'
 import type { Runtime } from '../index.js'
@@ -9,7 +9,7 @@ import { Children } from './children.js'
 import { Endings } from './endings.js'
 import { addSecrets } from './run.js'
 
-/** What a command works with while its servers run. */
+/** The tools of a command while its servers run. */
 export interface Attended {
   readonly runtime: Runtime
   /** Writes nothing; it knows the secrets of the schemas. */

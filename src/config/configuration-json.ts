@@ -61,7 +61,7 @@ type TypeOf<Kind> = {
   [T in keyof typeof kindByType]: (typeof kindByType)[T] extends Kind ? T : never
 }[keyof typeof kindByType]
 
-/** What follows from changes, the same for all or by class. */
+/** The actions for changes, the same for all or by class. */
 type OnChangeJson = ChangeAction | Keys<Record<ChangeClass | 'default', ChangeAction>>
 
 type LockJson<Values> =
@@ -126,7 +126,7 @@ type Shape = Readonly<
   | Record<'servers', Servers>
 >
 
-/** What some clients see of the servers. */
+/** The part of the servers that some clients see. */
 type ProfileJson = Keys<Omit<ProfileValues, 'tools' | 'prompts' | 'resources'>> & {
   readonly tools?:
     | (Keys<Omit<ProfileToolValues, 'set'>> & {

@@ -137,7 +137,7 @@ export interface FrontConfig {
   readonly otlp: string | undefined
 }
 
-/** Where metrics are served, and which. */
+/** The places at which metrics are served, and their extent. */
 export interface MetricsConfig {
   /** A port without a token; undefined serves them on the HTTP front alone. */
   readonly port: number | undefined
@@ -159,7 +159,7 @@ export interface LoggingConfig {
   readonly console: boolean
 }
 
-/** Where a line for each call goes. */
+/** The place for the lines of calls, and their extent. */
 export interface AuditConfig {
   /** Absolute; undefined is stderr. */
   readonly file: string | undefined

@@ -126,7 +126,7 @@ type Groups = [
   fallback: string | undefined,
 ]
 
-/** What became of a secret of the front; `partial` waits for a secret that it refers to. */
+/** The outcome for a secret of the front; `partial` waits for a secret that it refers to. */
 export type ExpandedSecret =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'partial' }

@@ -148,7 +148,7 @@ class Reading implements JSONVisitor {
   }
 }
 
-/** What is wrong inside a token; the mistake is at its beginning. */
+/** Faults inside of a token; the mistake is at its beginning. */
 const brokenTokens: ReadonlyMap<string, string> = new Map([
   ['UnexpectedEndOfComment', 'the comment that begins here does not end'],
   ['UnexpectedEndOfString', 'the text that begins here does not end on its line'],

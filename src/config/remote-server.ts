@@ -23,7 +23,7 @@ import {
 /** The protocols of a server of the older transport. */
 export const protocolsOfSse: readonly string[] = ['auto', 'legacy']
 
-/** What remote servers have of the file. */
+/** The settings of the file for all remote servers. */
 export interface RemoteContext extends PathBase {
   readonly encryptsLogins: boolean
 }
@@ -107,7 +107,7 @@ function readProxy(section: Section, expansion: Expansion): string | false | und
   return expansion.text(written)
 }
 
-/** What is read already of the credentials of a server. */
+/** The credentials of a server as far as they are read. */
 interface ReadCredentials {
   readonly url: string
   readonly headers: ReadonlyMap<string, string>

@@ -36,7 +36,7 @@ export interface Rules {
   readonly needs?: readonly (readonly [key: string, needed: string])[]
   /** Keys of which one alone may be there. */
   readonly excludes?: readonly (readonly [key: string, other: string])[]
-  /** What must be beside a key that has one of these values. */
+  /** Keys of which one is required beside a key with one of these values. */
   readonly cases?: readonly RuleCase[]
 }
 

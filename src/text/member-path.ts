@@ -1,4 +1,4 @@
-// Where a member stands in a JSON value, for people.
+// The place of a member in a JSON value, for people.
 
 import { quote } from '../jsonrpc/text.js'
 

@@ -29,7 +29,7 @@ const cutUserInfo = /(\/\/[^\s/:@]{0,256}:)[^\s/@]{1,256}$/
 /** Each of the four begins with one of these; most texts have none, and this search is the faster one. */
 const mayHaveCredentials = /bearer|\/\//i
 
-/** Where something stands in a text, in UTF-16 units. */
+/** A piece of a text, in UTF-16 units. */
 export interface Range {
   readonly start: number
   readonly end: number
@@ -99,7 +99,7 @@ export class Redactor {
     return withoutCredentials(clean).replace(cutBearer, `$1${REDACTED}`).replace(cutUserInfo, `$1${REDACTED}`)
   }
 
-  /** Where secrets and credentials stand in a text that is shown in pieces; `isCut` says that its end is missing. */
+  /** The places of secrets and credentials in a text that is shown in pieces; `isCut` says that its end is missing. */
   ranges(text: string, isCut: boolean): Range[] {
     const partLength = isCut ? this.#partLength(text) : 0
     const part = { start: text.length - partLength, end: text.length }
