@@ -168,8 +168,8 @@ export class Routes implements HttpRoutes {
     if (view !== undefined && own.includes(view)) return this.#mcp(path)
     const refusal = this.#access.needsScope(path, sender)
     if (refusal !== undefined) return { kind: 'nothing', refusal }
-    if (!SHORT.test(path)) return this.#nothing(path, own.flatMap(pathsAt))
-    const [first = '', ...more] = own
+    const [first, ...more] = own
+    if (first === undefined || !SHORT.test(path)) return this.#nothing(path, own.flatMap(pathsAt))
     return more.length === 0 ? this.#mcp(`${first}${path}`) : severalProfiles(own)
   }
 

@@ -51,6 +51,7 @@ const configured = (more: object = {}): Readonly<Record<string, unknown>> => ({
       tokenOf('ann', 'ann-token', { profiles: ['review'] }),
       tokenOf('bob', 'bob-token', { profiles: ['ops'] }),
       tokenOf('eve', 'eve-token', { profiles: ['review', 'ops'] }),
+      tokenOf('zoe', 'zoe-token', { profiles: [] }),
     ],
   },
 })
@@ -322,6 +323,8 @@ describe('paths', () => {
     ['eve-token', '/p/ops/mcp', 200],
     ['eve-token', '/mcp', 403],
     ['eve-token', '/servers/first/mcp', 404],
+    ['zoe-token', '/mcp', 404],
+    ['zoe-token', '/message', 404],
     ['ann-token', '/api/default/mcp', 404],
     ['ann-token', '/servers/first/mcp', 404],
     ['ann-token', '/api/status', 404],
