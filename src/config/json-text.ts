@@ -36,13 +36,14 @@ export function renameMember(text: string, path: JSONPath, name: string): string
   return key === undefined ? text : spliced(text, key.offset, key.length, JSON.stringify(name))
 }
 
-/** Gives the text with one member more at the end of an object; an object that is not there is made. */
+/** Gives the text with one member more at the end of an object; an object that is not there is made, and another value in its place stays. */
 export function addMember(text: string, path: JSONPath, name: string, value: unknown): string {
   const owner = nodeAt(text, path)
   if (owner === undefined) {
     const [last] = path.slice(-1)
     return last === undefined ? text : addMember(text, path.slice(0, -1), String(last), { [name]: value })
   }
+  if (owner.type !== 'object') return text
   return appended(text, owner, (around) => memberText(text, name, value, around))
 }
 
@@ -60,7 +61,9 @@ function appended(text: string, owner: Node, newText: (around: string | undefine
   if (last === undefined) {
     const around = lineIndent(text, owner.offset)
     const inner = `${eol}${around}${indent}${newText(around + indent)}${eol}${around}`
-    return spliced(text, owner.offset + 1, end - owner.offset - 1, inner)
+    // Comments stay, such as those about members that somebody has taken out.
+    const place = text.slice(0, end).trimEnd().length
+    return spliced(text, place, end - place, inner)
   }
   const after = last.offset + last.length
   const comma = commaAfter(text, after)

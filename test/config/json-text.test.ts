@@ -15,6 +15,12 @@ describe('a member is added', () => {
       '{\n\t"m": {\n\t\t"n": {\n\t\t\t"c": 1\n\t\t}\n\t}\n}\n',
     ],
     [
+      'behind the comments of an object without members',
+      lines('{', '  "m": {', '    // "a": 1', '  }', '}'),
+      lines('{', '  "m": {', '    // "a": 1', '    "n": {', '      "c": 1', '    }', '  }', '}'),
+    ],
+    ['to nothing but an object', '{"m": null}', '{"m": null}'],
+    [
       'behind the last one, and its comment',
       lines('{', '  "m": {', '    "a":   [ 1,2 ] // a', '  }', '}'),
       lines('{', '  "m": {', '    "a":   [ 1,2 ], // a', '    "n": {', '      "c": 1', '    }', '  }', '}'),
