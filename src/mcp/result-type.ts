@@ -29,9 +29,9 @@ export function isObjectResult(frame: ResultFrame): boolean {
   return bytesAt(frame, { start, end: start + 1 })[0] === OPEN_OBJECT
 }
 
-/** Bytes of a result, which is not joined for them. */
-function bytesAt({ long, line }: ResultFrame, { start, end }: Span): Buffer {
-  return long?.slice(start, end) ?? line.subarray(start, end)
+/** Bytes of a result, which is not joined for them: `line` joins it as soon as it is read. */
+function bytesAt(frame: ResultFrame, { start, end }: Span): Buffer {
+  return frame.long?.slice(start, end) ?? frame.line.subarray(start, end)
 }
 
 /** The members of `resultNames` in a result; the reader of the frame has nearly always found them already. */

@@ -199,7 +199,7 @@ describe('login', () => {
       [['login', 'guarded', '--user', 'anne'], /no token is called "anne"; did you mean "ann"\?/],
       [
         ['login', 'guarded', '--user', 'carl'],
-        /no token is called "carl"; mcps-proxy token list has the names/,
+        /no token is called "carl"; there is ann; mcps-proxy token list has the names/,
       ],
       [['login', 'other', '--user', 'ann'], /'other' has one login for all users; "perUser": true/],
     ] as const) {
