@@ -59,7 +59,7 @@ const rooms = table(`
   servers
   sandbox                | jsonrpc mcp runtime text folder log real-runtime transports/ version config sandbox/egress upstream/contracts | upstream/
   sandbox/egress         | runtime text transports
-  sandbox/guest          | sandbox
+  sandbox/guest          | runtime sandbox
 `)
 
 /** Packages, and the builtins that reach outside of the process, with the rooms that use them. */
@@ -147,7 +147,12 @@ describe('imports', () => {
       .filter((file) => roomOf(file) !== 'sandbox/guest')
     assert.deepEqual(
       [...new Set(shared)],
-      ['src/sandbox/agent-messages.ts', 'src/sandbox/inherited-descriptors.ts'],
+      [
+        'src/sandbox/agent-messages.ts',
+        'src/sandbox/inherited-descriptors.ts',
+        'src/runtime/process-table.ts',
+        'src/sandbox/exit-code.ts',
+      ],
     )
   })
 })

@@ -1,12 +1,13 @@
 // The processes of the system by their numbers: of servers, of what they have started, and of owners of what lies on the disk.
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 
 /** A process, as it was when it was looked at. */
 export interface ProcessRow {
   readonly pid: number
   readonly parent: number
   readonly group: number
+  readonly session: number
   /** With its number, what tells it from another one that gets the same number later: as the kernel counts since the boot. */
   readonly startedAt: string
 }
@@ -15,12 +16,29 @@ export interface ProcessRow {
 export function readProcess(pid: number): ProcessRow | undefined {
   const stat = readProcFile(`/proc/${pid}/stat`)
   if (stat === '') return undefined
-  // The name may hold anything, so it is what stands behind it that counts: state, parent, group, …
+  // The name may hold anything, so it is what stands behind it that counts: state, parent, group, session, …
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20)
-  const [, parent, group] = fields.map(Number)
+  const [, parent = 0, group = 0, session = 0] = fields.map(Number)
   const startedAt = fields[19]
-  if (parent === undefined || group === undefined || startedAt === undefined) return undefined
-  return { pid, parent, group, startedAt }
+  return startedAt === undefined ? undefined : { pid, parent, group, session, startedAt }
+}
+
+/** All processes that this one sees, on Linux. */
+export function readProcesses(): ProcessRow[] {
+  return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []))
+}
+
+/** The rows for which `isMeant` holds, and those of all their descendants. */
+export function withDescendants<Row extends Pick<ProcessRow, 'pid' | 'parent'>>(
+  rows: readonly Row[],
+  isMeant: (row: Row) => boolean,
+): Row[] {
+  const found = new Set(rows.filter(isMeant).map(({ pid }) => pid))
+  for (let before = -1; before < found.size;) {
+    before = found.size
+    for (const { pid, parent } of rows) if (found.has(parent)) found.add(pid)
+  }
+  return rows.filter(({ pid }) => found.has(pid))
 }
 
 /** A file of `/proc`; empty for a process that has ended meanwhile. */

@@ -6,7 +6,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
-import { constants, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import process from 'node:process'
 import { Duplex } from 'node:stream'
@@ -14,7 +14,8 @@ import { programFolder } from '../folder.js'
 import { realRuntime } from '../real-runtime.js'
 import { Egress } from './egress/egress.js'
 import { PROXY_PORT, proxyVariables } from './egress/proxy-variables.js'
-import { SIGNALLED, covers, findProgram, trustedPath } from './host-program.js'
+import { exitCodeOf } from './exit-code.js'
+import { covers, findProgram, trustedPath } from './host-program.js'
 import { isProgram, pathFolders } from '../runtime/path-folders.js'
 import { closeInheritedDescriptors } from './inherited-descriptors.js'
 import { confinement, optionBytes, procMounts, systemMounts } from './runtimes/bubblewrap/arguments.js'
@@ -339,9 +340,7 @@ class WayOut {
 function exitOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve(refuse(cannotConfine, error.message)))
-    child.once('exit', (code, signal) =>
-      resolve(code ?? SIGNALLED + (signal === null ? 0 : constants.signals[signal])),
-    )
+    child.once('exit', (code, signal) => resolve(exitCodeOf(code, signal)))
   })
 }
 

@@ -8,9 +8,6 @@ import { isProgram, pathFolders } from '../runtime/path-folders.js'
 import type { Runtime, SpawnSpec } from '../runtime/runtime.js'
 import { within } from '../runtime/deadline.js'
 
-/** The number that a shell adds to a signal to make an exit code. */
-export const SIGNALLED = 128
-
 /** The folders of system programs; a PATH may name scripts before them that look for another program. */
 export const systemFolders: readonly string[] = ['/usr/bin', '/usr/local/bin', '/bin']
 

@@ -3,10 +3,9 @@
 // Pieces of code run in sequence, since they share variables; commands run beside them.
 
 import { Buffer } from 'node:buffer'
-import { constants } from 'node:os'
 import { type Clock, within } from '../runtime/deadline.js'
 import { type Artifact, Artifacts } from './artifacts.js'
-import { SIGNALLED } from './host-program.js'
+import { exitCodeOf } from './exit-code.js'
 import type { CallOutput } from './call-output.js'
 import { type SandboxError, executionFailed, resourceLimit } from './errors.js'
 import type { Repl } from './repl.js'
@@ -195,7 +194,7 @@ export class SandboxSession {
     )
     if (exit.failure !== undefined || exit.limit !== undefined)
       throw await this.#failures.gone('Command', machine, exit, output)
-    const exitCode = exitCodeOf(exit)
+    const exitCode = exitCodeOf(exit.code, exit.signal)
     const artifacts = await this.#artifacts.look({ machine, clock })
     return this.#result(output, { isSuccess: exitCode === 0, exitCode, artifacts })
   }
@@ -266,13 +265,6 @@ function endable(what: Pick<GuestProcess, 'interrupt' | 'kill'>, machine: Machin
     kill: () => what.kill(),
     stopMachine: () => machine.stop(),
   }
-}
-
-/** The exit code in the convention of shells. */
-function exitCodeOf({ code, signal }: GuestExit): number {
-  if (code !== undefined) return code
-  const found = Object.entries(constants.signals).find(([name]) => name === signal)
-  return SIGNALLED + (found?.[1] ?? 0)
 }
 
 type Called = 'Code' | 'Command'

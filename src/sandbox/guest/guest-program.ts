@@ -1,9 +1,10 @@
 // One program inside a machine.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, constants, openSync, readFileSync, readdirSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { Socket } from 'node:net'
 import process from 'node:process'
+import { readProcFile, readProcesses, withDescendants } from '../../runtime/process-table.js'
 import { type AgentOrder, type AgentReport, PIPES_PATH, callMark, pipeName } from '../agent-messages.js'
 
 type StartOrder = Extract<AgentOrder, { readonly kind: 'start' }>
@@ -103,28 +104,19 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error)
 }
 
-// The processes of a program: its descendants, and processes that have left them but carry its mark.
-
-interface GuestProcessRow {
-  readonly pid: number
-  readonly parent: number
-  readonly session: number
+/**
+ * The processes of the call whose first process is `first`: its descendants, and processes that have left them but carry its mark.
+ */
+export function kinOf(first: number, call: number): number[] {
+  const kin = withDescendants(
+    readProcesses(),
+    ({ pid, session }) => pid === first || session === first || isMarked(pid, call),
+  )
+  return kin.map(({ pid }) => pid).filter((pid) => pid !== process.pid)
 }
 
-/** The processes of the call whose first process is `first`, which is among them. */
-export function kinOf(first: number, call: number): number[] {
-  const rows = allProcesses()
-  const kin = new Set(
-    rows
-      .filter(({ pid, session }) => pid === first || session === first || isMarked(pid, call))
-      .map(({ pid }) => pid),
-  )
-  for (let before = -1; before < kin.size;) {
-    before = kin.size
-    for (const { pid, parent } of rows) if (kin.has(parent)) kin.add(pid)
-  }
-  kin.delete(process.pid)
-  return [...kin]
+function isMarked(pid: number, call: number): boolean {
+  return readProcFile(`/proc/${pid}/environ`).split('\0').includes(`${callMark}=${call}`)
 }
 
 function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGKILL'): void {
@@ -132,28 +124,5 @@ function signalProcess(pid: number, signal: 'SIGSTOP' | 'SIGKILL'): void {
     process.kill(pid, signal)
   } catch {
     // The process has ended.
-  }
-}
-
-function allProcesses(): GuestProcessRow[] {
-  return readdirSync('/proc').flatMap((name) => {
-    if (!/^\d+$/.test(name)) return []
-    const stat = read(`/proc/${name}/stat`)
-    // The name may hold any character, so the fields begin after its last parenthesis: state, parent, group, session.
-    const [, parent, , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 4)
-    return stat === '' ? [] : [{ pid: Number(name), parent: Number(parent), session: Number(session) }]
-  })
-}
-
-function isMarked(pid: number, call: number): boolean {
-  return read(`/proc/${pid}/environ`).split('\0').includes(`${callMark}=${call}`)
-}
-
-/** Returns an empty text for a process that has ended, or that cannot be read. */
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
   }
 }

@@ -4,11 +4,9 @@
 
 import { spawn } from 'node:child_process'
 import { connect } from 'node:net'
-import { constants } from 'node:os'
 import process from 'node:process'
+import { exitCodeOf } from '../exit-code.js'
 import { openWayOut } from './way-out.js'
-
-const SIGNALLED = 128
 
 const [port, socket = '', command = '', ...args] = process.argv.slice(2)
 
@@ -28,6 +26,4 @@ const child = spawn(command, args, { stdio: 'inherit' })
 // The whole group gets these signals, and so does the server.
 for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, () => undefined)
 child.on('error', (error) => fail(error.message))
-child.on('exit', (code, signal) =>
-  process.exit(code ?? SIGNALLED + (signal === null ? 0 : constants.signals[signal])),
-)
+child.on('exit', (code, signal) => process.exit(exitCodeOf(code, signal)))

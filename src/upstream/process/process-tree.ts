@@ -5,7 +5,13 @@
 
 import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
-import { type ProcessRow, readProcFile, readProcess } from '../../runtime/process-table.js'
+import {
+  type ProcessRow,
+  readProcFile,
+  readProcess,
+  readProcesses,
+  withDescendants,
+} from '../../runtime/process-table.js'
 
 /** Files that are read between two turns of the event loop: less than a millisecond. */
 const FILES_PER_TURN = 20
@@ -18,7 +24,7 @@ const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 const KiB = 1024
 
 /** A process, and its resident memory where the table has it. */
-interface Row extends ProcessRow {
+interface Row extends Omit<ProcessRow, 'session'> {
   readonly residentBytes?: number
 }
 
@@ -61,7 +67,7 @@ export class ProcessTree {
 
   async #read(): Promise<readonly Row[] | undefined> {
     if (this.#platform === 'win32') return undefined
-    return this.#platform === 'linux' ? readProcesses() : listProcesses()
+    return this.#platform === 'linux' ? readInTurns() : listProcesses()
   }
 }
 
@@ -83,10 +89,7 @@ export class Strays {
   /** The same in this turn, for a caller that has no other; on Linux alone. */
   findNow(): void {
     if (process.platform !== 'linux') return
-    const rows = readdirSync('/proc').flatMap((name) =>
-      /^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : [],
-    )
-    this.#found = this.#outside(kinOf(rows, this.#group))
+    this.#found = this.#outside(kinOf(readProcesses(), this.#group))
   }
 
   /** Signals those that still are the processes that were found. */
@@ -104,12 +107,7 @@ export class Strays {
 
 /** The processes of a group, and those that have one of them as an ancestor. */
 function kinOf(rows: readonly Row[], group: number): Row[] {
-  const kin = new Set(rows.filter((row) => row.group === group).map(({ pid }) => pid))
-  for (let before = -1; before < kin.size;) {
-    before = kin.size
-    for (const { pid, parent } of rows) if (kin.has(parent)) kin.add(pid)
-  }
-  return rows.filter(({ pid }) => kin.has(pid))
+  return withDescendants(rows, (row) => row.group === group)
 }
 
 function totalOf(rows: readonly Row[]): number {
@@ -117,7 +115,7 @@ function totalOf(rows: readonly Row[]): number {
 }
 
 /** All processes, read in slices so that messages go on. */
-async function readProcesses(): Promise<readonly Row[]> {
+async function readInTurns(): Promise<readonly Row[]> {
   const rows: Row[] = []
   let files = 0
   for (const name of readdirSync('/proc')) {

@@ -3,7 +3,7 @@
 import { constants } from 'node:os'
 import process from 'node:process'
 import { type Readable, Transform } from 'node:stream'
-import { SIGNALLED } from '../../host-program.js'
+import { SIGNALLED } from '../../exit-code.js'
 import type { Child, Runtime } from '../../../runtime/runtime.js'
 import { within } from '../../../runtime/deadline.js'
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
