@@ -413,16 +413,23 @@ describe('long output', () => {
     const sandbox = await client(t)
     const session_id = 'progress'
     await sandbox.command('true', { session_id, ...node })
-    const code = `console.log("one")
-      while (!require('node:fs').existsSync('go')) await new Promise((go) => setTimeout(go, 5))
-      console.log("two")`
+    const code = `const made = async (file) => {
+        while (!require('node:fs').existsSync(file)) await new Promise((go) => setTimeout(go, 5))
+      }
+      console.log("one")
+      await made('go')
+      console.log("two")
+      await made('end')`
     const whole = sandbox.call('execute_code', { code, session_id }, { progressToken: 7 })
-    const first = await sandbox.raw.notification('notifications/progress')
-    assert.deepEqual(at(first.value, 'params'), { progressToken: 7, progress: 4, message: 'one\n' })
+    const told = async (message: string): Promise<unknown> => {
+      const wants = (params: unknown): boolean => at(params, 'message') === message
+      return at((await sandbox.raw.notification('notifications/progress', wants)).value, 'params')
+    }
+    assert.deepEqual(await told('one\n'), { progressToken: 7, progress: 4, message: 'one\n' })
     await sandbox.command('touch go', { session_id })
+    assert.deepEqual(await told('two\n'), { progressToken: 7, progress: 8, message: 'two\n' })
+    await sandbox.command('touch end', { session_id })
     assert.equal((await whole).text, 'one\ntwo\n')
-    const told = sandbox.raw.heard.flatMap(({ value }) => at(value, 'params', 'message') ?? [])
-    assert.deepEqual(told, ['one\n', 'two\n'])
   })
 })
 
