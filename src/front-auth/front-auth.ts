@@ -165,7 +165,7 @@ export class FrontAuth {
     const running = this.#examined.get(hash)
     if (running !== undefined) return running
     // Strangers can send any number of tokens. They keep no token out that was found valid.
-    if (this.#examined.size >= EXAMINED_MAX && !this.#known.has(hash)) return Promise.resolve(crowded)
+    if (this.#examined.size >= EXAMINED_MAX && !this.#wasValid(hash)) return Promise.resolve(crowded)
     const examined = within(this.#find(token, hash, from), EXAMINATION_MS, this.#options.runtime)
       .then((found) => found ?? late)
       .catch((error: unknown) => {
@@ -175,6 +175,11 @@ export class FrontAuth {
       .finally(() => this.#examined.delete(hash))
     this.#examined.set(hash, examined)
     return examined
+  }
+
+  /** Whether a token was found valid at any time, also before the configuration was read again. */
+  #wasValid(hash: string): boolean {
+    return this.#known.has(hash) || this.#formerlyKnown.has(hash)
   }
 
   /** @throws TokenProblem */
@@ -202,7 +207,7 @@ export class FrontAuth {
     issuers: readonly Issuer[],
     verify?: () => Promise<unknown>,
   ): Promise<KnownToken> {
-    if (this.#known.has(hash) || this.#formerlyKnown.has(hash)) return this.#askOnce(token, hash, issuers)
+    if (this.#wasValid(hash)) return this.#askOnce(token, hash, issuers)
     const network = networkOf(from)
     if (!this.#strangers.admit(network) && !(await holds(verify)))
       throw new TokenProblem(

@@ -356,17 +356,19 @@ describe('introspection', () => {
     assert.match(await ask('one more', '2001:db8::3'), /^401/)
   })
 
-  test('asks again about tokens that were found active, however many others wait', async (t) => {
-    const { issuer, auth, claims, pass } = await setup(t, { introspects: true })
+  test('asks again about tokens that were found active, however many others wait, also after a reload', async (t) => {
+    const { issuer, auth, options, claims, pass } = await setup(t, { introspects: true })
     issuer.active.set('opaque', claims())
     await auth.senderOf('opaque', 'opaque', '/mcp', '')
     pass(60_000)
-    const answer = issuer.hold()
-    const others = Array.from({ length: 256 }, async (_, at) => auth.senderOf(`x${at}`, `x${at}`, '/mcp', ''))
-    const again = auth.senderOf('opaque', 'opaque', '/mcp', '')
-    answer()
-    assert('principal' in (await again))
-    await Promise.all(others)
+    for (const by of [auth, new FrontAuth(options, auth)]) {
+      const answer = issuer.hold()
+      const others = Array.from({ length: 256 }, async (_, at) => by.senderOf(`x${at}`, `x${at}`, '/mcp', ''))
+      const again = by.senderOf('opaque', 'opaque', '/mcp', '')
+      answer()
+      assert('principal' in (await again))
+      await Promise.all(others)
+    }
   })
 
   const introspection = { url: 'https://a.example/ask', clientId: 'a b', clientSecret: 'c' }
