@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command: argv in, exit code out. Every mode is loaded only when it is asked for, but the one whose clients wait for it.
+// The command: argv in, exit code out. The mode `stdio`, whose clients wait, is always loaded; the others are loaded when asked for.
 
 import { basename } from 'node:path'
 import process from 'node:process'
@@ -46,11 +46,11 @@ async function run(command: Command): Promise<number> {
     case 'help':
     case 'version':
     case 'usage':
-      return said((await import('./cli/reply.js')).replyTo(command, program))
+      return print((await import('./cli/reply.js')).replyTo(command, program))
   }
 }
 
-async function said({ stream, text, exitCode }: Reply): Promise<number> {
+async function print({ stream, text, exitCode }: Reply): Promise<number> {
   const { say } = await import('./cli/say.js')
   await say(stream, text)
   return exitCode
@@ -63,7 +63,7 @@ async function main(): Promise<number> {
     return await run(parseArguments(argv))
   } catch (error) {
     const { replyToFailure } = await import('./cli/reply.js')
-    return said(replyToFailure(error, program))
+    return print(replyToFailure(error, program))
   }
 }
 

@@ -127,7 +127,7 @@ export const limits: Limits = {
   upstream: {
     frame,
     ndjson: { lineBytesMax: 64 * MiB, backlogBytesHigh: MiB, closeWaitMs: 500 },
-    // Two rungs as in the specification's shutdown; the last is not negotiable.
+    // The closed stdin and the last wait, as in the specification's shutdown; between them `stopTimeout` of the server counts.
     ladder: { stdinWaitMs: 1000, killWaitMs: 2000, outputWaitMs: 250 },
     // A greeting has a few lines; a thousand without a message between them are no accident.
     noise: { linesMax: 1000, bytesMax: 16 * MiB },

@@ -1,4 +1,4 @@
-// `list`, `tools`, `call`, `read` and `prompt`: what servers have, and what they answer, for a person or a script.
+// `tools`, `call`, `read` and `prompt`: what servers have, and what they answer, for a person or a script.
 //
 // Answers go to stdout as the server wrote them, or with `--json` as its JSON; everything else goes to stderr.
 

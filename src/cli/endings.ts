@@ -21,29 +21,29 @@ export const internalErrorCode = 70
 export const faultGraceMs = 1000
 
 /** How long everything may take that comes after the calls: reading the last answers, stopping servers, closing files. */
-export const lastWordsMsMax = 5500
+export const closeMsMax = 5500
 
-/** One fault often brings more, and calls are to be answered all the same; so many are no close any more. */
+/** One fault often brings more, and calls are answered all the same. After this many, the process ends without that. */
 const faultsMax = 100
 
 export class Endings {
   /** Resolves with the exit code of the first signal (0) or fault (70); pending while all is well. */
   readonly ended: Promise<number>
   readonly #log: LogSink
-  readonly #abandon: () => void
+  readonly #killChildren: () => void
   readonly #terminal: boolean
   #end: (exitCode: number) => void = () => undefined
   #hasDeadline = false
   /** A hangup that came before a listener is kept. */
   #hangup: (() => void) | undefined
   #isHungUp = false
-  #asked = false
+  #isClosing = false
   #faults = 0
 
-  /** Listens until the process ends; `abandon` is the last thing done when that ends without an orderly close. */
-  constructor(log: LogSink, abandon: () => void) {
+  /** Listens until the process ends. `killChildren` is the last thing done when it ends without an orderly close. */
+  constructor(log: LogSink, killChildren: () => void) {
     this.#log = log
-    this.#abandon = abandon
+    this.#killChildren = killChildren
     this.#terminal = (process.stdin.isTTY || process.stderr.isTTY) && hasTerminal()
     this.ended = new Promise((resolve) => {
       this.#end = resolve
@@ -59,7 +59,7 @@ export class Endings {
     return this.#faults > 0
   }
 
-  /** The exit code of a run that ended with this one: a fault is not forgotten because something else came first. */
+  /** The exit code of a run that would end with `exitCode`: a fault counts also where something else came first. */
   verdict(exitCode: number): number {
     return this.isFaulty ? internalErrorCode : exitCode
   }
@@ -70,7 +70,10 @@ export class Endings {
     if (this.#isHungUp) hangup()
   }
 
-  /** Windows sends this signal when the console is closed, and ends the process soon after. */
+  /**
+   * The terminal is gone, or the configuration is to be read again. Windows sends this signal only when the console is
+   * closed, and ends the process soon after.
+   */
   #onHangup(): void {
     if (process.platform === 'win32' || (this.#terminal && !hasTerminal())) return this.#onSignal('SIGHUP')
     this.#isHungUp = this.#hangup === undefined
@@ -91,8 +94,8 @@ export class Endings {
   }
 
   #onSignal(signal: Signal): void {
-    if (this.#asked) this.#exit(128 + constants.signals[signal])
-    this.#asked = true
+    if (this.#isClosing) this.#exit(128 + constants.signals[signal])
+    this.#isClosing = true
     this.#log({ level: 'info', message: `${signal}: closing; once more ends at once` })
     this.#end(0)
   }
@@ -100,12 +103,12 @@ export class Endings {
   #onFault(error: unknown): void {
     this.#log({ level: 'error', message: 'internal error: closing', details: { error } })
     if (++this.#faults > faultsMax) this.#exit(internalErrorCode)
-    this.endWithin(faultGraceMs + lastWordsMsMax)
+    this.endWithin(faultGraceMs + closeMsMax)
     this.#end(internalErrorCode)
   }
 
   #exit(exitCode: number): never {
-    this.#abandon()
+    this.#killChildren()
     process.exit(exitCode)
   }
 }

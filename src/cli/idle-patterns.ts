@@ -24,7 +24,7 @@ export function idlePatterns(
 ): string[] {
   const names = [...listed.values()].flat()
   const profiles = [...config.profiles].filter(([, profile]) => profile.schema === schema.name)
-  // A limit holds for the tools of all schemas.
+  // A limit holds for the tools of all schemas, and only those of this one are known here.
   const limits = config.schemas.size === 1 ? config.limits : []
   const places: Place[] = [
     ...profiles.flatMap(([name, profile]) => placesOfProfile(name, profile, names)),
@@ -49,7 +49,7 @@ function placesOfProfile(profile: string, { tools }: ProfileConfig, names: reado
   return rows.map(([key, patterns]) => ({ path: `profiles.${profile}.tools.${key}`, patterns, names }))
 }
 
-/** The names that the server itself uses; a name that the configuration replaces is known from there. */
+/** The names that the server itself uses; a tool that the configuration renames has its own name there. */
 function ownNames({ name, prefix, tools }: ServerConfig, shown: readonly string[]): string[] {
   const start = prefix ? `${name}__`.length : 0
   return [...shown.map((each) => each.slice(start)), ...tools.rename.keys()]

@@ -16,7 +16,7 @@ import type { Run } from './run.js'
 /** Nobody guesses it, and each start has another. */
 const KEY_BYTES = 32
 
-/** The inspector of one process. */
+/** Sets up the inspector of one process, and serves its pages. */
 export class Inspection {
   readonly pages: InspectorPages
   /** For the proxies that it is to see. */
@@ -47,7 +47,11 @@ export class Inspection {
     this.options = { tapSwitch: this.#inspector.tapSwitch, on, onSecrets }
   }
 
-  /** Shows these proxies, on a port of this machine where no front has the pages. @throws the system's error */
+  /**
+   * Shows these proxies. The pages are on a port of this machine, unless an HTTP front serves them.
+   *
+   * @throws the system's error
+   */
   async open(
     proxies: ReadonlyMap<string, McpProxy>,
     events: EventSource<ProxyEvents>,
@@ -60,11 +64,11 @@ export class Inspection {
     this.#inspector.status.entries =
       origin === undefined ? [this.#ownEntry()] : entriesOf(this.#run.config, origin)
     if (origin === undefined) this.#listener = await listenForPages(this.pages, port, { runtime, log })
-    // Neither to the log file, nor through what takes secrets out of the log.
+    // The address holds a key, so it is not written to the log file, nor through the redaction of the log.
     screen.write(`inspector: ${origin ?? this.#listener?.origin}/ui/#key=${this.#key}\n`)
   }
 
-  /** As the client of this process has it in its file. */
+  /** The entry of this process as its client's file has it. */
   #ownEntry(): Entry {
     const { argv, program, logger } = this.#run
     return { title: 'this process', server: { command: program, args: argv.map((arg) => logger.clean(arg)) } }

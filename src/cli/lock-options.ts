@@ -15,10 +15,10 @@ export interface LockCommand {
   readonly json: boolean
 }
 
-const whats = ['check', 'accept', 'reject'] as const
+const flags = ['check', 'accept', 'reject'] as const
 
 export function lockCommandOf({ words, rest, values, lists }: CommandLine): LockCommand | UsageMistake {
-  const [what, other] = whats.filter((each) => values.has(each))
+  const [what, other] = flags.filter((each) => values.has(each))
   const [stray] = [...words, ...(rest ?? []), values.get('check') ?? ''].filter((word) => word !== '')
   if (other !== undefined) return usage(`--${what} and --${other} cannot be used together`, 'choose one')
   if (stray !== undefined)

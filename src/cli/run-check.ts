@@ -1,4 +1,4 @@
-// `--check`, and with `--start` what comes of starting every server.
+// `check`, `list` and `doctor`: whether a configuration is valid, and what comes of starting every server.
 
 import process from 'node:process'
 import { type ServerConfig, isRemote } from '../upstream/contracts/server-config.js'

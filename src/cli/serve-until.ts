@@ -5,7 +5,7 @@ import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { type EventSource, type ProxyEvents, limits } from '../index.js'
 import { type Banner, bannerRecord, bannerText } from './banner.js'
 import { ConfigFollower, tellWarnings } from './config-follower.js'
-import { faultGraceMs, lastWordsMsMax } from './endings.js'
+import { faultGraceMs, closeMsMax } from './endings.js'
 import type { Run } from './run.js'
 
 /** A server of a configuration, which can change to another one. */
@@ -25,7 +25,7 @@ export async function serveUntil<T>(run: Run, server: Server, talk: () => Promis
   } finally {
     follower.stop()
     const drainMs = config.server.drainTimeoutMs ?? limits.drainMs
-    endings.endWithin(drainMs + longestStopMs([...config.schemas.values()]) + lastWordsMsMax)
+    endings.endWithin(drainMs + longestStopMs([...config.schemas.values()]) + closeMsMax)
     await (endings.isFaulty ? server.close(faultGraceMs) : server.close())
   }
 }

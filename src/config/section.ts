@@ -36,7 +36,7 @@ export interface Rules {
   readonly needs?: readonly (readonly [key: string, needed: string])[]
   /** Keys of which one alone may be there. */
   readonly excludes?: readonly (readonly [key: string, other: string])[]
-  /** Keys of which one is required beside a key with one of these values. */
+  /** Keys of which at least one is required where another key has one of some values. */
   readonly cases?: readonly RuleCase[]
 }
 

@@ -1,4 +1,4 @@
-// Every key of a server: its kind, its default, what it is for.
+// The keys that servers of several kinds have: type, default and purpose of each. `stdio-server.ts` has those of stdio alone.
 
 import type {
   HttpAuth,

@@ -45,7 +45,7 @@ export class Identity {
     const { authorization_endpoint: endpoint = '' } = await this.#metadata.get()
     if (!/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint))
       throw new LoginError(`the metadata of ${this.#login.issuer} has no page`)
-    const [state, nonce, verifier] = [secret(), secret(), secret()]
+    const [state, nonce, verifier] = [randomText(), randomText(), randomText()]
     const address = new URL(endpoint)
     const parameters = {
       response_type: 'code',
@@ -119,6 +119,6 @@ export function loginTrouble(login: FrontLogin, runtime: LoginRuntime): Promise<
 }
 
 /** 256 random bits, in 43 characters. */
-export function secret(): string {
+export function randomText(): string {
   return randomBytes(32).toString('base64url')
 }

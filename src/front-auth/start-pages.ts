@@ -1,7 +1,7 @@
 // The pages at which users log in to servers from anywhere: `/login/…` of the front.
 //
-// A link to such a page can reach another person. So a browser first shows, by a login at the authorization server of the
-// front, that it is that of the user whose login it is; a cookie carries that to the callback.
+// A link to such a page can reach another person. So the person at the browser first logs in at the authorization server
+// of the front, which shows that this is the user for whom the link was made. A cookie carries that to the callback.
 
 import { createHash, randomBytes } from 'node:crypto'
 import type { FrontLogin } from '../config/configuration.js'
@@ -14,7 +14,7 @@ import { LazyPromise } from '../runtime/lazy.js'
 import { putNewest } from '../runtime/newest.js'
 import { errorText } from '../text/error-text.js'
 import type { LoginPages } from '../upstream/contracts/login-pages.js'
-import { type BegunIdentity, Identity, secret } from './identity.js'
+import { type BegunIdentity, Identity, randomText } from './identity.js'
 
 /** Logins of all users that are under way. Each lasts ten minutes at most. */
 export const LOGINS_MAX = 1000
@@ -36,10 +36,11 @@ interface PendingLogin {
   readonly path: string
   /** By the states of the logins at the front; the oldest first. */
   readonly visits: Map<string, Visit>
-  /** The browser that has shown last that it is the user's. */
-  proven: string | undefined
+  /** The hash of the cookie of the browser at which the user was last identified. */
+  provenBrowser: string | undefined
   /** Of the login at the server. */
   state: string | undefined
+  /** Of the authorization server, to which the browser is sent. */
   address: string
   readonly received: (parameters: URLSearchParams) => void
 }
@@ -59,7 +60,7 @@ export class StartPages {
     this.#identity = new Identity(login, `${publicUrl}/login/identity`, runtime)
   }
 
-  /** Whether a browser can show that it is that of this user. */
+  /** Whether this user can log in at the authorization server of the front. */
   knows(user: string): boolean {
     return user.startsWith(`${this.#issuer}#`)
   }
@@ -73,7 +74,7 @@ export class StartPages {
       user,
       path,
       visits: new Map(),
-      proven: undefined,
+      provenBrowser: undefined,
       state: undefined,
       address: '',
       received: (query) => parameters.come(query),
@@ -104,7 +105,7 @@ export class StartPages {
   }
 
   async #answer({ head, response }: HttpRequest, path: string): Promise<void> {
-    // A visit of a browser says nothing of another page.
+    // A browser that opens a page sends no `Origin`; a script of another page does.
     if (head.method !== 'GET' || head.get('origin') !== undefined)
       return page(response, 405, 'A login is opened by a browser.')
     const query = new URLSearchParams(targetOf(head.target).query)
@@ -118,8 +119,8 @@ export class StartPages {
     await this.#visit(response, login, cookie)
   }
 
-  /** The browser shows first whose it is. */
-  async #visit(response: HttpResponse, { visits }: PendingLogin, cookie = secret()): Promise<void> {
+  /** The person at the browser is identified first. */
+  async #visit(response: HttpResponse, { visits }: PendingLogin, cookie = randomText()): Promise<void> {
     const begun = await this.#identity.begin()
     putNewest(visits, begun.state, { browser: hashOf(cookie), begun }, BROWSERS_MAX)
     const fields = ['set-cookie', `${COOKIE}=${cookie}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=900`]
@@ -133,19 +134,19 @@ export class StartPages {
     if (login === undefined || visit?.browser !== hashOf(cookie)) return page(response, 404, OVER)
     login.visits.delete(state)
     const principal = await this.#identity.principal(visit.begun, query)
-    if (principal !== login.user) return page(response, 403, ELSE)
+    if (principal !== login.user) return page(response, 403, OTHER_PERSON)
     // The login may have ended meanwhile.
     if (!this.#logins.has(login)) return page(response, 404, OVER)
-    login.proven = visit.browser
+    login.provenBrowser = visit.browser
     redirect(response, login.address)
   }
 
   #returned(response: HttpResponse, query: URLSearchParams, cookie = ''): void {
     const state = query.get('state')
     const login = [...this.#logins].find((each) => state !== null && each.state === state)
-    if (login === undefined || login.proven !== hashOf(cookie)) return page(response, 404, OVER)
+    if (login === undefined || login.provenBrowser !== hashOf(cookie)) return page(response, 404, OVER)
     login.state = undefined
-    // The words of the authorization server are shown by the tool, once its identity was checked, and not by this page.
+    // The words of the authorization server are shown by the tool, once the identity of that server was checked, and not by this page.
     const end = query.has('error') ? 'refused' : 'done'
     // Neither state nor code stays in the history of the window.
     redirect(response, `${this.#origin}/login/${end}`)
@@ -154,7 +155,8 @@ export class StartPages {
 }
 
 const OVER = 'This login is over, or was begun in another browser. Ask for it again in your client.'
-const ELSE = 'You are somebody else than the user of this login. Ask for a login in a client of your own.'
+const OTHER_PERSON =
+  'You are somebody else than the user of this login. Ask for a login in a client of your own.'
 /** By their paths. */
 const ENDS: ReadonlyMap<string, string> = new Map([
   ['/login/done', 'mcps-proxy has the answer. You can close this window.'],

@@ -1,4 +1,4 @@
-// Between JSON strings as bytes and text.
+// JSON strings as bytes and as text: how they are read, written and compared.
 
 import { CR, LF, QUOTE, SPACE } from './ascii.js'
 import type { Span } from './scan.js'

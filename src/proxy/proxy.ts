@@ -246,7 +246,7 @@ class PooledProxy implements McpProxy {
         this.#options.ownStart !== 'with-client' && this.#config.server.auth !== undefined,
       hasUsers: () => this.#options.ownStart !== 'with-client' && hasUsers(this.#config.server),
       graces: { startupMs: this.#config.startupGraceMs, firstMs: this.#config.firstGraceMs },
-      sessionIdleMs: this.#config.sessionProcessIdleMs || undefined,
+      processIdleMs: this.#config.sessionProcessIdleMs || undefined,
       admission,
       starts,
     }

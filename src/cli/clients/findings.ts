@@ -6,7 +6,7 @@ import { nearest } from '../../text/nearest.js'
 import { canonicalJson } from '../../text/canonical-json.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
 import type { FoundFile } from './plan.js'
-import { readServersFile } from './read-file.js'
+import { parseServersFile } from './parse-file.js'
 import { readEntry } from './server-entry.js'
 import type { Client, UserMachine } from './table.js'
 
@@ -29,7 +29,7 @@ export function clientFindings(
   const [, script] = launch.whole
   const copies = new Map<string, { readonly client: Client; readonly entry: string }>()
   return files.flatMap(({ client, path, text }) => {
-    const reading = readServersFile(client, text)
+    const reading = parseServersFile(client, text)
     const finding = (problem: string, mend: string): ClientFinding => ({
       client: client.title,
       path,

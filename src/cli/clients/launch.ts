@@ -8,7 +8,7 @@ import type { Client, UserMachine } from './table.js'
 export interface Launch {
   /** The words that start it through PATH, or through `npx`; undefined when neither finds it. */
   readonly short: readonly [command: string, ...args: string[]] | undefined
-  /** The program of Node.js and the file of this program. */
+  /** The words that start it without PATH where that is possible: the program of Node.js and the file of this one. */
   readonly whole: readonly [command: string, ...args: string[]]
   /** The configuration, where it is not the one that is found without a name. */
   readonly config: string | undefined
@@ -33,7 +33,7 @@ export function wordsOf(entry: unknown): string[] | undefined {
 
 const programs = ['mcps-proxy', 'mcp-all-in-one']
 
-/** Whether an entry starts this program, wherever it is installed; `script` is the file of the one that asks. */
+/** Whether an entry starts this program, wherever it is installed; `script` is the file of the running program. */
 export function isOwnEntry(entry: unknown, script?: string): boolean {
   return ownArguments(entry, script) !== undefined
 }
@@ -41,6 +41,7 @@ export function isOwnEntry(entry: unknown, script?: string): boolean {
 /** The arguments that an entry gives this program; undefined for an entry that starts another one. */
 export function ownArguments(entry: unknown, script?: string): string[] | undefined {
   const words = wordsOf(entry) ?? []
+  // The program itself, or the one that `node` or `npx -y` starts.
   const at = words.slice(0, 3).findIndex((word) => {
     const path = word.replaceAll('\\', '/')
     if (word === script || path.endsWith('/mcps-proxy/dist/cli.js')) return true

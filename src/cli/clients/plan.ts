@@ -13,7 +13,7 @@ import { ConfigError } from '../../config/problems.js'
 import { canonicalJson } from '../../text/canonical-json.js'
 import type { FileChange } from './changes.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
-import { readServersFile } from './read-file.js'
+import { parseServersFile } from './parse-file.js'
 import { type FoundRule, type Moves, rewriteRules, ruleFilesOf } from './rules.js'
 import { type KeptSecret, withReferences } from './secrets.js'
 import { type OwnEntry, readEntry } from './server-entry.js'
@@ -95,7 +95,7 @@ interface PlannedClient {
 function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): PlannedClient {
   const { client, path } = file
   const { launch, doors } = options
-  const reading = readServersFile(client, file.text)
+  const reading = parseServersFile(client, file.text)
   const nothing = {
     client,
     path,
@@ -117,7 +117,7 @@ function planClient(file: FoundFile, own: OwnFile, options: ImportOptions): Plan
   const ownName = doors ? undefined : ownNameIn(reading.servers, stays, script)
   const edits = editsOf(client, taken, reading.servers, ownName, options)
   const after = reading.edit(edits)
-  const check = readServersFile(client, after)
+  const check = parseServersFile(client, after)
   if (check.kind === 'refused' || !hasEdits(check.servers, reading.servers, edits)) {
     takeBack()
     return { plan: { ...nothing, refused: 'has a form that cannot be changed safely' }, changes: [], entries }

@@ -1,6 +1,6 @@
 // The permission rules of clients that name servers, and what they have to be once the servers stand behind one entry.
 //
-// A rule that refuses something must not stop to do so because its server has moved.
+// A rule that refuses something goes on refusing it after its server has moved.
 
 import { readJson } from '../../config/json-syntax.js'
 import { renameMember, replaceValue } from '../../config/json-text.js'
@@ -19,8 +19,8 @@ export interface Moves {
 /** A file that may have rules. */
 export interface RuleFile {
   readonly path: string
-  /** Whether it belongs to this user alone, and is rewritten. */
-  readonly isRewritten: boolean
+  /** Whether it belongs to this user alone, so that `import` may change it. */
+  readonly mayRewrite: boolean
   readonly syntax: RuleSyntax
 }
 
@@ -68,13 +68,13 @@ export function ruleFilesOf(client: Client, machine: UserMachine, value: unknown
   return []
 }
 
-function ruleFile(path: string, syntax: RuleSyntax, isRewritten = true): RuleFile {
-  return { path, isRewritten, syntax }
+function ruleFile(path: string, syntax: RuleSyntax, mayRewrite = true): RuleFile {
+  return { path, mayRewrite, syntax }
 }
 
 /** The rules of a file that name servers that move, and the text with those that are rewritten. */
 export function rewriteRules(
-  { path, isRewritten, syntax }: RuleFile,
+  { path, mayRewrite, syntax }: RuleFile,
   text: string,
   moves: Moves,
 ): { readonly found: readonly FoundRule[]; readonly after: string } {
@@ -86,8 +86,8 @@ export function rewriteRules(
     const rewritten = syntax.rewrite(rule, moves)
     if (rewritten === undefined) return
     const { becomes } = rewritten
-    found.push({ path, rule, becomes, isRewritten: isRewritten && becomes !== undefined })
-    if (isRewritten && becomes !== undefined) after = apply(becomes)
+    found.push({ path, rule, becomes, isRewritten: mayRewrite && becomes !== undefined })
+    if (mayRewrite && becomes !== undefined) after = apply(becomes)
   }
   for (const list of syntax.lists) {
     const rules = memberAt(result.value, list)
@@ -99,8 +99,8 @@ export function rewriteRules(
     const rule = memberAt(result.value, place)
     const becomes = typeof rule === 'string' ? syntax.rewriteExpression?.(rule, moves) : undefined
     if (typeof rule !== 'string' || becomes === undefined || becomes === rule) continue
-    found.push({ path, rule, becomes, isRewritten })
-    if (isRewritten) after = replaceValue(after, [...place], becomes)
+    found.push({ path, rule, becomes, isRewritten: mayRewrite })
+    if (mayRewrite) after = replaceValue(after, [...place], becomes)
   }
   for (const owner of syntax.names) {
     const rules = memberAt(result.value, owner)
@@ -183,7 +183,7 @@ const vscode: RuleSyntax = {
   },
 }
 
-/** A tool of a server by its public name; a pattern only when public names have the name of the server unchanged. */
+/** A tool of a server by its public name; a pattern only where public names begin with the unchanged name of the server. */
 function renamed(server: string, tool: string, written: (name: string) => string): string | undefined {
   if (!tool.includes('*')) return written(publicName(server, tool))
   return /^[A-Za-z0-9_-]+$/.test(server) ? written(`${server}__${tool}`) : undefined

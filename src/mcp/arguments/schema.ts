@@ -9,7 +9,7 @@ import { type JsonObject, isObject } from '../../text/json-object.js'
 
 /** The limits of a schema from a server, and of one check. */
 export const argumentLimits = {
-  /** A tool's schema as JSON. Parsing more takes longer than all that follows. */
+  /** A tool's schema as JSON. Of a longer one only the required names and the types of the top level are checked. */
   schemaBytesMax: 262_144,
   /** A larger schema is not even parsed for its required names. */
   parsedBytesMax: 2_097_152,

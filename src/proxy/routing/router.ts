@@ -284,7 +284,7 @@ export class Router {
     })
   }
 
-  /** No server lists the resource and no template fits: those that have resources are asked, in order. */
+  /** No server lists the resource and no template fits: those that may have it are asked one by one, in the order of `Catalog.unlisted`. */
   #askInTurn(call: Call, uri: string, [lane, ...rest]: readonly CallTarget[]): void {
     if (lane === undefined) return call.fail(resourceNotFound(uri))
     if (rest.length === 0) return this.#toLane(call, lane, NO_EDITS)

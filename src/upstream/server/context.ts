@@ -56,8 +56,11 @@ export interface ProxyContext {
   readonly marks: Readonly<Record<string, string>>
   /** How long lists wait for a server that is starting, and for one that never listed, at its first starts. */
   readonly graces: { readonly startupMs: number; readonly firstMs: number }
-  /** How long a process of one client runs on after the client's last call, response or stream; undefined is as long as the client. */
-  readonly sessionIdleMs: number | undefined
+  /**
+   * How long a process of one client, or of one principal, runs on after the last call, response or stream; undefined
+   * is as long as the client.
+   */
+  readonly processIdleMs: number | undefined
   /** Counts the processes of all servers, and limits them. */
   readonly admission: Admission
   /** Decides when processes start. */

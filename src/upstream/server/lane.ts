@@ -277,9 +277,9 @@ export class ServerLane implements Lane {
 
   /** Another client of its principal may come soon: many clients leave after each request. */
   #endLater(): void {
-    const { runtime, sessionIdleMs = 0 } = this.#context
+    const { runtime, processIdleMs = 0 } = this.#context
     this.#ending?.cancel()
-    this.#ending = runtime.setTimer(sessionIdleMs, () => {
+    this.#ending = runtime.setTimer(processIdleMs, () => {
       if (this.#inbox.isClosed || this.#inbox.clients.size > 0) return
       this.#left()
       void this.close()

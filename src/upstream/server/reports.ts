@@ -1,6 +1,6 @@
 // Emits the `server` and `lists` events of one server.
 
-import { crossing } from '../../mcp/eras/crossing.js'
+import { crossing } from '../../mcp/eras/crossing-text.js'
 import type { EraEvidence, OpenedServer } from '../../mcp/eras/leg.js'
 import { asUpstreamError } from '../contracts/errors.js'
 import type { Dialed, DialEnd } from '../contracts/dial.js'

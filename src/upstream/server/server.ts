@@ -7,7 +7,7 @@
 import type { Connection } from '../../jsonrpc/connection.js'
 import type { ClientPort } from '../../mcp/call.js'
 import { noCapabilities, sharedCapabilities } from '../../mcp/capabilities.js'
-import { crossing } from '../../mcp/eras/crossing.js'
+import { crossing } from '../../mcp/eras/crossing-text.js'
 import type { EraMemory, ServerLeg } from '../../mcp/eras/leg.js'
 import type { KnownServer } from '../contracts/dial.js'
 import { Dialer } from './dialer.js'

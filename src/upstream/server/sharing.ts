@@ -35,7 +35,10 @@ export interface LaneScope {
   readonly eraKnown?: () => Promise<void> | undefined
 }
 
-/** Clients that can be asked something do not share a process, unless the configuration says otherwise. */
+/**
+ * Clients that can be asked something do not share a process, unless the configuration says otherwise. `isAskable` in
+ * `mcp/capabilities.ts` says which capabilities count.
+ */
 export function sharingFor(isolation: Isolation, client: ClientPort): Sharing {
   if (client.opening !== undefined) return 'own'
   const alone = client.profile.revision.form === 'typed' ? 'guest' : 'own'

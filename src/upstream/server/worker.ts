@@ -84,7 +84,7 @@ export class Worker {
     const { sharing, startsOnCall } = scope
     this.#starter = new Starter(context, scope, inbox, this, isFirst)
     this.supervisor = new Supervisor(context, this.#starter)
-    this.#idleTimeoutMs = startsOnCall ? shortest(idleTimeoutMs, context.sessionIdleMs) : idleTimeoutMs
+    this.#idleTimeoutMs = startsOnCall ? shortest(idleTimeoutMs, context.processIdleMs) : idleTimeoutMs
     const bytes = new QueueRoom(limits.outgoingBytesMax)
     this.#arriving = new CallQueue(bytes, concurrency + limits.queueMax)
     this.#queued = new CallQueue(bytes)

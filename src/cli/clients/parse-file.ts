@@ -1,4 +1,4 @@
-// Reads the servers of a client's file, whatever its format.
+// The servers in the text of a client's file, whatever its format.
 
 import { readJsonFile } from './json-file.js'
 import type { FileReading } from './servers-file.js'
@@ -8,9 +8,9 @@ import { readYamlFile } from './yaml-file.js'
 
 const BOM = '\ufeff'
 
-export function readServersFile(client: Pick<Client, 'format' | 'key'>, text: string): FileReading {
+export function parseServersFile(client: Pick<Client, 'format' | 'key'>, text: string): FileReading {
   if (text.startsWith(BOM)) {
-    const reading = readServersFile(client, text.slice(BOM.length))
+    const reading = parseServersFile(client, text.slice(BOM.length))
     return reading.kind === 'refused' ? reading : { ...reading, edit: (edits) => BOM + reading.edit(edits) }
   }
   const { format, key } = client

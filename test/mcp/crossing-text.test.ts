@@ -4,7 +4,7 @@ import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import { toLine } from '../../src/jsonrpc/line.js'
 import { serverCapabilities } from '../../src/mcp/capabilities.js'
-import { crossing } from '../../src/mcp/eras/crossing.js'
+import { crossing } from '../../src/mcp/eras/crossing-text.js'
 import { latestHandshake, latestStateless } from '../../src/mcp/revisions.js'
 
 const asked =
