@@ -273,12 +273,16 @@ function programPaths(command: string, env: Variables, isOutside: (path: string)
     : pathFolders(env['PATH']).map((folder) => join(folder, command))
   const found = candidates.find((path) => isProgram(path))
   if (found === undefined || !isOutside(found)) return []
-  const paths = [found, realpathSync(found)].map((path) => {
+  // Not after the search for an installation: that of `/bin` would be the root.
+  const own = [found, realpathSync(found)].filter(
+    (path) => !systemPaths.some((folder) => covers(folder, path)),
+  )
+  const paths = own.map((path) => {
     const installation = dirname(dirname(path))
     const marks = ['lib/node_modules', 'pyvenv.cfg'].map((mark) => join(installation, mark))
     return marks.some((mark) => existsSync(mark)) ? installation : path
   })
-  return [...new Set(paths)].filter((path) => !systemPaths.some((folder) => covers(folder, path)))
+  return [...new Set(paths)]
 }
 
 function variables({ env, home }: ConfinePolicy, way: WayOut | undefined): string[] {

@@ -138,6 +138,12 @@ describe('sandbox.js exec', () => {
     assert.equal(existsSync(join(write, 'new')), true)
   })
 
+  test('shows a program of /bin no more of the root than any other, also where the system has packages of Node', async () => {
+    const [code, said] = await run({}, ['/bin/sh', '-c', 'ls /'])
+    assert.equal(code, 0)
+    assert(said.includes('usr\n') && !/^(?:sys|boot|var)$/m.test(said), said)
+  })
+
   test('refuses the program the system calls that machines are refused, the keys of the user among them', async () => {
     const line =
       'import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); ' +
