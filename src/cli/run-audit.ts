@@ -18,6 +18,7 @@ export class RunAudit {
   #config: AuditConfig | undefined
   #opened: Opened | undefined
   #events: EventSource<ProxyEvents> | undefined
+  #isClosed = false
 
   constructor(parts: AuditParts) {
     this.#parts = parts
@@ -28,6 +29,10 @@ export class RunAudit {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return false
     this.#config = config
     const next = config === undefined ? undefined : await this.#open(config)
+    if (this.#isClosed) {
+      await next?.audit.close()
+      return false
+    }
     const previous = this.#opened
     this.#opened = next
     this.#listen()
@@ -43,6 +48,7 @@ export class RunAudit {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     await this.#opened?.audit.close()
   }
 

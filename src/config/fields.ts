@@ -153,8 +153,8 @@ export const frontFields: FieldsOf<FrontValues> = {
   ),
   clientAddressField: optional(
     text({
-      pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$",
-      wanted: 'the name of a header field, such as "X-Forwarded-For"',
+      pattern: "^(?![Ff]orwarded$)[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$",
+      wanted: 'the name of a header field that lists addresses, such as "X-Forwarded-For" (not "Forwarded")',
     }),
     'Header field in which a reverse proxy writes the address of the client; the last address in it counts. Only for a front that nothing but the reverse proxy can reach. Absent: the address of the connection.',
   ),

@@ -266,7 +266,10 @@ function optionsOf(policy: ConfinePolicy, [command = '']: readonly string[]): st
 
 const systemPaths = ['/usr', '/bin', '/sbin', '/lib', '/lib64']
 
-/** The files of a program outside the system folders: the installation of its Node or virtual environment, else the file. */
+/** The parts of an installation that its programs read; what else lies beside them, as in a home, stays hidden. */
+const installationParts = ['bin', 'lib', 'lib64', 'include', 'pyvenv.cfg']
+
+/** The files of a program outside the system folders: those of its Node or virtual environment, else the file. */
 function programPaths(command: string, env: Variables, isOutside: (path: string) => boolean): string[] {
   const candidates = isAbsolute(command)
     ? [command]
@@ -277,10 +280,11 @@ function programPaths(command: string, env: Variables, isOutside: (path: string)
   const own = [found, realpathSync(found)].filter(
     (path) => !systemPaths.some((folder) => covers(folder, path)),
   )
-  const paths = own.map((path) => {
+  const paths = own.flatMap((path) => {
     const installation = dirname(dirname(path))
     const marks = ['lib/node_modules', 'pyvenv.cfg'].map((mark) => join(installation, mark))
-    return marks.some((mark) => existsSync(mark)) ? installation : path
+    if (!marks.some((mark) => existsSync(mark))) return [path]
+    return installationParts.map((part) => join(installation, part)).filter((part) => existsSync(part))
   })
   return [...new Set(paths)]
 }

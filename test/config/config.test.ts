@@ -818,9 +818,14 @@ const bad: [string, unknown, RegExp][] = [
     /^server\.allowedHosts\[0\]\|is "https:\/\/mcp[^|]*\|must be a host name .* such as "mcp\.example\.com"$/,
   ],
   [
+    'the field of the address has more than addresses',
+    { mcpServers: {}, server: { clientAddressField: 'Forwarded' } },
+    /^server\.clientAddressField\|is "Forwarded"/,
+  ],
+  [
     'the field of the address is none',
     { mcpServers: {}, server: { clientAddressField: 'a b' } },
-    /^server\.clientAddressField\|is "a b"[^|]*\|must be the name of a header field, such as "X-Forwarded-For"$/,
+    /^server\.clientAddressField\|is "a b"[^|]*\|must be the name of a header field that lists addresses, such as "X-Forwarded-For" \(not "Forwarded"\)$/,
   ],
   ['token is empty', { mcpServers: {}, server: { token: '' } }, /^server\.token\|/],
   ...(

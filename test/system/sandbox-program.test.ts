@@ -144,6 +144,15 @@ describe('sandbox.js exec', () => {
     assert(said.includes('usr\n') && !/^(?:sys|boot|var)$/m.test(said), said)
   })
 
+  test('shows a program that is installed in a home its packages, and nothing else of the home', async () => {
+    const home = join(folder, 'home')
+    for (const each of ['bin', 'lib/node_modules', '.ssh']) mkdirSync(join(home, each), { recursive: true })
+    writeFileSync(join(home, '.ssh/id'), 'secret')
+    const tool = join(home, 'bin/tool')
+    writeFileSync(tool, `#!/bin/sh\nls -A ${home}\n`, { mode: 0o755 })
+    assert.deepEqual((await run({}, [tool])).slice(0, 2), [0, 'bin\nlib\n'])
+  })
+
   test('refuses the program the system calls that machines are refused, the keys of the user among them', async () => {
     const line =
       'import ctypes, os; libc = ctypes.CDLL(None, use_errno=True); ' +
