@@ -89,7 +89,7 @@ async function checkUser(
   { isPerUser }: LoginSettings,
   front: FrontConfig,
 ): Promise<void> {
-  const { tokens, auth } = front
+  const { tokens = [], auth } = front
   const shown = inShell(name)
   if (user === undefined) {
     if (isPerUser && hasUsers(front))

@@ -21,7 +21,7 @@ const whats = ['create', 'list', 'revoke'] as const
 const example = 'for example: mcps-proxy token create ci --profile review --expires 30d'
 
 /** A span is so many hours, days or weeks. */
-export const spanPattern: RegExp = /^(\d{1,4})([hdw])$/
+export const spanPattern: RegExp = /^([1-9]\d{0,3})([hdw])$/
 const datePattern = /^\d{4}-\d{2}-\d{2}$/
 
 export function tokenOf({ words, rest, values, lists }: CommandLine): TokenCommand | UsageMistake {
@@ -46,6 +46,11 @@ export function tokenOf({ words, rest, values, lists }: CommandLine): TokenComma
     return usage(`the name "${name}" cannot be used`, 'use letters, digits, "_", "-" and "."')
   if (expires !== undefined && !spanPattern.test(expires) && !isDate(expires))
     return usage(`--expires is "${expires}"`, 'it must be like 12h, 30d, 8w or YYYY-MM-DD')
+  if (expires !== undefined && Date.parse(expires) <= Date.now())
+    return usage(
+      `--expires ${expires} is past`,
+      'the token ends when that day begins in UTC; take a later one',
+    )
   return { ...command, what }
 }
 

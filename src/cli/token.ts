@@ -4,8 +4,10 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import process from 'node:process'
+import type { FrontToken } from '../config/configuration.js'
 import { configFileInForce } from '../config/file.js'
 import { editTokens } from '../config/edit.js'
+import { needsToken } from '../config/front.js'
 import { escapeText } from '../text/escape.js'
 import { changeFile, reportingMistakes } from './edit.js'
 import { loadWithSecrets } from './load.js'
@@ -30,7 +32,7 @@ export async function runToken(command: TokenCommand): Promise<number> {
 type Action = (command: TokenCommand, path: string) => Promise<number>
 
 const actions: Readonly<Record<TokenCommand['what'], Action>> = {
-  create: async ({ name, expires, profiles }, path) => {
+  create: async ({ name, expires, profiles, config }, path) => {
     const token = newToken()
     const sha256 = createHash('sha256').update(token).digest('hex')
     const end = expires === undefined ? {} : { expires: endOf(expires) }
@@ -44,23 +46,49 @@ const actions: Readonly<Record<TokenCommand['what'], Action>> = {
       'stderr',
       `The token '${name}' is in ${escapeText(path)} as its hash${until}. It is not shown again: give it to the client as "Authorization: Bearer TOKEN"${addressesOf(profiles)}.\n`,
     )
+    const { tokens, hasOther } = await frontOf(config)
+    if (!hasOther && tokens.length === 1) await say('stderr', `${closedBy(profiles)}\n`)
     return 0
   },
   list: async ({ config }) => {
-    const { server } = await loadWithSecrets({ path: config, servesHttp: false }, { runsPrograms: false })
-    const width = Math.max(0, ...server.tokens.map(({ name }) => name.length))
-    const lines = server.tokens.map(({ name, profiles, expiresAtMs }) => {
+    const { tokens } = await frontOf(config)
+    const width = Math.max(0, ...tokens.map(({ name }) => name.length))
+    const lines = tokens.map(({ name, profiles, expiresAtMs }) => {
       const scope = profiles === undefined ? 'everything' : `profiles ${profiles.join(', ')}`
       return `${name.padEnd(width)}  ${scope}; ${untilWords(expiresAtMs)}\n`
     })
     await say('stdout', lines.join(''))
     return 0
   },
-  revoke: async ({ name }, path) => {
+  revoke: async ({ name, config }, path) => {
     changeFile(path, (text) => editTokens(text, { kind: 'revoke', name }))
     await say('stdout', `${name} is revoked\n`)
+    const { tokens, hasOther } = await frontOf(config)
+    if (!hasOther && tokens.length === 0)
+      await say(
+        'stderr',
+        `It was the last token. The gateway of this file refuses every client now, and also after a restart, unless it has server.token or MCPS_PROXY_TOKEN. Make a token with mcps-proxy token create, or take "tokens": [] out of ${escapeText(path)} and restart the gateway to serve without one.\n`,
+      )
     return 0
   },
+}
+
+/** The named tokens of the configuration, and whether clients are let in by anything else. */
+async function frontOf(
+  path: string | undefined,
+): Promise<{ readonly tokens: readonly FrontToken[]; readonly hasOther: boolean }> {
+  const { server } = await loadWithSecrets({ path, servesHttp: false }, { runsPrograms: false })
+  const { tokens = [], ...others } = server
+  return { tokens, hasOther: needsToken({ ...others, tokens: undefined }) }
+}
+
+/** The first token closes a gateway that was open. */
+function closedBy(profiles: readonly string[]): string {
+  const rest =
+    profiles.length === 0
+      ? ''
+      : '; for the status page and all else outside its profiles, one without --profile'
+  return `It is the only token: from now on every client of the gateway needs one${rest}.`
 }
 
 /** One profile is at `/mcp` for its token. */

@@ -243,7 +243,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
 /** A token whose profile is misspelled would be refused everything. */
 function checkTokens(
   root: Section,
-  { tokens, auth }: FrontConfig,
+  { tokens = [], auth }: FrontConfig,
   profiles: ReadonlyMap<string, unknown>,
 ): void {
   const there = [...profiles.keys()]

@@ -123,8 +123,8 @@ export interface FrontConfig {
   readonly drainTimeoutMs: number | undefined
   /** The token that clients of the HTTP front must present; never to be logged. */
   readonly token: string | undefined
-  /** Further tokens, of which only the hashes are known. */
-  readonly tokens: readonly FrontToken[]
+  /** Further tokens, of which only the hashes are known; an empty list lets nobody in, and undefined asks for none. */
+  readonly tokens: readonly FrontToken[] | undefined
   /** The address under which clients reach the front; undefined where none is configured. */
   readonly publicUrl: string | undefined
   /** Access tokens of authorization servers; undefined accepts none. */

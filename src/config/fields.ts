@@ -194,7 +194,7 @@ export const frontFields: FieldsOf<FrontValues> = {
   ui: field(object(uiFields), defaultsOf(uiFields), 'The inspector that --ui serves.'),
   tokens: optional(
     objects(tokenFields, 'One token.', tokenRules),
-    'Tokens of single clients, by their hashes.',
+    'Tokens of single clients, by their hashes. An empty list refuses every client.',
   ),
   auth: optional(frontAuthKind, 'Access tokens of authorization servers, for clients that log in.'),
   otlp: optional(

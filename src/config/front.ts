@@ -55,7 +55,7 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
     keepAliveTimeoutMs: keepAliveTimeout,
     drainTimeoutMs: drainTimeout,
     token: readToken(values.token, section, overrides),
-    tokens: readTokens(tokens ?? [], section),
+    tokens: tokens && readTokens(tokens, section),
     auth: auth && readFrontAuth(section, auth, overrides),
     stateKeys: [
       ...readStateKey('stateKey', given(env, 'MCPS_PROXY_STATE_KEY') ?? stateKey, section, overrides),
@@ -64,7 +64,17 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
   }
   section.warnOfUnknownKeys()
   refuseOpenMetrics(front, section)
+  warnOfNoToken(front, overrides.findings, section)
   return front
+}
+
+/** The last token was revoked, which must open the front to nobody. */
+function warnOfNoToken({ token, tokens, auth }: TokenNeeds, findings: Findings, section: Section): void {
+  if (tokens?.length !== 0 || token !== undefined || auth !== undefined) return
+  findings.warn(
+    section.pathOf('tokens'),
+    'is empty, so the HTTP front refuses every client; make a token with mcps-proxy token create, or take this key out and restart to serve without one',
+  )
 }
 
 /** The port of the metrics has no token. */
@@ -130,22 +140,20 @@ function readToken(inFile: string | undefined, section: Section, overrides: Over
   return undefined
 }
 
-/** Whether clients of the front must present a token. */
-export function needsToken({
-  token,
-  tokens,
-  auth,
-}: Pick<FrontConfig, 'token' | 'tokens'> & Partial<Pick<FrontConfig, 'auth'>>): boolean {
-  return token !== undefined || tokens.length > 0 || auth !== undefined
+type TokenNeeds = Pick<FrontConfig, 'token' | 'tokens'> & Partial<Pick<FrontConfig, 'auth'>>
+
+/** Whether clients of the front must present a token, even if no token is valid. */
+export function needsToken({ token, tokens, auth }: TokenNeeds): boolean {
+  return token !== undefined || tokens !== undefined || auth !== undefined
 }
 
 /** Whether the clients of the front are of several principals, and not all of one. */
-export function hasSeveralPrincipals({ token, tokens, auth }: FrontConfig): boolean {
+export function hasSeveralPrincipals({ token, tokens = [], auth }: FrontConfig): boolean {
   return auth !== undefined || tokens.length + (token === undefined ? 0 : 1) > 1
 }
 
 /** Whether clients of the front have names: of their tokens, or of logins. */
-export function hasUsers({ tokens, auth }: FrontConfig): boolean {
+export function hasUsers({ tokens = [], auth }: FrontConfig): boolean {
   return auth !== undefined || tokens.length > 0
 }
 

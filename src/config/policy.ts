@@ -85,7 +85,7 @@ export const limitsFields: FieldsOf<{ readonly limits: readonly LimitValues[] | 
 }
 
 /** Reads `limits`; a principal that looks like a misspelled token is a warning, because tokens may come later. */
-export function readLimits(root: Section, { tokens }: Pick<FrontConfig, 'tokens'>): LimitConfig[] {
+export function readLimits(root: Section, { tokens = [] }: Pick<FrontConfig, 'tokens'>): LimitConfig[] {
   const names = tokens.map(({ name }) => name)
   const limits = root.read(limitsFields, 'limits') ?? []
   return limits.map(({ tools, burst, ...values }, at) => {

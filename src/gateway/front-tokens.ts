@@ -10,7 +10,7 @@ export interface TokenRules {
   /** One for everything. */
   readonly token: string | undefined
   /** Of single clients, by their hashes. */
-  readonly tokens: readonly FrontToken[]
+  readonly tokens: readonly FrontToken[] | undefined
 }
 
 /** Tokens of before that a refusal names. */
@@ -29,7 +29,7 @@ export class FrontTokens {
   readonly #former: ReadonlyMap<string, string>
 
   /** `before` are the tokens that these replace. */
-  constructor({ token, tokens }: TokenRules, wallNow: () => number, before?: FrontTokens) {
+  constructor({ token, tokens = [] }: TokenRules, wallNow: () => number, before?: FrontTokens) {
     this.#wallNow = wallNow
     const named = tokens.map(({ name, sha256, profiles, expiresAtMs }) => ({
       sender: { principal: name, profiles },

@@ -44,10 +44,10 @@ export interface Gateway extends EventSource<ProxyEvents>, Pick<Serving, 'host' 
    * Changes to another configuration while clients use the gateway, as `McpProxy.reload` does for one schema.
    *
    * A schema that appears is served, one that is gone or disabled answers 404 immediately, and calls that run there may
-   * finish. Token, CORS and allowed hosts are changed too; sessions of another token end. Host and port are not,
-   * which the log says.
+   * finish. Token, CORS and allowed hosts are changed too; sessions of another token end. A front that asked for a token
+   * goes on asking when there is none any more. Host and port are not changed, which the log says.
    *
-   * @throws ConfigError when the front would be open to the network without a token; nothing has changed then
+   * @throws ConfigError when a schema would be a server of itself; nothing has changed then
    */
   reload(config: Configuration): Promise<void>
   /** Of the enabled schemas, by their names. */
@@ -156,7 +156,6 @@ function gatewayOf(
     proxies: proxies.all,
     on: (name, listener) => common.events.on(name, listener),
     reload: async (next) => {
-      serving.check(rulesOf(next, options))
       refuseOwnAddress(next, { host, port })
       await changes.take(next)
     },

@@ -82,7 +82,7 @@ export class Front {
   ) {
     this.#options = options
     this.#FrontAuth = auth
-    this.check(options)
+    this.#refuseOpen()
     const { host, port, remedies } = options
     const own = { host, port, remedies, environment: environmentOf(options, watch) }
     this.server = new HttpServer({ ...this.#rulesOf(options), ...own }, routes)
@@ -107,22 +107,32 @@ export class Front {
     }
   }
 
-  /** @throws ConfigError when the front would be open to the network without a token */
-  check(rules: FrontRules): void {
-    const { host, log } = this.#options
-    refuseOpenFront({ ...this.#options, ...rules })
-    if (needsToken(rules) || isLoopback(host)) return
-    log({ level: 'warn', message: `no token: everybody who can reach ${host} can call every tool` })
-  }
-
   /** Loads what these rules need; to be awaited before a change to them. */
   async prepare(rules: FrontRules): Promise<void> {
     this.#FrontAuth ??= await authFor(rules)
   }
 
-  /** The rules must have been checked, and prepared. */
+  /**
+   * The rules must have been prepared. A front that asked for a token goes on asking, so that the end of the last token
+   * opens nothing.
+   */
   change(rules: FrontRules): void {
+    const before = this.#accessRules
     this.server.change(this.#rulesOf(rules))
+    if (before === this.#accessRules || this.#tokens === undefined || needsToken(rules)) return
+    this.#options.log({
+      level: 'warn',
+      message:
+        'the configuration has no token any more, so every client is refused; make one with mcps-proxy token create, or restart to serve without one',
+    })
+  }
+
+  /** @throws ConfigError when the front would be open to the network without a token */
+  #refuseOpen(): void {
+    const { host, log } = this.#options
+    refuseOpenFront(this.#options)
+    if (needsToken(this.#options) || isLoopback(host)) return
+    log({ level: 'warn', message: `no token: everybody who can reach ${host} can call every tool` })
   }
 
   /** The same tokens are compared by the same function, by which the server sees that they have not changed. */
@@ -133,9 +143,8 @@ export class Front {
       const { runtime } = this.#options
       this.#accessRules = written
       this.#auth = this.#authOf(rules)
-      this.#tokens = needsToken(rules)
-        ? new FrontTokens({ token, tokens }, () => runtime.wallNow(), this.#tokens)
-        : undefined
+      if (needsToken(rules) || this.#tokens !== undefined)
+        this.#tokens = new FrontTokens({ token, tokens }, () => runtime.wallNow(), this.#tokens)
       this.#access = this.#tokens && new FrontAccess(this.#tokens, this.#auth)
     }
     const { senderOf, challenge, credentialOf } = this.#access ?? {}

@@ -43,7 +43,7 @@ export function httpServer(options: HttpServerOptions = {}): Listener {
           host: options.host ?? '127.0.0.1',
           port: options.port ?? 3095,
           token: options.token,
-          tokens: [],
+          tokens: undefined,
           allowUnauthenticated: options.allowUnauthenticated ?? false,
           allowedHosts: options.allowedHosts ?? [],
           cors: { ...noPages, ...options.cors },

@@ -10,11 +10,9 @@ import { type MorePaths, type RouteAccess, Routes, type ServedGateway } from './
 
 /** A front whose schemas and rules may change. */
 export interface SchemasServing extends Serving {
-  /** @throws ConfigError when these rules would open the front to the network; nothing has changed then */
-  check(rules: FrontRules): void
   /** Loads what these rules need, before a change to them. */
   prepare(rules: FrontRules): Promise<void>
-  /** Serves these schemas by these rules, which must have been checked; a schema that stays keeps its sessions. */
+  /** Serves these schemas by these rules, which must have been prepared; a schema that stays keeps its sessions. */
   change(served: ServedGateway, rules: FrontRules): void
 }
 
@@ -39,7 +37,6 @@ export async function serveSchemas(
   return {
     ...address,
     url: `${address.origin}/mcp`,
-    check: (rules) => front.check(rules),
     prepare: (rules) => front.prepare(rules),
     change: (next, rules) => {
       front.change(rules)

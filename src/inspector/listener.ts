@@ -19,7 +19,7 @@ export async function listenForPages(
 ): Promise<PagesListener> {
   const rules = {
     token: undefined,
-    tokens: [],
+    tokens: undefined,
     allowedHosts: [],
     cors: { enabled: false, origins: [], methods: [], credentials: false, allowedHeaders: [] },
   }

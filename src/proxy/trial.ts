@@ -80,7 +80,7 @@ export async function tryServer(
   const waitMs =
     Math.max(server.startTimeoutMs, server.firstStartTimeoutMs) + server.listTimeoutMs + MARGIN_MS
   // Its only client has no name.
-  const front = { ...config.server, tokens: [], auth: undefined }
+  const front = { ...config.server, tokens: undefined, auth: undefined }
   const alone = { ...withServers(config, schema, [{ ...server, lazy: false }], waitMs), server: front }
   const lastWords = new LastWords()
   const warnings = new Set<string>()

@@ -54,6 +54,21 @@ describe('token', () => {
     assert.equal(run(folder, 'list').out, 'other  everything; does not expire\n')
   })
 
+  test('the first one and the last one say what they mean for all clients', (t: Scope) => {
+    const folder = home(t, '{ "mcpServers": {}, "profiles": { "a": {} } }')
+    const closes =
+      /from now on every client of the gateway needs one; for the status page .* without --profile/
+    assert.match(run(folder, 'create', 'one', '--profile', 'a').err, closes)
+    assert.doesNotMatch(run(folder, 'create', 'two').err, /from now on/)
+    assert.equal(run(folder, 'revoke', 'one').err, '')
+    assert.match(
+      run(folder, 'revoke', 'two').err,
+      /the last token.* refuses every client.*take "tokens": \[\] out/,
+    )
+    assert.deepEqual(fileOf(folder).tokens, [])
+    assert.match(run(folder, 'create', 'three').err, /every client of the gateway needs one\.$/m)
+  })
+
   test('reckons spans from now', (t: Scope) => {
     const folder = home(t)
     const before = Date.now()
@@ -87,6 +102,8 @@ describe('token', () => {
     ['no name', ['create'], /needs the name of a token/],
     ['a name that cannot be used', ['create', 'a b'], /the name "a b" cannot be used/],
     ['a time that is none', ['create', 'ci', '--expires', 'soon'], /it must be like 12h, 30d, 8w/],
+    ['a day that is past', ['create', 'ci', '--expires', '2020-01-01'], /--expires 2020-01-01 is past/],
+    ['a span of nothing', ['create', 'ci', '--expires', '0h'], /it must be like 12h/],
     ['an end of what is there', ['revoke', 'ci', '--expires', '1d'], /work only with create/],
     ['a token that is not there', ['revoke', 'ci'], /no token is called "ci"; there is none/],
   ]

@@ -8,6 +8,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { ConfigError } from '../../src/config/problems.js'
 import { loadConfig, resolveConfig, selectSchema } from '../../src/config/config.js'
 import type { Configuration, Environment } from '../../src/config/configuration.js'
+import { needsToken } from '../../src/config/front.js'
 import { configJsonSchema } from '../../src/config/json-schema.js'
 import { latestStateless } from '../../src/mcp/revisions.js'
 import { readJson } from '../../src/config/json-syntax.js'
@@ -925,6 +926,22 @@ describe('a limit', () => {
   test('is for every client and every tool, and lets as many calls come at once as in a minute', () => {
     const { limits } = read({ mcpServers: {}, limits: [{ perMinute: 3 }] })
     assert.deepEqual(limits, [{ principal: undefined, tools: ['*'], perMinute: 3, burst: 3, each: false }])
+  })
+
+  test('an empty list of tokens refuses every client, which is a warning unless another token is there', () => {
+    for (const [server, needs, warned] of [
+      [{}, false, false],
+      [{ tokens: [] }, true, true],
+      [{ tokens: [], token: 'another-token' }, true, false],
+      [{ tokens: [{ name: 'ci', sha256: hash }] }, true, false],
+    ] as const) {
+      const config = read({ mcpServers: {}, server })
+      assert.equal(needsToken(config.server), needs)
+      assert.equal(
+        config.warnings.some(({ path }) => path === 'server.tokens'),
+        warned,
+      )
+    }
   })
 
   test('warns of a principal that may be a misspelled token, and of no other', () => {

@@ -3,7 +3,6 @@
 import { strict as assert } from 'node:assert'
 import { describe, test } from 'node:test'
 import type { Configuration } from '../../src/config/configuration.js'
-import { ConfigError } from '../../src/config/problems.js'
 import { type Gateway, type GatewayOptions, openGateway } from '../../src/gateway/gateway.js'
 import { limits } from '../../src/limits.js'
 import type { LogRecord } from '../../src/index.js'
@@ -192,13 +191,25 @@ describe('reload over HTTP', () => {
     assert.equal((await codeAt(port, { headers: { host: 'proxy.example' } }))[0], 200)
   })
 
-  test('a front that would be open to the network changes nothing', async (t) => {
-    const open = config({ default: { a } }, { host: '0.0.0.0', token: 'token-token' })
-    const { gateway, port } = await opened(t, open)
-    await assert.rejects(gateway.reload(config({ default: { b } }, { host: '0.0.0.0' })), ConfigError)
-    const headers = { authorization: 'Bearer token-token' }
-    assert.equal((await codeAt(port, {}))[0], 401)
-    await pid(port, { headers })
+  for (const host of ['127.0.0.1', '0.0.0.0'])
+    test(`the end of the last token opens nothing: ${host}`, async (t) => {
+      const withTokens = (named: Json): Configuration => config({ default: { a } }, { host, ...named })
+      const { gateway, port, log } = await opened(t, withTokens(tokens(['ann', 'ann-1'])))
+      const ann = { headers: bearer('ann-1') }
+      for (const none of [tokens(), {}]) {
+        await gateway.reload(withTokens(none))
+        for (const head of [{}, ann]) assert.equal((await codeAt(port, head))[0], 401)
+      }
+      const told = log.filter(({ message: text }) => text.includes('no token any more, so every client is'))
+      assert.equal(told.length, 1)
+      await gateway.reload(withTokens(tokens(['ann', 'ann-1'])))
+      assert.equal((await codeAt(port, {}))[0], 401)
+      assert.equal((await codeAt(port, ann))[0], 200)
+    })
+
+  test('an empty list of tokens refuses every client from the start', async (t) => {
+    const { port } = await opened(t, config({ default: { a } }, tokens()))
+    for (const head of [{}, { headers: bearer('') }]) assert.equal((await codeAt(port, head))[0], 401)
   })
 
   test('what needs a restart is named', async (t) => {

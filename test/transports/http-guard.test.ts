@@ -347,7 +347,11 @@ describe('a token', () => {
     for (const [authorization, status] of rows) {
       const answer = await send(port, { body, headers: authorization === undefined ? {} : { authorization } })
       assert.equal(answer.status, status, authorization)
-      if (status === 401) assert.match(String(answer.headers['www-authenticate']), /^Bearer/)
+      const hasToken = authorization === 'Bearer wrong'
+      const challenge = hasToken
+        ? /^Bearer realm="mcps-proxy", error="invalid_token", error_description="[^"]+"$/
+        : /^Bearer realm="mcps-proxy"$/
+      if (status === 401) assert.match(String(answer.headers['www-authenticate']), challenge)
     }
     assert.equal(sessions.length, 3)
   })

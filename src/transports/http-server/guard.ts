@@ -61,7 +61,14 @@ const CONTINUE = '100-continue'
 /** All clients where no token is required. */
 const anybody: Sender = { principal: 'anybody' }
 
-const plainChallenge = 'Bearer realm="mcps-proxy"'
+/** The same for every token, so that nobody learns which ones there were. */
+const tokenNotAccepted = 'The bearer token is not known, or has ended'
+
+/** Only a request with a token is told what is wrong with it (RFC 6750, section 3.1). */
+function plainChallenge(told: string | undefined): string {
+  const realm = 'Bearer realm="mcps-proxy"'
+  return told === undefined ? realm : `${realm}, error="invalid_token", error_description="${told}"`
+}
 
 /** RFC 6750, section 2.3: addresses end up in logs. */
 const tokenInQuery = /(?:^|&)access_token=/
@@ -141,10 +148,9 @@ export class Guard {
     if (!isUsual) this.#notices.note('token', message, from)
     if (status === 503)
       return this.#refusals.plain(503, 'The token cannot be examined now', { 'retry-after': '5' })
-    const challenge = this.#rules.challenge?.(path, description) ?? plainChallenge
-    return this.#refusals.plain(401, description ?? 'A bearer token is required', {
-      'www-authenticate': challenge,
-    })
+    const told = description ?? (refused === noToken ? undefined : tokenNotAccepted)
+    const challenge = this.#rules.challenge?.(path, told) ?? plainChallenge(told)
+    return this.#refusals.plain(401, told ?? 'A bearer token is required', { 'www-authenticate': challenge })
   }
 
   #refusesHead(head: RequestHead): Refusal | undefined {

@@ -17,7 +17,7 @@ export interface TokenRefusal {
   readonly status: 401 | 503
   /** For the log. */
   readonly why: string
-  /** For the client; absent says only that a token is required. */
+  /** For the client; absent says only that the token is not accepted. */
   readonly description?: string
 }
 
