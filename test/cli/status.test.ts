@@ -134,6 +134,7 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     ['text', { body: 'hello' }],
     ['another object', { body: '{"status":"ok"}' }],
     ['an error', { status: 404, body: ready }],
+    ['an error in words', { status: 404, body: 'Not Found' }],
   ] as const)
     test(`says that ${title} comes from no gateway`, async (t) => {
       const { url } = await gateway(t, answer)
@@ -141,6 +142,14 @@ default: 1 of 2 servers ready, 2 tools, 1 client
       assert.equal(code, 1)
       assert.match(err, /is no mcps-proxy gateway \(status \d+ for \/api\/status\)/)
     })
+
+  test('says that a token of a profile does not open the status', async (t) => {
+    const body = '{"error":"Not Found","availableEndpoints":["POST /p/a/mcp","GET /p/a/sse"]}'
+    const { url } = await gateway(t, { status: 404, body })
+    const { code, err } = await status(t, url, ...token)
+    assert.equal(code, 1)
+    assert.match(err, /this token opens profiles only at http:\S+, and the status needs one without/)
+  })
 
   test('says that no gateway answers, and what starts one', async (t) => {
     const server = createServer()

@@ -193,16 +193,16 @@ describe('reload over HTTP', () => {
 
   for (const host of ['127.0.0.1', '0.0.0.0'])
     test(`the end of the last token opens nothing: ${host}`, async (t) => {
-      const withTokens = (named: Json): Configuration => config({ default: { a } }, { host, ...named })
-      const { gateway, port, log } = await opened(t, withTokens(tokens(['ann', 'ann-1'])))
+      const first = config({ default: { a } }, { host, ...tokens(['ann', 'ann-1']) })
+      const { gateway, port, log } = await opened(t, first)
       const ann = { headers: bearer('ann-1') }
       for (const none of [tokens(), {}]) {
-        await gateway.reload(withTokens(none))
+        await gateway.reload(config({ default: { a } }, { host, ...none }))
         for (const head of [{}, ann]) assert.equal((await codeAt(port, head))[0], 401)
       }
       const told = log.filter(({ message: text }) => text.includes('no token any more, so every client is'))
       assert.equal(told.length, 1)
-      await gateway.reload(withTokens(tokens(['ann', 'ann-1'])))
+      await gateway.reload(first)
       assert.equal((await codeAt(port, {}))[0], 401)
       assert.equal((await codeAt(port, ann))[0], 200)
     })
