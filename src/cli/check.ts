@@ -12,6 +12,7 @@ import type { CheckCommand } from './serve-options.js'
 import { counted } from './counted.js'
 import { loadWithSecrets } from './load.js'
 import { programTrouble } from './programs.js'
+import { sandboxTrouble } from './sandbox-mends.js'
 import { startsItself } from './starts-itself.js'
 
 export interface CheckResult {
@@ -86,7 +87,7 @@ function startTrouble(
   const isItself = isAbsolute(source) && startsItself(server, { cwd: server.cwd, env }, source, schema)
   return isItself
     ? 'starts mcps-proxy with this schema of this file, and so itself, without end; name another file or schema for it'
-    : programTrouble(server, env)
+    : (programTrouble(server, env) ?? sandboxTrouble(server.sandbox))
 }
 
 function validText(

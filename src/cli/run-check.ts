@@ -19,6 +19,7 @@ import { inheritHint } from './inherit-hint.js'
 import { isInPath } from './programs.js'
 import { loadWithSecrets } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
+import { sandboxMends } from './sandbox-mends.js'
 import { failed, say } from './say.js'
 import { Screen, canErase } from './screen.js'
 import type { CheckCommand } from './serve-options.js'
@@ -210,7 +211,7 @@ const CHANGES_MAX = 5
 function mendsOf(server: ServerConfig, { failure = '', warnings, lastWords }: Trial): string[] {
   const { name, kind } = server
   if (server.kind === 'stdio' && server.sandbox !== undefined)
-    return sandboxMends([failure, ...lastWords], warnings)
+    return sandboxMends(server, server.sandbox, [failure, ...lastWords], warnings)
   const [, variable] = /^variable (\S+) is not set$/.exec(failure) ?? []
   if (variable !== undefined)
     return [`set it where the proxy starts, or write a default: \${${variable}:-value}`]
@@ -221,27 +222,6 @@ function mendsOf(server: ServerConfig, { failure = '', warnings, lastWords }: Tr
   if (kind === 'http' && /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|cannot be reached/.test(failure))
     return [`nothing answers there: check "url" of '${name}', and that the server runs`]
   return []
-}
-
-/** A program behind walls names a missing path in the words of its system or of its language. */
-const missedPath =
-  /(?:ENOENT|EACCES|EROFS|Cannot find module|No such file or directory|Permission denied|Read-only file system|can't open file)\D*?['"\s(](\/[^\s'",:)]+)/
-
-function sandboxMends(words: readonly string[], warnings: readonly string[]): string[] {
-  const hosts = warnings.flatMap(
-    (warning) => / connection: (\S+?)(?::443)? is not an allowed host/.exec(warning)?.[1] ?? [],
-  )
-  const path = words.flatMap((line) => missedPath.exec(line)?.[1] ?? [])[0]
-  return [
-    ...(hosts.length === 0
-      ? []
-      : [
-          `to let it reach these hosts, add them to "network" of its "sandbox": ${[...new Set(hosts)].join(', ')}`,
-        ]),
-    ...(path === undefined
-      ? []
-      : [`to let it use ${path}, add the path to "read" or "write" in "filesystem" of its "sandbox"`]),
-  ]
 }
 
 /** One JSON object a line. */

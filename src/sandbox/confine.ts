@@ -126,6 +126,7 @@ async function run(
   const options = optionBytes([
     ...optionsOf(policy, command),
     ...(way?.mounts ?? []),
+    ...readOnlyRoot(policy),
     ...variables(policy, way),
   ])
   const relay = way === undefined ? [] : [process.execPath, way.program, String(PROXY_PORT), SOCKET_INSIDE]
@@ -262,6 +263,11 @@ function optionsOf(policy: ConfinePolicy, [command = '']: readonly string[]): st
     writable.flatMap((path) => ['--bind', path, path]),
     ['--chdir', isReachable ? cwd : (writable[0] ?? '/tmp')],
   ].flat()
+}
+
+/** For after the mounts, whose parent folders bwrap makes in memory: what the program writes there would be lost. */
+function readOnlyRoot(policy: ConfinePolicy): string[] {
+  return writableOf(policy).some((path) => covers(path, '/')) ? [] : ['--remount-ro', '/']
 }
 
 const systemPaths = ['/usr', '/bin', '/sbin', '/lib', '/lib64']

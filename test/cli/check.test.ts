@@ -85,6 +85,11 @@ describe('--check', () => {
       /working folder .*nowhere, which is not there/,
     ],
     [
+      'a folder of a sandbox that is not there',
+      { command: 'sh', sandbox: { filesystem: { read: ['.'], write: ['nowhere'] } } },
+      /has \S+nowhere in "write" of its "sandbox", which is not there/,
+    ],
+    [
       'a PATH of its own',
       { command: 'sh', env: { PATH: '/nowhere' } },
       /"sh", which is in no folder of PATH/,

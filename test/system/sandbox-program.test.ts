@@ -138,6 +138,27 @@ describe('sandbox.js exec', () => {
     assert.equal(existsSync(join(write, 'new')), true)
   })
 
+  test('refuses what would be written to memory outside of the policy, /tmp and /dev', async () => {
+    const home = join(folder, 'home')
+    const write = join(folder, 'deep/er')
+    mkdirSync(write, { recursive: true })
+    const tried = [
+      '/new',
+      '/etc/new',
+      '/tmp/new',
+      '/dev/shm/new',
+      '/dev/null',
+      join(home, 'new'),
+      join(write, 'new'),
+    ]
+    const line = `for each in "$@"; do echo x > "$each" && echo "$each"; done; true`
+    const [code, stdout, stderr] = await run({ home, write: [write] }, ['sh', '-c', line, 'sh', ...tried])
+    assert.deepEqual([code, stdout.trim().split('\n')], [0, tried.slice(2)], stderr)
+    assert.equal(stderr.match(/Read-only file system/g)?.length, 2, stderr)
+    const [, whole] = await run({ write: ['/'] }, ['sh', '-c', line, 'sh', join(write, 'all')])
+    assert.equal(whole, `${join(write, 'all')}\n`)
+  })
+
   test('shows a program of /bin no more of the root than any other, also where the system has packages of Node', async () => {
     const [code, said] = await run({}, ['/bin/sh', '-c', 'ls /'])
     assert.equal(code, 0)
