@@ -1,33 +1,23 @@
 // What servers answer, as text for a person.
 
 import { Buffer } from 'node:buffer'
-import { isDeepStrictEqual } from 'node:util'
 import type { RawValue } from './local-client.js'
 
 /** Keeps the bytes of an image, a sound or a file; gives where. */
 export type Keep = (bytes: Buffer, mimeType: string) => string
 
-/** The result of a tool: its content, and what is structured as the server wrote it (MCP, Tools: structured content). */
+/**
+ * The result of a tool: its content. Structured content, as the server wrote it, stands for a text that is missing:
+ * a server repeats it as text (MCP, Tools: structured content), or makes it of the text.
+ */
 export function toolResult(result: RawValue, keep: Keep): string {
   const structured = result.member('structuredContent')
   const items = result.member('content')?.items ?? []
-  // Servers repeat the structured content as text, for clients that do not know it.
-  const shown = structured === undefined ? items : items.filter((item) => !says(item, structured))
-  return [
-    ...shown.map((item) => contentText(item, keep)),
-    ...(structured === undefined ? [] : [structured.text]),
-  ]
+  const hasText = items.some((item) => item.string('type') === 'text')
+  const texts = items.map((item) => contentText(item, keep))
+  return [...texts, ...(structured === undefined || hasText ? [] : [structured.text])]
     .map(withLineEnd)
     .join('')
-}
-
-function says(item: RawValue, structured: RawValue): boolean {
-  if (item.string('type') !== 'text') return false
-  try {
-    return isDeepStrictEqual(JSON.parse(item.string('text') ?? ''), JSON.parse(structured.text))
-  } catch {
-    return false
-  }
 }
 
 /** A prompt: each message behind its role. */

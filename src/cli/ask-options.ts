@@ -22,7 +22,7 @@ export interface DoctorCommand {
 export interface AskCommand {
   readonly kind: 'ask'
   readonly what: 'tools' | 'call' | 'read' | 'prompt'
-  /** The words behind the command: a pattern, or a name and arguments. */
+  /** The words behind the command: a pattern, or a name and arguments; none lists what there is. */
   readonly words: readonly string[]
   readonly config: string | undefined
   readonly schema: string
@@ -33,15 +33,6 @@ export interface AskCommand {
 }
 
 const asks = ['doctor', 'list', 'tools', 'call', 'read', 'prompt'] as const
-
-/** The arguments that each of these commands needs. */
-const missingNames: Readonly<
-  Partial<Record<(typeof asks)[number], readonly [needs: string, example: string]>>
-> = {
-  call: ['the name of a tool', 'mcps-proxy call Time__get_current_time timezone=Europe/Berlin'],
-  read: ['the URI of a resource', 'mcps-proxy read file:///tmp/a.txt'],
-  prompt: ['the name of a prompt', 'mcps-proxy prompt github__review branch=main'],
-}
 
 export function askOf(line: CommandLine): AskCommand | DoctorCommand | UsageMistake {
   const { words, values } = line
@@ -67,9 +58,11 @@ export function askOf(line: CommandLine): AskCommand | DoctorCommand | UsageMist
 
 function mistakeIn(what: (typeof asks)[number], { words, rest }: CommandLine): UsageMistake | undefined {
   const [name, stray] = words
-  const missing = missingNames[what]
-  if (name === undefined && missing !== undefined)
-    return usage(`${what} needs ${missing[0]}`, `for example: ${missing[1]}`)
+  if (name === undefined && what === 'call')
+    return usage(
+      'call needs the name of a tool',
+      'for example: mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
+    )
   if (stray !== undefined && what !== 'call' && what !== 'prompt')
     return usage(`unexpected argument "${stray}"`)
   return rest === undefined ? undefined : usage(`${what} takes nothing behind --`)

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { selectProfile, selectSchema } from '../config/config.js'
 import { escapeText } from '../text/escape.js'
-import { noPaint, wantsColors, loadPaint } from '../log/lines.js'
+import { loadPaint, noPaint, wantsColors } from '../log/lines.js'
 import { createProxy } from '../proxy/proxy.js'
 import { viewKey } from '../proxy/routing/profile-view.js'
 import { nearest } from '../text/nearest.js'
@@ -23,6 +23,12 @@ import { type Keep, promptText, resourceText, toolResult } from '../ask/content.
 import { AnswerError, LocalClient, type Progress, RawValue, onDemand } from '../ask/local-client.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
+
+/** One line of a list. */
+interface Row {
+  readonly name: string
+  readonly about: string
+}
 
 /** An interrupt ends a command in the middle of its work (128 + SIGINT). */
 const INTERRUPTED = 130
@@ -88,12 +94,22 @@ const asks: Readonly<
 > = {
   tools: showTools,
   call: callTool,
-  read: async (client, { words: [uri = ''], json }) => {
+  read: async (client, command) => {
+    const {
+      words: [uri],
+      json,
+    } = command
+    if (uri === undefined) return showResources(client, command)
     const result = await client.request('resources/read', JSON.stringify({ uri }))
     await print(json ? `${result.text}\n` : resourceText(result, newKeep()))
     return 0
   },
-  prompt: async (client, { words: [name = '', ...words], json }) => {
+  prompt: async (client, command) => {
+    const {
+      words: [name, ...words],
+      json,
+    } = command
+    if (name === undefined) return showPrompts(client, command)
     // Every argument of a prompt is a text (MCP, Prompts).
     const args = argumentsOf(words, () => 'string')
     const params = `{"name":${JSON.stringify(name)},"arguments":${args}}`
@@ -110,8 +126,7 @@ async function showTools(
   const all = await client.list('tools/list', 'tools')
   const fits = pattern === undefined ? (): boolean => true : matcher(pattern)
   const tools = all.filter((tool) => fits(nameOf(tool)))
-  if (json) await print(`[${tools.map(({ text }) => text).join(',\n')}]\n`)
-  else await printTools(tools)
+  await printList(tools, toolRow, json)
   if (all.length === 0 && profile !== undefined)
     await say(
       'stderr',
@@ -121,22 +136,65 @@ async function showTools(
   return failed(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`, 1)
 }
 
-async function printTools(tools: readonly RawValue[]): Promise<void> {
-  const reader = readerOfStdout()
-  const paint = wantsColors(reader.isPerson, process.env) ? await loadPaint() : noPaint
-  const width = Math.max(0, ...tools.map((tool) => nameOf(tool).length))
-  const room = Math.max(20, reader.columns - width - 2)
-  const lines = tools.map((tool) => {
-    const [about = ''] = (tool.string('description') ?? tool.string('title') ?? '').trim().split('\n')
-    const shown = about.length > room ? `${about.slice(0, room - 1)}…` : about
-    const name = escapeText(nameOf(tool))
-    return `${paint('service', name)}${' '.repeat(Math.max(0, width - name.length))}  ${escapeText(shown)}`.trimEnd()
-  })
-  await say('stdout', lines.map((line) => `${line}\n`).join(''))
+async function showPrompts(client: LocalClient, { json }: AskCommand): Promise<number> {
+  const prompts = await client.list('prompts/list', 'prompts')
+  await printList(prompts, (prompt) => ({ name: nameOf(prompt), about: aboutOf(prompt) }), json)
+  if (prompts.length === 0) await say('stderr', 'mcps-proxy: no server has a prompt\n')
+  return 0
 }
 
-function nameOf(tool: RawValue): string {
-  return tool.string('name') ?? ''
+/** Resources first, then templates. */
+async function showResources(client: LocalClient, { json }: AskCommand): Promise<number> {
+  const all = [
+    ...(await client.list('resources/list', 'resources')),
+    ...(await client.list('resources/templates/list', 'resourceTemplates')),
+  ]
+  await printList(all, resourceRow, json)
+  if (all.length === 0) await say('stderr', 'mcps-proxy: no server lists a resource\n')
+  return 0
+}
+
+function nameOf(item: RawValue): string {
+  return item.string('name') ?? ''
+}
+
+function toolRow(tool: RawValue): Row {
+  // `call` sends no `task` (MCP 2025-11-25, Tasks: tool-level negotiation).
+  const needsTask = tool.member('execution')?.string('taskSupport') === 'required'
+  return { name: nameOf(tool), about: `${needsTask ? '(only as a task) ' : ''}${aboutOf(tool)}` }
+}
+
+function resourceRow(resource: RawValue): Row {
+  const name = resource.string('uri') ?? resource.string('uriTemplate') ?? ''
+  return { name, about: aboutOf(resource) || nameOf(resource) }
+}
+
+function aboutOf(item: RawValue): string {
+  return (item.string('description') ?? item.string('title') ?? '').trim().split('\n')[0] ?? ''
+}
+
+async function printList(
+  items: readonly RawValue[],
+  rowOf: (item: RawValue) => Row,
+  json: boolean,
+): Promise<void> {
+  await say(
+    'stdout',
+    json ? `[${items.map(({ text }) => text).join(',\n')}]\n` : await linesOf(items.map(rowOf)),
+  )
+}
+
+async function linesOf(rows: readonly Row[]): Promise<string> {
+  const reader = readerOfStdout()
+  const paint = wantsColors(reader.isPerson, process.env) ? await loadPaint() : noPaint
+  const width = Math.max(0, ...rows.map(({ name }) => name.length))
+  const room = Math.max(20, reader.columns - width - 2)
+  const lines = rows.map(({ name: raw, about }) => {
+    const shown = about.length > room ? `${about.slice(0, room - 1)}…` : about
+    const name = escapeText(raw)
+    return `${paint('service', name)}${' '.repeat(Math.max(0, width - name.length))}  ${escapeText(shown)}`.trimEnd()
+  })
+  return lines.map((line) => `${line}\n`).join('')
 }
 
 /** `*` stands for any characters; a pattern without one fits where it stands in the name. */

@@ -211,7 +211,8 @@ for each. The exit code is 1 when a server failed; doctor says what mends that.`
     about: 'names and descriptions of tools, as clients see them',
     group: 'LOOK',
     details: `Lists the tools of every server of a schema. A pattern fits any part of a name; with "*", which
-stands for any characters, it fits the whole name. --json prints the tools as servers list them.`,
+stands for any characters, it fits the whole name. --json prints the tools as servers list them.
+"(only as a task)" marks a tool that mcps-proxy call cannot call.`,
     examples: ['mcps-proxy tools', "mcps-proxy tools 'github__*' --json"],
   },
   {
@@ -220,9 +221,10 @@ stands for any characters, it fits the whole name. --json prints the tools as se
     about: 'calls a tool and prints its result',
     group: 'LOOK',
     details: `Arguments are KEY=VALUE, or one JSON object. A value is text where the tool takes a string, and
-JSON elsewhere. Text is printed as text, structured content as JSON, images as the files that they
-were written to; --json prints the result as the server wrote it. What a server asks meanwhile is
-asked on the terminal. The exit code is 1 when the call fails or its result has isError.`,
+JSON elsewhere. Text is printed as text, images as the files that they were written to, structured
+content as JSON where there is no text; --json prints the result as the server wrote it. What a
+server asks meanwhile is asked on the terminal. The exit code is 1 when the call fails or its
+result has isError.`,
     examples: [
       'mcps-proxy call Time__get_current_time timezone=Europe/Berlin',
       `mcps-proxy call files__read_file '{"path":"/tmp/a.txt"}'`,
@@ -230,19 +232,21 @@ asked on the terminal. The exit code is 1 when the call fails or its result has 
   },
   {
     name: 'read',
-    takes: 'URI',
-    about: 'reads a resource and prints it',
+    takes: '[URI]',
+    about: 'reads a resource and prints it, or lists resources',
     group: 'LOOK',
-    details: 'Prints text as text, and writes anything else to a file, which is named.',
-    examples: ['mcps-proxy read file:///tmp/a.txt'],
+    details: `Prints text as text, and writes anything else to a file, which is named. Without a URI it lists
+the resources and templates of every server; --json prints them as servers list them.`,
+    examples: ['mcps-proxy read', 'mcps-proxy read file:///tmp/a.txt'],
   },
   {
     name: 'prompt',
-    takes: 'NAME [KEY=VALUE...]',
-    about: 'gets a prompt and prints its messages',
+    takes: '[NAME [KEY=VALUE...]]',
+    about: 'gets a prompt and prints its messages, or lists prompts',
     group: 'LOOK',
-    details: 'Every argument of a prompt is text.',
-    examples: ['mcps-proxy prompt github__review branch=main'],
+    details: `Every argument of a prompt is text. Without a name it lists the prompts of every server; --json
+prints them as servers list them.`,
+    examples: ['mcps-proxy prompt', 'mcps-proxy prompt github__review branch=main'],
   },
   {
     name: 'status',

@@ -80,7 +80,7 @@ function unexpected(word: string): UsageMistake {
   // It may hold a password or a key.
   if (word.includes('://'))
     return usage('unexpected argument that is an address', '--url URL serves a remote server')
-  const [near] = nearest(word, commandNames)
+  const [near] = word === 'resources' ? (['read'] as const) : nearest(word, commandNames)
   return usage(
     `unexpected argument "${word}"`,
     near === undefined ? 'mcps-proxy --help shows how to start it' : `did you mean ${near}?`,

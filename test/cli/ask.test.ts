@@ -20,6 +20,11 @@ const everything = {
   args: [`${root}/node_modules/@modelcontextprotocol/server-everything/dist/index.js`],
 }
 
+const memory = {
+  command: process.execPath,
+  args: [`${root}/node_modules/@modelcontextprotocol/server-memory/dist/index.js`],
+}
+
 interface Said {
   readonly code: number | null
   readonly out: string
@@ -95,12 +100,17 @@ describe('what a server answers', () => {
     [
       'structured content and the same as text',
       { content: [text('{ "n": 1 }')], structuredContent: { n: 1 } },
-      '{"n":1}\n',
+      '{ "n": 1 }\n',
     ],
     [
-      'structured content and another text',
-      { content: [text('one')], structuredContent: { n: 1 } },
-      'one\n{"n":1}\n',
+      'structured content that holds the text',
+      { content: [text('one\n')], structuredContent: { content: 'one\n' } },
+      'one\n',
+    ],
+    [
+      'structured content beside what is no text',
+      { content: [{ type: 'resource_link', name: 'n', uri: 'u:1' }], structuredContent: { n: 1 } },
+      'n  u:1\n{"n":1}\n',
     ],
     [
       'a sound',
@@ -176,6 +186,7 @@ describe('a server that others wrote', () => {
     const { out, code } = run(t, servers, 'tools')
     assert.equal(code, 0)
     assert.match(out, /^every__echo {2,}\[every\] Echoes back the input string$/m)
+    assert.match(out, /^every__simulate-research-query {2,}\(only as a task\) \[every\] /m)
     const some: unknown = JSON.parse(run(t, servers, 'tools', 'every__get-*m', '--json').out)
     assert.deepEqual(Array.isArray(some) && some.map((tool) => textAt(tool, 'name')), ['every__get-sum'])
     const none = run(t, servers, 'tools', 'nothing')
@@ -203,6 +214,21 @@ describe('a server that others wrote', () => {
       run(t, servers, 'prompt', 'every__args-prompt', 'city=Berlin').out,
       "user: What's weather in Berlin?\n",
     )
+  })
+
+  test('lists of prompts, and of resources with their templates', (t) => {
+    assert.match(run(t, servers, 'prompt').out, /^every__args-prompt {2,}\S.*prompt/m)
+    const { out } = run(t, servers, 'read')
+    assert.match(out, /^demo:\/\/resource\/static\/document\/features\.md {2}[^]*^demo:.*\{resourceId\} {2}/m)
+    const named = (what: string, key: string): unknown[] => {
+      const items = parsed(run(t, servers, what, '--json').out)
+      assert(Array.isArray(items))
+      return items.map((item) => at(item, key))
+    }
+    assert(named('prompt', 'name').includes('every__args-prompt'))
+    assert.equal(named('read', 'uriTemplate').at(-1), 'demo://resource/dynamic/blob/{resourceId}')
+    const none = run(t, { memory }, 'prompt')
+    assert.deepEqual(none, { code: 0, out: '', err: 'mcps-proxy: no server has a prompt\n' })
   })
 
   test('what is wrong is said on stderr, and by the exit code', (t) => {
@@ -268,10 +294,6 @@ describe('doctor', () => {
     assert.deepEqual([code, requests], [1, 1])
   })
 
-  const memory = {
-    command: process.execPath,
-    args: [`${root}/node_modules/@modelcontextprotocol/server-memory/dist/index.js`],
-  }
   const servers: Servers = {
     good: memory,
     missing: { command: 'no-such-program' },

@@ -242,6 +242,8 @@ describe('the command line', () => {
     ['connect', /connect needs the address/, /for example: mcps-proxy connect https/],
     ['tools a b', /unexpected argument "b"/, /^$/],
     ['--silent check', /unexpected argument "check"/, /./],
+    ['prompts', /unexpected argument "prompts"/, /did you mean prompt\?/],
+    ['resources', /unexpected argument "resources"/, /did you mean read\?/],
     ['tols', /unexpected argument "tols"/, /did you mean tools/],
     ['validate', /unexpected argument "validate"/, /./],
     ['--json --stdio', /--json cannot be used with --stdio/, /^$/],
