@@ -294,6 +294,12 @@ export function shuttingDown(): ErrorBody {
   return failure(INTERNAL_ERROR, 'The proxy is shutting down', { reason: 'shutting-down' })
 }
 
+/** One client has left or may not come any more, and the proxy goes on. */
+export function sessionEnded(): ErrorBody {
+  const why = 'The session has ended: its client has left, or may not use it any more'
+  return failure(INTERNAL_ERROR, why, { reason: 'shutting-down' })
+}
+
 /** Said to a server whose question did not get to a client. */
 export function clientUnreachable(): ErrorBody {
   return failure(INTERNAL_ERROR, 'The client cannot be reached')

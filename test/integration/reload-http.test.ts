@@ -167,7 +167,10 @@ describe('reload over HTTP', () => {
     const sessions = await Promise.all(['ann-1', 'bob-1', 'cyd-1'].map(sessionOf))
     const [ann = {}, bob = {}, cyd = {}] = sessions
     assert.equal((await codeAt(port, { headers: { ...ann, ...bearer('bob-1') } }))[0], 404)
+    // The events begin while the call runs.
+    const stuck = new EventReader(await open(port, { headers: bob, body: callBody('a__never', {}, 1) }))
     await gateway.reload(config({ default: { a } }, tokens(['ann', 'ann-1'], ['cyd', 'cyd-2'])))
+    assert.match((await stuck.next())?.data ?? '', /The session has ended: its client .* may not use it/)
     assert.equal((await codeAt(port, { headers: ann }))[0], 200)
     assert.equal((await codeAt(port, { headers: bob }))[0], 401)
     assert.equal((await codeAt(port, { headers: { ...cyd, ...bearer('cyd-2') } }))[0], 404)

@@ -20,6 +20,7 @@ import {
   clientUnreachable,
   invalidRequest,
   malformed,
+  sessionEnded,
   shuttingDown,
   tooLong,
   tooManyCalls,
@@ -105,10 +106,10 @@ export class ClientChannel implements PeerOwner<Question> {
         return this.#call(frame, received.row, field)
       case 'stateless':
       case 'listen':
-        if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
+        if (this.#intake === 'refuse') return this.#refuse(frame, this.#ending())
         return this.#beginStateless(frame, received, field)
       case 'discover':
-        if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
+        if (this.#intake === 'refuse') return this.#refuse(frame, this.#ending())
         return this.#replies.reply(frame.id, received.reply(this.#context.describe(this.#client.view)))
       case 'ping':
         return this.#replies.pong(frame.id)
@@ -264,7 +265,7 @@ export class ClientChannel implements PeerOwner<Question> {
   }
 
   #call(frame: RequestFrame, row: RequestRow, field: FieldReader | undefined): void {
-    if (this.#intake === 'refuse') return this.#refuse(frame, shuttingDown())
+    if (this.#intake === 'refuse') return this.#refuse(frame, this.#ending())
     const { limits, runtime } = this.#context
     const { profile } = this.#leg
     const call = new Call(frame, row, this.#client, new CallDeadline(runtime.now()), this.#calls, profile)
@@ -308,8 +309,13 @@ export class ClientChannel implements PeerOwner<Question> {
 
   #giveUp(): void {
     this.#endOpening()
-    this.#calls.abandonAll(shuttingDown())
+    this.#calls.abandonAll(this.#ending())
     this.#closeIfIdle()
+  }
+
+  /** Why a call is not answered while the session ends. */
+  #ending(): ErrorBody {
+    return this.#directory.isClosing ? shuttingDown() : sessionEnded()
   }
 
   /** The session ends, or its `shutdown` is answered, when nothing runs any more. */

@@ -84,6 +84,11 @@ export class ClientDirectory {
     return this.context.isForOneClient && this.#connections < 2
   }
 
+  /** Whether all clients have to leave, and not one of them. */
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
   /** A number that no other client of the proxy has. */
   nextSerial(): number {
     return ++this.#serials
