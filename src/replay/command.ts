@@ -27,7 +27,7 @@ const usageMistake = 2
 /**
  * Replays transcripts and reports on stdout.
  *
- * @returns 0 when everything came as expected, 1 when not, 2 for what cannot be replayed
+ * @returns 0 when everything came as expected, also once transcripts were updated, 1 when not, 2 for what cannot be replayed
  */
 export async function replayCommand(request: ReplayRequest): Promise<number> {
   const own = realRuntime()
@@ -65,7 +65,11 @@ export async function replay(request: ReplayRequest, replayer: Replayer, output:
   }
   const results = await replayAll(transcripts, request.verbose, replayer, output)
   await output.print(summary(results))
-  if (request.updates) await output.print(updateFiles(results))
+  const updated = request.updates ? updateFiles(results) : ''
+  if (updated !== '') {
+    await output.print(updated)
+    return replay({ ...request, updates: false }, replayer, output)
+  }
   if (request.junit !== undefined) writeFileSync(request.junit, junitXml(results))
   return results.some(({ result }) => hasFailed(result)) ? failed : 0
 }

@@ -34,6 +34,12 @@ export interface Pattern {
   readonly timesVary: boolean
 }
 
+/** The pattern that a frame did not fit, and the offset in it at which that was found. */
+export interface Refused {
+  readonly pattern: Pattern
+  readonly at: number
+}
+
 /** A place in a frame that we send, and the name of the value that goes there. */
 export interface Fill {
   readonly start: number
@@ -98,6 +104,58 @@ export function readFills(tree: JsonNode, bound: ReadonlySet<string>): Fill[] {
     fills.push({ start: node.start, end: node.end, name })
   }
   return fills
+}
+
+/**
+ * The frame that came, as a transcript writes it: with the placeholders of the pattern that fit, and without the members that
+ * the pattern leaves open.
+ */
+export function written(bytes: Buffer, refused: Refused | undefined, isFixture: boolean): Buffer {
+  const { pattern, at: refusedAt } = refused ?? {}
+  const write = (came: JsonNode, expected: JsonNode | undefined): string => {
+    const start = expected?.start ?? -1
+    const hole = pattern?.holes.get(start)
+    if (hole !== undefined && start !== refusedAt && isFit(hole, came))
+      return pattern?.bytes.toString('utf8', start, expected?.end) ?? ''
+    if (came.kind === 'object' && pattern?.open.has(start) === true) {
+      const members = came.members.flatMap(({ name, value }) => {
+        const before = child(expected, name)
+        return before === undefined ? [] : [`${JSON.stringify(name)}:${write(value, before)}`]
+      })
+      return `{${[...members, `"${REST}":"any"`].join()}}`
+    }
+    const isEscaped = isFixture && came.kind === 'string' && came.text.startsWith('$')
+    let [text, at] = [isEscaped ? '"$' : '', isEscaped ? came.start + 1 : came.start]
+    for (const [value, before] of partsOf(came, expected)) {
+      text += bytes.toString('utf8', at, value.start) + write(value, before)
+      at = value.end
+    }
+    return text + bytes.toString('utf8', at, came.end)
+  }
+  return Buffer.from(write(readTree(bytes), pattern?.tree))
+}
+
+/** The values in a value, each with the one that was expected there. */
+function partsOf(came: JsonNode, expected: JsonNode | undefined): [JsonNode, JsonNode | undefined][] {
+  if (came.kind === 'object') return came.members.map(({ name, value }) => [value, child(expected, name)])
+  if (came.kind !== 'array') return []
+  return came.items.map((item, at) => [item, expected?.kind === 'array' ? expected.items[at] : undefined])
+}
+
+function isFit(hole: Hole, came: JsonNode): boolean {
+  switch (hole.kind) {
+    case 'any':
+    case 'bind':
+    case 'same':
+      return true
+    case 'string':
+    case 'number':
+      return came.kind === hole.kind
+    case 'match':
+      return came.kind === 'string' && hole.expression.test(came.text)
+    case 'literal':
+      return came.kind === 'string' && came.text === hole.text
+  }
 }
 
 function* nodes(node: JsonNode): IterableIterator<JsonNode> {

@@ -6,6 +6,7 @@ import { LF } from '../jsonrpc/ascii.js'
 import { escapeText } from '../text/escape.js'
 import type { Difference } from './compare.js'
 import { child, describe, jsonTreeOf, readTree } from './json-tree.js'
+import { type Pattern, written } from './pattern.js'
 import { type Transcript, linesOf } from './transcript.js'
 
 /** A line of a transcript. */
@@ -32,7 +33,7 @@ export type Event =
     }
   | {
       readonly kind: 'different'
-      readonly step: TranscriptLine
+      readonly step: TranscriptLine & { readonly pattern: Pattern | undefined }
       readonly bytes: Buffer
       readonly difference: Difference
     }
@@ -211,34 +212,71 @@ function escapeXml(text: string): string {
     .replaceAll('"', '&quot;')
 }
 
-/** Gives a line for each file that was written. A placeholder in an updated message becomes the value that came. */
+/**
+ * Writes what came over what differs, and what was not expected behind the line before it, as optional.
+ *
+ * @returns a line for each file that was written
+ */
 export function updateFiles(replayed: readonly ReplayedFile[]): string {
-  const byFile = new Map<string, Map<number, Buffer>>()
+  const byFile = new Map<string, Map<number, Update>>()
   for (const { transcript, result } of replayed) {
-    const lines = byFile.get(transcript.file) ?? new Map<number, Buffer>()
-    for (const event of result.kind === 'skipped' ? [] : result.events)
-      if (event.kind === 'different') lines.set(event.step.line, event.bytes)
-    byFile.set(transcript.file, lines)
+    const updates = byFile.get(transcript.file) ?? new Map<number, Update>()
+    if (result.kind === 'replayed') addUpdates(updates, transcript, result.events)
+    byFile.set(transcript.file, updates)
   }
-  return [...byFile].map(([file, lines]) => updateFile(file, lines)).join('')
+  return [...byFile].map(([file, updates]) => updateFile(file, updates)).join('')
 }
 
-function updateFile(file: string, lines: ReadonlyMap<number, Buffer>): string {
-  const parts: Buffer[] = []
-  let written = 0
-  for (const [index, line] of linesOf(readFileSync(file)).entries()) {
-    const came = lines.get(index + 1)
-    const frame = came === undefined ? undefined : child(readTree(line), 'frame')
-    if (came === undefined || frame === undefined) parts.push(line)
-    else
-      parts.push(
-        line.subarray(0, frame.start),
-        came.at(-1) === LF ? came.subarray(0, -1) : came,
-        line.subarray(frame.end),
-      )
-    if (frame !== undefined) written++
+/** The frame that takes the place of that of a line, and the frames that come behind the line. */
+interface Update {
+  frame?: Buffer
+  readonly more: Buffer[]
+}
+
+function addUpdates(
+  updates: Map<number, Update>,
+  { header, steps }: Transcript,
+  events: readonly Event[],
+): void {
+  let last = (steps[0]?.line ?? 1) - 1
+  const update = (): Update => {
+    const known = updates.get(last) ?? { more: [] }
+    updates.set(last, known)
+    return known
   }
-  if (written === 0) return ''
+  for (const event of events) {
+    if ('step' in event) last = event.step.line
+    if (event.kind !== 'different' && event.kind !== 'unexpected') continue
+    if (jsonTreeOf(event.bytes) === undefined) continue
+    if (event.kind === 'unexpected') update().more.push(written(event.bytes, undefined, !header.recorded))
+    else {
+      const { pattern } = event.step
+      const refused = pattern && { pattern, at: event.difference.expectedOffset }
+      update().frame = written(event.bytes, refused, !header.recorded)
+    }
+  }
+}
+
+function updateFile(file: string, updates: ReadonlyMap<number, Update>): string {
+  const parts: Buffer[] = []
+  let count = 0
+  for (const [index, line] of linesOf(readFileSync(file)).entries()) {
+    const { frame, more } = updates.get(index + 1) ?? { more: [] }
+    const place = frame && child(readTree(line), 'frame')
+    if (frame === undefined || place === undefined) parts.push(line)
+    else parts.push(line.subarray(0, place.start), frame, line.subarray(place.end))
+    if (more.length > 0 && line.at(-1) !== LF) parts.push(Buffer.from('\n'))
+    for (const each of more) parts.push(optionalLine(each, line))
+    count += more.length + (place === undefined ? 0 : 1)
+  }
+  if (count === 0) return ''
   writeFileSync(file, Buffer.concat(parts))
-  return `updated ${file}: ${written} ${written === 1 ? 'message' : 'messages'}\n`
+  return `updated ${file}: ${count} ${count === 1 ? 'message' : 'messages'}\n`
+}
+
+/** A line of the same client as another one. */
+function optionalLine(frame: Buffer, beside: Buffer): Buffer {
+  const conn = child(readTree(beside), 'conn')
+  const client = conn === undefined ? '' : `"conn":${beside.toString('utf8', conn.start, conn.end)},`
+  return Buffer.from(`{${client}"dir":"out","optional":true,"unordered":true,"frame":${frame.toString()}}\n`)
 }

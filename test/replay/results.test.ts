@@ -22,14 +22,42 @@ const ask = (id: number, params: object = {}): string =>
 const expect = (id: number, result: object): string =>
   JSON.stringify({ dir: 'out', frame: { jsonrpc: '2.0', id, result } })
 
-test('--update writes what came, and the transcript passes from then on', async () => {
-  const file = fileOf('{"mcps":1}', ask(1), expect(1, { n: 1 }), ask(2), expect(2, { n: 2 }))
-  const command = server('{ n: 2 }')
+const frame = (message: object, more: object = {}): string =>
+  JSON.stringify({ dir: 'out', ...more, frame: { jsonrpc: '2.0', ...message } })
+
+test('--update writes what came, keeps placeholders that fit, and the transcript passes', async () => {
+  const file = fileOf(
+    '{"mcps":1}',
+    ask(1),
+    frame({ id: 1, result: { n: 1, at: '$number', gone: '$string', list: [{ a: 1, $rest: 'any' }] } }),
+    ask(2),
+    expect(2, { $rest: 'any' }),
+  )
+  const command = server("{ at: 5, n: 2, text: '$5', list: [{ a: 2, b: 3 }] }")
   const { code, out } = await run(file, { command, updates: true })
-  assert.equal(code, 1)
+  assert.equal(code, 0, out)
   assert.match(out, /updated .*: 1 message\n/)
-  assert.equal(readFileSync(file, 'utf8').split('\n')[2], expect(1, { n: 2 }))
-  assert.equal((await run(file, { command })).code, 0)
+  const lines = readFileSync(file, 'utf8').split('\n')
+  const list = [{ a: 2, $rest: 'any' }]
+  assert.equal(lines[2], expect(1, { at: '$number', n: 2, text: '$$5', list }))
+  assert.equal(lines[4], expect(2, { $rest: 'any' }))
+})
+
+test('--update takes over a message that was not expected, as one that may come', async () => {
+  const file = fileOf('{"mcps":1}', ask(1), expect(1, {}))
+  const note = { method: 'notifications/tools/list_changed' }
+  const noted = `(console.log('${JSON.stringify({ jsonrpc: '2.0', ...note })}'), {})`
+  const command = server(noted)
+  const { code, out } = await run(file, { command, updates: true })
+  assert.equal(code, 0, out)
+  assert.equal(readFileSync(file, 'utf8').split('\n')[2], frame(note, { optional: true, unordered: true }))
+  assert.equal((await run(file, { command: server('{}') })).code, 0)
+})
+
+test('--update of what still fails has the exit code 1', async () => {
+  const file = fileOf('{"mcps":1}', ask(1), expect(1, { pid: 0 }))
+  const { code, out } = await run(file, { command: server('{ pid: process.pid }'), updates: true })
+  assert.equal(code, 1, out)
 })
 
 test('--junit names what passed and what differs', async () => {
