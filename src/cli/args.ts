@@ -6,8 +6,9 @@ import { type ImportCommand, importOf } from './import-options.js'
 import { type LockCommand, lockCommandOf } from './lock-options.js'
 import { type LoginCommand, loginCommandOf } from './login-options.js'
 import { millisecondsOf, timeoutMsMax } from './milliseconds.js'
-import { commandNameOf, options, optionsOfCommands, spelled } from './options.js'
+import { commandNameOf, commandNames, options, optionsOfCommands, spelled } from './options.js'
 import type { CommandName, Option } from './options.js'
+import { nearest } from '../text/nearest.js'
 import { mistakeInRemote } from './remote-options.js'
 import { type ReplayCommand, replayOf } from './replay-options.js'
 import { type SecretCommand, secretOf } from './secret-options.js'
@@ -90,6 +91,12 @@ const readers: Readonly<Record<CommandName, Read>> = {
 }
 
 export function parseArguments(argv: readonly string[]): Command {
+  const command = commandIn(argv)
+  const about = commandNameOf(argv[0])
+  return command.kind === 'usage' && about !== undefined ? { ...command, about } : command
+}
+
+function commandIn(argv: readonly string[]): Command {
   const [first = '', second] = argv
   const older = optionsOfCommands.get(first)
   if (older !== undefined && isHelp(second)) return { kind: 'help', about: first }
@@ -111,8 +118,19 @@ function isHelp(word: string | undefined): boolean {
 }
 
 function helpAbout(name: string | undefined): Command {
+  if (name === undefined || name === 'help') return { kind: 'help' }
   const about = commandNameOf(name)
-  return about === undefined ? { kind: 'help' } : { kind: 'help', about }
+  if (about !== undefined) return { kind: 'help', about }
+  const option = options.find((each) => each.name === name)
+  const [first] = option?.commands ?? []
+  if (first !== undefined)
+    return usage(
+      `"${name}" is no command`,
+      `it is an option: mcps-proxy help ${first} explains ${spelled(name)}`,
+    )
+  const [near] = nearest(name, commandNames)
+  const hint = near === undefined ? 'mcps-proxy help names them all' : `did you mean ${near}?`
+  return usage(`no command is called "${name}"`, hint)
 }
 
 /** Also where an option means it, as in the older spellings. */

@@ -15,6 +15,7 @@ import { viewKey } from '../proxy/routing/profile-view.js'
 import { nearest } from '../text/nearest.js'
 import type { AskCommand } from './ask-options.js'
 import { counted } from './counted.js'
+import { disabledHint } from './disabled-hint.js'
 import { loadWithSecrets } from './load.js'
 import { failed, readerOfStdout, say } from './say.js'
 import { withChildren } from './with-children.js'
@@ -45,14 +46,15 @@ export async function runAsk(command: AskCommand): Promise<number> {
   )
   const view = profile === undefined ? undefined : selectProfile(config, profile)
   const schema = view?.schema ?? command.schema
-  selectSchema(config, schema)
+  const { servers } = selectSchema(config, schema)
+  const disabled = servers.filter((server) => server.disabled).map(({ name }) => name)
   return withChildren(config, [schema], async ({ runtime, logger, endings }) => {
     const options = { schema, log: logger.sink, runtime, keep: true, ownStart: 'with-client' } as const
     const proxy = await createProxy(onDemand(config), options)
     try {
       const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
       const clean = (text: string): string => logger.clean(text)
-      const asked = ask(command, client, clean).finally(async () => {
+      const asked = ask({ ...command, schema, disabled }, client, clean).finally(async () => {
         const seen = proxy.status().filter(({ name }) => view?.servers?.includes(name) ?? true)
         if (command.what === 'tools') await nameFailed(seen)
       })
@@ -74,23 +76,30 @@ async function nameFailed(servers: readonly UpstreamStatus[]): Promise<void> {
   await say('stderr', `mcps-proxy: ${escapeText(`no tools of ${names}; mcps-proxy doctor says why`)}\n`)
 }
 
-async function ask(
-  command: AskCommand,
-  client: LocalClient,
-  clean: (text: string) => string,
-): Promise<number> {
+/** What is asked, with the servers of its schema that are disabled. */
+interface Question extends AskCommand {
+  readonly schema: string
+  readonly disabled: readonly string[]
+}
+
+async function ask(command: Question, client: LocalClient, clean: (text: string) => string): Promise<number> {
   try {
     await client.open()
     return await asks[command.what](client, command)
   } catch (error) {
     if (error instanceof ArgumentMistake) return failed(error.message, 2)
-    if (error instanceof AnswerError) return failed(`${clean(error.message)} (code ${error.code})`, 1)
+    if (error instanceof AnswerError) return failed(withCode(clean(error.message), error.code), 1)
     throw error
   }
 }
 
+/** The SDK of many servers writes the code into the message. */
+function withCode(message: string, code: number): string {
+  return message.includes(String(code)) ? message : `${message} (code ${code})`
+}
+
 const asks: Readonly<
-  Record<AskCommand['what'], (client: LocalClient, command: AskCommand) => Promise<number>>
+  Record<AskCommand['what'], (client: LocalClient, command: Question) => Promise<number>>
 > = {
   tools: showTools,
   call: callTool,
@@ -207,7 +216,7 @@ function matcher(pattern: string): (name: string) => boolean {
 
 async function callTool(
   client: LocalClient,
-  { words: [name = '', ...words], json }: AskCommand,
+  { words: [name = '', ...words], json, schema, disabled }: Question,
 ): Promise<number> {
   const isNamed = (each: RawValue): boolean => nameOf(each) === name
   let tools = await client.list('tools/list', 'tools')
@@ -230,6 +239,12 @@ async function callTool(
     })
     .finally(() => progress.end())
   if (result === undefined) {
+    const server = disabled.find((each) => name.startsWith(`${each}__`))
+    if (server !== undefined)
+      return failed(
+        `no tool is called "${name}": the server "${server}" is ${disabledHint(server, schema)}`,
+        1,
+      )
     const [near] = nearest(name, tools.map(nameOf))
     const hint = near === undefined ? 'mcps-proxy tools names them all' : `did you mean ${near}?`
     return failed(`no tool is called "${name}"; ${hint}`, 1)

@@ -2,7 +2,7 @@
 
 import { type CommandAbout, commandNamed, commands } from './commands.js'
 import { options, spelled } from './options.js'
-import type { Option } from './options.js'
+import type { CommandName, Option } from './options.js'
 
 /** The help for a program of that name; of one command where it is named. */
 export function helpText(program: string, about?: string): string {
@@ -54,7 +54,7 @@ function commandHelp({ name, takes, about, details, examples }: CommandAbout): s
 ${details}
 
 Options
-${own.map(optionLine).join('\n')}
+${own.map((option) => optionLine(option, name)).join('\n')}
 
 Examples
 ${examples.map((example) => `  ${example}`).join('\n')}
@@ -69,11 +69,11 @@ function isItself({ name }: Option, command: string): boolean {
 /** A longer option stands on a separate line. */
 const optionWidth = 26
 
-function optionLine(option: Option): string {
+function optionLine(option: Option, command: CommandName): string {
   const short = option.aliases.find(({ length }) => length === 1)
   const long = `${spelled(option.name)}${option.value === '' ? '' : ` ${option.value}`}`
   const left = (short === undefined ? '    ' : `${spelled(short)}, `) + long
   const gap =
     left.length > optionWidth ? `\n  ${' '.repeat(optionWidth)}` : ' '.repeat(optionWidth - left.length)
-  return `  ${left}${gap} ${option.about}`
+  return `  ${left}${gap} ${option.abouts[command] ?? option.about}`
 }

@@ -21,7 +21,7 @@ import {
 } from './clients/changes.js'
 import { wordsOf } from './clients/launch.js'
 import { type ClientPlan, type ImportPlan, type MovedServer, planImport } from './clients/plan.js'
-import { referencesIn, secretNamesIn, secretsOfEntry } from './clients/secrets.js'
+import { type StoredSecrets, referencesIn, secretNamesIn, secretsOfEntry } from './clients/secrets.js'
 import { clients } from './clients/table.js'
 import { type FoundFiles, findFiles, launchOf, readText, thisMachine } from './clients-here.js'
 import { counted } from './counted.js'
@@ -33,6 +33,8 @@ import { failed, say } from './say.js'
 const LOCK_MS = 60_000
 
 const DECLINED = 1
+/** A file of a client cannot be read, and nothing moves. */
+const REFUSED = 1
 const NOT_ASKED = 2
 
 /** @returns the exit code */
@@ -52,12 +54,12 @@ async function importNow(command: ImportCommand, path: string, folder: string): 
   const { files, missing } = findFiles(command.client, machine)
   const launch = launchOf(path)
   const store = new SecretStore(secretsFile(process.env), realRuntime())
-  const stored = command.secrets ? new Set(store.names().map(({ name }) => name)) : undefined
+  const stored = command.secrets ? await secretsIn(store) : undefined
   const plan = planImport(files, path, { doors: command.doors, stored, launch, machine, read: readText })
   const redactor = new Redactor(plan.entries.flatMap(secretsOfEntry))
   await show(reportOf(plan, missing, path), redactor)
   const moves = plan.clients.some(({ moved }) => moved.length > 0)
-  if (!moves) return 0
+  if (!moves) return plan.clients.some(({ refused }) => refused !== undefined) ? REFUSED : 0
   await show(plan.changes.flatMap(diffOf), redactor)
   if (command.dryRun) return say('stdout', 'Nothing was changed (--dry-run).\n').then(() => 0)
   if (!command.yes) {
@@ -71,6 +73,19 @@ async function importNow(command: ImportCommand, path: string, folder: string): 
     return locked(folder, () => write(plan, folder, store))
   }
   return write(plan, folder, store)
+}
+
+/** A value that the keyring does not give counts as another one, so that its name stays with it. */
+async function secretsIn(store: SecretStore): Promise<StoredSecrets> {
+  const stored = new Map<string, string | undefined>()
+  for (const { name } of store.names()) {
+    const value = await store.get(name).catch((error: unknown) => {
+      if (error instanceof SecretStoreError) return undefined
+      throw error
+    })
+    stored.set(name, value)
+  }
+  return stored
 }
 
 async function write({ changes, secrets }: ImportPlan, folder: string, store: SecretStore): Promise<number> {
@@ -119,23 +134,27 @@ async function asked(): Promise<boolean | undefined> {
   return /^y(?:es)?$/i.test(await askLine('Write these changes? [y/N] '))
 }
 
-function reportOf({ clients: plans }: ImportPlan, missing: FoundFiles['missing'], own: string): string[] {
+function reportOf(
+  { clients: plans, secrets }: ImportPlan,
+  missing: FoundFiles['missing'],
+  own: string,
+): string[] {
   const nothing = plans.length === 0 && missing.length === 0
   return [
     ...(nothing ? [`No file of a client was found: ${clients.map(({ title }) => title).join(', ')}.`] : []),
     ...missing.map(({ client, path }) => `${client.title}: there is no ${path}`),
-    ...plans.flatMap((plan) => clientReport(plan, own)),
+    ...plans.flatMap((plan) => clientReport(plan, own, new Set(secrets.map(({ name }) => name)))),
   ]
 }
 
-function clientReport(plan: ClientPlan, own: string): string[] {
+function clientReport(plan: ClientPlan, own: string, added: ReadonlySet<string>): string[] {
   const { client, path, moved, stays, rules, refused, notes } = plan
   if (refused !== undefined) return [`${client.title}: ${path} ${refused}; nothing of it is changed`]
   const nothing = moved.length === 0 ? ['  nothing to take over'] : []
   return [
     `${client.title}: ${path}`,
     ...nothing,
-    ...moved.flatMap((server) => movedLines(plan, server, own)),
+    ...moved.flatMap((server) => movedLines(plan, server, own, added)),
     ...stays.map(({ name, why }) => `  ${name} stays: ${why}`),
     ...notes.map((note) => `  ${note}`),
     ...(rules.length === 0 ? [] : ['  rules that name these servers:']),
@@ -151,27 +170,29 @@ function clientReport(plan: ClientPlan, own: string): string[] {
 
 function movedLines(
   { own: ownName }: ClientPlan,
-  { name, to, entry, isNew, clientMembers }: MovedServer,
+  { name, to, entry, isNew, clientMembers, ignored }: MovedServer,
   file: string,
+  added: ReadonlySet<string>,
 ): string[] {
   const words = wordsOf(entry)
   const line = words === undefined ? String(entry['url']) : words.map(inShell).join(' ')
   const label = name === to ? name : `${name} (as ${to})`
+  const lost = [...(ownName === undefined ? [] : clientMembers), ...ignored]
   const known = isNew ? '' : `  (${file} has it already)`
   const secrets = isNew ? secretNamesIn(entry) : []
   const mayNeedLogin = words === undefined && entry['headers'] === undefined && !isLocal(String(entry['url']))
   return [
     `  ${label}: ${line}${known}`,
-    ...(clientMembers.length === 0 || ownName === undefined
-      ? []
-      : [`    not taken over: ${clientMembers.join(', ')}`]),
+    ...(lost.length === 0 ? [] : [`    not taken over: ${lost.join(', ')}`]),
     ...(mayNeedLogin
       ? [`    a login of the client does not come along; if it wants one: mcps-proxy login ${inShell(to)}`]
       : []),
     ...secrets.map(
       (secret) => `    ${secret} looks like a secret; --secrets keeps it in the store of secrets`,
     ),
-    ...referencesIn(entry).map((name) => `    the store of secrets gets ${name}`),
+    ...referencesIn(entry).map(
+      (name) => `    the store of secrets ${added.has(name) ? `gets ${name}` : `has ${name} already`}`,
+    ),
   ]
 }
 

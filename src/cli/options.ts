@@ -51,9 +51,11 @@ export interface Option {
   /** The name of its value in the help. */
   readonly value: string
   readonly about: string
+  /** What it does with commands where that is something else. */
+  readonly abouts: Readonly<Partial<Record<CommandName, string>>>
 }
 
-type More = Partial<Pick<Option, 'aliases' | 'kind'>>
+type More = Partial<Pick<Option, 'aliases' | 'kind' | 'abouts'>>
 
 const serving = ['stdio', 'http', 'connect', 'sandbox'] as const
 const requests = ['tools', 'call', 'read', 'prompt'] as const
@@ -61,7 +63,7 @@ const asks = ['doctor', 'list', ...requests] as const
 const edits = ['add', 'remove', 'enable', 'disable'] as const
 
 function option(name: string, about: string, commands: Option['commands'], more: More = {}): Option {
-  return { name, about, commands, aliases: [], kind: 'switch', value: '', ...more }
+  return { name, about, commands, aliases: [], abouts: {}, kind: 'switch', value: '', ...more }
 }
 
 function valued(
@@ -86,15 +88,10 @@ export const options: readonly Option[] = [
     'lock',
   ]),
   valued('server', 'NAME', 'Serve this one server, under its own names', ['stdio']),
-  valued(
-    'profile',
-    'NAME',
-    'What this profile shows; with token create it may be given again',
-    ['stdio', ...asks, 'token'],
-    {
-      kind: 'list',
-    },
-  ),
+  valued('profile', 'NAME', 'What this profile shows', ['stdio', ...asks, 'token'], {
+    kind: 'list',
+    abouts: { token: 'With create: the profile that it reaches; may be given again' },
+  }),
   valued(
     'config',
     'FILE',
@@ -115,17 +112,17 @@ export const options: readonly Option[] = [
     ],
     { aliases: ['c', 'mcp-config'] },
   ),
-  valued(
-    'check',
-    '[FILE]',
-    'Check a configuration, or with lock what servers list; exit 0 or 1',
-    ['check', 'sandbox', 'lock'],
-    { kind: 'optional-value' },
-  ),
-  valued('accept', 'SERVER[/TOOL]', 'With lock: what it lists now is right; may be given again', ['lock'], {
+  valued('check', '[FILE]', 'Check a configuration; exit 0 or 1', ['check', 'sandbox', 'lock'], {
+    kind: 'optional-value',
+    abouts: {
+      sandbox: 'Say which runtimes can be used here; exit 0 or 1',
+      lock: 'Compare and write nothing; exit 0 or 1',
+    },
+  }),
+  valued('accept', 'SERVER[/TOOL]', 'What it lists now is right; may be given again', ['lock'], {
     kind: 'list',
   }),
-  valued('reject', 'SERVER[/TOOL]', 'With lock: hide what differs until it is accepted', ['lock'], {
+  valued('reject', 'SERVER[/TOOL]', 'Hide what differs until it is accepted', ['lock'], {
     kind: 'list',
   }),
   option('yes', 'Write the changes without a question', ['import'], { aliases: ['y'] }),
@@ -135,7 +132,9 @@ export const options: readonly Option[] = [
   option('doors', 'Keep one entry for each server, under its own name', ['import']),
   option('start', 'With --check, start every server and say what came of it', ['check']),
   valued('record', 'FILE.jsonl', 'Write every frame on every hop to a file while running', serving),
-  option('force', 'Let --record replace a file that exists, and add a server', [...serving, 'add']),
+  option('force', 'Let --record replace a file that exists', [...serving, 'add'], {
+    abouts: { add: 'Replace a server of that name' },
+  }),
   valued(
     'ui',
     '[PORT]',
@@ -143,10 +142,10 @@ export const options: readonly Option[] = [
     ['stdio', 'http', 'connect'],
     { kind: 'optional-value' },
   ),
-  valued('env', 'NAME=VALUE', 'With add: a variable of the server; may be given again', ['add'], {
+  valued('env', 'NAME=VALUE', 'A variable of the server; may be given again', ['add'], {
     kind: 'list',
   }),
-  valued('expires', 'WHEN', 'With token create: 12h, 30d, 8w or a date', ['token']),
+  valued('expires', 'WHEN', 'With create: 12h, 30d, 8w or a date', ['token']),
   valued('timeout', 'MS', 'Longest time for a call in milliseconds, for every server', [
     ...serving,
     'replay',
@@ -154,14 +153,14 @@ export const options: readonly Option[] = [
     'status',
   ]),
   option('json', 'Print JSON', [...asks, 'status', 'logins', 'lock']),
-  valued('scope', "'SCOPES'", 'With login: scopes to ask for beside those that the server wants', ['login']),
+  valued('scope', "'SCOPES'", 'Scopes to ask for beside those that the server wants', ['login']),
   valued('user', 'NAME', 'The user of the HTTP front whose login it is, with "auth.perUser"', [
     'login',
     'logins',
     'logout',
   ]),
-  option('no-browser', 'With login: open no browser, read the address that it was sent to', ['login']),
-  option('device', 'With login: show a code, which you enter on another device', ['login']),
+  option('no-browser', 'Open no browser, read the address that it was sent to', ['login']),
+  option('device', 'Show a code, which you enter on another device', ['login']),
   option('verbose', 'Log everything, as --log-level debug does', [...serving, 'replay']),
   valued('log-level', 'LEVEL', 'error, warn, info or debug', serving, { aliases: ['l'] }),
   option('silent', 'No banner, and nothing but errors on stderr', serving, { aliases: ['s'] }),
@@ -172,16 +171,22 @@ export const options: readonly Option[] = [
   option('portable', 'Replay the transcripts of the package: every correct server passes', ['replay']),
   option('update', 'Write the messages that came over those that differ in the transcripts', ['replay']),
   valued('junit', 'FILE', 'Write the results of a replay as JUnit XML', ['replay']),
-  valued('url', 'URL', 'Serve this remote server on stdin and stdout; replay: its address', [
-    'connect',
-    'replay',
-  ]),
+  valued('url', 'URL', 'Serve this remote server on stdin and stdout', ['connect', 'replay'], {
+    abouts: { replay: 'The address of the server that is tested' },
+  }),
   valued(
     'header',
     "'NAME: VALUE'",
     'Header field of every request to the --url; may be given again',
     ['connect', 'replay', 'add', 'status'],
-    { kind: 'list', aliases: ['H'] },
+    {
+      kind: 'list',
+      aliases: ['H'],
+      abouts: {
+        add: 'Header field of every request; may be given again',
+        status: 'Header field of the request; may be given again',
+      },
+    },
   ),
   valued('auth', 'HOW', 'auto, google (send ID tokens) or none; only with --url', ['connect']),
   valued('client-info', 'JSON|@FILE', 'The client for the login: {"client_id": …, "client_secret": …}', [

@@ -6,6 +6,7 @@ import { errorCode, errorText } from '../text/error-text.js'
 import type { Command } from './args.js'
 import type { UsageMistake } from './tokens.js'
 import { internalErrorCode } from './endings.js'
+import { commandNamed } from './commands.js'
 import { helpText } from './help.js'
 import { version } from '../version.js'
 
@@ -31,10 +32,20 @@ export function replyTo(
 }
 
 /** Ends with one command that is right, unless the hint has it. */
-function usageText({ problem, hint }: UsageMistake, program: string): string {
+function usageText({ problem, hint, about }: UsageMistake, program: string): string {
   const said = hint === '' ? problem : `${problem}; ${hint}`
-  const example = said.includes('for example: ') ? '' : `For example: ${exampleFor(said, program)}\n`
+  const example = said.includes('for example: ')
+    ? ''
+    : `For example: ${exampleOf(about, said, program) ?? exampleFor(said, program)}\n`
   return `${program}: ${escapeText(said)}\n${example}`
+}
+
+/** Of the command that was typed: the one with an option that the text names, or the first. */
+function exampleOf(about: string | undefined, said: string, program: string): string | undefined {
+  const examples = commandNamed(about)?.examples ?? []
+  const names: readonly string[] = said.match(/--[a-z-]+/g) ?? []
+  const example = examples.find((each) => names.some((name) => each.includes(name))) ?? examples[0]
+  return example?.replace('mcps-proxy ', `${program} `)
 }
 
 function exampleFor(said: string, program: string): string {

@@ -15,6 +15,7 @@ import type { DoctorCommand } from './ask-options.js'
 import { TRIALS_AT_ONCE_MAX, eachAtOnce } from './at-once.js'
 import { type CheckedConfig, checkConfig } from './check.js'
 import { counted } from './counted.js'
+import { disabledHint } from './disabled-hint.js'
 import { inheritHint } from './inherit-hint.js'
 import { isInPath } from './programs.js'
 import { loadWithSecrets } from './load.js'
@@ -100,16 +101,19 @@ export async function runDoctor({
     const names = servers.map((server) => server.name)
     return failed(unknownName('server', name, names), 2)
   }
+  const [only] = chosen
+  if (name !== undefined && only?.disabled === true) return sayDisabled(only.name, rest.name, json)
   const checked = { config, schemas: [{ ...rest, servers: chosen }], profile: profileName }
   const form = json ? { lines: inJson, isJson: true } : { lines: isBrief ? inOneLine : inDetail }
   const trials = new Map<string, Trial>()
   const onTrial = (server: ServerConfig, trial: Trial): void => void trials.set(server.name, trial)
   const ofServers = await tryAll(checked, { ...form, onTrial }, Math.max(1, chosen.length))
-  if (isBrief && !json) await nameDisabled(chosen)
+  if (!json) await nameDisabled(chosen)
   const exitCode = isBrief ? ofServers : (await tryLock(config, json)) || ofServers
   if (name !== undefined || profile !== undefined || isBrief) return exitCode
   await tryPatterns(config, { ...rest, servers }, trials, json)
-  await lookAtClients(path, servers, json)
+  // The clients start the usual configuration; another one has nothing to do with their files.
+  if (path === undefined) await lookAtClients(servers, json)
   return exitCode
 }
 
@@ -132,17 +136,22 @@ async function tryPatterns(
     await say('stdout', json ? `${JSON.stringify({ problem })}\n` : `  ${escapeText(problem)}\n`)
 }
 
+/** A server that was disabled on purpose is no failure. */
+async function sayDisabled(name: string, schema: string, json: boolean): Promise<number> {
+  const text = json
+    ? JSON.stringify({ name, disabled: true })
+    : `  ${escapeText(name)}  ${disabledHint(name, schema)}`
+  await say('stdout', `${text}\n`)
+  return 0
+}
+
 async function nameDisabled(servers: readonly ServerConfig[]): Promise<void> {
   const names = servers.filter(({ disabled }) => disabled).map(({ name }) => name)
   if (names.length > 0) await say('stdout', `  disabled: ${names.map(escapeText).join(', ')}\n`)
 }
 
 /** The faults in the files of clients, each with its remedy. */
-async function lookAtClients(
-  path: string | undefined,
-  servers: readonly ServerConfig[],
-  json: boolean,
-): Promise<void> {
+async function lookAtClients(servers: readonly ServerConfig[], json: boolean): Promise<void> {
   const { findFiles, launchOf, thisMachine } = await import('./clients-here.js')
   const { clientFindings } = await import('./clients/findings.js')
   const machine = thisMachine()
@@ -150,7 +159,7 @@ async function lookAtClients(
   const findings = clientFindings(
     findFiles(undefined, machine).files,
     machine,
-    launchOf(configFileInForce(path, env)),
+    launchOf(configFileInForce(undefined, env)),
     (program) => isInPath(program, env['PATH'] ?? '', env),
     servers.map((server) => server.name),
   )

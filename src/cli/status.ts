@@ -36,32 +36,39 @@ interface Place {
   readonly headers: Readonly<Record<string, string>>
   /** How the token can be given. */
   readonly remedy: string
+  /** What may be wrong where nothing answers. */
+  readonly absent: string
 }
 
 /** The token of the configuration is sent to the gateway of the configuration only. */
 function placeOf({ url, headers, config: path }: StatusCommand): Place {
   const remedy = "pass -H 'Authorization: Bearer …'"
-  if (url !== undefined) return { origin: new URL(url).origin, headers, remedy }
+  if (url !== undefined)
+    return { origin: new URL(url).origin, headers, remedy, absent: 'mcps-proxy http starts one' }
   const { server } = loadConfig({ path, env: process.env, servesHttp: false })
   const host = isAnyAddress(server.host) ? '127.0.0.1' : server.host
   const origin = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`
   const token = server.token && { authorization: `Bearer ${server.token}` }
-  return { origin, headers: { ...token, ...headers }, remedy: `set $MCPS_PROXY_TOKEN, or ${remedy}` }
+  return {
+    origin,
+    headers: { ...token, ...headers },
+    remedy: `set $MCPS_PROXY_TOKEN, or ${remedy}`,
+    absent:
+      'mcps-proxy http starts one; mcps-proxy status http://HOST:PORT asks one that was started with --port',
+  }
 }
 
 function isAnyAddress(host: string): boolean {
   return host === '0.0.0.0' || host === '::'
 }
 
-async function statusAt({ origin, headers, remedy }: Place, timeoutMs: number): Promise<RawValue> {
+async function statusAt({ origin, headers, remedy, absent }: Place, timeoutMs: number): Promise<RawValue> {
   const response = await fetch(`${origin}/api/status`, {
     headers,
     redirect: 'manual',
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((error: unknown) => {
-    throw new StatusFailure(
-      `no gateway answers at ${origin} (${reasonOf(error)}); mcps-proxy http starts one, mcps-proxy status URL asks another`,
-    )
+    throw new StatusFailure(`no gateway answers at ${origin} (${reasonOf(error)}); ${absent}`)
   })
   if (response.status === 401 || response.status === 403)
     throw new StatusFailure(`the gateway at ${origin} wants a token; ${remedy}`)

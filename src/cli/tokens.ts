@@ -14,6 +14,8 @@ export interface UsageMistake {
   readonly kind: 'usage'
   readonly problem: string
   readonly hint: string
+  /** The command that it is about, for an example. */
+  readonly about?: CommandName
 }
 
 export function usage(problem: string, hint = ''): UsageMistake {

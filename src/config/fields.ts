@@ -13,7 +13,7 @@ import type {
   UiConfig,
 } from './configuration.js'
 import { type FrontAuthValues, frontAuthKind, publicUrl } from './front-auth.js'
-import { type Kind, boolean, choice, delayMsMax, integer, list, size, text, timeout } from './kinds.js'
+import { type Kind, boolean, choice, integer, list, milliseconds, size, text, timeout } from './kinds.js'
 import { type ProcessSandboxValue, processSandboxKind } from './process-sandbox.js'
 import type { InputConfig } from './references.js'
 import { type FieldsOf, type Rules, defaultsOf, field, object, objects, optional } from './section.js'
@@ -163,7 +163,7 @@ export const frontFields: FieldsOf<FrontValues> = {
     'The address under which clients reach the HTTP front, as behind a reverse proxy; its host is one of allowedHosts.',
   ),
   keepAliveTimeout: field(
-    integer(1, delayMsMax),
+    milliseconds(1),
     620_000,
     'How long a connection to the HTTP front may lie idle between two requests, in milliseconds, while there is room.',
   ),

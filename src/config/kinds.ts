@@ -9,7 +9,7 @@ import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
 
 /** The longest delay that a Node timer takes. */
-export const delayMsMax = 2_147_483_647
+const delayMsMax = 2_147_483_647
 
 /** A piece of JSON Schema 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -177,9 +177,39 @@ export function map<T>(
   }
 }
 
+/** A time. */
+export function milliseconds(minimum: number): Kind<number> {
+  const whole = integer(minimum, delayMsMax)
+  return {
+    ...whole,
+    read: (value, spot) => {
+      if (typeof value !== 'string' || !/[a-z]/i.test(value)) return whole.read(value, spot)
+      const must = `must be ${whole.wanted}: a number of milliseconds, such as ${msOf(value) ?? 30_000}`
+      spot.findings.problem(spot.path, whatItIs(value), must)
+      return undefined
+    },
+  }
+}
+
+const unitsMs = new Map([
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60_000],
+  ['min', 60_000],
+  ['h', 3_600_000],
+])
+
+/** Of a text with a unit, such as `30s`. */
+function msOf(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,6}) ?([a-z]{1,3})$/i.exec(text) ?? []
+  const unitMs = unitsMs.get(unit.toLowerCase())
+  const ms = unitMs === undefined ? 0 : Number(count) * unitMs
+  return ms > 0 && ms <= delayMsMax ? ms : undefined
+}
+
 /** The longest time of a call. Other programs count time-outs in seconds, so that a short one is a warning. */
 export function timeout(): Kind<number> {
-  const whole = integer(1, delayMsMax)
+  const whole = milliseconds(1)
   return {
     ...whole,
     read: (value, spot) => {

@@ -56,7 +56,14 @@ const byClass = object(
   'one of "warn", "hide", "fail", or an object of them by class',
 )
 
-const onChange: Kind<OnChange> = or(changeActions, byClass)
+const actionOrClasses = or(changeActions, byClass)
+
+const onChange: Kind<OnChange> = {
+  ...actionOrClasses,
+  // A text can only be meant as an action, and the message shows it.
+  read: (value, spot) =>
+    typeof value === 'string' ? action.read(value, spot) : actionOrClasses.read(value, spot),
+}
 
 const serverFields: FieldsOf<ServerLockValues> = {
   onChange: optional(

@@ -72,6 +72,8 @@ const sandboxFields: FieldsOf<ProcessSandboxValue> = {
 export const processSandboxKind: Kind<ProcessSandboxValue> = object(
   sandboxFields,
   'an object like { "network": ["api.example.com"], "filesystem": { "read": ["/srv"], "write": [] } }',
+  {},
+  new Map(Object.keys(filesystemFields).map((key) => [key, `write "filesystem": { "${key}": […] }`])),
 )
 
 /** The name of a server may have characters that a path has not. */

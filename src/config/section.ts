@@ -48,11 +48,12 @@ export interface RuleCase {
   readonly wanted: string
 }
 
-/** An object with these keys, as the value of a key. */
+/** An object with these keys, as the value of a key; `hints` say what to write in place of some others. */
 export function object<T extends object>(
   fields: FieldsOf<T>,
   wanted = 'an object',
   rules: Rules = {},
+  hints?: ReadonlyMap<string, string>,
 ): Kind<T> {
   return {
     wanted,
@@ -60,7 +61,7 @@ export function object<T extends object>(
     read: (value, { path, findings }) => {
       const section = Section.of(value, path, findings, wanted)
       section?.check(rules, fields)
-      return section?.readOnly(fields)
+      return section?.readOnly(fields, hints)
     },
   }
 }
@@ -185,9 +186,9 @@ export class Section {
   }
 
   /** The same of a section that has no other keys. */
-  readOnly<T extends object>(fields: FieldsOf<T>): T {
+  readOnly<T extends object>(fields: FieldsOf<T>, hints?: ReadonlyMap<string, string>): T {
     const values = this.readAll(fields)
-    this.warnOfUnknownKeys()
+    this.warnOfUnknownKeys(hints)
     return values
   }
 

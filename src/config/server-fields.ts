@@ -15,10 +15,10 @@ import {
   type NameRule,
   boolean,
   choice,
-  delayMsMax,
   integer,
   list,
   map,
+  milliseconds,
   oneOrMany,
   or,
   text,
@@ -78,7 +78,7 @@ export const protocols: ReadonlyMap<string, ServerProtocol> = new Map([
   [latestStateless.version, 'stateless'],
 ])
 
-const milliseconds = integer(1, delayMsMax)
+const time = milliseconds(1)
 /** A cold package runner needs most of this. */
 const startMs = 30_000
 
@@ -95,18 +95,14 @@ export const serverFields: FieldsOf<ServerValues> = {
     'auto',
     'What the server speaks; auto asks it, legacy begins with initialize, and a version without a handshake asks for nothing else.',
   ),
-  startTimeout: field(milliseconds, startMs, 'Longest time for a start and the handshake, in milliseconds.'),
-  listTimeout: field(
-    milliseconds,
-    startMs,
-    'Longest time for reading one list with all its pages, in milliseconds.',
-  ),
+  startTimeout: field(time, startMs, 'Longest time for a start and the handshake, in milliseconds.'),
+  listTimeout: field(time, startMs, 'Longest time for reading one list with all its pages, in milliseconds.'),
   timeout: optional(
     timeout(),
     'Longest time for a call in milliseconds, extended by progress. Absent: cli.stdio.timeout.',
   ),
   totalTimeout: optional(
-    milliseconds,
+    time,
     'Longest time for a call in milliseconds, whatever its progress. Absent: 600000, or timeout where that is longer.',
   ),
 }
@@ -117,7 +113,7 @@ const toolTimeFields: FieldsOf<CallTimeValues> = {
     "Longest time for a call of this tool, extended by progress. Absent: the server's.",
   ),
   totalTimeout: optional(
-    milliseconds,
+    time,
     "Longest time for a call of this tool, whatever its progress. Absent: the server's, or timeout where that is longer.",
   ),
 }

@@ -4,7 +4,7 @@ import process from 'node:process'
 import type { RestartLimits, ServerCommon, StdioServerConfig } from '../upstream/contracts/server-config.js'
 import type { Expanded, Expansion } from './expand.js'
 import { readLoginVariables } from './login-variables.js'
-import { boolean, choice, delayMsMax, integer, list, map, or, text } from './kinds.js'
+import { boolean, choice, integer, list, map, milliseconds, or, text } from './kinds.js'
 import { variableNames } from './named.js'
 import { type PathBase, absolute, fromHome } from './paths.js'
 import { type ProcessSandboxValue, processSandbox, processSandboxKind } from './process-sandbox.js'
@@ -193,7 +193,7 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
     'Crashes within crashWindow after which the program is left alone for crashHold. Absent: 5.',
   ),
   crashWindow: optional(
-    integer(1, delayMsMax),
+    milliseconds(1),
     'Milliseconds within which crashes count, and after which one that stays up is forgiven. Absent: 60000.',
   ),
   crashHold: optional(
@@ -208,7 +208,7 @@ export const stdioServerFields: FieldsOf<StdioServerValues> = {
     'Who shares a process: auto gives clients that can be asked something one of their own.',
   ),
   idleTimeout: field(
-    integer(0, delayMsMax),
+    milliseconds(0),
     0,
     'Stop a process that had no call for this many milliseconds; 0 never does.',
   ),

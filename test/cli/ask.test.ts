@@ -3,8 +3,9 @@
 import { strict as assert } from 'node:assert'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { dirname, join } from 'node:path'
 import { text as whole } from 'node:stream/consumers'
 import { type TestContext, describe, test } from 'node:test'
 import { ArgumentMistake, argumentsOf } from '../../src/ask/arguments.js'
@@ -242,6 +243,8 @@ describe('a server that others wrote', () => {
       run(t, servers, 'prompt', 'every__nope').err,
       /Prompt 'every__nope' not found \(code -32602\)/,
     )
+    // The server writes the code into its message.
+    assert.equal(run(t, servers, 'read', 'demo://none').err.split('-32602').length, 2)
   })
 })
 
@@ -334,6 +337,34 @@ describe('doctor', () => {
     assert.equal(out.split('\n').length, Object.keys(servers).length + 2)
     const off = run(t, { s: { command: 'x', disabled: true } }, 'list')
     assert.deepEqual([off.code, off.out], [0, '  started: 0 ready, 0 failed\n  disabled: s\n'])
+  })
+
+  test('a disabled server is named with the command that enables it', (t) => {
+    const off = { s: { command: 'x', disabled: true } }
+    const hint = 'disabled; mcps-proxy enable s lets it start again'
+    const doctor = run(t, off, 'doctor', 's')
+    assert.deepEqual([doctor.code, doctor.out], [0, `  s  ${hint}\n`])
+    const call = run(t, off, 'call', 's__x')
+    assert.equal(call.code, 1)
+    assert(call.err.includes(`no tool is called "s__x": the server "s" is ${hint}`), call.err)
+  })
+
+  test('faults in the files of clients are named for the usual configuration alone', (t) => {
+    const home = scratch(t)
+    const off = { mcpServers: { s: { command: 'x', disabled: true } } }
+    for (const [path, value] of [
+      ['.mcps-proxy/config.json', off],
+      ['.cursor/mcp.json', { mcpServers: { m: { command: 'a' } } }],
+      ['.gemini/settings.json', { mcpServers: { m: { command: 'b' } } }],
+    ] as const) {
+      mkdirSync(join(home, dirname(path)), { recursive: true })
+      writeFileSync(join(home, path), JSON.stringify(value), { mode: 0o600 })
+    }
+    const env = { ...process.env, HOME: home }
+    const doctor = (...args: readonly string[]): string =>
+      spawnSync(process.execPath, [cli, 'doctor', ...args], { encoding: 'utf8', env }).stdout
+    assert.match(doctor(), /has another 'm' than/)
+    assert.doesNotMatch(doctor('-c', join(home, '.mcps-proxy/config.json')), /another/)
   })
 
   test('a profile that shows no tool is named', (t) => {

@@ -11,7 +11,7 @@ import { commands } from '../../src/cli/commands.js'
 import { helpText } from '../../src/cli/help.js'
 import { commandNames, options, spellingsOf } from '../../src/cli/options.js'
 import type { ReplayCommand } from '../../src/cli/replay-options.js'
-import { replyToFailure } from '../../src/cli/reply.js'
+import { replyTo, replyToFailure } from '../../src/cli/reply.js'
 import { ConfigError } from '../../src/config/problems.js'
 import { resolveConfig, selectSchema } from '../../src/config/config.js'
 import { noPaint } from '../../src/log/lines.js'
@@ -237,6 +237,9 @@ describe('the command line', () => {
     ['add s https://h --env A=b', /--env works only with a command/, /^$/],
     ['remove s --force', /--force cannot be used with remove/, /^$/],
     ['tools --user ann', /--user cannot be used with tools$/, /^$/],
+    ['help nosuch', /no command is called "nosuch"/, /help names them all/],
+    ['help tols', /no command is called "tols"/, /did you mean tools\?/],
+    ['help record', /"record" is no command/, /option: mcps-proxy help stdio explains --record/],
     ['disable', /disable needs the name of a server/, /^$/],
     ['call', /call needs the name of a tool/, /for example: mcps-proxy call /],
     ['connect', /connect needs the address/, /for example: mcps-proxy connect https/],
@@ -325,6 +328,22 @@ describe('suggestions', () => {
       assert.deepEqual(nearest(word, candidates, most), want))
 })
 
+describe('the example behind a usage mistake', () => {
+  const cases: [string, string][] = [
+    ['lock --accept', 'lock --accept files/read_file'],
+    ['import nosuch', 'import cursor --dry-run'],
+    ['token create ci --expires tomorrow', 'token create ci --profile review --expires 30d'],
+    ['--qqqqqqqqq', 'stdio --config ./mcp.json'],
+  ]
+  for (const [line, example] of cases)
+    test(`of ${line}`, () => {
+      const command = parseArguments(words(line))
+      assert(command.kind === 'usage')
+      const { text } = replyTo(command, 'p')
+      assert.equal(text.split('\n')[1], `For example: p ${example}`)
+    })
+})
+
 describe('the help', () => {
   const help = helpText('mcps-proxy')
   for (const part of [
@@ -357,6 +376,11 @@ describe('the help', () => {
       ({ about }) => lines.find((line) => line.endsWith(about))?.indexOf(about) ?? [],
     )
     assert.deepEqual(new Set(columns), new Set([29]))
+  })
+
+  test('an option has another text where it does something else', () => {
+    assert.match(helpText('mcps-proxy', 'add'), /--force +Replace a server of that name\n/)
+    assert.match(helpText('mcps-proxy', 'stdio'), /--force +Let --record replace a file/)
   })
 
   test('fits a terminal', () => {

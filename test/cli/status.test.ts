@@ -158,7 +158,12 @@ default: 1 of 2 servers ready, 2 tools, 1 client
     await new Promise((resolve) => server.close(resolve))
     const { code, err } = await status(t, url)
     assert.equal(code, 1)
-    assert.match(err, /no gateway answers at http:\S+ \(ECONNREFUSED\); mcps-proxy http starts one/)
+    assert.match(err, /no gateway answers at http:\S+ \(ECONNREFUSED\); mcps-proxy http starts one$/m)
+    const config = configFile(t, {}, { server: { port: Number(new URL(url).port) } })
+    assert.match(
+      (await status(t, '-c', config)).err,
+      /status http:\/\/HOST:PORT asks one that was started with --port/,
+    )
   })
 
   for (const [line, wanted] of [

@@ -80,9 +80,12 @@ describe('the sandbox of a server', { skip: process.platform !== 'linux' && 'it 
     })
 
   test('warns of the network of the host, and of keys that are not known', () => {
-    const { warnings } = resolved({ sandbox: { network: 'host', filesystem: { denyRead: ['/'] } } })
+    const { warnings } = resolved({
+      sandbox: { network: 'host', write: ['/srv'], filesystem: { denyRead: ['/'] } },
+    })
     const told = warnings.map(({ path, message }) => `${path} ${message}`).join('\n')
     assert.match(told, /sandbox has the network "host"/)
     assert.match(told, /sandbox\.filesystem\.denyRead/)
+    assert.match(told, /sandbox\.write is not a known key.*; write "filesystem": \{ "write": \[…\] \}/)
   })
 })

@@ -97,6 +97,7 @@ function argumentsOf(line: string): string[] {
     .replace(/[[\]]|\.\.\./g, '')
     .replace(/\bN\b/, '1')
     .replace(/ URL\b/, ' https://host/mcp')
+    .replace(/help COMMAND\b/, 'help call')
   return wordsOf(plain).slice(1)
 }
 

@@ -22,6 +22,8 @@ export type MemberUse =
   | { readonly kind: 'login' }
   /** It tells the client something, and stays with the client's entry. */
   | { readonly kind: 'client' }
+  /** It is about the client's own process of the server, and left out. */
+  | { readonly kind: 'ignored' }
   /** Members of a member. */
   | { readonly kind: 'nested'; readonly members: Readonly<Record<string, MemberUse>> }
 
@@ -75,6 +77,8 @@ export const dialects: Readonly<Record<ClientName, Dialect>> = {
       oauth,
       envFile: path('envFile'),
       cwd: path('cwd'),
+      // Restarts and debugs the process that VS Code starts, which is the proxy afterwards.
+      dev: { kind: 'ignored' },
       gallery: client,
       version: client,
     },

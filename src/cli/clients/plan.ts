@@ -15,7 +15,7 @@ import type { FileChange } from './changes.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
 import { parseServersFile } from './parse-file.js'
 import { type FoundRule, type Moves, rewriteRules, ruleFilesOf } from './rules.js'
-import { type KeptSecret, withReferences } from './secrets.js'
+import { type KeptSecret, type StoredSecrets, withReferences } from './secrets.js'
 import { type OwnEntry, readEntry } from './server-entry.js'
 import type { ServerEdits } from './servers-file.js'
 import type { Client, UserMachine } from './table.js'
@@ -36,6 +36,8 @@ export interface MovedServer {
   readonly isNew: boolean
   /** Names of members that tell the client something; they stay in an entry of the same name, and are lost otherwise. */
   readonly clientMembers: readonly string[]
+  /** Names of members that nothing has afterwards. */
+  readonly ignored: readonly string[]
 }
 
 export interface ClientPlan {
@@ -63,8 +65,8 @@ export interface ImportPlan {
 
 export interface ImportOptions {
   readonly doors: boolean
-  /** The names that the store of secrets has; undefined leaves secrets in the file. */
-  readonly stored: ReadonlySet<string> | undefined
+  /** What the store of secrets has; undefined leaves secrets in the file. */
+  readonly stored: StoredSecrets | undefined
   readonly launch: Launch
   readonly machine: UserMachine
   /** Gives the text of a file; undefined where there is none that can be read. */
@@ -155,7 +157,14 @@ function takeOver(
     const placed = read.kind === 'server' ? own.place(name, read.entry, client, inputsOf(file)) : read
     if (read.kind === 'server' && placed.kind === 'placed') {
       const clientMembers = Object.keys(read.clientMembers)
-      moved.push({ name, to: placed.name, entry: placed.entry, isNew: placed.isNew, clientMembers })
+      moved.push({
+        name,
+        to: placed.name,
+        entry: placed.entry,
+        isNew: placed.isNew,
+        clientMembers,
+        ignored: read.ignored,
+      })
       kept.set(name, read.clientMembers)
     } else if (placed.kind === 'stays') stays.push({ name, why: placed.why })
   }
@@ -249,9 +258,10 @@ type Placed =
   | { readonly kind: 'stays'; readonly why: string }
 
 /** Whether our file has an entry already, with its secrets or with references in their place. */
-function isSame(name: string, value: unknown, entry: OwnEntry): boolean {
+function isSame(name: string, value: unknown, entry: OwnEntry, stored: StoredSecrets = new Map()): boolean {
+  const referring = [new Map(), stored].map((each) => withReferences(name, entry, each).entry)
   const ours = canonicalJson(value)
-  return ours === canonicalJson(entry) || ours === canonicalJson(withReferences(name, entry, new Set()).entry)
+  return [entry, ...referring].some((each) => ours === canonicalJson(each))
 }
 
 /** Our file, as it grows. */
@@ -260,13 +270,13 @@ class OwnFile {
   secrets: readonly KeptSecret[] = []
   readonly #path: string
   readonly #env: Environment
-  readonly #stored: ReadonlySet<string> | undefined
+  readonly #stored: StoredSecrets | undefined
   #servers: Map<string, unknown>
   /** The client that each new server came from. */
   readonly #from = new Map<string, Client>()
 
   /** @throws EditMistake */
-  constructor(text: string, path: string, env: Environment, stored?: ReadonlySet<string>) {
+  constructor(text: string, path: string, env: Environment, stored?: StoredSecrets) {
     this.text = text
     this.#path = path
     this.#env = env
@@ -289,7 +299,8 @@ class OwnFile {
   place(name: string, entry: OwnEntry, client: Client, inputs: readonly unknown[]): Placed {
     const same = [...this.#servers].find(
       ([other, value]) =>
-        (other === name || this.#from.get(other)?.name !== client.name) && isSame(other, value, entry),
+        (other === name || this.#from.get(other)?.name !== client.name) &&
+        isSame(other, value, entry, this.#stored),
     )
     if (same !== undefined) return { kind: 'placed', name: same[0], entry, isNew: false }
     const needed = this.#inputs(entry, inputs)

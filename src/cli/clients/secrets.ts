@@ -72,11 +72,18 @@ export interface KeptSecret {
 
 const scheme = /^(?:bearer|basic|token|apikey)\s+/i
 
-/** The entry with references in the place of its secrets; a name that the store has already is not used. */
+/** The values of the store by their names; undefined where the keyring does not give one. */
+export type StoredSecrets = ReadonlyMap<string, string | undefined>
+
+/**
+ * The entry with references in the place of its secrets, and the values that the store lacks.
+ *
+ * A name that the store has with another value gets a number.
+ */
 export function withReferences(
   server: string,
   entry: Readonly<Record<string, unknown>>,
-  taken: ReadonlySet<string>,
+  stored: StoredSecrets,
 ): { readonly entry: Readonly<Record<string, unknown>>; readonly secrets: readonly KeptSecret[] } {
   const secrets: KeptSecret[] = []
   const referring = { ...entry }
@@ -85,13 +92,30 @@ export function withReferences(
     if (!isObject(values)) continue
     const changed = { ...values }
     for (const variable of secretNamesIn({ [key]: values })) {
-      const [written, name] = [String(values[variable]), `${server}.${variable}`]
-      if (taken.has(name) || !/^(?!-)[^{}\p{Cc}]{1,200}$/u.test(name)) continue
+      const written = String(values[variable])
       const [prefix = ''] = (key === 'headers' ? scheme.exec(written) : null) ?? []
-      secrets.push({ name, value: written.slice(prefix.length) })
+      const value = written.slice(prefix.length)
+      const known = new Map([...stored, ...secrets.map((each) => [each.name, each.value] as const)])
+      const name = nameFor(`${server}.${variable}`, value, known)
+      if (!known.has(name)) secrets.push({ name, value })
       changed[variable] = `${prefix}\${keyring:${name}}`
     }
     referring[key] = changed
   }
   return { entry: referring, secrets }
+}
+
+/** Characters that no name in the store has. */
+const unfit = /^-|[{}\p{Cc}]/gu
+
+/** Longest name in UTF-16 units, with room for a number. */
+const NAME_LENGTH_MAX = 190
+
+/** The name that has this value or none, so that no value of another server is replaced. */
+function nameFor(wanted: string, value: string, known: StoredSecrets): string {
+  const name = wanted.replaceAll(unfit, '_').slice(0, NAME_LENGTH_MAX)
+  for (let count = 1; ; count++) {
+    const next = count === 1 ? name : `${name}-${count}`
+    if (!known.has(next) || known.get(next) === value) return next
+  }
 }

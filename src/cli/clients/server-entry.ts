@@ -14,6 +14,8 @@ export type EntryReading =
       readonly entry: OwnEntry
       /** Members that tell the client something. */
       readonly clientMembers: Readonly<Record<string, unknown>>
+      /** Names of members that are of no use beside the proxy. */
+      readonly ignored: readonly string[]
     }
   | { readonly kind: 'stays'; readonly why: string }
 
@@ -43,6 +45,7 @@ class Reading {
   readonly #dialect: Dialect
   readonly #entry: Record<string, unknown> = {}
   readonly #client: Record<string, unknown> = {}
+  readonly #ignored: string[] = []
   readonly #headers: Record<string, string> = {}
   readonly #tools: Record<string, readonly string[]> = {}
   #type: Transport | undefined
@@ -64,7 +67,12 @@ class Reading {
     if (command === undefined) this.#remote(String(url))
     else this.#program()
     const tools = Object.keys(this.#tools).length === 0 ? {} : { tools: this.#tools }
-    return { kind: 'server', entry: { ...this.#entry, ...tools }, clientMembers: this.#client }
+    return {
+      kind: 'server',
+      entry: { ...this.#entry, ...tools },
+      clientMembers: this.#client,
+      ignored: this.#ignored,
+    }
   }
 
   #members(value: Readonly<Record<string, unknown>>, uses: Dialect['members'], above: string): void {
@@ -118,6 +126,9 @@ class Reading {
         return this.#login(key, value)
       case 'client':
         this.#client[key] = value
+        return undefined
+      case 'ignored':
+        this.#ignored.push(key)
         return undefined
     }
   }

@@ -191,7 +191,7 @@ export const fixtures: readonly Fixture[] = [
       '\t\t\t"args": ["-y", "server-perplexity-ask"],',
       '\t\t\t"env": { "PERPLEXITY_API_KEY": "${input:perplexity-key}" }',
       '\t\t},',
-      '\t\t"memory": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"], "gallery": true },',
+      '\t\t"memory": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"], "gallery": true, "dev": { "watch": "src/**/*.ts" } },',
       '\t\t"context7": { "type": "http", "url": "https://mcp.context7.com/mcp" },',
       '\t\t"slack": { "type": "http", "url": "https://mcp.slack.com/mcp", "oauth": { "clientId": "1601185624273", "callbackPort": 3118, "scopes": ["chat:write"] } },',
       '\t\t"odd": { "type": "http", "url": "https://h/mcp", "oauth": { "flow": "device" } },',

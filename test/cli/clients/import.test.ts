@@ -569,6 +569,22 @@ describe('the command', () => {
     )
   })
 
+  test('a file that cannot be read is a failure where nothing else moves', (t) => {
+    const home = new Home(t)
+    home.putClient('cursor', 'no JSON')
+    const { status, stdout } = home.command('cursor', '--yes')
+    assert.equal(status, 1)
+    assert.match(stdout, /nothing of it is changed/)
+  })
+
+  test('names the member of VS Code that is left out', (t) => {
+    const home = new Home(t)
+    const dev = { watch: 'src/**/*.ts' }
+    home.putClient('vscode', JSON.stringify({ servers: { a: { command: 'b', dev, version: '1' } } }))
+    assert.match(home.command('--dry-run', '--doors').stdout, /^ {4}not taken over: dev$/m)
+    assert.match(home.command('--dry-run').stdout, /^ {4}not taken over: version, dev$/m)
+  })
+
   test('moves in with an answer through the client’s own file, and out again', (t) => {
     const home = new Home(t)
     const path = home.putClient('cursor', text)
@@ -603,6 +619,27 @@ describe('the command', () => {
       readFileSync(join(home.machine.home, '.mcps-proxy/secrets.json'), 'utf8'),
       new RegExp(secret),
     )
+  })
+
+  test('a secret that the store has already is used, and another value gets another name', (t) => {
+    const home = new Home(t)
+    home.putClient('cursor', text)
+    assert.equal(home.command('--yes', '--secrets').status, 0)
+    const envOf = (): unknown => Object(home.servers()).memory.env
+    for (const [key, line, name] of [
+      [secret, 'has memory.API_KEY already', 'memory.API_KEY'],
+      ['sk-another-123456', 'gets memory.API_KEY-2', 'memory.API_KEY-2'],
+    ] as const) {
+      assert.equal(home.command('--undo').status, 0)
+      home.putClient('cursor', text.replace(secret, key))
+      const done = home.command('--yes', '--secrets')
+      assert(done.stdout.includes(`the store of secrets ${line}`), done.stdout)
+      assert.deepEqual(envOf(), { API_KEY: `\${keyring:${name}}` })
+    }
+    assert.deepEqual(JSON.parse(readFileSync(join(home.machine.home, '.mcps-proxy/secrets.json'), 'utf8')), {
+      'memory.API_KEY': secret,
+      'memory.API_KEY-2': 'sk-another-123456',
+    })
   })
 
   test('runs beside another one', async (t) => {
