@@ -28,10 +28,9 @@ async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']):
   const guard = await new AuthorizationServer().listen()
   const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
   const value = {
-    server: {
-      tokens: users.map((name) => tokenOf(name, `of-${name}`)),
-      ...(users.length > 0 && { token: 'of-all' }),
-    },
+    ...(users.length > 0 && {
+      server: { tokens: users.map((name) => tokenOf(name, `of-${name}`)), token: 'of-all' },
+    }),
     mcpServers: { guarded: { url: guard.url, auth: { type: 'oauth', perUser: true } } },
   }
   const gateway = await openGateway(gatewayConfig(value), { runtime, person: 'here' })
