@@ -205,8 +205,10 @@ export class ClientInbox {
   #take({ entry, next }: Waiting, text: string, message: unknown, from: Source): void {
     const ok = at(message, 'result') !== undefined
     this.#ledger.answered(entry, ok, text)
-    // An answer inside a batch may have been there before the cancel was.
-    if (!this.#isBatch && entry.silentFrom !== undefined && from.upTo > entry.silentFrom)
+    // An answer inside a batch may have been there before the cancel was, and so may one that is made of what the client
+    // said itself in the message before the cancel.
+    const mayCross = this.#isBatch || text.includes(': its user has ')
+    if (!mayCross && entry.silentFrom !== undefined && from.upTo > entry.silentFrom)
       this.#ledger.fail('after-cancel', `${entry.nonce} was cancelled and answered: ${text}`)
     if (ok) formed(this.#ledger, entry, at(message, 'result'), text)
     else if (entry.root !== undefined) knownError(this.#ledger, numberAt(message, 'error', 'code'), text)

@@ -187,12 +187,15 @@ export class Router {
     // A reload may change the catalog while the call waits.
     const concerns = (lane: CallTarget): boolean =>
       remembered === undefined ? this.#catalog.mayHave(lane, name) : lane === remembered
+    const awaited = this.#lanes.filter((lane) => concerns(lane))
     this.waits.whenNamed(call, { kind, name, isOfOne, concerns }, () => {
       const late = this.#catalog.named(kind, name)
-      // Another lane may have taken the place of the one that it waited for, and have listed nothing yet.
-      const hasMoved = remembered !== undefined && !this.#lanes.includes(remembered)
-      const isListed = late?.lane === remembered || late?.lane.known.has(kind) === true
-      if (late === undefined ? hasMoved : !isListed) return this.route(call)
+      // Another lane may have taken the place of one that it waited for, and have listed nothing yet.
+      const isNew =
+        late === undefined
+          ? awaited.some((lane) => !this.#lanes.includes(lane))
+          : !late.lane.known.has(kind) && !awaited.includes(late.lane)
+      if (isNew) return this.route(call)
       if (late === undefined) return failUnknownName(call, { kind, name }, this.#lanes, this.#catalog)
       found(late)
     })
