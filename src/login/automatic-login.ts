@@ -54,8 +54,13 @@ export class AutomaticLogin {
   ask(isCalled: boolean, scopes: readonly string[] = []): Promise<void> {
     if (isCalled) this.#calledAtMs = this.#runtime.wallNow()
     if (this.#closing.signal.aborted) return Promise.resolve()
-    if (this.#running !== undefined) return this.#running
-    this.#moreScopes = scopes.length === 0 ? undefined : scopes.join(' ')
+    const moreScopes = scopes.length === 0 ? undefined : scopes.join(' ')
+    if (this.#running !== undefined) {
+      const isEnough = moreScopes === undefined || moreScopes === this.#moreScopes
+      // The login that is under way, here or in another process, asks for fewer rights.
+      return isEnough ? this.#running : this.#running.then(() => this.ask(isCalled, scopes))
+    }
+    this.#moreScopes = moreScopes
     this.#running = this.#run()
       .catch((error: unknown) => this.#tell('warn', `its login cannot begin: ${errorText(error)}`))
       .finally(() => {

@@ -95,6 +95,16 @@ describe('an automatic login', () => {
     assert.equal(at.tabs().length, 1)
   })
 
+  test('asks for more rights behind a login that is under way and asks for fewer', async (t) => {
+    const at = await place(t)
+    const [first, second] = [at.automatic(), at.automatic()]
+    void first.ask(false)
+    void second.ask(false)
+    await until(() => at.store.read(at.server.url) !== undefined)
+    await second.ask(true, ['tools:write'])
+    assert.equal(at.tabs().length, 2)
+  })
+
   test('is not asked for again after a refusal, unless a call needs it', async (t) => {
     const at = await place(t, { refusesLogin: true })
     void at.automatic().ask(false)
