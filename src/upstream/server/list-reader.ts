@@ -7,6 +7,7 @@
 import type { ServerCapabilities } from '../../mcp/capabilities.js'
 import { type ListItem, listKinds, listShapes, readPage } from '../../mcp/lists.js'
 import type { ListKind } from '../../mcp/methods.js'
+import { LazyPromise } from '../../runtime/lazy.js'
 import type { LogRecord, LogSink, Timer } from '../../runtime/runtime.js'
 import { UpstreamError } from '../contracts/errors.js'
 import type { ServerConnection } from './connection.js'
@@ -58,8 +59,7 @@ export class ListReader {
   /** The login that the server wants. */
   #login: { readonly why: ListFailure; readonly watch: Timer } | undefined
   /** The wait of calls that need the lists, and how many lists were missing when it began. */
-  #hurried: { readonly over: Promise<void>; readonly missing: number } | undefined
-  #endWait: () => void = () => {}
+  #hurried: { readonly over: LazyPromise<void>; readonly missing: number } | undefined
 
   /**
    * `announce` is called with the lists that have changed, `onRead` when what was asked for has been read, or could
@@ -137,15 +137,13 @@ export class ListReader {
   hurry(): Promise<void> {
     const missing = this.lists.failures.size
     if (this.#connection === undefined || this.lists.hasNames || missing === 0) return Promise.resolve()
-    if (this.#hurried !== undefined) return this.#hurried.over
-    const over = new Promise<void>((resolve) => {
-      this.#endWait = resolve
-    })
+    if (this.#hurried !== undefined) return this.#hurried.over.promise
+    const over = new LazyPromise<void>()
     this.#hurried = { over, missing }
     this.#cancelRetry()
     this.#retries = 0
     void this.#refresh(this.#connection, [...this.lists.failures.keys()])
-    return over
+    return over.promise
   }
 
   /** A process says that these have changed. */
@@ -271,7 +269,7 @@ export class ListReader {
   }
 
   #endHurry(): void {
-    this.#endWait()
+    this.#hurried?.over.come()
     this.#hurried = undefined
   }
 
