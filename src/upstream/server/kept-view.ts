@@ -162,9 +162,8 @@ export class KeptView {
   }
 
   get before(): Before {
-    const { failure, isGivenUp = false } = this.#before ?? {}
-    if (this.#state === 'late' || failure !== undefined || isGivenUp) return { kind: 'silent', failure }
-    return { kind: this.#shown === undefined ? 'nothing' : 'facts' }
+    if (this.#state === 'late') return { kind: 'silent', failure: this.#before?.failure }
+    return beforeOf(this.#before, this.#shown !== undefined)
   }
 
   /** Whether this list was kept: one that could not be read then is not known. */
@@ -214,4 +213,11 @@ export class KeptView {
     this.#shown = { ...described, lists: new Map([...(this.#shown?.lists ?? []), ...described.lists]) }
     for (const [kind, items] of described.lists) this.#lists.recall(kind, items)
   }
+}
+
+/** The state of a kept server until its next start has ended; `isShown` says whether its description is shown. */
+export function beforeOf(kept: KeptFacts | undefined, isShown: boolean): Before {
+  const { failure, isGivenUp = false } = kept ?? {}
+  if (failure !== undefined || isGivenUp) return { kind: 'silent', failure }
+  return { kind: isShown ? 'facts' : 'nothing' }
 }

@@ -16,20 +16,13 @@ import { ServerLane } from './lane.js'
 import { MarkedTools } from './list-reader.js'
 import type { ProxyContext, ServerContext, ServerKind } from './context.js'
 import { Reports, type Stop } from './reports.js'
-import { KeptLists } from './kept-view.js'
+import { beforeOf, KeptLists } from './kept-view.js'
 import { sumOf } from './worker.js'
 import { Restarts } from './restarts.js'
 import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 import type { RunningProcess } from '../contracts/running-process.js'
 import { type LaneScope, type Sharing, sharingFor } from './sharing.js'
-import type {
-  Before,
-  Lane,
-  ServerGauges,
-  Upstream,
-  ShownState,
-  UpstreamStatus,
-} from '../contracts/upstream.js'
+import type { Lane, ServerGauges, Upstream, ShownState, UpstreamStatus } from '../contracts/upstream.js'
 import type { Runtime } from '../../runtime/runtime.js'
 
 /** How often a server that retires looks whether its calls have ended. */
@@ -97,8 +90,7 @@ export class Server implements Upstream {
     if (best !== undefined) return best.ownView
     const { facts: keptFacts, kept } = this.#context.keptLists
     const facts = guardedFacts(this.#context.guard(), this.config, keptFacts)
-    const failure = kept?.failure
-    const before: Before = failure === undefined ? { kind: 'nothing' } : { kind: 'silent', failure }
+    const before = beforeOf(kept, facts !== undefined)
     return { facts, failure: undefined, before, state: 'disconnected' }
   }
 
