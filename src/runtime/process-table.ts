@@ -23,9 +23,14 @@ export function readProcess(pid: number): ProcessRow | undefined {
   return startedAt === undefined ? undefined : { pid, parent, group, session, startedAt }
 }
 
+/** The numbers of all processes that this one sees, on Linux. */
+export function processIds(): number[] {
+  return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? Number(name) : []))
+}
+
 /** All processes that this one sees, on Linux. */
 export function readProcesses(): ProcessRow[] {
-  return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? (readProcess(Number(name)) ?? []) : []))
+  return processIds().flatMap((pid) => readProcess(pid) ?? [])
 }
 
 /** The rows for which `isMeant` holds, and those of all their descendants. */

@@ -4,9 +4,9 @@
 // from nothing that is known: a deliberate daemon is not found.
 
 import { execFile } from 'node:child_process'
-import { readdirSync } from 'node:fs'
 import {
   type ProcessRow,
+  processIds,
   readProcFile,
   readProcess,
   readProcesses,
@@ -118,9 +118,7 @@ function totalOf(rows: readonly Row[]): number {
 async function readInTurns(): Promise<readonly Row[]> {
   const rows: Row[] = []
   let files = 0
-  for (const name of readdirSync('/proc')) {
-    const pid = Number(name)
-    if (!Number.isInteger(pid)) continue
+  for (const pid of processIds()) {
     if (++files % FILES_PER_TURN === 0) await turn()
     const row = readProcess(pid)
     if (row !== undefined) rows.push(row)
