@@ -5,7 +5,7 @@
 
 import type { ErrorObject } from 'ajv'
 import { write } from '../../jsonrpc/text.js'
-import { branchesOf, type Finding, unknownMember } from './findings.js'
+import { branchesOf, type Finding } from './findings.js'
 import { fromPointer, inPointer, isJsonArray } from './json-value.js'
 
 /** The first fault of a call's arguments. */
@@ -54,6 +54,12 @@ export function notAnObject(): ArgumentFault {
 
 function fault(what: string, parameter: string, details: Details): ArgumentFault {
   return { message: `Invalid params: ${what}`, parameter, details }
+}
+
+/** The member that a closed object does not know. */
+function unknownMember({ params }: ErrorObject): string | undefined {
+  const name: unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
+  return typeof name === 'string' ? name : undefined
 }
 
 /** A parameter goes by its bare name, what is inside one by its pointer. */

@@ -39,13 +39,10 @@ export function branchesOf({ error, inner }: Finding): readonly (readonly Findin
   const branches = new Map<string | undefined, Finding[]>()
   for (const finding of inner) {
     const branch = finding.error[path].slice(error[path].length + 1).split('/', 1)[0]
-    branches.set(branch, [...(branches.get(branch) ?? []), finding])
+    const findings = branches.get(branch)
+    // No copies: a list may have as many findings in one branch as it has items.
+    if (findings === undefined) branches.set(branch, [finding])
+    else findings.push(finding)
   }
   return [...branches.values()]
-}
-
-/** The member that a closed object does not know. */
-export function unknownMember({ params }: ErrorObject): string | undefined {
-  const name: unknown = params['additionalProperty'] ?? params['unevaluatedProperty']
-  return typeof name === 'string' ? name : undefined
 }

@@ -261,6 +261,11 @@ const bombs: readonly Bomb[] = [
   ],
   ['forms of which none fits, tried in forms', { properties: { a: formTree(5) } }, { a: { x: '1' } }],
   [
+    'a form that no item of a long list fits',
+    { properties: { a: { anyOf: [{ items: { type: 'string' } }, { type: 'string' }] } } },
+    { a: times(30_000, () => 1) },
+  ],
+  [
     'forms over and over',
     {
       $ref: '#/$defs/n',
