@@ -296,7 +296,6 @@ async function holds(verify: (() => Promise<unknown>) | undefined): Promise<bool
 /** Most characters of an audience that a log line repeats. */
 const SHOWN_LENGTH_MAX = 200
 
-/** Sets a value as the newest of a map; beyond `sizeMax` the oldest goes. */
 function inactive(): TokenProblem {
   return new TokenProblem('invalid', 'no issuer has an active token like it')
 }
