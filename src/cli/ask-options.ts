@@ -1,6 +1,7 @@
 // The words and options of `doctor`, `list`, `tools`, `call`, `read` and `prompt`.
 
 import { millisecondsOf } from './milliseconds.js'
+import { asks } from './options.js'
 import { usage } from './tokens.js'
 import type { CommandLine, UsageMistake } from './tokens.js'
 
@@ -31,8 +32,6 @@ export interface AskCommand {
   readonly timeoutMs: number | undefined
   readonly json: boolean
 }
-
-const asks = ['doctor', 'list', 'tools', 'call', 'read', 'prompt'] as const
 
 export function askOf(line: CommandLine): AskCommand | DoctorCommand | UsageMistake {
   const { words, values } = line

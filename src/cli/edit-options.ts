@@ -2,6 +2,7 @@
 
 import type { ServerEdit } from '../config/edit.js'
 import { headersOf, mistakeInHeaders } from './header-fields.js'
+import { edits } from './options.js'
 import { takesValue, usage } from './tokens.js'
 import type { CommandLine, UsageMistake } from './tokens.js'
 
@@ -11,8 +12,6 @@ export interface EditCommand {
   readonly config: string | undefined
   readonly schema: string
 }
-
-const edits = ['add', 'remove', 'enable', 'disable'] as const
 
 const addExample = 'for example: mcps-proxy add files -- npx -y @modelcontextprotocol/server-filesystem /tmp'
 

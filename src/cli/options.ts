@@ -59,8 +59,8 @@ type More = Partial<Pick<Option, 'aliases' | 'kind' | 'abouts'>>
 
 const serving = ['stdio', 'http', 'connect', 'sandbox'] as const
 const requests = ['tools', 'call', 'read', 'prompt'] as const
-const asks = ['doctor', 'list', ...requests] as const
-const edits = ['add', 'remove', 'enable', 'disable'] as const
+export const asks = ['doctor', 'list', 'tools', 'call', 'read', 'prompt'] as const
+export const edits = ['add', 'remove', 'enable', 'disable'] as const
 
 function option(name: string, about: string, commands: Option['commands'], more: More = {}): Option {
   return { name, about, commands, aliases: [], abouts: {}, kind: 'switch', value: '', ...more }
