@@ -4,10 +4,10 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import process from 'node:process'
-import type { FrontToken } from '../config/configuration.js'
+import type { FrontConfig } from '../config/configuration.js'
 import { configFileInForce } from '../config/file.js'
 import { editTokens } from '../config/edit.js'
-import { needsToken } from '../config/front.js'
+import { hasSeveralPrincipals, refusesEveryClient } from '../config/front.js'
 import { escapeText } from '../text/escape.js'
 import { changeFile, reportingMistakes } from './edit.js'
 import { loadWithSecrets } from './load.js'
@@ -46,12 +46,11 @@ const actions: Readonly<Record<TokenCommand['what'], Action>> = {
       'stderr',
       `The token '${name}' is in ${escapeText(path)} as its hash${until}. It is not shown again: give it to the client as "Authorization: Bearer TOKEN"${addressesOf(profiles)}.\n`,
     )
-    const { tokens, hasOther } = await frontOf(config)
-    if (!hasOther && tokens.length === 1) await say('stderr', `${closedBy(profiles)}\n`)
+    if (!hasSeveralPrincipals(await frontOf(config))) await say('stderr', `${closedBy(profiles)}\n`)
     return 0
   },
   list: async ({ config }) => {
-    const { tokens } = await frontOf(config)
+    const { tokens = [] } = await frontOf(config)
     const width = Math.max(0, ...tokens.map(({ name }) => name.length))
     const lines = tokens.map(({ name, profiles, expiresAtMs }) => {
       const scope = profiles === undefined ? 'everything' : `profiles ${profiles.join(', ')}`
@@ -63,8 +62,7 @@ const actions: Readonly<Record<TokenCommand['what'], Action>> = {
   revoke: async ({ name, config }, path) => {
     changeFile(path, (text) => editTokens(text, { kind: 'revoke', name }))
     await say('stdout', `${name} is revoked\n`)
-    const { tokens, hasOther } = await frontOf(config)
-    if (!hasOther && tokens.length === 0)
+    if (refusesEveryClient(await frontOf(config)))
       await say(
         'stderr',
         `It was the last token. The gateway of this file refuses every client now, and also after a restart, unless it has server.token or MCPS_PROXY_TOKEN. Make a token with mcps-proxy token create, or take "tokens": [] out of ${escapeText(path)} and restart the gateway to serve without one.\n`,
@@ -73,13 +71,9 @@ const actions: Readonly<Record<TokenCommand['what'], Action>> = {
   },
 }
 
-/** The named tokens of the configuration, and whether clients are let in by anything else. */
-async function frontOf(
-  path: string | undefined,
-): Promise<{ readonly tokens: readonly FrontToken[]; readonly hasOther: boolean }> {
+async function frontOf(path: string | undefined): Promise<FrontConfig> {
   const { server } = await loadWithSecrets({ path, servesHttp: false }, { runsPrograms: false })
-  const { tokens = [], ...others } = server
-  return { tokens, hasOther: needsToken({ ...others, tokens: undefined }) }
+  return server
 }
 
 /** The first token closes a gateway that was open. */

@@ -69,8 +69,8 @@ export function readFront(section: Section, sources: ExpansionSources, defaults:
 }
 
 /** The last token was revoked, which must open the front to nobody. */
-function warnOfNoToken({ token, tokens, auth }: TokenNeeds, findings: Findings, section: Section): void {
-  if (tokens?.length !== 0 || token !== undefined || auth !== undefined) return
+function warnOfNoToken(front: TokenNeeds, findings: Findings, section: Section): void {
+  if (!refusesEveryClient(front)) return
   findings.warn(
     section.pathOf('tokens'),
     'is empty, so the HTTP front refuses every client; make a token with mcps-proxy token create, or take this key out and restart to serve without one',
@@ -145,6 +145,11 @@ type TokenNeeds = Pick<FrontConfig, 'token' | 'tokens'> & Partial<Pick<FrontConf
 /** Whether clients of the front must present a token, even if no token is valid. */
 export function needsToken({ token, tokens, auth }: TokenNeeds): boolean {
   return token !== undefined || tokens !== undefined || auth !== undefined
+}
+
+/** Whether the front needs a token and has none, because its last one was revoked. */
+export function refusesEveryClient({ token, tokens, auth }: TokenNeeds): boolean {
+  return tokens?.length === 0 && token === undefined && auth === undefined
 }
 
 /** Whether the clients of the front are of several principals, and not all of one. */
