@@ -5,8 +5,8 @@
 // `bytes` is that and then every byte, but for the places that may vary.
 
 import type { Span } from '../jsonrpc/scan.js'
-import { type ArrayNode, type JsonNode, type ObjectNode, idOf, pathAt } from './json-tree.js'
-import { type Hole, type Pattern, REST } from './pattern.js'
+import { type ArrayNode, type JsonNode, type ObjectNode, idOf, kindOf, pathAt } from './json-tree.js'
+import { type Hole, type Pattern, REST, misfit } from './pattern.js'
 import { memberPath } from '../text/member-path.js'
 
 export type Mode = 'bytes' | 'json'
@@ -118,7 +118,12 @@ class Comparison {
       const times = this.#pattern.timesVary ? differingTimes(expected.text, came.text) : 0
       if (times > 0) return this.#accept(expected, came, times)
     } else if (this.#expectedText(expected) === this.#cameText(came)) return undefined
-    return this.#differs(expected, came, path, `is ${kindOf(came, expected)}`)
+    return this.#differs(
+      expected,
+      came,
+      path,
+      `is ${came.kind === expected.kind ? 'another value' : kindOf(came)}`,
+    )
   }
 
   #members(expected: ObjectNode, came: ObjectNode, path: string): Difference | undefined {
@@ -168,24 +173,9 @@ class Comparison {
 
   /** Why the value may not stand there. */
   #refusal(hole: Hole, expected: JsonNode, came: JsonNode, raw: string): string | undefined {
-    switch (hole.kind) {
-      case 'any':
-      case 'bind':
-        return undefined
-      case 'string':
-      case 'number':
-        return came.kind === hole.kind ? undefined : `is ${kindOf(came, undefined)}, not a ${hole.kind}`
-      case 'match':
-        if (came.kind !== 'string') return `is ${kindOf(came, undefined)}, not a string`
-        return hole.expression.test(came.text) ? undefined : `does not match ${hole.expression.source}`
-      case 'literal':
-        return came.kind === 'string' && came.text === hole.text ? undefined : `is not "${hole.text}"`
-      case 'same': {
-        const value =
-          this.#bound.get(hole.name) ?? this.#values.get(hole.name) ?? this.#expectedText(expected)
-        return raw === value ? undefined : `is not ${value}, which came before`
-      }
-    }
+    if (hole.kind !== 'same') return misfit(hole, came)
+    const value = this.#bound.get(hole.name) ?? this.#values.get(hole.name) ?? this.#expectedText(expected)
+    return raw === value ? undefined : `is not ${value}, which came before`
   }
 
   #accept(expected: Span, received: Span, times: number): undefined {
@@ -235,11 +225,6 @@ function endOf({ end }: Span): Span {
 
 function isWithin(inner: Span, outer: Span): boolean {
   return outer.start <= inner.start && inner.end <= outer.end
-}
-
-function kindOf(came: JsonNode, expected: JsonNode | undefined): string {
-  if (came.kind === expected?.kind) return 'another value'
-  return came.kind === 'null' ? 'null' : `${/^[aeiou]/.test(came.kind) ? 'an' : 'a'} ${came.kind}`
 }
 
 function commonLength(left: Uint8Array, right: Uint8Array): number {

@@ -138,6 +138,11 @@ export function idText(id: string): string {
   return idOf(readTree(Buffer.from(`{"id":${id}}`)))
 }
 
+/** The kind of a value, in words. */
+export function kindOf({ kind }: JsonNode): string {
+  return kind === 'null' ? 'null' : `${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind}`
+}
+
 /** A sent or expected frame in words. */
 export function describe(tree: JsonNode | undefined): string {
   if (tree?.kind === 'array') return `a batch of ${tree.items.length}`

@@ -7,7 +7,7 @@ import { toLine } from '../jsonrpc/line.js'
 import { splice } from '../jsonrpc/splice.js'
 import { RELATED_TASK } from '../mcp/meta-keys.js'
 import { errorText } from '../text/error-text.js'
-import { type JsonNode, child, readTree, textOf } from './json-tree.js'
+import { type JsonNode, child, kindOf, readTree, textOf } from './json-tree.js'
 
 /** The values that match at one place. */
 export type Hole =
@@ -115,7 +115,7 @@ export function written(bytes: Buffer, refused: Refused | undefined, isFixture: 
   const write = (came: JsonNode, expected: JsonNode | undefined): string => {
     const start = expected?.start ?? -1
     const hole = pattern?.holes.get(start)
-    if (hole !== undefined && start !== refusedAt && isFit(hole, came))
+    if (hole !== undefined && start !== refusedAt && misfit(hole, came) === undefined)
       return pattern?.bytes.toString('utf8', start, expected?.end) ?? ''
     if (came.kind === 'object' && pattern?.open.has(start) === true) {
       const members = came.members.flatMap(({ name, value }) => {
@@ -142,19 +142,21 @@ function partsOf(came: JsonNode, expected: JsonNode | undefined): [JsonNode, Jso
   return came.items.map((item, at) => [item, expected?.kind === 'array' ? expected.items[at] : undefined])
 }
 
-function isFit(hole: Hole, came: JsonNode): boolean {
+/** Why a value may not be at this place; undefined where it may. The values of names are compared elsewhere. */
+export function misfit(hole: Hole, came: JsonNode): string | undefined {
   switch (hole.kind) {
     case 'any':
     case 'bind':
     case 'same':
-      return true
+      return undefined
     case 'string':
     case 'number':
-      return came.kind === hole.kind
+      return came.kind === hole.kind ? undefined : `is ${kindOf(came)}, not a ${hole.kind}`
     case 'match':
-      return came.kind === 'string' && hole.expression.test(came.text)
+      if (came.kind !== 'string') return `is ${kindOf(came)}, not a string`
+      return hole.expression.test(came.text) ? undefined : `does not match ${hole.expression.source}`
     case 'literal':
-      return came.kind === 'string' && came.text === hole.text
+      return came.kind === 'string' && came.text === hole.text ? undefined : `is not "${hole.text}"`
   }
 }
 
