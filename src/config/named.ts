@@ -32,12 +32,13 @@ export function readNamed<T>(
   read: (name: string, section: Section) => T,
 ): Map<string, T> {
   const { findings } = owner
+  const matches = new RegExp(pattern, 'u')
   const all = new Map<string, T>()
   // Names that differ only in case are two names, but rarely meant to be.
   const seen = new Map<string, string>()
   for (const [name, value] of owner.has(key) ? owner.entries(key) : []) {
     const path = memberPath(owner.pathOf(key), name)
-    if (!new RegExp(pattern, 'u').test(name)) findings.problem(path, 'has a name that cannot be used', hint)
+    if (!matches.test(name)) findings.problem(path, 'has a name that cannot be used', hint)
     const twin = seen.get(name.toLowerCase())
     if (twin !== undefined) findings.warn(path, `differs from "${twin}" only in case`)
     else seen.set(name.toLowerCase(), name)
