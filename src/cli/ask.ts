@@ -78,7 +78,6 @@ async function nameFailed(servers: readonly UpstreamStatus[]): Promise<void> {
 
 /** What is asked, with the servers of its schema that are disabled. */
 interface Question extends AskCommand {
-  readonly schema: string
   readonly disabled: readonly string[]
 }
 
