@@ -36,19 +36,19 @@ function fileOf(folder: string): { readonly text: string; readonly tokens: unkno
 describe('token', () => {
   test('shows a token once, and keeps its hash', (t: Scope) => {
     const folder = home(t)
-    const { code, out, err } = run(folder, 'create', 'ci', '--expires', '2027-01-31')
+    const { code, out, err } = run(folder, 'create', 'ci', '--expires', '2999-01-31')
     assert.equal(code, 0)
     assert.match(out, /^mcps_[0-9A-Za-z]{43}\n$/)
-    assert.match(err, /'ci' is in .*config\.json as its hash, until 2027-01-31.* with the address \/mcp\.$/m)
+    assert.match(err, /'ci' is in .*config\.json as its hash, until 2999-01-31.* with the address \/mcp\.$/m)
     const sha256 = createHash('sha256').update(out.trim()).digest('hex')
     const { text, tokens } = fileOf(folder)
-    assert.deepEqual(tokens, [{ name: 'ci', sha256, expires: '2027-01-31' }])
+    assert.deepEqual(tokens, [{ name: 'ci', sha256, expires: '2999-01-31' }])
     assert.match(text, /\/\/ mine/)
     assert.equal(text.includes(out.trim()), false)
     assert.notEqual(run(folder, 'create', 'other').out, out)
     assert.equal(
       run(folder, 'list').out,
-      'ci     everything; expires 2027-01-31T00:00:00Z\nother  everything; does not expire\n',
+      'ci     everything; expires 2999-01-31T00:00:00Z\nother  everything; does not expire\n',
     )
     assert.equal(run(folder, 'revoke', 'ci').out, 'ci is revoked\n')
     assert.equal(run(folder, 'list').out, 'other  everything; does not expire\n')
