@@ -5,6 +5,7 @@ import { type ServerScript, setOf } from './server-script.js'
 import { revisionIn } from './request-meta.js'
 import { at, noncesIn, parse, rawId, rawRequestId, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
+import { Opening } from './opening.js'
 import type { ServerFacts } from './server-facts.js'
 import { ServerOutput } from './server-output.js'
 import { RunningCalls } from './running-calls.js'
@@ -15,20 +16,19 @@ export class HandshakeScript implements ServerScript {
   readonly #facts: ServerFacts
   readonly #ledger: Ledger
   readonly #output: ServerOutput
+  readonly #opening: Opening
   readonly #calls: RunningCalls
   readonly #followed = new Set<string>()
   readonly #clients = new Set<string>()
   #declared: unknown
   #initialized = false
-  #isMute = false
-  /** Says nothing to `initialize` until it is told to go on. */
-  #held: (() => void) | undefined
 
   constructor(host: ScriptHost, facts: ServerFacts, ledger: Ledger) {
     this.#host = host
     this.#facts = facts
     this.#ledger = ledger
     this.#output = new ServerOutput(host, facts.lineBytesMax)
+    this.#opening = new Opening(host, facts, this.#output)
     this.#calls = new RunningCalls({ host, facts, ledger, output: this.#output })
   }
 
@@ -37,7 +37,7 @@ export class HandshakeScript implements ServerScript {
   }
 
   get isMute(): boolean {
-    return this.#isMute && this.#host.stays
+    return this.#opening.isMute
   }
 
   get declared(): string {
@@ -51,19 +51,12 @@ export class HandshakeScript implements ServerScript {
 
   blurt(how: Spoilt): void {
     this.#output.spoil(how)
-    if (this.#held !== undefined) return this.release()
-    if (!this.#calls.hurry()) endWith(this.#host, how)
-  }
-
-  release(): void {
-    const held = this.#held
-    this.#held = undefined
-    held?.()
+    if (!this.#opening.release() && !this.#calls.hurry()) endWith(this.#host, how)
   }
 
   mend(): void {
     this.#output.mend()
-    this.release()
+    this.#opening.release()
   }
 
   receive(text: string): void {
@@ -151,15 +144,7 @@ export class HandshakeScript implements ServerScript {
   #initialize(id: string, message: unknown): void {
     this.#declared = at(message, 'params', 'capabilities')
     const version = textAt(message, 'params', 'protocolVersion') ?? ''
-    this.#held = (): void => {
-      this.#isMute = this.#output.losesAnswer
-      this.#result(id, this.#facts.initialized(version))
-      this.#host.reached('initialize-answered')
-    }
-    this.#host.after(this.#facts.plan.initMs, () => {
-      if (!this.#facts.holdsInitialize) this.release()
-    })
-    this.#host.reached('initialize-read')
+    this.#opening.begin(() => this.#result(id, this.#facts.initialized(version)))
   }
 
   #told(method: string, text: string): void {

@@ -1,16 +1,30 @@
-// Refusals over HTTP that are nobody's fault.
+// Refusals over HTTP, and those that are nobody's fault.
 
+import type { ClientInbox } from './client-inbox.js'
 import type { Said } from './client-wire.js'
 import type { SimFront } from './front.js'
-import type { Answer } from './client-exchange.js'
+import { type Answer, type ClientExchange, entriesOf } from './client-exchange.js'
 
 /** What was said is no message. */
 export function isGarbage({ text }: Said): boolean {
   return !/[}\]]$/.test(text)
 }
 
+/** The requests of this exchange have no answer but the response. */
+export function refuse(
+  exchange: ClientExchange,
+  answer: Answer,
+  front: SimFront,
+  inbox: ClientInbox | undefined,
+): void {
+  for (const entry of entriesOf(exchange)) {
+    entry.mustSucceed &&= !isCrowded(answer, front)
+    inbox?.refused(entry, `HTTP ${answer.status} ${answer.text}`)
+  }
+}
+
 /** Others have taken the memory for bodies. */
-export function isCrowded({ status, text }: Answer, { crowds }: SimFront): boolean {
+function isCrowded({ status, text }: Answer, { crowds }: SimFront): boolean {
   return crowds && status === 503 && text.includes('Too many large messages')
 }
 

@@ -31,11 +31,14 @@ export class HttpRequests {
   readonly #parts: HttpRequestsParts
   readonly #random: Random
 
-  constructor(parts: HttpRequestsParts, bad: (what: string) => void) {
+  constructor(parts: HttpRequestsParts) {
     const { context, front, plan } = parts
     this.#parts = parts
     this.#random = context.dice(`${plan.name} requests`)
-    this.lines = new HttpLines((script, number) => front.connect(`${plan.name}.${number}`, plan, script), bad)
+    this.lines = new HttpLines(
+      (script, number) => front.connect(`${plan.name}.${number}`, plan, script),
+      (what) => this.bad(what),
+    )
   }
 
   ask(what: Asking, asked: Asked): HttpLine {
@@ -58,6 +61,11 @@ export class HttpRequests {
   /** Who comes back keeps a few connections for it. */
   closeIdle(): void {
     this.lines.closeIdle(this.isOver ? 0 : this.#parts.http.idleMax)
+  }
+
+  /** The proxy has said what it must not say. */
+  bad(what: string): void {
+    this.#parts.ledger.fail('bad-line', `${this.#parts.plan.name}: ${what}`)
   }
 
   /** A body whose end does not come is not waited for. */

@@ -21,7 +21,7 @@ import {
   newExchange,
   release,
 } from './client-exchange.js'
-import { isCrowded, isGarbage, mayRefuse } from './http-refusals.js'
+import { isGarbage, mayRefuse, refuse } from './http-refusals.js'
 import type { Entry } from './ledger.js'
 import type { Random } from './random.js'
 
@@ -45,7 +45,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
     this.#parts = parts
     this.#random = context.dice(`${plan.name} http`)
     this.#aside = newExchange(`${plan.name}/aside`, undefined)
-    this.#requests = new HttpRequests(parts, (what) => this.#bad(what))
+    this.#requests = new HttpRequests(parts)
   }
 
   get speaks(): boolean {
@@ -187,13 +187,10 @@ export class HttpWire implements ClientWire, ResponseOwner {
     const entries = entriesOf(exchange)
     if (status === 200 && entries.length > 0) return this.#told(text, upTo, exchange)
     if (status === 202) return
-    for (const entry of entries) {
-      entry.mustSucceed &&= !isCrowded(answer, front)
-      this.#inbox?.refused(entry, `HTTP ${status} ${text}`)
-    }
+    refuse(exchange, answer, front, this.#inbox)
     if (this.#requests.session === undefined && this.#parts.http.session) return this.#gone()
     if (entries.length > 0 || this.#requests.isOver || mayRefuse(said, answer, front)) return
-    this.#bad(`${said?.text} was answered with ${status} ${text}`)
+    this.#requests.bad(`${said?.text} was answered with ${status} ${text}`)
   }
 
   /** There is no rest to be had, or not yet. */
@@ -209,7 +206,7 @@ export class HttpWire implements ClientWire, ResponseOwner {
     // Without the answer to its `initialize` it has nothing more to say.
     if (http.session && this.#count === 1) this.#gone()
     if (status === 503 ? front.listening : status !== 400 || !front.forgets)
-      this.#bad(`${exchange.name} was answered with ${status} ${text}`)
+      this.#requests.bad(`${exchange.name} was answered with ${status} ${text}`)
   }
 
   /** The session is ended, and everything in it. */
@@ -256,9 +253,5 @@ export class HttpWire implements ClientWire, ResponseOwner {
 
   #ask(exchange: ClientExchange, what: Asking): void {
     exchange.line = this.#requests.ask(what, new Response(this, exchange, this.#parts.context))
-  }
-
-  #bad(what: string): void {
-    this.#parts.ledger.fail('bad-line', `${this.#parts.plan.name}: ${what}`)
   }
 }

@@ -20,8 +20,6 @@ export interface ServerScript {
   serves(client: string): boolean
   /** Ends what it is at with an answer that is spoilt; the next answer, when it is at nothing. */
   blurt(how: Spoilt): void
-  /** Goes on with an answer that was held. */
-  release(): void
   /** Nothing is spoilt any more. */
   mend(): void
   receive(text: string): void

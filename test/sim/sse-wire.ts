@@ -17,7 +17,7 @@ import {
   newExchange,
   release,
 } from './client-exchange.js'
-import { isCrowded, isGarbage, mayRefuse } from './http-refusals.js'
+import { isGarbage, mayRefuse, refuse } from './http-refusals.js'
 import type { Random } from './random.js'
 
 /** A stream, and messages that go another way. */
@@ -39,7 +39,7 @@ export class SseWire implements ClientWire, ResponseOwner {
     this.#parts = parts
     this.#random = context.dice(`${plan.name} pair`)
     this.#events = newExchange(`${plan.name}/events`, undefined)
-    this.#requests = new HttpRequests(parts, (what) => this.#bad(what))
+    this.#requests = new HttpRequests(parts)
   }
 
   get speaks(): boolean {
@@ -117,13 +117,10 @@ export class SseWire implements ClientWire, ResponseOwner {
     const { front, plan } = this.#parts
     this.#requests.closeIdle()
     if (status === 202 || this.#requests.isOver) return
-    for (const entry of entriesOf(exchange)) {
-      entry.mustSucceed &&= !isCrowded(answer, front)
-      this.#inbox?.refused(entry, `HTTP ${status} ${text}`)
-    }
+    refuse(exchange, answer, front, this.#inbox)
     if (this.#count === 1) return this.#leave('close')
     if (entriesOf(exchange).length === 0 && !mayRefuse(exchange.said, answer, front))
-      this.#bad(`${exchange.said?.text ?? plan.name} was answered with ${status} ${text}`)
+      this.#requests.bad(`${exchange.said?.text ?? plan.name} was answered with ${status} ${text}`)
   }
 
   ended(): void {
@@ -167,9 +164,5 @@ export class SseWire implements ClientWire, ResponseOwner {
     const isCut = isGarbage(said) && this.#random.chance(0.5)
     const what = { method: 'POST', path, body: said.text, isCut } as const
     exchange.line = this.#requests.ask(what, new Response(this, exchange, this.#parts.context))
-  }
-
-  #bad(what: string): void {
-    this.#parts.ledger.fail('bad-line', `${this.#parts.plan.name}: ${what}`)
   }
 }

@@ -11,7 +11,7 @@ import type { ToldEvent } from './event-reader.js'
 import type { HttpRequestsParts } from './http-requests.js'
 import type { HttpLine } from './http-line.js'
 import { HttpLines } from './http-lines.js'
-import { isCrowded } from './http-refusals.js'
+import { refuse } from './http-refusals.js'
 import { requestText } from './http-request.js'
 import {
   type Answer,
@@ -19,6 +19,7 @@ import {
   type ResponseOwner,
   type ClientExchange,
   entriesOf,
+  excuse,
   newExchange,
 } from './client-exchange.js'
 import { at, numberAt, parse, rawId } from './json.js'
@@ -144,9 +145,9 @@ export class StatelessPosts implements ResponseOwner {
     if (!exchange.heard && front.listening && !this.#isOver)
       return void context.clock.after(this.#random.next() * http.againMs, () => {
         if (front.listening && !this.#isOver) this.#post(exchange)
-        else this.#excuse(exchange)
+        else excuse(exchange)
       })
-    if (!front.listening || !exchange.heard || this.#lines.wasPaused) this.#excuse(exchange)
+    if (!front.listening || !exchange.heard || this.#lines.wasPaused) excuse(exchange)
   }
 
   #post(exchange: ClientExchange): void {
@@ -214,15 +215,7 @@ export class StatelessPosts implements ResponseOwner {
   }
 
   #refused(answer: Answer, exchange: ClientExchange): void {
-    const { front } = this.#parts
-    for (const entry of entriesOf(exchange)) {
-      entry.mustSucceed &&= !isCrowded(answer, front)
-      this.#inbox()?.refused(entry, `HTTP ${answer.status} ${answer.text}`)
-    }
-  }
-
-  #excuse(exchange: ClientExchange): void {
-    for (const entry of entriesOf(exchange)) entry.excused = true
+    refuse(exchange, answer, this.#parts.front, this.#inbox())
   }
 
   #closeIdle(): void {

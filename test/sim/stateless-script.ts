@@ -6,6 +6,7 @@ import { STATELESS, SUBSCRIPTION, capabilitiesIn, revisionIn } from './request-m
 import { at, noncesIn, parse, rawId, rawRequestId, textAt } from './json.js'
 import type { Ledger } from './ledger.js'
 import { type Rounds, askedBy } from './rounds.js'
+import { Opening } from './opening.js'
 import type { ServerFacts } from './server-facts.js'
 import { ServerOutput } from './server-output.js'
 import { RunningCalls } from './running-calls.js'
@@ -26,21 +27,20 @@ export class StatelessScript implements ServerScript {
   readonly #facts: ServerFacts
   readonly #ledger: Ledger
   readonly #output: ServerOutput
+  readonly #opening: Opening
   readonly #rounds: Rounds
   readonly #calls: RunningCalls
   readonly #clients = new Set<string>()
   /** By the ids of their requests, as they were written. */
   readonly #listens = new Map<string, Listen>()
   #isDescribed = false
-  #isMute = false
-  /** Says nothing to `server/discover` until it is told to go on. */
-  #held: (() => void) | undefined
 
   constructor(host: ScriptHost, facts: ServerFacts, ledger: Ledger) {
     this.#host = host
     this.#facts = facts
     this.#ledger = ledger
     this.#output = new ServerOutput(host, facts.lineBytesMax)
+    this.#opening = new Opening(host, facts, this.#output)
     this.#rounds = facts.roundsOf(ledger)
     this.#calls = new RunningCalls({ host, facts, ledger, output: this.#output, rounds: this.#rounds })
   }
@@ -50,7 +50,7 @@ export class StatelessScript implements ServerScript {
   }
 
   get isMute(): boolean {
-    return this.#isMute && this.#host.stays
+    return this.#opening.isMute
   }
 
   serves(client: string): boolean {
@@ -59,19 +59,12 @@ export class StatelessScript implements ServerScript {
 
   blurt(how: Spoilt): void {
     this.#output.spoil(how)
-    if (this.#held !== undefined) return this.release()
-    if (!this.#calls.hurry()) endWith(this.#host, how)
-  }
-
-  release(): void {
-    const held = this.#held
-    this.#held = undefined
-    held?.()
+    if (!this.#opening.release() && !this.#calls.hurry()) endWith(this.#host, how)
   }
 
   mend(): void {
     this.#output.mend()
-    this.release()
+    this.#opening.release()
   }
 
   receive(text: string): void {
@@ -143,16 +136,10 @@ export class StatelessScript implements ServerScript {
   }
 
   #discover(id: string): void {
-    this.#held = (): void => {
-      this.#isMute = this.#output.losesAnswer
+    this.#opening.begin(() => {
       this.#isDescribed = true
       this.#output.respond(id, `"result":${this.#facts.described()}`)
-      this.#host.reached('initialize-answered')
-    }
-    this.#host.after(this.#facts.plan.initMs, () => {
-      if (!this.#facts.holdsInitialize) this.release()
     })
-    this.#host.reached('initialize-read')
   }
 
   /** Some of what can be read is given only to who has answered. */
