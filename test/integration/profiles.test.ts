@@ -97,7 +97,7 @@ interface Views {
 
 async function overHttp(t: Scope, { origin }: Gateway, profile: string, token: string): Promise<Viewer> {
   const viewer = new Viewer()
-  const requestInit = { headers: { authorization: `Bearer ${token}` } }
+  const requestInit = { headers: bearer(token) }
   await viewer.client.connect(
     new StreamableHTTPClientTransport(new URL(`${origin}/p/${profile}/mcp`), { requestInit }),
   )
@@ -249,7 +249,7 @@ describe('three clients with three profiles', () => {
     const { body } = await send(gateway.port, {
       path: '/api/status',
       method: 'GET',
-      headers: { authorization: 'Bearer all', accept: '*/*' },
+      headers: { ...bearer('all'), accept: '*/*' },
     })
     assert.equal(at(parsed(body), 'summary', 'connectedServers'), 2)
     assert.equal(body.match(/"pid":/g)?.length, 2)
@@ -335,7 +335,7 @@ describe('paths', () => {
   test('are those of the token', async (t) => {
     const gateway = await gatewayOf(t, configured())
     for (const [token, path, status] of cases) {
-      const headers = { authorization: `Bearer ${token}` }
+      const headers = bearer(token)
       const isPage = !path.includes('mcp')
       const sent = isPage ? { method: 'GET', path, headers } : { path, headers, body: message('ping', 1) }
       const answer = await send(gateway.port, sent)
@@ -356,7 +356,7 @@ describe('paths', () => {
       ['/sse', SSEClientTransport],
     ] as const) {
       const viewer = new Viewer()
-      const requestInit = { headers: { authorization: 'Bearer bob-token' } }
+      const requestInit = { headers: bearer('bob-token') }
       await viewer.client.connect(new make(new URL(`${gateway.origin}${path}`), { requestInit }))
       t.after(() => viewer.client.close())
       const names = await viewer.names('tools/list', 'tools')
@@ -367,7 +367,7 @@ describe('paths', () => {
   test('of one server have its own names', async (t) => {
     const gateway = await gatewayOf(t, configured())
     const viewer = new Viewer()
-    const requestInit = { headers: { authorization: 'Bearer all' } }
+    const requestInit = { headers: bearer('all') }
     await viewer.client.connect(
       new StreamableHTTPClientTransport(new URL(`${gateway.origin}/servers/second/mcp`), { requestInit }),
     )

@@ -3,12 +3,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { homeOf, loginFolder } from '../../src/config/file.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { OFFERED_MAX } from '../../src/login/login-tool.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/claim.js'
-import { gatewayConfig } from '../integration/support/gateway.js'
+import { gatewayOf } from '../integration/support/gateway.js'
 import { message, send } from '../transports/support/http.js'
 import type { RawClient } from '../integration/support/client.js'
 import { at, listAt, textAt } from '../integration/support/json.js'
@@ -61,11 +60,8 @@ async function gateway(
   t.after(() => guard.close())
   const runtime = { ...realRuntime(), env: { ...process.env, BROWSER: '', CI: 'true' } }
   const value = { server, mcpServers: { guarded: { url: guard.url }, open: itEcho() } }
-  const served = await openGateway(gatewayConfig(value), { runtime, person: 'here' })
-  t.after(async () => {
-    await served.close(0)
-    await runtime.close()
-  })
+  const served = await gatewayOf(t, value, { runtime, person: 'here' })
+  t.after(() => runtime.close())
   return async (method, params) => {
     const headers = { 'mcp-protocol-version': '2025-11-25' }
     return (await send(served.port, { body: message(method, 1, params), headers })).body

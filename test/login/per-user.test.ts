@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { homeOf, loginFolder } from '../../src/config/file.js'
-import { type Gateway, openGateway } from '../../src/gateway/gateway.js'
+import type { Gateway } from '../../src/gateway/gateway.js'
 import { logIn } from '../../src/login/login-flow.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { limits } from '../../src/index.js'
-import { bearer, gatewayConfig, tokenOf } from '../integration/support/gateway.js'
+import { bearer, gatewayOf, tokenOf } from '../integration/support/gateway.js'
 import { type Attached, libraryProxy } from '../integration/support/library.js'
 import { untilAnswered } from '../integration/support/waiting.js'
 import { at, textAt } from '../integration/support/json.js'
@@ -33,9 +33,8 @@ async function place(t: TestContext, users: readonly string[] = ['ann', 'bob']):
     }),
     mcpServers: { guarded: { url: guard.url, auth: { type: 'oauth', perUser: true } } },
   }
-  const gateway = await openGateway(gatewayConfig(value), { runtime, person: 'here' })
+  const gateway = await gatewayOf(t, value, { runtime, person: 'here' })
   t.after(async () => {
-    await gateway.close(0)
     guard.close()
     await runtime.close()
   })

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { homeOf, loginFolder } from '../../src/config/file.js'
 import { BROWSERS_MAX, LOGINS_MAX, StartPages } from '../../src/front-auth/start-pages.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { freePort } from '../integration/support/free-port.js'
 import type { LogRecord } from '../../src/index.js'
 import { LoginStore } from '../../src/login/login-store.js'
@@ -12,7 +11,7 @@ import { realRuntime } from '../../src/real-runtime.js'
 import { Issuer } from '../front-auth/issuer.js'
 import { claim } from '../integration/support/claim.js'
 import { at, textAt } from '../integration/support/json.js'
-import { bearer, gatewayConfig, sendStateless } from '../integration/support/gateway.js'
+import { bearer, gatewayOf, sendStateless } from '../integration/support/gateway.js'
 import { messageIn, send } from '../transports/support/http.js'
 import { untilAnswered } from '../integration/support/waiting.js'
 import { AuthorizationServer } from './authorization-server.js'
@@ -43,7 +42,7 @@ async function place(t: TestContext): Promise<Place> {
     },
     mcpServers: { guarded: { url: guard.url, auth: { type: 'oauth', perUser: true } } },
   }
-  const gateway = await openGateway(gatewayConfig(value), {
+  await gatewayOf(t, value, {
     runtime,
     person: 'here',
     log: (record) => void log.push(record),
@@ -51,7 +50,6 @@ async function place(t: TestContext): Promise<Place> {
   const storeOf = (user: string): LoginStore =>
     new LoginStore(loginFolder(homeOf(process.env)), runtime, { user: `${issuer.issuer}#${user}` })
   t.after(async () => {
-    await gateway.close(0)
     for (const user of ['ann', 'bob']) storeOf(user).remove(guard.url)
     guard.close()
     await runtime.close()

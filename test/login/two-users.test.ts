@@ -3,11 +3,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, describe, test } from 'node:test'
 import { homeOf, loginFolder } from '../../src/config/file.js'
-import { openGateway } from '../../src/gateway/gateway.js'
 import { LoginStore } from '../../src/login/login-store.js'
 import { realRuntime } from '../../src/real-runtime.js'
 import { claim } from '../integration/support/claim.js'
-import { gatewayConfig, requestFields, tokenOf } from '../integration/support/gateway.js'
+import { gatewayOf, requestFields, tokenOf } from '../integration/support/gateway.js'
 import { parsed, textAt } from '../integration/support/json.js'
 import { itEcho } from '../integration/support/programs.js'
 import { until, untilAnswered } from '../integration/support/waiting.js'
@@ -108,15 +107,14 @@ async function place(t: TestContext, kind: Kind, era: Era): Promise<Place> {
   const runtime = realRuntime()
   const own = { url: server.url, prefix: false, describe: false, auth: { type: 'oauth', perUser: true } }
   const schema = { mcpServers: { own, more: itEcho() } }
-  const config = gatewayConfig({
+  const value = {
     server: { tokens: users.map((name) => tokenOf(name, `of-${name}`)) },
     schemas: { default: schema, team: schema },
     profiles: { part: {} },
-  })
+  }
   for (const user of users) await storeOf(user, runtime).write(server.login(user))
-  const gateway = await openGateway(config, { runtime, person: 'here' })
+  const gateway = await gatewayOf(t, value, { runtime, person: 'here' })
   t.after(async () => {
-    await gateway.close(0)
     for (const user of users) storeOf(user, runtime).remove(server.url)
     server.close()
     await runtime.close()

@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { bearer, requestFields } from '../integration/support/gateway.js'
 import { listAt, at } from '../integration/support/json.js'
 import type { Spawned } from '../integration/support/spawned.js'
 import { until } from '../integration/support/waiting.js'
@@ -16,8 +17,6 @@ const commands = new SandboxCommands({ after: (end) => after(end) }, 'user')
 
 type Headers = Readonly<Record<string, string>>
 type Args = Readonly<Record<string, unknown>>
-
-const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` })
 
 /** A client without a session of the front: whoever has the token. */
 class HttpClient {
@@ -189,14 +188,13 @@ describe('the sandbox over HTTP', () => {
       const mark = `${4_000_000 + process.pid}.${index}`
       const session = isOwn ? {} : await handshake(port, '2025-06-18')
       const name = 'execute_command'
-      const fields = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': name }
       const params = {
         name,
         arguments: { command: `(setsid sleep ${mark} &); sleep ${mark}`, session_id: 's' },
         _meta: { progressToken: 1, ...(isOwn && claim) },
       }
       const response = open(port, {
-        headers: isOwn ? fields : session,
+        headers: isOwn ? requestFields('tools/call', { name }) : session,
         body: message('tools/call', 7, params),
       })
       await until(() => marked(mark).length === 2)
