@@ -4,14 +4,10 @@
 // brings the proxy is then the same in every cell, and does not depend on what else the machine does.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 
-import { type Cell, DISCOVER_PARAMS, INITIALIZE_PARAMS, RESULT_MARK, call, message } from './era-messages.js'
-import { type Place, emptyHome, exited, program, writeConfig } from './subject.js'
-
-const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-const EXIT_LIMIT_MS = 3_000
+import { type Cell, RESULT_MARK, call, opening } from './era-messages.js'
+import { INITIALIZED, type Place, closeInput, emptyHome, program, writeConfig } from './subject.js'
 
 export function configName(cell: Cell, way: string): string {
   return `${way} ${cell.name} ${cell.extra}`.replaceAll(/\W+/g, '-')
@@ -54,10 +50,8 @@ export class LineEnds {
   }
 
   async #handshake(): Promise<void> {
-    const { isNewClient } = this.cell
-    const first = isNewClient ? message(0, 'server/discover', DISCOVER_PARAMS) : initialize(0)
-    await this.#answers([first], 1)
-    if (!isNewClient) this.#child.stdin?.write(`${INITIALIZED}\n`)
+    await this.#answers([opening(this.cell)], 1)
+    if (!this.cell.isNewClient) this.#child.stdin?.write(INITIALIZED)
     await this.volleys(1)
   }
 
@@ -71,10 +65,7 @@ export class LineEnds {
 
   async close(): Promise<void> {
     this.#failed = () => {}
-    this.#child.stdin?.end()
-    if (await exited(this.#child, EXIT_LIMIT_MS)) return
-    this.#child.kill('SIGKILL')
-    await once(this.#child, 'exit')
+    await closeInput(this.#child)
   }
 
   #answers(lines: readonly string[], wanted: number): Promise<void> {
@@ -92,8 +83,4 @@ export class LineEnds {
       return this.#failed(new Error(`a call failed: ${line.slice(0, 300)}`))
     if (--this.#left === 0) this.#answered()
   }
-}
-
-function initialize(id: number): string {
-  return message(id, 'initialize', INITIALIZE_PARAMS)
 }

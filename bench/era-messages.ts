@@ -13,8 +13,8 @@ const LARGE_META_BYTES = 1024
 
 const claims = `"${PREFIX}/protocolVersion":"${STATELESS_REVISION}","${PREFIX}/clientInfo":{"name":"bench","version":"1"},"${PREFIX}/clientCapabilities":{}`
 
-export const INITIALIZE_PARAMS: string = `{"protocolVersion":"${SESSION_REVISION}","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`
-export const DISCOVER_PARAMS: string = `{"_meta":{${claims}}}`
+const INITIALIZE_PARAMS = `{"protocolVersion":"${SESSION_REVISION}","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`
+const DISCOVER_PARAMS = `{"_meta":{${claims}}}`
 
 /** Who speaks how, and how much its client says of each call. */
 export interface Cell {
@@ -35,8 +35,15 @@ export const ERA_PAIRS: readonly Omit<Cell, 'extra'>[] = [
   { name: 'old client, new server', isNewClient: false, isNewServer: true },
 ]
 
-export function message(id: number, method: string, params: string): string {
+function message(id: number, method: string, params: string): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
+}
+
+/** The first request of its client. */
+export function opening({ isNewClient }: Cell): string {
+  return isNewClient
+    ? message(0, 'server/discover', DISCOVER_PARAMS)
+    : message(0, 'initialize', INITIALIZE_PARAMS)
 }
 
 /** One small call of the tool. */

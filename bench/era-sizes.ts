@@ -4,23 +4,14 @@
 // scanned a second time on one of these ways costs several times the processor time of one between old ends.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 
 import { configName, serverArgs } from './era-ends.js'
-import {
-  BLOB_TOOL,
-  type Cell,
-  DISCOVER_PARAMS,
-  ERA_PAIRS,
-  INITIALIZE_PARAMS,
-  blobCall,
-  message,
-} from './era-messages.js'
+import { BLOB_TOOL, type Cell, ERA_PAIRS, blobCall, opening } from './era-messages.js'
 import { type Figure, MB, NOT_BUILT, type Settings, roundsOf } from './figures.js'
 import { cpuSeconds } from './process-facts.js'
 import { type Row, atLeast, atMost, emptyRow } from './report.js'
 import { median, roundOrder, spread } from './statistics.js'
-import { type Place, emptyHome, exited, program, proxySpec, writeConfig } from './subject.js'
+import { INITIALIZED, type Place, closeInput, emptyHome, program, proxySpec, writeConfig } from './subject.js'
 import type { Envelope } from './wire.js'
 
 const SIZES = [250_000, 500_000, MB, 1_200_000, 4 * MB, 16 * MB]
@@ -36,8 +27,6 @@ const WARM_UPS = [
   [SIZES[0] ?? MB, 100],
   [4 * MB, 8],
 ] as const
-const EXIT_LIMIT_MS = 3_000
-const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 const inflightOf = (bytes: number): number =>
   Math.max(2, Math.min(INFLIGHT_MAX, Math.floor(INFLIGHT_BYTES / bytes)))
@@ -94,19 +83,12 @@ class LineEnds {
 
   async close(): Promise<void> {
     this.#onExit = () => {}
-    this.#child.stdin?.end()
-    if (await exited(this.#child, EXIT_LIMIT_MS)) return
-    this.#child.kill('SIGKILL')
-    await once(this.#child, 'exit')
+    await closeInput(this.#child)
   }
 
   async #handshake(): Promise<void> {
-    const { isNewClient } = this.#cell
-    const first = isNewClient
-      ? message(0, 'server/discover', DISCOVER_PARAMS)
-      : message(0, 'initialize', INITIALIZE_PARAMS)
-    await this.#exchange(() => first, 1, 1)
-    if (!isNewClient) this.#child.stdin?.write(`${INITIALIZED}\n`)
+    await this.#exchange(() => opening(this.#cell), 1, 1)
+    if (!this.#cell.isNewClient) this.#child.stdin?.write(INITIALIZED)
   }
 
   #exchange(next: () => string, count: number, inflight: number): Promise<void> {

@@ -1,6 +1,7 @@
 // How long a call of another server takes through the proxy while a session of a sandbox floods it.
 
 import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { type Row, atMost, emptyRow } from './report.js'
 import { type Args, Service, milliseconds } from './sandbox-service.js'
@@ -47,15 +48,13 @@ function read(service: Service): Promise<unknown> {
   return service.send('box__read_file', { ...session, path: 'large', limit: READ_BYTES })
 }
 
-const paused = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
 /** The times of calls of the other server, one at a time, as long as the flood may last. */
 async function probed(service: Service): Promise<number[]> {
   const times: number[] = []
   const end = performance.now() + FLOOD_S * 1000 - SETTLE_MS
   while (performance.now() < end) {
     times.push(await milliseconds(() => service.call('time__get_current_time', { timezone: 'UTC' })))
-    await paused(PAUSE_MS)
+    await delay(PAUSE_MS)
   }
   return times
 }
@@ -68,10 +67,10 @@ interface Beside {
 async function measured(service: Service, flood: Flood): Promise<Beside> {
   const alone = percentile(await probed(service), 0.99)
   const running = flood(service)
-  await paused(SETTLE_MS)
+  await delay(SETTLE_MS)
   const beside = percentile(await probed(service), 0.99)
   await running
-  await paused(SETTLE_MS)
+  await delay(SETTLE_MS)
   return { alone, beside }
 }
 

@@ -1,13 +1,14 @@
 // A proxy with a sandbox, and its client.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 
-import { INITIALIZE, INITIALIZED, type Place, emptyHome } from './subject.js'
+import { INITIALIZE, INITIALIZED, type Place, closeInput, emptyHome } from './subject.js'
 
 const LF = 10
 /** Of a longer answer the beginning is enough. */
 const KEPT_LENGTH = 256 * 1024
+/** The proxy ends all sessions first. */
+const EXIT_LIMIT_MS = 30_000
 
 export type Args = Readonly<Record<string, unknown>>
 
@@ -59,10 +60,8 @@ export class Service {
     return answer
   }
 
-  async close(): Promise<void> {
-    const over = once(this.#child, 'exit')
-    this.#child.stdin?.end()
-    await over
+  close(): Promise<void> {
+    return closeInput(this.#child, EXIT_LIMIT_MS)
   }
 
   /** Long answers are not joined: what they cost the client would seem to be the proxy's. */

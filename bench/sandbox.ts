@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { type Figure, NOT_BUILT, type Settings, roundsOf } from './figures.js'
 import { descendantsOf, shareBytes } from './process-facts.js'
@@ -51,8 +52,6 @@ async function firstResult(service: Service, name: string): Promise<number> {
   return ms
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
-
 async function oneRound(service: Service, round: number): Promise<Round> {
   const kept = { session_id: 'kept' }
   const ways: readonly (readonly [Measured, () => Promise<number>])[] = [
@@ -67,7 +66,7 @@ async function oneRound(service: Service, round: number): Promise<Round> {
   ]
   const measured: Round = new Map()
   for (const [name, measure] of roundOrder(ways, round)) {
-    await settled()
+    await delay(SETTLE_MS)
     measured.set(name, await measure())
   }
   return measured

@@ -298,6 +298,14 @@ export function countTools(answer: Buffer): number {
   return Array.isArray(result.tools) ? result.tools.length : 0
 }
 
+/** Ends its stdin and waits; only then SIGKILL. */
+export async function closeInput(child: ChildProcess, withinMs: number = EXIT_LIMIT_MS): Promise<void> {
+  child.stdin?.end()
+  if (await exited(child, withinMs)) return
+  child.kill('SIGKILL')
+  await exited(child, KILL_LIMIT_MS)
+}
+
 /** Whether it ended in time. */
 export async function exited(child: ChildProcess, withinMs: number): Promise<boolean> {
   if (child.exitCode !== null || child.signalCode !== null) return true
