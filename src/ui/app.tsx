@@ -93,6 +93,7 @@ function FrameInTable({ store, n, onPlace }: FrameInTableProps): JSX.Element {
   const { rows, shown } = store
   const at = indexOfFrame(shown, n)
   const isShown = shown[at]?.n === n
+  const row = rows[indexOfFrame(rows, n)]
   const step = (next: number): void => {
     onPlace(next)
     open(next)
@@ -100,7 +101,7 @@ function FrameInTable({ store, n, onPlace }: FrameInTableProps): JSX.Element {
   return (
     <Frame
       n={n}
-      about={rows.find((row) => row.n === n)?.about}
+      about={row?.n === n ? row.about : undefined}
       previous={shown[at - 1]?.n}
       next={shown[isShown ? at + 1 : at]?.n}
       onOpen={step}
