@@ -10,7 +10,7 @@ import { methodNotFound } from '../mcp/error-codes.js'
 import { readPage } from '../mcp/lists.js'
 import { latestHandshake } from '../mcp/revisions.js'
 import { LazyPromise } from '../runtime/lazy.js'
-import type { ProxyListeners } from '../events/proxy-events.js'
+import type { ProxyListeners, ServerEvent } from '../events/proxy-events.js'
 import { openCommon } from './common.js'
 import { createProxy, openProxy } from './proxy.js'
 import type { McpProxy } from './proxy-interface.js'
@@ -97,9 +97,7 @@ export async function tryServer(
   const on: ProxyListeners = {
     server: (news) => {
       if (news.state === 'failed') lastFailure = news.message
-      // A server that ended when it was asked what it speaks is started anew.
-      const isOver = news.state === 'stopped' && news.cause !== 'restart'
-      if (news.state === 'ready' || news.state === 'failed' || isOver) settled.come()
+      if (isSettled(news)) settled.come()
     },
   }
   // Of a server without shared processes none is opened before a client comes.
@@ -132,6 +130,12 @@ export async function tryServer(
   } finally {
     await proxy.close(0)
   }
+}
+
+/** Whether a start has ended. A server that ended when it was asked what it speaks is started anew. */
+function isSettled(news: ServerEvent): boolean {
+  if (news.state === 'stopped') return news.cause !== 'restart'
+  return news.state === 'ready' || news.state === 'failed'
 }
 
 /** The configuration with these servers alone, none of which is restarted, and a list that waits for them so long. */
@@ -199,8 +203,8 @@ export async function listServers(
   const left = new Set(schema.servers.map(({ name }) => name))
   const all = new LazyPromise<void>()
   const on: ProxyListeners = {
-    server: ({ server, state }) => {
-      if (state !== 'starting' && state !== 'late') left.delete(server)
+    server: (news) => {
+      if (isSettled(news)) left.delete(news.server)
       if (left.size === 0) all.come()
     },
   }
@@ -229,9 +233,9 @@ export async function listAsAskable(
   const waitMs = server.startTimeoutMs + server.listTimeoutMs
   const alone = withServers(config, schema, [server], waitMs)
   const settled = new LazyPromise<void>()
-  const on = {
-    server: ({ state }: { readonly state: string }) => {
-      if (state === 'ready' || state === 'failed') settled.come()
+  const on: ProxyListeners = {
+    server: (news) => {
+      if (isSettled(news)) settled.come()
     },
   }
   const options = { schema: schema.name, runtime, on, ownStart: 'with-client' } as const

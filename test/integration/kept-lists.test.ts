@@ -12,7 +12,7 @@ import { libraryProxy } from './support/library.js'
 import { phases } from './support/phases.js'
 import { cli, itServer, time } from './support/programs.js'
 import { type Servers, type Spawned, configFile, scratch, spawnProgram } from './support/spawned.js'
-import { until } from './support/waiting.js'
+import { until, untilAnswered } from './support/waiting.js'
 
 /** A person's machine: a home folder, a configuration, and a server that is ready once a file is there. */
 class Machine {
@@ -55,6 +55,17 @@ class Machine {
     const folder = join(this.home, '.mcps-proxy', 'kept')
     const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
     return files.some((name) => readFileSync(join(folder, name), 'utf8').includes('"description"'))
+  }
+
+  /** Until they are; `left` has ended. */
+  async untilDescribed(left: Spawned): Promise<void> {
+    const folder = join(this.home, '.mcps-proxy', 'kept')
+    const state = (): string => {
+      const files = existsSync(folder) ? readdirSync(folder) : []
+      const texts = files.map((name) => `${name}: ${readFileSync(join(folder, name), 'utf8')}`)
+      return [left.stderr, ...texts].join('\n')
+    }
+    await untilAnswered(() => Promise.resolve(this.described), state)
   }
 
   /** Servers of which something is kept. */
@@ -231,9 +242,19 @@ describe('a client that leaves before its servers are ready', () => {
       await proxy.client.open()
       await leave(proxy)
       machine.ready(true)
-      await until(() => machine.described)
+      await machine.untilDescribed(proxy)
       await wholeNext(machine)
     })
+
+  test('finds the lists of one that ends when it is asked what it speaks', async (t) => {
+    const silent = { no: ['server/discover', 'initialize'] }
+    const machine = new Machine(t, phases(t, [silent, { dies: ['server/discover'] }, {}]).entry)
+    const proxy = machine.start()
+    await proxy.client.open()
+    await proxy.finish()
+    await machine.untilDescribed(proxy)
+    await wholeNext(machine)
+  })
 
   if (process.platform !== 'win32')
     test('does not end an install that is under way', async (t) => {
