@@ -52,8 +52,11 @@ export interface AnswerWaiter {
 
 /** The owner of a peer: what arrives, and the end. Answers go to who waits for them. */
 export interface PeerOwner<E> {
-  /** `during` is our request on whose own stream it came, where the transport has such streams. */
-  request(frame: RequestFrame, during: E | undefined, field?: FieldReader): void
+  /**
+   * `during` is our request on whose own stream it came, where the transport has such streams, and `stream` its id, also
+   * when it is over.
+   */
+  request(frame: RequestFrame, during: E | undefined, field?: FieldReader, stream?: RequestId): void
   /** The other end does not want the answer to this request any more. */
   gaveUp?(key: RequestId): void
   notification(frame: NotificationFrame, during: E | undefined): void
@@ -313,7 +316,7 @@ export class Peer<E extends AnswerWaiter> {
       case 'unreadable':
         return this.#unreadable(frame, during)
       case 'request':
-        return this.#owner.request(frame, entry, field)
+        return this.#owner.request(frame, entry, field, during)
       case 'notification':
         return this.#owner.notification(frame, entry)
       case 'result':

@@ -56,6 +56,31 @@ test('so may one of which a gateway had no answer in time', async (t) => {
   assert.equal(refusal, -32601)
 })
 
+test('what a server asks on the stream of a call that has timed out is asked in no other call', async (t) => {
+  let first: ServerResponse | undefined
+  const { url } = await scripted(t, (seen, response) => {
+    if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': 's' })
+    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
+    else if (seen.method === 'GET') response.writeHead(405).end()
+    else if (seen.rpc !== 'tools/call') {
+      response.writeHead(202).end()
+      if (seen.id === 'q') second?.(seen.body)
+    } else if (first === undefined) events((first = response), ': working\n\n')
+    else {
+      second = (told) => json(response, answerOf(seen.id, `{"content":[],"told":${told}}`))
+      first.write(`data: ${QUESTION}\n\n`)
+    }
+  })
+  let second: ((told: string) => void) | undefined
+  const { attach } = await libraryProxy(t, { s: { url: url.href, retries: 0, timeout: 100 } })
+  const { client } = await attach()
+  await client.open({ sampling: {} })
+  const late = await client.call('s__work')
+  assert.equal(textAt(late.value, 'error', 'data', 'reason'), 'timeout')
+  const { value } = await client.call('s__work')
+  assert.equal(at(value, 'result', 'told', 'error', 'code'), -32601)
+})
+
 test('one that the server has refused does not', async (t) => {
   const { ended, value } = await twoCalls(t, (response) => response.writeHead(500).end())
   assert.equal(numberAt(ended, 'error', 'data', 'status'), 500)

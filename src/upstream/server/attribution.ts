@@ -38,6 +38,11 @@ export class Attribution {
     this.#abandoned.add(id, call)
   }
 
+  /** Whether a question on the stream of this call comes too late. */
+  isAbandoned(id: RequestId): boolean {
+    return this.#abandoned.has(id)
+  }
+
   /** An answer has come after all, so the server is done with that call. */
   answered(id: RequestId): void {
     this.#abandoned.answered(id)
@@ -105,6 +110,10 @@ export class Abandoned {
     if (oldest !== undefined && this.#calls.size >= this.#limits.max) this.#calls.delete(oldest)
     const isOfSeveral = client.profile.isSeveral === true
     this.#calls.set(id, { client: client.serial, isOfSeveral, at: this.#runtime.now(), mayAsk, mayLog })
+  }
+
+  has(id: RequestId): boolean {
+    return this.#calls.has(id)
   }
 
   /** The server has answered the call after all, so it is done with it. */

@@ -232,13 +232,16 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
 
   // PeerOwner: what the server says.
 
-  request(frame: RequestFrame, during: InflightCall | undefined): void {
+  request(frame: RequestFrame, during: InflightCall | undefined, _field?: unknown, stream?: RequestId): void {
     this.#messages++
     const row = serverRequests.get(frame.method)
     if (this.isTyped) this.#noise.request(frame.method)
     else if (row === undefined) this.#peer.refuse(frame.id, methodNotFound(frame.method))
     else if (row.capability === undefined) this.#peer.reply(frame.id, '{}')
-    else {
+    else if (stream !== undefined && this.calls.about.isAbandoned(stream)) {
+      this.#peer.refuse(frame.id, methodNotFound(frame.method))
+      this.#log('debug', `${frame.method} was refused: nobody waits for the call that it is about`)
+    } else {
       this.firstQuestions?.asked(frame.id)
       this.#inbox.onRequest(frame, row, this, during?.call)
     }
