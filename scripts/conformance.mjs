@@ -477,5 +477,6 @@ try {
   process.exitCode = await main(folder)
 } finally {
   await Promise.all([...children].map(stop))
-  await rm(folder, { recursive: true, force: true })
+  // A program that is ending may write one file more.
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 })
 }

@@ -5,8 +5,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { text } from 'node:stream/consumers'
 
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 const page = readFileSync(path('docs/sandbox.md'), 'utf8')
@@ -16,19 +16,19 @@ if (file === undefined) throw new Error('usage: node scripts/sandbox-picture.mjs
 
 const args = [path('dist/cli.js'), 'sandbox', '--stdio', '--runtime', 'bubblewrap', '--silent']
 const service = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-const answers = text(service.stdout)
+const exited = once(service, 'exit')
 codes.forEach((code, index) => {
   const params = { name: 'execute_code', arguments: { code, session_id: 'picture' } }
   service.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: index + 1, method: 'tools/call', params })}\n`)
 })
-service.stdin.end()
-await once(service, 'exit')
-
-const results = (await answers)
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line))
-  .sort((a, b) => a.id - b.id)
+const results = []
+for await (const line of createInterface({ input: service.stdout })) {
+  results.push(JSON.parse(line))
+  // Calls that run at the end of the input have little time.
+  if (results.length === codes.length) service.stdin.end()
+}
+await exited
+results.sort((a, b) => a.id - b.id)
 for (const { error, result } of results)
   if (error !== undefined || result.isError) throw new Error(JSON.stringify(error ?? result.content))
 console.log(results.map(({ result }) => result.content[0].text).join(''))

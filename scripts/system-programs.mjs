@@ -44,8 +44,10 @@ function installer() {
 function install(wanted) {
   const [command, ...first] = installer() ?? []
   if (command === undefined) return
+  // Another program may be installing, and a mirror may fail once.
+  const patience = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3']
   const apt = (...args) =>
-    spawnSync(command, [...first, ...args], {
+    spawnSync(command, [...first, ...patience, ...args], {
       stdio: ['ignore', 'inherit', 'inherit'],
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     })

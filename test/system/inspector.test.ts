@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { nodeProgram, everything, root } from '../integration/support/programs.js'
-import { HANG_MS } from '../integration/support/waiting.js'
+import { HANG_MS, untilAnswered } from '../integration/support/waiting.js'
 import { noBrowser, openBrowser, watch } from './support/chromium.js'
 import { type Inspected, startInspected } from './support/inspected.js'
 
@@ -23,6 +23,10 @@ describe('the page of the inspector', { skip: noBrowser }, () => {
   before(async () => {
     browser = await openBrowser()
     proxy = await startInspected(scope, { everything, hostile: nodeProgram('hostile.mjs', {}, {}) })
+    const client = await proxy.connect('before')
+    const isThere = async (wanted: string): Promise<boolean> =>
+      (await client.listTools()).tools.some(({ name }) => name === wanted)
+    for (const wanted of ['everything__echo', 'hostile__t0']) await untilAnswered(() => isThere(wanted))
   })
   after(async () => {
     await browser.close()

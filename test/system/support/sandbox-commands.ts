@@ -25,6 +25,8 @@ const root = join(import.meta.dirname, '../../../..')
 export class SandboxCommands {
   readonly folder: string
   readonly stateFolder: string
+  /** Whether other services have the state folder too. */
+  readonly isShared: boolean
   readonly #program: string
   readonly #home: string
   readonly #folders = new Map<number, Set<string>>()
@@ -33,7 +35,7 @@ export class SandboxCommands {
   constructor(scope: Scope, as: 'root' | 'user') {
     const isRoot = process.getuid?.() === 0
     this.folder = mkdtempSync(join(tmpdir(), 'mcps-sandbox-'))
-    scope.after(() => rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 }))
+    scope.after(() => rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 }))
     this.#home = join(this.folder, 'home')
     mkdirSync(this.#home)
     this.#identity = isRoot && as === 'user' ? { uid: USER, gid: USER } : undefined
@@ -41,8 +43,8 @@ export class SandboxCommands {
     chmodSync(this.folder, 0o755)
     this.#program = join(this.folder, 'program')
     copyProgram(this.#program)
-    this.stateFolder =
-      isRoot && as === 'root' ? '/var/lib/mcps-proxy/sandbox' : join(this.#home, '.mcps-proxy/sandbox')
+    this.isShared = isRoot && as === 'root'
+    this.stateFolder = this.isShared ? '/var/lib/mcps-proxy/sandbox' : join(this.#home, '.mcps-proxy/sandbox')
   }
 
   /** A configuration with one sandbox, `box`. */

@@ -31,7 +31,7 @@ const ROOTS_PATH = '/usr/sbin:/usr/local/sbin'
 /** Starts the program with a folder and a port of its own; both are gone after the test. */
 export async function startProgram(scope: Scope, program: SystemProgram): Promise<Running> {
   const folder = mkdtempSync(join(tmpdir(), 'mcps-system-'))
-  scope.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
+  scope.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
   const said: string[] = []
   for (let tries = 0; tries < TRIES; tries++) {
     const port = await freePort()
