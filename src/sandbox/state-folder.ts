@@ -7,7 +7,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync } from 'node:fs'
-import { lstat, mkdir, readdir, stat } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rename, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import process from 'node:process'
 import type { Child, Runtime } from '../runtime/runtime.js'
@@ -17,6 +17,9 @@ import { MachineStartError } from './runtime.js'
 import type { HostIdentity } from './runtimes/identities.js'
 
 const LOCK_FILE = 'lock'
+
+/** The name of the lock until it is held: another service takes a free lock for that of a dead service. */
+const NEW_LOCK_FILE = 'lock.new'
 
 /** The exit code when another process holds the lock: `flock` of Linux, `lockf` of macOS and BSD. */
 const HELD = 75
@@ -167,10 +170,12 @@ export class StateFolder {
   /** Starts a child that holds the lock until its stdin ends, which is at the latest when this process ends. */
   async #lock(): Promise<Child> {
     const waiting = ['/bin/sh', '-c', 'umask 077; echo; exec cat >/dev/null']
-    const [command = '/bin/sh', ...args] = this.#locked(join(this.#instance, LOCK_FILE), 10, waiting)
+    const unlocked = join(this.#instance, NEW_LOCK_FILE)
+    const locked = this.#locked(unlocked, 10, waiting)
+    const [command = '/bin/sh', ...args] = locked
     const child = this.#runtime.spawn({
       command,
-      args: args.length > 0 ? args : waiting.slice(1),
+      args: locked.length > 0 ? args : waiting.slice(1),
       cwd: '/',
       env: systemEnvironment,
     })
@@ -180,7 +185,10 @@ export class StateFolder {
       child.stdout.once('data', () => resolve(true)).on('error', () => undefined)
       void child.exited.then(() => resolve(false))
     })
-    if (await isHeld) return child
+    if (await isHeld) {
+      if (locked.length > 0) await rename(unlocked, join(this.#instance, LOCK_FILE))
+      return child
+    }
     throw new Error('its lock is held by another process')
   }
 

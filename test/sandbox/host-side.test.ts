@@ -160,6 +160,35 @@ describe('a state folder', { skip }, () => {
     assert.deepEqual(readdirSync(root), [])
   })
 
+  test('is kept by others while its lock is made and not held yet', async () => {
+    const root = made('early')
+    const children: ReturnType<typeof runtime.spawn>[] = []
+    // What takes the lock makes the file, and goes on when it gets a line.
+    const late: typeof runtime = {
+      ...runtime,
+      spawn: ({ command, args, ...spec }) => {
+        writeFileSync(args.find((each) => each.startsWith(root)) ?? assert.fail(), '')
+        const child = runtime.spawn({
+          ...spec,
+          command: 'sh',
+          args: ['-c', 'read -r line; exec "$@"', 'sh', command, ...args],
+        })
+        children.push(child)
+        return child
+      },
+    }
+    const [own, other] = [new StateFolder(root, late), new StateFolder(root, runtime)]
+    const session = own.session('a')
+    while (children.length === 0) await new Promise(setImmediate)
+    assert.deepEqual(await other.dead(), [])
+    for (const child of children) child.stdin.write('\n')
+    await session
+    assert(readdirSync(join(root, own.name)).includes('lock'))
+    assert.deepEqual(await other.dead(), [])
+    await new StateFolder(root, runtime).sweep()
+    assert.deepEqual(readdirSync(root), [own.name])
+  })
+
   test('gives a session one folder, whatever its name is, until it is discarded', async () => {
     const root = made('names')
     const own = new StateFolder(root, runtime)
