@@ -65,8 +65,8 @@ export class Inbox {
     if (isFirst) {
       if (connection.isTyped) this.#listen(connection, facts)
       this.subscriptions.resubscribe(connection)
-      this.reader.opened(connection, facts.capabilities)
     }
+    this.reader.opened(connection, facts.capabilities, isFirst)
     this.#context.reports.opened(server)
   }
 

@@ -119,8 +119,9 @@ export class ListReader {
     return this.#rounds > 0 || this.#retry !== undefined
   }
 
-  /** A process is ready, and its lists are read. */
-  opened(connection: ServerConnection, capabilities: ServerCapabilities): void {
+  /** A process is ready, and its lists are read; of a further one only while the first is not there. */
+  opened(connection: ServerConnection, capabilities: ServerCapabilities, isFirst: boolean): void {
+    if (!isFirst && this.#connection !== undefined) return
     this.#endLogin()
     this.#connection = connection
     this.#capabilities = capabilities
