@@ -291,11 +291,13 @@ export class Ledger {
     this.#severalSince ??= this.#now()
   }
 
-  /** Whether it brings back a state from the time before that. */
+  /** Whether it brings back a state that may be from the time before that: a client may have read it later. */
   #isWithoutMac({ root }: Entry, text: string): boolean {
     const [asked] = root?.answers ?? []
     const since = this.#severalSince ?? -Infinity
-    return text.includes('state-unknown') && asked !== undefined && asked.at <= since
+    return (
+      text.includes('state-unknown') && asked !== undefined && (asked.at <= since || root?.untimed === true)
+    )
   }
 
   progressed(entry: Entry, progress: number, text: string): void {
