@@ -7,7 +7,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import process from 'node:process'
 import { Duplex } from 'node:stream'
 import { programFolder } from '../folder.js'
@@ -123,12 +123,7 @@ async function run(
 ): Promise<number> {
   const memory =
     policy.memoryMiB === undefined ? [] : [prlimit, `--data=${policy.memoryMiB * 1024 * 1024}`, '--']
-  const options = optionBytes([
-    ...optionsOf(policy, command),
-    ...(way?.mounts ?? []),
-    ...readOnlyRoot(policy),
-    ...variables(policy, way),
-  ])
+  const options = optionBytes([...optionsOf(policy, command, way?.mounts ?? []), ...variables(policy, way)])
   const relay = way === undefined ? [] : [process.execPath, way.program, String(PROXY_PORT), SOCKET_INSIDE]
   const [program = bwrap, ...rest] = [
     ...memory,
@@ -244,7 +239,11 @@ function isPath(value: unknown): boolean {
 }
 
 /** The options of bwrap: the system read-only, folders in memory, the program itself, and the paths of the policy. */
-function optionsOf(policy: ConfinePolicy, [command = '']: readonly string[]): string[] {
+function optionsOf(
+  policy: ConfinePolicy,
+  [command = '']: readonly string[],
+  more: readonly string[],
+): string[] {
   const { read = [], network = 'none', cwd, env = {} } = policy
   const named = writableOf(policy)
   // A path below a folder that the program may write needs no mount, and may be a link that the program has made.
@@ -253,21 +252,30 @@ function optionsOf(policy: ConfinePolicy, [command = '']: readonly string[]): st
   const writable = named.filter(isOutside)
   const programs = [process.execPath, command].flatMap((each) => programPaths(each, env, isOutside))
   const readable = [...programs, ...read.filter(isOutside)]
-  const isReachable = cwd !== undefined && [...readable, ...writable].some((path) => covers(path, cwd))
+  const mounted = [...readable, ...writable]
+  const isReachable = cwd !== undefined && mounted.some((path) => covers(path, cwd))
+  // bwrap makes parent folders of mounts in memory, where what the program writes would be lost.
+  const parents = parentsInMemory(mounted)
+  const root = mounted.some((path) => resolve(path) === '/') ? [] : ['/']
   return [
     confinement(network === 'host', descriptors.filter),
     systemMounts(network === 'host'),
     procMounts(),
     ['--dev', '/dev', '--tmpfs', '/tmp'],
+    parents.flatMap((path) => ['--tmpfs', path]),
     readable.flatMap((path) => ['--ro-bind', path, path]),
     writable.flatMap((path) => ['--bind', path, path]),
+    more,
+    [...parents, ...root].flatMap((path) => ['--remount-ro', path]),
     ['--chdir', isReachable ? cwd : (writable[0] ?? '/tmp')],
   ].flat()
 }
 
-/** For after the mounts, whose parent folders bwrap makes in memory: what the program writes there would be lost. */
-function readOnlyRoot(policy: ConfinePolicy): string[] {
-  return writableOf(policy).some((path) => covers(path, '/')) ? [] : ['--remount-ro', '/']
+/** The folders below `/tmp` that hold mounts and are none themselves. */
+function parentsInMemory(mounted: readonly string[]): readonly string[] {
+  const paths = mounted.map((path) => resolve(path))
+  const parents = paths.flatMap((path) => /^\/tmp\/[^/]+(?=\/)/.exec(path) ?? [])
+  return [...new Set(parents)].filter((parent) => !paths.some((path) => covers(path, parent)))
 }
 
 const systemPaths = ['/usr', '/bin', '/sbin', '/lib', '/lib64']

@@ -145,6 +145,8 @@ describe('sandbox.js exec', () => {
     const tried = [
       '/new',
       '/etc/new',
+      join(folder, 'new'),
+      join(folder, 'deep/new'),
       '/tmp/new',
       '/dev/shm/new',
       '/dev/null',
@@ -153,10 +155,12 @@ describe('sandbox.js exec', () => {
     ]
     const line = `for each in "$@"; do echo x > "$each" && echo "$each"; done; true`
     const [code, stdout, stderr] = await run({ home, write: [write] }, ['sh', '-c', line, 'sh', ...tried])
-    assert.deepEqual([code, stdout.trim().split('\n')], [0, tried.slice(2)], stderr)
-    assert.equal(stderr.match(/Read-only file system/g)?.length, 2, stderr)
-    const [, whole] = await run({ write: ['/'] }, ['sh', '-c', line, 'sh', join(write, 'all')])
-    assert.equal(whole, `${join(write, 'all')}\n`)
+    assert.deepEqual([code, stdout.trim().split('\n')], [0, tried.slice(4)], stderr)
+    assert.equal(stderr.match(/Read-only file system/g)?.length, 4, stderr)
+    for (const named of ['/', `${folder}/`]) {
+      const [, whole] = await run({ write: [named] }, ['sh', '-c', line, 'sh', join(write, 'all')])
+      assert.equal(whole, `${join(write, 'all')}\n`)
+    }
   })
 
   test('shows a program of /bin no more of the root than any other, also where the system has packages of Node', async () => {
