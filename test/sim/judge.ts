@@ -174,7 +174,9 @@ function isStartTooLong({ plan, starts }: ServerFacts, { answers, heardAt }: Ent
 /** Questions were lost with the responses of their calls, which have the process of this client until their whole time is over. */
 function isHeldUp(world: World, client: SimClient, { answers }: Entry): boolean {
   const text = answers[0]?.text ?? ''
-  if (hasNoRoom(world, client) && text.includes('Too many requests in flight')) return true
+  // One that read nothing for a while hears only now what it is asked.
+  const isWithoutRoom = hasNoRoom(world, client) || isFull(world, client)
+  if (isWithoutRoom && text.includes('Too many requests in flight')) return true
   return lostCalls(client).length > 0 && /no turn for tool '|too many calls waiting/.test(text)
 }
 
