@@ -3,6 +3,7 @@
 // Pieces of code run in sequence, since they share variables; commands run beside them.
 
 import { Buffer } from 'node:buffer'
+import { setMaxListeners } from 'node:events'
 import { type Clock, within } from '../runtime/deadline.js'
 import { type Artifact, Artifacts } from './artifacts.js'
 import { exitCodeOf } from './exit-code.js'
@@ -69,6 +70,8 @@ export class SandboxSession {
     this.lastAccessedMs = facts.createdAtMs
     this.#machine = machine
     this.#clock = clock
+    // As many calls as the queues take wait for it at the same time.
+    setMaxListeners(0, this.#stopping.signal)
     this.#failures = new CallFailures(facts.id, this.#stopping.signal, clock)
   }
 

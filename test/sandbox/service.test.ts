@@ -304,6 +304,10 @@ describe('code', () => {
 
   test('runs one piece after the other in a session, with sixteen that wait', async (t) => {
     const sandbox = await client(t)
+    const warnings: string[] = []
+    const warned = (warning: Error): void => void warnings.push(warning.message)
+    process.on('warning', warned)
+    t.after(() => process.off('warning', warned))
     const session_id = 'queue'
     await sandbox.code('globalThis.order = []', { session_id, ...node })
     const slow = sandbox.code('await new Promise((go) => { globalThis.go = go }); order.push("slow");', {
@@ -320,6 +324,7 @@ describe('code', () => {
     await stopped
     for (const answer of answers)
       assert.match(answer.message, /^Code execution failed: the session was stopped$/)
+    assert.deepEqual(warnings, [])
   })
 })
 
