@@ -81,6 +81,10 @@ export interface Entry {
   progress: number
   /** Its server may have asked about it, so that its time may stand still up to its total. */
   mayStandStill: boolean
+  /** What its server has asked about it, without what its own answers and those of other calls have passed on. */
+  questions: number
+  /** It has got one about another call of its client, which may come again in its next requests. */
+  hasLateQuestion: boolean
   /** Since when its client is being asked about it, how many things, and for how long it was before. */
   askedAt: number | undefined
   asks: number
@@ -89,11 +93,6 @@ export interface Entry {
   untimed: boolean
   /** Nobody can blame the proxy: the client has vanished, or was left since it took nothing. */
   excused: boolean
-}
-
-/** The proxy itself asks, before any server is. */
-function isAskedFirst({ root, consent }: Entry, text: string): boolean {
-  return (root?.consent ?? consent) !== undefined && text.includes('"resultType":"input_required"')
 }
 
 /** What was on its way to a server when it was given up has arrived by then. */
@@ -195,6 +194,8 @@ export class Ledger {
       order: Number(nonce.split('-')[1]),
       progress: Number.NEGATIVE_INFINITY,
       mayStandStill: false,
+      questions: 0,
+      hasLateQuestion: false,
       askedAt: undefined,
       asks: 0,
       askedMs: 0,
@@ -269,9 +270,10 @@ export class Ledger {
     entry.answers.push({ at: now, ok, text })
     if (entry.answers.length > 1) this.fail('answered-twice', `${entry.nonce} was answered again: ${text}`)
     const { executed, reply: first } = entry.root ?? entry
+    if (executed > 0 && isAsked(text)) (entry.root ?? entry).questions = 0
     // A server without sessions answers each request of a call.
     const reply = entry.reply ?? first
-    if (ok && entry.method === 'tools/call' && executed === 0 && !isAskedFirst(entry, text))
+    if (ok && entry.method === 'tools/call' && executed === 0 && !this.#isAskedFor(entry, text))
       this.fail('made-up', `${entry.nonce} was answered and never executed: ${text}`)
     if (ok && reply !== undefined && isAltered(entry, text, reply))
       this.fail('altered', `${reply} got to ${entry.client} as ${text}`)
@@ -284,6 +286,32 @@ export class Ledger {
       else this.fail('needless-error', `${entry.nonce} was refused: ${text}`)
     }
     this.#inTime(entry, now)
+  }
+
+  /** Whether a call that its server has not begun may be answered with a question; the proxy itself asks before any server. */
+  #isAskedFor(entry: Entry, text: string): boolean {
+    if (!isAsked(text)) return false
+    return (entry.root?.consent ?? entry.consent) !== undefined || this.#takeLateQuestion(entry)
+  }
+
+  /**
+   * A server that has not read yet that a call was given up may ask about it, without saying so. Its client has another
+   * call at that server by then, which gets the question.
+   */
+  #takeLateQuestion(entry: Entry): boolean {
+    const call = entry.root ?? entry
+    if (call.hasLateQuestion) return true
+    const late = [...this.entries.values()].find(
+      (other) =>
+        other.client === call.client &&
+        other.service === call.service &&
+        other !== call &&
+        other.givenUpAt !== undefined &&
+        other.questions > 0,
+    )
+    if (late !== undefined) late.questions--
+    call.hasLateQuestion = late !== undefined
+    return call.hasLateQuestion
   }
 
   /** A second client has come to a proxy that was made for one: from now on the states of servers have a MAC. */
@@ -312,6 +340,7 @@ export class Ledger {
   /** A server asks something; where it cannot say about which call, the time of all of the client's stands still. */
   asks(nonce: string): void {
     const asked = this.entries.get(nonce)
+    if (asked !== undefined) asked.questions++
     for (const entry of this.entries.values()) {
       const isMeant = entry.client === asked?.client && entry.service === asked.service
       if (isMeant && entry.answers.length === 0) entry.mayStandStill = true

@@ -136,6 +136,15 @@ const answers: readonly Mutation[] = [
     ),
   ),
   mutation(
+    'questions are made up',
+    'made-up',
+    toServers('tools/call', (text, { reply }) =>
+      reply(
+        `{"jsonrpc":"2.0","id":${rawId(text)},"result":{"resultType":"input_required","inputRequests":{"q1":{"method":"roots/list"}}}}`,
+      ),
+    ),
+  ),
+  mutation(
     'calls are refused',
     'needless-error',
     toServers('tools/call', (text, { reply }) =>

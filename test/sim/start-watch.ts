@@ -1,6 +1,6 @@
 // Whether the processes of one server are started too often, or too many of them.
 
-import type { Ledger } from './ledger.js'
+import type { Entry, Ledger } from './ledger.js'
 import type { ClientPlan, ServerPlan } from './plan.js'
 
 const MINUTE_MS = 60_000
@@ -47,13 +47,31 @@ export class StartWatch {
   running(count: number): void {
     // One is started before its first client comes.
     const most = (membersOf(this.#plan, [...this.#audience.present]) + 1) * this.#generations
-    if (count > most) this.#ledger.fail('needless-process', `${count} of ${this.#plan.name} run, not ${most}`)
+    if (count <= most || count <= most + this.#succeeded) return
+    this.#ledger.fail('needless-process', `${count} of ${this.#plan.name} run, not ${most}`)
+  }
+
+  /**
+   * Processes that take no more calls, since they may still ask about a call that was given up, and nobody would know
+   * whom: each ends with its last call, and its successor does not keep the others waiting until then.
+   */
+  get #succeeded(): number {
+    const { isolation, name, processes } = this.#plan
+    const calls = [...this.#ledger.entries.values()].filter(
+      ({ service, executed }) => service === name && executed > 0,
+    )
+    const isInDoubt = isolation === 'shared' && calls.some(isGivenUp)
+    return isInDoubt ? Math.min(processes, calls.filter(({ answers }) => answers.length === 0).length) : 0
   }
 
   /** A changed configuration has them started anew beside those that there are. */
   get #generations(): number {
     return 1 + (this.#ledger.reloads.get(this.#plan.name) ?? 0)
   }
+}
+
+function isGivenUp({ givenUpAt, cancelledAt, excused }: Entry): boolean {
+  return givenUpAt !== undefined || cancelledAt !== undefined || excused
 }
 
 /** Processes that there may be for these clients. */

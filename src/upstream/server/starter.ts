@@ -35,9 +35,14 @@ export class Starter {
     this.#isFirst = isFirst
   }
 
-  /** Whether the process is needed without a call. */
+  /** Whether the process is needed now. */
   get isWanted(): boolean {
-    return !this.#scope.startsOnCall || this.#inbox.clients.areFollowing || this.hasCalls
+    return this.isWantedUncalled || this.hasCalls
+  }
+
+  /** Whether the process is needed without a call. */
+  get isWantedUncalled(): boolean {
+    return !this.#scope.startsOnCall || this.#inbox.clients.areFollowing
   }
 
   /** Lists a tool of the proxy's own until the server has listed its tools. */

@@ -106,7 +106,11 @@ export class Supervisor {
       case 'waiting':
         if (!this.#context.restart && this.#hasCrashed)
           return Promise.reject(this.#down('unavailable', 'is down and not restarted'))
-        if (this.#context.restarts.isHeld) return Promise.reject(this.#down('unavailable', 'is down'))
+        if (this.#context.restarts.isHeld) {
+          // A process that is needed without a call starts when the hold is over, also where this is its first start.
+          if (state.kind === 'stopped' && this.#starter.isWantedUncalled) this.#startIfWanted()
+          return Promise.reject(this.#down('unavailable', 'is down'))
+        }
         return this.#start(true)
     }
   }
