@@ -87,9 +87,18 @@ async function ask(command: Question, client: LocalClient, clean: (text: string)
     return await asks[command.what](client, command)
   } catch (error) {
     if (error instanceof ArgumentMistake) return failed(error.message, 2)
-    if (error instanceof AnswerError) return failed(withCode(clean(error.message), error.code), 1)
+    if (error instanceof AnswerError) {
+      const off = command.what === 'call' ? undefined : disabledIn(command)
+      return failed(withCode(clean(error.message), error.code) + (off === undefined ? '' : `: ${off}`), 1)
+    }
     throw error
   }
+}
+
+/** What is asked for names a server that is disabled, alone or with its tool or prompt. */
+function disabledIn({ words: [name = ''], disabled, schema }: Question): string | undefined {
+  const server = disabled.find((each) => name === each || name.startsWith(`${each}__`))
+  return server && `the server "${server}" is ${disabledHint(server, schema)}`
 }
 
 /** The SDK of many servers writes the code into the message. */
@@ -213,10 +222,11 @@ function matcher(pattern: string): (name: string) => boolean {
   return (name) => expression.test(name)
 }
 
-async function callTool(
-  client: LocalClient,
-  { words: [name = '', ...words], json, schema, disabled }: Question,
-): Promise<number> {
+async function callTool(client: LocalClient, command: Question): Promise<number> {
+  const {
+    words: [name = '', ...words],
+    json,
+  } = command
   const isNamed = (each: RawValue): boolean => nameOf(each) === name
   let tools = await client.list('tools/list', 'tools')
   if (!tools.some(isNamed)) {
@@ -238,12 +248,8 @@ async function callTool(
     })
     .finally(() => progress.end())
   if (result === undefined) {
-    const server = disabled.find((each) => name.startsWith(`${each}__`))
-    if (server !== undefined)
-      return failed(
-        `no tool is called "${name}": the server "${server}" is ${disabledHint(server, schema)}`,
-        1,
-      )
+    const off = disabledIn(command)
+    if (off !== undefined) return failed(`no tool is called "${name}": ${off}`, 1)
     const [near] = nearest(name, tools.map(nameOf))
     const hint = near === undefined ? 'mcps-proxy tools names them all' : `did you mean ${near}?`
     return failed(`no tool is called "${name}"; ${hint}`, 1)

@@ -23,7 +23,7 @@ export class AutomaticLogin {
   readonly #closing = new AbortController()
   #running: Promise<void> | undefined
   /** To ask for, beyond those of the login before. */
-  #moreScopes: string | undefined
+  #moreScopes: readonly string[] = []
   /** When a call has needed the login last, in milliseconds since 1970. */
   #calledAtMs = 0
   #startPage: string | undefined
@@ -54,13 +54,12 @@ export class AutomaticLogin {
   ask(isCalled: boolean, scopes: readonly string[] = []): Promise<void> {
     if (isCalled) this.#calledAtMs = this.#runtime.wallNow()
     if (this.#closing.signal.aborted) return Promise.resolve()
-    const moreScopes = scopes.length === 0 ? undefined : scopes.join(' ')
     if (this.#running !== undefined) {
-      const isEnough = moreScopes === undefined || moreScopes === this.#moreScopes
+      const isEnough = scopes.every((scope) => this.#moreScopes.includes(scope))
       // The login that is under way, here or in another process, asks for fewer rights.
       return isEnough ? this.#running : this.#running.then(() => this.ask(isCalled, scopes))
     }
-    this.#moreScopes = moreScopes
+    this.#moreScopes = scopes
     this.#running = this.#run()
       .catch((error: unknown) => this.#tell('warn', `its login cannot begin: ${errorText(error)}`))
       .finally(() => {
@@ -111,7 +110,8 @@ export class AutomaticLogin {
       this.#tell('info', `${words}: ${startPage}`)
     }
     try {
-      const target = { ...this.#target, moreScopes: this.#moreScopes }
+      const moreScopes = this.#moreScopes.length === 0 ? undefined : this.#moreScopes.join(' ')
+      const target = { ...this.#target, moreScopes }
       const { issuer } = await logIn(target, this.#store, this.#runtime, { show, left })
       this.#tell('info', `logged in at ${new URL(issuer).host}`)
     } catch (error) {

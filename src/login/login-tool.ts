@@ -17,6 +17,7 @@ import { type InputRequest, isDeclared, whyUnaskable } from '../mcp/input-reques
 import { type ListItem, readListItem } from '../mcp/lists.js'
 import { within } from '../runtime/deadline.js'
 import { LazyPromise } from '../runtime/lazy.js'
+import { putNewest } from '../runtime/newest.js'
 import { errorText } from '../text/error-text.js'
 import type { OpenLoginPages } from '../upstream/contracts/login-pages.js'
 import { LoginError, loginCommand } from './login-error.js'
@@ -104,9 +105,7 @@ export class LoginTool {
     if (!this.#hasPage || !isKnown || !canAsk(questionOf(message, ''), context)) return undefined
     const { page, offered } = this.#begin()
     const elicitationId = offered.get(client) ?? randomUUID()
-    offered.set(client, elicitationId)
-    const [oldest] = offered.keys()
-    if (offered.size > OFFERED_MAX && oldest !== undefined) offered.delete(oldest)
+    putNewest(offered, client, elicitationId, OFFERED_MAX)
     return within(page, PAGE_MS_MAX, this.#runtime).then(
       (url) => (url === undefined ? undefined : pageRequired(name, { elicitationId, url, message })),
       () => undefined,

@@ -344,9 +344,17 @@ describe('doctor', () => {
     const hint = 'disabled; mcps-proxy enable s lets it start again'
     const doctor = run(t, off, 'doctor', 's')
     assert.deepEqual([doctor.code, doctor.out], [0, `  s  ${hint}\n`])
-    const call = run(t, off, 'call', 's__x')
-    assert.equal(call.code, 1)
-    assert(call.err.includes(`no tool is called "s__x": the server "s" is ${hint}`), call.err)
+    for (const [command, name] of [
+      ['call', 's__x'],
+      ['call', 's'],
+      ['prompt', 's__x'],
+      ['prompt', 's'],
+      ['read', 's'],
+    ] as const) {
+      const { code, err } = run(t, off, command, name)
+      assert.equal(code, 1)
+      assert(err.includes(`: the server "s" is ${hint}`), err)
+    }
   })
 
   test('faults in the files of clients are named for the usual configuration alone', (t) => {
