@@ -124,10 +124,13 @@ function helpAbout(name: string | undefined): Command {
   const option = options.find((each) => each.name === name)
   const [first] = option?.commands ?? []
   if (first !== undefined)
-    return usage(
-      `"${name}" is no command`,
-      `it is an option: mcps-proxy help ${first} explains ${spelled(name)}`,
-    )
+    return {
+      ...usage(
+        `"${name}" is no command`,
+        `it is an option: mcps-proxy help ${first} explains ${spelled(name)}`,
+      ),
+      about: first,
+    }
   const [near] = nearest(name, commandNames)
   const hint = near === undefined ? 'mcps-proxy help names them all' : `did you mean ${near}?`
   return usage(`no command is called "${name}"`, hint)

@@ -333,6 +333,7 @@ describe('the example behind a usage mistake', () => {
     ['lock --accept', 'lock --accept files/read_file'],
     ['import nosuch', 'import cursor --dry-run'],
     ['token create ci --expires tomorrow', 'token create ci --profile review --expires 30d'],
+    ['help record', 'stdio --schema workspace --config ./mcp.json --record session.jsonl'],
     ['--qqqqqqqqq', 'stdio --config ./mcp.json'],
   ]
   for (const [line, example] of cases)
