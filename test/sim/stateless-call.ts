@@ -193,7 +193,7 @@ export class StatelessCall {
     const params = paramsOf(round, answers, `${this.#params.slice(0, -1)}${more}${this.#params.slice(-1)}`)
     this.#request({ by, mustSucceed: false, params }, (waiting) => {
       waiting.next = (ok, text) => {
-        if (ok && !isOverloaded(first?.outcome ?? ''))
+        if (ok && !isUnused(first?.outcome ?? ''))
           ledger.fail('foreign-state', `${waiting.entry.nonce} must be refused and heard ${text}`)
       }
     })
@@ -248,9 +248,10 @@ function isGivenUp({ entries }: Ledger, nonce: string): boolean {
   return entries.get(nonce)?.job?.cancelled === true
 }
 
-/** The proxy has looked at nothing of the request. */
-function isOverloaded(text: string): boolean {
-  return text.includes('"reason":"overloaded"') || text.includes('Too many large messages')
+/** The state has not been used: the proxy has looked at nothing of the request, or its server was not there. */
+function isUnused(text: string): boolean {
+  const isOverloaded = text.includes('"reason":"overloaded"') || text.includes('Too many large messages')
+  return isOverloaded || text.includes('"reason":"state-unknown"')
 }
 
 /** What stands behind the id of an answer. */
