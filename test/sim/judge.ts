@@ -107,9 +107,12 @@ function recover(world: World): void {
 /** It has a process for every client that calls it, and none is there or has called. */
 function isUnused({ host }: World, name: string, state: ShownState): boolean {
   const server = host.servers.find(({ facts }) => facts.plan.name === name)
-  if (server?.facts.plan.isolation !== 'session') return false
-  const isAtRest = state === 'disconnected' && !server.scripts.some(({ isUp }) => isUp)
-  return isAtRest || host.audience.present.size === 0
+  const isAtRest = state === 'disconnected' && server?.scripts.some(({ isUp }) => isUp) === false
+  const isAlone = host.audience.present.size === 0
+  const isolation = server?.facts.plan.isolation
+  if (isolation === 'session') return isAtRest || isAlone
+  // The last client had a process of its own.
+  return isolation === 'auto' && isAtRest && isAlone
 }
 
 /** It lost the connection with its `initialize` on it, and will never have an answer. */

@@ -36,7 +36,10 @@ export class StartWatch {
   crashed(): void {
     const { now } = this.#ledger
     this.#crashes = [...this.#crashes.filter((at) => now - at < MINUTE_MS), now]
-    const most = CRASHES_A_MINUTE_MAX * membersOf(this.#plan, this.#audience.come) * this.#generations
+    const most =
+      CRASHES_A_MINUTE_MAX *
+      membersOf(this.#plan, this.#audience.come, this.#audience.come) *
+      this.#generations
     if (this.#crashes.length > most) {
       const what = `${this.#plan.name} has crashed ${this.#crashes.length} times in a minute, not ${most}`
       this.#ledger.fail('start-storm', what)
@@ -45,8 +48,9 @@ export class StartWatch {
 
   /** So many processes run that nobody has asked to end. */
   running(count: number): void {
+    const { come, present } = this.#audience
     // One is started before its first client comes.
-    const most = (membersOf(this.#plan, [...this.#audience.present]) + 1) * this.#generations
+    const most = (membersOf(this.#plan, [...present], come) + 1) * this.#generations
     if (count <= most || count <= most + this.#succeeded) return
     this.#ledger.fail('needless-process', `${count} of ${this.#plan.name} run, not ${most}`)
   }
@@ -74,8 +78,11 @@ function isGivenUp({ givenUpAt, cancelledAt, excused }: Entry): boolean {
   return givenUpAt !== undefined || cancelledAt !== undefined || excused
 }
 
-/** Processes that there may be for these clients. */
-function membersOf(plan: ServerPlan, clients: readonly ClientPlan[]): number {
+/**
+ * Processes that there may be for these clients, of all who have ever come: those of requests without a session stay for
+ * a while when their client has left.
+ */
+function membersOf(plan: ServerPlan, clients: readonly ClientPlan[], come: readonly ClientPlan[]): number {
   const { processes, protocol } = plan
   // Without sessions everybody shares them, once that is known.
   const isolation = plan.isStateless === true && protocol !== 'auto' ? 'shared' : plan.isolation
@@ -84,7 +91,7 @@ function membersOf(plan: ServerPlan, clients: readonly ClientPlan[]): number {
     session: clients.length,
     auto: clients.filter(({ capabilities }) => capabilities.length > 0).length,
   }[isolation]
-  const guests = isolation === 'shared' ? [] : clients.flatMap(({ sets = [] }) => sets)
+  const guests = isolation === 'shared' ? [] : come.flatMap(({ sets = [] }) => sets)
   const asked = guests.filter((can) => can.length > 0).length
   // Whoever can be asked nothing keeps no process from anybody.
   const unasked = isolation === 'session' ? clients.filter(({ sets }) => sets !== undefined).length : 0
