@@ -15,6 +15,7 @@ import {
   symlinkSync,
   truncateSync,
   utimesSync,
+  watch,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
@@ -28,7 +29,7 @@ import {
   type WantedInterpreter,
   findInterpreter,
 } from '../../src/sandbox/runtimes/bubblewrap/guest-interpreter.js'
-import { findScopes, scopeCommand } from '../../src/sandbox/runtimes/bubblewrap/scope.js'
+import { MemoryKills, findScopes, scopeCommand } from '../../src/sandbox/runtimes/bubblewrap/scope.js'
 import { DiskWatch, type WatchedMachine } from '../../src/sandbox/runtimes/disk-watch.js'
 import { Identities, hostIdentity } from '../../src/sandbox/runtimes/identities.js'
 import { StateFolder } from '../../src/sandbox/state-folder.js'
@@ -489,4 +490,25 @@ describe('a scope of systemd', { skip }, () => {
   for (const answer of ['exit 1', 'printf "max\\nmax\\n"', 'echo Failed to connect to bus >&2; exit 1'])
     test(`is not used where it answers ${answer}`, async () =>
       assert.equal(await findScopes(systemd(answer), 'probe'), undefined))
+
+  test('that systemd has ended for lack of memory says so when its group is gone', async () => {
+    const group = mkdtempSync(join(folder, 'group-'))
+    const file = join(group, 'memory.events')
+    writeFileSync(file, 'oom 0\noom_kill 0\n')
+    const kills = new MemoryKills(group)
+    assert.equal(kills.count, 0)
+    // Begun behind the other one, which therefore learns of a change first.
+    const own = watch(file)
+    writeFileSync(file, 'oom 1\noom_kill 2\n')
+    await once(own, 'change')
+    own.close()
+    rmSync(group, { recursive: true })
+    assert.equal(kills.count, 2)
+    kills.close()
+  })
+
+  test('without a group counts nothing', () => {
+    assert.equal(new MemoryKills(undefined).count, 0)
+    assert.equal(new MemoryKills(join(folder, 'no-such-group')).count, 0)
+  })
 })

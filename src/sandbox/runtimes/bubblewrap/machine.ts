@@ -29,7 +29,7 @@ import { type GuestInterpreter, nodeItself } from './guest-interpreter.js'
 import { OutputRate } from './output-rate.js'
 import { MachinePipes } from './pipes.js'
 import { StderrHead } from '../../host-program.js'
-import { OWN_PROCESSES, type Scopes, groupOf, memoryKills, scopeCommand } from './scope.js'
+import { OWN_PROCESSES, MemoryKills, type Scopes, groupOf, scopeCommand } from './scope.js'
 import { firstProcess } from './first-process.js'
 import { type ProcessorCalls, seccompFilter } from './seccomp.js'
 import { errorText } from '../../../text/error-text.js'
@@ -83,7 +83,7 @@ export class BubblewrapMachine implements Machine {
   readonly #terms: StartTerms
   readonly #child: Child
   readonly #first: number
-  readonly #group: string | undefined
+  readonly #memoryKills: MemoryKills
   readonly #env: Readonly<Record<string, string>>
   readonly #egress: Egress | undefined
   readonly #link: AgentLink
@@ -100,7 +100,7 @@ export class BubblewrapMachine implements Machine {
     this.#terms = terms
     this.#child = child
     this.#first = first
-    this.#group = group
+    this.#memoryKills = new MemoryKills(group)
     this.#env = variables(terms.spec)
     this.#egress = egress
     this.#pipes = pipes
@@ -125,7 +125,7 @@ export class BubblewrapMachine implements Machine {
   }
 
   run({ program, args }: GuestCommand): GuestProcess {
-    const since = memoryKills(this.#group)
+    const since = this.#memoryKills.count
     const started = this.#link.run({ program, args, env: this.#env })
     this.#marks.set(started, since)
     return started
@@ -153,11 +153,15 @@ export class BubblewrapMachine implements Machine {
 
   /** Names the limit that ended a program, or prevented its start. */
   #explained(exit: GuestExit, since: number): GuestExit {
-    const { pids, memoryMiB } = this.#terms.spec.flavor
+    const { pids } = this.#terms.spec.flavor
     if (exit.failure?.endsWith('EAGAIN') === true) return { ...exit, limit: `the limit of ${pids} processes` }
-    return exit.signal === 'SIGKILL' && memoryKills(this.#group) > since
-      ? { ...exit, limit: `the memory limit of ${memoryMiB} MiB` }
+    return exit.signal === 'SIGKILL' && this.#memoryKills.count > since
+      ? { ...exit, limit: this.#memoryLimit }
       : exit
+  }
+
+  get #memoryLimit(): string {
+    return `the memory limit of ${this.#terms.spec.flavor.memoryMiB} MiB`
   }
 
   #condemn(verdict: MachineEnd): void {
@@ -175,11 +179,19 @@ export class BubblewrapMachine implements Machine {
 
   async #finish(): Promise<MachineEnd> {
     this.#unwatch()
-    const end = this.#verdict ?? { reason: 'died', message: 'its first program was ended from inside' }
+    const end = this.#verdict ?? this.#ownEnd()
+    this.#memoryKills.close()
     this.#egress?.end()
     this.#link.end(exitWith(end))
     await this.#pipes.remove()
     return end
+  }
+
+  /** By default systemd ends a scope in which the kernel has ended a process for lack of memory. */
+  #ownEnd(): MachineEnd {
+    return this.#memoryKills.count > 0
+      ? { reason: 'memory', message: `${this.#memoryLimit} was reached` }
+      : { reason: 'died', message: 'its first program was ended from inside' }
   }
 }
 
@@ -214,7 +226,7 @@ function namesIn(path: string): string[] {
 function exitWith({ reason, message }: MachineEnd): GuestExit {
   const none = { code: undefined, signal: undefined }
   const failure = `the machine of the session has ended: ${message}`
-  return reason === 'disk'
+  return reason === 'disk' || reason === 'memory'
     ? { ...none, failure, limit: message.replace(/ was reached$/, '') }
     : { ...none, failure }
 }

@@ -4,6 +4,7 @@
 // becomes the command. The limits therefore apply for ordinary users too, and a machine stays inside the unit of its service.
 
 import type { FlavorLimits } from '../../../upstream/contracts/sandbox-config.js'
+import { type FSWatcher, watch } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { readProcFile } from '../../../runtime/process-table.js'
@@ -83,8 +84,38 @@ export function groupOf(pid: number): string | undefined {
   return path === undefined ? undefined : join(CGROUPS, path)
 }
 
-/** How many processes of a group the kernel has ended for lack of memory; 0 when there is no group, or it is gone. */
-export function memoryKills(group: string | undefined): number {
-  const events = group === undefined ? '' : readProcFile(join(group, 'memory.events'))
-  return Number(/^oom_kill (\d+)$/m.exec(events)?.[1] ?? 0)
+/**
+ * Counts the processes of a group that the kernel has ended for lack of memory. systemd may end all others of the group for
+ * that, after which the group is gone, so each change is read immediately.
+ */
+export class MemoryKills {
+  readonly #file: string | undefined
+  readonly #watcher: FSWatcher | undefined
+  #count = 0
+
+  /** `group` is its folder; without one nothing is counted. */
+  constructor(group: string | undefined) {
+    this.#file = group && join(group, 'memory.events')
+    this.#watcher = this.#file === undefined ? undefined : this.#watch(this.#file)
+  }
+
+  get count(): number {
+    if (this.#file === undefined) return 0
+    const [, kills = '0'] = /^oom_kill (\d+)$/m.exec(readProcFile(this.#file)) ?? []
+    this.#count = Math.max(this.#count, Number(kills))
+    return this.#count
+  }
+
+  close(): void {
+    this.#watcher?.close()
+  }
+
+  /** Undefined where the kernel has no more watches; the count is then read when it is needed. */
+  #watch(file: string): FSWatcher | undefined {
+    try {
+      return watch(file, { persistent: false }, () => void this.count).on('error', () => undefined)
+    } catch {
+      return undefined
+    }
+  }
 }
