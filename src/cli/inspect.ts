@@ -61,11 +61,16 @@ export class Inspection {
     const { options, screen } = this.#run
     const { runtime, log = () => {} } = options
     this.#inspector.show(proxies, events)
-    this.#inspector.status.entries =
-      origin === undefined ? [this.#ownEntry()] : entriesOf(this.#run.config, origin)
+    if (origin === undefined) this.#inspector.status.entries = [this.#ownEntry()]
+    else this.showEntries(this.#run.config, origin)
     if (origin === undefined) this.#listener = await listenForPages(this.pages, port, { runtime, log })
     // The address holds a key, so it is not written to the log file, nor through the redaction of the log.
     screen.write(`inspector: ${origin ?? this.#listener?.origin}/ui/#key=${this.#key}\n`)
+  }
+
+  /** Shows the addresses of this configuration, for the files of clients. */
+  showEntries(config: Run['config'], origin: string): void {
+    this.#inspector.status.entries = entriesOf(config, origin)
   }
 
   /** The entry of this process as its client's file has it. */

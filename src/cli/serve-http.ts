@@ -30,14 +30,15 @@ export async function serveHttp(
     ...(config.server.metrics && telemetry && { metrics: telemetry.page }),
   })
   telemetry?.watch(() => gateway.proxies)
-  await serveUntil(run, gateway, async () => {
+  const talk = async (): Promise<void> => {
     const { name } = config.server
     const { host, origin, proxies } = gateway
     announce(run, httpBanner({ name, version, config, host, origin, needsToken: needsToken(config.server) }))
     await inspection?.open(proxies, gateway, origin)
     await endings.ended
     await inspection?.close()
-  })
+  }
+  await serveUntil(run, gateway, talk, (next) => inspection?.showEntries(next, gateway.origin))
   return 0
 }
 

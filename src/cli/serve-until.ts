@@ -14,12 +14,20 @@ interface Server extends EventSource<ProxyEvents> {
   close(graceMs?: number): Promise<void>
 }
 
-/** Logs calls and follows the configuration until `talk` is over, and closes the server then. */
-export async function serveUntil<T>(run: Run, server: Server, talk: () => Promise<T>): Promise<T> {
+/** Logs calls and follows the configuration until `talk` is over, and closes the server then; `reloaded` gets each new configuration. */
+export async function serveUntil<T>(
+  run: Run,
+  server: Server,
+  talk: () => Promise<T>,
+  reloaded?: (config: Configuration) => void,
+): Promise<T> {
   const { config, feedback, endings, audit } = run
   feedback.watchCalls(server)
   audit.follow(server)
-  const follower = new ConfigFollower(run, (next) => server.reload(next))
+  const follower = new ConfigFollower(run, async (next) => {
+    await server.reload(next)
+    reloaded?.(next)
+  })
   try {
     return await talk()
   } finally {

@@ -6,10 +6,11 @@ import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { at, parsed } from '../integration/support/json.js'
 import { patientCli, everything } from '../integration/support/programs.js'
 import { type Scope, Spawned, configFile, scratch } from '../integration/support/spawned.js'
-import { until } from '../integration/support/waiting.js'
+import { until, untilAnswered } from '../integration/support/waiting.js'
 import { type Answer, open, send } from '../transports/support/http.js'
 
 interface Ui {
@@ -99,4 +100,27 @@ test('a viewer that never reads slows no client, and another one sees the calls'
   assert.equal(await proxy.finish(), 0)
   await ended
   stuck.destroy()
+})
+
+test('the entries for clients are those of the configuration that is in force', async (scope) => {
+  const config = configFile(scope, {})
+  const proxy = new Spawned(process.execPath, [patientCli, 'http', '--ui', '--port', '0', '--config', config])
+  scope.after(() => proxy.kill())
+  await until(() => proxy.stderr.includes('#key='))
+  const [, port, key] = /inspector: http:\/\/127\.0\.0\.1:(\d+)\/ui\/#key=(\S+)/.exec(proxy.stderr) ?? []
+  const ui = { port: Number(port), headers: { authorization: `Bearer ${key}` } }
+  const entries = async (): Promise<unknown> =>
+    at(parsed((await ask(ui, 'GET', '/ui/status')).body), 'entries')
+  const url = `http://127.0.0.1:${port}`
+  assert.deepEqual(await entries(), [
+    { title: 'schema default', server: { type: 'http', url: `${url}/mcp` } },
+  ])
+  const profiles = { p: { tools: { allow: ['*'] } } }
+  writeFileSync(config, JSON.stringify({ mcpServers: {}, profiles, server: { token: 'a-token-of-a-test' } }))
+  const headers = { Authorization: 'Bearer YOUR_TOKEN' }
+  const wanted = [
+    { title: 'schema default', server: { type: 'http', url: `${url}/mcp`, headers } },
+    { title: 'profile p', server: { type: 'http', url: `${url}/p/p/mcp`, headers } },
+  ]
+  await untilAnswered(async () => isDeepStrictEqual(await entries(), wanted))
 })
