@@ -16,6 +16,9 @@ const pendingLengthMax = 4 * 1024 * 1024
 /** Text of one write, in UTF-16 units, so that a file passes its limit by little. */
 const batchLengthMax = 64 * 1024
 
+/** A disk that takes longer for one write, such as that of a server that is gone, is reported. */
+const SLOW_MS = 10_000
+
 export interface RotatingFileOptions {
   /** Absolute. */
   readonly path: string
@@ -24,7 +27,7 @@ export interface RotatingFileOptions {
   readonly maxSizeBytes: number
   /** In all, the current one included. */
   readonly maxFiles: number
-  /** Called once when the file cannot be written, and when it can be again, with the number of lost lines. */
+  /** Called once when the file cannot be written, or a write does not end, and when it can be written again, with the number of lost lines. */
   readonly onTrouble: (message: string) => void
   /** The line that stands in the file for so many lost lines; without it the file does not show them. */
   readonly gapLine?: (lost: number) => string
@@ -95,6 +98,8 @@ export class RotatingFile {
     const dropped = this.#dropped
     const gap = gapLine === undefined || dropped === 0 ? '' : gapLine(dropped)
     const texts = [this.#isTorn ? '\n' : '', gap, ...lines]
+    const slow = setTimeout(() => this.#report(`takes longer than ${SLOW_MS / 1000} s for a write`), SLOW_MS)
+    slow.unref()
     try {
       await append(Buffer.from(texts.join('')))
     } catch (error) {
@@ -104,6 +109,8 @@ export class RotatingFile {
       if (whole >= 2 && gap !== '') this.#dropped -= dropped
       this.#dropped += lines.length - Math.max(0, whole - 2)
       return
+    } finally {
+      clearTimeout(slow)
     }
     if (this.#isFailing) this.#report(`can be written again; ${dropped} lines were dropped`)
     else if (dropped > 0) this.#report(`${dropped} lines were dropped, since the disk is too slow`)

@@ -17,6 +17,7 @@ import { after, describe, test } from 'node:test'
 import { escapeText } from '../../src/text/escape.js'
 import { loadPaint, wantsColors } from '../../src/log/lines.js'
 import { createLogger } from '../../src/log/log.js'
+import { RotatingFile } from '../../src/log/rotating-file.js'
 import type { LogLevel, LogRecord } from '../../src/runtime/runtime.js'
 import type { Logger, LoggerOptions, LogStream } from '../../src/log/log.js'
 
@@ -410,6 +411,28 @@ describe('the file', () => {
       assert.equal(warnings.length, 1, stream.text)
       assert.match(stream.text, /"two"/)
     })
+
+  test('whose disk does not answer is reported once', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const reports: string[] = []
+    let answer: (() => void) | undefined
+    const file = new RotatingFile({
+      ...options('silent.log'),
+      onTrouble: (message) => void reports.push(message),
+      append: async () => new Promise((resolve) => (answer = resolve)),
+    })
+    file.write('one\n')
+    await Promise.resolve()
+    t.mock.timers.tick(9999)
+    assert.deepEqual(reports, [])
+    t.mock.timers.tick(60_000)
+    assert.equal(reports.length, 1)
+    assert.match(reports[0] ?? '', /silent\.log: takes longer than 10 s for a write$/)
+    answer?.()
+    await file.close()
+    t.mock.timers.tick(60_000)
+    assert.equal(reports.length, 1)
+  })
 
   test('without permission is warned about', { skip: process.getuid?.() === 0 }, async () => {
     const stream = new Memory()
