@@ -26,6 +26,9 @@ const HURRIED_TRIES = 3
 /** Tools that one log line names. */
 const NAMED_MAX = 10
 
+/** Reads of one list, whose changes are announced during the read before, for which calls wait. */
+const READS_MAX = 2
+
 /** The connection from which a list is read. */
 interface Source {
   readonly connection: ServerConnection
@@ -186,22 +189,30 @@ export class ListReader {
     if (isLess || this.#retries >= HURRIED_TRIES || this.#login !== undefined) this.#endHurry()
   }
 
-  /** One read at a time for each list: a change that is announced during a read makes it read once more. */
+  /**
+   * One read at a time for each list: a change that is announced during a read makes it read once more.
+   *
+   * Calls wait for what this gives. A server that announces one change after the other does not keep them waiting: the
+   * further reads are a reading of their own.
+   */
   #readOnce(connection: ServerConnection, capabilities: ServerCapabilities, kind: ListKind): Promise<void> {
     const running = this.#reading.get(kind)
     if (running !== undefined) {
       this.#stale.set(kind, { connection, capabilities })
       return running
     }
-    const reading = this.#readUntilFresh({ connection, capabilities }, kind).finally(() =>
-      this.#reading.delete(kind),
-    )
+    const reading = this.#readUntilFresh({ connection, capabilities }, kind).finally(() => {
+      this.#reading.delete(kind)
+      const from = this.#stale.get(kind)
+      if (from !== undefined) void this.#refresh(from.connection, [kind])
+    })
     this.#reading.set(kind, reading)
     return reading
   }
 
   async #readUntilFresh(first: Source, kind: ListKind): Promise<void> {
-    for (let from: Source | undefined = first; from !== undefined; from = this.#stale.get(kind)) {
+    let from: Source | undefined = first
+    for (let reads = 0; from !== undefined && reads < READS_MAX; reads++) {
       this.#stale.delete(kind)
       const { connection, capabilities } = from
       const before = this.lists.items(kind)
@@ -220,6 +231,7 @@ export class ListReader {
       // Not later: clients must be able to call what they are shown, even if the list is read once more.
       if (this.lists.items(kind) !== before || (kind === 'tools' && this.lists.ownTool !== tool))
         this.#announce([kind])
+      from = this.#stale.get(kind)
     }
   }
 
