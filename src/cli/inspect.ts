@@ -61,9 +61,10 @@ export class Inspection {
     const { options, screen } = this.#run
     const { runtime, log = () => {} } = options
     this.#inspector.show(proxies, events)
-    if (origin === undefined) this.#inspector.status.entries = [this.#ownEntry()]
-    else this.showEntries(this.#run.config, origin)
-    if (origin === undefined) this.#listener = await listenForPages(this.pages, port, { runtime, log })
+    if (origin === undefined) {
+      this.#inspector.status.entries = [this.#ownEntry()]
+      this.#listener = await listenForPages(this.pages, port, { runtime, log })
+    } else this.showEntries(this.#run.config, origin)
     // The address holds a key, so it is not written to the log file, nor through the redaction of the log.
     screen.write(`inspector: ${origin ?? this.#listener?.origin}/ui/#key=${this.#key}\n`)
   }

@@ -34,10 +34,15 @@ async function started(scope: Scope, more: object = {}): Promise<{ proxy: Spawne
     '--config',
     config,
   ])
+  return { proxy, ui: await uiOf(scope, proxy) }
+}
+
+/** The page of a proxy, once its address is printed; the proxy is killed at the end of the test. */
+async function uiOf(scope: Scope, proxy: Spawned): Promise<Ui> {
   scope.after(() => proxy.kill())
   await until(() => proxy.stderr.includes('#key='))
   const [, port, key] = /inspector: http:\/\/127\.0\.0\.1:(\d+)\/ui\/#key=(\S+)/.exec(proxy.stderr) ?? []
-  return { proxy, ui: { port: Number(port), headers: { authorization: `Bearer ${key}` } } }
+  return { port: Number(port), headers: { authorization: `Bearer ${key}` } }
 }
 
 function ask({ port, headers }: Ui, method: string, path: string, body?: string): Promise<Answer> {
@@ -105,13 +110,10 @@ test('a viewer that never reads slows no client, and another one sees the calls'
 test('the entries for clients are those of the configuration that is in force', async (scope) => {
   const config = configFile(scope, {})
   const proxy = new Spawned(process.execPath, [patientCli, 'http', '--ui', '--port', '0', '--config', config])
-  scope.after(() => proxy.kill())
-  await until(() => proxy.stderr.includes('#key='))
-  const [, port, key] = /inspector: http:\/\/127\.0\.0\.1:(\d+)\/ui\/#key=(\S+)/.exec(proxy.stderr) ?? []
-  const ui = { port: Number(port), headers: { authorization: `Bearer ${key}` } }
+  const ui = await uiOf(scope, proxy)
   const entries = async (): Promise<unknown> =>
     at(parsed((await ask(ui, 'GET', '/ui/status')).body), 'entries')
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://127.0.0.1:${ui.port}`
   assert.deepEqual(await entries(), [
     { title: 'schema default', server: { type: 'http', url: `${url}/mcp` } },
   ])

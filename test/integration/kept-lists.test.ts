@@ -52,17 +52,14 @@ class Machine {
 
   /** Whether the lists of a server are kept. */
   get described(): boolean {
-    const folder = join(this.home, '.mcps-proxy', 'kept')
-    const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
-    return files.some((name) => readFileSync(join(folder, name), 'utf8').includes('"description"'))
+    return jsonFilesIn(this.#kept).some((path) => readFileSync(path, 'utf8').includes('"description"'))
   }
 
   /** Until they are; `left` has ended. */
   async untilDescribed(left: Spawned): Promise<void> {
-    const folder = join(this.home, '.mcps-proxy', 'kept')
     const state = (): string => {
-      const files = existsSync(folder) ? readdirSync(folder) : []
-      const texts = files.map((name) => `${name}: ${readFileSync(join(folder, name), 'utf8')}`)
+      const files = existsSync(this.#kept) ? readdirSync(this.#kept) : []
+      const texts = files.map((name) => `${name}: ${readFileSync(join(this.#kept, name), 'utf8')}`)
       return [left.stderr, ...texts].join('\n')
     }
     await untilAnswered(() => Promise.resolve(this.described), state)
@@ -70,16 +67,24 @@ class Machine {
 
   /** Servers of which something is kept. */
   get kept(): string[] {
-    return namesKept(join(this.home, '.mcps-proxy', 'kept'))
+    return namesKept(this.#kept)
+  }
+
+  get #kept(): string {
+    return join(this.home, '.mcps-proxy', 'kept')
   }
 }
 
 function namesKept(folder: string): string[] {
-  const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
-  return files.flatMap((name) => {
-    const servers = at(parsed(readFileSync(join(folder, name), 'utf8')), 'servers')
+  return jsonFilesIn(folder).flatMap((path) => {
+    const servers = at(parsed(readFileSync(path, 'utf8')), 'servers')
     return Object.values(Object(servers)).map((entry) => textAt(entry, 'name'))
   })
+}
+
+function jsonFilesIn(folder: string): string[] {
+  const names = existsSync(folder) ? readdirSync(folder) : []
+  return names.filter((name) => name.endsWith('.json')).map((name) => join(folder, name))
 }
 
 async function toolsOf({ client }: Spawned): Promise<unknown> {
@@ -286,7 +291,7 @@ const timer = setInterval(() => {
       writeFileSync(go, '')
       await until(() => existsSync(installed))
       assert.match(readFileSync(installed, 'utf8'), new RegExp(`^${pid}`))
-      await until(() => machine.described)
+      await machine.untilDescribed(proxy)
     })
 
   test('leaves no process behind with --no-kept-lists', async (t) => {
