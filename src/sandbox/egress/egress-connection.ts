@@ -22,6 +22,9 @@ const HEAD_BYTES_MAX = 16 * 1024
 /** The time limit of the request, and of the first TLS message: programs send both immediately. */
 const ASK_MS = 30_000
 
+/** The same where the session has too many connections, whatever the request is. */
+const FULL_ASK_MS = 1000
+
 /** The longest time without a byte in either direction. */
 const IDLE_MS = 300_000
 
@@ -60,9 +63,11 @@ export class EgressConnection {
   /** Never rejects; resolves when the tunnel is open, or was refused. */
   async serve(): Promise<void> {
     try {
-      if (this.#terms.isFull()) return this.#refuse(refusal(503, 'there are too many connections already'))
-      const request = await this.#asked()
+      const isFull = this.#terms.isFull()
+      // The port inside that writes a request to a closed socket loses the refusal, so the request is read before.
+      const request = await this.#asked(isFull ? FULL_ASK_MS : ASK_MS)
       if (this.#life.signal.aborted) return
+      if (isFull) return this.#refuse(refusal(503, 'there are too many connections already'))
       if (request.kind === 'refusal') return this.#refuse(request)
       const { to } = request
       const server = await this.#reached(to)
@@ -82,7 +87,7 @@ export class EgressConnection {
     this.#program.destroy()
   }
 
-  async #asked(): Promise<TunnelRequest | EgressRefusal> {
+  async #asked(waitMs: number): Promise<TunnelRequest | EgressRefusal> {
     const reader = new HeadReader(HEAD_BYTES_MAX)
     let hasBegun = false
     const look = (chunk: Buffer): { readonly found: string; readonly rest: Buffer } | undefined => {
@@ -91,8 +96,7 @@ export class EgressConnection {
       return head && { found: head.bytes.toString('latin1', 0, head.length), rest: head.rest }
     }
     try {
-      const asked = within(readUntil(this.#program, look), ASK_MS, this.#terms.runtime)
-      const head = await asked
+      const head = await within(readUntil(this.#program, look), waitMs, this.#terms.runtime)
       if (head !== undefined) return proxyRequest(head)
       if (!hasBegun) this.close()
       return refusal(408, 'the request did not come, or not whole')

@@ -19,8 +19,11 @@ const DIALS_MAX = 600
 
 const MINUTE_MS = 60_000
 
-/** The most connections of a session at a time; others are refused at once. */
+/** The most connections of a session at a time; others are refused. */
 const CONNECTIONS_MAX = 64
+
+/** The most connections with those whose request is read for the refusal; others are closed at once. */
+const HELD_MAX = 1024
 
 /** The connections of one machine. */
 export class Egress {
@@ -59,7 +62,7 @@ export class Egress {
   }
 
   accept(program: Duplex): void {
-    if (this.#isOver) return void program.destroy()
+    if (this.#isOver || this.#connections.size >= HELD_MAX) return void program.destroy()
     const connection = new EgressConnection(program, this.#terms)
     this.#connections.add(connection)
     program.once('close', () => this.#connections.delete(connection))
