@@ -135,7 +135,7 @@ async function asked(): Promise<boolean | undefined> {
 }
 
 function reportOf(
-  { clients: plans, secrets }: ImportPlan,
+  { clients: plans, secrets, plain }: ImportPlan,
   missing: FoundFiles['missing'],
   own: string,
 ): string[] {
@@ -144,6 +144,11 @@ function reportOf(
     ...(nothing ? [`No file of a client was found: ${clients.map(({ title }) => title).join(', ')}.`] : []),
     ...missing.map(({ client, path }) => `${client.title}: there is no ${path}`),
     ...plans.flatMap((plan) => clientReport(plan, own, new Set(secrets.map(({ name }) => name)))),
+    ...(plain.length === 0 ? [] : [`${own} has secrets in plain text, which import does not move:`]),
+    ...plain.map(
+      ({ server, key, name }) =>
+        `  ${server}: ${key}; run mcps-proxy secret set ${inShell(name)}, and write \${keyring:${name}} in place of the value`,
+    ),
   ]
 }
 

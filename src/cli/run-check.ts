@@ -20,7 +20,7 @@ import { inheritHint } from './inherit-hint.js'
 import { isInPath } from './programs.js'
 import { loadWithSecrets } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
-import { sandboxMends } from './sandbox-mends.js'
+import { mendsOf } from './mends.js'
 import { failed, say } from './say.js'
 import { Screen, canErase } from './screen.js'
 import type { CheckCommand } from './serve-options.js'
@@ -216,23 +216,6 @@ function lockLines({ changes }: Trial): string[] {
 /** Names of one line. */
 const CHANGES_MAX = 5
 
-/** One sentence for each failure that has a usual cause. */
-function mendsOf(server: ServerConfig, { failure = '', warnings, lastWords }: Trial): string[] {
-  const { name, kind } = server
-  if (server.kind === 'stdio' && server.sandbox !== undefined)
-    return sandboxMends(server, server.sandbox, [failure, ...lastWords], warnings)
-  const [, variable] = /^variable (\S+) is not set$/.exec(failure) ?? []
-  if (variable !== undefined)
-    return [`set it where the proxy starts, or write a default: \${${variable}:-value}`]
-  if (warnings.some((warning) => warning.startsWith('stdout has a line')))
-    return ['a server writes its log to stderr: look for its option for quiet output; the line is skipped']
-  if (kind === 'http' && /\b401\b/.test(failure))
-    return [`it wants a login: set "headers": { "Authorization": "Bearer …" } of '${name}'`]
-  if (kind === 'http' && /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|cannot be reached/.test(failure))
-    return [`nothing answers there: check "url" of '${name}', and that the server runs`]
-  return []
-}
-
 /** One JSON object a line. */
 const inJson: Lines = (server, trial, hint) => {
   const { failure, needsLogin, revision, ms, tools, toolBytes, lastWords, warnings, changes } = trial
@@ -266,7 +249,9 @@ async function tryAll(
   return withChildren(config, names, async ({ runtime, logger, endings }) => {
     const all = eachAtOnce(candidates, atOnce, async ({ schema, server, label }) => {
       progress.begin(label)
-      const trial = await tryServer(config, schema, atOnceRefused(server), { runtime, profile })
+      const onLate = (ms: number, warning?: string): void =>
+        progress.late(logger.clean(lateWords(label, server, ms, warning)))
+      const trial = await tryServer(config, schema, atOnceRefused(server), { runtime, profile, onLate })
       onTrial?.(server, trial)
       const hint = inheritHint(server, runtime.env, trial.lastWords)
       const lines = linesOf(server, trial, hint).map((line) => escapeText(logger.clean(line)))
@@ -279,6 +264,17 @@ async function tryAll(
     if (!isJson || cut) await progress.finish(cut)
     return cut || progress.failed > 0 ? 1 : 0
   })
+}
+
+/** The wait of a server that was never installed is long, and its warnings often say that it will never answer. */
+function lateWords(label: string, server: ServerConfig, ms: number, warning?: string): string {
+  const longest = Math.max(server.startTimeoutMs, server.firstStartTimeoutMs)
+  const why = warning === undefined ? '' : `; ${warning}`
+  return `${label} is not ready after ${inSeconds(ms)}, and may take ${inSeconds(longest)} (startTimeout)${why}`
+}
+
+function inSeconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`
 }
 
 /** A person waits, so that a refusal counts at once: there are no retries of requests to a remote server. */
@@ -348,6 +344,10 @@ class Progress {
 
   begin(label: string): void {
     this.#screen.await(label)
+  }
+
+  late(text: string): void {
+    this.#screen.write(`  ${escapeText(text)}\n`)
   }
 
   async end(label: string, result: TrialResult, text: string): Promise<void> {

@@ -67,6 +67,8 @@ interface TrialOptions {
   readonly profile: string | undefined
   /** In the place of the lock. */
   readonly guard?: ListGuard
+  /** Called when a start takes long, with the milliseconds so far and the last warning of the log. */
+  readonly onLate?: (ms: number, warning: string | undefined) => void
 }
 
 /** Starts a server of a schema as a client without capabilities would, reads its lists, and stops it. */
@@ -74,7 +76,7 @@ export async function tryServer(
   config: Configuration,
   schema: SchemaConfig,
   server: ServerConfig,
-  { runtime, profile, guard }: TrialOptions,
+  { runtime, profile, guard, onLate }: TrialOptions,
 ): Promise<Trial> {
   const startedAt = runtime.now()
   const waitMs =
@@ -97,6 +99,7 @@ export async function tryServer(
   const on: ProxyListeners = {
     server: (news) => {
       if (news.state === 'failed') lastFailure = news.message
+      if (news.state === 'late') onLate?.(news.ms, [...warnings].at(-1))
       if (isSettled(news)) settled.come()
     },
   }

@@ -15,7 +15,13 @@ import type { FileChange } from './changes.js'
 import { type Launch, isOwnEntry, ownEntry, wordsOf } from './launch.js'
 import { parseServersFile } from './parse-file.js'
 import { type FoundRule, type Moves, rewriteRules, ruleFilesOf } from './rules.js'
-import { type KeptSecret, type StoredSecrets, withReferences } from './secrets.js'
+import {
+  type KeptSecret,
+  type PlainSecret,
+  type StoredSecrets,
+  plainSecretsOf,
+  withReferences,
+} from './secrets.js'
 import { type OwnEntry, readEntry } from './server-entry.js'
 import type { ServerEdits } from './servers-file.js'
 import type { Client, UserMachine } from './table.js'
@@ -59,6 +65,8 @@ export interface ImportPlan {
   readonly changes: readonly FileChange[]
   /** The values that go to the store of secrets. */
   readonly secrets: readonly KeptSecret[]
+  /** With a store of secrets: what our file had in plain text before, and keeps so. */
+  readonly plain: readonly PlainSecret[]
   /** The entries of all clients as they were, for their secrets. */
   readonly entries: readonly unknown[]
 }
@@ -84,6 +92,7 @@ export function planImport(files: readonly FoundFile[], ownPath: string, options
     clients: plans.map(({ plan }) => plan),
     changes: all.filter((change) => change.after !== (change.before ?? '')),
     secrets: own.secrets,
+    plain: own.plain,
     entries: plans.flatMap(({ entries }) => entries),
   }
 }
@@ -268,6 +277,7 @@ function isSame(name: string, value: unknown, entry: OwnEntry, stored: StoredSec
 class OwnFile {
   text: string
   secrets: readonly KeptSecret[] = []
+  readonly plain: readonly PlainSecret[]
   readonly #path: string
   readonly #env: Environment
   readonly #stored: StoredSecrets | undefined
@@ -282,6 +292,8 @@ class OwnFile {
     this.#env = env
     this.#stored = stored
     this.#servers = new Map(Object.entries(text.trim() === '' ? {} : serversIn(text, 'default')))
+    this.plain =
+      stored === undefined ? [] : [...this.#servers].flatMap(([name, entry]) => plainSecretsOf(name, entry))
   }
 
   /** Gives a function that takes back what is placed from now on. */

@@ -621,6 +621,19 @@ describe('the command', () => {
     )
   })
 
+  test('with --secrets, names a secret that our file has in plain text, and what mends it', (t) => {
+    const home = new Home(t)
+    home.putClient('cursor', text)
+    const plain =
+      /API_KEY; run mcps-proxy secret set memory\.API_KEY, and write \$\{keyring:memory\.API_KEY\}/
+    assert.doesNotMatch(home.command('--yes').stdout, plain)
+    assert.doesNotMatch(home.command('--yes').stdout, plain)
+    const again = home.command('--yes', '--secrets')
+    assert.equal(again.status, 0)
+    assert.match(again.stdout, plain)
+    assert(!again.stdout.includes(secret))
+  })
+
   test('a secret that the store has already is used, and another value gets another name', (t) => {
     const home = new Home(t)
     home.putClient('cursor', text)

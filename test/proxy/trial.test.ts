@@ -1,0 +1,35 @@
+// What a person learns of a server while it is tried.
+
+import { strict as assert } from 'node:assert'
+import { test } from 'node:test'
+import { resolveConfig, selectSchema } from '../../src/config/config.js'
+import { tryServer } from '../../src/proxy/trial.js'
+import { MemoryFiles } from '../kept/support/memory-files.js'
+import { FakeRuntime, settled } from '../upstream/support/fake-runtime.js'
+
+for (const [title, printed, warning] of [
+  ['prints what is no message', 'hello\n', 'stdout has a line that is no JSON-RPC message: hello'],
+  ['prints nothing', '', undefined],
+] as const)
+  test(`a server that ${title} is reported after 10 s, long before its start fails`, async () => {
+    const value = { mcpServers: { s: { command: 'x' } } }
+    const config = resolveConfig(value, { source: 'memory', folder: '/', env: {}, home: '/' })
+    const schema = selectSchema(config, 'default')
+    const [server] = schema.servers
+    assert(server !== undefined)
+    const runtime = new FakeRuntime()
+    runtime.script = () => undefined
+    runtime.files = () => new MemoryFiles(() => runtime.wallNow())
+    const late: unknown[] = []
+    const onLate = (...news: readonly unknown[]): void => void late.push(news)
+    const trial = tryServer(config, schema, server, { runtime, profile: undefined, onLate })
+    await settled()
+    runtime.children[0]?.stdout.write(printed)
+    await runtime.pass(9999)
+    assert.deepEqual(late, [])
+    await runtime.pass(1)
+    assert.deepEqual(late, [[10_000, warning]])
+    await runtime.pass(120_000)
+    assert.match((await trial).failure ?? '', /did not answer initialize within 120000 ms/)
+    assert.equal(late.length, 1)
+  })
