@@ -64,6 +64,8 @@ export interface Entry {
   executed: number
   /** Whether its user must agree, has done so, or was asked. */
   consent: 'needed' | 'asked' | 'given' | undefined
+  /** Its server was removed: until then it may wait to know whether another one has its name. */
+  namelessUntil: number
   /** Where it was executed last. */
   job: Job | undefined
   /** What the server answered, behind the id. */
@@ -150,6 +152,16 @@ export class Ledger {
     this.reloads.set(service, (this.reloads.get(service) ?? 0) + 1)
   }
 
+  /** Calls of a server that is removed wait for others that start, for as long as a list does and no longer than it is away. */
+  serversChanged(added: readonly string[], removed: readonly string[], waitMs: number): void {
+    for (const entry of this.entries.values()) {
+      if (entry.answers.length > 0) continue
+      const { service = '' } = entry
+      if (removed.includes(service)) entry.namelessUntil = this.#now() + waitMs
+      if (added.includes(service)) entry.namelessUntil = Math.min(entry.namelessUntil, this.#now())
+    }
+  }
+
   /** How often the configuration has changed. */
   get reloadsCount(): number {
     let sum = 0
@@ -187,6 +199,7 @@ export class Ledger {
       about: undefined,
       executed: 0,
       consent: undefined,
+      namelessUntil: -Infinity,
       job: undefined,
       reply: undefined,
       answers: [],
@@ -485,7 +498,8 @@ export class Ledger {
     const budgetMs = (entry.mayStandStill ? this.#totalOf(entry) * entry.budgetMs : entry.budgetMs) + heldMs
     // A call whose client left before it was asked ends with the session.
     const isUnasked = entry.consent === 'needed'
-    if (entry.excused || entry.untimed || isUnasked || late <= budgetMs + SLACK_MS) return
+    const isInTime = late <= budgetMs + SLACK_MS || now <= entry.namelessUntil + SLACK_MS
+    if (entry.excused || entry.untimed || isUnasked || isInTime) return
     this.fail('late', `${entry.nonce} was answered after ${late} ms, not ${budgetMs}`)
   }
 }

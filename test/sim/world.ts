@@ -7,7 +7,15 @@ import type { Check } from './checks.js'
 import { SimClient } from './client.js'
 import type { ClientWire } from './client-wire.js'
 import { CountedCalls } from './counted-calls.js'
-import { EVERYBODY, configurationOf, frontLimitsOf, limitsOf, readConfiguration } from './configuration.js'
+import {
+  EVERYBODY,
+  GRACE_MS,
+  OWN_MS,
+  configurationOf,
+  frontLimitsOf,
+  limitsOf,
+  readConfiguration,
+} from './configuration.js'
 import { runEarlier } from './earlier-run.js'
 import { Host } from './host.js'
 import { MixedWire } from './mixed-wire.js'
@@ -140,6 +148,9 @@ export class World {
       const proxy = changed(right, host.wrong.proxy?.(right))
       this.#proxy = proxy
       this.counted.listen(proxy, host.wrong)
+      proxy.on('reload', ({ added, removed }) =>
+        host.ledger.serversChanged(added, removed, GRACE_MS + OWN_MS),
+      )
       if (plan.front !== undefined)
         host.front.serve(proxy, frontLimitsOf(plan.front, this.#limits)).catch(this.#thrown)
     }, this.#thrown)

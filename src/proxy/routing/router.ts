@@ -183,19 +183,18 @@ export class Router {
     if (there !== undefined) return found(there)
     const target = this.#catalog.named(kind, name)
     const remembered = target?.lane.known.has(kind) === false ? target.lane : undefined
-    const isOfOne = remembered !== undefined || this.#catalog.hasPrefix(name)
     // A reload may change the catalog while the call waits.
+    const isOfOne = (): boolean => remembered !== undefined || this.#catalog.hasPrefix(name)
     const concerns = (lane: CallTarget): boolean =>
       remembered === undefined ? this.#catalog.mayHave(lane, name) : lane === remembered
     const awaited = this.#lanes.filter((lane) => concerns(lane))
     this.waits.whenNamed(call, { kind, name, isOfOne, concerns }, () => {
       const late = this.#catalog.named(kind, name)
-      // Another lane may have taken the place of one that it waited for, and have listed nothing yet.
-      const isNew =
-        late === undefined
-          ? awaited.some((lane) => !this.#lanes.includes(lane))
-          : !late.lane.known.has(kind) && !awaited.includes(late.lane)
-      if (isNew) return this.route(call)
+      const lanes = late === undefined ? this.#lanes.filter((lane) => concerns(lane)) : [late.lane]
+      // A reload may have brought a lane that has listed nothing yet, also in the place of one that it waited for.
+      const isNew = lanes.some((lane) => !lane.known.has(kind) && !awaited.includes(lane))
+      const isGone = late === undefined && awaited.some((lane) => !this.#lanes.includes(lane))
+      if (isNew || isGone) return this.route(call)
       if (late === undefined) return failUnknownName(call, { kind, name }, this.#lanes, this.#catalog)
       found(late)
     })

@@ -21,8 +21,8 @@ import { setDeadline, within } from '../../runtime/deadline.js'
 export interface Wanted {
   readonly kind: 'tools' | 'prompts'
   readonly name: string
-  /** Whether it is known which server has it: no other server is waited for, or started. */
-  readonly isOfOne: boolean
+  /** Whether it is known now which server has it: no other server is waited for, or started. */
+  readonly isOfOne: () => boolean
   readonly concerns: (lane: CallTarget) => boolean
 }
 
@@ -92,20 +92,14 @@ export class ListWaits {
     then: () => void,
     lanes: readonly CallTarget[] = this.#lanes(),
   ): void {
-    this.#wake(kinds, lanes)
-    const unread = lanes.flatMap((lane) => {
-      const isExpected = lane.view.before.kind !== 'silent'
-      const unknown = isExpected ? kinds.filter((kind) => !lane.known.has(kind)) : []
-      return unknown.flatMap((kind) => this.#inGrace(lane, lane.view.reading(kind)))
-    })
-    this.#untilRead(call, unread, then)
+    this.#untilRead(call, this.#unread(kinds, lanes), then)
   }
 
   /** Runs `then` once the names of the servers that may have this one are known; else the call fails when its time is over. */
   whenNamed(call: Call, wanted: Wanted, then: () => void): void {
     const hurried = new Set<CallTarget>()
     const pending = this.#pending(wanted, hurried)
-    if (pending.length === 0) return wanted.isOfOne ? then() : this.whenListed(call, [wanted.kind], then)
+    if (pending.length === 0) return this.#whenAnyListed(call, wanted, then)
     const patienceMs = Math.max(...pending.map((lane) => lane.config.timeoutMs))
     const { deadline } = call
     deadline.times = { timeoutMs: patienceMs, totalTimeoutMs: patienceMs }
@@ -142,9 +136,21 @@ export class ListWaits {
     for (const queued of due) this.#waiting.take(queued)?.run()
   }
 
+  /** Any server may have the name, until a reload brings the one whose prefix it has. */
+  #whenAnyListed(call: Call, { kind, isOfOne }: Wanted, then: () => void): void {
+    if (isOfOne()) then()
+    else this.#untilRead(call, this.#unread([kind], this.#lanes()), then, undefined, isOfOne)
+  }
+
   /** Whether the call waits now; `givenUp` is called when it ends before the servers have listed. */
-  #untilRead(call: Call, readings: readonly Reading[], run: () => void, givenUp?: () => void): boolean {
-    const isOver = (): boolean => areOver(readings)
+  #untilRead(
+    call: Call,
+    readings: readonly Reading[],
+    run: () => void,
+    givenUp?: () => void,
+    isNeedless = (): boolean => false,
+  ): boolean {
+    const isOver = (): boolean => areOver(readings) || isNeedless()
     if (isOver()) {
       run()
       return false
@@ -161,6 +167,16 @@ export class ListWaits {
     if (hasRoom) this.#waiting.add(call, wait, ended)
     else call.fail(tooManyCalls())
     return hasRoom
+  }
+
+  /** What these servers have not listed since they started. */
+  #unread(kinds: readonly ListKind[], lanes: readonly CallTarget[]): Reading[] {
+    this.#wake(kinds, lanes)
+    return lanes.flatMap((lane) => {
+      const isExpected = lane.view.before.kind !== 'silent'
+      const unknown = isExpected ? kinds.filter((kind) => !lane.known.has(kind)) : []
+      return unknown.flatMap((kind) => this.#inGrace(lane, lane.view.reading(kind)))
+    })
   }
 
   /** The servers that a list waits for. */

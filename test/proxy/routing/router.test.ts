@@ -175,6 +175,20 @@ describe('a call for a server that starts', () => {
     assert.deepEqual(events, ['late {"name":"x"}'])
   })
 
+  const slow = new FakeServer('slow', { tools: ['y'] }, [], { starts: true })
+  for (const starts of [false, true])
+    test(`goes to the server of its prefix that a reload brings, and waits for no other: starts ${starts}`, async () => {
+      const { events, call, exchange, runtime } = stage(() => [slow])
+      call('tools/call', '{"name":"late__x"}')
+      const late = new FakeServer('late', { tools: ['x'] }, events, { starts })
+      exchange(slow, late)
+      assert.equal(events.length, starts ? 0 : 1)
+      late.start()
+      exchange(slow, late)
+      await runtime.pass(0)
+      assert.deepEqual(events, ['late {"name":"x"}'])
+    })
+
   test('leaves nothing behind when it is cancelled', async () => {
     const { events, call, start, runtime } = starting()
     const cancelled = call('tools/call', '{"name":"late__x"}')

@@ -51,7 +51,7 @@ class Stage {
     const wanted: Wanted = {
       kind: 'tools',
       name,
-      isOfOne: servers.length === 1,
+      isOfOne: () => servers.length === 1,
       concerns: (lane) => lanes.some((each) => each === lane),
     }
     this.waits.whenNamed(call, wanted, () => this.events.push(name))
