@@ -28,6 +28,9 @@ const FULL_ASK_MS = 1000
 /** The longest time without a byte in either direction. */
 const IDLE_MS = 300_000
 
+/** The longest time without a byte of a program whose tunnel is over, until its connection is closed. */
+const LINGER_MS = 5000
+
 const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 
 /** A TLS alert (RFC 8446, section 6): fatal, unrecognized name. */
@@ -48,7 +51,7 @@ export class EgressConnection {
   readonly #program: Duplex
   readonly #terms: EgressTerms
   readonly #life = new AbortController()
-  readonly #idle: IdleWatch
+  #idle: IdleWatch
   #server: Duplex | undefined
 
   /** `program` is the connection of the program, whose two directions end apart. */
@@ -122,10 +125,10 @@ export class EgressConnection {
       server.destroy()
       return false
     }
-    server.on('error', () => this.close())
+    server.on('error', () => undefined)
     server.once('close', () => {
       // The last bytes of the server may not have reached the program yet.
-      if (!server.readableEnded) this.close()
+      if (this.#server === server && !server.readableEnded) this.close()
     })
     return true
   }
@@ -141,7 +144,8 @@ export class EgressConnection {
       const why =
         hello === undefined ? 'nothing came' : hello.kind === 'none' ? hello.why : 'it names another server'
       this.#terms.refused(refusal(403, `was asked for a tunnel without TLS for that name: ${why}`, to))
-      return this.#endWith(ALERT)
+      program.once('finish', () => this.#linger())
+      return void program.end(ALERT)
     }
     program.pipe(server)
     program.on('data', () => this.#idle.touch())
@@ -153,7 +157,19 @@ export class EgressConnection {
     const program = this.#program
     server.on('data', () => this.#idle.touch())
     server.pipe(program)
-    program.once('finish', () => this.close())
+    program.once('finish', () => this.#linger())
+  }
+
+  /** Reads what the program still sends: the port inside that writes to a closed socket loses what the program has not read. */
+  #linger(): void {
+    if (this.#life.signal.aborted) return
+    const [program, server] = [this.#program, this.#server]
+    this.#server = undefined
+    if (server !== undefined) program.unpipe(server)
+    server?.destroy()
+    this.#idle.stop()
+    this.#idle = new IdleWatch(this.#terms.runtime, LINGER_MS, () => this.close())
+    program.on('data', () => this.#idle.touch()).resume()
   }
 
   #refuse(refused: EgressRefusal): void {

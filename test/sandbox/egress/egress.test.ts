@@ -2,12 +2,18 @@
 
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { type Server, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Duplex, PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { EgressRuntime } from '../../../src/sandbox/egress/dial.js'
 import { Egress } from '../../../src/sandbox/egress/egress.js'
+import { openWayOut } from '../../../src/sandbox/guest/way-out.js'
 import type { LogRecord, SocketPlace } from '../../../src/runtime/runtime.js'
 
 const ADDRESS = '93.184.216.34'
@@ -121,6 +127,7 @@ class Scene {
   readonly servers: FakeServer[] = []
   readonly asked: string[] = []
   readonly log: LogRecord[] = []
+  readonly runtime: EgressRuntime
   readonly egress: Egress
   addresses: readonly string[] = [ADDRESS]
   unreachable: readonly string[] = []
@@ -129,7 +136,7 @@ class Scene {
   givenUp = 0
 
   constructor(hosts: readonly string[] = ['good.example', 'api.example:8443']) {
-    const runtime: EgressRuntime = {
+    this.runtime = {
       now: () => this.time.now(),
       setTimer: (delayMs, fire) => this.time.setTimer(delayMs, fire),
       resolve: async (name, signal) => {
@@ -145,7 +152,7 @@ class Scene {
         return server.socket
       },
     }
-    this.egress = new Egress(hosts, 'session s-1', runtime, (record) => void this.log.push(record))
+    this.egress = new Egress(hosts, 'session s-1', this.runtime, (record) => void this.log.push(record))
   }
 
   connect(): Program {
@@ -161,6 +168,12 @@ class Scene {
   }
 }
 
+function portOf(server: Server): number {
+  const address = server.address()
+  assert(typeof address === 'object' && address !== null)
+  return address.port
+}
+
 function helloFor(servername: string): Promise<Buffer> {
   return new Promise((resolve) => {
     const socket = new Duplex({
@@ -174,6 +187,7 @@ function helloFor(servername: string): Promise<Buffer> {
   })
 }
 
+const ESTABLISHED = 'HTTP/1.1 200 Connection established\r\n\r\n'
 const CONNECT = 'CONNECT good.example:443 HTTP/1.1\r\nHost: good.example:443\r\n\r\n'
 const TUNNEL = Buffer.concat([Buffer.from(CONNECT), await helloFor('good.example')])
 
@@ -184,7 +198,7 @@ describe('a tunnel', () => {
     for (const size of [1, 2, 3, 7, 64, bytes.length]) {
       const scene = new Scene()
       const program = await scene.ask(bytes, size)
-      assert.equal(program.heard, 'HTTP/1.1 200 Connection established\r\n\r\n')
+      assert.equal(program.heard, ESTABLISHED)
       const [server] = scene.servers
       assert.equal(server?.to, `${ADDRESS}:443`)
       assert.equal(server.text, `${hello.toString('latin1')}more`)
@@ -194,7 +208,15 @@ describe('a tunnel', () => {
       assert.deepEqual(scene.log, [])
       server.end()
       await settled()
-      assert(program.isDropped && server.socket.destroyed)
+      assert.deepEqual(
+        [program.isDropped, server.socket.destroyed],
+        [false, true],
+        'the program may still write',
+      )
+      program.input.end('the end')
+      await settled()
+      assert(program.isDropped)
+      assert.equal(scene.time.waiting, 0)
     }
   })
 
@@ -209,9 +231,59 @@ describe('a tunnel', () => {
       const program = await scene.ask(Buffer.concat([Buffer.from(CONNECT), await bytes()]))
       assert.equal(program.heard.slice(-7), '\x15\x03\x03\x00\x02\x02\x70')
       assert.equal(scene.servers[0]?.text, '', 'nothing of it reaches the server')
-      assert(scene.servers[0].socket.destroyed && program.isDropped)
+      assert(scene.servers[0].socket.destroyed)
       assert.match(scene.log[0]?.message ?? '', why)
+      await scene.time.pass(6000)
+      assert(program.isDropped)
     })
+
+  test('that its server has ended is read as long as its program writes, and closed 5 s later', async () => {
+    const scene = new Scene()
+    const program = await scene.ask(TUNNEL)
+    scene.servers[0]?.end()
+    for (let i = 0; i < 3; i++) {
+      await scene.time.pass(4000)
+      await program.say('x')
+    }
+    assert.deepEqual([program.isDropped, program.output.writableFinished], [false, true])
+    await scene.time.pass(6000)
+    assert(program.isDropped)
+    assert.equal(scene.time.waiting, 0)
+  })
+
+  // A write to a closed socket fails, and Node.js then discards what the socket has received.
+  test('brings a program all of a long answer, though it writes at each part and the server has ended', async (t) => {
+    const bytes = 400_000
+    const far = createServer({ allowHalfOpen: true }, (socket) => {
+      socket.once('data', () => socket.end(Buffer.alloc(bytes))).resume()
+    })
+    const folder = mkdtempSync(join(tmpdir(), 'egress-'))
+    const path = join(folder, 's')
+    const runtime: EgressRuntime = {
+      ...new Scene().runtime,
+      connect: () => connect({ port: portOf(far), host: '127.0.0.1' }),
+    }
+    const egress = new Egress(['good.example'], 'session s-1', runtime, () => undefined)
+    t.after(() => {
+      egress.end()
+      far.close()
+      rmSync(folder, { recursive: true })
+    })
+    await once(far.listen(0, '127.0.0.1'), 'listening')
+    await egress.listen(path)
+    const inside = await openWayOut(0, path)
+    t.after(() => inside.close())
+    const program = connect({ port: portOf(inside), host: '127.0.0.1' })
+    program.write(TUNNEL)
+    const [atFar] = await once(far, 'connection')
+    await once(atFar, 'close')
+    let received = 0
+    for await (const chunk of program) {
+      received += chunk.length
+      program.write('x')
+    }
+    assert.equal(received, ESTABLISHED.length + bytes)
+  })
 })
 
 describe('a request', () => {
