@@ -49,9 +49,14 @@ export class AutomaticLogin {
 
   /**
    * Opens the browser, unless that was done; `isCalled` says that a call needs the login, and `scopes` are those to ask for.
-   * Resolves when the login has ended, in whatever way.
+   * `version` is that of the login which does not suffice: another one may have been made since. Resolves when the login has
+   * ended, in whatever way.
    */
-  ask(isCalled: boolean, scopes: readonly string[] = []): Promise<void> {
+  ask(
+    isCalled: boolean,
+    scopes: readonly string[] = [],
+    version: string = this.#store.versionOf(this.#target.url),
+  ): Promise<void> {
     if (isCalled) this.#calledAtMs = this.#runtime.wallNow()
     if (this.#closing.signal.aborted) return Promise.resolve()
     if (this.#running !== undefined) {
@@ -60,7 +65,7 @@ export class AutomaticLogin {
       return isEnough ? this.#running : this.#running.then(() => this.ask(isCalled, scopes))
     }
     this.#moreScopes = scopes
-    this.#running = this.#run()
+    this.#running = this.#run(version)
       .catch((error: unknown) => this.#tell('warn', `its login cannot begin: ${errorText(error)}`))
       .finally(() => {
         this.#running = undefined
@@ -74,9 +79,8 @@ export class AutomaticLogin {
     this.#look?.cancel()
   }
 
-  async #run(): Promise<void> {
+  async #run(before: string): Promise<void> {
     const { url } = this.#target
-    const before = this.#store.versionOf(url)
     const turn = this.#store.browserTurn()
     const isOver = (): boolean => this.#closing.signal.aborted || this.#store.versionOf(url) !== before
     while (!turn.tryTake()) {

@@ -50,8 +50,11 @@ interface Held extends HeldToken {
 export interface LoginHelp {
   /** The address with which a login begins that is under way. */
   readonly startPage: string | undefined
-  /** The server wants a login, with these scopes too; `isCalled` says that a call needs it. Resolves when none is under way any more. */
-  ask(isCalled: boolean, scopes?: readonly string[]): Promise<void>
+  /**
+   * The server wants a login, with these scopes too, and that of this version does not suffice; `isCalled` says that a call needs
+   * it. Resolves when none is under way any more.
+   */
+  ask(isCalled: boolean, scopes: readonly string[], version: string): Promise<void>
 }
 
 export class LoginCredentials implements HttpCredentials {
@@ -64,8 +67,7 @@ export class LoginCredentials implements HttpCredentials {
   readonly #watch: LoginWatch
   readonly #stepUps: StepUps
   #held: Held | undefined
-  /** The version of the file that was looked at last. */
-  #version: string | undefined
+  #version = ''
   #lookedAt = Number.NEGATIVE_INFINITY
   /** Whether the server wants a login and there is none. */
   #isNeeded = false
@@ -88,15 +90,15 @@ export class LoginCredentials implements HttpCredentials {
     this.#tell = tell
     this.#help = help
     this.#stepUps = new StepUps(runtime)
-    this.#watch = new LoginWatch(() => this.hasChanged, runtime)
+    this.#watch = new LoginWatch(() => this.#hasChanged, runtime)
   }
 
-  /** A login was made or has ended since the server was last asked. */
-  get hasChanged(): boolean {
-    return this.#store.versionOf(this.#url) !== this.#version
+  /** The version of the login that was looked at last; empty where there was none. */
+  get version(): string {
+    return this.#version
   }
 
-  /** Calls `wake` once, when that is so. */
+  /** Calls `wake` once, when a login was made or has ended since the server was last asked. */
   onChange(wake: () => void): Timer {
     return this.#watch.next(wake)
   }
@@ -166,14 +168,14 @@ export class LoginCredentials implements HttpCredentials {
   /** A call goes on with the login where a browser opens for it. */
   async #awaited({ rpc = '' }: CredentialRefusal): Promise<CredentialVerdict> {
     if (!calls.has(rpc) || this.#help === undefined) return this.#needed()
-    await within(this.#help.ask(true), PERSON_MS, this.#runtime)
+    await within(this.#help.ask(true, [], this.#version), PERSON_MS, this.#runtime)
     await this.#lookAgain()
     return this.#held === undefined ? this.#needed() : 'again'
   }
 
   #needed(): TransportError {
     this.#isNeeded = true
-    void this.#help?.ask(false)
+    void this.#help?.ask(false, [], this.#version)
     return new TransportError(
       'TRANSPORT_LOGIN',
       `Authentication failed: '${this.#name}' needs a login; ${this.#way}`,
@@ -198,7 +200,7 @@ export class LoginCredentials implements HttpCredentials {
     const asked = scopesIn(this.#held.login.scope, ...this.#stepUps.wanted)
     const scopes = this.#stepUps.next(asked, challenge)
     if (scopes !== undefined && this.#help !== undefined) {
-      await within(this.#help.ask(true, scopes), PERSON_MS, this.#runtime)
+      await within(this.#help.ask(true, scopes, this.#version), PERSON_MS, this.#runtime)
       await this.#lookAgain()
       if (this.#held !== undefined && this.#held.credential.secret !== sent.secret) return 'again'
     }
@@ -208,12 +210,16 @@ export class LoginCredentials implements HttpCredentials {
     return authError(`'${this.#name}' wants more rights${why}; ${this.#way} --scope '${shown}'`)
   }
 
+  get #hasChanged(): boolean {
+    return this.#store.versionOf(this.#url) !== this.#version
+  }
+
   /** A server that wants no login is not looked for again. */
   #lookIfChanged(): void {
     const isFirst = this.#lookedAt === Number.NEGATIVE_INFINITY
     const isOld = this.#held !== undefined && this.#runtime.now() - this.#lookedAt >= LOOK_AGAIN_MS
     if (!isFirst && !isOld && !this.#isNeeded) return
-    if (isFirst || this.hasChanged) this.#look()
+    if (isFirst || this.#hasChanged) this.#look()
     else this.#lookedAt = this.#runtime.now()
   }
 

@@ -81,10 +81,10 @@ export class LoginStore {
     return login?.url === url && login.user === this.user ? login : undefined
   }
 
-  /** Another text after every change of the login; undefined where there is none. */
-  versionOf(url: string): string | undefined {
+  /** Another text after every change of the login; empty where there is none. */
+  versionOf(url: string): string {
     const stats = statSync(this.#pathOf(url), { throwIfNoEntry: false })
-    return stats && `${stats.ino} ${stats.mtimeMs} ${stats.ctimeMs} ${stats.size}`
+    return stats === undefined ? '' : `${stats.ino} ${stats.mtimeMs} ${stats.ctimeMs} ${stats.size}`
   }
 
   /** Of every user. */

@@ -82,6 +82,15 @@ describe('an automatic login', () => {
     assert.doesNotMatch(at.log.join('\n'), /state|access-|refresh-|code/)
   })
 
+  test('opens no tab for a server that refused before another process had logged in', async (t) => {
+    const at = await place(t)
+    const [first, second] = [at.automatic(), at.automatic()]
+    const version = at.store.versionOf(at.server.url)
+    await first.ask(false, [], version)
+    await second.ask(true, [], version)
+    assert.equal(at.tabs().length, 1)
+  })
+
   test('waits until the tab of another server or process is closed', async (t) => {
     const at = await place(t)
     const other = at.store.browserTurn()

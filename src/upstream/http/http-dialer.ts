@@ -211,10 +211,8 @@ function loginFor(
     credentials,
     logins: {
       onChange: (wake) => credentials.onChange(wake),
-      ask: () => {
-        // A login that was just made is used within half a second, and needs no second tab.
-        if (!credentials.hasChanged) void automatic?.ask(true)
-      },
+      // A login that was just made is used within half a second, and needs no second tab.
+      ask: () => void automatic?.ask(true, [], credentials.version),
       tool,
       close: () => {
         automatic?.close()
