@@ -46,26 +46,28 @@ export class StartWatch {
     }
   }
 
-  /** So many processes run that nobody has asked to end. */
-  running(count: number): void {
+  /** So many processes run that nobody has asked to end, of which some have not read all that they were sent. */
+  running(count: number, unread: number): void {
     const { come, present } = this.#audience
     // One is started before its first client comes.
     const most = (membersOf(this.#plan, [...present], come) + 1) * this.#generations
-    if (count <= most || count <= most + this.#succeeded) return
+    if (count <= most || count <= most + this.#succeeded(unread)) return
     this.#ledger.fail('needless-process', `${count} of ${this.#plan.name} run, not ${most}`)
   }
 
   /**
    * Processes that take no more calls, since they may still ask about a call that was given up, and nobody would know
-   * whom: each ends with its last call, and its successor does not keep the others waiting until then.
+   * whom: each ends with its last call, and its successor does not keep the others waiting until then. One that reads
+   * nothing has calls of which the ledger does not know yet, and does not see the end of its input.
    */
-  get #succeeded(): number {
+  #succeeded(unread: number): number {
     const { isolation, name, processes } = this.#plan
     const calls = [...this.#ledger.entries.values()].filter(
-      ({ service, executed }) => service === name && executed > 0,
+      ({ service, executed }) => service === name && (executed > 0 || unread > 0),
     )
     const isInDoubt = isolation === 'shared' && calls.some(isGivenUp)
-    return isInDoubt ? Math.min(processes, calls.filter(({ answers }) => answers.length === 0).length) : 0
+    const begun = calls.filter(({ answers, executed }) => answers.length === 0 && executed > 0)
+    return isInDoubt ? Math.min(processes, begun.length + unread) : 0
   }
 
   /** A changed configuration has them started anew beside those that there are. */

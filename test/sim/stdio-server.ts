@@ -53,7 +53,7 @@ export class StdioServer implements SimServer {
   }
 
   get unread(): number {
-    return sum(this.processes.map(({ input }) => input.flow.bytes + input.stream.writableLength))
+    return sum(this.processes.map(unreadBy))
   }
 
   get unheard(): number {
@@ -62,7 +62,8 @@ export class StdioServer implements SimServer {
 
   /** Looks whether more run than there is use for. */
   count(): void {
-    this.#starts.running(this.processes.filter(({ stays }) => stays).length)
+    const staying = this.processes.filter(({ stays }) => stays)
+    this.#starts.running(staying.length, staying.filter((process) => unreadBy(process) > 0).length)
   }
 
   spawn(): Child {
@@ -136,6 +137,11 @@ export class StdioServer implements SimServer {
       reached: (milestone) => this.onMilestone(milestone, process.name),
     }
   }
+}
+
+/** Bytes that a process was sent and has not read. */
+function unreadBy({ input }: SimProcess): number {
+  return input.flow.bytes + input.stream.writableLength
 }
 
 function sum(numbers: readonly number[]): number {
