@@ -20,7 +20,10 @@ export function argumentsOf(words: readonly string[], typeOf: (key: string) => s
   const [first = '', ...others] = words
   if (first.trimStart().startsWith('{')) {
     if (others.length > 0) throw new ArgumentMistake('nothing may stand behind the JSON object')
-    if (!isJson(first)) throw new ArgumentMistake(`the arguments are no JSON: ${first}`)
+    if (!isJson(first))
+      throw new ArgumentMistake(
+        `the arguments are no JSON: ${first}; write {"key":"value"} in single quotes, or key=value`,
+      )
     return first
   }
   const members = words.map((word) => memberOf(word, typeOf))

@@ -54,9 +54,10 @@ export async function runAsk(command: AskCommand): Promise<number> {
     try {
       const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
       const clean = (text: string): string => logger.clean(text)
-      const asked = ask({ ...command, schema, disabled }, client, clean).finally(async () => {
+      const asked = ask({ ...command, schema, disabled }, client, clean).then(async (exitCode) => {
         const seen = proxy.status().filter(({ name }) => view?.servers?.includes(name) ?? true)
-        if (command.what === 'tools') await nameFailed(seen)
+        const isBare = command.what === 'tools' && (await nameFailed(seen))
+        return isBare ? 1 : exitCode
       })
       return await Promise.race([
         asked,
@@ -68,12 +69,18 @@ export async function runAsk(command: AskCommand): Promise<number> {
   })
 }
 
-/** Without this the list looks whole. */
-async function nameFailed(servers: readonly UpstreamStatus[]): Promise<void> {
-  const failed = servers.filter(({ state, tools }) => tools === 0 && state !== 'connected')
-  if (failed.length === 0) return
+/** Without this the list looks whole. @returns whether no server has been reached */
+async function nameFailed(servers: readonly UpstreamStatus[]): Promise<boolean> {
+  const failed = servers.filter((server) => server.tools === 0 && isMissing(server))
+  if (failed.length === 0) return false
   const names = failed.map(({ name }) => name).join(', ')
   await say('stderr', `mcps-proxy: ${escapeText(`no tools of ${names}; mcps-proxy doctor says why`)}\n`)
+  return failed.length === servers.length
+}
+
+/** A server whose lists are kept is disconnected, and one without tools may still be reading its other lists. */
+function isMissing({ state, revision }: UpstreamStatus): boolean {
+  return state === 'starting' ? revision === undefined : state === 'error' || state === 'login-required'
 }
 
 /** What is asked, with the servers of its schema that are disabled. */

@@ -35,9 +35,12 @@ export function mistakeInCommand(argv: readonly string[]): UsageMistake | undefi
   const [what, ...own] = argv
   if (what !== 'add' || own.includes('--') || own.some((word) => /^(?:--help|-h)$/.test(word)))
     return undefined
-  const isCommand = own.filter(isPlainWord).length > 1
-  if (!isCommand || own.some((word) => word.includes('://'))) return undefined
-  return usage('add needs -- before the command of the server', addExample)
+  const words = own.filter(isPlainWord)
+  if (words.length < 2 || own.some((word) => word.includes('://'))) return undefined
+  const mayBeAddress = words.length === 2 && /^[\w-]+(?:\.[\w-]+)*(?::\d+|\/)/.test(words[1] ?? '')
+  return mayBeAddress
+    ? usage('add needs http:// or https:// before an address, and -- before a command', addExample)
+    : usage('add needs -- before the command of the server', addExample)
 }
 
 /** Whether a word is neither an option nor the value of one. */

@@ -8,14 +8,29 @@ import { ConfigError } from '../config/problems.js'
 import { configFileInForce, configTextAt } from '../config/file.js'
 import { resolveConfig, secretsIn } from '../config/config.js'
 import { EditMistake, type ServerEdit, editServer } from '../config/edit.js'
-import { readJson } from '../config/json-syntax.js'
+import { type Repeated, readJson } from '../config/json-syntax.js'
 import { changedLines } from '../text/changed-lines.js'
+import { errorCode, errorText } from '../text/error-text.js'
 import { escapeText } from '../text/escape.js'
 import { Redactor } from '../text/redactor.js'
 import { replaceFile } from '../runtime/replace-file.js'
 import type { EditCommand } from './edit-options.js'
 import { failed, say } from './say.js'
 import { startsItself } from './starts-itself.js'
+
+/** The system does not let the file be written; the code is that of the system. */
+class WriteFailure extends Error {
+  readonly code: string | undefined
+
+  constructor(path: string, cause: unknown) {
+    const code = errorCode(cause)
+    super(
+      `${path} cannot be written: ${code ?? errorText(cause)}; check the permissions of the file and of its folder; nothing was changed`,
+      { cause },
+    )
+    this.code = code
+  }
+}
 
 /** Prints the lines that change; nothing is written that a start would refuse. @returns the exit code */
 export async function runEdit({ edit, config, schema }: EditCommand): Promise<number> {
@@ -40,14 +55,18 @@ function refuseItself(path: string, schema: string, edit: ServerEdit): void {
 /**
  * Writes the changed text, unless a start would refuse it; gives the lines that differ, without secrets.
  *
- * @throws ConfigError with every problem that a start would have, and what `change` throws
+ * @throws ConfigError with every problem that a start would have, WriteFailure, and what `change` throws
  */
 export function changeFile(path: string, change: (text: string) => string): string | undefined {
   const before = configTextAt(path)
   const after = change(before)
-  const redactor = new Redactor(secretsIn(resolved(after, path)))
+  const redactor = new Redactor(secretsIn(resolved(after, path, stillRepeated(before, after))))
   if (after === before) return undefined
-  write(path, after)
+  try {
+    write(path, after)
+  } catch (error) {
+    throw new WriteFailure(path, error)
+  }
   if (before !== '') redactor.add(...secretsBefore(before, path))
   return redactor.clean(changedLines(before, after))
 }
@@ -63,10 +82,22 @@ export async function reportingMistakes(path: string, run: () => Promise<number>
 }
 
 /** @throws ConfigError with every problem that a start would refuse */
-function resolved(text: string, path: string): Configuration {
+function resolved(text: string, path: string, repeated: readonly Repeated[] = []): Configuration {
   const read = readJson(text)
   const value = read.kind === 'value' ? read.value : undefined
-  return resolveConfig(value, { source: path, folder: dirname(path), env: process.env, servesHttp: false })
+  const context = { source: path, folder: dirname(path), env: process.env, servesHttp: false, repeated }
+  return resolveConfig(value, context)
+}
+
+/** The names that are still there twice after a change, at their places in the file. */
+function stillRepeated(before: string, after: string): Repeated[] {
+  const paths = new Set(repeatedIn(after).map((each) => each.path))
+  return repeatedIn(before).filter((each) => paths.has(each.path))
+}
+
+function repeatedIn(text: string): readonly Repeated[] {
+  const read = readJson(text)
+  return read.kind === 'value' ? read.repeated : []
 }
 
 /** Of a text that a start would refuse no value is known to be a secret, so that every string counts as one. */

@@ -76,8 +76,11 @@ export function replyToFailure(error: unknown, program: string): Reply {
 
 /** One example that is right, as behind a wrong option. */
 function configExample({ code, source, message }: ConfigError, program: string): string {
-  if (message.toLowerCase().includes('for example: ')) return ''
-  return `For example: ${source.startsWith('--') ? `${program} --stdio ${source} session.jsonl` : configExamples[code]}\n`
+  // A problem of one place says what would be right there.
+  const isOption = source.startsWith('--')
+  const isOfPart = code === 'CONFIG_INVALID' && !isOption && !message.includes('{ … }')
+  if (isOfPart || message.toLowerCase().includes('for example: ')) return ''
+  return `For example: ${isOption ? `${program} --stdio ${source} session.jsonl` : configExamples[code]}\n`
 }
 
 const check = 'mcps-proxy check ./mcp.json'
@@ -91,7 +94,7 @@ const configExamples: Readonly<Record<ConfigErrorCode, string>> = {
   CONFIG_TOO_LARGE: file,
   CONFIG_NOT_JSON: file,
   CONFIG_INVALID: file,
-  CONFIG_SCHEMA: 'mcps-proxy --stdio --schema=default',
+  CONFIG_SCHEMA: 'mcps-proxy stdio --schema NAME',
   CONFIG_SERVER: 'mcps-proxy stdio --server NAME',
   CONFIG_PROFILE: 'mcps-proxy stdio --profile NAME',
   CONFIG_LOOP: 'mcps-proxy --stdio --config ./other.json',

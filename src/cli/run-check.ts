@@ -337,6 +337,7 @@ class Progress {
   readonly #all: number
   readonly #screen = new Screen(process.stderr, canErase(process.stderr.isTTY, process.env))
   #done = 0
+  #isCut = false
 
   constructor(all: number) {
     this.#all = all
@@ -351,6 +352,8 @@ class Progress {
   }
 
   async end(label: string, result: TrialResult, text: string): Promise<void> {
+    // The end of the command ends the servers too, which says nothing of them.
+    if (this.#isCut) return
     this.#done++
     if (result === 'failed') this.failed++
     if (result === 'of users') this.#ofUsers++
@@ -360,6 +363,7 @@ class Progress {
   }
 
   async finish(isCut: boolean): Promise<void> {
+    this.#isCut = isCut
     this.#screen.close()
     const left = isCut ? `, ${this.#all - this.#done} not tried to the end` : ''
     const ofUsers = this.#ofUsers === 0 ? '' : `, ${this.#ofUsers} at which users log in`

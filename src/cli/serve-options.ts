@@ -80,6 +80,8 @@ function unexpected(word: string): UsageMistake {
   // It may hold a password or a key.
   if (word.includes('://'))
     return usage('unexpected argument that is an address', '--url URL serves a remote server')
+  if (/\.jsonc?$/.test(word))
+    return usage(`unexpected argument "${word}"`, `a configuration file is named by --config ${word}`)
   const [near] = word === 'resources' ? (['read'] as const) : nearest(word, commandNames)
   return usage(
     `unexpected argument "${word}"`,

@@ -71,7 +71,11 @@ async function statusAt({ origin, headers, remedy, absent }: Place, timeoutMs: n
     throw new StatusFailure(`no gateway answers at ${origin} (${reasonOf(error)}); ${absent}`)
   })
   if (response.status === 401 || response.status === 403)
-    throw new StatusFailure(`the gateway at ${origin} wants a token; ${remedy}`)
+    throw new StatusFailure(
+      response.status === 401 && Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
+        ? `the gateway at ${origin} does not accept this token; mcps-proxy token list names the tokens that have expired`
+        : `the gateway at ${origin} wants a token; ${remedy}`,
+    )
   const body = Buffer.from(await response.arrayBuffer().catch(() => new ArrayBuffer(0)))
   const status = response.status === 200 ? statusIn(body) : undefined
   if (status === undefined && response.status === 404 && isOfProfile(body))

@@ -41,7 +41,7 @@ import { Section } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
 import { type References, unresolved } from './references.js'
 import { programFolder } from '../folder.js'
-import { namesHint, nearest } from '../text/nearest.js'
+import { namesHint } from '../text/nearest.js'
 
 /** The places that are searched for a configuration, and the values of the command line. */
 export interface LoadOptions extends ConfigOverrides {
@@ -138,7 +138,7 @@ export function selectSchema(config: Configuration, name: string): SchemaConfig 
   const enabled = enabledSchemas(config)
   const problem = `schema "${name}" ${schema === undefined ? 'does not exist' : 'is disabled'}`
   throw new ConfigError('CONFIG_SCHEMA', config.source, [
-    { path: '', problem, hint: schemaHint(name, enabled) },
+    { path: '', problem, hint: namesHint(name, enabled, 'no schema is enabled') },
   ])
 }
 
@@ -176,13 +176,6 @@ export function secretsIn(
     ...ofIssuers,
     auth?.login?.clientSecret ?? [],
   ].flat()
-}
-
-function schemaHint(name: string, enabled: readonly string[]): string {
-  const [first] = enabled
-  if (first === undefined) return 'no schema is enabled'
-  const [near = first] = nearest(name, enabled)
-  return `${namesHint(name, enabled)} For example: mcps-proxy --stdio --schema=${near}`
 }
 
 /** Most clients wait a minute for a list, and most packages are installed within this. */

@@ -26,6 +26,8 @@ export type TokenEdit =
 /** Why a file cannot be changed so, in words. */
 export class EditMistake extends Error {}
 
+const NO_FILE = 'there is no configuration yet; mcps-proxy add makes one'
+
 const EMPTY = '{\n  "mcpServers": {}\n}\n'
 
 /**
@@ -34,6 +36,7 @@ const EMPTY = '{\n  "mcpServers": {}\n}\n'
  * @throws EditMistake when there is no such server or schema, or already one
  */
 export function editServer(text: string, schema: string, edit: ServerEdit): string {
+  if (text.trim() === '' && edit.kind !== 'add') throw new EditMistake(NO_FILE)
   const old = text.trim() === '' ? EMPTY : text
   const value = valueOf(old)
   const folder = serversPath(value, schema)
@@ -62,7 +65,7 @@ export function editServer(text: string, schema: string, edit: ServerEdit): stri
  * @throws EditMistake when there is no such token, or already one
  */
 export function editTokens(text: string, edit: TokenEdit): string {
-  if (text.trim() === '') throw new EditMistake('there is no configuration yet; mcps-proxy add makes one')
+  if (text.trim() === '') throw new EditMistake(NO_FILE)
   const path = ['server', 'tokens']
   const tokens = memberAt(valueOf(text), path)
   const names = Array.isArray(tokens) ? tokens.map((each: unknown) => memberAt(each, ['name'])) : []

@@ -61,7 +61,7 @@ describe('arguments', () => {
     [['i='], /"i" takes a whole number, not ""/],
     [['word'], /"word" is no argument; write key=value/],
     [['=x'], /"=x" is no argument/],
-    [['{"a":'], /the arguments are no JSON/],
+    [['{"a":'], /the arguments are no JSON: \{"a":; write \{"key":"value"\}/],
     [['{}', 'a=1'], /nothing may stand behind the JSON object/],
   ] as const)
     test(`${words.join(' ')} is refused`, () => {
@@ -269,6 +269,21 @@ describe('a server of ours', () => {
     assert.match(run(t, servers, 'call', 'gone__x', 'a=1').err, /'gone' cannot be started: no-such-program/)
   })
 
+  for (const [title, servers, exitCode, want] of [
+    [
+      'no server is reached',
+      { a: { command: 'no-such-program' }, b: { url: 'http://127.0.0.1:9/mcp' } },
+      1,
+      /no tools of a, b; mcps-proxy doctor says why\n$/,
+    ],
+    ['a server has prompts only', { p: nodeProgram('prompts.mjs', {}, {}) }, 0, /^$/],
+  ] as const)
+    test(`a list is empty, and ${title}`, (t) => {
+      const { code, err } = run(t, servers, 'tools')
+      assert.equal(code, exitCode)
+      assert.match(err, want)
+    })
+
   test('a server that cannot be started is named with the reason', (t) => {
     const { code, err } = run(t, { s: { command: 'no-such-program' } }, 'tools')
     assert.equal(code, 1)
@@ -327,6 +342,20 @@ describe('doctor', () => {
       /^ {2}started: 2 ready, 4 failed$/m,
     ])
       assert.match(out, line)
+  })
+
+  test('that is interrupted says nothing of the servers that are ended by that', async (t) => {
+    const config = configFile(t, { good: memory, mute: node('setInterval(() => {}, 1000)') })
+    const child = spawn(process.execPath, [cli, 'doctor', '--config', config], {
+      env: { ...process.env, HOME: scratch(t) },
+    })
+    let out = ''
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (out === '') child.kill('SIGINT')
+      out += chunk.toString()
+    })
+    await once(child, 'close')
+    assert.match(out, /^ {2}good {2}ready .*[^]* {2}started: 1 ready, 0 failed, 1 not tried to the end\n$/)
   })
 
   test('list has one line for each', (t) => {

@@ -232,6 +232,9 @@ describe('the command line', () => {
     ['add s npx -y p', /add needs -- before the command of the server/, /for example: mcps-proxy add /],
     ['add --config f s npx -y p', /add needs -- before the command of the server/, /./],
     ['add s --config f npx -y p', /add needs -- before the command of the server/, /./],
+    ['add s h.example/mcp', /add needs http:\/\/ or https:\/\/ before an address/, /for example/],
+    ['add s localhost:80', /add needs http:\/\/ or https:\/\/ before an address/, /for example/],
+    ['add s @scope/p', /add needs -- before the command of the server/, /./],
     ['add s ftp://h', /the address must begin with http/, /for example/],
     ['add s --env A -- c', /--env is "A"/, /it must be NAME=VALUE/],
     ['add s https://h --env A=b', /--env works only with a command/, /^$/],
@@ -263,6 +266,7 @@ describe('the command line', () => {
     ['--stdio --schema=', /--schema needs a value/, /NAME/],
     ['--stdio --config a --mcp-config b', /--config was given twice/, /keep one/],
     ['--stdio --schema a --schema b', /--schema was given twice/, /./],
+    ['http mcp.json', /unexpected argument "mcp.json"/, /is named by --config mcp.json/],
     ['--stdio extra', /unexpected argument "extra"/, /--help/],
     ['stdo', /unexpected argument "stdo"/, /did you mean stdio\?/],
     ['stdio http', /unexpected argument "http"/, /./],
@@ -414,6 +418,18 @@ describe('the banner', () => {
 
 const withCode = (code: string): Error => Object.assign(new Error('m'), { code })
 
+describe('the example behind a configuration with a mistake', () => {
+  const cases: [problem: string, hint: string, want: RegExp][] = [
+    ['has no servers', 'add "mcpServers": { … }', /\nFor example: \{ "mcpServers": .*\n$/],
+    ['server.port is "80"', 'must be an integer', /must be an integer\n$/],
+  ]
+  for (const [problem, hint, want] of cases)
+    test(`that ${problem}`, () => {
+      const error = new ConfigError('CONFIG_INVALID', 'f', [{ path: '', problem, hint }])
+      assert.match(replyToFailure(error, 'p').text, want)
+    })
+})
+
 describe('the exit code of a failure', () => {
   const cases: [unknown, number][] = [
     [new ConfigError('CONFIG_INVALID', 'f', []), 2],
@@ -480,7 +496,7 @@ describe('the program', () => {
     [['--stdio', '--config', 'none.json'], /none\.json:\n {2}is not there/],
     [
       ['--stdio', '--schema=defualt'],
-      /"defualt" does not exist; did you mean "default"\?.*--stdio --schema=default/,
+      /"defualt" does not exist; did you mean "default"\?.*stdio --schema NAME/s,
     ],
   ]
   for (const [args, want] of mistakes)

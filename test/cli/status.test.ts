@@ -143,6 +143,13 @@ default: 1 of 2 servers ready, 2 tools, 1 client
       assert.match(err, /is no mcps-proxy gateway \(status \d+ for \/api\/status\)/)
     })
 
+  test('says that the gateway does not accept the token', async (t) => {
+    const { url } = await gateway(t, { body: ready })
+    const { code, err } = await status(t, url, '-H', 'authorization: Bearer other')
+    assert.equal(code, 1)
+    assert.match(err, /does not accept this token; mcps-proxy token list names/)
+  })
+
   test('says that a token of a profile does not open the status', async (t) => {
     const body = '{"error":"Not Found","availableEndpoints":["POST /p/a/mcp","GET /p/a/sse"]}'
     const { url } = await gateway(t, { status: 404, body })

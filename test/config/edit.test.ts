@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
+import { changeFile } from '../../src/cli/edit.js'
 import { EditMistake, type ServerEdit, editServer, editTokens } from '../../src/config/edit.js'
 import { readJson } from '../../src/config/json-syntax.js'
 import { changedLines } from '../../src/text/changed-lines.js'
@@ -90,6 +91,7 @@ describe('a change of the file', () => {
       add('s'),
       /no schema is called "w"; there is x/,
     ],
+    ['to remove from no file', '', 'default', { kind: 'remove', name: 'a' }, /no configuration yet/],
     ['a file that is no JSON', '{', 'default', add('s'), /^line 1, column 2: /],
   ] as const)
     test(`refuses ${title}`, () => {
@@ -161,6 +163,32 @@ describe('the commands', () => {
     assert.equal(code, 2)
     assert.match(err, /mcpServers\.bad\.command is ""/)
     assert.deepEqual(readdirSync(home), [])
+  })
+
+  for (const [title, text, edit, column] of [
+    ['one of them', '{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}', 'disable', 36],
+    ['another one', '{"mcpServers":{"b":{},"a":{"command":"x"},"a":{"command":"y"}}}', 'remove', 43],
+  ] as const)
+    test(`two servers with one name keep a change of ${title} from being written`, (t) => {
+      const path = join(scratch(t), 'c.json')
+      writeFileSync(path, text)
+      const name = edit === 'remove' ? 'b' : 'a'
+      assert.throws(
+        () => changeFile(path, (before) => editServer(before, 'default', { kind: edit, name })),
+        new RegExp(`mcpServers\\.a is there twice: .* column ${column};`),
+      )
+      assert.equal(readFileSync(path, 'utf8'), text)
+    })
+
+  test('a file that cannot be written is named, with what to look at', (t) => {
+    // The name of the file that replaces it would be too long.
+    const path = join(scratch(t), 'c'.repeat(251))
+    writeFileSync(path, '{"mcpServers":{}}')
+    assert.throws(() => changeFile(path, (text) => editServer(text, 'default', add('s'))), {
+      code: 'ENAMETOOLONG',
+      message: `${path} cannot be written: ENAMETOOLONG; check the permissions of the file and of its folder; nothing was changed`,
+    })
+    assert.equal(readFileSync(path, 'utf8'), '{"mcpServers":{}}')
   })
 
   for (const [title, words, itself] of [

@@ -435,11 +435,14 @@ describe('a token', () => {
     assert.deepEqual(statuses, [200, 200, 401, 200])
   })
 
-  test('that is missing or wrong is logged, each sender once a minute', async (t) => {
+  test('that is missing or wrong is logged, each of both once a minute for each sender', async (t) => {
     const { port, warnings } = await front(t, { limits, principalOf: () => undefined })
-    for (const authorization of ['', 'Bearer secret-word', 'Bearer other'])
+    for (const authorization of ['', 'Bearer secret-word', '', 'Bearer other'])
       assert.equal((await send(port, { body, headers: { authorization } })).status, 401)
-    assert.deepEqual(warnings, ['a request from 127.0.0.1 is refused (HTTP 401): it has no bearer token'])
+    assert.deepEqual(warnings, [
+      'a request from 127.0.0.1 is refused (HTTP 401): it has no bearer token',
+      'a request from 127.0.0.1 is refused (HTTP 401): its bearer token is not accepted',
+    ])
   })
 
   test('comes from the address that a reverse proxy has written, where its field is named', async (t) => {

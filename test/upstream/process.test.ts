@@ -126,6 +126,11 @@ describe('a start that fails', { skip }, () => {
       /ENOENT; no such program; install it, check PATH/,
     ],
     [
+      'a command with its arguments',
+      { command: 'npx -y p' },
+      /ENOENT; no such program; write its first word/,
+    ],
+    [
       'no such folder',
       { cwd: join(folder, 'nowhere') },
       /ENOENT; the working folder .*nowhere does not exist/,

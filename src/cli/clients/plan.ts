@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import { resolveConfig } from '../../config/config.js'
 import type { Environment } from '../../config/configuration.js'
 import { editServer, serversIn } from '../../config/edit.js'
-import { readJson } from '../../config/json-syntax.js'
+import { type Repeated, readJson } from '../../config/json-syntax.js'
 import { setMember } from '../../config/json-text.js'
 import { isObject } from '../../text/json-object.js'
 import { ConfigError } from '../../config/problems.js'
@@ -375,7 +375,7 @@ class OwnFile {
   assertUsable(): void {
     if (this.text.trim() === '') return
     const read = readJson(this.text)
-    if (read.kind === 'value') this.#resolve(read.value)
+    if (read.kind === 'value') this.#resolve(read.value, read.repeated)
   }
 
   /** Why a start would refuse the server. */
@@ -390,8 +390,8 @@ class OwnFile {
     }
   }
 
-  #resolve(value: unknown): void {
+  #resolve(value: unknown, repeated: readonly Repeated[] = []): void {
     const folder = dirname(this.#path)
-    resolveConfig(value, { source: this.#path, folder, env: this.#env, servesHttp: false })
+    resolveConfig(value, { source: this.#path, folder, env: this.#env, servesHttp: false, repeated })
   }
 }

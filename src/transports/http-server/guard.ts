@@ -145,7 +145,9 @@ export class Guard {
     // A login begins with a request without a token.
     const isUsual = refused === noToken && this.#rules.challenge !== undefined
     const message = `a request from ${from} is refused (HTTP ${status}): ${why}`
-    if (!isUsual) this.#notices.note('token', message, from)
+    // A client without a token does not hide one whose token has expired.
+    const origin = refused === noToken ? from : `${from} with a token`
+    if (!isUsual) this.#notices.note('token', message, origin)
     if (status === 503)
       return this.#refusals.plain(503, 'The token cannot be examined now', { 'retry-after': '5' })
     const told = description ?? (refused === noToken ? undefined : tokenNotAccepted)

@@ -176,11 +176,16 @@ async function closed(stream: Readable): Promise<void> {
   })
 }
 
+/** A name with arguments behind it; a path may have spaces in it. */
+const commandLine = /^[^\s/\\]+\s+\S/
+const splitRemedy = 'write its first word alone as "command", and the others as "args"'
+const programRemedy = 'install it, check PATH, or write its whole path as "command"'
+
 /** The remedy for an error of a start, by its code. */
-const remedies: Readonly<Record<string, (cwd: string) => string>> = {
-  ENOENT: (cwd) =>
+const remedies: Readonly<Record<string, (cwd: string, command: string) => string>> = {
+  ENOENT: (cwd, command) =>
     existsSync(cwd)
-      ? 'no such program; install it, check PATH, or write its whole path as "command"'
+      ? `no such program; ${commandLine.test(command) ? splitRemedy : programRemedy}`
       : `the working folder ${cwd} does not exist; make it, or change "cwd"`,
   EACCES: (cwd) => `is it a program that may be executed, and may ${cwd} be entered?`,
   ENOTDIR: (cwd) => `is ${cwd} a folder?`,
@@ -196,7 +201,7 @@ const remedies: Readonly<Record<string, (cwd: string) => string>> = {
 function describeExit(config: StdioServerConfig, exit: ChildExit, why: string): DialEnd {
   const { name, command, cwd } = config
   if (exit.spawnError !== undefined) {
-    const remedy = remedies[exit.spawnError]?.(cwd)
+    const remedy = remedies[exit.spawnError]?.(cwd, command)
     const why = remedy === undefined ? exit.spawnError : `${exit.spawnError}; ${remedy}`
     return { reason: 'spawn-failed', message: `'${name}' cannot be started: ${command}: ${why}` }
   }

@@ -208,6 +208,8 @@ describe('servers of several clients', () => {
     home.put('.mcps-proxy/config.json', file({ x: '{ "command": 5 }' }))
     home.putClient('cursor', file({ a: entry('a') }))
     assert.throws(() => home.plan(), /mcpServers\.x\.command is 5/)
+    home.put('.mcps-proxy/config.json', '{"mcpServers":{"x":{"command":"y"},"x":{"command":"z"}}}')
+    assert.throws(() => home.plan(), /mcpServers\.x is there twice/)
   })
 
   test('a server that a start would refuse stays', (t) => {
