@@ -344,20 +344,6 @@ describe('doctor', () => {
       assert.match(out, line)
   })
 
-  test('that is interrupted says nothing of the servers that are ended by that', async (t) => {
-    const config = configFile(t, { good: memory, mute: node('setInterval(() => {}, 1000)') })
-    const child = spawn(process.execPath, [cli, 'doctor', '--config', config], {
-      env: { ...process.env, HOME: scratch(t) },
-    })
-    let out = ''
-    child.stdout.on('data', (chunk: Buffer) => {
-      if (out === '') child.kill('SIGINT')
-      out += chunk.toString()
-    })
-    await once(child, 'close')
-    assert.match(out, /^ {2}good {2}ready .*[^]* {2}started: 1 ready, 0 failed, 1 not tried to the end\n$/)
-  })
-
   test('list has one line for each', (t) => {
     const { code, out } = run(t, servers, 'list')
     assert.equal(code, 1)
