@@ -255,6 +255,7 @@ describe('a tunnel', () => {
   test('brings a program all of a long answer, though it writes at each part and the server has ended', async (t) => {
     const bytes = 400_000
     const far = createServer({ allowHalfOpen: true }, (socket) => {
+      socket.on('error', () => undefined)
       socket.once('data', () => socket.end(Buffer.alloc(bytes))).resume()
     })
     const folder = mkdtempSync(join(tmpdir(), 'egress-'))
