@@ -76,8 +76,9 @@ export class StartWatch {
   }
 }
 
-function isGivenUp({ givenUpAt, cancelledAt, excused }: Entry): boolean {
-  return givenUpAt !== undefined || cancelledAt !== undefined || excused
+/** Also by the proxy, of which the server hears before a client that reads nothing. */
+function isGivenUp({ givenUpAt, cancelledAt, excused, job }: Entry): boolean {
+  return givenUpAt !== undefined || cancelledAt !== undefined || excused || job?.cancelled === true
 }
 
 /**
