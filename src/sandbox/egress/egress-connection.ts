@@ -140,24 +140,18 @@ export class EgressConnection {
     const look = (chunk: Buffer): ReturnType<HelloReader['take']> => reader.take(chunk)
     const hello = await within(readUntil(program, look), ASK_MS, this.#terms.runtime)
     if (this.#life.signal.aborted) return
+    program.on('data', () => this.#idle.touch())
+    program.once('finish', () => this.#linger())
     if (hello?.kind !== 'name' || hostName(hello.name) !== to.host) {
       const why =
         hello === undefined ? 'nothing came' : hello.kind === 'none' ? hello.why : 'it names another server'
       this.#terms.refused(refusal(403, `was asked for a tunnel without TLS for that name: ${why}`, to))
-      program.once('finish', () => this.#linger())
       return void program.end(ALERT)
     }
     program.pipe(server)
-    program.on('data', () => this.#idle.touch())
-    this.#answer(server)
-  }
-
-  /** The end of the server's output ends the connection, even when the program still sends. */
-  #answer(server: Duplex): void {
-    const program = this.#program
     server.on('data', () => this.#idle.touch())
+    // The end of the server's output ends the connection, even when the program still sends.
     server.pipe(program)
-    program.once('finish', () => this.#linger())
   }
 
   /** Reads what the program still sends: the port inside that writes to a closed socket loses what the program has not read. */
@@ -169,21 +163,16 @@ export class EgressConnection {
     server?.destroy()
     this.#idle.stop()
     this.#idle = new IdleWatch(this.#terms.runtime, LINGER_MS, () => this.close())
-    program.on('data', () => this.#idle.touch()).resume()
+    program.resume()
   }
 
   #refuse(refused: EgressRefusal): void {
     this.#terms.refused(refused)
-    this.#endWith(refusalResponse(refused, this.#terms.allowed))
-  }
-
-  #endWith(last: string | Buffer): void {
     const program = this.#program
-    this.#server?.destroy()
     // A program that still writes must not be reset before it has read the reason.
     program.resume()
     program.once('finish', () => this.close())
-    program.end(last)
+    program.end(refusalResponse(refused, this.#terms.allowed))
   }
 }
 

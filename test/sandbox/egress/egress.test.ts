@@ -3,9 +3,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { type Server, connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { Duplex, PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
@@ -14,6 +12,8 @@ import { connect as connectTls } from 'node:tls'
 import type { EgressRuntime } from '../../../src/sandbox/egress/dial.js'
 import { Egress } from '../../../src/sandbox/egress/egress.js'
 import { openWayOut } from '../../../src/sandbox/guest/way-out.js'
+import { numberAt } from '../../integration/support/json.js'
+import { scratch } from '../../integration/support/spawned.js'
 import type { LogRecord, SocketPlace } from '../../../src/runtime/runtime.js'
 
 const ADDRESS = '93.184.216.34'
@@ -168,12 +168,6 @@ class Scene {
   }
 }
 
-function portOf(server: Server): number {
-  const address = server.address()
-  assert(typeof address === 'object' && address !== null)
-  return address.port
-}
-
 function helloFor(servername: string): Promise<Buffer> {
   return new Promise((resolve) => {
     const socket = new Duplex({
@@ -258,23 +252,21 @@ describe('a tunnel', () => {
       socket.on('error', () => undefined)
       socket.once('data', () => socket.end(Buffer.alloc(bytes))).resume()
     })
-    const folder = mkdtempSync(join(tmpdir(), 'egress-'))
-    const path = join(folder, 's')
+    const path = join(scratch(t), 's')
     const runtime: EgressRuntime = {
       ...new Scene().runtime,
-      connect: () => connect({ port: portOf(far), host: '127.0.0.1' }),
+      connect: () => connect({ port: numberAt(far.address(), 'port'), host: '127.0.0.1' }),
     }
     const egress = new Egress(['good.example'], 'session s-1', runtime, () => undefined)
     t.after(() => {
       egress.end()
       far.close()
-      rmSync(folder, { recursive: true })
     })
     await once(far.listen(0, '127.0.0.1'), 'listening')
     await egress.listen(path)
     const inside = await openWayOut(0, path)
     t.after(() => inside.close())
-    const program = connect({ port: portOf(inside), host: '127.0.0.1' })
+    const program = connect({ port: numberAt(inside.address(), 'port'), host: '127.0.0.1' })
     program.write(TUNNEL)
     const [atFar] = await once(far, 'connection')
     await once(atFar, 'close')
