@@ -15,10 +15,10 @@ export function mendsOf(
   const [, variable] = /^variable (\S+) is not set$/.exec(failure) ?? []
   if (variable !== undefined)
     return [`set it where the proxy starts, or write a default: \${${variable}:-value}`]
-  const printed = warnings.find((warning) => warning.startsWith('stdout has a line'))
-  if (printed !== undefined && failure.includes('did not answer'))
+  const hasPrinted = warnings.some((warning) => warning.startsWith('stdout has a line'))
+  if (hasPrinted && failure.includes('did not answer'))
     return [`it may be no MCP server on stdin and stdout: check "command" and "args" of '${name}'`]
-  if (printed !== undefined)
+  if (hasPrinted)
     return ['a server writes its log to stderr: look for its option for quiet output; the line is skipped']
   if (kind === 'http' && /\b401\b/.test(failure))
     return [`it wants a login: set "headers": { "Authorization": "Bearer …" } of '${name}'`]

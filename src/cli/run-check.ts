@@ -7,7 +7,7 @@ import { selectProfile, selectSchema } from '../config/config.js'
 import { hasUsers } from '../config/front.js'
 import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
-import { type Trial, tryServer } from '../proxy/trial.js'
+import { type Trial, longestStartMs, tryServer } from '../proxy/trial.js'
 import { realRuntime } from '../real-runtime.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
@@ -268,9 +268,8 @@ async function tryAll(
 
 /** The wait of a server that was never installed is long, and its warnings often say that it will never answer. */
 function lateWords(label: string, server: ServerConfig, ms: number, warning?: string): string {
-  const longest = Math.max(server.startTimeoutMs, server.firstStartTimeoutMs)
   const why = warning === undefined ? '' : `; ${warning}`
-  return `${label} is not ready after ${inSeconds(ms)}, and may take ${inSeconds(longest)} (startTimeout)${why}`
+  return `${label} is not ready after ${inSeconds(ms)}, and may take ${inSeconds(longestStartMs(server))} (startTimeout)${why}`
 }
 
 function inSeconds(ms: number): string {

@@ -72,7 +72,7 @@ async function statusAt({ origin, headers, remedy, absent }: Place, timeoutMs: n
   })
   if (response.status === 401 || response.status === 403)
     throw new StatusFailure(
-      response.status === 401 && Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
+      response.status === 401 && new Headers(headers).has('authorization')
         ? `the gateway at ${origin} does not accept this token; mcps-proxy token list names the tokens that have expired`
         : `the gateway at ${origin} wants a token; ${remedy}`,
     )

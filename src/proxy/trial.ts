@@ -79,8 +79,7 @@ export async function tryServer(
   { runtime, profile, guard, onLate }: TrialOptions,
 ): Promise<Trial> {
   const startedAt = runtime.now()
-  const waitMs =
-    Math.max(server.startTimeoutMs, server.firstStartTimeoutMs) + server.listTimeoutMs + MARGIN_MS
+  const waitMs = longestStartMs(server) + server.listTimeoutMs + MARGIN_MS
   // Its only client has no name.
   const front = { ...config.server, tokens: undefined, auth: undefined }
   const alone = { ...withServers(config, schema, [{ ...server, lazy: false }], waitMs), server: front }
@@ -133,6 +132,11 @@ export async function tryServer(
   } finally {
     await proxy.close(0)
   }
+}
+
+/** The time of a start, whether the server has listed before or not. */
+export function longestStartMs({ startTimeoutMs, firstStartTimeoutMs }: ServerConfig): number {
+  return Math.max(startTimeoutMs, firstStartTimeoutMs)
 }
 
 /** Whether a start has ended. A server that ended when it was asked what it speaks is started anew. */
