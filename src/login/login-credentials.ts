@@ -67,6 +67,7 @@ export class LoginCredentials implements HttpCredentials {
   readonly #watch: LoginWatch
   readonly #stepUps: StepUps
   #held: Held | undefined
+  /** Of the login that was looked at last; empty where there was none. */
   #version = ''
   #lookedAt = Number.NEGATIVE_INFINITY
   /** Whether the server wants a login and there is none. */
@@ -93,9 +94,9 @@ export class LoginCredentials implements HttpCredentials {
     this.#watch = new LoginWatch(() => this.#hasChanged, runtime)
   }
 
-  /** The version of the login that was looked at last; empty where there was none. */
-  get version(): string {
-    return this.#version
+  /** A call needs the login. One that was made since the server refused is used first, and needs no second tab. */
+  ask(): void {
+    if (this.#isNeeded) void this.#help?.ask(true, [], this.#version)
   }
 
   /** Calls `wake` once, when a login was made or has ended since the server was last asked. */

@@ -211,8 +211,7 @@ function loginFor(
     credentials,
     logins: {
       onChange: (wake) => credentials.onChange(wake),
-      // A login that was just made is used within half a second, and needs no second tab.
-      ask: () => void automatic?.ask(true, [], credentials.version),
+      ask: () => credentials.ask(),
       tool,
       close: () => {
         automatic?.close()
