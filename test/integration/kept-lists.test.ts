@@ -87,6 +87,11 @@ function jsonFilesIn(folder: string): string[] {
   return names.filter((name) => name.endsWith('.json')).map((name) => join(folder, name))
 }
 
+/** What a file holds, which another process may have made and not yet written. */
+function textOf(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
+}
+
 async function toolsOf({ client }: Spawned): Promise<unknown> {
   const { value } = await client.request('tools/list')
   return at(value, 'result', 'tools')
@@ -284,13 +289,13 @@ const timer = setInterval(() => {
       const machine = new Machine(t, { command: npx, args, env: { ...env } })
       const proxy = machine.start()
       await proxy.client.open()
-      await until(() => existsSync(first))
+      await until(() => textOf(first) !== '')
       proxy.client.notify('exit')
       await proxy.exited
-      const pid = readFileSync(first, 'utf8').trim()
+      const pid = textOf(first).trim()
       writeFileSync(go, '')
-      await until(() => existsSync(installed))
-      assert.match(readFileSync(installed, 'utf8'), new RegExp(`^${pid}`))
+      await until(() => textOf(installed) !== '')
+      assert.match(textOf(installed), new RegExp(`^${pid}`))
       await machine.untilDescribed(proxy)
     })
 
