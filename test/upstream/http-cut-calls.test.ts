@@ -57,10 +57,11 @@ test('so may one of which a gateway had no answer in time', async (t) => {
 })
 
 test('what a server asks on the stream of a call that has timed out is asked in no other call', async (t) => {
+  const twoTools = TOOLS.replace('[', '[{"name":"other","inputSchema":{"type":"object"}},')
   let first: ServerResponse | undefined
   const { url } = await scripted(t, (seen, response) => {
     if (seen.rpc === 'initialize') json(response, answerOf(seen.id, INIT), 200, { 'mcp-session-id': 's' })
-    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, TOOLS))
+    else if (seen.rpc === 'tools/list') json(response, answerOf(seen.id, twoTools))
     else if (seen.method === 'GET') response.writeHead(405).end()
     else if (seen.rpc !== 'tools/call') {
       response.writeHead(202).end()
@@ -71,13 +72,14 @@ test('what a server asks on the stream of a call that has timed out is asked in 
       first.write(`data: ${QUESTION}\n\n`)
     }
   })
+  const tools = { timeouts: { work: { timeout: 300 } } }
   let second: ((told: string) => void) | undefined
-  const { attach } = await libraryProxy(t, { s: { url: url.href, retries: 0, timeout: 100 } })
+  const { attach } = await libraryProxy(t, { s: { url: url.href, retries: 0, tools } })
   const { client } = await attach()
   await client.open({ sampling: {} })
   const late = await client.call('s__work')
   assert.equal(textAt(late.value, 'error', 'data', 'reason'), 'timeout')
-  const { value } = await client.call('s__work')
+  const { value } = await client.call('s__other')
   assert.equal(at(value, 'result', 'told', 'error', 'code'), -32601)
 })
 
