@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { selectProfile, selectSchema } from '../config/config.js'
+import type { ServerEvent } from '../index.js'
 import { escapeText } from '../text/escape.js'
 import { loadPaint, noPaint, wantsColors } from '../log/lines.js'
 import { createProxy } from '../proxy/proxy.js'
@@ -16,12 +17,14 @@ import { nearest } from '../text/nearest.js'
 import type { AskCommand } from './ask-options.js'
 import { counted } from './counted.js'
 import { disabledHint } from './disabled-hint.js'
+import { lateWords } from './late-words.js'
 import { loadWithSecrets } from './load.js'
 import { failed, readerOfStdout, say } from './say.js'
 import { withChildren } from './with-children.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
 import { AnswerError, LocalClient, type Progress, RawValue, onDemand } from '../ask/local-client.js'
+import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import { personAtTerminal } from '../ask/terminal.js'
 
@@ -49,7 +52,8 @@ export async function runAsk(command: AskCommand): Promise<number> {
   const { servers } = selectSchema(config, schema)
   const disabled = servers.filter((server) => server.disabled).map(({ name }) => name)
   return withChildren(config, [schema], async ({ runtime, logger, endings }) => {
-    const options = { schema, log: logger.sink, runtime, keep: true, ownStart: 'with-client' } as const
+    const on = { server: sayLate(servers) }
+    const options = { schema, log: logger.sink, on, runtime, keep: true, ownStart: 'with-client' } as const
     const proxy = await createProxy(onDemand(config), options)
     try {
       const client = new LocalClient(proxy, personAtTerminal(), profile && viewKey('profile', profile))
@@ -67,6 +71,15 @@ export async function runAsk(command: AskCommand): Promise<number> {
       await proxy.close(0)
     }
   })
+}
+
+/** A person who waits for a list or a call learns which server it waits for. */
+function sayLate(servers: readonly ServerConfig[]): (event: ServerEvent) => void {
+  return (event) => {
+    const late = servers.find(({ name }) => name === event.server)
+    if (event.state === 'late' && late !== undefined)
+      void say('stderr', `mcps-proxy: ${escapeText(lateWords(event.server, late, event.ms))}\n`)
+  }
 }
 
 /** Without this the list looks whole. @returns whether no server has been reached */

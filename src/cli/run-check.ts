@@ -7,7 +7,7 @@ import { selectProfile, selectSchema } from '../config/config.js'
 import { hasUsers } from '../config/front.js'
 import { configFileInForce } from '../config/file.js'
 import { escapeText, inShell } from '../text/escape.js'
-import { type Trial, longestStartMs, tryServer } from '../proxy/trial.js'
+import { type Trial, tryServer } from '../proxy/trial.js'
 import { realRuntime } from '../real-runtime.js'
 import { unknownName } from '../text/nearest.js'
 import { TOKEN_BYTES } from '../text/tokens.js'
@@ -17,6 +17,7 @@ import { type CheckedConfig, checkConfig } from './check.js'
 import { counted } from './counted.js'
 import { disabledHint } from './disabled-hint.js'
 import { inheritHint } from './inherit-hint.js'
+import { lateWords } from './late-words.js'
 import { isInPath } from './programs.js'
 import { loadWithSecrets } from './load.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
@@ -264,16 +265,6 @@ async function tryAll(
     if (!isJson || cut) await progress.finish(cut)
     return cut || progress.failed > 0 ? 1 : 0
   })
-}
-
-/** The wait of a server that was never installed is long, and its warnings often say that it will never answer. */
-function lateWords(label: string, server: ServerConfig, ms: number, warning?: string): string {
-  const why = warning === undefined ? '' : `; ${warning}`
-  return `${label} is not ready after ${inSeconds(ms)}, and may take ${inSeconds(longestStartMs(server))} (startTimeout)${why}`
-}
-
-function inSeconds(ms: number): string {
-  return `${Math.round(ms / 1000)} s`
 }
 
 /** A person waits, so that a refusal counts at once: there are no retries of requests to a remote server. */

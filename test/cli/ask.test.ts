@@ -293,6 +293,18 @@ describe('a server of ours', () => {
 
 const node = (script: string): Servers[string] => ({ command: process.execPath, args: ['-e', script] })
 
+describe('a server that takes long to start', { concurrency: true }, () => {
+  const silent = { command: process.execPath, args: ['-e', 'process.stdin.resume()'], startTimeout: 11_000 }
+  for (const words of [['tools'], ['call', 's__x'], ['doctor']])
+    test(`is named to who waits for ${words.join(' ')}`, async (t) => {
+      const args = [cli, ...words, '--config', configFile(t, { s: silent })]
+      const child = spawn(process.execPath, args, { env: { ...process.env, HOME: scratch(t) } })
+      const [err] = await Promise.all([whole(child.stderr), once(child, 'close')])
+      assert.match(err, /^(?:mcps-proxy:| ) s is not ready after 10 s, and may take 11 s \(startTimeout\)$/m)
+      assert.equal(err.split('not ready').length, 2)
+    })
+})
+
 describe('doctor', () => {
   test('asks a remote server that fails once', async (t) => {
     let requests = 0
