@@ -293,7 +293,8 @@ describe('the end of a process', { skip }, () => {
       const mark = `browser-${process.pid}`
       t.after(() => killMarked(mark))
       const script = 'setsid sh -c "trap \'\' TERM HUP; sleep 60; :" >/dev/null 2>&1 & echo ready >&2; cat'
-      const { server, log } = started({ command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } })
+      const browsing = { command: '/bin/sh', args: ['-c', script], env: { [markName]: mark } }
+      const { server, log } = started(browsing, { stdinWaitMs: 10_000 })
       await until(() => log.length > 0 && marked(mark).some(({ command }) => command === 'sleep 60'))
       await server.stop()
       assert.deepEqual(await server.ended, { reason: 'exited', message: "'s' exited with code 0" })
