@@ -61,8 +61,8 @@ export class AutomaticLogin {
     if (this.#closing.signal.aborted) return Promise.resolve()
     if (this.#running !== undefined) {
       const isEnough = scopes.every((scope) => this.#moreScopes.includes(scope))
-      // The login that is under way, here or in another process, asks for fewer rights.
-      return isEnough ? this.#running : this.#running.then(() => this.ask(isCalled, scopes))
+      // The login that is under way, here or in another process, asks for fewer rights. A refusal of it is one of this call too.
+      return isEnough ? this.#running : this.#running.then(() => this.ask(false, scopes))
     }
     this.#moreScopes = scopes
     this.#running = this.#run(version)

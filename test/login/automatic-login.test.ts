@@ -114,6 +114,14 @@ describe('an automatic login', () => {
     assert.equal(at.tabs().length, 2)
   })
 
+  test('that is refused opens no second tab for more rights that a call has wanted meanwhile', async (t) => {
+    const at = await place(t, { refusesLogin: true })
+    const own = at.automatic()
+    void own.ask(true)
+    await own.ask(true, ['tools:write'])
+    assert.equal(at.tabs().length, 1)
+  })
+
   test('is the same for the same scopes in another order, and for a part of them', async (t) => {
     const at = await place(t)
     const own = at.automatic()
