@@ -179,7 +179,7 @@ export class ListReader {
     this.#rounds--
     this.#onRead()
     if (this.lists.failures.size === 0) this.#retries = 0
-    else if (connection === this.#connection) {
+    else if (this.#connection !== undefined) {
       const wanted = [...this.lists.failures.values()].find(({ reason }) => reason === 'login-required')
       if (wanted === undefined) this.#scheduleRetry()
       else this.loginNeeded(connection, wanted)
