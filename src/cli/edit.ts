@@ -116,7 +116,7 @@ function write(path: string, text: string): void {
   const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
   const target = isLink && existsSync(path) ? realpathSync(path) : path
   const mode = statSync(target, { throwIfNoEntry: false })?.mode ?? 0o600
-  replaceFile(target, text, mode & 0o777)
+  replaceFile(target, text, mode & 0o777, true)
 }
 
 async function told(text: string): Promise<void> {

@@ -3,6 +3,8 @@
 import { strict as assert } from 'node:assert'
 import { spawnSync } from 'node:child_process'
 import {
+  chmodSync,
+  chownSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -242,5 +244,19 @@ describe('the commands', () => {
     assert(lstatSync(link).isSymbolicLink())
     assert.equal(statSync(real).mode & 0o777, 0o640)
     assert.match(readFileSync(real, 'utf8'), /"s"/)
+  })
+
+  test('a file that a service reads as another user stays one that it can read', (t) => {
+    const path = join(scratch(t), 'c.json')
+    writeFileSync(path, '{"mcpServers":{}}')
+    const isRoot = process.getuid?.() === 0
+    if (isRoot) chownSync(path, 4242, 4243)
+    chmodSync(path, 0o644)
+    const before = process.umask(0o077)
+    t.after(() => process.umask(before))
+    changeFile(path, (text) => editServer(text, 'default', add('s')))
+    const { mode, uid, gid } = statSync(path)
+    assert.equal(mode & 0o777, 0o644)
+    if (isRoot) assert.deepEqual([uid, gid], [4242, 4243])
   })
 })
