@@ -158,7 +158,7 @@ const asks: Readonly<
 
 async function showTools(
   client: LocalClient,
-  { words: [pattern], json, profile }: AskCommand,
+  { words: [pattern], json, profile, disabled, schema }: Question,
 ): Promise<number> {
   const all = await client.list('tools/list', 'tools')
   const fits = pattern === undefined ? (): boolean => true : matcher(pattern)
@@ -169,25 +169,38 @@ async function showTools(
       'stderr',
       `mcps-proxy: the profile "${profile}" shows no tool; mcps-proxy tools prints the names that its patterns are to fit\n`,
     )
+  else if (all.length === 0) await sayDisabled(disabled, schema)
   if (tools.length > 0 || pattern === undefined) return 0
   return failed(`no tool fits "${pattern}"; there are ${counted(all.length, 'tool')}`, 1)
 }
 
-async function showPrompts(client: LocalClient, { json }: AskCommand): Promise<number> {
+async function sayDisabled(servers: readonly string[], schema: string): Promise<void> {
+  const lines = servers.map((name) => `mcps-proxy: "${escapeText(name)}" is ${disabledHint(name, schema)}\n`)
+  if (lines.length > 0) await say('stderr', lines.join(''))
+}
+
+async function showPrompts(client: LocalClient, { json, profile }: AskCommand): Promise<number> {
   const prompts = await client.list('prompts/list', 'prompts')
   await printList(prompts, (prompt) => ({ name: nameOf(prompt), about: aboutOf(prompt) }), json)
-  if (prompts.length === 0) await say('stderr', 'mcps-proxy: no server has a prompt\n')
+  if (prompts.length === 0)
+    await say('stderr', `mcps-proxy: ${nothingOf(profile, 'prompt', 'no server has a prompt')}\n`)
   return 0
 }
 
 /** Resources first, then templates. */
-async function showResources(client: LocalClient, { json }: AskCommand): Promise<number> {
+/** In a profile the servers may have what it hides. */
+function nothingOf(profile: string | undefined, item: string, words: string): string {
+  return profile === undefined ? words : `the profile "${profile}" shows no ${item}`
+}
+
+async function showResources(client: LocalClient, { json, profile }: AskCommand): Promise<number> {
   const all = [
     ...(await client.list('resources/list', 'resources')),
     ...(await client.list('resources/templates/list', 'resourceTemplates')),
   ]
   await printList(all, resourceRow, json)
-  if (all.length === 0) await say('stderr', 'mcps-proxy: no server lists a resource\n')
+  if (all.length === 0)
+    await say('stderr', `mcps-proxy: ${nothingOf(profile, 'resource', 'no server lists a resource')}\n`)
   return 0
 }
 
@@ -271,7 +284,8 @@ async function callTool(client: LocalClient, command: Question): Promise<number>
     const off = disabledIn(command)
     if (off !== undefined) return failed(`no tool is called "${name}": ${off}`, 1)
     const [near] = nearest(name, tools.map(nameOf))
-    const hint = near === undefined ? 'mcps-proxy tools names them all' : `did you mean ${near}?`
+    const where = command.profile === undefined ? '' : ` --profile ${command.profile}`
+    const hint = near === undefined ? `mcps-proxy tools${where} names them all` : `did you mean ${near}?`
     return failed(`no tool is called "${name}"; ${hint}`, 1)
   }
   await print(json ? `${result.text}\n` : toolResult(result, newKeep()))

@@ -371,6 +371,7 @@ describe('doctor', () => {
     const hint = 'disabled; mcps-proxy enable s lets it start again'
     const doctor = run(t, off, 'doctor', 's')
     assert.deepEqual([doctor.code, doctor.out], [0, `  s  ${hint}\n`])
+    assert.deepEqual(run(t, off, 'tools'), { code: 0, out: '', err: `mcps-proxy: "s" is ${hint}\n` })
     for (const [command, name] of [
       ['call', 's__x'],
       ['call', 's'],
@@ -403,21 +404,23 @@ describe('doctor', () => {
   })
 
   test('a profile that shows no tool is named', (t) => {
-    const profiles = { none: { servers: ['good'], tools: { allow: ['gone__*'] } } }
-    const args = [
-      cli,
-      'tools',
-      '--profile',
-      'none',
-      '--config',
-      configFile(t, { good: memory, other: { command: 'x' } }, { profiles }),
-    ]
-    const { stderr } = spawnSync(process.execPath, args, {
-      encoding: 'utf8',
-      env: { ...process.env, HOME: scratch(t) },
-    })
-    assert.match(stderr, /the profile "none" shows no tool/)
-    assert.doesNotMatch(stderr, /no tools of other/)
+    const profiles = {
+      none: { servers: ['good'], tools: { allow: ['gone__*'] }, resources: { allow: ['gone:*'] } },
+    }
+    const file = configFile(t, { good: memory, other: { command: 'x' } }, { profiles })
+    const env = { ...process.env, HOME: scratch(t) }
+    const shown = (...words: string[]): string => {
+      const args = [cli, ...words, '--profile', 'none', '--config', file]
+      return spawnSync(process.execPath, args, { encoding: 'utf8', env }).stderr
+    }
+    const bare = shown('tools')
+    assert.match(bare, /the profile "none" shows no tool/)
+    assert.doesNotMatch(bare, /no tools of other/)
+    assert.equal(shown('read'), 'mcps-proxy: the profile "none" shows no resource\n')
+    assert.match(
+      shown('call', 'zzz'),
+      /no tool is called "zzz"; mcps-proxy tools --profile none names them all\n/,
+    )
   })
 
   test('is about the servers of a profile, and counts the tools that it shows', (t) => {
