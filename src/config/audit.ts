@@ -29,11 +29,11 @@ const auditFields: FieldsOf<AuditValues> = {
   maxFiles: field(integer(1, 1000), 5, 'Files kept in all, the current one included.'),
 }
 
-const whole = object(auditFields, 'an object', auditRules)
+const whole = object(auditFields, `${auditFile.wanted}, or an object`, auditRules)
 
 /** A file alone stands for an object with it. */
 const auditKind: Kind<AuditValues> = {
-  wanted: `${auditFile.wanted}, or an object`,
+  wanted: whole.wanted,
   schema: { anyOf: [auditFile.schema, { description: 'Where, and what.', ...whole.schema }] },
   read: (value, spot) => whole.read(typeof value === 'string' ? { file: value } : value, spot),
 }

@@ -37,6 +37,7 @@ import { type Repeated, lineFinder } from './json-syntax.js'
 import { lockFileName, lockPlace, readLock } from './lock.js'
 import { ConfigError, Findings, type FindLine } from './problems.js'
 import { isRemote } from '../upstream/contracts/server-config.js'
+import { frontKeyHints } from './misplaced-keys.js'
 import { Section } from './section.js'
 import { type PathBase, absolute, editorVariables, projectOf } from './paths.js'
 import { type References, unresolved } from './references.js'
@@ -228,7 +229,7 @@ function readRoot(root: Section, context: ResolveContext & { readonly home: stri
     limits: readLimits(root, server),
     warnings: root.findings.warnings,
   }
-  root.warnOfUnknownKeys()
+  root.warnOfUnknownKeys(frontKeyHints)
   for (const each of context.repeated ?? []) reportRepeated(root, each)
   return config
 }

@@ -157,7 +157,10 @@ export function readPublicUrl(server: Section, written: string | undefined): str
       'publicUrl',
       `is "${written}": the tokens of clients can be read on the way, and no browser keeps the cookie of its login pages; use https`,
     )
-  return origin + pathname.replace(/\/+$/, '')
+  const path = pathname.replace(/\/+$/, '')
+  if (path.endsWith('/mcp'))
+    server.warn('publicUrl', `ends in /mcp, so that clients connect to ${origin}${path}/mcp; take /mcp away`)
+  return origin + path
 }
 
 /** The sources of a secret; on stdio no problem of one is reported. */

@@ -3,6 +3,7 @@
 import { namesHint } from '../text/nearest.js'
 import type { NamePatterns } from '../upstream/contracts/view-rules.js'
 import type { ProfileConfig, SchemaConfig } from './configuration.js'
+import { profileKeyHints } from './misplaced-keys.js'
 import { plainNames, readNamed, toolNames } from './named.js'
 import { type Kind, boolean, list, map, text } from './kinds.js'
 import { whatItIs } from './problems.js'
@@ -65,7 +66,7 @@ export function readProfiles(
   schemas: ReadonlyMap<string, SchemaConfig>,
 ): Map<string, ProfileConfig> {
   return readNamed(root, 'profiles', plainNames, (name, section) => {
-    const profile = { name, ...section.readOnly(profileFields) }
+    const profile = { name, ...section.readOnly(profileFields, profileKeyHints) }
     checkServers(section, profile, schemas)
     return profile
   })

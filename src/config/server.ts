@@ -4,6 +4,7 @@ import type { ServerCommon, ServerConfig } from '../upstream/contracts/server-co
 import type { Environment } from './configuration.js'
 import { type Expanded, Expansion } from './expand.js'
 import { type LockSettings, readServerLock } from './lock.js'
+import { wholeFileKeyHints } from './misplaced-keys.js'
 import { type References, unresolved } from './references.js'
 import type { ProcessSandboxValue } from './process-sandbox.js'
 import { whatItIs } from './problems.js'
@@ -27,6 +28,7 @@ import {
 import { stdioServerFields } from './stdio-server.js'
 import { readStdio } from './stdio-server.js'
 import { memberPath } from '../text/member-path.js'
+import { nearest } from '../text/nearest.js'
 
 type CallTimes = Pick<ServerCommon, 'timeoutMs' | 'totalTimeoutMs' | 'settableIn'>
 
@@ -66,7 +68,7 @@ export function readServer(name: string, section: Section, context: SchemaContex
   // No secret is fetched for a server that is not started.
   const expansion = new Expansion(common.disabled ? { ...context, references: unresolved } : context)
   const server = readKind(kind, section, common, expansion, context)
-  section.warnOfUnknownKeys(serverKeyHints)
+  section.warnOfUnknownKeys(new Map([...serverKeyHints, ...wholeFileKeyHints]))
   warnOfExpansion(section, server, expansion)
   return server
 }
@@ -170,10 +172,17 @@ function callTimes({ timeout, totalTimeout }: CallTimeValues, outer: CallTimes, 
   }
 }
 
+/** The form that a `${FORM:…}` of no known form may have been meant to be. */
+function meantBy(text: string): string {
+  const [, form = ''] = /^\$\{(\w+):/.exec(text) ?? []
+  const [near] = nearest(form, ['file', 'cmd', 'keyring', 'input', 'login', 'env'])
+  return near === undefined ? 'a variable is ${NAME}' : `did you mean \${${near}:…}?`
+}
+
 function warnOfExpansion(section: Section, server: ServerConfig, expansion: Expansion): void {
   const { findings, path } = section
   for (const text of expansion.foreign)
-    findings.warn(path, `${text} is not a variable and stays as it is; a variable is \${NAME}`)
+    findings.warn(path, `${text} is not a variable and stays as it is; ${meantBy(text)}`)
   for (const [key, name, value] of namedValues(server))
     if (isShellVariable(value))
       findings.warn(

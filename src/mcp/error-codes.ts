@@ -317,7 +317,8 @@ export function tooManyCalls(): ErrorBody {
 /** A principal calls a tool more often than its limit allows; `waitMs` is the time until the next call may come. */
 export function rateLimited(tool: string, waitMs: number): ErrorBody {
   const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
-  const what = `'${tool}' is called too often; call it again in ${retryAfterSeconds} seconds`
+  const unit = retryAfterSeconds === 1 ? 'second' : 'seconds'
+  const what = `'${tool}' is called too often; call it again in ${retryAfterSeconds} ${unit}`
   return failure(INTERNAL_ERROR, what, { reason: RATE_LIMITED, retryAfterSeconds })
 }
 

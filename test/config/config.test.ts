@@ -1101,6 +1101,36 @@ describe('warnings', () => {
       { mcpServers: { s: { ...one, tiemout: 1 } } },
       /^mcpServers\.s\.tiemout\|.*did you mean "timeout"\?$/,
     ],
+    [
+      'a key of the gateway at the top',
+      { mcpServers: { s: one }, token: 'x' },
+      /; write "server": \{ "token": … \}$/,
+    ],
+    [
+      'a key of the whole file in the block server',
+      { mcpServers: { s: one }, server: { limits: [] } },
+      /^server\.limits\|.*; it belongs at the top level of the file$/,
+    ],
+    [
+      'a key of the whole file at a server',
+      { mcpServers: { s: { ...one, audit: 'a' } } },
+      /^mcpServers\.s\.audit\|.*; it belongs at the top level of the file$/,
+    ],
+    [
+      'a pattern of a profile beside its tools',
+      { mcpServers: { s: one }, profiles: { p: { deny: ['s__x'] } } },
+      /^profiles\.p\.deny\|.*; write "tools": \{ "deny": \[…\] \}$/,
+    ],
+    [
+      'the path of an endpoint in the address for clients',
+      { mcpServers: { s: one }, server: { publicUrl: 'https://h.example/gate/mcp/' } },
+      /^server\.publicUrl\|ends in \/mcp, so that clients connect to https:\/\/h\.example\/gate\/mcp\/mcp;/,
+    ],
+    [
+      'a misspelled form of a secret',
+      { mcpServers: { s: { ...one, env: { A: '${keyrng:x}' } } } },
+      /is not a variable and stays as it is; did you mean \$\{keyring:…\}\?$/,
+    ],
     ['enabled on a server', { mcpServers: { s: { ...one, enabled: false } } }, /did you mean "disabled"\?$/],
     [
       'a key of another kind',
