@@ -91,7 +91,7 @@ export class LoginCredentials implements HttpCredentials {
     this.#tell = tell
     this.#help = help
     this.#stepUps = new StepUps(runtime)
-    this.#watch = new LoginWatch(() => this.#hasChanged, runtime)
+    this.#watch = new LoginWatch(() => store.versionOf(url), runtime)
   }
 
   /** A call needs the login. One that was made since the server refused is used first, and needs no second tab. */
@@ -101,7 +101,7 @@ export class LoginCredentials implements HttpCredentials {
 
   /** Calls `wake` once, when a login was made or has ended since the server was last asked. */
   onChange(wake: () => void): Timer {
-    return this.#watch.next(wake)
+    return this.#watch.next(wake, this.#version)
   }
 
   credential(request: UnprovenRequest): Credential | undefined | Promise<Credential | undefined> {

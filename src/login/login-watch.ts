@@ -7,20 +7,22 @@ const LOOK_MS = 500
 
 /** Looks as long as something waits, and no longer. */
 export class LoginWatch {
-  readonly #hasChanged: () => boolean
+  readonly #version: () => string
   readonly #runtime: Pick<Runtime, 'setTimer'>
-  readonly #waiting = new Set<() => void>()
+  /** The version that each knows: others may have seen a later one before this looks. */
+  readonly #waiting = new Map<() => void, string>()
   #look: Timer | undefined
 
-  constructor(hasChanged: () => boolean, runtime: Pick<Runtime, 'setTimer'>) {
-    this.#hasChanged = hasChanged
+  /** `version` is that of the login now. */
+  constructor(version: () => string, runtime: Pick<Runtime, 'setTimer'>) {
+    this.#version = version
     this.#runtime = runtime
   }
 
-  /** Calls `wake` once, at the next change, unless it is cancelled before. */
-  next(wake: () => void): Timer {
+  /** Calls `wake` once, when there is another version than `known`, unless it is cancelled before. */
+  next(wake: () => void, known: string = this.#version()): Timer {
     const own = (): void => wake()
-    this.#waiting.add(own)
+    this.#waiting.set(own, known)
     this.#look ??= this.#lookLater()
     return {
       cancel: () => {
@@ -34,13 +36,10 @@ export class LoginWatch {
 
   #lookLater(): Timer {
     return this.#runtime.setTimer(LOOK_MS, () => {
-      if (!this.#hasChanged()) {
-        this.#look = this.#lookLater()
-        return
-      }
-      this.#look = undefined
-      const woken = [...this.#waiting]
-      this.#waiting.clear()
+      const version = this.#version()
+      const woken = [...this.#waiting].flatMap(([wake, known]) => (known === version ? [] : wake))
+      for (const wake of woken) this.#waiting.delete(wake)
+      this.#look = this.#waiting.size > 0 ? this.#lookLater() : undefined
       for (const wake of woken) wake()
     })
   }

@@ -31,13 +31,7 @@ export function watchLogins(logins: readonly LoginVariable[], runtime: LoginRunt
     logins
       .map(({ target }) => target && new LoginStore(target.settings.folder, runtime).versionOf(target.url))
       .join('\n')
-  let last = versions()
-  const hasChanged = (): boolean => {
-    const before = last
-    last = versions()
-    return before !== last
-  }
-  return new LoginWatch(hasChanged, runtime)
+  return new LoginWatch(versions, runtime)
 }
 
 async function tokenOf(

@@ -70,12 +70,12 @@ describe('a server that wants a login', () => {
 
 test('what waits for a login is woken once, and nothing is looked at before and after', () => {
   let looks = 0
-  let hasChanged = false
+  let version = ''
   const timers = new Set<() => void>()
   const watch = new LoginWatch(
     () => {
       looks++
-      return hasChanged
+      return version
     },
     {
       setTimer: (_, fire) => {
@@ -91,13 +91,13 @@ test('what waits for a login is woken once, and nothing is looked at before and 
   }
   let woken = 0
   const wake = (): void => void woken++
-  watch.next(wake).cancel()
+  watch.next(wake, '').cancel()
   assert.equal(timers.size, 0)
-  for (let time = 0; time < 3; time++) watch.next(wake)
-  watch.next(wake).cancel()
+  for (let time = 0; time < 3; time++) watch.next(wake, '')
+  watch.next(wake, '').cancel()
   fire()
   assert.deepEqual([looks, woken, timers.size], [1, 0, 1])
-  hasChanged = true
+  version = 'made'
   fire()
   assert.deepEqual([looks, woken, timers.size], [2, 3, 0])
 })

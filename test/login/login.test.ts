@@ -209,6 +209,25 @@ describe('the credentials of a server with a login', () => {
     assert.deepEqual(versions, ['', '', ''])
   })
 
+  test('tell all who wait for a login of it, also where one of them has used it before', async (t) => {
+    const at = await place(t)
+    const looks: (() => void)[] = []
+    const setTimer = (_delayMs: number, fire: () => void): { cancel(): void } => {
+      looks.push(fire)
+      return { cancel: () => undefined }
+    }
+    const own = credentials({ ...at, runtime: { ...at.runtime, setTimer } })
+    await own.refused(undefined, unauthorized)
+    let woken = 0
+    own.onChange(() => woken++)
+    looks.shift()?.()
+    assert.equal(woken, 0)
+    const { accessToken } = await login(at)
+    assert.equal(await secretOf(own, at), accessToken)
+    looks.shift()?.()
+    assert.equal(woken, 1)
+  })
+
   test('look at nothing while the server wants no login, and leave one that has ended elsewhere', async (t) => {
     const at = await place(t)
     let looks = 0
