@@ -187,12 +187,12 @@ async function showPrompts(client: LocalClient, { json, profile }: AskCommand): 
   return 0
 }
 
-/** Resources first, then templates. */
 /** In a profile the servers may have what it hides. */
 function nothingOf(profile: string | undefined, item: string, words: string): string {
   return profile === undefined ? words : `the profile "${profile}" shows no ${item}`
 }
 
+/** Resources first, then templates. */
 async function showResources(client: LocalClient, { json, profile }: AskCommand): Promise<number> {
   const all = [
     ...(await client.list('resources/list', 'resources')),
