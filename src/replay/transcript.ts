@@ -8,7 +8,7 @@ import { LF } from '../jsonrpc/ascii.js'
 import { FrameError } from '../jsonrpc/errors.js'
 import { frameOrError } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
-import { errorText } from '../text/error-text.js'
+import { errorCode, errorText } from '../text/error-text.js'
 import type { Mode } from './compare.js'
 import { type JsonNode, type ObjectNode, child, jsonTreeOf, readTree, textOf } from './json-tree.js'
 import { type Fill, FrameReader, type Pattern, PatternError } from './pattern.js'
@@ -98,9 +98,18 @@ export type Step = Sent | Expected | Exit
  */
 export async function readTranscripts(file: string): Promise<Transcript[]> {
   const content = await readFile(file).catch((error: unknown) => {
-    throw new TranscriptError(file, undefined, errorText(error))
+    throw new TranscriptError(file, undefined, unreadable(file, error))
   })
   return parseTranscripts(file, content)
+}
+
+/** A word that is no name of a transcript may be the command. */
+function unreadable(file: string, error: unknown): string {
+  if (errorCode(error) !== 'ENOENT') return errorText(error)
+  const command = file.endsWith('.jsonl')
+    ? ''
+    : '; a command stands behind --: mcps-proxy replay FILE.jsonl -- COMMAND'
+  return `ENOENT; there is no such file${command}`
 }
 
 export function parseTranscripts(file: string, content: Buffer): Transcript[] {

@@ -354,10 +354,14 @@ describe('a replay that fails', () => {
     const { code, out, err } = await run([
       fileOf('{"mcps":1}', '{"dir":"up","frame":{}}'),
       join(folder, 'none.jsonl'),
+      'no-node',
     ])
     assert.equal(code, 2)
     assert.equal(out, '')
-    assert.match(err, /:2: "dir" must be[^]*none\.jsonl: ENOENT/)
+    assert.match(
+      err,
+      /:2: "dir" must be[^]*none\.jsonl: ENOENT; there is no such file\n[^]*no-node: .*; a command stands behind --/,
+    )
   })
 
   it('is said by the exit code of the command', () => {
