@@ -53,6 +53,9 @@ describe('the Dockerfile', () => {
       /^ {6}context: \.\.\/\.\.\n {6}dockerfile: examples\/deploy\/Dockerfile$/m,
     )
     assert.match(read('compose.yaml'), /^ {4}read_only: true$/m)
+    // Of a file that is mounted by itself the container would keep the old text when it is replaced.
+    assert.match(read('compose.yaml'), /^ {6}- \S+:\/config:ro$/m)
+    assert.deepEqual(valuesOf('ENV'), ['MCPS_PROXY_CONFIG=/config/config.json'])
   })
 })
 
