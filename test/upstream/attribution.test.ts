@@ -99,6 +99,17 @@ describe('an abandoned call', () => {
       assert.deepEqual([calls.mayAskOthers(next), calls.mayLogForOthers(next)], [asks, logs])
     })
 
+  test('is known by its stream until the server answers it', () => {
+    let now = 1000
+    const calls = new Abandoned(limits, { now: () => now })
+    calls.add(numericId(1), call(ann))
+    now += 10 * limits.askMs
+    assert.equal(calls.mayAskOthers(bob), false)
+    assert.equal(calls.has(numericId(1)), true)
+    calls.answered(numericId(1))
+    assert.equal(calls.has(numericId(1)), false)
+  })
+
   test('is over once the server answers it', () => {
     const calls = new Abandoned(limits, { now: () => 0 })
     calls.add(numericId(1), call(ann))

@@ -112,6 +112,7 @@ export class Abandoned {
     this.#calls.set(id, { client: client.serial, isOfSeveral, at: this.#runtime.now(), mayAsk, mayLog })
   }
 
+  /** Also long after the times of the limits: what comes on the stream of a call is about that call. */
   has(id: RequestId): boolean {
     return this.#calls.has(id)
   }
@@ -133,14 +134,8 @@ export class Abandoned {
     return this.#within(this.#limits.logMs).some((call) => call.mayLog && isOfOther(call, client))
   }
 
-  /** Calls are in the order in which they were abandoned. */
   #within(ms: number): AbandonedCall[] {
     const since = this.#runtime.now() - ms
-    const expired = this.#runtime.now() - Math.max(this.#limits.askMs, this.#limits.logMs)
-    for (const [id, { at }] of this.#calls) {
-      if (at > expired) break
-      this.#calls.delete(id)
-    }
     return [...this.#calls.values()].filter(({ at }) => at > since)
   }
 }
