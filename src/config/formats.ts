@@ -9,9 +9,11 @@ import { namesOnOneLine, plainNames, readNamed } from './named.js'
 import { unresolved } from './references.js'
 import type { Section } from './section.js'
 import { withLogins } from './login-variables.js'
+import { wholeFileKeyHints } from './misplaced-keys.js'
 import { type SchemaContext, readServer } from './server.js'
 import { sharedFields, urlKeys } from './server-fields.js'
 import { isObject } from '../text/json-object.js'
+import { memberPath } from '../text/member-path.js'
 
 const shapes = ['schemas', 'mcpServers', 'servers'] as const
 
@@ -56,7 +58,7 @@ function readGroups(root: Section, context: SchemaContext): Map<string, SchemaCo
     const enabled = section.read(schemaFields, 'enabled')
     const shared = section.readAll(sharedFields, context.shared)
     const schema = readSchema(name, enabled, 'mcpServers', section, { ...context, shared })
-    section.warnOfUnknownKeys()
+    section.warnOfUnknownKeys(wholeFileKeyHints)
     return schema
   })
 }
@@ -77,5 +79,18 @@ function readSchema(
   if (enabled && servers.every((server) => server?.disabled === true))
     section.warn(key, 'has no server that is enabled')
   const read = servers.filter((server): server is ServerConfig => server !== undefined)
-  return { name, enabled, servers: read.map((server) => withLogins(server, read)) }
+  return { name, enabled, servers: read.map((server) => withLoginsOf(server, read, section, key)) }
+}
+
+/** A login that is not there is a warning at its program. */
+function withLoginsOf(
+  server: ServerConfig,
+  all: ServerConfig[],
+  section: Section,
+  key: string,
+): ServerConfig {
+  const linked = withLogins(server, all)
+  if (linked.unavailable !== server.unavailable && !server.disabled)
+    section.findings.warn(memberPath(section.pathOf(key), server.name), `is disabled: ${linked.unavailable}`)
+  return linked
 }

@@ -9,6 +9,7 @@ import {
 } from '../upstream/contracts/server-config.js'
 import type { Expansion } from './expand.js'
 import type { Section } from './section.js'
+import { namesHint } from '../text/nearest.js'
 
 /** With the text around it; `$${` is no reference. */
 const reference = /^([^]*?)(?<!\$)\$\{login:([^{}]+)\}([^]*)$/
@@ -48,9 +49,10 @@ export function withLogins(server: ServerConfig, servers: readonly ServerConfig[
   if (server.kind !== 'stdio' || server.loginVariables === undefined) return server
   const logins = server.loginVariables.map((each) => linked(each, servers))
   const lost = logins.find(({ target }) => target === undefined)
+  const names = servers.flatMap((each) => (isRemote(each) && each.login !== undefined ? [each.name] : []))
   const why =
     lost &&
-    `\${login:${lost.server}} of "${lost.variable}" names no remote server of this file that gets a login`
+    `\${login:${lost.server}} of "${lost.variable}" names no remote server of this file that gets a login; ${namesHint(lost.server, names)}`
   return {
     ...server,
     loginVariables: logins,

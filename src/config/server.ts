@@ -175,6 +175,7 @@ function callTimes({ timeout, totalTimeout }: CallTimeValues, outer: CallTimes, 
 /** The form that a `${FORM:…}` of no known form may have been meant to be. */
 function meantBy(text: string): string {
   const [, form = ''] = /^\$\{(\w+):/.exec(text) ?? []
+  if (form === 'login') return 'a login is for "env" of a program alone'
   const [near] = nearest(form, ['file', 'cmd', 'keyring', 'input', 'login', 'env'])
   return near === undefined ? 'a variable is ${NAME}' : `did you mean \${${near}:…}?`
 }

@@ -1127,6 +1127,16 @@ describe('warnings', () => {
       /^server\.publicUrl\|ends in \/mcp, so that clients connect to https:\/\/h\.example\/gate\/mcp\/mcp;/,
     ],
     [
+      'a login that is not there',
+      { mcpServers: { s: { ...one, env: { A: '${login:x}' } } } },
+      /^mcpServers\.s\|is disabled: \$\{login:x\} of "A" names no remote server .*; there is none$/,
+    ],
+    [
+      'a login where none can stand',
+      { mcpServers: { s: { ...one, args: ['${login:x}'] } } },
+      /is not a variable and stays as it is; a login is for "env" of a program alone$/,
+    ],
+    [
       'a misspelled form of a secret',
       { mcpServers: { s: { ...one, env: { A: '${keyrng:x}' } } } },
       /is not a variable and stays as it is; did you mean \$\{keyring:…\}\?$/,

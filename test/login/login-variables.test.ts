@@ -41,16 +41,18 @@ describe('a variable with the token of a login', () => {
       assert.deepEqual([target?.url, target?.settings.folder], [url, '/home/ann/.mcps-proxy/auth'])
     })
 
-  const lost: readonly [string, object][] = [
-    ['${login:none}', { url }],
-    ['${login:remote}', { command: 'y' }],
-    ['${login:remote}', { url, auth: { type: 'none' } }],
+  const lost: readonly [string, object, string][] = [
+    ['${login:remot}', { url }, 'did you mean "remote"\\?'],
+    ['${login:remote}', { command: 'y' }, 'there is none'],
+    ['${login:remote}', { url, auth: { type: 'none' } }, 'there is none'],
   ]
-  for (const [text, remote] of lost)
+  for (const [text, remote, mend] of lost)
     test(`${text} beside ${JSON.stringify(remote)} makes its program unavailable`, () => {
       assert.match(
         worker(text, remote).unavailable ?? '',
-        /^\$\{login:\w+\} of "TOKEN" names no remote server of this file that gets a login$/,
+        new RegExp(
+          `^\\$\\{login:\\w+\\} of "TOKEN" names no remote server of this file that gets a login; ${mend}$`,
+        ),
       )
     })
 
