@@ -99,10 +99,10 @@ describe('an abandoned call', () => {
       assert.deepEqual([calls.mayAskOthers(next), calls.mayLogForOthers(next)], [asks, logs])
     })
 
-  test('is known by its stream until the server answers it', () => {
+  test('is known by its stream until the server answers it, whatever it was', () => {
     let now = 1000
     const calls = new Abandoned(limits, { now: () => now })
-    calls.add(numericId(1), call(ann))
+    calls.add(numericId(1), call(ann, { askable: false }))
     now += 10 * limits.askMs
     assert.equal(calls.mayAskOthers(bob), false)
     assert.equal(calls.has(numericId(1)), true)

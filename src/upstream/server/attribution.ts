@@ -105,7 +105,6 @@ export class Abandoned {
 
   add(id: RequestId, { client, row, context }: Call): void {
     const [mayAsk, mayLog] = [row.askable, context.logLevel !== undefined]
-    if (!mayAsk && !mayLog) return
     const [oldest] = this.#calls.keys()
     if (oldest !== undefined && this.#calls.size >= this.#limits.max) this.#calls.delete(oldest)
     const isOfSeveral = client.profile.isSeveral === true
