@@ -38,6 +38,7 @@ import type { ServerConfig } from '../upstream/contracts/server-config.js'
 import type { UpstreamStatus } from '../upstream/contracts/upstream.js'
 import type { ProxyContext } from '../upstream/server/context.js'
 import { withSecrets } from '../secrets/load.js'
+import { isObject } from '../text/json-object.js'
 import { version } from '../version.js'
 import type { Runtime } from '../runtime/runtime.js'
 
@@ -307,5 +308,6 @@ async function resolvedConfig(
 }
 
 function isResolved(config: Configuration | ConfigurationJson): config is Configuration {
-  return 'schemas' in config && config.schemas instanceof Map
+  // A program without types may pass anything.
+  return isObject(config) && 'schemas' in config && config.schemas instanceof Map
 }

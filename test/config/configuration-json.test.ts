@@ -70,6 +70,12 @@ describe('a configuration that compiles', () => {
       )
     })
 
+  for (const other of ['config.json', undefined, null])
+    test(`is an object, and not ${other}`, async () => {
+      const made: unknown = Reflect.apply(createProxy, undefined, [other])
+      await assert.rejects(Promise.resolve(made), /^ConfigError: createProxy:\n {2}.*must be an object/)
+    })
+
   test('is one with which a proxy is made, and so is one that was resolved', async (t) => {
     const config: ConfigurationJson = { mcpServers: { a: { url: 'https://a.invalid/mcp', lazy: true } } }
     for (const given of [config, resolveConfig(config, context)]) {
