@@ -9,7 +9,7 @@ import process from 'node:process'
 import { write } from '../jsonrpc/text.js'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { replaceFile } from '../runtime/replace-file.js'
-import { errorCode } from '../text/error-text.js'
+import { errorCode, errorText } from '../text/error-text.js'
 import { LoginError } from './login-error.js'
 import { LoginKey, type OpenKeyring, isEncrypted } from './login-key.js'
 import { membersIn } from './metadata.js'
@@ -81,10 +81,14 @@ export class LoginStore {
     return login?.url === url && login.user === this.user ? login : undefined
   }
 
-  /** Another text after every change of the login; empty where there is none. */
+  /** Another text after every change of the login; empty where there is none. What `read` throws has one too. */
   versionOf(url: string): string {
-    const stats = statSync(this.#pathOf(url), { throwIfNoEntry: false })
-    return stats === undefined ? '' : `${stats.ino} ${stats.mtimeMs} ${stats.ctimeMs} ${stats.size}`
+    try {
+      const stats = statSync(this.#pathOf(url), { throwIfNoEntry: false })
+      return stats === undefined ? '' : `${stats.ino} ${stats.mtimeMs} ${stats.ctimeMs} ${stats.size}`
+    } catch (error) {
+      return errorText(error)
+    }
   }
 
   /** Of every user. */

@@ -1,7 +1,7 @@
 // A login from the first refusal to the tokens, against a strict authorization server.
 
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, describe, test } from 'node:test'
@@ -355,5 +355,12 @@ describe('the credentials of a server with a login', () => {
       assert.match(error.message, /holds tokens, and others may read it: run chmod 600 on it/)
       return true
     })
+  })
+
+  test('name what keeps their file from being read, to who asks for them and not to who watches', async (t) => {
+    const at = await place(t)
+    symlinkSync(at.settings.folder, at.settings.folder)
+    assert.match(at.store.versionOf(at.server.url), /ELOOP/)
+    await assert.rejects(secretOf(credentials(at), at), /ELOOP/)
   })
 })
