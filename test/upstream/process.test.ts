@@ -226,15 +226,18 @@ describe('the end of a process', { skip }, () => {
     assert.deepEqual(lines, ['{"id":1}'])
   })
 
-  test('a child of it that holds the streams does not hold it', async () => {
-    for (const leaves of ['', 'setsid ']) {
-      const { server, closed, log } = shell(`${leaves}sleep 30 & echo $! >&2; exit 0`, { outputWaitMs: 250 })
-      assert.deepEqual(await server.ended, ended(0))
-      const child = Number(log[0]?.message)
-      assert(child > 0 && !gone(child), 'its child still sleeps')
-      await closed
-      if (leaves !== '') process.kill(child, 'SIGKILL')
-    }
+  test('a child of it that holds the streams does not hold it, in its group or in one of its own', async () => {
+    const ends = await shell('sleep 600 & exit 0', { outputWaitMs: 600_000 }).server.ended
+    assert.deepEqual(ends, ended(0))
+    // It ends once its child has left the group.
+    const script =
+      'trap "exit 0" USR1; setsid sh -c "echo \\$\\$ >&2; kill -USR1 \\$PPID; exec sleep 30" & wait'
+    const { server, closed, log } = shell(script, { outputWaitMs: 250 })
+    assert.deepEqual(await server.ended, ended(0))
+    const child = Number(log[0]?.message)
+    assert(child > 0 && !gone(child), 'its child still sleeps')
+    await closed
+    process.kill(child, 'SIGKILL')
   })
 
   test('starts and stops leave no descriptor and no timer', { skip: noTree }, async () => {
