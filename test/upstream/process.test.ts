@@ -136,7 +136,16 @@ describe('a start that fails', { skip }, () => {
       /ENOENT; the working folder .*nowhere does not exist/,
     ],
     ['a file as folder', { cwd: plain }, /ENOTDIR; is .*plain a folder/],
-    ['a file that is no program', { command: plain }, /EACCES; is it a program/],
+    [
+      'a file that is no program',
+      { command: plain },
+      /EACCES; is it a program that .* and may \S+ be entered/,
+    ],
+    [
+      'the same by its name',
+      { command: 'plain', env: { PATH: folder } },
+      /EACCES; .* and every folder of PATH be/,
+    ],
     ['a folder as command', { command: folder }, /EACCES; is it a program/],
     [
       'an argument of 200 KB',

@@ -187,7 +187,9 @@ const remedies: Readonly<Record<string, (cwd: string, command: string) => string
     existsSync(cwd)
       ? `no such program; ${commandLine.test(command) ? splitRemedy : programRemedy}`
       : `the working folder ${cwd} does not exist; make it, or change "cwd"`,
-  EACCES: (cwd) => `is it a program that may be executed, and may ${cwd} be entered?`,
+  // The system says so too of a name that is nowhere, where one folder of PATH is closed.
+  EACCES: (cwd, command) =>
+    `is it a program that may be executed, and may ${cwd}${/[/\\]/.test(command) ? '' : ' and every folder of PATH'} be entered?`,
   ENOTDIR: (cwd) => `is ${cwd} a folder?`,
   ENOEXEC: () => 'is it a program for this machine, or a script with #! in its first line?',
   E2BIG: () => 'its arguments and variables are longer than the system takes',
