@@ -4,7 +4,7 @@ import type { Configuration, SchemaConfig } from '../config/configuration.js'
 import { escapeText } from '../text/escape.js'
 import type { Paint } from '../log/lines.js'
 import type { LogRecord } from '../runtime/runtime.js'
-import { counted } from './counted.js'
+import { counted } from '../text/counted.js'
 
 export interface Banner {
   /** Name and version of the program. */

@@ -12,7 +12,7 @@ import { usualConfigFile, secretsFile } from '../config/file.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import type { Logger } from '../log/log.js'
-import { counted } from './counted.js'
+import { counted } from '../text/counted.js'
 import { type Run, addSecrets, levelOf } from './run.js'
 import { memberPath } from '../text/member-path.js'
 

@@ -11,7 +11,7 @@ import type {
 } from '../index.js'
 import type { LogLevel, LogRecord } from '../runtime/runtime.js'
 import type { Logger } from '../log/log.js'
-import { counted } from './counted.js'
+import { counted } from '../text/counted.js'
 import { evidenceInWords } from '../upstream/contracts/evidence.js'
 import { LimitedLog } from './limited-log.js'
 import type { Screen } from './screen.js'

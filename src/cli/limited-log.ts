@@ -4,7 +4,7 @@
 
 import type { Runtime } from '../index.js'
 import type { LogRecord, LogSink } from '../runtime/runtime.js'
-import { counted } from './counted.js'
+import { counted } from '../text/counted.js'
 
 /** Lines of one kind within one window. */
 const linesMax = 5

@@ -6,7 +6,7 @@ import { RawValue } from '../ask/local-client.js'
 import { loadConfig } from '../config/config.js'
 import { escapeText } from '../text/escape.js'
 import { loadPaint, noPaint, wantsColors, type Paint } from '../log/lines.js'
-import { counted } from './counted.js'
+import { counted } from '../text/counted.js'
 import { failed, readerOfStdout, say } from './say.js'
 import type { StatusCommand } from './status-options.js'
 

@@ -10,7 +10,7 @@ import { unresolved } from './references.js'
 import type { Section } from './section.js'
 import { withLogins } from './login-variables.js'
 import { wholeFileKeyHints } from './misplaced-keys.js'
-import { type SchemaContext, readServer } from './server.js'
+import { type SchemaContext, readServer, warnOfUnavailable } from './server.js'
 import { sharedFields, urlKeys } from './server-fields.js'
 import { isObject } from '../text/json-object.js'
 import { memberPath } from '../text/member-path.js'
@@ -90,7 +90,8 @@ function withLoginsOf(
   key: string,
 ): ServerConfig {
   const linked = withLogins(server, all)
-  if (linked.unavailable !== server.unavailable && !server.disabled)
-    section.findings.warn(memberPath(section.pathOf(key), server.name), `is disabled: ${linked.unavailable}`)
+  const path = memberPath(section.pathOf(key), server.name)
+  if (linked.unavailable !== server.unavailable)
+    warnOfUnavailable({ findings: section.findings, path }, linked)
   return linked
 }

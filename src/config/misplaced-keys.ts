@@ -19,8 +19,8 @@ export const wholeFileKeyHints: ReadonlyMap<string, string> = hintsFor(
 
 /** Of a profile. */
 export const profileKeyHints: ReadonlyMap<string, string> = new Map([
-  ...['allow', 'deny'].map((key) => [key, `write "tools": { "${key}": […] }`] as const),
-  ...['rename', 'set'].map((key) => [key, `write "tools": { "${key}": { … } }`] as const),
+  ...hintsFor(['allow', 'deny'], (key) => `write "tools": { "${key}": […] }`),
+  ...hintsFor(['rename', 'set'], (key) => `write "tools": { "${key}": { … } }`),
 ])
 
 function hintsFor(keys: readonly string[], hint: (key: string) => string): ReadonlyMap<string, string> {

@@ -60,6 +60,8 @@ export interface SchemaContext extends RemoteContext {
 /** The longest time of a call with progress, unless the configuration has another. */
 const totalTimeoutMs = 600_000
 
+const keyHints = new Map([...serverKeyHints, ...wholeFileKeyHints])
+
 /** The server, or undefined after its type was reported as a problem. */
 export function readServer(name: string, section: Section, context: SchemaContext): ServerConfig | undefined {
   const common = readCommon(name, section, context)
@@ -68,7 +70,7 @@ export function readServer(name: string, section: Section, context: SchemaContex
   // No secret is fetched for a server that is not started.
   const expansion = new Expansion(common.disabled ? { ...context, references: unresolved } : context)
   const server = readKind(kind, section, common, expansion, context)
-  section.warnOfUnknownKeys(new Map([...serverKeyHints, ...wholeFileKeyHints]))
+  section.warnOfUnknownKeys(keyHints)
   warnOfExpansion(section, server, expansion)
   return server
 }
@@ -190,6 +192,14 @@ function warnOfExpansion(section: Section, server: ServerConfig, expansion: Expa
         memberPath(section.pathOf(key), name),
         'is passed on as it stands; where a variable is meant, write ${NAME} in place of $NAME',
       )
+  warnOfUnavailable(section, server)
+}
+
+/** The server cannot be started as it is written; `path` is its own. */
+export function warnOfUnavailable(
+  { findings, path }: Pick<Section, 'findings' | 'path'>,
+  server: ServerConfig,
+): void {
   if (server.unavailable !== undefined && !server.disabled)
     findings.warn(path, `is disabled: ${server.unavailable}`)
 }

@@ -9,6 +9,7 @@ import type { ErrorFrame } from '../jsonrpc/frame.js'
 import { membersAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import { rawAt, write } from '../jsonrpc/text.js'
+import { counted } from '../text/counted.js'
 
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
@@ -317,8 +318,7 @@ export function tooManyCalls(): ErrorBody {
 /** A principal calls a tool more often than its limit allows; `waitMs` is the time until the next call may come. */
 export function rateLimited(tool: string, waitMs: number): ErrorBody {
   const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
-  const unit = retryAfterSeconds === 1 ? 'second' : 'seconds'
-  const what = `'${tool}' is called too often; call it again in ${retryAfterSeconds} ${unit}`
+  const what = `'${tool}' is called too often; call it again in ${counted(retryAfterSeconds, 'second')}`
   return failure(INTERNAL_ERROR, what, { reason: RATE_LIMITED, retryAfterSeconds })
 }
 

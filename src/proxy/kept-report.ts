@@ -6,6 +6,7 @@ import { FolderFiles } from '../kept/folder-files.js'
 import { KeptStore, keptFileName } from '../kept/store.js'
 import { limits } from '../limits.js'
 import { listKinds } from '../mcp/lists.js'
+import { counted } from '../text/counted.js'
 import type { KeptFacts } from '../upstream/contracts/kept.js'
 import type { ServerConfig } from '../upstream/contracts/server-config.js'
 
@@ -65,6 +66,6 @@ function counts({ lists }: NonNullable<KeptFacts['description']>): string[] {
     const count = lists.get(kind)?.length ?? 0
     if (count === 0 && kind !== 'tools') return []
     const one = kind === 'templates' ? 'resource template' : kind.slice(0, -1)
-    return [`${count} ${one}${count === 1 ? '' : 's'}`]
+    return [counted(count, one)]
   })
 }
