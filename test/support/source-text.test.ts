@@ -1,6 +1,6 @@
 import assert from 'node:assert'
 import { describe, test } from 'node:test'
-import { classesOf, readSource } from './source-text.js'
+import { readSource } from './source-text.js'
 
 describe('the reader of sources', () => {
   test('sees every kind of import', () => {
@@ -24,20 +24,5 @@ describe('the reader of sources', () => {
         [undefined, false],
       ],
     )
-  })
-
-  test('counts what a class shows', () => {
-    const text = [
-      'export class A implements B {',
-      '  readonly one: number',
-      '  #two = 2',
-      '  readonly #more = 3',
-      '  get #fewer() {\n    return 1\n  }',
-      '  constructor(\n    a: Map<string, number>,\n    { b, c }: B,\n  ) {\n    this.x = 1\n  }',
-      '  get three() {\n    return 3\n  }',
-      '  async four(): Promise<void> {}',
-      '}\n',
-    ].join('\n')
-    assert.deepEqual(classesOf(text), [{ name: 'A', members: ['one', 'three', 'four'], parameters: 2 }])
   })
 })
