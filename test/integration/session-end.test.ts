@@ -63,6 +63,20 @@ describe('the bytes of a session', () => {
 })
 
 describe('batches', () => {
+  test('2025-03-26: initialize is refused in a batch, and the others of the batch are served', async (t) => {
+    const { client } = spawnProxy(t, { s: itServer() })
+    const answer = client.next('a batch', ({ value }) => Array.isArray(value))
+    const params =
+      '{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}'
+    client.send(
+      `[{"jsonrpc":"2.0","id":1,"method":"initialize","params":${params}},{"jsonrpc":"2.0","id":2,"method":"ping"}]`,
+    )
+    const [opened, ping] = listAt({ value: (await answer).value }, 'value')
+    assert.deepEqual([at(opened, 'id'), at(opened, 'error', 'code')], [1, -32600])
+    assert.deepEqual([at(ping, 'id'), at(ping, 'result')], [2, {}])
+    await client.open({}, '2025-03-26')
+  })
+
   test('2025-03-26: an id twice in one batch costs the second and not the others', async (t) => {
     const proxy = spawnProxy(t, { s: itServer() })
     await proxy.client.open({}, '2025-03-26')

@@ -158,6 +158,8 @@ export class BatchReply {
 
 /** MCP 2026-07-28 has no batches. */
 const ALONE = 'a request that names its protocol version is no part of a batch'
+/** MCP 2025-03-26, Lifecycle, Initialization. */
+const OPENING = 'initialize must not be part of a batch'
 
 /** Hands each member to `receive`, but for requests whose ids are those of other `calls` that wait for an answer. */
 export function receiveBatch(
@@ -185,6 +187,7 @@ export function receiveBatch(
     if (frame instanceof FrameError) reply.add(replies.refusal(frame.id, malformed(frame)))
     else if (frame.kind !== 'request') receive(frame)
     else if (claims(frame)) reply.add(replies.refusal(frame.id, invalidRequest(ALONE)))
+    else if (frame.method === 'initialize') reply.add(replies.refusal(frame.id, invalidRequest(OPENING)))
     else if (!calls.has(canonical(frame.id)) && replies.expect(frame.id, reply)) receive(frame)
     else reply.add(replies.refusal(frame.id, idInUse(frame.id)))
   }

@@ -115,6 +115,7 @@ export class StatelessClient implements RoutedClient {
   /** A call of the client is settled. */
   ended(call: Call): void {
     this.#calls--
+    this.#logged.delete(call)
     this.#listens?.end(call)
     if (this.#calls === 0) this.usedAt = this.#directory.context.runtime.now()
   }
@@ -160,12 +161,7 @@ export class StatelessClient implements RoutedClient {
 
   /** A log message that names no call belongs to the only call that asks for log messages. */
   get #onlyLogged(): Call | undefined {
-    const calls = new Set<Call>()
-    for (const call of this.#logged) {
-      if (call.settled) this.#logged.delete(call)
-      else calls.add(this.questions.callOf(call))
-    }
-    const [only, other] = calls
+    const [only, other] = new Set([...this.#logged].map((call) => this.questions.callOf(call)))
     return other === undefined ? only : undefined
   }
 
