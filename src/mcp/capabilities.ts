@@ -285,6 +285,11 @@ export function isShown(name: string, hasTasks: boolean, isAlone: boolean): bool
   return ofData.has(name) || (isAlone && !ofLogin.includes(name))
 }
 
+/** Whether a server that announces this extension alone may have methods of it. */
+export function mayHaveMethods(name: string): boolean {
+  return name !== TASKS && !ofData.has(name) && !ofLogin.includes(name)
+}
+
 /** Raw JSON of the client capabilities that a request about tasks needs. */
 export const tasksRequired: string = `{"extensions":{"${TASKS}":{}}}`
 

@@ -22,6 +22,8 @@ type RequestRoute =
   | { readonly to: 'task' }
   /** Put together from every upstream that holds tasks of the client. */
   | { readonly to: 'tasks' }
+  /** To the only server, which announces an extension that may have the method. */
+  | { readonly to: 'extension' }
 
 /** A request that clients send. */
 export interface RequestRow extends NamedRow {
@@ -148,6 +150,15 @@ export const statelessRequests: MethodTable<RequestRow> = methodTable<RequestRow
     { method: 'tasks/cancel', route: { to: 'task' }, askable: false },
   ],
 ])
+
+/**
+ * The row of a method that may be of an extension, unless the protocol itself has it.
+ * MCP 2026-07-28, Extensions.
+ */
+export function extensionRow(method: string): RequestRow | undefined {
+  if (requests.has(method) || statelessRequests.has(method)) return undefined
+  return { method, route: { to: 'extension' }, askable: false }
+}
 
 /** The notifications of clients. */
 export const clientNotifications: MethodTable<ClientNotificationRow> = methodTable<ClientNotificationRow>([

@@ -86,7 +86,7 @@ export class Fleet {
   /** All servers together, for a client that reaches none of them yet. */
   describe(view: CatalogView, options: DescriptionOptions): ServerDescription {
     const seen = this.upstreams.filter(({ config }) => view.hasServer(config))
-    return describeServers(seen, noCapabilities, options)
+    return describeServers(seen, view, noCapabilities, options)
   }
 
   /** Exchanges the servers; waits up to `graceMs` for those that are new, so that no client finds a gap. */

@@ -20,7 +20,7 @@ import {
   missingParameter,
 } from '../error-codes.js'
 import type { RequestRow } from '../methods.js'
-import { clientNotifications, requests, severity } from '../methods.js'
+import { clientNotifications, extensionRow, requests, severity } from '../methods.js'
 import { assumedRevision, handshakeRevision, latestHandshake } from '../revisions.js'
 import { bareAnswer } from './results.js'
 import {
@@ -60,7 +60,7 @@ export class LegacyClientLeg implements ClientLeg {
   }
 
   received(frame: RequestFrame): Received {
-    const row = requests.get(frame.method)
+    const row = requests.get(frame.method) ?? extensionRow(frame.method)
     if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
     if (row.route.to !== 'proxy') return { kind: 'call', row }
     switch (frame.method) {

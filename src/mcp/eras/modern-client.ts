@@ -11,7 +11,7 @@ import type { Call, Outcome, StatelessContext } from '../call.js'
 import { declaresTasks, tasksRequired } from '../capabilities.js'
 import { internalError, methodNotFound, missingCapability, ownErrorForStateless } from '../error-codes.js'
 import { isFilter, readFilter } from '../subscriptions.js'
-import { statelessRequests, type RequestRow } from '../methods.js'
+import { extensionRow, statelessRequests, type RequestRow } from '../methods.js'
 import { SERVER_INFO } from '../meta-keys.js'
 import { saysError } from '../result-type.js'
 import { statelessRevisions } from '../revisions.js'
@@ -52,7 +52,7 @@ export class ModernClientLeg implements Pick<ClientLeg, 'received' | 'answer'> {
     const known = said === undefined || said !== this.#said ? undefined : this.#context
     const fault = known === undefined ? (claimFault(frame) ?? versionFault(frame)) : undefined
     if (fault !== undefined) return { kind: 'refused', error: fault }
-    const row = statelessRequests.get(frame.method)
+    const row = statelessRequests.get(frame.method) ?? extensionRow(frame.method)
     if (row === undefined) return { kind: 'refused', error: methodNotFound(frame.method) }
     if (frame.method === DISCOVER)
       return { kind: 'discover', reply: (description) => this.#discovered(description) }

@@ -21,7 +21,7 @@ import {
 import { methodNotFound, mistyped, unsupportedVersion } from '../error-codes.js'
 import { cutNamed, insertion, keepsSome } from '../member-edits.js'
 import { inputMembers, requestMeta, requestMetaKeys } from '../meta-keys.js'
-import { severity, statelessRequests } from '../methods.js'
+import { extensionRow, severity, statelessRequests } from '../methods.js'
 import { latestStateless, statelessRevision, statelessRevisions } from '../revisions.js'
 import { type ServerIdentity, identityJson } from './leg.js'
 
@@ -52,7 +52,8 @@ export function versionFault(frame: RequestFrame): ErrorBody | undefined {
 
 /** The revision has no such request. */
 export function methodFault({ method }: RequestFrame): ErrorBody | undefined {
-  return statelessRequests.get(method) === undefined ? methodNotFound(method) : undefined
+  const row = statelessRequests.get(method) ?? extensionRow(method)
+  return row === undefined ? methodNotFound(method) : undefined
 }
 
 /** The facts of a client that no request says. */

@@ -30,6 +30,8 @@ export interface Naming {
 export interface CatalogView {
   /** Separates it from all other views of the proxy. */
   readonly name: string
+  /** Whether it is a profile, which may hide items of servers. */
+  readonly isProfile: boolean
   /** Whether the client reaches this server at all; no process is started for a server that it does not reach. */
   hasServer(server: ServerConfig): boolean
   naming(server: ServerConfig): Naming
@@ -47,6 +49,7 @@ export interface CatalogView {
 /** Everything that the configuration of each server shows. */
 export const wholeCatalog: CatalogView = {
   name: '',
+  isProfile: false,
   hasServer: () => true,
   naming: ({ prefix, describe, tools: { rename } }) => ({ prefix, describe, rename }),
   item: ({ tools: { allow, deny } }, kind, item) => {
@@ -55,6 +58,19 @@ export const wholeCatalog: CatalogView = {
   },
   hasUri: () => true,
   callEdits: () => NO_EDITS,
+}
+
+/**
+ * The only server, where the client sees all of it: a method of an extension, which may name any item, passes to it alone.
+ */
+export function soleServer<S extends { readonly config: ServerConfig }>(
+  servers: readonly S[],
+  view: CatalogView,
+): S | undefined {
+  const [only, other] = servers
+  if (only === undefined || other !== undefined || view.isProfile) return undefined
+  const { allow, deny } = only.config.tools
+  return allow === undefined && deny.length === 0 ? only : undefined
 }
 
 /** The name that clients without a view see; of a resource, its URI. */

@@ -95,7 +95,7 @@ export class ClientRoutes {
     const { namesDown, limits } = this.#parts
     const { instructionsLengthMax } = limits
     const parts = { namesDown, instructionsLengthMax, hasTasks: this.#hasTasks }
-    return describeServers(this.#lanes, this.#client.profile.capabilities, parts)
+    return describeServers(this.#lanes, this.#client.view, this.#client.profile.capabilities, parts)
   }
 
   /** A list as the client is shown it now. */

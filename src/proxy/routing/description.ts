@@ -7,7 +7,9 @@ import {
   isShown,
 } from '../../mcp/capabilities.js'
 import type { ServerDescription } from '../../mcp/eras/leg.js'
+import { type CatalogView, soleServer } from './catalog-view.js'
 import { relaysTasks } from './tasks.js'
+import type { ServerConfig } from '../../upstream/contracts/server-config.js'
 import type { ServerView } from '../../upstream/contracts/upstream.js'
 
 /** Options of a description. */
@@ -25,6 +27,7 @@ export interface DescriptionOptions {
 /** In configuration order; a server that has not said yet is presumed to offer everything. */
 export function describeServers(
   servers: readonly DescribedServer[],
+  view: CatalogView,
   client: ClientCapabilities,
   { namesDown, instructionsLengthMax, hasTasks, isTyped }: DescriptionOptions,
 ): ServerDescription {
@@ -34,7 +37,7 @@ export function describeServers(
   const capabilities = described.map(({ view }) => view.facts?.capabilities ?? presumedCapabilities)
   const ofTasks = hasTasks === true ? described.filter(({ keepsTasks }) => keepsTasks) : []
   const tasks = ofTasks.flatMap(({ view }) => (view.facts?.capabilities ?? presumedCapabilities).tasks ?? [])
-  const isAlone = servers.length === 1
+  const isAlone = soleServer(servers, view) !== undefined
   const shown = {
     extensions: shownExtensions(described, isAlone, isTyped === true),
     experimental: isAlone ? capabilities[0]?.experimental : undefined,
@@ -65,7 +68,7 @@ function shownExtensions(
 
 /** A server, as far as a description needs it. */
 export interface DescribedServer {
-  readonly config: { readonly name: string }
+  readonly config: ServerConfig
   readonly view: Pick<ServerView, 'before' | 'facts' | 'failure' | 'state'>
   /** Whether a task of the client can be its own. */
   readonly keepsTasks?: boolean

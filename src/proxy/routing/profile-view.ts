@@ -79,6 +79,7 @@ interface ReadRules extends ViewRules {
 /** A view by rules, which may change. */
 class RuledView implements CatalogView {
   readonly name: string
+  readonly isProfile: boolean
   isGone = false
   #rules: ReadRules
   /** Tools without the parameters that are set; a tool is one object each time. */
@@ -86,6 +87,7 @@ class RuledView implements CatalogView {
 
   constructor(name: string, rules: ViewRules) {
     this.name = name
+    this.isProfile = name.startsWith(viewKey('profile', ''))
     this.#rules = readRules(rules)
   }
 

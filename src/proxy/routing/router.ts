@@ -6,6 +6,7 @@ import { type Catalog, nameEdits, readerOf, type Target } from './catalog.js'
 import { ClientTasks, type PrincipalTasks, type TaskLimits } from './tasks.js'
 import { fieldFault } from '../../mcp/http-headers.js'
 import { ListWaits } from './waits.js'
+import { type CatalogView, soleServer } from './catalog-view.js'
 import { problemOf } from './description.js'
 import { bothEdits, type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
 import { stringAt } from '../../jsonrpc/text.js'
@@ -16,6 +17,7 @@ import { failToolCall } from '../../mcp/call-failures.js'
 import {
   inputRefused,
   invalidParams,
+  methodNotFound,
   missingParameter,
   noUpstream,
   numberOfError,
@@ -26,6 +28,7 @@ import {
   toolNotFound,
   upstreamFailed,
 } from '../../mcp/error-codes.js'
+import { mayHaveMethods } from '../../mcp/capabilities.js'
 import type { ListKind } from '../../mcp/methods.js'
 import type { Runtime } from '../../runtime/runtime.js'
 import type { CallTarget } from '../../upstream/contracts/upstream.js'
@@ -57,6 +60,7 @@ export interface RoutingContext {
 export interface ServedClient extends Pick<ClientPort, 'opening' | 'profile'> {
   /** The tasks of its principal, where it has no session. */
   readonly tasks?: PrincipalTasks
+  readonly view: CatalogView
 }
 
 /** Routes the calls of one client. */
@@ -109,10 +113,24 @@ export class Router {
         return this.#aboutTask(call)
       case 'tasks':
         return this.#tasks.list(call, this.#whole)
+      case 'extension':
+        return this.#ofExtension(call)
       case 'proxy':
         // The client's leg answers these itself.
         call.settle({ kind: 'result', result: '{}' })
     }
+  }
+
+  /** The server that announces extensions says itself whether it has the method. */
+  #ofExtension(call: Call): void {
+    const lane = soleServer(this.#lanes, this.#client.view)
+    const refused = methodNotFound(call.frame.method)
+    if (lane === undefined) return call.fail(refused)
+    const announces = (): boolean =>
+      [...(lane.view.facts?.capabilities.extensions.keys() ?? [])].some(mayHaveMethods)
+    const pass = (): void => (announces() ? this.#toLane(call, lane, NO_EDITS) : call.fail(refused))
+    if (lane.view.facts === undefined) this.waits.whenListed(call, ['tools'], pass)
+    else pass()
   }
 
   #aboutTask(call: Call): void {

@@ -41,7 +41,9 @@ export function statusOf(error: Wire): AnswerStatus {
   if (frame.kind !== 'error') return { status: 200, fields: [] }
   const seconds = retryAfterIn(frame)
   if (seconds !== undefined) return { status: 429, fields: ['retry-after', String(seconds)] }
-  return { status: statelessRefusal(numberOfError(frame)) === undefined ? 200 : 400, fields: [] }
+  const code = numberOfError(frame)
+  if (isMissing(code)) return { status: 404, fields: [] }
+  return { status: statelessRefusal(code) === undefined ? 200 : 400, fields: [] }
 }
 
 /** The session that a request is for; asked before its body is read. */

@@ -7,9 +7,10 @@ import { toLine } from '../../../src/jsonrpc/line.js'
 import { Call, type Outcome } from '../../../src/mcp/call.js'
 import { CallDeadline } from '../../../src/mcp/call-deadline.js'
 import { listKinds } from '../../../src/mcp/lists.js'
-import { requests } from '../../../src/mcp/methods.js'
+import { extensionRow, requests } from '../../../src/mcp/methods.js'
 import { type Catalog, Catalogs } from '../../../src/proxy/routing/catalog.js'
 import { type CatalogView, wholeCatalog } from '../../../src/proxy/routing/catalog-view.js'
+import { Views } from '../../../src/proxy/routing/profile-view.js'
 import { Router } from '../../../src/proxy/routing/router.js'
 import { nobody } from '../../upstream/support/calls.js'
 import { FakeRuntime } from '../../upstream/support/fake-runtime.js'
@@ -17,6 +18,14 @@ import { FakeServer, type Lists } from '../support/fake-server.js'
 import { routingOf } from '../support/stage.js'
 
 const ignore = (): void => {}
+
+const everything = {
+  servers: undefined,
+  tools: { allow: undefined, deny: [], rename: new Map(), set: new Map() },
+  prompts: { allow: undefined, deny: [] },
+  resources: { allow: undefined, deny: [] },
+  describe: undefined,
+}
 
 interface Stage {
   readonly catalog: Catalog
@@ -37,7 +46,7 @@ function stage(
   const lanes = servers(events).map(({ lane }) => lane)
   const catalogs = new Catalogs(ignore)
   const catalog = catalogs.of(lanes, view, false)
-  const router = new Router(nobody, routingOf(runtime), lanes, catalog, ignore)
+  const router = new Router({ ...nobody, view }, routingOf(runtime), lanes, catalog, ignore)
   const settled = (_call: Call, outcome: Outcome): void => {
     if (outcome.kind === 'failed') events.push(`error ${outcome.error.code} ${outcome.error.message}`)
     if (outcome.kind === 'result') events.push(`result ${Buffer.from(outcome.result).toString()}`)
@@ -46,7 +55,7 @@ function stage(
   const call = (method: string, params: string): Call => {
     const line = `{"jsonrpc":"2.0","id":${++id},"method":"${method}","params":${params}}`
     const frame = readFrame(toLine(line))
-    const row = requests.get(method)
+    const row = requests.get(method) ?? extensionRow(method)
     assert(frame.kind === 'request' && row !== undefined)
     const made = new Call(frame, row, nobody, new CallDeadline(runtime.now()), { settled })
     made.serial = id
@@ -59,6 +68,47 @@ function stage(
   }
   return { catalog, runtime, events, call, exchange }
 }
+
+function server(
+  name: string,
+  parts?: ConstructorParameters<typeof FakeServer>[3],
+): (calls: string[]) => FakeServer {
+  return (calls) => new FakeServer(name, {}, calls, parts)
+}
+
+describe('a method that the protocol does not have', () => {
+  const skills = { extensions: ['io.modelcontextprotocol/skills'] }
+  const missing = [/^error -32601 .*'skills\/list'/]
+  const profiles = new Views()
+  profiles.change(new Map([['p', { ...everything, prefix: false }]]), ['a'])
+  type Case = readonly [string, readonly ReturnType<typeof server>[], string | undefined, readonly RegExp[]]
+  const cases: readonly Case[] = [
+    [
+      'reaches the only server, which announces an extension',
+      [server('a', skills)],
+      undefined,
+      [/^a \{"x":1\}$/],
+    ],
+    ['is unknown where the server announces none', [server('a')], undefined, missing],
+    [
+      'is unknown where the server announces what has no methods',
+      [server('a', { extensions: ['io.modelcontextprotocol/ui'] })],
+      undefined,
+      missing,
+    ],
+    ['is unknown with two servers', [server('a', skills), server('b', skills)], undefined, missing],
+    ['is unknown where tools are hidden', [server('a', { ...skills, deny: ['x'] })], undefined, missing],
+    ['is unknown in a profile', [server('a', skills)], 'profile:p', missing],
+    ['reaches the server of an address of its own', [server('a', skills)], 'server:a', [/^a \{"x":1\}$/]],
+  ]
+  for (const [title, servers, view, wanted] of cases)
+    test(title, () => {
+      const { events, call } = stage((calls) => servers.map((make) => make(calls)), profiles.of(view))
+      call('skills/list', '{"x":1}')
+      assert.equal(events.length, wanted.length, events.join('\n'))
+      for (const [at, want] of wanted.entries()) assert.match(events[at] ?? '', want)
+    })
+})
 
 describe('a call', () => {
   const a: Lists = { tools: ['x', 'both'], prompts: ['p'], resources: ['r:1'], templates: ['f:{+path}'] }

@@ -40,7 +40,15 @@ export class FakeServer {
       starts = false,
       remembers = false,
       missing = '',
-    }: { starts?: boolean; remembers?: boolean; missing?: string } = {},
+      extensions = [],
+      deny = [],
+    }: {
+      starts?: boolean
+      remembers?: boolean
+      missing?: string
+      extensions?: readonly string[]
+      deny?: readonly string[]
+    } = {},
   ) {
     this.lists = lists
     if (starts)
@@ -53,7 +61,7 @@ export class FakeServer {
     else this.#come()
     const context = { source: 'memory', folder: '/', env: {}, home: '/' }
     const config = selectSchema(
-      resolveConfig({ mcpServers: { [name]: { command: 'x' } } }, context),
+      resolveConfig({ mcpServers: { [name]: { command: 'x', tools: { deny } } } }, context),
       'default',
     ).servers[0]
     assert(config !== undefined)
@@ -72,7 +80,10 @@ export class FakeServer {
         failure: undefined,
         facts: {
           revision: latestHandshake,
-          capabilities: presumedCapabilities,
+          capabilities: {
+            ...presumedCapabilities,
+            extensions: new Map(extensions.map((each) => [each, '{}'])),
+          },
           instructions: undefined,
           handshake: Buffer.from('{}'),
         },
