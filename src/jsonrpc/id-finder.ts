@@ -22,12 +22,12 @@ const TAIL_BYTES = 2 * 1024
 const DEPTH_MAX = 128
 
 /**
- * A last member `id`, and the brace that ends the message.
+ * A last member `id`, and the brace that ends the message; other text may follow the message.
  *
  * In JSON, a quote behind a comma or a brace opens a string, unless it ends one, and then no name can follow.
  */
 const lastId =
-  /[,{][ \t\r\n]*"id"[ \t\r\n]*:[ \t\r\n]*("(?:[^"\\]|\\.)*"|[^ \t\r\n"{}[\],:]+)[ \t\r\n]*\}[ \t\r\n]*$/s
+  /[,{][ \t\r\n]*"id"[ \t\r\n]*:[ \t\r\n]*("(?:[^"\\]|\\.)*"|[^ \t\r\n"{}[\],:]+)[ \t\r\n]*\}[^{}"]*$/s
 
 /** Finds the top-level `id` of an object that is fed chunk by chunk; little of it is kept. */
 export class IdFinder {
@@ -69,7 +69,7 @@ export class IdFinder {
     }
     const claims = [...this.#claims]
     const [id] = claims.length === 1 && (this.#isCall || this.#isAnswer) ? claims : []
-    return { id, claims, isCall: this.#isCall }
+    return { id, claims, isCall: this.#isCall, isAnswer: this.#isAnswer }
   }
 
   #readHead(): void {
@@ -121,6 +121,8 @@ export interface FoundId {
   readonly claims: readonly RequestId[]
   /** Whether the message has a `method`: a request or notification, whose id is its sender's own. */
   readonly isCall: boolean
+  /** Whether it has a `result` or an `error`. */
+  readonly isAnswer: boolean
 }
 
 /** The same of a message that is all here. */
@@ -128,4 +130,19 @@ export function findId(message: Uint8Array): FoundId {
   const finder = new IdFinder()
   finder.push(message)
   return finder.found()
+}
+
+const NUL = 0
+
+/**
+ * The ids of the requests that an unacceptable line claims to answer.
+ *
+ * Other text may surround the message. UTF-16 becomes readable without its NUL bytes, since names and ids are ASCII.
+ */
+export function claimedIds(line: Uint8Array): readonly RequestId[] {
+  const text = line.includes(NUL) ? line.filter((byte) => byte !== NUL) : line
+  const start = text.indexOf(OPEN_OBJECT)
+  if (start < 0) return []
+  const { isCall, isAnswer, claims } = findId(text.subarray(start))
+  return isAnswer && !isCall ? claims : []
 }

@@ -8,7 +8,14 @@
 // that nothing has to be edited.
 
 import { BriefMap } from './fast/brief-map.js'
-import { type MintedId, type RequestId, canonical, isCanonical, numericId } from './request-id.js'
+import {
+  type MintedId,
+  type RequestId,
+  canonical,
+  isCanonical,
+  numericId,
+  ofOtherType,
+} from './request-id.js'
 
 /** How many ids are remembered that were given up, or minted where clients' own are lent. */
 const SPENT_MAX = 2048
@@ -65,18 +72,24 @@ export class Inflight<E> {
 
   /** The entry that an answer with this id settles; gone afterwards. */
   take(id: RequestId): E | undefined {
-    const written = this.#entries.take(id)
-    const key = written === undefined ? canonical(id) : id
+    const key = this.#entries.has(id) ? id : this.#otherKey(id)
     this.#own?.delete(key)
-    return written ?? this.#entries.take(key)
+    return this.#entries.take(key)
   }
 
   get(id: RequestId): E | undefined {
-    return this.#entries.get(id) ?? this.#entries.get(canonical(id))
+    return this.#entries.get(id) ?? this.#entries.get(this.#otherKey(id))
+  }
+
+  /** The id of the only request; undefined where there are several or none. */
+  get only(): RequestId | undefined {
+    const [only] = this.size === 1 ? this.#entries.keys() : []
+    return only
   }
 
   /** Stops waiting for an answer that may still come; gives who waited. */
-  retire(id: RequestId): E | undefined {
+  retire(written: RequestId): E | undefined {
+    const id = this.#entries.has(written) ? written : this.#otherKey(written)
     const entry = this.#entries.take(id)
     if (entry === undefined) return undefined
     this.#own?.delete(id)
@@ -105,6 +118,13 @@ export class Inflight<E> {
   #spend(id: RequestId): void {
     this.#spent ??= new Remembered(SPENT_MAX)
     this.#spent.add(id)
+  }
+
+  /** The key of an id that is spelled differently: some servers answer the number 7 as "7". */
+  #otherKey(id: RequestId): RequestId {
+    const key = canonical(id)
+    const isKnown = this.#entries.has(key) || this.#spent?.all.has(key) === true
+    return isKnown ? key : ofOtherType(key)
   }
 
   #isFree(id: RequestId): boolean {

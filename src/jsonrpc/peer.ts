@@ -36,8 +36,8 @@ import {
   type RequestFrame,
   type ResponseFrame,
   frameOrError,
-  seemsAnswerTo,
 } from './frame.js'
+import { claimedIds } from './id-finder.js'
 import { type Edit, SplicedLine, inOrder, splice, withId } from './splice.js'
 import { Inflight } from './inflight.js'
 import { hasLineBreaks, lineBreakEdits, toOneLine } from './line-safe.js'
@@ -126,6 +126,8 @@ class OwnRequest {
   }
 }
 
+const NUL = 0
+
 /** A longer message is not copied for an edit or two. */
 const COPIED_BYTES_MAX = 16 * 1024
 
@@ -137,6 +139,8 @@ export class Peer<E extends AnswerWaiter> {
   readonly #watch: PeerWatch
   readonly #inflight: Inflight<E | OwnRequest>
   readonly #latest = new LatestTexts()
+  /** A notification has left since the last answer, so an error without an id may be about the notification. */
+  #hasNotified = false
   #closed = false
 
   constructor(connection: Connection, owner: PeerOwner<E>, { inflightMax, frame, watch = {} }: PeerOptions) {
@@ -188,7 +192,7 @@ export class Peer<E extends AnswerWaiter> {
     if (this.#closed) return undefined
     const id = this.#inflight.mint(entry, lend ? frame.id : undefined, again)
     if (id === undefined) return undefined
-    const all = id === frame.id ? edits : withId(edits, frame.idSpan, id)
+    const all = id === frame.id ? edits : withId(edits, frame, id)
     this.send(this.#spliced(frame, all), requestHead(id, frame.method, about))
     return id
   }
@@ -200,11 +204,12 @@ export class Peer<E extends AnswerWaiter> {
 
   /** The bytes that `answer` sends, for an answer that leaves later. */
   answerBytes(frame: ResponseFrame, edits: readonly Edit[], id: RequestId): Outgoing {
-    return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame.idSpan, id))
+    return this.#spliced(frame, frame.id === id ? edits : withId(edits, frame, id))
   }
 
   /** Forwards a notification; `about` is the other end's request that it belongs to. */
   pass(frame: NotificationFrame, edits: readonly Edit[], ties: Ties = untied): void {
+    this.#hasNotified = true
     this.send(this.#spliced(frame, edits), notificationHead(frame.method, ties))
   }
 
@@ -222,7 +227,7 @@ export class Peer<E extends AnswerWaiter> {
 
   /** The same in the bytes of a request that came, with the owner's edits; the answer is the proxy's to read. */
   askFor(frame: RequestFrame, edits: readonly Edit[]): PendingAnswer | undefined {
-    return this.#ask(frame.method, (id) => this.#spliced(frame, withId(edits, frame.idSpan, id)))
+    return this.#ask(frame.method, (id) => this.#spliced(frame, withId(edits, frame, id)))
   }
 
   /** Stops waiting for the answer to `id`. */
@@ -242,6 +247,7 @@ export class Peer<E extends AnswerWaiter> {
 
   /** `about` is the other end's request that it belongs to. */
   notify(method: string, params?: string, ties: Ties = untied): void {
+    this.#hasNotified = true
     this.send(buildNotification(method, params), notificationHead(method, ties))
   }
 
@@ -302,10 +308,13 @@ export class Peer<E extends AnswerWaiter> {
     }
   }
 
-  #unreadable({ error, line, bytes }: UnreadableMessage, during: RequestId | undefined): void {
-    if (during === undefined || !seemsAnswerTo(line, during)) return this.#owner.malformed(error, line, bytes)
-    // On a stream that belongs to one request there will be no other answer to it.
-    this.#failed(during, new TransportError('TRANSPORT_ANSWER', `its answer is invalid: ${error.message}`))
+  /** Ends the requests that the message claims to answer, since no other answer will come. */
+  #unreadable({ error, line, bytes }: UnreadableMessage): void {
+    const ids = claimedIds(line).filter((id) => this.#inflight.get(id) !== undefined)
+    const what = line.includes(NUL) ? 'it is not UTF-8' : error.message
+    for (const id of ids)
+      this.#failed(id, new TransportError('TRANSPORT_ANSWER', `its answer is invalid: ${what}`))
+    this.#owner.malformed(error, line, bytes)
   }
 
   /** Takes a message that was read already: by the transport, or as a member of a batch. */
@@ -314,19 +323,21 @@ export class Peer<E extends AnswerWaiter> {
     const entry = during === undefined ? undefined : this.entry(during)
     switch (frame.kind) {
       case 'unreadable':
-        return this.#unreadable(frame, during)
+        return this.#unreadable(frame)
       case 'request':
         return this.#owner.request(frame, entry, field, during)
       case 'notification':
         return this.#owner.notification(frame, entry)
       case 'result':
       case 'error':
-        return this.#response(frame)
+        return this.#response(frame, during)
     }
   }
 
-  #response(frame: ResponseFrame): void {
-    const entry = frame.id === undefined ? undefined : this.#inflight.take(frame.id)
+  #response(frame: ResponseFrame, during: RequestId | undefined): void {
+    const id = frame.id ?? during ?? (this.#hasNotified ? undefined : this.#inflight.only)
+    this.#hasNotified = false
+    const entry = id === undefined ? undefined : this.#inflight.take(id)
     if (entry === undefined) this.#owner.stray(frame)
     else entry.answered(frame)
   }

@@ -102,6 +102,13 @@ export function canonical(id: RequestId): RequestId {
   return brand(JSON.stringify(value))
 }
 
+/** The same id as text where it is a number, and as a number where it is the text of one. */
+export function ofOtherType(id: RequestId): RequestId {
+  if (!id.startsWith('"')) return brand(`"${id}"`)
+  const text = id.slice(1, -1)
+  return integer.test(text) ? brand(text) : id
+}
+
 /** The id that `readId` reads, in the one text for all its spellings; undefined where the value is none. */
 export function canonicalAt(bytes: Buffer, start: number, end: number): RequestId | undefined {
   try {

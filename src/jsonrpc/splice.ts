@@ -4,7 +4,7 @@
 // every edit says why it was made. With no edit the output is the input itself.
 
 import { Buffer } from 'node:buffer'
-import { LF } from './ascii.js'
+import { LF, OPEN_OBJECT } from './ascii.js'
 import { fault } from './errors.js'
 import { type Line, lineAt } from './line.js'
 import type { Span } from './scan.js'
@@ -174,11 +174,17 @@ function isBehind(one: Span, other: Span): boolean {
   return one.start > other.start || (one.start === other.start && one.end > other.end)
 }
 
-/** `edits`, and one that gives the message this id; a message without an id gets none. */
-export function withId(edits: readonly Edit[], idSpan: Span | undefined, id: RequestId): readonly Edit[] {
-  if (idSpan === undefined) return edits
-  const edit: Edit = { start: idSpan.start, end: idSpan.end, bytes: Buffer.from(id), why: 'id' }
-  return bothEdits(edits, [edit])
+/** `edits`, and one that gives the message this id; only an error may come without one. */
+export function withId(
+  edits: readonly Edit[],
+  frame: { readonly line: Line; readonly idSpan: Span | undefined },
+  id: RequestId,
+): readonly Edit[] {
+  const { idSpan } = frame
+  if (idSpan !== undefined)
+    return bothEdits(edits, [{ start: idSpan.start, end: idSpan.end, bytes: Buffer.from(id), why: 'id' }])
+  const start = frame.line.indexOf(OPEN_OBJECT) + 1
+  return bothEdits(edits, [{ start, end: start, bytes: Buffer.from(`"id":${id},`), why: 'id' }])
 }
 
 /** The edit that writes `text` at `span`; none where it stands there already. */

@@ -12,7 +12,7 @@ import { callOf } from '../upstream/support/calls.js'
 
 /** Forwards as a peer does, to a client that knows the answer by the id of the call. */
 const voice: ClientVoice = {
-  answerBytes: (frame, edits, id) => splice(frame.line, withId(edits, frame.idSpan, id)),
+  answerBytes: (frame, edits, id) => splice(frame.line, withId(edits, frame, id)),
 }
 
 function answered(text: string): Outcome {

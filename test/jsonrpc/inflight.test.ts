@@ -94,6 +94,24 @@ test('a string and a number are two ids', () => {
   assert.equal(inflight.take(id('1')), 'number')
 })
 
+test('an id of the other type finds its request, unless it may be that of an earlier one', () => {
+  const cases: [own: string, spent: string | undefined, answered: string, found: string | undefined][] = [
+    ['7', undefined, '"7"', 'a'],
+    ['"7"', undefined, '7', 'a'],
+    ['7', '"7"', '"7"', undefined],
+    ['"x"', undefined, '7', undefined],
+  ]
+  for (const [own, spent, answered, found] of cases) {
+    const inflight = new Inflight<string>(10)
+    if (spent !== undefined) {
+      inflight.mint('b', id(spent))
+      inflight.retire(id(spent))
+    }
+    inflight.mint('a', id(own))
+    assert.equal(inflight.take(id(answered)), found, `${own} ${spent} ${answered}`)
+  }
+})
+
 test('the limit, and one past it', () => {
   const inflight = new Inflight<string>(2)
   inflight.mint('a')

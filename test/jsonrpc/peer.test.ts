@@ -199,6 +199,61 @@ test('hands each message to its owner', () => {
   }
 })
 
+/** What comes while request 1 waits, and the first thing that the owner learns of it. */
+const answersAsTheyAre: [title: string, bytes: string | Buffer, event: string][] = [
+  [
+    'in Latin-1',
+    Buffer.from('{"jsonrpc":"2.0","id":1,"result":"caf\xe9"}', 'latin1'),
+    'failed a TRANSPORT_ANSWER',
+  ],
+  ['in UTF-16', Buffer.from('{"jsonrpc":"2.0","id":1,"result":"é"}', 'utf16le'), 'failed a TRANSPORT_ANSWER'],
+  ['behind text', 'Ready. {"jsonrpc":"2.0","id":1,"result":{}}', 'failed a TRANSPORT_ANSWER'],
+  ['behind a progress bar', '99%\r{"jsonrpc":"2.0","result":{},"id":1}', 'failed a TRANSPORT_ANSWER'],
+  ['before text', '{"jsonrpc":"2.0","result":{},"id":1} npm notice', 'failed a TRANSPORT_ANSWER'],
+  ['without its end', '{"jsonrpc":"2.0","id":1,"result":{"a":', 'failed a TRANSPORT_ANSWER'],
+  ['without jsonrpc', '{"id":1,"result":{}}', 'failed a TRANSPORT_ANSWER'],
+  [
+    'with a result and an error',
+    '{"jsonrpc":"2.0","id":1,"result":{},"error":null}',
+    'failed a TRANSPORT_ANSWER',
+  ],
+  ['with the id as text', '{"jsonrpc":"2.0","id":"1","result":{}}', 'result "1" for a'],
+  ['with a null id', '{"jsonrpc":"2.0","id":null,"error":{}}', 'error undefined for a'],
+  ['without an id', '{"jsonrpc":"2.0","error":{}}', 'error undefined for a'],
+  ['that is the request itself', 'got {"jsonrpc":"2.0","id":1,"method":"m"}', 'malformed FRAME_SYNTAX 41'],
+  ['without an outcome', '{"jsonrpc":"2.0","id":1,"level":"info"}', 'malformed FRAME_ENVELOPE 39'],
+  ['with the id of no request', '{"id":2,"result":{}}', 'malformed FRAME_ENVELOPE 20'],
+]
+
+test('an answer that can be recognised ends its request, however it is written', () => {
+  for (const [title, bytes, event] of answersAsTheyAre) {
+    const { script, diary, peer } = scene()
+    peer.forward(request('{"jsonrpc":"2.0","id":"c","method":"m"}'), [], entry, false)
+    script.sink?.message(toLine(bytes))
+    assert.equal(diary.events[0], event, title)
+  }
+})
+
+test('an error without an id ends no request that it need not be about', () => {
+  const { script, diary, peer } = scene()
+  const frame = request('{"jsonrpc":"2.0","id":"c","method":"m"}')
+  const says = (): void => script.says('{"jsonrpc":"2.0","id":null,"error":{}}')
+  peer.notify('n')
+  peer.forward(frame, [], entry, false)
+  says()
+  peer.forward(frame, [], entry, false)
+  says()
+  assert.deepEqual(diary.events, ['stray error undefined', 'stray error undefined'])
+})
+
+test('an error without an id is forwarded with the id of its request', () => {
+  const { script, peer } = scene()
+  const frame = readFrame(toLine(' {"jsonrpc":"2.0","error":{}}'))
+  assert.ok(frame.kind === 'error')
+  peer.answer(frame, [], id('"c"'))
+  assert.deepEqual(script.sent, [' {"id":"c","jsonrpc":"2.0","error":{}}'])
+})
+
 test('forwards a request under an id of this connection, and its answer finds the entry', () => {
   const { script, diary, peer } = scene()
   const frame = request('{"jsonrpc":"2.0", "id":"c","method":"m","params":{"n":1.0}}')

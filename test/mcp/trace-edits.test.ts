@@ -67,7 +67,7 @@ for (const [title, edits] of Object.entries(legs))
         call.frame = frame
         const plain = edits(call)
         const result = (all: readonly Edit[]): string =>
-          splice(frame.line, inOrder(withId(all, frame.idSpan, canonical(frame.id)))).toString()
+          splice(frame.line, inOrder(withId(all, frame, canonical(frame.id)))).toString()
         const traced = withTrace(frame, plain, TRACE)
         const message = parsed(result(traced))
         assert.equal(at(message, 'params', '_meta', 'traceparent'), TRACE)

@@ -52,6 +52,10 @@ export class BriefMap<K, V> {
     return values
   }
 
+  *keys(): IterableIterator<K> {
+    if (this.#cells !== undefined) yield* this.#cells.keys()
+  }
+
   *values(): IterableIterator<V> {
     if (this.#cells === undefined) return
     for (const { value } of this.#cells.values()) if (value !== undefined) yield value

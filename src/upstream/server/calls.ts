@@ -2,7 +2,7 @@
 // its answer, its deadline, the client's cancel, or the end of the connection.
 
 import type { ErrorBody } from '../../jsonrpc/build.js'
-import type { FrameError, TransportError } from '../../jsonrpc/errors.js'
+import type { TransportError } from '../../jsonrpc/errors.js'
 import type { NotificationFrame, ResponseFrame, ResultFrame } from '../../jsonrpc/frame.js'
 import { bothEdits, type Edit, writing } from '../../jsonrpc/splice.js'
 import type { RequestId } from '../../jsonrpc/request-id.js'
@@ -23,7 +23,6 @@ import { Tasks, ServerTask } from './tasks.js'
 import type { ServerContext } from './context.js'
 import type { Traffic } from '../../jsonrpc/connection.js'
 import type { AnswerWaiter, Peer } from '../../jsonrpc/peer.js'
-import { findId } from '../../jsonrpc/id-finder.js'
 
 /** How long a server has for an answer that shows that it is alive. */
 const ALIVE_MS = 5000
@@ -154,14 +153,6 @@ export class Calls {
     const ownToken = rawAt(flight.call.frame.line, own)
     flight.call.client.tell(frame, writing(frame.line, span, ownToken, 'progress-token'), flight.call)
     return true
-  }
-
-  /** Fails the calls that an unacceptable message claims to answer, of two ids both; false where there are none. */
-  malformed(error: FrameError, line: Uint8Array): boolean {
-    const flights = new Set(claimedIds(error, line).flatMap((id) => this.#peer.entry(id) ?? []))
-    for (const flight of flights)
-      this.failUnusable(flight, 'invalid-answer', `its answer is invalid: ${error.message}`)
-    return flights.size > 0
   }
 
   /** The call did not get through, or its answer will not come; the transport says why, or `instead` does. */
@@ -398,17 +389,6 @@ function isNewProgress(call: Call, { line, params }: NotificationFrame): boolean
   if (progress <= call.progressFloor) return false
   if (progress > call.progress) call.progress = progress
   return true
-}
-
-/** The ids that it claims to answer; with two it is the answer of neither. */
-function claimedIds(error: FrameError, line: Uint8Array): readonly RequestId[] {
-  // A line of a log may be JSON too, and may well have an `id`.
-  if (error.unreadable || !Buffer.from(line.buffer, line.byteOffset, line.length).includes('"jsonrpc"')) {
-    return []
-  }
-  const { isCall, claims } = findId(line)
-  // The id of a question is the server's own, and no call of ours.
-  return isCall ? [] : claims
 }
 
 /** The statuses of a gateway that had no answer of the server in time (RFC 9110, 15.6.3 and 15.6.5). */

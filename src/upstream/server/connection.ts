@@ -275,7 +275,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   }
 
   malformed(error: FrameError, line: Uint8Array, bytes: number): void {
-    if (!this.calls.malformed(error, line)) this.#noise.line(line, bytes, error)
+    this.#noise.line(line, bytes, error)
   }
 
   oversize(id: RequestId | undefined, flight: InflightCall | undefined, bytes: number): void {
