@@ -15,6 +15,7 @@ import { rawAt } from './text.js'
 export const editReasons = [
   'id',
   'name',
+  'uri',
   'describe',
   'argument',
   'progress-token',

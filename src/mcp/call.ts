@@ -9,7 +9,8 @@ import type { FieldReader, TransportName } from '../jsonrpc/connection.js'
 import type { NotificationFrame, RequestFrame, ResponseFrame, ResultFrame } from '../jsonrpc/frame.js'
 import { type Line, toLine } from '../jsonrpc/line.js'
 import { type RequestId, canonical } from '../jsonrpc/request-id.js'
-import { type Edit, splice } from '../jsonrpc/splice.js'
+import { type Edit, bothEdits, splice } from '../jsonrpc/splice.js'
+import { type ApartUris, apartUriEdits } from './apart-uris.js'
 import type { CallDeadline, CallTimes } from './call-deadline.js'
 import type { ClientCapabilities, ClientInfo } from './capabilities.js'
 import { inputRefused } from './error-codes.js'
@@ -231,6 +232,8 @@ export class Call implements CallHolder {
   #isKept = false
   /** Whether its tool's structured results are shown as one member of an object to clients of a session. */
   isWrapped = false
+  /** Addresses of its server that clients see otherwise. */
+  apartUris: ApartUris | undefined
   /** Undefined where it is not traced. */
   trace: CallTrace | undefined
   /** How often it was given to another connection. */
@@ -350,7 +353,7 @@ export class Call implements CallHolder {
     if (this.#settled) return false
     this.#settled = true
     this.holder = undefined
-    this.#owner.settled(this, outcome)
+    this.#owner.settled(this, this.apartUris === undefined ? outcome : withApart(outcome, this.apartUris))
     return true
   }
 
@@ -398,6 +401,13 @@ export class Call implements CallHolder {
     this.settle({ kind: 'cancelled' })
     holder?.cancel(frame)
   }
+}
+
+/** The addresses in an answer, as clients see them. */
+function withApart(outcome: Outcome, uris: ApartUris): Outcome {
+  if (outcome.kind !== 'answered' || outcome.frame.kind !== 'result') return outcome
+  const { line, result } = outcome.frame
+  return { ...outcome, edits: bothEdits(outcome.edits, apartUriEdits(line, result, uris)) }
 }
 
 function copied(frame: RequestFrame): RequestFrame {

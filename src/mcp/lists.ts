@@ -129,8 +129,8 @@ export function isSameItem(one: ListItem, other: ListItem | undefined): boolean 
 }
 
 /**
- * The edits of a listed item: its name where that differs, the mark before its description, and the schema of structured
- * results that are no objects, for clients whose revision has no others.
+ * The edits of a listed item: its name where that differs, addresses that are those of another server too, the mark before
+ * its description, and the schema of structured results that are no objects, for clients whose revision has no others.
  */
 export function itemEdits(
   item: ListItem,

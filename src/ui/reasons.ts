@@ -15,6 +15,7 @@ export const reasons: Readonly<Record<string, string>> = {
   'cache-hint': 'Only one of the two revisions says how long a resource holds.',
   'error-code': 'The other revision has another number for this error.',
   subscription: 'The id of the subscription is that of the request on the other side.',
+  uri: 'Two servers list this address for apps or skills of their own, so the second one is shown with its server.',
   'structured-wrap': 'A structured result that is no object becomes a member of one, for an older client.',
   trace: 'The call is traced: the server gets the traceparent of the span towards it.',
   'line-safe': 'A line break between tokens becomes a space, so that the message stays one line.',

@@ -4,9 +4,10 @@
 
 import { offersTasks } from './tasks.js'
 import type { Line } from '../../jsonrpc/line.js'
-import { type Edit, NO_EDITS } from '../../jsonrpc/splice.js'
+import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
 import type { Span } from '../../jsonrpc/scan.js'
 import { quote } from '../../jsonrpc/text.js'
+import { type ApartUris, apartUri, apartUriEdits } from '../../mcp/apart-uris.js'
 import { type ListItem, itemEdits, listResult } from '../../mcp/lists.js'
 import type { CallTimes } from '../../mcp/call-deadline.js'
 import type { Call } from '../../mcp/call.js'
@@ -56,6 +57,8 @@ interface Index {
   readonly byPublicName: ReadonlyMap<string, Target>
   /** By the server's own name; undefined where several have it. */
   readonly byOwnName: ReadonlyMap<string, Target | undefined>
+  /** Of resources: the addresses of a server that clients see otherwise, since an earlier server lists them too. */
+  readonly apart: ReadonlyMap<CallTarget, ApartUris>
 }
 
 /** The lists and names of some lanes. */
@@ -119,7 +122,20 @@ export class Catalog {
 
   /** The lane that lists this resource, else the one whose template fits it best. */
   resource(uri: string): CallTarget | undefined {
-    return this.#index('resources').byOwnName.get(uri)?.lane ?? this.#byTemplate(uri)
+    const { byPublicName } = this.#index('resources')
+    return byPublicName.get(uri)?.lane ?? this.#byTemplate(uri)
+  }
+
+  /** The edit from the address of a resource, which stands at `span`, to the one that its server knows. */
+  uriEdits(uri: string, span: Span | undefined): readonly Edit[] {
+    const target = this.#index('resources').byPublicName.get(uri)
+    if (span === undefined || target === undefined || target.publicName === target.item.key) return NO_EDITS
+    return [{ start: span.start, end: span.end, bytes: target.ownKey, why: 'uri' }]
+  }
+
+  /** The addresses of this server that clients see otherwise. */
+  apartUris(lane: CallTarget): ApartUris | undefined {
+    return this.#lanes.length === 1 ? undefined : this.#index('resources').apart.get(lane)
   }
 
   /** The lanes that may have a resource which none lists and no template fits. */
@@ -167,7 +183,12 @@ export class Catalog {
     for (const { item, publicName, mark, lane } of targets.slice(from)) {
       if (bytes >= pageBytesMax && items.length > 0) break
       const isWrapped = reader.form === 'bare' && lane.view.facts?.revision.form === 'typed'
-      const spliced = reader.splice(item.line, itemEdits(item, publicName, mark, isWrapped))
+      const edits = isNamed(kind) ? itemEdits(item, publicName, mark, isWrapped) : NO_EDITS
+      const apart = this.apartUris(lane)
+      const spliced = reader.splice(
+        item.line,
+        apart === undefined ? edits : withApart(item.line, edits, apart),
+      )
       items.push(spliced)
       bytes += spliced.length
     }
@@ -211,8 +232,7 @@ export class Catalog {
   }
 
   #build(kind: ListKind): Index {
-    const isNamed = kind === 'tools' || kind === 'prompts'
-    const all = isNamed ? this.#namedTargets(kind) : this.#plainTargets(kind)
+    const all = isNamed(kind) ? this.#namedTargets(kind) : this.#plainTargets(kind)
     const isListed = ({ item, lane }: Target): boolean =>
       item.withheld === undefined && (!item.needsTask || (this.#hasTasks && offersTasks(lane)))
     const targets = all.filter(isListed)
@@ -224,11 +244,11 @@ export class Catalog {
       if (!byPublicName.has(publicName)) byPublicName.set(publicName, target)
       // The first server in configuration order has a resource; a bare tool name must be the only one.
       if (!byOwnName.has(item.key)) byOwnName.set(item.key, target)
-      else if (isNamed && isListed(target)) byOwnName.set(item.key, undefined)
+      else if (isNamed(kind) && isListed(target)) byOwnName.set(item.key, undefined)
     }
     if (kind === 'tools') addOlderNames(targets, byOwnName)
     const sources = this.#lanes.map((lane) => lane.view.items(kind))
-    const index = { sources, targets, byPublicName, byOwnName }
+    const index = { sources, targets, byPublicName, byOwnName, apart: apartIn(targets, kind) }
     this.#indexes.set(kind, index)
     return index
   }
@@ -274,14 +294,17 @@ export class Catalog {
       this.#log({ level: 'warn', service: later.service, message })
   }
 
-  /** Resources keep their URIs; of two servers that list one, the first in configuration order has it. */
+  /** Resources keep their URIs; of two servers that list one, the first in configuration order has it, unless both are kept apart. */
   #plainTargets(kind: ListKind): Target[] {
     const targets = new Map<string, Target>()
     for (const lane of this.#lanes) {
       const repeated: string[] = []
       for (const item of this.#items(lane, kind)) {
-        if (targets.has(item.key)) repeated.push(item.key)
-        else targets.set(item.key, target(lane, item, item.key))
+        const earlier = targets.get(item.key)
+        const isOthers = kind === 'resources' && earlier !== undefined && earlier.lane !== lane
+        const shown = isOthers ? (apartUri(lane.config.name, item.key) ?? item.key) : item.key
+        if (targets.has(shown)) repeated.push(item.key)
+        else targets.set(shown, target(lane, item, shown))
       }
       this.#logRepeated(lane.config.name, kind, repeated)
     }
@@ -368,6 +391,26 @@ function isSame(lanes: readonly Lane[], others: readonly Lane[]): boolean {
 function target(lane: CallTarget, item: ListItem, publicName: string, mark?: string): Target {
   const ownKey = item.line.subarray(item.keySpan.start, item.keySpan.end)
   return { lane, item, publicName, mark, ownKey, times: lane.config.toolTimes.get(item.key) }
+}
+
+function isNamed(kind: ListKind): kind is 'tools' | 'prompts' {
+  return kind === 'tools' || kind === 'prompts'
+}
+
+function withApart(line: Line, edits: readonly Edit[], uris: ApartUris): readonly Edit[] {
+  return bothEdits(edits, apartUriEdits(line, { start: 0, end: line.length }, uris))
+}
+
+/** The addresses that are not the servers' own, by their servers. */
+function apartIn(targets: readonly Target[], kind: ListKind): ReadonlyMap<CallTarget, ApartUris> {
+  const apart = new Map<CallTarget, Map<string, string>>()
+  if (kind !== 'resources') return apart
+  for (const { lane, item, publicName } of targets) {
+    if (publicName === item.key) continue
+    const uris = apart.get(lane) ?? new Map<string, string>()
+    apart.set(lane, uris.set(item.key, publicName))
+  }
+  return apart
 }
 
 /** A name that an item has today is not an older name of another item. */

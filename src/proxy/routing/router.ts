@@ -227,6 +227,7 @@ export class Router {
   ): void {
     call.service = target.lane.config.name
     call.item = target.item.key
+    call.apartUris = this.#catalog.apartUris(target.lane)
     const withheld = refusalOf(target)
     if (withheld !== undefined) return call.fail(withheld)
     const { members } = call.frame.params
@@ -269,6 +270,7 @@ export class Router {
   /** A call with nothing to check leaves behind those that are being checked. */
   #toLane(call: Call, lane: CallTarget, edits: readonly Edit[]): void {
     call.service = lane.config.name
+    call.apartUris = this.#catalog.apartUris(lane)
     if (this.#parts.checks.isTurn(call, lane, edits, this.#pass)) lane.call(call, edits)
   }
 
@@ -283,10 +285,11 @@ export class Router {
     if (uri === undefined) return call.fail(missingParameter('uri'))
     if (call.returned !== undefined) return this.#retryRead(call, uri, call.returned)
     const lane = this.#catalog.resource(uri)
-    if (lane !== undefined) return this.#toLane(call, lane, NO_EDITS)
+    const toOwn = (): readonly Edit[] => this.#catalog.uriEdits(uri, call.frame.params.members.span('uri'))
+    if (lane !== undefined) return this.#toLane(call, lane, toOwn())
     this.waits.whenListed(call, ['resources', 'templates'], () => {
       const late = this.#catalog.resource(uri)
-      if (late !== undefined) this.#toLane(call, late, NO_EDITS)
+      if (late !== undefined) this.#toLane(call, late, toOwn())
       else this.#askInTurn(call, uri, this.#catalog.unlisted(uri))
     })
   }
@@ -300,7 +303,12 @@ export class Router {
       const isGuess = listed === undefined && service === undefined && this.#hasLostSome
       if (lane === undefined || other !== undefined || isGuess || !mayHaveWritten(lane, call))
         call.fail(stateUnknown('other-server'))
-      else this.#toLane(call, lane, edits)
+      else
+        this.#toLane(
+          call,
+          lane,
+          bothEdits(this.#catalog.uriEdits(uri, call.frame.params.members.span('uri')), edits),
+        )
     })
   }
 

@@ -1,0 +1,51 @@
+// `ui://` and `skill://` addresses of two servers are kept apart.
+//
+// A server makes such an address up for itself, so two servers may list one address for different things (MCP Apps,
+// SEP-1865; Skills, SEP-2640). Clients see the address of the later server with the name of that server in it.
+
+import { type Edit, inOrder } from '../jsonrpc/splice.js'
+import type { Span } from '../jsonrpc/scan.js'
+import { quote } from '../jsonrpc/text.js'
+
+const schemes = ['ui://', 'skill://'] as const
+
+/** Members whose text is an address: of resources and links, and in both spellings of a tool's app. */
+const addressed = ['"uri"', '"resourceUri"', '"ui/resourceUri"', String.raw`"ui\/resourceUri"`]
+
+/** Addresses of one server, and the addresses that clients see in their place. */
+export type ApartUris = ReadonlyMap<string, string>
+
+/** The address of a later server that lists `uri` too; undefined where both mean the same resource. */
+export function apartUri(service: string, uri: string): string | undefined {
+  const scheme = schemes.find((each) => uri.startsWith(each))
+  return scheme && `${scheme}${encodeURIComponent(service)}/${uri.slice(scheme.length)}`
+}
+
+/** The edits that replace these addresses in the members of `bytes` that hold addresses, within `span`. */
+export function apartUriEdits(bytes: Buffer, span: Span, uris: ApartUris): readonly Edit[] {
+  const edits: Edit[] = []
+  for (const [own, shown] of uris) {
+    const written = quote(own)
+    // Some encoders escape every slash.
+    for (const text of [written, written.replaceAll('/', String.raw`\/`)])
+      for (
+        let at = bytes.indexOf(text, span.start);
+        at >= 0 && at < span.end;
+        at = bytes.indexOf(text, at + 1)
+      )
+        if (isAddress(bytes, at))
+          edits.push({ start: at, end: at + text.length, bytes: Buffer.from(quote(shown)), why: 'uri' })
+  }
+  return inOrder(edits)
+}
+
+/** Whether the text at `at` is the value of a member that holds an address. */
+function isAddress(bytes: Buffer, at: number): boolean {
+  const before = bytes.toString('latin1', Math.max(0, at - LOOK_BACK), at).trimEnd()
+  if (!before.endsWith(':')) return false
+  const key = before.slice(0, -1).trimEnd()
+  return addressed.some((name) => key.endsWith(name))
+}
+
+/** The longest name, and white space around the colon. */
+const LOOK_BACK = 64
