@@ -18,10 +18,13 @@ import {
   httpServerRules,
   sseServerFields,
   urlKeys,
+  protocols,
 } from './server-fields.js'
 
 /** The protocols of a server of the older transport. */
-export const protocolsOfSse: readonly string[] = ['auto', 'legacy']
+export const protocolsOfSse: readonly string[] = [...protocols.keys()].filter(
+  (name) => protocols.get(name) !== 'stateless',
+)
 
 /** The settings of the file for all remote servers. */
 export interface RemoteContext extends PathBase {
@@ -48,7 +51,11 @@ export function readHttp(
     ...secretsOfUrl(proxy || ''),
   ]
   if (kind === 'sse' && common.protocol === 'stateless')
-    section.problem('protocol', 'has no transport HTTP+SSE', 'must be "auto" or "legacy", or the type "http"')
+    section.problem(
+      'protocol',
+      'has no transport HTTP+SSE',
+      'must be "auto", "legacy" or a version with a handshake, or the type "http"',
+    )
   return {
     kind,
     ...common,

@@ -10,7 +10,7 @@ import type {
   ToolFilter,
   UnattendedGrant,
 } from '../upstream/contracts/server-config.js'
-import { latestStateless } from '../mcp/revisions.js'
+import { handshakeRevisions, latestStateless } from '../mcp/revisions.js'
 import {
   type NameRule,
   boolean,
@@ -75,6 +75,7 @@ export interface ServerValues extends CallTimeValues, Pick<ServerCommon, 'disabl
 export const protocols: ReadonlyMap<string, ServerProtocol> = new Map([
   ['auto', 'auto'],
   ['legacy', 'handshake'],
+  ...handshakeRevisions.map(({ version }) => [version, 'handshake'] as const),
   [latestStateless.version, 'stateless'],
 ])
 
@@ -93,7 +94,7 @@ export const serverFields: FieldsOf<ServerValues> = {
   protocol: field(
     choice(...protocols.keys()),
     'auto',
-    'What the server speaks; auto asks it, legacy begins with initialize, and a version without a handshake asks for nothing else.',
+    'What the server speaks; auto asks it, legacy begins with initialize, a version with a handshake offers that version, and one without asks for nothing else.',
   ),
   startTimeout: field(time, startMs, 'Longest time for a start and the handshake, in milliseconds.'),
   listTimeout: field(time, startMs, 'Longest time for reading one list with all its pages, in milliseconds.'),

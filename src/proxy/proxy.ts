@@ -237,7 +237,7 @@ class PooledProxy implements McpProxy {
       loginPages: this.#common.loginPages,
       limits: this.#limits.upstream,
       marks,
-      leg: (protocol, memory) => serverLeg(this.#identity, protocol, memory),
+      leg: (spoken, memory) => serverLeg(this.#identity, spoken, memory),
       watch: (service) => taps.watch({ hop: 'upstream', service, schema }),
       kept,
       onSecrets: this.#options.onSecrets,

@@ -257,6 +257,37 @@ describe('the configuration decides', () => {
   })
 })
 
+/** How a server refuses the first `initialize`, and the revisions that it is asked for; its client has 2025-06-18. */
+const refusedRevisions: [title: string, error: string, more: object, offered: string[]][] = [
+  [
+    'names its own',
+    '{"code":-32602,"message":"Unsupported protocol version","data":{"supported":["2024-11-05","2025-03-26"],"requested":"2025-11-25"}}',
+    {},
+    ['2025-11-25', '2025-03-26'],
+  ],
+  ['names none', '{"code":-32602,"message":"Unsupported protocolVersion"}', {}, ['2025-11-25', '2025-06-18']],
+  ['refuses something else', '{"code":-32602,"message":"no token"}', {}, ['2025-11-25']],
+  [
+    'is named with a revision',
+    '{"code":-32602,"message":"no token"}',
+    { protocol: '2025-06-18' },
+    ['2025-06-18'],
+  ],
+]
+
+for (const [title, error, more, offered] of refusedRevisions)
+  test(`a server that refuses the revision and ${title} is asked for ${offered.join(', then ')}`, async (t) => {
+    const versions: unknown[] = []
+    const script: Script = (method, params, child) => {
+      if (method !== 'initialize') return polite(method, params, child)
+      versions.push(at(params, 'protocolVersion'))
+      return versions.length < 2 ? refusal(child, error) : polite(method, params, child)
+    }
+    const { state } = await run(t, script, { restart: false, ...more })
+    assert.deepEqual(versions, offered)
+    assert.equal(state(), offered.length > 1 ? 'connected' : 'error')
+  })
+
 test('each further connection to a server that is known shakes hands at once, and a known one without is asked what it is', async (t) => {
   for (const [script, wanted] of [
     [polite, O.slice(1)],

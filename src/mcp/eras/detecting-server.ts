@@ -147,15 +147,15 @@ class DetectingServerLeg implements ServerLeg {
 
 // The leg for one connection to a server, by what its configuration says that it speaks.
 
-/** `memory` belongs to the server; only `auto` reads and changes it. */
+/** `memory` belongs to the server; only `auto` reads and changes it. A revision is one that begins with a handshake. */
 export function serverLeg(
   identity: ServerIdentity,
-  protocol: 'auto' | 'handshake' | 'stateless',
+  { protocol, revision }: { protocol: 'auto' | 'handshake' | 'stateless'; revision?: string | undefined },
   memory: EraMemory,
 ): ServerLeg {
   switch (protocol) {
     case 'handshake':
-      return new LegacyServerLeg(identity)
+      return new LegacyServerLeg(identity, revision)
     case 'stateless':
       return new ModernServerLeg(identity)
     case 'auto':

@@ -188,6 +188,8 @@ export interface Outdated {
 
 /** The few things that a leg says to a server by itself; `params` is raw JSON. */
 export interface ServerVoice {
+  /** The revision of its only client, where it has one. */
+  readonly clientVersion?: string | undefined
   ask(method: string, params: string): Promise<ResponseFrame>
   /** Asks what the server may not know; rejects where nothing can be told from what happens. */
   probe(method: string, params: string): Promise<Probed>

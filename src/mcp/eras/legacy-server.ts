@@ -7,6 +7,7 @@ import { type Line, toLine } from '../../jsonrpc/line.js'
 import { membersAt, membersOf } from '../../jsonrpc/members.js'
 import { type Edit, NO_EDITS, bothEdits } from '../../jsonrpc/splice.js'
 import { quote } from '../../jsonrpc/text.js'
+import { errorText } from '../../text/error-text.js'
 import type { Call, Outcome } from '../call.js'
 import { capabilityEdits, type ClientCapabilities } from '../capabilities.js'
 import { cutNamed } from '../member-edits.js'
@@ -25,23 +26,28 @@ import {
   refusalOf,
 } from './leg.js'
 
+const INITIALIZE = 'initialize'
+
 /** Speaks to one server; what it learns is in the `ServerFacts`. */
 export class LegacyServerLeg implements ServerLeg, ServerSpeech {
   readonly speech: ServerSpeech = this
   readonly #identity: ServerIdentity
+  readonly #offered: string
 
-  constructor(identity: ServerIdentity) {
+  /** `offered` is the revision that the configuration names, if it names one. */
+  constructor(identity: ServerIdentity, offered: string = latestHandshake.version) {
     this.#identity = identity
+    this.#offered = offered
   }
 
   async open(voice: ServerVoice, declared: ClientCapabilities, opening?: Call): Promise<Opened> {
     const answer =
       opening === undefined
-        ? await this.#ask(voice, declared)
+        ? await this.#agree(voice, declared)
         : await voice.pass(opening.frame, openingEdits(opening))
     const opened =
       answer.kind === 'error'
-        ? { kind: 'refused' as const, why: refusalOf(answer, 'initialize') }
+        ? { kind: 'refused' as const, why: refusalOf(answer, INITIALIZE) }
         : readHandshake(handshakeOf(answer))
     // The client gets no answer with a revision that the proxy does not speak.
     if (answer.kind === 'error' || opened.kind === 'opened') opening?.settle(passedOn(answer))
@@ -71,12 +77,37 @@ export class LegacyServerLeg implements ServerLeg, ServerSpeech {
     return bothEdits(cutNamed(meta, requestMetaKeys, 'meta'), cutNamed(members, inputMembers, 'input'))
   }
 
-  #ask(voice: ServerVoice, declared: ClientCapabilities): Promise<ResponseFrame> {
-    const info = identityJson(this.#identity)
-    const offered = quote(latestHandshake.version)
-    const params = `{"protocolVersion":${offered},"capabilities":${declared.json},"clientInfo":${info}}`
-    return voice.ask('initialize', params)
+  /** Offers a revision, and once more an older one where the server refuses the first. */
+  async #agree(voice: ServerVoice, declared: ClientCapabilities): Promise<ResponseFrame> {
+    const ask = (version: string): Promise<ResponseFrame> => this.#ask(voice, declared, version)
+    const older = (refusal: string): string | undefined =>
+      olderVersion(refusal, this.#offered, voice.clientVersion)
+    try {
+      const answer = await ask(this.#offered)
+      const version = answer.kind === 'error' ? older(refusalOf(answer, INITIALIZE)) : undefined
+      return version === undefined ? answer : await ask(version)
+    } catch (error) {
+      // Over HTTP a refusal may be a status with a text.
+      const version = older(errorText(error))
+      if (version === undefined) throw error
+      return ask(version)
+    }
   }
+
+  #ask(voice: ServerVoice, declared: ClientCapabilities, version: string): Promise<ResponseFrame> {
+    const info = identityJson(this.#identity)
+    const params = `{"protocolVersion":${quote(version)},"capabilities":${declared.json},"clientInfo":${info}}`
+    return voice.ask(INITIALIZE, params)
+  }
+}
+
+/** The newest revision that a refusal names, else the client's, else the first one; undefined where it is about something else. */
+function olderVersion(refusal: string, refused: string, client: string | undefined): string | undefined {
+  const named = handshakeRevisions.filter(({ version }) => refusal.includes(version))
+  if (named.length === 0 && !/protocol.?version/i.test(refusal)) return undefined
+  const [first] = handshakeRevisions
+  const candidates = [first, handshakeRevision(client), ...named].flatMap((each) => each?.version ?? [])
+  return candidates.findLast((version) => version !== refused)
 }
 
 /** Of a client's `initialize`: what the proxy cannot carry is not declared. */

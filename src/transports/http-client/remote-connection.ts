@@ -168,9 +168,10 @@ export class RemoteConnection implements Connection {
   }
 }
 
-/** Whether a server of the older transport may refuse like this. */
+/** Whether a server of the older transport may refuse like this. One that refuses the revision has read the message. */
 function isRefusal({ code, details }: TransportError): boolean {
   const { body, status } = details ?? {}
+  if (typeof body === 'string' && /protocol.?version/i.test(body)) return false
   return code === 'TRANSPORT_STATUS' && refusals.includes(status) && (body !== undefined || status === 405)
 }
 

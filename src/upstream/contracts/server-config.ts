@@ -40,6 +40,8 @@ export type ServerProtocol = 'auto' | 'handshake' | 'stateless'
 export interface ServerCommon extends ServerTimes {
   readonly name: string
   readonly protocol: ServerProtocol
+  /** The revision that a server with a handshake is asked for, where the configuration names one. */
+  readonly revision?: string | undefined
   readonly disabled: boolean
   /** Started when a client first needs it. */
   readonly lazy: boolean

@@ -49,7 +49,8 @@ export function openHttp(config: HttpServerConfig, proxy: ProxyContext): Server 
   } as const
   return new Server(config, behaviour, {
     ...around,
-    leg: (protocol, memory) => around.leg(config.kind === 'sse' ? 'handshake' : protocol, memory),
+    leg: (spoken, memory) =>
+      around.leg(config.kind === 'sse' ? { ...spoken, protocol: 'handshake' } : spoken, memory),
     // A session is no process of ours.
     admission: new Admission(Infinity),
   })

@@ -43,8 +43,8 @@ export function openSandbox(config: SandboxServerConfig, around: ProxyContext): 
     dial: () => new ServerProcess(program, limits, runtime, log, discretion),
     about: () => about,
   }
-  const leg: ProxyContext['leg'] = (protocol, memory) =>
-    new SandboxLeg(around.leg(protocol, memory), config.sandbox.sessions === 'client', (own) => {
+  const leg: ProxyContext['leg'] = (spoken, memory) =>
+    new SandboxLeg(around.leg(spoken, memory), config.sandbox.sessions === 'client', (own) => {
       about = own
     })
   return new Server(config, behaviour, { ...around, leg })

@@ -114,6 +114,7 @@ export class ServerConnection implements PeerOwner<InflightCall>, Asker {
   async #open(declared: ClientCapabilities, opening?: Call): Promise<OpenedServer> {
     const patience = this.own.patience('startTimeoutMs')
     const voice = {
+      clientVersion: this.#inbox.clients.only?.profile.revision.version,
       ask: (method: string, params: string) => this.own.ask(method, params, patience),
       probe: (method: string, params: string) => this.#probe(this.own.ask(method, params, patience)),
       pass: (frame: RequestFrame, edits: readonly Edit[]) => this.own.pass(frame, edits, patience),

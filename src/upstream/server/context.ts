@@ -22,7 +22,7 @@ import type { Admission } from './admission.js'
 import type { StartTurns } from './start-turns.js'
 import type { Restarts } from './restarts.js'
 import type { RunningProcess } from '../contracts/running-process.js'
-import type { ServerConfig, ServerProtocol, ServerTimes } from '../contracts/server-config.js'
+import type { ServerConfig, ServerTimes } from '../contracts/server-config.js'
 import type { ServerAbout } from '../contracts/upstream.js'
 
 /** The services of the proxy that servers work with. */
@@ -37,8 +37,8 @@ export interface ProxyContext {
   /** The pages of the front for the logins of a user; undefined where there are none, or the user cannot log in at the front. */
   readonly loginPages?: ((user: string) => OpenLoginPages | undefined) | undefined
   readonly limits: UpstreamLimits
-  /** Makes the leg of one connection; `protocol` is that of the configuration, and `memory` keeps the era of the server. */
-  readonly leg: (protocol: ServerProtocol, memory: EraMemory) => ServerLeg
+  /** Makes the leg of one connection; `spoken` is what the configuration says, and `memory` keeps the era of the server. */
+  readonly leg: (spoken: Pick<ServerConfig, 'protocol' | 'revision'>, memory: EraMemory) => ServerLeg
   /** The taps of a new connection to this server. */
   readonly watch: (service: string) => PeerWatch
   readonly kept: KeptServers

@@ -61,7 +61,7 @@ export class Server implements Upstream {
         return isAsked ? era.form : undefined
       },
     }
-    const leg = (): ServerLeg => around.leg(config.protocol, era)
+    const leg = (): ServerLeg => around.leg(config, era)
     const { name: service, kind } = config
     const restarts = new Restarts(
       around.limits.restart,
