@@ -19,7 +19,7 @@ import { counted } from '../text/counted.js'
 import { disabledHint } from './disabled-hint.js'
 import { lateWords } from './late-words.js'
 import { loadWithSecrets } from './load.js'
-import { failed, readerOfStdout, say } from './say.js'
+import { failed, pass, readerOfStdout, say } from './say.js'
 import { withChildren } from './with-children.js'
 import { ArgumentMistake, argumentsOf } from '../ask/arguments.js'
 import { type Keep, promptText, resourceText, toolResult } from '../ask/content.js'
@@ -138,7 +138,7 @@ const asks: Readonly<
     } = command
     if (uri === undefined) return showResources(client, command)
     const result = await client.request('resources/read', JSON.stringify({ uri }))
-    await print(json ? `${result.text}\n` : resourceText(result, newKeep()))
+    await (json ? say('stdout', `${result.text}\n`) : print(resourceText(result, newKeep())))
     return 0
   },
   prompt: async (client, command) => {
@@ -151,7 +151,7 @@ const asks: Readonly<
     const args = argumentsOf(words, () => 'string')
     const params = `{"name":${JSON.stringify(name)},"arguments":${args}}`
     const result = await client.request('prompts/get', params)
-    await print(json ? `${result.text}\n` : promptText(result, newKeep()))
+    await (json ? say('stdout', `${result.text}\n`) : print(promptText(result, newKeep())))
     return 0
   },
 }
@@ -288,7 +288,7 @@ async function callTool(client: LocalClient, command: Question): Promise<number>
     const hint = near === undefined ? `mcps-proxy tools${where} names them all` : `did you mean ${near}?`
     return failed(`no tool is called "${name}"; ${hint}`, 1)
   }
-  await print(json ? `${result.text}\n` : toolResult(result, newKeep()))
+  await (json ? say('stdout', `${result.text}\n`) : print(toolResult(result, newKeep())))
   return result.member('isError')?.text === 'true' ? 1 : 0
 }
 
@@ -323,5 +323,5 @@ function newKeep(): Keep {
 
 /** A terminal acts on no character of a server; a pipe gets them as they came. */
 async function print(text: string): Promise<void> {
-  await say('stdout', readerOfStdout().isPerson ? text.replaceAll(/[^\t\n]+/g, escapeText) : text)
+  await (readerOfStdout().isPerson ? say('stdout', text.replaceAll(/[^\t\n]+/g, escapeText)) : pass(text))
 }

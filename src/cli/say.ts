@@ -2,7 +2,7 @@
 // when stdout belongs to the protocol.
 
 import process from 'node:process'
-import { escapeText } from '../text/escape.js'
+import { escapeOutput, escapeText } from '../text/escape.js'
 
 const ignore = (): void => {}
 
@@ -12,8 +12,17 @@ export function readerOfStdout(): { readonly isPerson: boolean; readonly columns
   return { isPerson: isTTY, columns: columns > 0 ? columns : Number.POSITIVE_INFINITY }
 }
 
-/** Resolves once the text is out, also when the reader has left. */
-export async function say(stream: 'stdout' | 'stderr', text: string): Promise<void> {
+/** Writes text without controls of terminals but colours. Resolves once the text is out, also when the reader has left. */
+export function say(stream: 'stdout' | 'stderr', text: string): Promise<void> {
+  return write(stream, escapeOutput(text))
+}
+
+/** Writes a result of a server to stdout as it came, for another program. */
+export function pass(text: string): Promise<void> {
+  return write('stdout', text)
+}
+
+async function write(stream: 'stdout' | 'stderr', text: string): Promise<void> {
   const target = process[stream]
   // A reader that left (`| head -1`) is no failure of ours.
   target.on('error', ignore)

@@ -8,7 +8,7 @@
 // accepted or who asks. Every other value counts as a secret, and a false alarm only
 // costs a readable log.
 
-const secretParameter = /key|token|secret|auth|pass|sig|code|session/i
+import { isSecretParameter } from '../text/secret-names.js'
 
 /** A parameter of an address that is as long as this is a key, under every name. */
 const keyLengthMin = 16
@@ -59,7 +59,7 @@ export function secretsOfUrl(url: string): string[] {
   const keys = query.split('&').flatMap((pair) => {
     const [name = '', ...rest] = pair.split('=')
     const value = rest.join('=')
-    return secretParameter.test(name) || value.length >= keyLengthMin ? [value] : []
+    return isSecretParameter(name) || value.length >= keyLengthMin ? [value] : []
   })
   const values = [...user.split(':'), ...keys].flatMap((value) => [value, decoded(value)])
   if (user !== '') values.push(login(user))

@@ -5,16 +5,7 @@
 
 import { Buffer } from 'node:buffer'
 import { REDACTED, type Range, Redactor } from '../text/redactor.js'
-
-/**
- * A member whose name ends like that of a secret, with a value that is a string, a number or the beginning of one. In a
- * text within JSON the quotes are escaped, as often as texts are nested. A `progressToken` is no secret.
- */
-const secretMember =
-  /(\\{0,15}")(?!progressToken\1)(?:[\w.-]{0,64}(?:token|passwords?|passwd|passphrase|secret|api[_-]?keys?|access[_-]?key|private[_-]?key|client[_-]?secret|authorization|credentials?|cookie))\1\s{0,8}:\s{0,8}(?:\1((?:(?!\1)(?:\\.|[^\\]))*)|(-?\d[\d.eE+-]*))/gis
-
-/** Words of which each such name has one: most messages have none, and the whole pattern takes ten times as long. */
-const secretWord = /token|pass|secret|key|authorization|credential|cookie/i
+import { secretMemberRanges } from '../text/secret-members.js'
 
 /** Finds and replaces secrets in messages. */
 export class MessageRedactor {
@@ -81,12 +72,7 @@ function latin1(text: string): string {
 }
 
 function rangesOf(text: string, secrets: Redactor, isCut: boolean): Range[] {
-  const found = secretWord.test(text) ? [...text.matchAll(secretMember)] : []
-  const members = found.flatMap(({ index, 0: whole, 2: string, 3: number }) => {
-    const value = string ?? number ?? ''
-    const end = index + whole.length
-    return value === '' || value === 'null' ? [] : [{ start: end - value.length, end }]
-  })
+  const members = secretMemberRanges(text).filter(({ start, end }) => text.slice(start, end) !== 'null')
   return merged([...secrets.ranges(text, isCut), ...members])
 }
 

@@ -6,6 +6,7 @@
 import type { LogLevel, LogRecord } from '../runtime/runtime.js'
 import { escapeJson, escapeText } from '../text/escape.js'
 import type { Redactor } from '../text/redactor.js'
+import { isSecretName } from '../text/secret-names.js'
 
 /** Longest line, in UTF-16 units; a record of many long values keeps its beginning. */
 const lineLengthMax = 64 * 1024
@@ -67,8 +68,6 @@ const membersMax = 64
 /** A value of a log record as data. */
 export type Plain = string | number | boolean | null | readonly Plain[] | { readonly [key: string]: Plain }
 
-const secretKey = /^(?:proxy-)?authorization$|^(?:set-)?cookie$|^x-api-key$|^api[-_]?key$|^password$/i
-
 /** Never throws. */
 function plain(value: unknown, redactor: Redactor, depth = 0): Plain {
   try {
@@ -118,7 +117,7 @@ function plainMembers(value: object, redactor: Redactor, depth: number): Record<
 }
 
 function plainMember(value: object, key: string, redactor: Redactor, depth: number): Plain {
-  if (secretKey.test(key)) return '[redacted]'
+  if (isSecretName(key)) return '[redacted]'
   try {
     return plain(Reflect.get(value, key), redactor, depth + 1)
   } catch {

@@ -20,7 +20,7 @@ import { newInstance, newState, type OwnQuestions, secretBytes } from '../proxy/
 import { setDeadline } from '../runtime/deadline.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { Redactor } from '../text/redactor.js'
-import { type ConfirmedCall, confirmParams } from './confirm-text.js'
+import { CONFIRMED_LENGTH_MAX, type ConfirmedCall, confirmParams } from './confirm-text.js'
 
 /** How long a person may take. */
 const LIFE_MS = 300_000
@@ -87,6 +87,8 @@ export class Confirmations implements OwnQuestions {
     const why = whyNoForm(call.context)
     if (why !== undefined)
       return call.fail(notConfirmed(asked.tool, `its user cannot be asked, because ${why}`))
+    if (asked.args.length > CONFIRMED_LENGTH_MAX)
+      return call.fail(notConfirmed(asked.tool, tooLong(asked.args)))
     const params = confirmParams(asked, this.#redactor)
     if (call.client.profile.revision.form === 'typed') this.#askAndReturn(call, asked, about, params)
     else new SessionQuestion(call, asked, this.#runtime, confirmed).ask(params)
@@ -225,6 +227,10 @@ function whyNoForm({ capabilities, revision }: CallContext): string | undefined 
   if (!capabilities.names.has('elicitation')) return 'its client has not declared elicitation'
   const has = (part: string): boolean => hasCapability(capabilities, 'elicitation', part)
   return has('url') && !has('form') ? 'its client has declared no elicitation by forms' : undefined
+}
+
+function tooLong({ length }: string): string {
+  return `its arguments have ${length} characters, and a question shows at most ${CONFIRMED_LENGTH_MAX}`
 }
 
 function whyNot(action: string | undefined): string {

@@ -25,6 +25,11 @@ export function escapeJson(json: string): string {
   return json.replaceAll(unsafe, unicodeEscape)
 }
 
+/** A whole output without what a terminal acts on, but line ends, tabs and our own colours (ESC). In JSON it keeps every value. */
+export function escapeOutput(text: string): string {
+  return text.replaceAll(unsafe, (character) => (character < '\u007f' ? character : unicodeEscape(character)))
+}
+
 /** The text as one word of a POSIX shell, in quotes where it needs them: for a command that a person may copy. */
 export function inShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`

@@ -49,26 +49,30 @@ export class Redactor {
 
   /** The given secrets are never forgotten. `onAdded` is given those that are added. */
   constructor(secrets: Iterable<string> = [], onAdded: (secrets: readonly string[]) => void = () => {}) {
-    this.#given = [...secrets].flatMap(secretForms)
+    this.#given = [...secrets].flatMap(encodedForms)
     this.#onAdded = onAdded
   }
 
   /** Adds secrets; beyond a thousand, those that were added longest ago are forgotten. */
   add(...secrets: readonly string[]): void {
     if (secrets.every((secret) => this.#added.has(secret))) return
-    this.#remember(this.#added, secrets)
+    this.#remember(this.#added, secrets, secretForms)
     this.#onAdded(secrets)
   }
 
   /** Adds secrets of files, which are forgotten only for further ones of files. */
   keep(...secrets: readonly string[]): void {
-    this.#remember(this.#kept, secrets)
+    this.#remember(this.#kept, secrets, encodedForms)
   }
 
-  #remember(known: Map<string, readonly string[]>, secrets: readonly string[]): void {
+  #remember(
+    known: Map<string, readonly string[]>,
+    secrets: readonly string[],
+    formsOf: (secret: string) => string[],
+  ): void {
     for (const secret of secrets) {
       known.delete(secret)
-      known.set(secret, secretForms(secret))
+      known.set(secret, formsOf(secret))
     }
     this.#all = undefined
     let excess = known.size - Math.max(ADDED_MAX, secrets.length)
@@ -131,6 +135,31 @@ function secretForms(value: string): string[] {
   const lines = value.split(/\r?\n/).filter((line) => line.length >= LINE_LENGTH_MIN)
   const forms = [value, value.trim(), inUrl(value), quote(value).slice(1, -1), ...lines]
   return forms.filter((form) => form.length >= SECRET_LENGTH_MIN)
+}
+
+/** Those forms, and the value in hex and in base64, also behind other bytes, as in `Basic` with a user (RFC 7617). */
+function encodedForms(value: string): string[] {
+  const forms = secretForms(value)
+  if (forms.length === 0) return []
+  const bytes = Buffer.from(value)
+  const hex = bytes.toString('hex')
+  const base64 = [0, 1, 2].map((before) => base64Behind(before, bytes))
+  const inBase64 = base64.flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
+  return [
+    ...forms,
+    hex,
+    hex.toUpperCase(),
+    ...new Set(inBase64.filter((form) => form.length >= SECRET_LENGTH_MIN)),
+  ]
+}
+
+/** The characters that depend on these bytes alone, where so many bytes stand before them. */
+function base64Behind(before: number, bytes: Buffer): string {
+  const text = Buffer.concat([Buffer.alloc(before), bytes])
+    .toString('base64')
+    .replace(/=+$/, '')
+  const isOpenEnd = (before + bytes.length) % 3 !== 0
+  return text.slice(before === 0 ? 0 : before + 1, isOpenEnd ? -1 : undefined)
 }
 
 /** Empty for text that no URL can carry (a lone surrogate). */

@@ -66,20 +66,10 @@ describe('the question', () => {
   ]
   for (const [title, args, wanted] of cases) test(`shows ${title}`, () => assert.equal(said(args), wanted))
 
-  test('cuts long arguments, also inside of a secret', () => {
-    assert.match(said(`{"a":"${'x'.repeat(5000)}"}`), /^\{"a":"x{1995}… \(5006 characters\)\}$/)
-    const cut = said(`{"a":"${'x'.repeat(1900)}","password":"${'y'.repeat(1500)}"}`)
-    assert(cut.includes('"password":"[redacted]"… ('), cut)
-    assert(!cut.includes('yy'))
-  })
-
-  test('shows the beginning of each argument, however long the others are', () => {
-    const long = 'x'.repeat(5000)
-    const path = '"path":"/home/ann/.ssh/authorized_keys"'
-    for (const args of [`{"content":"${long}",${path}}`, `{"content":"x"${' '.repeat(5000)},${path}}`])
-      assert(said(args).includes(path), said(args))
-    const many = Array.from({ length: 51 }, (_, at) => `"a${at}":"${long}"`)
-    assert.match(said(`{${many.join(',')}}`), /^\{"a0":"x+… \(\d+ characters\)$/)
+  test('shows every argument, whatever stands before it', () => {
+    const many = Array.from({ length: 60 }, (_, at) => `"note${at}":"${'fine '.repeat(10)}"`)
+    const args = `{${many.join(',')},"command":"ls ${' '.repeat(3000)}; rm -rf x"}`
+    assert.equal(said(args), args)
   })
 
   test('names the tool on one line', () => {

@@ -15,6 +15,15 @@ test('no secret is shown, in whatever form, and nothing of two that overlap', ()
     ['a line of several', [pem], `got ${'b'.repeat(20)}.`, 'got [redacted].'],
     ['one in another', ['secret', 'a secret thing'], 'it is a secret thing', 'it is [redacted]'],
     ['overlapping', ['abcdefgh', 'fghijklm'], '<abcdefghijklm>', '<[redacted]>'],
+    ['in hex', [key], `${Buffer.from(key).toString('hex')}.`, '[redacted].'],
+    ['in base64', [key], `${Buffer.from(key).toString('base64')}.`, '[redacted].'],
+    ['behind a user', [key], `Basic ${Buffer.from(`me:${key}`).toString('base64')}`, 'Basic bWU6[redacted]'],
+    [
+      'behind another',
+      [key],
+      `Basic ${Buffer.from(`me2:${key}`).toString('base64')}`,
+      'Basic bWUyOn[redacted]Q==',
+    ],
     ['too short to look for', ['abc', ''], 'abc', 'abc'],
     ['a scheme whose variable is not set', ['Bearer '], 'Bearer ${TOKEN}', 'Bearer ${TOKEN}'],
   ] as const

@@ -1,6 +1,7 @@
 // The values in the entries of clients that are not shown, and those that belong into the store of secrets.
 
 import { isObject } from '../../text/json-object.js'
+import { isSecretName } from '../../text/secret-names.js'
 import {
   isPublicName,
   isPublicValue,
@@ -8,8 +9,6 @@ import {
   secretsOfHeaders,
   secretsOfUrl,
 } from '../../config/secrets.js'
-
-const secretName = /key|token|secret|password|passwd|credential|auth|(?:^|_)pat$/i
 
 /** Of an entry in any client's form: every object may be an environment or header fields. */
 export function secretsOfEntry(entry: unknown): string[] {
@@ -21,7 +20,7 @@ function valuesIn(entry: unknown): string[] {
   if (!isObject(entry)) return typeof entry === 'string' ? secretsOfUrl(entry) : []
   const texts = new Map<string, string>()
   for (const [name, value] of Object.entries(entry)) if (typeof value === 'string') texts.set(name, value)
-  const own = [...texts].filter(([name]) => secretName.test(name))
+  const own = [...texts].filter(([name]) => isSecretName(name))
   return [
     ...own.flatMap(([, value]) => (isPublicValue(value) ? [] : [value])),
     ...Object.entries(entry).flatMap(([name, value]) => {
@@ -39,7 +38,7 @@ function secretsOfArguments(args: readonly string[]): string[] {
   return args.flatMap((arg, at) => {
     const [, name = '', value] = /^--?([^=]+)(?:=(.*))?$/s.exec(arg) ?? []
     const secret = value ?? args[at + 1] ?? ''
-    const isSecret = secretName.test(name) && !isPublicValue(secret) && !secret.startsWith('-')
+    const isSecret = isSecretName(name) && !isPublicValue(secret) && !secret.startsWith('-')
     return isSecret ? [secret, ...secretsOfUrl(arg)] : secretsOfUrl(arg)
   })
 }
@@ -54,7 +53,7 @@ export function secretNamesIn(entry: Readonly<Record<string, unknown>>): string[
     if (!isObject(values)) return []
     return Object.entries(values).flatMap(([name, value]) => {
       const isPlain = typeof value === 'string' && !value.includes('${') && !isPublicValue(value)
-      return isPlain && secretName.test(name) && !isPublicName(name) ? [name] : []
+      return isPlain && isSecretName(name) && !isPublicName(name) ? [name] : []
     })
   })
 }
