@@ -119,7 +119,7 @@ export class ServerFacts {
   #tools(cursor: string | undefined): string {
     const schema = this.plan.schema
       ? ',"inputSchema":{"type":"object","properties":{"nonce":{"type":"string"}},"required":["nonce"]}'
-      : ''
+      : ',"inputSchema":{"type":"object"}'
     const first = this.#first
     const names = [...first, ...Array.from({ length: this.#grownAt.length }, (_, at) => `extra-${at}`)]
     const shown = cursor === undefined ? first : names.slice(first.length)
