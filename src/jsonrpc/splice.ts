@@ -17,6 +17,7 @@ export const editReasons = [
   'name',
   'uri',
   'describe',
+  'repair',
   'argument',
   'progress-token',
   'capability',

@@ -8,8 +8,9 @@ import { type Line, toLine } from '../jsonrpc/line.js'
 import { OPEN_ARRAY, QUOTE } from '../jsonrpc/ascii.js'
 import { itemsAt, membersAt, membersOf } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
-import type { Edit } from '../jsonrpc/splice.js'
+import { type Edit, splice } from '../jsonrpc/splice.js'
 import { parse, quote, rawAt, stringAt } from '../jsonrpc/text.js'
+import { repairs } from './item-form.js'
 import { insertion } from './member-edits.js'
 import type { ListKind } from './methods.js'
 import { isOtherThanObject, schemaWrapping } from './structured-wrap.js'
@@ -57,14 +58,17 @@ export interface ListItem {
 
 export interface Page {
   readonly items: readonly ListItem[]
-  /** Raw JSON of the next page's cursor; an empty string is a cursor too. */
+  /** The items that are left out, because clients refuse lists with such items. */
+  readonly faults: readonly string[]
+  /** Raw JSON of the next page's cursor. */
   readonly cursor: string | undefined
   /** How long the page holds (2026-07-28, Utilities: caching); undefined where the server does not say. */
   readonly ttlMs: number | undefined
 }
 
 /**
- * The items of one page, without those that have no name; undefined when the result is no such list.
+ * The items of one page, in the form of the protocol and without those that cannot have it; undefined when the result
+ * is no such list.
  *
  * Of a page with more than `itemsMax` items nothing is read.
  */
@@ -80,12 +84,20 @@ export function readPage(
   const spans = itemsAt(frame.line, span, itemsMax)
   if (spans.length > itemsMax) return 'too-long'
   const items: ListItem[] = []
+  const faults: string[] = []
   for (const item of spans) {
-    const read = readItem(toLine(frame.line.subarray(item.start, item.end)), shape.key)
-    if (read !== undefined) items.push(read)
+    const line = toLine(frame.line.subarray(item.start, item.end))
+    const read = readItem(line, shape.key)
+    if (read === undefined) {
+      faults.push(`'${shape.key}' is missing in one of its ${kind}`)
+      continue
+    }
+    const edits = repairs(line, kind)
+    if (typeof edits === 'string') faults.push(`${edits} in '${read.key}' of its ${kind}`)
+    else items.push(edits.length === 0 ? read : (readItem(toLine(splice(line, edits)), shape.key) ?? read))
   }
   const cursor = cursorAt(frame.line, members.span('nextCursor'))
-  return { items, cursor, ttlMs: ttlOf(frame.line, members.span('ttlMs')) }
+  return { items, faults, cursor, ttlMs: ttlOf(frame.line, members.span('ttlMs')) }
 }
 
 /** One item that was kept as raw JSON; undefined when it is none of this kind. */

@@ -7,6 +7,7 @@ import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
 import { membersAt, itemsAt } from '../jsonrpc/members.js'
 import type { Span } from '../jsonrpc/scan.js'
 import type { Edit } from '../jsonrpc/splice.js'
+import { stringAt } from '../jsonrpc/text.js'
 import { insertion } from './member-edits.js'
 
 const HASH = 0x23
@@ -43,6 +44,33 @@ function references(line: Buffer, span: Span): number[] {
   return [...members].flatMap(({ key, value }) =>
     line.toString('utf8', key.start, key.end) === '"$ref"' ? pathIn(line, value) : references(line, value),
   )
+}
+
+/** Whether a reference within the schema leads to a place that the schema does not have. */
+export function dangles(line: Buffer, span: Span): boolean {
+  return references(line, span).some((at) => {
+    const [, ...path] = line.toString('utf8', at, line.indexOf(QUOTE, at)).split('/')
+    return target(line, span, path) === undefined
+  })
+}
+
+/** The value at a JSON pointer (RFC 6901). */
+function target(line: Buffer, span: Span, [step, ...path]: readonly string[]): Span | undefined {
+  if (step === undefined) return span
+  const name = unescaped(step)
+  const next =
+    line[span.start] === OPEN_ARRAY
+      ? itemsAt(line, span)[Number(name)]
+      : [...(membersAt(line, span) ?? [])].find(({ key }) => stringAt(line, key) === name)?.value
+  return next && target(line, next, path)
+}
+
+function unescaped(step: string): string {
+  try {
+    return decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')
+  } catch {
+    return step
+  }
 }
 
 /** `#` alone, or with a path behind it; a name behind it stays what it is. */

@@ -3,6 +3,7 @@ export const reasons: Readonly<Record<string, string>> = {
   id: 'The other end knows the request by another id, since several clients or servers share it.',
   name: 'The public name is not the name that the server has.',
   describe: 'The name of the server stands in front of the description of its tool.',
+  repair: 'The server lists a member as null or empty that the protocol gives another type.',
   argument: 'A profile sets this argument of the tool.',
   'progress-token': 'Several clients or servers share a connection, so the progress token is another one.',
   capability: 'The two ends cannot use this capability together.',

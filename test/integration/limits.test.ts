@@ -137,15 +137,23 @@ describe('limits of a server', () => {
     })
   }
 
-  test('a list whose cursor does not advance is not read on', async (t) => {
-    const page = '{"tools":[],"nextCursor":"again"}'
-    const it = await scripted(t, { s: {} }, (method, child) =>
-      method === 'tools/list' ? page : simple(method, child),
-    )
-    const { client } = await it.attach()
-    await timed(it, client.request('tools/list'))
-    assert(it.log.some(({ message }) => message.includes('the cursor "again" does not advance')))
-  })
+  for (const cursor of ['', 'again'])
+    test(`a list whose cursor is always '${cursor}' ends with what has come`, async (t) => {
+      const page = `{"tools":[{"name":"t","inputSchema":{"type":"object"}}],"nextCursor":"${cursor}"}`
+      const it = await scripted(t, { s: {} }, (method, child) =>
+        method === 'tools/list' ? page : simple(method, child),
+      )
+      const { client } = await it.attach()
+      const { heard } = await timed(it, client.request('tools/list'))
+      assert.deepEqual(
+        listAt(heard.value, 'result', 'tools').map((tool) => textAt(tool, 'name')),
+        ['s__t'],
+      )
+      const warnings = it.log.filter(({ message }) =>
+        message.includes(`the cursor "${cursor}" does not advance`),
+      )
+      assert.equal(warnings.length, 1)
+    })
 
   test('remoteConcurrency: calls in flight on one session', async (t) => {
     let now = 0

@@ -16,7 +16,8 @@ const few = {
   limits: { ...limits, upstream: { ...limits.upstream, queueMax: 2, outgoingBytesMax: 200_000 } },
 }
 
-const tools = '{"tools":[{"name":"hold","inputSchema":{}},{"name":"nonce","inputSchema":{}}]}'
+const schema = '"inputSchema":{"type":"object"}'
+const tools = `{"tools":[{"name":"hold",${schema}},{"name":"nonce",${schema}}]}`
 
 /** Answers calls of `nonce` with what they bring, and calls of `hold` never. */
 const act: Act = (method, child, params) => {

@@ -173,16 +173,14 @@ const schemas = {
 }
 const names = [...Object.keys(tools), 'strict', ...(process.env.IT_TOOLS ?? '').split(' ').filter(Boolean)]
 
-/** The second page's cursor is the empty string, which is a cursor too. */
 function toolPage(cursor) {
   const all = names.map((name) => ({ name, inputSchema: schemas[name] ?? { type: 'object' } }))
   const pages = process.env.IT_PAGES
   if (pages === undefined) return { tools: all }
   const length = Number(pages)
-  const from = cursor === undefined ? 0 : cursor === '' ? length : Number(cursor)
+  const from = cursor === undefined ? 0 : Number(cursor)
   const next = from + length
-  const nextCursor = next === length ? '' : String(next)
-  return { tools: all.slice(from, next), ...(next < all.length && { nextCursor }) }
+  return { tools: all.slice(from, next), ...(next < all.length && { nextCursor: String(next) }) }
 }
 
 const uriOf = (n) => `it://${process.env.IT_NAME ?? 'server'}/${n}`

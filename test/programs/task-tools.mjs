@@ -15,7 +15,7 @@ const tools = [
   withTasks('never', 'forbidden'),
   withTasks('perhaps', 'optional'),
   withTasks('always', 'required'),
-  { ...tool('odd', 'Says something else about itself'), execution: 'required' },
+  { ...tool('odd', 'Says nothing about tasks'), execution: { other: 'required' } },
 ]
 
 serve({

@@ -23,11 +23,18 @@ const DOUBTED_RETRIES = 3
 /** How often a server that cannot list is asked while a call waits for it. */
 const HURRIED_TRIES = 3
 
-/** Tools that one log line names. */
+/** Items that one log line names. */
 const NAMED_MAX = 10
 
 /** Reads of one list, whose changes are announced during the read before, for which calls wait. */
 const READS_MAX = 2
+
+/**
+ * After a read that changed nothing, the next reported change is read this much later; the pause doubles with each such
+ * read. Some servers report a change whenever their list is read.
+ */
+const PAUSE_MS = 1000
+const PAUSE_MS_MAX = 30_000
 
 /** The connection from which a list is read. */
 interface Source {
@@ -55,6 +62,12 @@ export class ListReader {
   readonly #reading = new Map<ListKind, Promise<void>>()
   /** Lists that have changed while they were read, and the connection that reported it. */
   readonly #stale = new Map<ListKind, Source>()
+  /** The pause of each list whose last read changed nothing, and when that ends. */
+  readonly #pauses = new Map<ListKind, { readonly ms: number; readonly endsAt: number }>()
+  /** Lists that are read because a process says that they have changed. */
+  readonly #reported = new Set<ListKind>()
+  /** Reads that wait for the end of a pause. */
+  readonly #paused = new Map<ListKind, Timer>()
   /** Readings of several lists that are under way. */
   #rounds = 0
   #retries = 0
@@ -152,7 +165,29 @@ export class ListReader {
 
   /** A process says that these have changed. */
   changed(connection: ServerConnection, kinds: readonly ListKind[]): void {
-    void this.#refresh(connection, kinds)
+    const { runtime } = this.#context
+    const due = kinds.filter((kind) => {
+      this.#reported.add(kind)
+      const waitMs = (this.#pauses.get(kind)?.endsAt ?? 0) - runtime.now()
+      if (waitMs <= 0) return true
+      if (!this.#paused.has(kind))
+        this.#paused.set(
+          kind,
+          runtime.setTimer(waitMs, () => {
+            this.#paused.delete(kind)
+            void this.#refresh(connection, [kind])
+          }),
+        )
+      return false
+    })
+    if (due.length > 0) void this.#refresh(connection, due)
+  }
+
+  /** A list has been read after a report. */
+  #pause(kind: ListKind, hasChanged: boolean): void {
+    if (hasChanged) return void this.#pauses.delete(kind)
+    const ms = Math.min(2 * (this.#pauses.get(kind)?.ms ?? PAUSE_MS / 2), PAUSE_MS_MAX)
+    this.#pauses.set(kind, { ms, endsAt: this.#context.runtime.now() + ms })
   }
 
   /** Notifications of changes may have been lost, so the lists are read again. */
@@ -165,6 +200,9 @@ export class ListReader {
   close(connection: ServerConnection | undefined = this.#connection): void {
     if (connection !== this.#connection) return
     this.#connection = undefined
+    for (const timer of this.#paused.values()) timer.cancel()
+    this.#paused.clear()
+    this.#pauses.clear()
     this.#cancelRetry()
     this.#endLogin()
     this.#endHurry()
@@ -204,7 +242,7 @@ export class ListReader {
     const reading = this.#readUntilFresh({ connection, capabilities }, kind).finally(() => {
       this.#reading.delete(kind)
       const from = this.#stale.get(kind)
-      if (from !== undefined) void this.#refresh(from.connection, [kind])
+      if (from !== undefined) this.changed(from.connection, [kind])
     })
     this.#reading.set(kind, reading)
     return reading
@@ -229,9 +267,10 @@ export class ListReader {
         if (isNotFound(error) && !connection.isTyped) void connection.ask('ping', '{}').catch(() => {})
       }
       // Not later: clients must be able to call what they are shown, even if the list is read once more.
-      if (this.lists.items(kind) !== before || (kind === 'tools' && this.lists.ownTool !== tool))
-        this.#announce([kind])
+      const hasChanged = this.lists.items(kind) !== before
+      if (hasChanged || (kind === 'tools' && this.lists.ownTool !== tool)) this.#announce([kind])
       from = this.#stale.get(kind)
+      if (this.#reported.delete(kind)) this.#pause(kind, hasChanged)
     }
   }
 
@@ -266,9 +305,7 @@ export class ListReader {
   #tellOfTasks(items: readonly ListItem[]): void {
     const names = items.filter(({ needsTask }) => needsTask).map(({ key }) => `'${key}'`)
     if (names.length === 0) return
-    const first = names.slice(0, NAMED_MAX).join(', ')
-    const rest = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
-    const what = `${first}${rest} can only be called as a task`
+    const what = `${someOf(names)} can only be called as a task`
     if (!keepsTasks(this.#sharing))
       this.#log('info', `not listed: ${what}, and its clients share a process that may ask them`)
     else if (this.#capabilities?.tasks === undefined)
@@ -316,6 +353,11 @@ function isNotFound(error: unknown): boolean {
   return error instanceof UpstreamError && error.details?.['status'] === 404
 }
 
+function someOf(names: readonly string[]): string {
+  const more = names.length > NAMED_MAX ? `, and ${names.length - NAMED_MAX} more` : ''
+  return `${names.slice(0, NAMED_MAX).join(', ')}${more}`
+}
+
 /** The most characters of an answer that is no list which an error shows. */
 const SHOWN_LENGTH_MAX = 200
 
@@ -327,14 +369,17 @@ export interface ReadList {
 
 /** `wasEmpty` says that nothing is known to be in the list. @throws UpstreamError */
 async function readList(
-  { discretion, limits, marked, mirrors, service }: ServerContext,
+  { discretion, limits, log, marked, mirrors, service }: ServerContext,
   connection: ServerConnection,
   kind: ListKind,
   wasEmpty: boolean,
 ): Promise<ReadList> {
   const { pagesMax, itemsMax } = limits.lists
   const broken = (what: string): UpstreamError => new UpstreamError(service, 'invalid-answer', what)
+  const warn = (message: string): void => log({ level: 'warn', service, message })
+  const shown = (text: string): string => discretion.shown(text, SHOWN_LENGTH_MAX)
   const items: ListItem[] = []
+  const faults: string[] = []
   const ttls: number[] = []
   const seen = new Set<string>()
   let params = '{}'
@@ -345,22 +390,27 @@ async function readList(
       // A server may offer resources and know no templates: that is an empty list. One that had some is not well.
       if (kind === 'templates' && wasEmpty) return { items, ttlMs: Infinity }
       const why = frame.line.toString('utf8', frame.error.start, frame.error.end)
-      throw broken(discretion.shown(why, SHOWN_LENGTH_MAX))
+      throw broken(shown(why))
     }
     const page = readPage(frame, kind, itemsMax)
     if (page === undefined) throw broken('the answer holds no list')
     if (page === 'too-long' || items.length + page.items.length > itemsMax)
       throw broken(`more than ${itemsMax} items`)
     for (const item of page.items) items.push(item)
+    faults.push(...page.faults)
     if (page.ttlMs !== undefined) ttls.push(page.ttlMs)
     const { cursor } = page
-    if (cursor === undefined) {
+    const isLast = cursor === undefined || cursor === '""' || seen.has(cursor)
+    if (cursor !== undefined && isLast)
+      warn(
+        `${listShapes[kind].method} ends after ${pages + 1} pages: the cursor ${shown(cursor)} does not advance`,
+      )
+    if (isLast) {
+      if (faults.length > 0) warn(`not listed, because clients refuse such items: ${someOf(faults)}`)
       const isMarked = kind === 'tools' && mirrors && connection.isTyped
       const ttlMs = ttls.length > pages ? Math.min(...ttls) : Infinity
       return { items: isMarked ? marked.listed(items) : items, ttlMs }
     }
-    if (seen.has(cursor))
-      throw broken(`the cursor ${discretion.shown(cursor, SHOWN_LENGTH_MAX)} does not advance`)
     seen.add(cursor)
     params = `{"cursor":${cursor}}`
   }

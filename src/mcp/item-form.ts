@@ -1,0 +1,178 @@
+// The form that the schema of MCP demands of a listed item (schema of each revision: Tool, Prompt, Resource,
+// ResourceTemplate).
+//
+// Many clients check a list as a whole: one item of another form costs them the items of all servers. A member that is
+// null or empty where the schema has another type is cut, because its absence means the same. Every other fault is
+// reported, and the caller leaves the item out.
+
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../jsonrpc/ascii.js'
+import type { Line } from '../jsonrpc/line.js'
+import { itemsAt, type Member, membersAt } from '../jsonrpc/members.js'
+import type { Span } from '../jsonrpc/scan.js'
+import { type Edit, NO_EDITS } from '../jsonrpc/splice.js'
+import { rawAt, stringAt } from '../jsonrpc/text.js'
+import { cutMembers } from './member-edits.js'
+import type { ListKind } from './methods.js'
+import { dangles } from './structured-wrap.js'
+
+type Type = 'text' | 'list' | 'object' | 'boolean' | 'number'
+
+/** The form of a value: its type, and what it holds. */
+interface Form {
+  readonly type: Type
+  /** The members that must be there. */
+  readonly required?: readonly string[]
+  readonly members?: Readonly<Record<string, Form>>
+  /** Of each item of a list, or of each member of an object. */
+  readonly each?: Form
+  /** The value of the member `type` of a schema. */
+  readonly schemaOf?: 'object'
+  /** Whether `true` and `false` stand for schemas (JSON Schema 2020-12, 4.3.2), which older revisions do not have. */
+  readonly isSchema?: boolean
+  /** Whether the references of the value must lead to something within it. */
+  readonly isClosed?: boolean
+}
+
+const text: Form = { type: 'text' }
+const flag: Form = { type: 'boolean' }
+const object: Form = { type: 'object' }
+const annotations: Form = {
+  type: 'object',
+  members: { audience: { type: 'list' }, priority: { type: 'number' }, lastModified: text },
+}
+const described = { title: text, description: text, icons: { type: 'list' }, _meta: object } as const
+const schemaMembers = {
+  properties: { type: 'object', each: { type: 'object', isSchema: true } },
+  required: { type: 'list', each: text },
+} as const
+
+const forms: Readonly<Record<ListKind, Form>> = {
+  tools: {
+    type: 'object',
+    required: ['inputSchema'],
+    members: {
+      ...described,
+      inputSchema: { type: 'object', members: schemaMembers, schemaOf: 'object' },
+      outputSchema: { type: 'object', members: schemaMembers, isClosed: true },
+      annotations: {
+        type: 'object',
+        members: {
+          title: text,
+          readOnlyHint: flag,
+          destructiveHint: flag,
+          idempotentHint: flag,
+          openWorldHint: flag,
+        },
+      },
+      execution: { type: 'object', members: { taskSupport: text } },
+    },
+  },
+  prompts: {
+    type: 'object',
+    members: {
+      ...described,
+      arguments: {
+        type: 'list',
+        each: {
+          type: 'object',
+          required: ['name'],
+          members: { name: text, title: text, description: text, required: flag },
+        },
+      },
+    },
+  },
+  resources: {
+    type: 'object',
+    required: ['name'],
+    members: { ...described, name: text, mimeType: text, annotations, size: { type: 'number' } },
+  },
+  templates: {
+    type: 'object',
+    required: ['name'],
+    members: { ...described, name: text, mimeType: text, annotations },
+  },
+}
+
+/** The edits that give an item its form, or what is wrong with it. */
+export function repairs(line: Line, kind: ListKind): readonly Edit[] | string {
+  const edits: Edit[] = []
+  const fault = check(line, { start: 0, end: line.length }, forms[kind], '', edits)
+  return fault ?? (edits.length === 0 ? NO_EDITS : edits)
+}
+
+/** Adds the edits within the value to `edits`; gives what they do not mend. */
+function check(line: Line, span: Span, form: Form, path: string, edits: Edit[]): string | undefined {
+  const type = typeOf(line[span.start])
+  if (type === 'boolean' && form.isSchema === true) {
+    const bytes = Buffer.from(rawAt(line, span) === 'true' ? '{}' : '{"not":{}}')
+    edits.push({ ...span, bytes, why: 'repair' })
+    return undefined
+  }
+  if (type !== form.type) return `'${path}' is no ${form.type}`
+  if (form.type === 'list') {
+    const { each } = form
+    for (const item of each === undefined ? [] : itemsAt(line, span)) {
+      const fault = check(line, item, each ?? form, `${path}[]`, edits)
+      if (fault !== undefined) return fault
+    }
+    return undefined
+  }
+  return form.type === 'object' ? checkMembers(line, span, form, path, edits) : undefined
+}
+
+function checkMembers(line: Line, span: Span, form: Form, path: string, edits: Edit[]): string | undefined {
+  const members = membersAt(line, span)
+  // An object with too many members stays as it is.
+  if (members === undefined) return undefined
+  for (const name of form.required ?? [])
+    if (members.span(name) === undefined) return `'${within(path, name)}' is missing`
+  if (form.schemaOf !== undefined && members.string('type') !== form.schemaOf)
+    return `'${within(path, 'type')}' is not "${form.schemaOf}"`
+  const all = [...members]
+  const known = all.map((member) => formOf(line, member, form))
+  const isCut = all.map(({ value }, at) => isToBeCut(line, value, known[at]))
+  const cuts = cutMembers(members, (at) => (isCut[at] === true ? 'repair' : undefined))
+  for (const [at, { key, value }] of all.entries()) {
+    const name = stringAt(line, key) ?? ''
+    const inner = known[at]
+    if (isCut[at] === true) {
+      if (form.required?.includes(name) === true) return `'${within(path, name)}' is ${rawAt(line, value)}`
+      continue
+    }
+    const fault = inner === undefined ? undefined : check(line, value, inner, within(path, name), edits)
+    if (fault !== undefined) return fault
+  }
+  edits.push(...cuts)
+  edits.sort((one, other) => one.start - other.start)
+  return undefined
+}
+
+function formOf(line: Line, { key }: Member, { members, each }: Form): Form | undefined {
+  if (members === undefined) return each
+  const name = stringAt(line, key) ?? ''
+  return Object.hasOwn(members, name) ? members[name] : undefined
+}
+
+/** A value of another type that says nothing, or a schema whose references lead nowhere. */
+function isToBeCut(line: Line, value: Span, form: Form | undefined): boolean {
+  if (form === undefined) return false
+  if (typeOf(line[value.start]) !== form.type) return /^(?:null|""|\[\s*\]|\{\s*\})$/.test(rawAt(line, value))
+  return form.isClosed === true && dangles(line, value)
+}
+
+function within(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`
+}
+
+function typeOf(first = 0): Type | 'null' {
+  return typesByFirstByte.get(first) ?? 'number'
+}
+
+const typesByFirstByte: ReadonlyMap<number, Type | 'null'> = new Map([
+  [QUOTE, 'text'],
+  [OPEN_ARRAY, 'list'],
+  [OPEN_OBJECT, 'object'],
+  [0x74, 'boolean'],
+  [0x66, 'boolean'],
+  [0x6e, 'null'],
+])
