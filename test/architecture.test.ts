@@ -48,7 +48,7 @@ const rooms = table(`
   gateway                | front-auth jsonrpc mcp runtime text config events real-runtime transports/ upstream/ version proxy/
   metrics                | events mcp runtime text config transports/http-server version | proxy/ upstream/
   index                  | jsonrpc runtime text config events gateway limits proxy/ real-runtime transports/ upstream/ version
-  replay                 | jsonrpc mcp runtime text transports/ folder log real-runtime cli
+  replay                 | ask jsonrpc mcp runtime text transports/ folder log real-runtime cli
   inspector              | jsonrpc mcp runtime text folder gateway record version transports/http-server | events proxy/ upstream/
   ui                     | | inspector
   ask                    | index jsonrpc mcp text transports/ version

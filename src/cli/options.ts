@@ -169,6 +169,7 @@ export const options: readonly Option[] = [
   option('help', 'Show this help', commandNames, { aliases: ['h'] }),
   option('version', 'Show the version', commandNames, { aliases: ['V'] }),
   option('portable', 'Replay the transcripts of the package: every correct server passes', ['replay']),
+  option('trust', 'Start what the transcripts name without a question', ['replay']),
   option('update', 'Write the messages that came over those that differ in the transcripts', ['replay']),
   valued('junit', 'FILE', 'Write the results of a replay as JUnit XML', ['replay']),
   valued('url', 'URL', 'Serve this remote server on stdin and stdout', ['connect', 'replay'], {

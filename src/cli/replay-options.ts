@@ -23,6 +23,7 @@ export function replayOf(line: CommandLine): ReplayCommand | UsageMistake {
     command: rest ?? [],
     url: values.get('url'),
     http: values.has('http'),
+    trust: values.has('trust'),
     headers: headersOf(line),
     verbose: values.has('verbose'),
     updates: values.has('update'),

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { askLine } from '../ask/ask-line.js'
 import { Children } from '../cli/children.js'
 import { say } from '../cli/say.js'
 import { programFolder } from '../folder.js'
@@ -12,6 +13,7 @@ import { isReserved } from '../transports/http-client/session.js'
 import { type ReplayRequest, Replayer } from './replayer.js'
 import { type ReplayedFile, hasFailed, junitXml, report, summary, updateFiles } from './report.js'
 import { type Transcript, readTranscripts, TranscriptError } from './transcript.js'
+import { startsOf } from './trust.js'
 
 /** The destination of the report. */
 export interface Output {
@@ -19,6 +21,8 @@ export interface Output {
   complain(text: string): Promise<void>
   /** Shows the progress; undefined shows nothing. */
   readonly progress: ((text: string) => void) | undefined
+  /** Asks the person at the terminal; undefined without one. */
+  readonly ask: ((question: string) => Promise<string>) | undefined
 }
 
 const failed = 1
@@ -49,9 +53,12 @@ export async function replayCommand(request: ReplayRequest): Promise<number> {
 export async function replay(request: ReplayRequest, replayer: Replayer, output: Output): Promise<number> {
   const problems: string[] = []
   const transcripts: Transcript[] = []
+  const named: Transcript[] = []
   for (const file of [...(request.portable ? portableFiles() : []), ...request.files]) {
     try {
-      transcripts.push(...(await readTranscripts(file)))
+      const read = await readTranscripts(file)
+      transcripts.push(...read)
+      if (request.files.includes(file)) named.push(...read)
     } catch (error) {
       if (!(error instanceof TranscriptError)) throw error
       problems.push(error.message)
@@ -63,15 +70,31 @@ export async function replay(request: ReplayRequest, replayer: Replayer, output:
     await output.complain(`${problems.join('\n')}\n`)
     return usageMistake
   }
+  if (!request.trust && !(await isAllowed(startsOf(named, request), output))) return usageMistake
   const results = await replayAll(transcripts, request.verbose, replayer, output)
   await output.print(summary(results))
   const updated = request.updates ? updateFiles(results) : ''
   if (updated !== '') {
     await output.print(updated)
-    return replay({ ...request, updates: false }, replayer, output)
+    return replay({ ...request, updates: false, trust: true }, replayer, output)
   }
   if (request.junit !== undefined) writeFileSync(request.junit, junitXml(results))
   return results.some(({ result }) => hasFailed(result)) ? failed : 0
+}
+
+/** Whether the user lets the replay start these command lines. */
+async function isAllowed(starts: readonly string[], output: Output): Promise<boolean> {
+  if (starts.length === 0) return true
+  const list = starts.map((line) => `  ${line}\n`).join('')
+  if (output.ask === undefined) {
+    const remedy = '--trust starts them, and -- COMMAND or --url names another server'
+    await output.complain(
+      `nothing was started, because these transcripts name what is started; ${remedy}:\n${list}`,
+    )
+    return false
+  }
+  await output.complain(`these transcripts name what is started:\n${list}`)
+  return /^y(?:es)?$/i.test(await output.ask('Start it? [y/N] '))
 }
 
 /** The package has them beside the folder of the program, a checkout one level higher for its tests. */
@@ -111,4 +134,5 @@ const terminal: Output = {
   print: (text) => say('stdout', text),
   complain: (text) => say('stderr', `mcps-proxy: ${text}`),
   progress: process.stderr.isTTY ? (text) => void process.stderr.write(`${CLEAR}${text}`) : undefined,
+  ask: process.stdin.isTTY && process.stderr.isTTY ? askLine : undefined,
 }

@@ -28,6 +28,8 @@ export interface ReplayRequest {
   readonly files: readonly string[]
   /** Whether the transcripts of the package, which every correct server passes, are replayed too. */
   readonly portable: boolean
+  /** Whether what the transcripts name may be started without a question. */
+  readonly trust: boolean
   /** Of every request over HTTP. */
   readonly headers: Readonly<Record<string, string>>
   /** Show every frame. */

@@ -9,6 +9,7 @@ import { FrameError } from '../jsonrpc/errors.js'
 import { frameOrError } from '../jsonrpc/frame.js'
 import { toLine } from '../jsonrpc/line.js'
 import { errorCode, errorText } from '../text/error-text.js'
+import { isLoopback } from '../text/loopback.js'
 import type { Mode } from './compare.js'
 import { type JsonNode, type ObjectNode, child, jsonTreeOf, readTree, textOf } from './json-tree.js'
 import { type Fill, FrameReader, type Pattern, PatternError } from './pattern.js'
@@ -232,8 +233,9 @@ function urlOf(tree: ObjectNode): string | undefined {
   const url = textOf(node)
   if (node === undefined) return undefined
   const example = url?.replaceAll('$port', '1') ?? ''
-  if (url !== undefined && /^https?:/.test(example) && URL.canParse(example)) return url
-  throw new PatternError('"url" must be like "http://127.0.0.1:$port/mcp"')
+  const isHere = /^https?:/.test(example) && URL.canParse(example) && isLoopback(new URL(example).hostname)
+  if (isHere) return url
+  throw new PatternError('"url" must be an address of this machine, like "http://127.0.0.1:$port/mcp"')
 }
 
 function texts(tree: ObjectNode, name: string): readonly string[] | undefined {

@@ -51,6 +51,7 @@ describe('the command line', () => {
     command: [],
     url: undefined,
     http: false,
+    trust: false,
     headers: {},
     verbose: false,
     updates: false,
@@ -114,7 +115,7 @@ describe('the command line', () => {
     ['replay a.jsonl -- node s.js --flag', { ...replay, command: ['node', 's.js', '--flag'] }],
     ['replay a.jsonl --url http://h', { ...replay, url: 'http://h' }],
     ['replay --portable -- node s.js', { ...replay, files: [], portable: true, command: ['node', 's.js'] }],
-    ['replay a.jsonl --http', { ...replay, http: true }],
+    ['replay a.jsonl --http --trust', { ...replay, http: true, trust: true }],
     ['replay a.jsonl --update --junit r.xml', { ...replay, updates: true, junit: 'r.xml' }],
     [
       'replay a.jsonl --url http://h --header A:1 --header=X-B:c:d',

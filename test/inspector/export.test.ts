@@ -63,7 +63,7 @@ test('an export that is neither cut nor redacted replays without a difference', 
   const file = join(scratch(scope), 'session.jsonl')
   writeFileSync(file, body)
   await proxy.finish()
-  const replay = new Spawned(process.execPath, [patientCli, 'replay', file])
+  const replay = new Spawned(process.execPath, [patientCli, 'replay', '--trust', file])
   scope.after(() => replay.kill())
   assert.equal(await replay.exited, 0, JSON.stringify(replay.client.invalid))
 })

@@ -64,6 +64,7 @@ describe('the package', () => {
       [
         'dist/cli.js',
         'replay',
+        '--trust',
         'spec-fixtures/error-wrong-argument.jsonl',
         'spec-fixtures/argument-checks.jsonl',
       ],

@@ -19,6 +19,8 @@ import { cli, fileOf, fixtures, folder, programs, run, talk } from './support.js
 
 const server = (name: string): string => JSON.stringify(['$node', join(programs, name)])
 
+const call = '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"ping"}}'
+
 function compare(expected: string, came: string, mode: 'bytes' | 'json' = 'bytes'): MessageVerdict {
   const received = { bytes: Buffer.from(came), tree: readTree(Buffer.from(came)) }
   const pattern = readMessagePattern(Buffer.from(expected), new Set(['known']))
@@ -285,8 +287,6 @@ describe('a recording', () => {
 })
 
 describe('a replay that fails', () => {
-  const call = '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"ping"}}'
-
   it('names the frame, the byte and the member', async () => {
     const file = fileOf(
       `{"mcps":1,"command":${server('echo.mjs')}}`,
@@ -378,6 +378,39 @@ describe('a replay that fails', () => {
     assert.deepEqual([good.status, good.stdout], [0, '1 passed, 0 failed (1 frames compared)\n'], good.stderr)
     assert.equal(spawnSync(process.execPath, args('junk.mjs')).status, 1)
   })
+})
+
+describe('what a transcript names', () => {
+  const header = { mcps: 1, command: ['$node', '-e', 'x y'] }
+  const config = { mcpServers: { s: { command: 'touch', args: ['/tmp/x'] } } }
+  const given = { command: [process.execPath, join(programs, 'echo.mjs')] }
+  const answer = '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}'
+  const cases: [title: string, header: object, more: object, shown: string | undefined][] = [
+    ['a command', header, {}, "'$node' -e 'x y'"],
+    ['a service', { ...header, beside: ['a'] }, {}, ': a\n'],
+    [
+      'arguments and a configuration',
+      { mcps: 1, args: ['--stdio'], config },
+      {},
+      'mcps-proxy --stdio, with the configuration {"mcpServers"',
+    ],
+    ['nothing, which starts the servers of the user', { mcps: 1 }, {}, ': mcps-proxy\n'],
+    ['a command, where the command line has another', header, given, undefined],
+    [
+      'a variable of the command',
+      { mcps: 1, env: { NODE_OPTIONS: '--import x' } },
+      given,
+      "NODE_OPTIONS='--import x'",
+    ],
+  ]
+  for (const [title, head, more, shown] of cases)
+    it(`is started only with trust: ${title}`, async () => {
+      const file = fileOf(JSON.stringify(head), call, answer)
+      const { code, err } = await run(file, { ...more, trust: false })
+      assert.equal(code, shown === undefined ? 0 : 2)
+      assert(err.includes(shown ?? ''), err)
+      assert.equal(err.includes('nothing was started'), shown !== undefined)
+    })
 })
 
 describe('the fixtures', () => {

@@ -27,7 +27,7 @@ for (const [signal, exitCode] of [
       '{"dir":"in","frame":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}',
       '{"dir":"out","frame":{"jsonrpc":"2.0","id":1,"result":{}}}',
     )
-    const child = spawn(process.execPath, [cli, 'replay', file], {
+    const child = spawn(process.execPath, [cli, 'replay', '--trust', file], {
       env: { ...process.env, TMPDIR: temporary },
     })
     const closed = once(child, 'close')

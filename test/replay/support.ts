@@ -51,12 +51,14 @@ export async function run(
     print: async (text) => void (out += text),
     complain: async (text) => void (err += text),
     progress: undefined,
+    ask: undefined,
   }
   const files = typeof file === 'string' ? [file] : file
   const asked = {
     command: [],
     url: undefined,
     http: false,
+    trust: true,
     headers: {},
     verbose: false,
     portable: false,

@@ -13,7 +13,7 @@ const files = readdirSync(folder).filter((name) => name.endsWith('.jsonl'))
 
 test('every transcript of the sandbox replays', async () => {
   assert(files.length >= 3)
-  const args = [join(root, 'dist/cli.js'), 'replay', ...files.map((name) => join(folder, name))]
+  const args = [join(root, 'dist/cli.js'), 'replay', '--trust', ...files.map((name) => join(folder, name))]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   assert.match(stdout, new RegExp(`^${files.length} passed, 0 failed`, 'm'))
 })
