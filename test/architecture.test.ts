@@ -32,9 +32,9 @@ const rooms = table(`
   upstream/kinds         | jsonrpc mcp runtime text folder transports/ login upstream/ sandbox
   limits                 | jsonrpc | proxy/ transports/ upstream/
   real-runtime           | upstream/process | runtime
-  config                 | folder mcp text upstream/contracts | runtime upstream/
+  config                 | folder mcp runtime text upstream/contracts | upstream/
   lock                   | jsonrpc mcp runtime text upstream/contracts | upstream/
-  log                    | text | runtime
+  log                    | runtime text
   record                 | jsonrpc runtime text config
   events                 | | jsonrpc mcp runtime transports/ upstream/
   audit                  | jsonrpc log runtime text | config events
@@ -78,7 +78,7 @@ const users = table(`
   smol-toml              | cli/clients
   yaml                   | cli/clients
   node:child_process     | login upstream/process sandbox/
-  node:crypto            | audit cli cli/clients front-auth gateway kept lock login metrics policy proxy/ runtime sandbox inspector
+  node:crypto            | audit cli cli/clients config front-auth gateway kept lock login metrics policy proxy/ runtime sandbox inspector
   node:dns               | login sandbox/
   node:fs                | cli cli/clients config kept lock log login record replay runtime secrets servers upstream/ sandbox/ inspector
   node:http              | login metrics sandbox

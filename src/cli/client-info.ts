@@ -1,7 +1,7 @@
 // The values of `--client-info` and `--client-metadata-url`: the client with which a login by an address is made.
 
 import { readJson } from '../config/json-syntax.js'
-import { readTextFile } from '../config/text-file.js'
+import { readTextFile } from '../runtime/read-file.js'
 import { isObject } from '../text/json-object.js'
 import { type CommandLine, type UsageMistake, usage } from './tokens.js'
 

@@ -3,7 +3,6 @@
 // A configuration with a mistake changes nothing. The log then says why: once for each text of the file, and for each
 // SIGHUP.
 
-import { readFileSync, statSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
 import process from 'node:process'
@@ -12,6 +11,7 @@ import { usualConfigFile, secretsFile } from '../config/file.js'
 import type { Configuration } from '../config/configuration.js'
 import { ConfigError } from '../config/problems.js'
 import type { Logger } from '../log/log.js'
+import { readFileBytes } from '../runtime/read-file.js'
 import { counted } from '../text/counted.js'
 import { type Run, addSecrets, levelOf } from './run.js'
 import { memberPath } from '../text/member-path.js'
@@ -185,13 +185,8 @@ async function settledContents(path: string | undefined): Promise<string | undef
 
 /** Undefined for what is no file of a sensible size. */
 function contentsOf(path: string | undefined): string | undefined {
-  try {
-    const found = path === undefined ? undefined : statSync(path)
-    if (path === undefined || found?.isFile() !== true || found.size > CONTENTS_BYTES_MAX) return undefined
-    return readFileSync(path, 'latin1')
-  } catch {
-    return undefined
-  }
+  const file = path === undefined ? undefined : readFileBytes(path, CONTENTS_BYTES_MAX)
+  return file?.kind === 'read' ? file.bytes.toString('latin1') : undefined
 }
 
 interface FileVersion {

@@ -123,7 +123,7 @@ async function undo(folder: string, isDry: boolean): Promise<number> {
 
 /** One import or undo writes at a time. */
 async function locked(folder: string, run: () => Promise<number>): Promise<number> {
-  const lock = new FileLock(join(folder, 'lock'), LOCK_MS, realRuntime())
+  const lock = new FileLock(join(folder, 'lock'), realRuntime())
   if (await lock.take(LOCK_MS)) return run().finally(() => lock.free())
   return failed(`another import is under way: it holds ${lock.path}`, 1)
 }

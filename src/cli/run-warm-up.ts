@@ -29,7 +29,7 @@ export async function runWarmUp([path = '', name = '', ...pids]: readonly string
   const schema = selectSchema(config, name)
   refuseLoop(config, [schema.name], process.env)
   const own = realRuntime()
-  const lock = new FileLock(keptLock(config, process.env), WARM_UP_MS, own)
+  const lock = new FileLock(keptLock(config, process.env), own)
   if (!lock.tryTake()) return 0
   const children = new Children()
   try {

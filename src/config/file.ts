@@ -11,7 +11,7 @@ import type { Environment } from './configuration.js'
 import { type Repeated, readJson } from './json-syntax.js'
 import { ConfigError, type ConfigErrorCode } from './problems.js'
 import { fromHome } from './paths.js'
-import { type TextFile, readTextFile } from './text-file.js'
+import { type TextFile, readTextFile } from '../runtime/read-file.js'
 
 /** Largest configuration file: a thousand servers fit, a log or an image given by mistake does not. */
 const configBytesMax: number = 1024 * 1024

@@ -10,7 +10,7 @@ import { type PathBase, absolute, fromHome } from './paths.js'
 import { type ProcessSandboxValue, processSandbox, processSandboxKind } from './process-sandbox.js'
 import { secretsOfEnv } from './secrets.js'
 import { type FieldsOf, type Rules, type Section, field, optional } from './section.js'
-import { readTextFile } from './text-file.js'
+import { readTextFile } from '../runtime/read-file.js'
 
 export function readStdio(
   section: Section,

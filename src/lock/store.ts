@@ -1,10 +1,10 @@
 // The file `mcps.lock`: read at the start and after each change, and written with the first lists of a server.
 
-import { readFileSync, statSync } from 'node:fs'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
+import { readTextFile } from '../runtime/read-file.js'
 import { replaceFile } from '../runtime/replace-file.js'
 import type { LogSink } from '../runtime/runtime.js'
-import { errorCode, errorText } from '../text/error-text.js'
+import { errorText } from '../text/error-text.js'
 import type { ListGuard } from '../upstream/contracts/list-guard.js'
 import { withBaseline } from './accept.js'
 import type { Change, ListedServer, LockedServer } from './compare.js'
@@ -15,8 +15,8 @@ import { decodeLock, encodeLock, LockError, type LockedSchemas } from './lock-te
 /** A lock of a thousand tools has about two megabytes. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024
 
-/** A process that writes the lock holds it for milliseconds. */
-const HELD_MS = 10_000
+/** Longer than the lock of a process that was killed counts; one that writes holds it for milliseconds. */
+const LOCK_WAIT_MS = 30_000
 
 /** Changes that are remembered as logged, and first lists that wait to be written. */
 const REMEMBERED_MAX = 1024
@@ -106,8 +106,8 @@ export class LockStore implements LockWriter {
    * Rejects with a LockError where the file cannot be used, or the error of the system where it cannot be written.
    */
   async update(change: (schemas: LockedSchemas) => LockedSchemas): Promise<void> {
-    const lock = new FileLock(`${this.path}.held`, HELD_MS, this.#runtime)
-    if (!(await lock.take(HELD_MS))) throw new LockError('is being written by another process')
+    const lock = new FileLock(`${this.path}.held`, this.#runtime)
+    if (!(await lock.take(LOCK_WAIT_MS))) throw new LockError('is being written by another process')
     try {
       const before = textAt(this.path)
       const schemas = change(before === undefined ? NO_SCHEMAS : decodeLock(Buffer.from(before)))
@@ -180,12 +180,10 @@ export function withServer(
   return new Map(schemas).set(schema, servers)
 }
 
+/** Undefined where there is none. @throws LockError where it cannot be read */
 function textAt(path: string): string | undefined {
-  try {
-    if (statSync(path).size > FILE_BYTES_MAX) throw new LockError('is too large')
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
-    throw error
-  }
+  const file = readTextFile(path, FILE_BYTES_MAX)
+  if (file.kind === 'read') return file.text
+  if (file.code === 'ENOENT') return undefined
+  throw new LockError(`cannot be used: ${file.why}`)
 }

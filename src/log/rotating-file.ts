@@ -5,9 +5,10 @@
 // Several proxies may write the same file, since every client starts its own.
 // So the file is opened for each batch: after another process rotated it, its path names a new file.
 
-import { type Stats, constants, fstatSync } from 'node:fs'
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { type Stats, fstatSync } from 'node:fs'
+import { type FileHandle, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { openToWrite } from '../runtime/open-to-write.js'
 import { errorCode, errorText } from '../text/error-text.js'
 
 /** Text that waits for a slow disk, in UTF-16 units; further lines are dropped and counted. */
@@ -186,25 +187,21 @@ function ignoreMissing(error: unknown): void {
 }
 
 /**
- * Opens for appending, creating the folder; readable by its owner only.
+ * Opens for appending, and makes the folder.
  *
- * Only a regular file will do, and not the one that is our stdout (`/dev/stdout`): in stdio mode
- * nothing but protocol frames may go there.
+ * The file must not be the stdout of this process (`/dev/stdout`), which carries nothing but protocol frames on stdio.
  */
 async function openLog(path: string): Promise<FileHandle> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-  const flags = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | (constants.O_NONBLOCK ?? 0)
-  const handle = await open(path, flags, 0o600)
-  const own = await handle.stat()
-  if (own.isFile() && !isStdout(own)) return handle
-  await handle.close()
-  throw new Error(own.isFile() ? 'it is the stdout of this process' : 'it is not a regular file')
+  if (isStdout(await stat(path).catch(() => undefined)))
+    throw new Error('it is the stdout of this process, which carries the protocol; write /dev/stderr')
+  return openToWrite(path, 'append')
 }
 
-function isStdout({ ino, dev }: Stats): boolean {
+function isStdout(file: Stats | undefined): boolean {
   try {
     const stdout = fstatSync(1)
-    return stdout.ino === ino && stdout.dev === dev
+    return stdout.ino === file?.ino && stdout.dev === file.dev
   } catch {
     return false
   }

@@ -3,11 +3,12 @@
 // The process that refreshes holds the lock of the file, and reads it again first: no refresh token is used twice.
 
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { write } from '../jsonrpc/text.js'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
+import { readTextFile } from '../runtime/read-file.js'
 import { replaceFile } from '../runtime/replace-file.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { LoginError } from './login-error.js'
@@ -37,11 +38,8 @@ export interface Login {
   readonly expiresAtMs: number | undefined
 }
 
-/** A refresh takes 10 s at most; a lock that is older was left by a process that was killed. */
-const LOCK_MS_MAX = 30_000
-
-/** A person has ten minutes for a login, and the requests around it take less than one. */
-const BROWSER_MS_MAX = 660_000
+/** A login has some tokens. */
+const LOGIN_BYTES_MAX = 1024 * 1024
 
 /** Several refreshes, one after the other. */
 const LOCK_WAIT_MS_MAX = 60_000
@@ -129,12 +127,12 @@ export class LoginStore {
 
   /** The lock of the process that has opened the browser, for all servers. */
   browserTurn(): FileLock {
-    return new FileLock(join(this.#folder, 'browser.lock'), BROWSER_MS_MAX, this.#runtime)
+    return new FileLock(join(this.#folder, 'browser.lock'), this.#runtime)
   }
 
   /** Runs alone among all processes, for this address. Rejects with LoginError when others keep it from that too long. */
   async alone<T>(url: string, run: () => Promise<T>): Promise<T> {
-    const lock = new FileLock(`${this.#pathOf(url)}.lock`, LOCK_MS_MAX, this.#runtime)
+    const lock = new FileLock(`${this.#pathOf(url)}.lock`, this.#runtime)
     if (!(await lock.take(LOCK_WAIT_MS_MAX)))
       throw new LoginError(`other processes hold ${lock.path}; remove it if none of them runs`)
     try {
@@ -163,11 +161,8 @@ export class LoginStore {
 }
 
 function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
+  const file = readTextFile(path, LOGIN_BYTES_MAX)
+  return file.kind === 'read' ? file.text : undefined
 }
 
 function isLogin(value: unknown): value is Login {

@@ -5,10 +5,11 @@
 // line breaks, stand there as text or in base64; nothing is left out.
 
 import { Buffer } from 'node:buffer'
-import { type FileHandle, open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { ConfigError } from '../config/problems.js'
 import type { TransportError } from '../jsonrpc/errors.js'
 import type { WireEvent, WireTap } from '../jsonrpc/wire-tap.js'
+import { openToWrite } from '../runtime/open-to-write.js'
 import { errorCode, errorText } from '../text/error-text.js'
 import { type RecordLine, recordHead, recordLine, recordMessage } from './line.js'
 import { RecordWriter } from './writer.js'
@@ -59,8 +60,7 @@ function headerLine({ command, args }: RecordMeta): string {
 async function openFile(file: string, header: string, replaces: boolean): Promise<FileHandle> {
   let handle: FileHandle | undefined
   try {
-    handle = await open(file, replaces ? 'w' : 'wx', 0o600)
-    if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file')
+    handle = await openToWrite(file, replaces ? 'replace' : 'create')
     // A recording holds payloads, so a replaced file becomes private too.
     await handle.chmod(0o600)
     await handle.appendFile(header)

@@ -1,14 +1,25 @@
 // A lock that processes share as a file: it exists while one of them does what only one may do.
+//
+// The holder touches the file, and its age alone decides whether it counts. Two containers may share a folder and see other
+// numbers of processes, so the number of a process says nothing about the holder.
 
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { lstatSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import process from 'node:process'
 import { errorCode } from '../text/error-text.js'
-import type { Runtime } from './runtime.js'
+import { readTextFile } from './read-file.js'
+import type { Runtime, Timer } from './runtime.js'
 
 const LOOK_MS = 50
+
+/** How often the holder touches the file. */
+const BEAT_MS = 2000
+
+/** A file that was not touched for this long is that of a process that has ended. Waits for a lock must be longer. */
+const STALE_MS = 15_000
+
+const MARK_BYTES_MAX = 1024
 
 /** What a lock needs of the runtime. */
 export type LockRuntime = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
@@ -16,24 +27,24 @@ export type LockRuntime = Pick<Runtime, 'now' | 'wallNow' | 'setTimer'>
 /** One lock in one process. `path` is removed when the lock is free. */
 export class FileLock {
   readonly path: string
-  readonly #lastsMs: number
   readonly #runtime: LockRuntime
-  /** The process, its machine, and this lock. */
-  readonly #mark = `${process.pid} ${hostname()} ${randomUUID()}`
+  readonly #mark = `${process.pid} ${randomUUID()}`
+  #beat: Timer | undefined
 
-  /** A lock that is older than `lastsMs` does not count, and one whose process has ended. */
-  constructor(path: string, lastsMs: number, runtime: LockRuntime) {
+  constructor(path: string, runtime: LockRuntime) {
     this.path = path
-    this.#lastsMs = lastsMs
     this.#runtime = runtime
   }
 
   /** False while another process has it. @throws where the file cannot be made */
   tryTake(): boolean {
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
-    if (create(this.path, this.#mark)) return true
-    this.#removeStale()
-    return create(this.path, this.#mark)
+    if (!create(this.path, this.#mark)) {
+      this.#removeStale()
+      if (!create(this.path, this.#mark)) return false
+    }
+    this.#beatLater()
+    return true
   }
 
   /** False when another process still has it after `waitMs`. Rejects where the file cannot be made. */
@@ -46,14 +57,25 @@ export class FileLock {
     return true
   }
 
-  /** Whether the file exists: a person who removes it, or the whole folder, ends what the lock is for. */
+  /** Whether the file is still that of this lock: a person who removes it, or the whole folder, ends what the lock is for. */
   get isHeld(): boolean {
-    return existsSync(this.path)
+    return textOf(this.path) === this.#mark
   }
 
-  /** Leaves a lock that another process has taken since, because this one was too old. */
+  /** Leaves a lock that another process has taken since, because this process stood still. */
   free(): void {
-    if (textOf(this.path) === this.#mark) rmSync(this.path, { force: true })
+    this.#beat?.cancel()
+    if (this.isHeld) rmSync(this.path, { force: true })
+  }
+
+  #beatLater(): void {
+    this.#beat?.cancel()
+    this.#beat = this.#runtime.setTimer(BEAT_MS, () => {
+      if (!this.isHeld) return
+      const now = new Date(this.#runtime.wallNow())
+      utimesSync(this.path, now, now)
+      this.#beatLater()
+    })
   }
 
   /**
@@ -76,11 +98,8 @@ export class FileLock {
   }
 
   #isStale(path: string): boolean {
-    const madeAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs
-    if (madeAt === undefined) return false
-    if (this.#runtime.wallNow() - madeAt > this.#lastsMs) return true
-    const [pid, machine] = textOf(path)?.split(' ') ?? []
-    return machine === hostname() && !isAlive(Number(pid))
+    const touchedAt = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs
+    return touchedAt !== undefined && this.#runtime.wallNow() - touchedAt > STALE_MS
   }
 }
 
@@ -95,18 +114,6 @@ function create(path: string, mark: string): boolean {
 }
 
 function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return errorCode(error) !== 'ESRCH'
-  }
+  const file = readTextFile(path, MARK_BYTES_MAX)
+  return file.kind === 'read' ? file.text : undefined
 }

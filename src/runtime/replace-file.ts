@@ -1,18 +1,20 @@
 // Writes a file whose readers find the bytes of before or the new ones, also after a crash.
 
+import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   fchmodSync,
   fchownSync,
   fstatSync,
   fsyncSync,
+  lstatSync,
   openSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
-import process from 'node:process'
+import { dirname } from 'node:path'
 
 /**
  * `mode` has the permissions: without those that the process masks, unless `isExact`. Then a file that is replaced
@@ -24,9 +26,10 @@ export function replaceFile(
   mode: number,
   isExact: boolean = false,
 ): void {
-  const draft = `${path}.${process.pid}.tmp`
+  // The name cannot be guessed, and `x` follows no link.
+  const draft = `${path}.${randomUUID()}.tmp`
   try {
-    const file = openSync(draft, 'w', mode)
+    const file = openSync(draft, 'wx', mode)
     try {
       if (isExact) {
         keepOwner(file, path)
@@ -44,11 +47,17 @@ export function replaceFile(
   }
 }
 
-/** A file of another user that root changes must stay readable for that user. */
+/**
+ * A file of another user that root changes must stay readable for that user.
+ *
+ * The draft goes to that user only where no third user may put a link or a file of the first one in place of `path`.
+ */
 function keepOwner(file: number, path: string): void {
-  const before = statSync(path, { throwIfNoEntry: false })
+  const before = lstatSync(path, { throwIfNoEntry: false })
   const { uid, gid } = fstatSync(file)
   if (before === undefined || (before.uid === uid && before.gid === gid)) return
+  const folder = statSync(dirname(path))
+  if (folder.uid !== before.uid && folder.uid !== uid) return
   try {
     fchownSync(file, before.uid, before.gid)
   } catch {

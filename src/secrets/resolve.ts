@@ -9,7 +9,7 @@ import {
   type SecretReference,
   referenceText,
 } from '../config/references.js'
-import { readTextFile } from '../config/text-file.js'
+import { readTextFile } from '../runtime/read-file.js'
 import { realRuntime } from '../real-runtime.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { escapeText, inShell } from '../text/escape.js'

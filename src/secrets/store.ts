@@ -8,16 +8,13 @@ import { dirname } from 'node:path'
 import process from 'node:process'
 import { readJson } from '../config/json-syntax.js'
 import { isObject } from '../text/json-object.js'
-import { readTextFile } from '../config/text-file.js'
+import { readTextFile } from '../runtime/read-file.js'
 import { FileLock, type LockRuntime } from '../runtime/file-lock.js'
 import { replaceFile } from '../runtime/replace-file.js'
 import { errorText } from '../text/error-text.js'
 
 /** A thousand secrets fit. */
 const FILE_BYTES_MAX = 1024 * 1024
-
-/** Writing takes a millisecond; a lock that is older was left behind by a process that was killed. */
-const LOCK_MS_MAX = 5000
 
 /** A person may have to unlock the keyring. */
 const KEYRING_MS_MAX = 120_000
@@ -138,20 +135,20 @@ export class SecretStore {
 
   /** Two processes that change the file at the same time keep both changes. */
   #change(change: (secrets: Map<string, string | null>) => unknown): Promise<void> {
-    return this.#alone('lock', LOCK_MS_MAX, async () => {
+    return this.#alone('lock', LOCK_WAIT_MS_MAX, async () => {
       const secrets = this.#read()
       change(secrets)
       replaceFile(this.path, `${JSON.stringify(Object.fromEntries(secrets), undefined, 2)}\n`, 0o600)
     })
   }
 
-  /** Runs alone among all processes; a lock that is older than `lastsMs` does not count. */
-  async #alone<T>(kind: string, lastsMs: number, run: () => Promise<T>): Promise<T> {
+  /** Runs alone among all processes, for which it waits. */
+  async #alone<T>(kind: string, waitMs: number, run: () => Promise<T>): Promise<T> {
     const folder = dirname(this.path)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     chmodSync(folder, 0o700)
-    const lock = new FileLock(`${this.path}.${kind}`, lastsMs, this.#runtime)
-    if (!(await lock.take(Math.max(LOCK_WAIT_MS_MAX, lastsMs))))
+    const lock = new FileLock(`${this.path}.${kind}`, this.#runtime)
+    if (!(await lock.take(waitMs)))
       throw new SecretStoreError(`other processes hold ${lock.path}; remove it if none of them runs`)
     try {
       return await run()

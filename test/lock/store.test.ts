@@ -131,7 +131,10 @@ test('a file of more than 64 MiB is not read', async (t) => {
   const path = join(scratch(t), 'mcps.lock')
   writeFileSync(path, '')
   truncateSync(path, 64 * 1024 * 1024 + 1)
-  assert.match(stored(t, path).store.problem ?? '', /mcps\.lock is too large/)
+  assert.match(
+    stored(t, path).store.problem ?? '',
+    /mcps\.lock cannot be used: it has more than 67108864 bytes/,
+  )
 })
 
 test('1024 first lists wait to be written, and 1024 changes are remembered as logged', async (t) => {

@@ -7,14 +7,18 @@ import { readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { realRuntime } from '../../src/real-runtime.js'
-import { FileLock } from '../../src/runtime/file-lock.js'
+import { FileLock, type LockRuntime } from '../../src/runtime/file-lock.js'
 import { type Scope, scratch } from '../integration/support/spawned.js'
 
-const LASTS_MS = 10_000
+/** Longer than the lock of a process that has ended counts. */
+const WAIT_MS = 60_000
 const ROUNDS = 30
 
-function lockAt(path: string, wallNow: () => number = Date.now): FileLock {
-  return new FileLock(path, LASTS_MS, { ...realRuntime(), wallNow })
+const ignore = (): void => undefined
+
+/** The lock of a process that fires no timers unless the test does it. */
+function lockAt(path: string, runtime: Partial<LockRuntime> = {}): FileLock {
+  return new FileLock(path, { ...realRuntime(), setTimer: () => ({ cancel: ignore }), ...runtime })
 }
 
 function writeStale(path: string): void {
@@ -24,9 +28,9 @@ function writeStale(path: string): void {
 
 test('a lock has one owner, until that owner frees it', async (t: Scope) => {
   const path = join(scratch(t), 'new', 'lock')
-  const [one, other] = [lockAt(path), lockAt(path)]
+  const [one, other] = [lockAt(path), lockAt(path, realRuntime())]
   assert.deepEqual([one.tryTake(), other.tryTake(), await other.take(0)], [true, false, false])
-  const waiting = other.take(LASTS_MS)
+  const waiting = other.take(WAIT_MS)
   one.free()
   assert.equal(await waiting, true)
   one.free()
@@ -41,11 +45,12 @@ for (const moment of [1, 2])
     writeStale(path)
     const taken: boolean[] = []
     let looks = 0
-    const slow = lockAt(path, () => {
+    const wallNow = (): number => {
       looks += 1
       if (looks === moment) taken.push(lockAt(path).tryTake())
       return Date.now()
-    })
+    }
+    const slow = lockAt(path, { wallNow })
     taken.push(slow.tryTake())
     assert.deepEqual(taken.map(String).sort(), ['false', 'true'])
     assert.deepEqual(readdirSync(join(path, '..')), ['lock'])
@@ -55,7 +60,7 @@ test('a turn that a killed process left is not waited for', async (t: Scope) => 
   const path = join(scratch(t), 'lock')
   writeStale(path)
   writeStale(`${path}.turn`)
-  assert.equal(await lockAt(path).take(LASTS_MS), true)
+  assert.equal(await lockAt(path, realRuntime()).take(WAIT_MS), true)
 })
 
 describe('among processes', () => {
@@ -63,7 +68,7 @@ describe('among processes', () => {
   const program = `
     const { FileLock } = await import(${JSON.stringify(new URL('../../src/runtime/file-lock.js', import.meta.url).href)})
     const runtime = { now: Date.now, wallNow: Date.now, setTimer: () => undefined }
-    process.on('message', (path) => process.send(new FileLock(path, ${LASTS_MS}, runtime).tryTake()))
+    process.on('message', (path) => process.send(new FileLock(path, runtime).tryTake()))
     process.send('ready')`
 
   async function start(t: Scope): Promise<{
@@ -97,12 +102,28 @@ describe('among processes', () => {
       rmSync(path)
     }
   })
+})
 
-  test('a lock counts while its process runs', async (t: Scope) => {
-    const path = join(scratch(t), 'lock')
-    const { take, kill } = await start(t)
-    assert.deepEqual([await take(path), lockAt(path).tryTake()], [true, false])
-    await kill()
-    assert.equal(lockAt(path).tryTake(), true)
-  })
+test('a lock counts as long as its holder touches it, whatever the number of its process', (t: Scope) => {
+  const path = join(scratch(t), 'lock')
+  let beat = ignore
+  let nowMs = Date.now()
+  const clock = { wallNow: () => nowMs }
+  const setTimer: LockRuntime['setTimer'] = (_delayMs, fire) => {
+    beat = fire
+    return { cancel: () => void (beat = ignore) }
+  }
+  const holder = lockAt(path, { ...clock, setTimer })
+  assert.equal(holder.tryTake(), true)
+  for (let minute = 0; minute < 10; minute++) {
+    nowMs += 10_000
+    beat()
+    assert.equal(lockAt(path, clock).tryTake(), false)
+  }
+  nowMs += 20_000
+  assert.equal(lockAt(path, clock).tryTake(), true, 'the holder stood still')
+  beat()
+  assert.equal(holder.isHeld, false)
+  nowMs += 20_000
+  assert.equal(lockAt(path, clock).tryTake(), true, 'the first holder touches no lock of others')
 })

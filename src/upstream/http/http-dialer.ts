@@ -8,6 +8,7 @@ import type { Redactor } from '../../text/redactor.js'
 import type { RemoteWays } from '../../transports/http-client/remote-connection.js'
 import { HttpClientConnection } from '../../transports/http-client/http-client.js'
 import { HttpAgent } from '../../transports/http-client/agent.js'
+import { readFileBytes } from '../../runtime/read-file.js'
 import { LazyValue } from '../../runtime/lazy.js'
 import type { Connect, LogLevel, Runtime } from '../../runtime/runtime.js'
 import { connectorFor } from '../../transports/http-client/connect.js'
@@ -36,7 +37,6 @@ import { IdTokenCredentials } from '../auth/id-token-credentials.js'
 import type { ProxyContext, ServerLogins } from '../server/context.js'
 import type { KnownServer } from '../contracts/dial.js'
 import type { HttpServerConfig, HttpTls } from '../contracts/server-config.js'
-import { readFileSync } from 'node:fs'
 import type { TlsMeans } from '../../transports/http-client/connect-tls.js'
 import { SocketTroubleError } from '../../transports/http-client/failure.js'
 
@@ -260,6 +260,9 @@ function isRead(method: string): boolean {
   return method === DISCOVER || requests.get(method)?.reads === true
 }
 
+/** A bundle of all authorities has a quarter of it. */
+const CERTIFICATE_BYTES_MAX = 1024 * 1024
+
 /** A file without any certificate must not mean the certificates of the machine. */
 const BEGINNING = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/
 
@@ -278,12 +281,9 @@ function tlsMeans({ ca, cert, key, servername }: HttpTls): TlsMeans {
 
 function file(name: string, path: string | undefined): Buffer | undefined {
   if (path === undefined) return undefined
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw unusableFile(`${name} cannot be read: ${path} (${why})`)
-  }
+  const read = readFileBytes(path, CERTIFICATE_BYTES_MAX)
+  if (read.kind === 'read') return read.bytes
+  throw unusableFile(`${name} cannot be read: ${path} (${read.code === '' ? read.why : read.code})`)
 }
 
 function unusableFile(what: string): SocketTroubleError {

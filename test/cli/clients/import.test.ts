@@ -8,7 +8,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
-  rmdirSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -36,6 +36,14 @@ const launch: Launch = { short: ['mcps-proxy'], whole: ['/opt/node', '/opt/cli.j
 
 const clientOf = (name: string): Client =>
   clients.find((client) => client.name === name) ?? assert.fail(`no client ${name}`)
+
+/** Moves a file to a name that leaves no room for the ending of a draft, for root too; the result moves it back. */
+function blockDrafts(path: string): () => void {
+  const long = 'f'.repeat(240)
+  renameSync(path, join(dirname(path), long))
+  symlinkSync(long, path)
+  return () => renameSync(join(dirname(path), long), path)
+}
 
 /** A home folder with files of clients. */
 class Home {
@@ -467,10 +475,9 @@ describe('an import that is cut short', () => {
     home.import(['claude'])
     const imported = home.snapshot()
     // The draft of the file cannot be made, after our own file was written.
-    const draft = `${clientOf('cursor').path(home.machine)}.${process.pid}.tmp`
-    mkdirSync(draft)
-    assert.throws(() => applyChanges(home.plan().changes, home.imports, new Date()), { code: /EISDIR/ })
-    rmdirSync(draft)
+    const unblock = blockDrafts(clientOf('cursor').path(home.machine))
+    assert.throws(() => applyChanges(home.plan().changes, home.imports, new Date()), { code: 'ENAMETOOLONG' })
+    unblock()
     assert.deepEqual(home.snapshot(), imported)
     undoNewest(home.imports)
     assert.deepEqual(home.snapshot(), before)
@@ -504,11 +511,10 @@ describe('an import that is cut short', () => {
   test('a file that the system refuses holds no other, and is restored by another undo', (t) => {
     const { home, before } = prepared(t)
     home.import()
-    const draft = `${clientOf('cursor').path(home.machine)}.${process.pid}.tmp`
-    mkdirSync(draft)
+    const unblock = blockDrafts(clientOf('cursor').path(home.machine))
     const left = (): (string | undefined)[] | undefined => undoNewest(home.imports)?.map((each) => each.left)
     assert.deepEqual(left()?.filter((why) => why !== undefined).length, 1)
-    rmdirSync(draft)
+    unblock()
     assert.deepEqual(left(), [undefined, undefined, undefined])
     assert.deepEqual(home.snapshot(), before)
   })
